@@ -1,0 +1,83 @@
+/** IP addresses as text and octets, and address ranges. The only user of ipaddr.js. */
+import ipaddr from 'ipaddr.js';
+
+/** A set of networks such as `10.0.0.0/8`. */
+export interface CidrSet {
+  readonly texts: readonly string[];
+  contains(address: Uint8Array): boolean;
+}
+
+/** Four octets of a dotted quad, or undefined. Exactly four decimal parts, no leading zeros (RFC 1035 §3.4.1). */
+export function parseIPv4(text: string): Uint8Array | undefined {
+  const out = new Uint8Array(4);
+  let part = 0;
+  let value = -1;
+  for (let i = 0; i <= text.length; i++) {
+    const c = i === text.length ? 46 : text.charCodeAt(i);
+    if (c === 46) {
+      if (value < 0 || part > 3) return undefined;
+      out[part++] = value;
+      value = -1;
+    } else if (c >= 48 && c <= 57) {
+      if (value === 0) return undefined;
+      value = (value < 0 ? 0 : value * 10) + c - 48;
+      if (value > 255) return undefined;
+    } else {
+      return undefined;
+    }
+  }
+  return part === 4 ? out : undefined;
+}
+
+/** Sixteen octets of an IPv6 address in any form of RFC 4291 §2.2, or undefined; zone identifiers are refused. */
+export function parseIPv6(text: string): Uint8Array | undefined {
+  if (!text.includes(':') || text.includes('%') || !/^[0-9a-fA-F:.]+$/.test(text)) return undefined;
+  const tail = text.lastIndexOf(':');
+  if (text.includes('.') && !parseIPv4(text.slice(tail + 1))) return undefined;
+  if (!ipaddr.IPv6.isValid(text)) return undefined;
+  if (text.split(/[:.]/).some((group) => group.length > 4)) return undefined;
+  return Uint8Array.from(ipaddr.IPv6.parse(text).toByteArray());
+}
+
+export function parseIP(text: string): Uint8Array | undefined {
+  return parseIPv4(text) ?? parseIPv6(text);
+}
+
+/** Canonical text: dotted quad, or RFC 5952 with `::ffff:a.b.c.d` for IPv4-mapped addresses. */
+export function printIP(address: Uint8Array): string {
+  if (address.length === 4) return `${address[0]}.${address[1]}.${address[2]}.${address[3]}`;
+  const parsed = new ipaddr.IPv6(Array.from(address));
+  return parsed.isIPv4MappedAddress() ? `::ffff:${parsed.toIPv4Address().toString()}` : parsed.toRFC5952String();
+}
+
+/** Whether the public Internet can route to it; documentation ranges count as routable (v4: §5.10). */
+export function isRoutable(address: Uint8Array): boolean {
+  const parsed = ipaddr.fromByteArray(Array.from(address));
+  if (parsed.kind() === 'ipv6' && (parsed as ipaddr.IPv6).isIPv4MappedAddress()) {
+    return isRoutable(address.subarray(12));
+  }
+  const range = parsed.range();
+  if (range === 'unicast') return true;
+  return DOCUMENTATION.contains(address);
+}
+
+/** Networks from texts; a text without a prefix length is a single address. Throws a RangeError naming the bad text. */
+export function parseCidrSet(texts: readonly string[]): CidrSet {
+  const networks = texts.map((text): [ipaddr.IPv4 | ipaddr.IPv6, number] => {
+    if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+    const single = parseIP(text);
+    if (!single) throw new RangeError(`'${text}' is not an address or network`);
+    return [ipaddr.fromByteArray(Array.from(single)), single.length * 8];
+  });
+  return {
+    texts,
+    contains(address) {
+      const parsed = ipaddr.fromByteArray(Array.from(address));
+      return networks.some(
+        ([network, bits]) => network.kind() === parsed.kind() && parsed.match([network, bits] as never),
+      );
+    },
+  };
+}
+
+const DOCUMENTATION = parseCidrSet(['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20']);

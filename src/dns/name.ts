@@ -1,0 +1,290 @@
+/**
+ * Domain names (RFC 1035 §3.1, §5.1): wire form, text form, order and ancestry.
+ *
+ * Three representations, never mixed:
+ * - wire name: `Uint8Array`, length octets and labels up to and including the root's zero octet, never compressed, case kept;
+ * - `Fqdn`: text without the final dot and in lower case, as the v4 API shows it (the root is '');
+ * - owner key: octets whose plain byte order is the canonical order of RFC 4034 §6.1, relative to the zone's apex. This is
+ *   what the store sorts and searches by: descendants of a name are one range of keys.
+ */
+import { compareBytes } from '../base/bytes.js';
+
+/** Octets of a wire name at most (RFC 1035 §3.1). */
+export const MAX_NAME_LENGTH = 255;
+export const MAX_LABEL_LENGTH = 63;
+export const ROOT: Uint8Array = new Uint8Array(1);
+
+export type NameFault = 'empty' | 'empty-label' | 'label-too-long' | 'name-too-long' | 'bad-escape' | 'relative';
+
+const FAULT_TEXT: Record<NameFault, string> = {
+  empty: 'empty domain name',
+  'empty-label': 'empty label in domain name',
+  'label-too-long': 'label longer than 63 octets',
+  'name-too-long': 'domain name longer than 255 octets',
+  'bad-escape': 'bad escape in domain name',
+  relative: 'relative domain name without an origin',
+};
+
+export class NameError extends Error {
+  constructor(readonly fault: NameFault) {
+    super(FAULT_TEXT[fault]);
+    this.name = 'NameError';
+  }
+}
+
+const DOT = 46;
+const BACKSLASH = 92;
+const scratch = new Uint8Array(MAX_NAME_LENGTH + 1);
+
+/**
+ * Wire form of a name in presentation form. `text` is latin1: each character is one octet, `\DDD` and `\X` escapes are
+ * undone (RFC 1035 §5.1). Without a final dot the name is relative and `origin` is appended; `@` alone is the origin.
+ * Throws {@link NameError}.
+ */
+export function parseName(text: string, origin?: Uint8Array): Uint8Array {
+  if (text === '.') return ROOT;
+  if (text === '@' && origin) return origin;
+  if (text === '') throw new NameError('empty');
+  let at = 1;
+  let labelAt = 0;
+  for (let i = 0; i < text.length; i++) {
+    let c = text.charCodeAt(i);
+    if (c === DOT) {
+      endLabel(labelAt, at);
+      labelAt = at++;
+      if (at > MAX_NAME_LENGTH + 1) throw new NameError('name-too-long');
+      continue;
+    }
+    if (c === BACKSLASH) {
+      const octet = readEscape(text, i);
+      if (octet < 0) throw new NameError('bad-escape');
+      c = octet & 0xff;
+      i += octet >> 8;
+    }
+    if (c > 255) throw new NameError('bad-escape');
+    if (at - labelAt > MAX_LABEL_LENGTH) throw new NameError('label-too-long');
+    if (at >= MAX_NAME_LENGTH) throw new NameError('name-too-long');
+    scratch[at++] = c;
+  }
+  if (at === labelAt + 1) {
+    scratch[labelAt] = 0;
+    return scratch.slice(0, at);
+  }
+  endLabel(labelAt, at);
+  if (!origin) throw new NameError('relative');
+  if (at + origin.length > MAX_NAME_LENGTH) throw new NameError('name-too-long');
+  const wire = new Uint8Array(at + origin.length);
+  wire.set(scratch.subarray(0, at));
+  wire.set(origin, at);
+  return wire;
+}
+
+function endLabel(labelAt: number, at: number): void {
+  const length = at - labelAt - 1;
+  if (length === 0) throw new NameError('empty-label');
+  scratch[labelAt] = length;
+}
+
+/**
+ * The octet an escape at `text[at] === '\\'` stands for, in the low 8 bits, and the number of further characters it takes
+ * above them; -1 if it is not one (RFC 1035 §5.1).
+ */
+export function readEscape(text: string, at: number): number {
+  const first = text.charCodeAt(at + 1);
+  if (Number.isNaN(first)) return -1;
+  if (first < 48 || first > 57) return first > 255 ? -1 : (1 << 8) | first;
+  const second = text.charCodeAt(at + 2) - 48;
+  const third = text.charCodeAt(at + 3) - 48;
+  if (!(second >= 0 && second <= 9 && third >= 0 && third <= 9)) return -1;
+  const value = (first - 48) * 100 + second * 10 + third;
+  return value > 255 ? -1 : (3 << 8) | value;
+}
+
+/** Presentation form with the final dot; the root is `.`. Octets that are not plain are escaped, so parsing gives it back. */
+export function printName(wire: Uint8Array, start = 0): string {
+  if (wire[start] === 0) return '.';
+  let out = '';
+  for (let at = start; wire[at]! !== 0; ) {
+    const end = at + 1 + wire[at]!;
+    for (at++; at < end; at++) out += printOctet(wire[at]!);
+    out += '.';
+  }
+  return out;
+}
+
+/** Characters with a meaning of their own in master files: `" $ ( ) . ; @ \`. */
+function printOctet(octet: number): string {
+  switch (octet) {
+    case 34:
+    case 36:
+    case 40:
+    case 41:
+    case 46:
+    case 59:
+    case 64:
+    case 92:
+      return `\\${String.fromCharCode(octet)}`;
+  }
+  if (octet > 32 && octet < 127) return String.fromCharCode(octet);
+  return `\\${String(octet).padStart(3, '0')}`;
+}
+
+/** The v4 API's form: lower case, no final dot; the root is ''. */
+export function toFqdn(wire: Uint8Array): string {
+  return printName(lowerName(wire)).slice(0, -1);
+}
+
+/** Octets of the wire name that starts at `start`, its final zero included. */
+export function nameLength(wire: Uint8Array, start = 0): number {
+  let at = start;
+  while (wire[at]! !== 0) at += 1 + wire[at]!;
+  return at + 1 - start;
+}
+
+/** Number of labels, the root not counted. */
+export function labelCount(wire: Uint8Array): number {
+  let count = 0;
+  for (let at = 0; wire[at]! !== 0; at += 1 + wire[at]!) count++;
+  return count;
+}
+
+/** ASCII letters in lower case, all other octets kept (RFC 4343 §3). Length octets (at most 63) are never letters. */
+export function lowerName(wire: Uint8Array): Uint8Array {
+  let i = 0;
+  for (; i < wire.length; i++) if (isUpper(wire[i]!)) break;
+  if (i === wire.length) return wire;
+  const out = wire.slice();
+  for (; i < out.length; i++) if (isUpper(out[i]!)) out[i]! |= 0x20;
+  return out;
+}
+
+function isUpper(octet: number): boolean {
+  return octet >= 65 && octet <= 90;
+}
+
+/** Equality without regard to ASCII case. */
+export function nameEquals(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && endsAt(a, b, 0);
+}
+
+/** Whether `name` is `ancestor` or below it. */
+export function isAtOrBelow(name: Uint8Array, ancestor: Uint8Array): boolean {
+  const skip = name.length - ancestor.length;
+  if (skip < 0) return false;
+  let at = 0;
+  while (at < skip) at += 1 + name[at]!;
+  return at === skip && endsAt(name, ancestor, skip);
+}
+
+/** Whether `name` is below `ancestor`, not equal to it. */
+export function isBelow(name: Uint8Array, ancestor: Uint8Array): boolean {
+  return name.length > ancestor.length && isAtOrBelow(name, ancestor);
+}
+
+function endsAt(name: Uint8Array, suffix: Uint8Array, skip: number): boolean {
+  for (let i = 0; i < suffix.length; i++) {
+    const a = name[skip + i]!;
+    const b = suffix[i]!;
+    if (a !== b && ((a ^ b) !== 0x20 || !isUpper(a & 0xdf))) return false;
+  }
+  return true;
+}
+
+/** The name without its first label; the root's parent is the root. */
+export function parentName(wire: Uint8Array): Uint8Array {
+  return wire[0] === 0 ? wire : wire.subarray(1 + wire[0]!);
+}
+
+/** Whether the leftmost label is exactly `*` (RFC 4592 §2.1.1). */
+export function isWildcard(wire: Uint8Array): boolean {
+  return wire[0] === 1 && wire[1] === 42;
+}
+
+/** Labels from the leftmost to the one below the root, as views. */
+export function labelsOf(wire: Uint8Array): Uint8Array[] {
+  const labels: Uint8Array[] = [];
+  for (let at = 0; wire[at]! !== 0; at += 1 + wire[at]!) labels.push(wire.subarray(at + 1, at + 1 + wire[at]!));
+  return labels;
+}
+
+/** The name made of labels, leftmost first. Throws {@link NameError} when it is too long. */
+export function nameOfLabels(labels: readonly Uint8Array[]): Uint8Array {
+  let length = 1;
+  for (const label of labels) length += 1 + label.length;
+  if (length > MAX_NAME_LENGTH) throw new NameError('name-too-long');
+  const wire = new Uint8Array(length);
+  let at = 0;
+  for (const label of labels) {
+    if (label.length === 0) throw new NameError('empty-label');
+    if (label.length > MAX_LABEL_LENGTH) throw new NameError('label-too-long');
+    wire[at] = label.length;
+    wire.set(label, at + 1);
+    at += 1 + label.length;
+  }
+  return wire;
+}
+
+/** Canonical order (RFC 4034 §6.1): by labels from the root down, case ignored. Negative, zero or positive. */
+export function compareNames(a: Uint8Array, b: Uint8Array): number {
+  return compareBytes(ownerKeyOf(a, ROOT), ownerKeyOf(b, ROOT));
+}
+
+/**
+ * The owner key of a name at or below `apex` (which gives an empty key): labels from the apex down, lower case, each ended
+ * by a zero octet; 0x00 and 0x01 inside a label become 0x01 0x01 and 0x01 0x02, so that byte order stays canonical order.
+ */
+export function ownerKeyOf(name: Uint8Array, apex: Uint8Array): Uint8Array {
+  const end = name.length - apex.length;
+  if (end === 0) return new Uint8Array(0);
+  const starts: number[] = [];
+  let escaped = 0;
+  for (let at = 0; at < end; at += 1 + name[at]!) {
+    starts.push(at);
+    for (let i = at + 1; i <= at + name[at]!; i++) if (name[i]! < 2) escaped++;
+  }
+  const key = new Uint8Array(end + escaped);
+  let to = 0;
+  for (let index = starts.length - 1; index >= 0; index--) {
+    const at = starts[index]!;
+    for (let i = at + 1; i <= at + name[at]!; i++) {
+      const octet = name[i]!;
+      if (octet < 2) {
+        key[to++] = 1;
+        key[to++] = octet + 1;
+      } else {
+        key[to++] = isUpper(octet) ? octet | 0x20 : octet;
+      }
+    }
+    key[to++] = 0;
+  }
+  return key;
+}
+
+/** The (lower-case) name an owner key stands for. */
+export function nameOfOwnerKey(key: Uint8Array, apex: Uint8Array): Uint8Array {
+  const labels: Uint8Array[] = [];
+  let label: number[] = [];
+  for (let i = 0; i < key.length; i++) {
+    const octet = key[i]!;
+    if (octet === 0) {
+      labels.unshift(Uint8Array.from(label));
+      label = [];
+    } else if (octet === 1) {
+      label.push(key[++i]! - 1);
+    } else {
+      label.push(octet);
+    }
+  }
+  return nameOfLabels([...labels, ...labelsOf(lowerName(apex))]);
+}
+
+/**
+ * The range of owner keys strictly below `key`: `key < k && k < end`. For the apex (empty key) `end` is undefined: every
+ * other key of the zone is below it.
+ */
+export function descendantsEnd(key: Uint8Array): Uint8Array | undefined {
+  if (key.length === 0) return undefined;
+  const end = key.slice();
+  end[end.length - 1] = 1;
+  return end;
+}
