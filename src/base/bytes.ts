@@ -88,7 +88,8 @@ export class ByteWriter {
   }
 
   u8(value: number): void {
-    this.buffer[this.room(1)] = value;
+    const start = this.room(1);
+    this.buffer[start] = value;
   }
 
   u16(value: number): void {
@@ -107,7 +108,15 @@ export class ByteWriter {
   }
 
   octets(value: Uint8Array): void {
-    this.buffer.set(value, this.room(value.length));
+    const start = this.room(value.length);
+    this.buffer.set(value, start);
+  }
+
+  /** One octet a character. */
+  latin1(text: string): void {
+    const start = this.room(text.length);
+    const b = this.buffer;
+    for (let i = 0; i < text.length; i++) b[start + i] = text.charCodeAt(i);
   }
 
   /** Overwrites two octets written earlier, for lengths known only afterwards. */

@@ -17,6 +17,8 @@ export interface FailureOptions {
   readonly pointer?: string;
   /** v4 `error_chain` members. */
   readonly chain?: readonly ChainedError[];
+  /** Further items of the v4 `errors` list, after this one (v4: §15.3, duplicates). */
+  readonly also?: readonly ChainedError[];
 }
 
 /** A refusal with a stable key (`records.duplicate`), an HTTP status and a v4 code. Never a bug, so never logged with a stack. */
@@ -28,6 +30,7 @@ export class AppError extends Error {
     message: string,
     readonly pointer?: string,
     readonly chain?: readonly ChainedError[],
+    readonly also?: readonly ChainedError[],
   ) {
     super(message);
     this.name = 'AppError';
@@ -52,7 +55,8 @@ export function defineErrors<Table extends Readonly<Record<string, ErrorDefiniti
   return (key, params = {}, options = {}) => {
     const definition = table[key] as ErrorDefinition;
     const text = definition.text.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? `{${name}}`));
-    return new AppError(`${area}.${key}`, definition.status, definition.code, text, options.pointer, options.chain);
+    const { pointer, chain, also } = options;
+    return new AppError(`${area}.${key}`, definition.status, definition.code, text, pointer, chain, also);
   };
 }
 

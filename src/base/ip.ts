@@ -31,12 +31,60 @@ export function parseIPv4(text: string): Uint8Array | undefined {
 
 /** Sixteen octets of an IPv6 address in any form of RFC 4291 §2.2, or undefined; zone identifiers are refused. */
 export function parseIPv6(text: string): Uint8Array | undefined {
-  if (!text.includes(':') || text.includes('%') || !/^[0-9a-fA-F:.]+$/.test(text)) return undefined;
-  const tail = text.lastIndexOf(':');
-  if (text.includes('.') && !parseIPv4(text.slice(tail + 1))) return undefined;
-  if (!ipaddr.IPv6.isValid(text)) return undefined;
-  if (text.split(/[:.]/).some((group) => group.length > 4)) return undefined;
-  return Uint8Array.from(ipaddr.IPv6.parse(text).toByteArray());
+  const out = new Uint8Array(16);
+  const length = text.length;
+  let at = 0;
+  /** Where `::` stands, in octets of `out`. */
+  let gap = -1;
+  let i = 0;
+  if (text.charCodeAt(0) === COLON) {
+    if (text.charCodeAt(1) !== COLON) return undefined;
+    gap = 0;
+    i = 2;
+  }
+  while (i < length) {
+    const start = i;
+    let group = 0;
+    for (; i < length; i++) {
+      const digit = hexDigit(text.charCodeAt(i));
+      if (digit < 0) break;
+      group = (group << 4) | digit;
+    }
+    if (text.charCodeAt(i) === DOT) {
+      const tail = at <= 12 ? parseIPv4(text.slice(start)) : undefined;
+      if (!tail) return undefined;
+      out.set(tail, at);
+      at += 4;
+      break;
+    }
+    if (i === start || i - start > 4 || at === 16) return undefined;
+    out[at++] = group >> 8;
+    out[at++] = group;
+    if (i === length) break;
+    if (text.charCodeAt(i++) !== COLON) return undefined;
+    if (text.charCodeAt(i) === COLON) {
+      if (gap >= 0) return undefined;
+      gap = at;
+      i++;
+    } else if (i === length) {
+      return undefined;
+    }
+  }
+  if (gap < 0) return at === 16 ? out : undefined;
+  if (at === 16) return undefined;
+  out.copyWithin(16 - (at - gap), gap, at);
+  out.fill(0, gap, gap + 16 - at);
+  return out;
+}
+
+const DOT = 46;
+const COLON = 58;
+
+/** Value of a hexadecimal digit by its character code, or -1. */
+function hexDigit(code: number): number {
+  if (code >= 48 && code <= 57) return code - 48;
+  const letter = code | 32;
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1;
 }
 
 export function parseIP(text: string): Uint8Array | undefined {

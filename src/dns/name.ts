@@ -153,7 +153,8 @@ export function lowerName(wire: Uint8Array): Uint8Array {
   let i = 0;
   for (; i < wire.length; i++) if (isUpper(wire[i]!)) break;
   if (i === wire.length) return wire;
-  const out = wire.slice();
+  // Not slice: of a Buffer that would be a view, and the caller's octets would change.
+  const out = new Uint8Array(wire);
   for (; i < out.length; i++) if (isUpper(out[i]!)) out[i]! |= 0x20;
   return out;
 }
@@ -284,7 +285,7 @@ export function nameOfOwnerKey(key: Uint8Array, apex: Uint8Array): Uint8Array {
  */
 export function descendantsEnd(key: Uint8Array): Uint8Array | undefined {
   if (key.length === 0) return undefined;
-  const end = key.slice();
+  const end = new Uint8Array(key);
   end[end.length - 1] = 1;
   return end;
 }

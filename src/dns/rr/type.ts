@@ -22,6 +22,8 @@ export class RdataError extends Error {
   constructor(
     message: string,
     readonly pointer?: string,
+    /** The v4 code a client is answered with (api-contract §15.3). */
+    readonly code: number = 1004,
   ) {
     super(message);
     this.name = 'RdataError';
@@ -44,6 +46,17 @@ export interface ApiOutput {
   readonly priority?: number;
 }
 
+/** A member of the v4 `data` object, as far as a schema can say it. */
+export interface DataMember {
+  readonly name: string;
+  readonly type: 'integer' | 'number' | 'string' | 'strings';
+  readonly minimum?: number;
+  readonly maximum?: number;
+  /** The only texts allowed. */
+  readonly values?: readonly string[];
+  readonly required: boolean;
+}
+
 export interface RRType {
   readonly code: number;
   readonly mnemonic: string;
@@ -51,6 +64,8 @@ export interface RRType {
   readonly rfc: string;
   /** Whether the v4 API lets clients create it (api-contract §5.2). */
   readonly creatable: boolean;
+  /** Members of `data`; empty for a type that has only `content`. */
+  readonly data: readonly DataMember[];
   /** Rdata of presentation-form tokens; also takes `\# length hex` (RFC 3597 §5). Throws PresentationError. */
   parse(tokens: TokenCursor, origin: Uint8Array): Uint8Array;
   /** One-line presentation form, names with final dot; `\# length hex` for a type we do not know. */

@@ -1,0 +1,167 @@
+/**
+ * `npm run bench`: CPU per query, answers per second, memory and start-up of Zoneplane beside the servers that are installed, in
+ * interleaved rounds on one machine. Only ratios between servers of the same run mean anything: machines are noisy.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { PEERS, type Peer } from './peers.js';
+import { cpuSeconds, memoryOctets, type Started, stop } from './processes.js';
+import { CASES, type Case, writeQueries, writeZone } from './workload.js';
+
+const HELP = `Usage: npm run bench -- [options]
+
+  --cases LIST     of ${CASES.join(', ')}, tcp (default: all)
+  --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
+  --names N        host names in the zone (default 100000)
+  --rounds N       interleaved rounds (default 5)
+  --seconds N      length of one measurement (default 4)
+  --workers N      answering threads of every server (default 1)
+  --json FILE      write all figures there too
+  --help
+
+Example: npm run bench -- --cases mix,nxdomain --servers zoneplane,nsd,knot,echo --rounds 7
+`;
+
+interface Sample {
+  readonly server: string;
+  readonly case: string;
+  /** Microseconds of processor time per answer. */
+  readonly cpuMicros: number;
+  readonly answersPerSecond: number;
+  readonly lostPercent: number;
+  readonly latencyMicros: number;
+}
+
+const { values } = parseArgs({
+  options: {
+    cases: { type: 'string', default: [...CASES, 'tcp'].join(',') },
+    servers: { type: 'string', default: PEERS.map(({ name }) => name).join(',') },
+    names: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    workers: { type: 'string', default: '1' },
+    json: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+if (values.help) process.stdout.write(HELP);
+else await main();
+
+async function main(): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-bench-'));
+  const running: { peer: Peer; started: Started }[] = [];
+  try {
+    const names = Number(values.names);
+    const zoneFile = join(directory, 'zone');
+    await writeZone(zoneFile, names);
+    const wanted = values.servers.split(',');
+    for (const [index, peer] of PEERS.filter(({ name }) => wanted.includes(name)).entries()) {
+      const installed = peer.program === 'node' || existsSync(peer.program);
+      if (!installed) {
+        process.stdout.write(`${peer.name}: not installed, left out\n`);
+        continue;
+      }
+      const own = mkdtempSync(join(directory, `${peer.name}-`));
+      const cpu = availableParallelism() > 1 && Number(values.workers) === 1 ? 0 : undefined;
+      const started = await peer.start({
+        directory: own,
+        zoneFile,
+        port: 20530 + index,
+        cpu,
+        workers: Number(values.workers),
+      });
+      running.push({ peer, started });
+      process.stdout.write(`${peer.name}: answers after ${started.startMs.toFixed(0)} ms\n`);
+    }
+    const samples: Sample[] = [];
+    for (const kind of values.cases.split(',')) {
+      const queries = join(directory, `queries-${kind}`);
+      writeQueries(queries, kind === 'tcp' ? 'mix' : (kind as Case), names);
+      for (let round = 0; round < Number(values.rounds); round++) {
+        for (const { started } of running) samples.push(measure(started, kind, queries));
+      }
+      printCase(kind, samples);
+    }
+    printMemory(running);
+    if (values.json !== undefined)
+      writeFileSync(values.json, `${JSON.stringify({ machine: machine(), samples }, undefined, 1)}\n`);
+  } finally {
+    for (const { started } of running) await stop(started);
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** One dnsperf run against one server, on the other processor. */
+function measure(started: Started, kind: string, queries: string): Sample {
+  const stream = kind === 'tcp';
+  const load = ['-s', '127.0.0.1', '-p', String(started.port), '-d', queries, '-l', values.seconds, '-q', '200', '-e'];
+  if (stream) load.push('-m', 'tcp', '-c', '10');
+  const command = availableParallelism() > 1 ? ['taskset', '-c', '1', 'dnsperf', ...load] : ['dnsperf', ...load];
+  const before = cpuSeconds(started);
+  const result = spawnSync(command[0]!, command.slice(1), { encoding: 'utf8' });
+  const used = cpuSeconds(started) - before;
+  if (result.status !== 0) throw new Error(`dnsperf failed: ${result.stderr}`);
+  const figure = (pattern: RegExp): number => Number(pattern.exec(result.stdout)?.[1] ?? Number.NaN);
+  const answered = figure(/Queries completed:\s+(\d+)/);
+  return {
+    server: started.name,
+    case: kind,
+    cpuMicros: (used / answered) * 1e6,
+    answersPerSecond: figure(/Queries per second:\s+([\d.]+)/),
+    lostPercent: figure(/Queries lost:\s+\d+ \(([\d.]+)%\)/),
+    latencyMicros: figure(/Average Latency \(s\):\s+([\d.]+)/) * 1e6,
+  };
+}
+
+/** Medians with their spread, and the ratio of our CPU time to each server's, round by round. */
+function printCase(kind: string, all: readonly Sample[]): void {
+  const samples = all.filter((sample) => sample.case === kind);
+  const ours = samples.filter(({ server }) => server === 'zoneplane');
+  process.stdout.write(
+    `\n${kind}\n${'server'.padEnd(20)}${'CPU µs/answer'.padStart(22)}${'ours/its CPU'.padStart(22)}${'answers/s'.padStart(12)}${'lost %'.padStart(8)}${'latency µs'.padStart(12)}\n`,
+  );
+  for (const server of new Set(samples.map((sample) => sample.server))) {
+    const its = samples.filter((sample) => sample.server === server);
+    const ratios = its.map((sample, round) => (ours[round]?.cpuMicros ?? Number.NaN) / sample.cpuMicros);
+    process.stdout.write(
+      server.padEnd(20) +
+        spread(its.map(({ cpuMicros }) => cpuMicros)).padStart(22) +
+        spread(ratios).padStart(22) +
+        median(its.map(({ answersPerSecond }) => answersPerSecond))
+          .toFixed(0)
+          .padStart(12) +
+        median(its.map(({ lostPercent }) => lostPercent))
+          .toFixed(2)
+          .padStart(8) +
+        median(its.map(({ latencyMicros }) => latencyMicros))
+          .toFixed(0)
+          .padStart(12) +
+        '\n',
+    );
+  }
+}
+
+function printMemory(running: readonly { readonly started: Started }[]): void {
+  process.stdout.write(`\nmemory (PSS of all processes)\n`);
+  for (const { started } of running) {
+    process.stdout.write(`${started.name.padEnd(20)}${(memoryOctets(started) / 1e6).toFixed(1).padStart(10)} MB\n`);
+  }
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
+
+/** `median (min–max)`. */
+function spread(values: readonly number[]): string {
+  return `${median(values).toFixed(2)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`;
+}
+
+function machine(): string {
+  return `${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} processors, node ${process.version}`;
+}

@@ -1,0 +1,127 @@
+/** Starting servers for a measurement, and the processor time and memory of a whole process tree from /proc. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Clock ticks a second; what sysconf(_SC_CLK_TCK) says on every Linux. */
+const TICKS = 100;
+const PAGE_OCTETS = 4096;
+
+export interface Started {
+  readonly name: string;
+  readonly port: number;
+  readonly process: ChildProcess;
+  /** Milliseconds from start to the first answer. */
+  readonly startMs: number;
+}
+
+/** Starts a server and waits until it answers a question. Throws with what it printed when it does not. */
+export async function start(
+  name: string,
+  command: readonly string[],
+  port: number,
+  question: string,
+  options: { readonly cpu?: number; readonly env?: NodeJS.ProcessEnv; readonly cwd?: string } = {},
+): Promise<Started> {
+  const pinned = options.cpu === undefined ? [...command] : ['taskset', '-c', String(options.cpu), ...command];
+  const began = performance.now();
+  const child = spawn(pinned[0]!, pinned.slice(1), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  });
+  let printed = '';
+  const keep = (chunk: Buffer): void => {
+    if (printed.length < 4000) printed += chunk.toString();
+  };
+  child.stdout!.on('data', keep);
+  child.stderr!.on('data', keep);
+  for (let attempt = 0; attempt < 2400; attempt++) {
+    if (child.exitCode !== null) break;
+    if (await answers(port, question)) {
+      return { name, port, process: child, startMs: performance.now() - began };
+    }
+    await sleep(25);
+  }
+  child.kill('SIGKILL');
+  throw new Error(`${name} does not answer on port ${port}: ${printed}`);
+}
+
+export async function stop(started: Started): Promise<void> {
+  if (started.process.exitCode !== null) return;
+  const ended = new Promise((resolve) => started.process.once('exit', resolve));
+  started.process.kill('SIGTERM');
+  await Promise.race([ended, sleep(5000)]);
+  if (started.process.exitCode === null) started.process.kill('SIGKILL');
+}
+
+/** Whether a question for an A record is answered with NOERROR within 300 ms. */
+function answers(port: number, name: string): Promise<boolean> {
+  const labels = name.split('.').filter((label) => label !== '');
+  const wire = Buffer.concat([
+    ...labels.map((label) => Buffer.from([label.length, ...Buffer.from(label)])),
+    Buffer.from([0]),
+  ]);
+  const request = Buffer.concat([Buffer.from([1, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]), wire, Buffer.from([0, 1, 0, 1])]);
+  const socket = createSocket('udp4');
+  return new Promise((resolve) => {
+    const finish = (answer: boolean): void => {
+      clearTimeout(timer);
+      socket.close();
+      resolve(answer);
+    };
+    const timer = setTimeout(() => finish(false), 300);
+    socket.once('message', (message) => finish((message[3]! & 15) === 0));
+    socket.once('error', () => finish(false));
+    socket.send(request, port, '127.0.0.1');
+  });
+}
+
+/** The process and all below it. */
+function treeOf(root: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const entry of readdirSync('/proc')) {
+    if (!/^\d+$/.test(entry)) continue;
+    const parent = statOf(Number(entry))?.parent;
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), Number(entry)]);
+  }
+  const tree = [root];
+  for (let i = 0; i < tree.length; i++) tree.push(...(children.get(tree[i]!) ?? []));
+  return tree;
+}
+
+function statOf(pid: number): { parent: number; cpuSeconds: number; rssOctets: number } | undefined {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    // It ended between the listing and the look.
+    return undefined;
+  }
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return {
+    parent: Number(fields[1]),
+    cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS,
+    rssOctets: Number(fields[21]) * PAGE_OCTETS,
+  };
+}
+
+/** User and system seconds of the tree so far. */
+export function cpuSeconds(started: Started): number {
+  return treeOf(started.process.pid!).reduce((sum, pid) => sum + (statOf(pid)?.cpuSeconds ?? 0), 0);
+}
+
+/** Memory of the tree without counting shared pages twice (PSS), octets. */
+export function memoryOctets(started: Started): number {
+  return treeOf(started.process.pid!).reduce((sum, pid) => sum + proportionalOctets(pid), 0);
+}
+
+function proportionalOctets(pid: number): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
+    return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
+  } catch {
+    return statOf(pid)?.rssOctets ?? 0;
+  }
+}

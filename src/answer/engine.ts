@@ -1,0 +1,190 @@
+/**
+ * From the bytes of a query to the bytes of its answer, the steps in order. Pure and synchronous: no clock, no socket, no
+ * allocation. All state is in objects made once per engine, so one thread needs one engine.
+ */
+// hot
+import { Class, Opcode, Rcode, Type } from '../dns/codes.js';
+import { Control, ZoneWord } from '../image/layout.js';
+import type { ImageReader } from '../image/reader.js';
+import { writeAdditional } from './additional.js';
+import { answerChaos } from './chaos.js';
+import { optLength, writeOpt } from './opt.js';
+import { DROP, HEADER_LENGTH, isInternet, parseQuery, type Query } from './query.js';
+import type { Response } from './response.js';
+import { hashSearch, type Search, solve } from './solve.js';
+import { createEngineState, type Engine, type EngineSettings } from './state.js';
+import { type Answer, Transport } from './transport.js';
+import { writeUnknownKey } from './tsig.js';
+
+/** An engine answering from `image`. The function it returns is what transports call. */
+export function createEngine(image: ImageReader, settings: EngineSettings): Answer {
+  const engine = createEngineState(settings);
+  return function answer(request, start, length, response, at, limit, transport) {
+    const control = image.control;
+    for (;;) {
+      const sequence = Atomics.load(control, Control.sequence);
+      const written = answerOnce(engine, image, request, start, length, response, at, limit, transport);
+      // Slots were switched meanwhile: what was read may be half of a change.
+      if ((sequence & 1) === 0 && Atomics.load(control, Control.sequence) === sequence) return written;
+    }
+  };
+}
+
+function answerOnce(
+  engine: Engine,
+  image: ImageReader,
+  request: Uint8Array,
+  start: number,
+  length: number,
+  out: Uint8Array,
+  at: number,
+  limit: number,
+  transport: number,
+): number {
+  const query = engine.query;
+  const response = engine.response;
+  engine.notAuthoritative = false;
+  const status = parseQuery(query, request, start, length);
+  if (status === DROP || limit < HEADER_LENGTH) return 0;
+  resetResponse(query, response, out, at);
+  response.rcode = status;
+  const size = transport === Transport.udp ? Math.min(limit, payloadSize(engine)) : limit;
+  if (HEADER_LENGTH + query.nameLength + 4 > size) return 0;
+  copyQuestion(query, response);
+  const questionEnd = response.at;
+  response.limit = size - (query.edns ? optLength(engine) : 0);
+  if (status === Rcode.noError) dispatch(engine, image, transport);
+  if (!response.truncated && isWhole(response.rcode)) writeAdditional(query, engine.search, response, image);
+  if (response.truncated || !isWhole(response.rcode)) clearSections(response, questionEnd);
+  response.limit = size;
+  if (query.edns) writeOpt(engine);
+  if (query.tsigAt !== 0 && response.rcode === Rcode.notAuth) writeUnknownKey(query, response);
+  writeHeader(query, response);
+  return response.at;
+}
+
+/** Response codes whose answers carry sections. */
+function isWhole(rcode: number): boolean {
+  return rcode === Rcode.noError || rcode === Rcode.nxDomain || rcode === Rcode.yxDomain;
+}
+
+/** Truncated answers and errors are header, question and OPT alone. */
+function clearSections(response: Response, questionEnd: number): void {
+  response.at = questionEnd;
+  response.answers = 0;
+  response.authorities = 0;
+  response.additionals = 0;
+}
+
+function resetResponse(query: Query, response: Response, out: Uint8Array, base: number): void {
+  response.bytes = out;
+  response.base = base;
+  response.at = HEADER_LENGTH;
+  response.answers = 0;
+  response.authorities = 0;
+  response.additionals = 0;
+  response.truncated = false;
+  response.authoritative = false;
+  response.targetsOf = 0;
+  response.cutNode = 0;
+  if (!query.hasQuestion) query.nameLength = 0;
+}
+
+/** Octets a UDP answer may have: what the client takes, at least 512, at most ours (RFC 6891 §6.2.3). */
+function payloadSize(engine: Engine): number {
+  const query = engine.query;
+  if (!query.edns) return 512;
+  return Math.max(512, Math.min(query.ednsSize, engine.settings.udpSize));
+}
+
+/** The question goes back as it came, case and all; never a broken one. */
+function copyQuestion(query: Query, response: Response): void {
+  if (!query.hasQuestion) return;
+  const length = query.nameLength + 4;
+  const from = query.start + HEADER_LENGTH;
+  const to = response.base + HEADER_LENGTH;
+  const out = response.bytes;
+  const request = query.request;
+  for (let i = 0; i < length; i++) out[to + i] = request[from + i]!;
+  response.at = HEADER_LENGTH + length;
+}
+
+function dispatch(engine: Engine, image: ImageReader, transport: number): void {
+  const query = engine.query;
+  const response = engine.response;
+  if (query.tsigAt !== 0) {
+    // No keys are known, so any key is an unknown one (RFC 8945 §5.2.1).
+    response.rcode = Rcode.notAuth;
+  } else if (query.opcode !== Opcode.query) {
+    // Updates and notifications are accepted from nobody (RFC 2136 §3.3, RFC 1996 §3.10).
+    response.rcode = Rcode.refused;
+  } else if (query.class === Class.ch) {
+    answerChaos(engine);
+  } else if (!isInternet(query)) {
+    response.rcode = Rcode.refused;
+  } else if (query.type === Type.axfr) {
+    // A transfer takes a stream (RFC 5936 §4.2), and nobody is allowed one.
+    response.rcode = transport === Transport.udp ? Rcode.notImp : Rcode.refused;
+  } else if (query.type === Type.ixfr && transport !== Transport.udp) {
+    response.rcode = Rcode.refused;
+  } else {
+    answerInternet(engine, image);
+  }
+}
+
+function answerInternet(engine: Engine, image: ImageReader): void {
+  const query = engine.query;
+  const search = engine.search;
+  search.labels = query.labels;
+  search.nameLength = query.nameLength;
+  search.at = HEADER_LENGTH;
+  hashSearch(image, search);
+  if (!findZone(query, search, image)) {
+    engine.notAuthoritative = true;
+    engine.response.rcode = Rcode.refused;
+    return;
+  }
+  // Over UDP the current SOA is the whole answer to IXFR (RFC 1995 §2).
+  if (query.type === Type.ixfr) query.type = Type.soa;
+  solve(query, search, engine.response, image);
+}
+
+/** The zone with the longest apex at or above the name; DS at an apex is asked of the zone above, if served here. */
+function findZone(query: Query, search: Search, image: ImageReader): boolean {
+  const control = image.control;
+  const most = Math.min(search.labels, control[Control.zoneMaxLabels]!);
+  const least = control[Control.zoneMinLabels]!;
+  let found = 0;
+  for (let labels = most; labels >= least; labels--) {
+    const label = search.labels - labels;
+    const start = search.labelAt[label]!;
+    const record = image.findZone(search.hashes[label]!, search.name, start, search.nameLength - start);
+    if (record === 0) continue;
+    search.zoneRecord = record;
+    search.zone = image.words[record + ZoneWord.number]!;
+    search.apexLabels = labels;
+    found = record;
+    if (query.type !== Type.ds || labels !== search.labels) return true;
+  }
+  return found !== 0;
+}
+
+function writeHeader(query: Query, response: Response): void {
+  const out = response.bytes;
+  const at = response.base;
+  const questions = query.hasQuestion ? 1 : 0;
+  out[at] = query.id >>> 8;
+  out[at + 1] = query.id;
+  // QR, opcode and RD come back; RA, Z, AD and CD are clear.
+  out[at + 2] =
+    0x80 | ((query.flags >>> 8) & 0x79) | (response.authoritative ? 0x04 : 0) | (response.truncated ? 0x02 : 0);
+  out[at + 3] = response.rcode & 15;
+  out[at + 4] = 0;
+  out[at + 5] = questions;
+  out[at + 6] = response.answers >>> 8;
+  out[at + 7] = response.answers;
+  out[at + 8] = response.authorities >>> 8;
+  out[at + 9] = response.authorities;
+  out[at + 10] = response.additionals >>> 8;
+  out[at + 11] = response.additionals;
+}

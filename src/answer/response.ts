@@ -1,0 +1,127 @@
+/**
+ * The answer while it is being written: compiled RRsets copied into place, their slots filled, sections counted, and all or
+ * nothing of an RRset (RFC 2181 §9). See image/layout.ts for the form of an RRset.
+ */
+// hot
+import { RRSET_HEADER } from '../image/layout.js';
+import type { ImageReader } from '../image/reader.js';
+
+/** Pointers reach no further than this offset (RFC 1035 §4.1.4). */
+const MAX_POINTER = 0x3fff;
+
+/** The answer being built. Positions are octets from the start of the message, which stands at `base` of `bytes`. */
+export interface Response {
+  bytes: Uint8Array;
+  base: number;
+  /** Where the next octet goes. */
+  at: number;
+  /** Octets there may be, room for OPT already taken off. */
+  limit: number;
+  answers: number;
+  authorities: number;
+  additionals: number;
+  truncated: boolean;
+  authoritative: boolean;
+  rcode: number;
+  /** Position of the zone's apex inside the question. */
+  apexAt: number;
+  /** RRsets written whose targets' addresses belong into the additional section; 0 if none. */
+  targetsOf: number;
+  targetsAt: number;
+  /** Node of the cut when the answer is a referral, else 0. */
+  cutNode: number;
+}
+
+export function createResponse(): Response {
+  return {
+    bytes: new Uint8Array(0),
+    base: 0,
+    at: 0,
+    limit: 0,
+    answers: 0,
+    authorities: 0,
+    additionals: 0,
+    truncated: false,
+    authoritative: false,
+    rcode: 0,
+    apexAt: 12,
+    targetsOf: 0,
+    targetsAt: 0,
+    cutNode: 0,
+  };
+}
+
+/**
+ * Copies a compiled RRset, owned by the name that stands at `ownerAt`. Returns the number of RRs, or 0 when it does not fit
+ * (then nothing was written).
+ */
+export function writeRRset(response: Response, image: ImageReader, rrset: number, ownerAt: number): number {
+  const words = image.words;
+  const length = words[rrset + 1]!;
+  const start = response.at;
+  if (length === 0 || start + length > response.limit || ownerAt > MAX_POINTER) return 0;
+  const to = response.base + start;
+  const out = response.bytes;
+  copyOctets(image.bytes, (rrset + words[rrset + 4]!) * 4, out, to, length);
+  const slots = words[rrset + 2]!;
+  const ownerSlots = slots & 0xffff;
+  const apexSlots = slots >>> 16;
+  const relativeSlots = words[rrset + 3]! & 0xffff;
+  let slot = rrset + RRSET_HEADER;
+  if (ownerAt !== 12) {
+    putPointer(out, to, ownerAt);
+    for (let i = 0; i < ownerSlots; i++) putPointer(out, to + words[slot + i]!, ownerAt);
+  }
+  slot += ownerSlots;
+  for (let i = 0; i < apexSlots; i++) putPointer(out, to + words[slot + i]!, response.apexAt);
+  slot += apexSlots;
+  for (let i = 0; i < relativeSlots; i++) {
+    const entry = words[slot + i]!;
+    putPointer(out, to + (entry & 0xffff), start + (entry >>> 16));
+  }
+  response.at = start + length;
+  return words[rrset]!;
+}
+
+/** Word offset of the first target of an RRset; the number of them is in the upper half of word 3. */
+export function firstTarget(image: ImageReader, rrset: number): number {
+  const words = image.words;
+  const slots = words[rrset + 2]!;
+  return rrset + RRSET_HEADER + (slots & 0xffff) + (slots >>> 16) + (words[rrset + 3]! & 0xffff);
+}
+
+/** Word offset of the target behind this one. */
+export function nextTarget(image: ImageReader, target: number): number {
+  return target + 2 + (((image.words[target + 1]! & 0xff) + 3) >>> 2);
+}
+
+export function putPointer(out: Uint8Array, at: number, position: number): void {
+  out[at] = 0xc0 | (position >>> 8);
+  out[at + 1] = position;
+}
+
+/** Position of the name left of which `labels` labels are skipped, in a name already written at `from`; pointers followed. */
+export function skipLabels(response: Response, from: number, labels: number): number {
+  const bytes = response.bytes;
+  const base = response.base;
+  let at = from;
+  for (let left = labels; ; ) {
+    const length = bytes[base + at]!;
+    if (length >= 0xc0) {
+      at = ((length & 0x3f) << 8) | bytes[base + at + 1]!;
+    } else {
+      if (left === 0) return at;
+      at += 1 + length;
+      left--;
+    }
+  }
+}
+
+/** Most RRsets are shorter than what a call of `set` costs. */
+function copyOctets(from: Uint8Array, start: number, out: Uint8Array, to: number, length: number): void {
+  if (length > 96) {
+    out.set(from.subarray(start, start + length), to);
+    return;
+  }
+  for (let i = 0; i < length; i++) out[to + i] = from[start + i]!;
+}

@@ -1,0 +1,340 @@
+/**
+ * The algorithm of RFC 1034 §4.3.2 with RFC 4592 (wildcards), RFC 6672 (DNAME), RFC 6604 (response codes of chains) and
+ * RFC 8482 (ANY), on the compiled image. Sections are written as they are found: answer, authority, then additional.
+ *
+ * The topmost cut on the way down from the apex decides (RFC 1034 §4.3.2 step 3b), so a zone with cuts or DNAMEs is walked from
+ * its apex; any other zone is asked for the whole name first.
+ */
+// hot
+import { Rcode, Type } from '../dns/codes.js';
+import { Flag, hashLabel, NEGATIVE_SOA, NODE_HEADER, ZoneWord } from '../image/layout.js';
+import type { ImageReader } from '../image/reader.js';
+import type { Query } from './query.js';
+import { firstTarget, putPointer, type Response, skipLabels, writeRRset } from './response.js';
+
+/** Links of a CNAME or DNAME chain followed within the zone. */
+const MAX_CHAIN = 64;
+
+/** The name being looked for: the question's at first, then the targets of the chain. Reused. */
+export interface Search {
+  /** Lower case, wire form. */
+  name: Uint8Array;
+  nameLength: number;
+  labels: number;
+  labelAt: Uint8Array;
+  /** Hash of the name from each label on; the root's at index `labels`. */
+  hashes: Int32Array;
+  /** Position in the message where the name stands. */
+  at: number;
+  /** Zone number and labels of its apex. */
+  zone: number;
+  zoneRecord: number;
+  apexLabels: number;
+  apexNode: number;
+  /** Hashes of the names of the chain so far. */
+  chain: Int32Array;
+  chainLength: number;
+}
+
+/** The search begins with the question's name and works in the same memory. */
+export function createSearch(query: Query): Search {
+  return {
+    name: query.name,
+    nameLength: 0,
+    labels: 0,
+    labelAt: query.labelAt,
+    hashes: new Int32Array(129),
+    at: 12,
+    zone: 0,
+    zoneRecord: 0,
+    apexLabels: 0,
+    apexNode: 0,
+    chain: new Int32Array(MAX_CHAIN),
+    chainLength: 0,
+  };
+}
+
+/** Where a search went: the node found (0: none), the encloser, and whether a cut or DNAME stopped it. */
+const FOUND = 0;
+const MISSING = 1;
+const AT_CUT = 2;
+const AT_DNAME = 3;
+
+/** What one name came to. */
+const DONE = 0;
+const FOLLOW = 1;
+
+/** Node of the last `locate`: found node, closest encloser, cut or DNAME owner; and its depth in labels. */
+let locatedNode = 0;
+let locatedLabels = 0;
+
+export function hashSearch(image: ImageReader, search: Search): void {
+  const hashes = search.hashes;
+  const name = search.name;
+  const labelAt = search.labelAt;
+  let hash = image.seed;
+  hashes[search.labels] = hash;
+  for (let i = search.labels - 1; i >= 0; i--) {
+    hash = hashLabel(hash, name, labelAt[i]!);
+    hashes[i] = hash;
+  }
+}
+
+/** Answers the question held in `search`, whose zone has been set. */
+export function solve(query: Query, search: Search, response: Response, image: ImageReader): void {
+  const apexLabel = search.labels - search.apexLabels;
+  search.apexNode = findSuffix(image, search, apexLabel);
+  search.chainLength = 0;
+  response.apexAt = search.at + search.labelAt[apexLabel]!;
+  response.authoritative = true;
+  if (search.apexNode === 0) {
+    response.rcode = Rcode.servFail;
+    response.authoritative = false;
+    return;
+  }
+  while (solveName(query, search, response, image) === FOLLOW) {
+    if (seenBefore(search)) return;
+  }
+}
+
+function solveName(query: Query, search: Search, response: Response, image: ImageReader): number {
+  switch (locate(query, search, image)) {
+    case FOUND:
+      return answerNode(query, search, response, image, locatedNode);
+    case AT_CUT:
+      refer(search, response, image);
+      return DONE;
+    case AT_DNAME:
+      return substitute(query, search, response, image);
+  }
+  const wildcard = findWildcard(image, search);
+  if (wildcard !== 0) return answerNode(query, search, response, image, wildcard);
+  response.rcode = Rcode.nxDomain;
+  writeNegative(search, response, image);
+  return DONE;
+}
+
+/** Finds the name, or what stands in its way. */
+function locate(query: Query, search: Search, image: ImageReader): number {
+  const words = image.words;
+  const depth = search.labels - search.apexLabels;
+  if (words[search.zoneRecord + ZoneWord.cuts] !== 0) return locateFromApex(query, search, image, depth);
+  for (let label = 0; label < depth; label++) {
+    const node = findSuffix(image, search, label);
+    if (node === 0) continue;
+    locatedNode = node;
+    locatedLabels = search.labels - label;
+    return label === 0 ? FOUND : MISSING;
+  }
+  locatedNode = search.apexNode;
+  locatedLabels = search.apexLabels;
+  return depth === 0 ? FOUND : MISSING;
+}
+
+function locateFromApex(query: Query, search: Search, image: ImageReader, depth: number): number {
+  const words = image.words;
+  let node = search.apexNode;
+  for (let below = 0; ; below++) {
+    const flags = words[node + 2]! >>> 8;
+    locatedNode = node;
+    locatedLabels = search.apexLabels + below;
+    // DS belongs to the parent side of a cut (RFC 4035 §3.1.4.1).
+    if (flags & Flag.cut && !(below === depth && query.type === Type.ds)) return AT_CUT;
+    if (below === depth) return FOUND;
+    // The owner of a DNAME is not redirected, names below it are (RFC 6672 §2.3).
+    if (flags & Flag.dname) return AT_DNAME;
+    const next = findSuffix(image, search, depth - below - 1);
+    if (next === 0) return MISSING;
+    node = next;
+  }
+}
+
+/** Node of the name from this label on, or 0. */
+function findSuffix(image: ImageReader, search: Search, label: number): number {
+  const start = search.labelAt[label]!;
+  return image.findNode(search.zone, search.hashes[label]!, search.name, start, search.nameLength - start);
+}
+
+const wildcardName = new Uint8Array(258);
+
+/** The source of synthesis `*.<closest encloser>` (RFC 4592 §3.3.1), or 0. */
+function findWildcard(image: ImageReader, search: Search): number {
+  if (image.words[search.zoneRecord + ZoneWord.wildcards] === 0) return 0;
+  const label = search.labels - locatedLabels;
+  const start = search.labelAt[label]!;
+  const length = search.nameLength - start;
+  wildcardName[0] = 1;
+  wildcardName[1] = 42;
+  for (let i = 0; i < length; i++) wildcardName[i + 2] = search.name[start + i]!;
+  const hash = hashLabel(search.hashes[label]!, wildcardName, 0);
+  return image.findNode(search.zone, hash, wildcardName, 0, length + 2);
+}
+
+/** The name exists (itself or by wildcard): data, alias or NODATA. */
+function answerNode(query: Query, search: Search, response: Response, image: ImageReader, node: number): number {
+  let rrset = 0;
+  if (query.type === Type.any) {
+    // One RRset will do, whichever (RFC 8482 §4.1); an alias is not followed.
+    if (image.words[node + 2]! >>> 16 !== 0) rrset = node + image.words[node + NODE_HEADER + 1]!;
+  } else {
+    rrset = image.findRRset(node, query.type);
+  }
+  if (rrset !== 0) {
+    writeAnswer(response, image, rrset, search.at, true);
+    return DONE;
+  }
+  if ((image.words[node + 2]! >>> 8) & Flag.cname && query.type !== Type.any) {
+    const alias = image.findRRset(node, Type.cname);
+    const start = response.at;
+    if (!writeAnswer(response, image, alias, search.at, false)) return DONE;
+    // The target stands behind owner, type, class, TTL and length.
+    return followTarget(search, image, alias, skipLabels(response, start + 12, 0));
+  }
+  writeNegative(search, response, image);
+  return DONE;
+}
+
+/** Makes the RRset's first target the name searched for, if it is in the zone. */
+function followTarget(search: Search, image: ImageReader, rrset: number, at: number): number {
+  if (image.words[rrset + 3]! >>> 16 === 0) return DONE;
+  const target = firstTarget(image, rrset);
+  const length = image.words[target + 1]! & 0xff;
+  const from = (target + 2) * 4;
+  rememberName(search);
+  for (let i = 0; i < length; i++) search.name[i] = image.bytes[from + i]!;
+  indexName(search, image, length);
+  search.at = at;
+  return FOLLOW;
+}
+
+function rememberName(search: Search): void {
+  if (search.chainLength < MAX_CHAIN) search.chain[search.chainLength] = search.hashes[0]!;
+  search.chainLength++;
+}
+
+/** Each owner once: a loop ends quietly with what was found (RFC 1034 §5.2.2 leaves the rest to the resolver). */
+function seenBefore(search: Search): boolean {
+  if (search.chainLength >= MAX_CHAIN) return true;
+  const hash = search.hashes[0]!;
+  for (let i = 0; i < search.chainLength; i++) if (search.chain[i] === hash) return true;
+  return false;
+}
+
+/** Finds labels and hashes of the name in `search.name`. */
+function indexName(search: Search, image: ImageReader, length: number): void {
+  let labels = 0;
+  let at = 0;
+  while (search.name[at]! !== 0) {
+    search.labelAt[labels++] = at;
+    at += 1 + search.name[at]!;
+  }
+  search.labelAt[labels] = at;
+  search.labels = labels;
+  search.nameLength = length;
+  hashSearch(image, search);
+}
+
+/** The name is below a DNAME: the DNAME, the CNAME made of it (RFC 6672 §3.1), and on with the new name. */
+function substitute(query: Query, search: Search, response: Response, image: ImageReader): number {
+  const rrset = image.findRRset(locatedNode, Type.dname);
+  const skipped = search.labels - locatedLabels;
+  const prefix = search.labelAt[skipped]!;
+  const start = response.at;
+  if (!writeAnswer(response, image, rrset, skipLabels(response, search.at, skipped), false)) return DONE;
+  const bytes = response.bytes;
+  const base = response.base;
+  const target = base + start + 12;
+  const targetLength = (bytes[target - 2]! << 8) | bytes[target - 1]!;
+  if (prefix + targetLength > 255) {
+    response.rcode = Rcode.yxDomain;
+    return DONE;
+  }
+  const at = response.at;
+  if (at + 12 + prefix + targetLength > response.limit) {
+    truncate(response);
+    return DONE;
+  }
+  const out = base + at;
+  putPointer(bytes, out, search.at);
+  // Type and class, then the DNAME's TTL (RFC 6672 §3.1).
+  bytes[out + 2] = 0;
+  bytes[out + 3] = Type.cname;
+  bytes[out + 4] = 0;
+  bytes[out + 5] = 1;
+  for (let i = 6; i < 10; i++) bytes[out + i] = bytes[base + start + i]!;
+  bytes[out + 10] = 0;
+  bytes[out + 11] = prefix + targetLength;
+  copyPrefix(search, response, out + 12, prefix);
+  for (let i = 0; i < targetLength; i++) bytes[out + 12 + prefix + i] = bytes[target + i]!;
+  response.at = at + 12 + prefix + targetLength;
+  response.answers++;
+  if (query.type === Type.cname || query.type === Type.any || image.words[rrset + 3]! >>> 16 === 0) return DONE;
+  rememberName(search);
+  const inZone = firstTarget(image, rrset);
+  for (let i = 0; i < targetLength; i++) search.name[prefix + i] = image.bytes[(inZone + 2) * 4 + i]!;
+  indexName(search, image, prefix + targetLength);
+  search.at = at + 12;
+  return FOLLOW;
+}
+
+/** Copies the labels left of the DNAME's owner, with the case of the question where they come from it. */
+function copyPrefix(search: Search, response: Response, to: number, length: number): void {
+  const bytes = response.bytes;
+  const from = search.at === 12 ? bytes : search.name;
+  const start = search.at === 12 ? response.base + 12 : 0;
+  for (let i = 0; i < length; i++) bytes[to + i] = from[start + i]!;
+}
+
+/** Writes an RRset of the answer section; truncates when there is no room. */
+function writeAnswer(response: Response, image: ImageReader, rrset: number, ownerAt: number, last: boolean): boolean {
+  const start = response.at;
+  const count = writeRRset(response, image, rrset, ownerAt);
+  if (count === 0) {
+    if (image.words[rrset + 1] === 0) fail(response);
+    else truncate(response);
+    return false;
+  }
+  response.answers += count;
+  if (last && image.words[rrset + 3]! >>> 16 !== 0) {
+    response.targetsOf = rrset;
+    response.targetsAt = start;
+  }
+  return true;
+}
+
+/** SOA of the zone with the negative TTL (RFC 2308 §3). */
+function writeNegative(search: Search, response: Response, image: ImageReader): void {
+  const soa = image.findRRset(search.apexNode, NEGATIVE_SOA);
+  if (soa === 0) return;
+  const count = writeRRset(response, image, soa, response.apexAt);
+  if (count === 0) truncate(response);
+  response.authorities += count;
+}
+
+/** Referral: the cut's NS in the authority section, AA only when a chain led here (RFC 1034 §4.3.2 step 3b, RFC 6604). */
+function refer(search: Search, response: Response, image: ImageReader): void {
+  const rrset = image.findRRset(locatedNode, Type.ns);
+  const start = response.at;
+  if (response.answers === 0) response.authoritative = false;
+  const count = writeRRset(response, image, rrset, skipLabels(response, search.at, search.labels - locatedLabels));
+  if (count === 0) {
+    if (image.words[rrset + 1] === 0) fail(response);
+    else truncate(response);
+    return;
+  }
+  response.authorities = count;
+  response.cutNode = locatedNode;
+  response.targetsOf = rrset;
+  response.targetsAt = start;
+}
+
+/** Does not fit: TC and nothing else, so that the client comes back by TCP (RFC 2181 §9). */
+export function truncate(response: Response): void {
+  response.truncated = true;
+}
+
+/** An RRset no transport can carry. */
+function fail(response: Response): void {
+  response.authoritative = false;
+  response.rcode = Rcode.servFail;
+}

@@ -1,0 +1,44 @@
+/** What one engine keeps between queries: settings, and objects that are made once and reused for every answer. */
+import { createQuery, type Query } from './query.js';
+import { createResponse, type Response } from './response.js';
+import { createSearch, type Search } from './solve.js';
+
+export interface EngineSettings {
+  /** Largest UDP payload sent and advertised, octets (RFC 6891 §6.2.5; 1232 avoids fragments). */
+  readonly udpSize: number;
+  /** Answer to `version.bind CH TXT`; empty: refused. */
+  readonly version: string;
+  /** Answer to `id.server CH TXT`, `hostname.bind CH TXT` and NSID (RFC 5001); empty: refused and not sent. */
+  readonly identity: string;
+}
+
+export const DEFAULT_ENGINE_SETTINGS: EngineSettings = { udpSize: 1232, version: '', identity: '' };
+
+export interface Engine {
+  readonly query: Query;
+  readonly search: Search;
+  readonly response: Response;
+  readonly settings: EngineSettings;
+  readonly version: Uint8Array;
+  readonly identity: Uint8Array;
+  /** No zone, and EDE 20 says why (RFC 8914 §4.21). */
+  notAuthoritative: boolean;
+}
+
+export function createEngineState(settings: EngineSettings): Engine {
+  const query = createQuery();
+  return {
+    query,
+    search: createSearch(query),
+    response: createResponse(),
+    settings,
+    version: latin1(settings.version),
+    identity: latin1(settings.identity),
+    notAuthoritative: false,
+  };
+}
+
+/** A text that fits a `<character-string>`. */
+function latin1(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text.slice(0, 255), 'latin1'));
+}

@@ -1,0 +1,48 @@
+/** What a server without keys says to a signed query: NOTAUTH with an unsigned TSIG, error BADKEY (RFC 8945 §5.2.1, §5.3.2). */
+// hot
+import { type Query, u16 } from './query.js';
+import type { Response } from './response.js';
+
+const BADKEY = 17;
+
+/** Appends the query's TSIG without its MAC and with the error; nothing when the record is malformed or there is no room. */
+export function writeUnknownKey(query: Query, response: Response): void {
+  const { request, end } = query;
+  const key = query.tsigAt;
+  let fixed = key;
+  while (request[fixed]! !== 0) {
+    if (request[fixed]! >= 0xc0) return;
+    fixed += 1 + request[fixed]!;
+  }
+  fixed++;
+  const algorithm = fixed + 10;
+  let time = algorithm;
+  while (time < end && request[time]! !== 0) {
+    if (request[time]! >= 0xc0) return;
+    time += 1 + request[time]!;
+  }
+  time++;
+  if (time + 10 > end) return;
+  const macLength = u16(request, time + 8);
+  const originalId = time + 10 + macLength;
+  if (originalId + 6 > end) return;
+  const length = originalId - macLength - key + 6;
+  if (response.at + length > response.limit) return;
+  const out = response.bytes;
+  let at = response.base + response.at;
+  for (let i = key; i < time + 8; i++) out[at++] = request[i]!;
+  out[at++] = 0;
+  out[at++] = 0;
+  out[at++] = request[originalId]!;
+  out[at++] = request[originalId + 1]!;
+  out[at++] = 0;
+  out[at++] = BADKEY;
+  out[at++] = 0;
+  out[at++] = 0;
+  const rdata = time - algorithm + 8 + 8;
+  const lengthAt = response.base + response.at + (fixed - key) + 8;
+  out[lengthAt] = rdata >>> 8;
+  out[lengthAt + 1] = rdata;
+  response.at += length;
+  response.additionals++;
+}

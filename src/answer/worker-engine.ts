@@ -1,0 +1,35 @@
+/** The engine of a worker thread: its view of the shared image, brought up to date between batches. */
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { ImageBuffers } from '../image/layout.js';
+import { ImageReader } from '../image/reader.js';
+import { createEngine } from './engine.js';
+import type { EngineSettings } from './state.js';
+import type { Answer } from './transport.js';
+
+/** What a worker is started with; posted as it is. */
+export interface EngineData {
+  readonly image: ImageBuffers;
+  readonly settings: EngineSettings;
+}
+
+export interface WorkerEngine {
+  readonly answer: Answer;
+  /** Whether a newer image is waiting on the port; one atomic load. */
+  isStale(): boolean;
+  /** Takes the newest image from the port. Call it between batches when stale. */
+  refresh(port: MessagePort): void;
+}
+
+export function createWorkerEngine(data: unknown): WorkerEngine {
+  const { image, settings } = data as EngineData;
+  const reader = new ImageReader(image);
+  return {
+    answer: createEngine(reader, settings),
+    isStale: () => reader.isStale(),
+    refresh(port) {
+      for (let received = receiveMessageOnPort(port); received; received = receiveMessageOnPort(port)) {
+        reader.adopt(received.message as ImageBuffers);
+      }
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** `/accounts`: list, get, and the check of a token within one (v4: §12). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { getAccount, listAccounts } from '../../control/accounts.js';
+import { success, successPage } from '../envelope.js';
+import { ACCOUNT_PAGES, pageOf, resultInfo } from '../paging.js';
+import { choiceValue, textValue } from '../query.js';
+import { type ContextOf, queryOf } from '../request.js';
+import { answersList, answersOne } from '../schema.js';
+import { tokenVerification } from '../user/schema.js';
+import { verifyToken } from '../user/view.js';
+import { account, accountParams, accountQuery } from './schema.js';
+import { accountView } from './view.js';
+
+const tags = ['Accounts'];
+
+export const accountRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.get(
+    '/accounts',
+    { schema: { tags, summary: 'List accounts', querystring: accountQuery, response: answersList(account) } },
+    async (request) => {
+      const query = queryOf(request);
+      const page = pageOf(query, ACCOUNT_PAGES);
+      const name = textValue(query, 'name');
+      const direction = choiceValue(query, 'direction', ['asc', 'desc']);
+      const { items, totalCount } = await listAccounts(contextOf(request), {
+        ...page,
+        ...(name === undefined ? {} : { name }),
+        ...(direction === undefined ? {} : { direction }),
+      });
+      return successPage(items.map(accountView), resultInfo(page, items.length, totalCount));
+    },
+  );
+
+  app.get(
+    '/accounts/:account_id',
+    { schema: { tags, summary: 'Get an account', params: accountParams, response: answersOne(account) } },
+    async (request) => success(accountView(await getAccount(contextOf(request), request.params.account_id))),
+  );
+
+  app.get(
+    '/accounts/:account_id/tokens/verify',
+    {
+      config: { verifiesToken: true },
+      schema: {
+        tags,
+        summary: 'Check the token of this request',
+        params: accountParams,
+        response: answersOne(tokenVerification),
+      },
+    },
+    async (request) => {
+      await getAccount(contextOf(request), request.params.account_id);
+      return verifyToken(request);
+    },
+  );
+};

@@ -1,0 +1,59 @@
+/** Who is asking: the two credential schemes and how each fault is answered (v4: §2, §15.1). */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import type { ChainedError } from '../base/errors.js';
+import type { ContextBase } from '../control/context.js';
+import { authenticateKey, authenticateToken } from '../control/keys.js';
+import { failure } from './errors.js';
+import type { Caller } from './request.js';
+
+/** What a request carries: a bearer token, or a key together with its user's e-mail address. */
+export type Credential =
+  | { readonly scheme: 'token'; readonly secret: string }
+  | { readonly scheme: 'key'; readonly secret: string; readonly email: string };
+
+const BEARER = /^bearer +([a-zA-Z0-9_-]{20,200})$/i;
+const KEY = /^[0-9a-zA-Z_-]{37,200}$/;
+const EMAIL = /^[^\s@,]{1,64}@[^\s@,]{1,190}$/;
+
+const BAD_EMAIL: ChainedError = { code: 6102, message: 'Invalid format for X-Auth-Email header' };
+const BAD_KEY: ChainedError = { code: 6103, message: 'Invalid format for X-Auth-Key header' };
+const BAD_BEARER: ChainedError = { code: 6111, message: 'Invalid format for Authorization header' };
+
+/**
+ * The credential of a request. The token goes first when both are there. Throws 9106 when there is none (or half of the key
+ * pair), 6003 with the faulty headers in its chain when one is malformed.
+ */
+export function readCredential(headers: IncomingHttpHeaders): Credential {
+  const { authorization } = headers;
+  if (authorization !== undefined) {
+    const secret = BEARER.exec(authorization)?.[1];
+    if (secret === undefined) throw failure('badHeaders', {}, { chain: [BAD_BEARER] });
+    return { scheme: 'token', secret };
+  }
+  const email = headers['x-auth-email'];
+  const key = headers['x-auth-key'];
+  if (email === undefined || key === undefined) throw failure('noCredential');
+  const chain = [
+    ...(typeof email === 'string' && EMAIL.test(email) ? [] : [BAD_EMAIL]),
+    ...(typeof key === 'string' && KEY.test(key) ? [] : [BAD_KEY]),
+  ];
+  if (chain.length > 0) throw failure('badHeaders', {}, { chain });
+  return { scheme: 'key', secret: key as string, email: email as string };
+}
+
+/**
+ * Who sent a request. Throws for no or a malformed credential, 403/9103 for an unknown key pair, 403/9109 for a token that is
+ * unknown, expired or revoked; 401/1000 instead on the routes that exist to check tokens.
+ */
+export async function authenticate(base: ContextBase, request: FastifyRequest): Promise<Caller> {
+  const credential = readCredential(request.headers);
+  const { scheme, secret } = credential;
+  const found =
+    credential.scheme === 'token'
+      ? await authenticateToken(base, secret)
+      : await authenticateKey(base, credential.email, secret);
+  if (found.ok) return { actor: found.actor, key: found.key, scheme };
+  if (scheme === 'key') throw failure('unknownKey');
+  throw failure(request.routeOptions.config?.verifiesToken ? 'invalidToken' : 'unknownToken');
+}

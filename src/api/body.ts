@@ -1,0 +1,53 @@
+/** Request bodies: JSON whatever the content type says, an empty one is none (v4: §0.5, §0.6, §0.9). */
+import type { z } from 'zod';
+import type { AppError } from '../base/errors.js';
+import { failure } from './errors.js';
+
+/** Largest JSON body, in octets (v4: §1.1). */
+export const JSON_LIMIT_BYTES = 1 << 20;
+/** Largest body of a batch of record changes, in octets. */
+export const BATCH_LIMIT_BYTES = 8 << 20;
+
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The JSON value in a body; undefined for an empty one. Throws 9207 saying where the text breaks. */
+export function parseJson(body: Buffer | undefined): unknown {
+  if (body === undefined || body.length === 0) return undefined;
+  let text: string;
+  try {
+    text = utf8.decode(body);
+  } catch {
+    throw bodyFailure('it is not UTF-8 text');
+  }
+  if (text.trim() === '') return undefined;
+  try {
+    return SURROGATE_ESCAPE.test(text) ? JSON.parse(text, requireCharacters) : JSON.parse(text);
+  } catch (error) {
+    throw bodyFailure(`it is not JSON: ${(error as Error).message}`);
+  }
+}
+
+/** Half a surrogate pair is no character: storing it as UTF-8 would change it unseen (RFC 8259 §8.2). */
+function requireCharacters(name: string, value: unknown): unknown {
+  if (LONE_SURROGATE.test(name) || (typeof value === 'string' && LONE_SURROGATE.test(value))) {
+    throw new SyntaxError('a text holds half of a surrogate pair');
+  }
+  return value;
+}
+
+/** 9207 with what is wrong in its chain. */
+export function bodyFailure(detail: string, pointer?: string): AppError {
+  const chain = [{ code: 9207, message: detail }];
+  return failure('badBody', {}, pointer === undefined ? { chain } : { chain, pointer });
+}
+
+/** The first thing a schema found wrong in a body, as a 9207 that points at the member. */
+export function schemaFailure(error: z.core.$ZodError): AppError {
+  const issue = error.issues[0]!;
+  if (issue.path.length === 0) return bodyFailure(issue.message);
+  const pointer = issue.path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  return bodyFailure(`${issue.path.join('.')}: ${issue.message}`, pointer);
+}

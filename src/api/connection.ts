@@ -1,0 +1,37 @@
+/** What happens below HTTP requests: time limits for slow clients, and answers to what is no HTTP at all. */
+import type { Socket } from 'node:net';
+import type { ConnectionError } from 'fastify';
+import type { AppError } from '../base/errors.js';
+import { refusal } from './envelope.js';
+import { errorItems, failure } from './errors.js';
+
+/** In milliseconds. A request must have arrived whole in `requestTimeout`, its headers in `headersTimeout`. */
+export const TIMEOUTS = {
+  connectionTimeout: 120_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 72_000,
+  http: { headersTimeout: 15_000, maxHeaderSize: 32 * 1024 },
+} as const;
+
+/** Answers a connection whose request could not be read, in the shape of all refusals, and closes it. */
+export function answerClientError(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const body = JSON.stringify(refusal(errorItems(refusalOf(error))));
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+function refusalOf(error: ConnectionError): AppError {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return failure('tooSlow');
+  return failure('badRequest', {
+    detail: error.code === 'HPE_HEADER_OVERFLOW' ? 'its headers are too large' : 'it is malformed',
+  });
+}

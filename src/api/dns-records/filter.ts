@@ -1,0 +1,79 @@
+/** The query of a list of records as the use case takes it (v4: §5.5). */
+import type { CommentFilter, RecordQuery, TagFilter, TextFilter } from '../../control/records.js';
+import { choiceValue, flagValue, isPresent, listValues, type Query, textValue } from '../query.js';
+import { RECORD_ORDERS } from './schema.js';
+
+const TAG_OPERATORS = ['exact', 'contains', 'startswith', 'endswith', 'present', 'absent'] as const;
+
+export function recordFilter(query: Query): RecordQuery {
+  const name = textFilter(query, 'name');
+  const content = textFilter(query, 'content');
+  const comment = commentFilter(query);
+  const types = listValues(query, 'type');
+  const proxied = flagValue(query, 'proxied');
+  const tags = tagFilters(query);
+  const match = choiceValue(query, 'match', ['all', 'any']);
+  const tagMatch = choiceValue(query, 'tag_match', ['all', 'any']);
+  const search = textValue(query, 'search');
+  const order = choiceValue(query, 'order', RECORD_ORDERS);
+  const direction = choiceValue(query, 'direction', ['asc', 'desc']);
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(content === undefined ? {} : { content }),
+    ...(comment === undefined ? {} : { comment }),
+    ...(types.length === 0 ? {} : { types }),
+    ...(proxied === undefined ? {} : { proxied }),
+    ...(tags.length === 0 ? {} : { tags }),
+    ...(match === undefined ? {} : { match }),
+    ...(tagMatch === undefined ? {} : { tagMatch }),
+    ...(search === undefined ? {} : { search }),
+    ...(order === undefined ? {} : { order }),
+    ...(direction === undefined ? {} : { direction }),
+  };
+}
+
+/** `name=x` is short for `name.exact=x`. */
+function textFilter(query: Query, name: string): TextFilter | undefined {
+  const exact = textValue(query, name) ?? textValue(query, `${name}.exact`);
+  const contains = textValue(query, `${name}.contains`);
+  const startswith = textValue(query, `${name}.startswith`);
+  const endswith = textValue(query, `${name}.endswith`);
+  const filter = {
+    ...(exact === undefined ? {} : { exact }),
+    ...(contains === undefined ? {} : { contains }),
+    ...(startswith === undefined ? {} : { startswith }),
+    ...(endswith === undefined ? {} : { endswith }),
+  };
+  return Object.keys(filter).length === 0 ? undefined : filter;
+}
+
+/** `comment.present` and `comment.absent` react to the key alone. */
+function commentFilter(query: Query): CommentFilter | undefined {
+  const filter = {
+    ...textFilter(query, 'comment'),
+    ...(isPresent(query, 'comment.present') ? { present: true } : {}),
+    ...(isPresent(query, 'comment.absent') ? { absent: true } : {}),
+  };
+  return Object.keys(filter).length === 0 ? undefined : filter;
+}
+
+function tagFilters(query: Query): TagFilter[] {
+  const plain = values(query, 'tag').map((text) => tagFilter(text.includes(':') ? 'exact' : 'present', text));
+  const named = TAG_OPERATORS.flatMap((operator) =>
+    values(query, `tag.${operator}`).map((text) => tagFilter(operator, text)),
+  );
+  return [...plain, ...named];
+}
+
+/** All values of a parameter as they are: tags may hold commas. */
+function values(query: Query, name: string): readonly string[] {
+  return (query[name] ?? []).filter((text) => text !== '');
+}
+
+function tagFilter(operator: TagFilter['operator'], text: string): TagFilter {
+  if (operator === 'present' || operator === 'absent') return { operator, name: text };
+  const colon = text.indexOf(':');
+  return colon < 0
+    ? { operator, name: text, value: '' }
+    : { operator, name: text.slice(0, colon), value: text.slice(colon + 1) };
+}

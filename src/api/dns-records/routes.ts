@@ -1,0 +1,208 @@
+/** `/zones/{zone_id}/dns_records`: CRUD, batch, import, export, usage (v4: §5, §7). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { applyBatch } from '../../control/batch.js';
+import { exportZone } from '../../control/export.js';
+import { importRecords } from '../../control/import.js';
+import {
+  createRecord,
+  deleteRecord,
+  editRecord,
+  getRecord,
+  listRecords,
+  replaceRecord,
+} from '../../control/records.js';
+import { getZone } from '../../control/zones.js';
+import { BATCH_LIMIT_BYTES } from '../body.js';
+import { success, successPage } from '../envelope.js';
+import { pageOf, RECORD_PAGES, resultInfo } from '../paging.js';
+import { bodyObject, type ContextOf, queryOf } from '../request.js';
+import { answers, answersList, answersOne, failureEnvelope, onlyId } from '../schema.js';
+import { printTime } from '../times.js';
+import { zoneParams } from '../zones/schema.js';
+import { recordFilter } from './filter.js';
+import {
+  batchBody,
+  batchResult,
+  importAnswer,
+  importForm,
+  record,
+  recordCreation,
+  recordEdit,
+  recordParams,
+  recordQuery,
+  usage,
+} from './schema.js';
+import { FORM_LIMIT_BYTES, readZoneFile, skippedMessages, streamText } from './transfer.js';
+import { recordView } from './view.js';
+
+const tags = ['DNS records'];
+const LIST = '/zones/:zone_id/dns_records';
+const ONE = `${LIST}/:dns_record_id`;
+
+export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.get(
+    LIST,
+    {
+      schema: {
+        tags,
+        summary: 'List records',
+        params: zoneParams,
+        querystring: recordQuery,
+        response: answersList(record),
+      },
+    },
+    async (request) => {
+      const page = pageOf(queryOf(request), RECORD_PAGES);
+      const filter = recordFilter(queryOf(request));
+      const found = await listRecords(contextOf(request), request.params.zone_id, { ...filter, ...page });
+      const views = found.items.map(recordView);
+      return successPage(views, resultInfo(page, views.length, found.totalCount));
+    },
+  );
+
+  app.post(
+    LIST,
+    {
+      schema: {
+        tags,
+        summary: 'Create a record',
+        params: zoneParams,
+        body: recordCreation,
+        response: answersOne(record),
+      },
+    },
+    async (request) => {
+      const item = await createRecord(contextOf(request), request.params.zone_id, bodyObject(request));
+      return success(recordView(item));
+    },
+  );
+
+  app.get(
+    ONE,
+    { schema: { tags, summary: 'Get a record', params: recordParams, response: answersOne(record) } },
+    async (request) => {
+      const { zone_id, dns_record_id } = request.params;
+      return success(recordView(await getRecord(contextOf(request), zone_id, dns_record_id)));
+    },
+  );
+
+  app.put(
+    ONE,
+    {
+      schema: {
+        tags,
+        summary: 'Replace a record',
+        params: recordParams,
+        body: recordEdit,
+        response: answersOne(record),
+      },
+    },
+    async (request) => {
+      const { zone_id, dns_record_id } = request.params;
+      return success(recordView(await replaceRecord(contextOf(request), zone_id, dns_record_id, bodyObject(request))));
+    },
+  );
+
+  app.patch(
+    ONE,
+    {
+      schema: { tags, summary: 'Edit a record', params: recordParams, body: recordEdit, response: answersOne(record) },
+    },
+    async (request) => {
+      const { zone_id, dns_record_id } = request.params;
+      return success(recordView(await editRecord(contextOf(request), zone_id, dns_record_id, bodyObject(request))));
+    },
+  );
+
+  app.delete(
+    ONE,
+    { schema: { tags, summary: 'Delete a record', params: recordParams, response: answersOne(onlyId) } },
+    async (request) => {
+      const { zone_id, dns_record_id } = request.params;
+      const { id } = await deleteRecord(contextOf(request), zone_id, dns_record_id);
+      return success({ id });
+    },
+  );
+
+  app.post(
+    `${LIST}/batch`,
+    {
+      bodyLimit: BATCH_LIMIT_BYTES,
+      schema: {
+        tags,
+        summary: 'Change many records, all or nothing',
+        params: zoneParams,
+        body: batchBody,
+        response: answersOne(batchResult),
+      },
+    },
+    async (request) => {
+      const done = await applyBatch(contextOf(request), request.params.zone_id, bodyObject(request));
+      return success({
+        deletes: done.deletes.map(recordView),
+        patches: done.patches.map(recordView),
+        puts: done.puts.map(recordView),
+        posts: done.posts.map(recordView),
+      });
+    },
+  );
+
+  app.get(
+    `${LIST}/usage`,
+    { schema: { tags, summary: 'Count the records', params: zoneParams, response: answersOne(usage) } },
+    async (request) => {
+      const context = contextOf(request);
+      const { recordCount } = await getZone(context, request.params.zone_id);
+      return success({ record_quota: context.settings.limits.recordsPerZone ?? null, record_usage: recordCount });
+    },
+  );
+
+  app.get(
+    `${LIST}/export`,
+    {
+      schema: {
+        tags,
+        summary: 'Export the zone as a BIND zone file',
+        params: zoneParams,
+        response: { 200: z.string().describe('RFC 1035 zone file'), '4xx': failureEnvelope, '5xx': failureEnvelope },
+      },
+    },
+    async (request, reply) => {
+      const text = await streamText(exportZone(contextOf(request), request.params.zone_id, 'bind'));
+      reply.header('content-type', 'text/plain; charset=utf-8');
+      return reply.send(text as never);
+    },
+  );
+
+  app.post(
+    `${LIST}/import`,
+    {
+      bodyLimit: FORM_LIMIT_BYTES,
+      config: { rawBody: true },
+      schema: {
+        tags,
+        summary: 'Import a BIND zone file',
+        consumes: ['multipart/form-data'],
+        params: zoneParams,
+        body: importForm,
+        response: answers(importAnswer),
+      },
+    },
+    async (request) => {
+      const context = contextOf(request);
+      const startedUs = context.clock.nowUs();
+      const { text, proxied } = readZoneFile(request);
+      const done = await importRecords(context, request.params.zone_id, text, { proxied });
+      const endedUs = context.clock.nowUs();
+      return {
+        ...success({ recs_added: done.added, total_records_parsed: done.parsed }, skippedMessages(done)),
+        timing: {
+          start_time: printTime(startedUs),
+          end_time: printTime(endedUs),
+          process_time: (endedUs - startedUs) / 1_000_000,
+        },
+      };
+    },
+  );
+};

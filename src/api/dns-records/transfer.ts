@@ -1,0 +1,64 @@
+/** Zone files over HTTP: import as a form, export as text (v4: §7.2, §7.3). */
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import type { RecordImportResult } from '../../control/import.js';
+import { bodyFailure } from '../body.js';
+import type { Message } from '../envelope.js';
+import { failure } from '../errors.js';
+import { parseMultipart } from './multipart.js';
+
+/** Largest zone file, in octets (v4: §7.3). */
+export const FILE_LIMIT_BYTES = 256 * 1024;
+/** Room for the form around the file. */
+export const FORM_LIMIT_BYTES = FILE_LIMIT_BYTES + 16 * 1024;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+export interface UploadedZoneFile {
+  readonly text: string;
+  readonly proxied: boolean;
+}
+
+/** The file and the flag beside it. Throws 9207 when the form is not one, has no file, or the file is too large. */
+export function readZoneFile(request: FastifyRequest): UploadedZoneFile {
+  const parts = parseMultipart(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0), contentTypeOf(request));
+  const file = parts.get('file');
+  if (!file) throw bodyFailure('the form has no part named "file"', '/file');
+  if (file.length > FILE_LIMIT_BYTES) throw failure('bodyTooLarge', { limit: FILE_LIMIT_BYTES }, { pointer: '/file' });
+  const proxied = parts.get('proxied')?.toString('latin1').trim().toLowerCase();
+  if (proxied !== undefined && !['', 'true', 'false'].includes(proxied)) {
+    throw bodyFailure('proxied: true or false is expected', '/proxied');
+  }
+  return { text: decode(file), proxied: proxied === 'true' };
+}
+
+function contentTypeOf(request: FastifyRequest): string | undefined {
+  return request.headers['content-type'];
+}
+
+function decode(file: Buffer): string {
+  try {
+    return utf8.decode(file);
+  } catch {
+    throw bodyFailure('the file is not UTF-8 text', '/file');
+  }
+}
+
+/** One message for each record left out. */
+export function skippedMessages({ skipped }: RecordImportResult): Message[] {
+  return skipped.map((text) => ({ code: 81058, message: `An identical record already exists: ${text}` }));
+}
+
+/**
+ * Pieces of text as a stream of octets. The first piece is made before this returns, so that a refusal can still be
+ * answered as one.
+ */
+export async function streamText(pieces: AsyncGenerator<string>): Promise<Readable> {
+  const first = await pieces.next();
+  async function* all(): AsyncGenerator<string> {
+    if (first.done) return;
+    yield first.value;
+    yield* pieces;
+  }
+  return Readable.from(all(), { objectMode: false });
+}

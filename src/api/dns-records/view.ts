@@ -1,0 +1,38 @@
+/** Records as v4 clients read them; the order of the members is part of the contract (v4: §0.8, §5.4). */
+import type { RecordItem } from '../../control/items.js';
+import { printTime } from '../times.js';
+import type { DnsRecord } from './schema.js';
+
+export function recordView(item: RecordItem): DnsRecord {
+  return {
+    id: item.id,
+    zone_id: item.zoneId,
+    zone_name: item.zoneName,
+    name: item.name,
+    type: item.type,
+    content: item.content,
+    ...(item.priority === undefined ? {} : { priority: item.priority }),
+    proxiable: item.proxiable,
+    proxied: item.proxied,
+    ttl: item.ttl,
+    settings: { ...item.settings },
+    ...(item.data === undefined ? {} : { data: sorted(item.data) }),
+    ...(item.privateRouting === undefined ? {} : { private_routing: item.privateRouting }),
+    locked: false,
+    meta: { auto_added: false, managed_by_apps: false, managed_by_argo_tunnel: false, source: 'primary' },
+    comment: item.comment,
+    tags: [...item.tags],
+    created_on: printTime(item.createdAt),
+    modified_on: printTime(item.modifiedAt),
+    ...(item.commentModifiedAt === undefined ? {} : { comment_modified_on: printTime(item.commentModifiedAt) }),
+    ...(item.tagsModifiedAt === undefined ? {} : { tags_modified_on: printTime(item.tagsModifiedAt) }),
+  };
+}
+
+/** The members of `data` come in the order of their names. */
+function sorted(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const members = Object.keys(data)
+    .sort()
+    .map((name) => [name, data[name]]);
+  return Object.fromEntries(members);
+}

@@ -1,0 +1,89 @@
+/** The only place that writes `errors[]`, the status and the retry headers of a refusal (v4: §1.2, §15). */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError, defineErrors, messageOf } from '../base/errors.js';
+import { StoreBusy, StoreFull } from '../store/driver.js';
+import { type Failure, type Message, refusal } from './envelope.js';
+
+/** Refusals of the HTTP layer itself; those of zones and records are in control. */
+export const failure = defineErrors('api', {
+  noCredential: { status: 400, code: 9106, text: 'Missing X-Auth-Key, X-Auth-Email or Authorization headers' },
+  badHeaders: { status: 400, code: 6003, text: 'Invalid request headers' },
+  unknownKey: { status: 403, code: 9103, text: 'Unknown X-Auth-Key or X-Auth-Email' },
+  unknownToken: { status: 403, code: 9109, text: 'Invalid access token' },
+  keyOnTokenRoute: { status: 403, code: 9109, text: 'Unauthorized to access requested resource' },
+  invalidToken: { status: 401, code: 1000, text: 'Invalid API Token' },
+  unroutable: {
+    status: 404,
+    code: 7003,
+    text: 'Could not route to {path}, perhaps your object identifier is invalid?',
+  },
+  badMethod: { status: 405, code: 10405, text: 'Method not allowed' },
+  badBody: { status: 400, code: 9207, text: 'Request body is invalid.' },
+  badParameter: { status: 400, code: 9207, text: 'Query parameter {name} is invalid: expected {expected}.' },
+  bodyTooLarge: { status: 400, code: 9207, text: 'Request body is too large: at most {limit} octets are accepted.' },
+  badRequest: { status: 400, code: 9207, text: 'The HTTP request is invalid: {detail}.' },
+  tooSlow: { status: 400, code: 9207, text: 'The request did not arrive in time.' },
+  // The number the vendor's rule sets answer with.
+  noRuleset: { status: 404, code: 10003, text: 'could not find entrypoint ruleset in the {phase} phase' },
+  busy: { status: 503, code: 1500, text: 'The service is busy. Please try again.' },
+  full: { status: 507, code: 1500, text: 'The storage of the service is full. Nothing was changed.' },
+  internal: { status: 500, code: 1500, text: 'Internal server error.' },
+});
+
+/** A path parameter that is no identifier; becomes `unroutable` with the path of its request (v4: §1.3). */
+export class MalformedIdentifier extends Error {}
+
+/** The `errors[]` items of a refusal. */
+export function errorItems(error: AppError): Message[] {
+  const first: Message = {
+    code: error.code,
+    message: error.message,
+    ...(error.pointer === undefined ? {} : { source: { pointer: error.pointer } }),
+    ...(error.chain === undefined ? {} : { error_chain: error.chain }),
+  };
+  return [first, ...(error.also ?? []).map(({ code, message }) => ({ code, message }))];
+}
+
+/** The path a request came in with, without its query. */
+export function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0]!;
+}
+
+/** Answers a failed request. An error nobody expected is logged with its stack and tells the client nothing else. */
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): Failure {
+  const known = refusalOf(error, request);
+  if (!known) request.log.error({ err: error, requestId: request.id }, 'a request failed unexpectedly');
+  const refused = known ?? failure('internal');
+  reply.code(refused.status);
+  // Without it the vendor's clients repeat a conflict twice (v4: §0.18).
+  if (refused.status === 409) reply.header('x-should-retry', 'false');
+  if (refused.status === 503) reply.header('retry-after', '1');
+  if (refused.status === 401) reply.header('www-authenticate', 'Bearer');
+  return refusal(errorItems(refused));
+}
+
+function refusalOf(error: unknown, request: FastifyRequest): AppError | undefined {
+  if (error instanceof AppError) return error;
+  if (error instanceof MalformedIdentifier) return failure('unroutable', { path: pathOf(request) });
+  if (error instanceof StoreBusy) return failure('busy');
+  if (error instanceof StoreFull) {
+    request.log.error({ err: error, requestId: request.id }, 'the disk is full');
+    return failure('full');
+  }
+  return frameworkRefusal(error, request);
+}
+
+/** Faults fastify finds in a request before a handler sees it. */
+function frameworkRefusal(error: unknown, request: FastifyRequest): AppError | undefined {
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  if (typeof code !== 'string' || typeof statusCode !== 'number' || statusCode < 400 || statusCode > 499) {
+    return undefined;
+  }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return failure('bodyTooLarge', { limit: request.routeOptions.bodyLimit ?? 0 });
+  }
+  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') {
+    return failure('unroutable', { path: pathOf(request) });
+  }
+  return code.startsWith('FST_ERR_') ? failure('badRequest', { detail: messageOf(error) }) : undefined;
+}

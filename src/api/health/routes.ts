@@ -1,0 +1,46 @@
+/** `/livez` and `/readyz` for whoever supervises the service, without a credential. */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+
+export interface Readiness {
+  readonly ready: boolean;
+  /** Why not, for people. */
+  readonly reason?: string;
+}
+
+const tags = ['Operations'];
+const readiness = z.object({ ready: z.boolean(), reason: z.string().optional() });
+
+export const healthRoutes: FastifyPluginAsyncZod<{ readiness: () => Readiness }> = async (app, options) => {
+  app.get(
+    '/livez',
+    {
+      config: { access: 'public' },
+      schema: {
+        tags,
+        security: [],
+        summary: 'Whether the process runs',
+        response: { 200: z.object({ alive: z.literal(true) }) },
+      },
+    },
+    async () => ({ alive: true as const }),
+  );
+
+  app.get(
+    '/readyz',
+    {
+      config: { access: 'public' },
+      schema: {
+        tags,
+        security: [],
+        summary: 'Whether every zone is loaded and the service is not stopping',
+        response: { 200: readiness, 503: readiness },
+      },
+    },
+    async (_request, reply) => {
+      const { ready, reason } = options.readiness();
+      reply.code(ready ? 200 : 503);
+      return { ready, ...(reason === undefined ? {} : { reason }) };
+    },
+  );
+};

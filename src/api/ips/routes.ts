@@ -1,0 +1,51 @@
+/** `/ips`: the networks of the edge; the only v4 route without a credential (v4: §2, §12). */
+import { createHash } from 'node:crypto';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { printIP } from '../../base/ip.js';
+import { success } from '../envelope.js';
+import { isPresent, textValue } from '../query.js';
+import { queryOf } from '../request.js';
+import { answersOne } from '../schema.js';
+
+const networks = z
+  .object({
+    ipv4_cidrs: z.array(z.string()),
+    ipv6_cidrs: z.array(z.string()),
+    etag: z.string(),
+    jdcloud_cidrs: z.array(z.string()).optional(),
+    china_ipv4_cidrs: z.array(z.string()).optional(),
+    china_ipv6_cidrs: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'Networks' });
+
+export const ipRoutes: FastifyPluginAsyncZod<{ edgeAddresses: readonly Uint8Array[] }> = async (app, options) => {
+  const cidrs = options.edgeAddresses.map((address) => `${printIP(address)}/${address.length * 8}`);
+  const own = {
+    ipv4_cidrs: cidrs.filter((cidr) => !cidr.includes(':')),
+    ipv6_cidrs: cidrs.filter((cidr) => cidr.includes(':')),
+    etag: createHash('sha256').update(cidrs.join()).digest('hex').slice(0, 32),
+  };
+
+  app.get(
+    '/ips',
+    {
+      config: { access: 'public' },
+      schema: {
+        tags: ['Networks'],
+        summary: 'List the networks proxied names answer with',
+        security: [],
+        querystring: z.object({ networks: z.string().optional(), china_colo: z.string().optional() }),
+        response: answersOne(networks),
+      },
+    },
+    async (request) => {
+      const query = queryOf(request);
+      return success({
+        ...own,
+        ...(textValue(query, 'networks') === 'jdcloud' ? { jdcloud_cidrs: [] } : {}),
+        ...(isPresent(query, 'china_colo') ? { china_ipv4_cidrs: [], china_ipv6_cidrs: [] } : {}),
+      });
+    },
+  );
+};

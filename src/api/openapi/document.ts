@@ -1,0 +1,57 @@
+/** The OpenAPI document, made of the routes' schemas, and the page that shows it. Everything is served from here. */
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import type { FastifySwaggerUiOptions } from '@fastify/swagger-ui';
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+
+export const DOCS_PATH = '/docs';
+
+const DESCRIPTION = `Zones and records of this name server, compatible with version 4 of the Cloudflare API.
+
+Every path under \`/client/v4\` is also served under \`/v4\`. Answers to changes carry two headers more: \`zoneplane-change\`,
+the number of the change, and \`zoneplane-serial\`, the SOA serial of the zone after it.`;
+
+const withSchemas = createJsonSchemaTransform({ skipList: [] });
+
+/** Routes under `hidden` prefixes are the same again and are left out. */
+export function openapiOptions(version: string, hidden: readonly string[]): FastifyDynamicSwaggerOptions {
+  return {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Zoneplane admin API', description: DESCRIPTION, version },
+      tags: ['Zones', 'DNS records', 'DNS settings', 'User', 'Accounts', 'Networks', 'Neighbours', 'Operations'].map(
+        (name) => ({ name }),
+      ),
+      components: {
+        securitySchemes: {
+          apiToken: { type: 'http', scheme: 'bearer' },
+          apiEmail: { type: 'apiKey', in: 'header', name: 'X-Auth-Email' },
+          apiKey: { type: 'apiKey', in: 'header', name: 'X-Auth-Key' },
+        },
+      },
+      security: [{ apiToken: [] }, { apiEmail: [], apiKey: [] }],
+    },
+    transform(document) {
+      if (!hidden.some((prefix) => document.url.startsWith(`${prefix}/`))) return withSchemas(document as never);
+      return { schema: { hide: true } as never, url: document.url };
+    },
+    transformObject: createJsonSchemaTransformObject({}),
+  };
+}
+
+export function docsOptions(): FastifySwaggerUiOptions {
+  return {
+    routePrefix: DOCS_PATH,
+    // The page asks no other host for anything.
+    staticCSP: {
+      'default-src': "'none'",
+      'script-src': "'self'",
+      'style-src': ["'self'", "'unsafe-inline'"],
+      'img-src': ["'self'", 'data:'],
+      'font-src': "'self'",
+      'connect-src': "'self'",
+      'frame-ancestors': "'none'",
+      'base-uri': "'none'",
+    },
+    uiConfig: { validatorUrl: null, docExpansion: 'none', tryItOutEnabled: false },
+  };
+}

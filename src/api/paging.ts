@@ -1,0 +1,53 @@
+/** Pages of lists: what is asked for is clamped, never refused (v4: §1.4, §1.5). */
+import type { ResultInfo } from './envelope.js';
+import { firstValue, type Query } from './query.js';
+
+/** Page sizes of one list. */
+export interface PageSizes {
+  readonly usual: number;
+  readonly most: number;
+}
+
+export interface Page {
+  /** From 1. */
+  readonly page: number;
+  readonly perPage: number;
+}
+
+export const ZONE_PAGES: PageSizes = { usual: 20, most: 50 };
+/** The documented maximum differs by source, from 100 to 5,000,000; this one bounds the memory of an answer (v4: §18.11). */
+export const RECORD_PAGES: PageSizes = { usual: 100, most: 50_000 };
+export const ACCOUNT_PAGES: PageSizes = { usual: 20, most: 50 };
+
+/** Far beyond any list, yet its product with a page size is still an exact integer. */
+const LAST_PAGE = 1_000_000_000;
+
+/** The page a query asks for. A size below 1 or no number: the usual one; above the most: the most. */
+export function pageOf(query: Query, sizes: PageSizes): Page {
+  const page = wholeNumber(firstValue(query, 'page'));
+  const perPage = wholeNumber(firstValue(query, 'per_page'));
+  return {
+    page: page === undefined || page < 1 ? 1 : Math.min(page, LAST_PAGE),
+    perPage: perPage === undefined || perPage < 1 ? sizes.usual : Math.min(perPage, sizes.most),
+  };
+}
+
+/** `result_info` of a page that holds `count` of `total` items. An empty list has only page 1 (v4: §1.5). */
+export function resultInfo({ page, perPage }: Page, count: number, total: number): ResultInfo {
+  return {
+    page: total === 0 ? 1 : page,
+    per_page: perPage,
+    count,
+    total_count: total,
+    total_pages: Math.ceil(total / perPage),
+  };
+}
+
+/** Cuts one page out of a complete list. */
+export function slicePage<Item>(items: readonly Item[], { page, perPage }: Page): Item[] {
+  return items.slice((page - 1) * perPage, page * perPage);
+}
+
+function wholeNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^-?\d{1,18}$/.test(text) ? Number(text) : undefined;
+}

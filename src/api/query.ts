@@ -1,0 +1,81 @@
+/**
+ * Query strings in all the forms clients send (v4: §1.4): `name.contains=x` and `name[contains]=x`, repeated keys and
+ * comma lists, `tag_match` and `tag-match`. Parsed once into one form: dots, underscores, all values in order.
+ */
+import { failure } from './errors.js';
+
+/** Parameter name → its values in the order they were sent; never an empty list. */
+export type Query = Readonly<Record<string, readonly string[]>>;
+
+/** The text after the question mark as a {@link Query}. Malformed percent escapes stay as they are. */
+export function parseQuery(text: string): Query {
+  const query: Record<string, string[]> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(text)) {
+    const key = plainName(name);
+    const values = query[key];
+    if (values) values.push(value);
+    else query[key] = [value];
+  }
+  return query;
+}
+
+/** `name[contains]` → `name.contains`, `type[]` and `type[0]` → `type`, `tag-match` → `tag_match`. */
+function plainName(name: string): string {
+  return name
+    .replace(/\[\d*\]/g, '')
+    .replace(/\[([^\]]*)\]/g, '.$1')
+    .replaceAll('-', '_');
+}
+
+export function firstValue(query: Query, name: string): string | undefined {
+  return query[name]?.[0];
+}
+
+/** The first value, or undefined when the parameter is missing or empty: an empty filter filters nothing. */
+export function textValue(query: Query, name: string): string | undefined {
+  return firstValue(query, name) || undefined;
+}
+
+/** Whether the parameter is there, with or without a value (v4: §1.4, `comment.present=`). */
+export function isPresent(query: Query, name: string): boolean {
+  return query[name] !== undefined;
+}
+
+/** All values of a list parameter, repeated or separated by commas; empty when there is none. */
+export function listValues(query: Query, name: string): string[] {
+  return (query[name] ?? [])
+    .flatMap((value) => value.split(','))
+    .map((value) => value.trim())
+    .filter((value) => value !== '');
+}
+
+/** A value out of an enumeration, any case. Throws 400 for another one. */
+export function choiceValue<Choice extends string>(
+  query: Query,
+  name: string,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const text = textValue(query, name);
+  if (text === undefined) return undefined;
+  return requireChoice(name, text, choices);
+}
+
+/** All values of a list parameter, each out of an enumeration. Throws 400 for another one. */
+export function choiceValues<Choice extends string>(query: Query, name: string, choices: readonly Choice[]): Choice[] {
+  return listValues(query, name).map((text) => requireChoice(name, text, choices));
+}
+
+function requireChoice<Choice extends string>(name: string, text: string, choices: readonly Choice[]): Choice {
+  const choice = choices.find((candidate) => candidate === text.toLowerCase());
+  if (choice === undefined) throw failure('badParameter', { name, expected: `one of ${choices.join(', ')}` });
+  return choice;
+}
+
+/** A boolean. Throws 400 for another text than `true`, `false`, `1`, `0`. */
+export function flagValue(query: Query, name: string): boolean | undefined {
+  const text = textValue(query, name)?.toLowerCase();
+  if (text === undefined) return undefined;
+  if (text === 'true' || text === '1') return true;
+  if (text === 'false' || text === '0') return false;
+  throw failure('badParameter', { name, expected: 'true or false' });
+}

@@ -1,0 +1,54 @@
+/** What the HTTP layer keeps of a request between its hooks and the use case. */
+import type { FastifyRequest } from 'fastify';
+import type { Actor, Context, ContextBase } from '../control/context.js';
+import type { KeyItem } from '../control/items.js';
+import { bodyFailure } from './body.js';
+import type { Query } from './query.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks; null until the credential is checked, and on routes that need none. */
+    caller: Caller | null;
+    /** Number of the newest change before this request wrote anything. */
+    changesBefore: number;
+  }
+  interface FastifyContextConfig {
+    /** `public`: no credential. `local`: none when the API listens on loopback only. Default: a credential is needed. */
+    access?: 'public' | 'local';
+    /** A bad token is answered 401/1000 here (v4: §15.1). */
+    verifiesToken?: boolean;
+    /** The handler reads the octets of the body itself. */
+    rawBody?: boolean;
+  }
+}
+
+export interface Caller {
+  readonly actor: Actor;
+  readonly key: KeyItem;
+  readonly scheme: 'token' | 'key';
+}
+
+/** Makes the context of a request; the route plugins get one. */
+export type ContextOf = (request: FastifyRequest) => Context;
+
+export function makeContextOf(base: ContextBase): ContextOf {
+  return (request) => ({ ...base, actor: callerOf(request).actor, requestId: request.id, source: 'api' });
+}
+
+/** The checked credential. A route that is not public always has one. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (!request.caller) throw new Error('a route that needs a credential was reached without one');
+  return request.caller;
+}
+
+/** The query as query.ts parsed it. */
+export function queryOf(request: FastifyRequest): Query {
+  return request.query as Query;
+}
+
+/** The body as an object. Throws 9207 for anything else; the members are the use case's to judge. */
+export function bodyObject(request: FastifyRequest): Readonly<Record<string, unknown>> {
+  const { body } = request;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw bodyFailure('it is not a JSON object');
+  return body as Record<string, unknown>;
+}

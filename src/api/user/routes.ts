@@ -1,0 +1,27 @@
+/** `/user` and the check of a token (v4: §12). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { getUser } from '../../control/accounts.js';
+import { success } from '../envelope.js';
+import type { ContextOf } from '../request.js';
+import { answersOne } from '../schema.js';
+import { tokenVerification, user } from './schema.js';
+import { userView, verifyToken } from './view.js';
+
+const tags = ['User'];
+
+export const userRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.get(
+    '/user',
+    { schema: { tags, summary: 'Get the user of the credential', response: answersOne(user) } },
+    async (request) => success(userView(await getUser(contextOf(request)))),
+  );
+
+  app.get(
+    '/user/tokens/verify',
+    {
+      config: { verifiesToken: true },
+      schema: { tags, summary: 'Check the token of this request', response: answersOne(tokenVerification) },
+    },
+    async (request) => verifyToken(request),
+  );
+};

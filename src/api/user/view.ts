@@ -1,0 +1,44 @@
+/** The user and token checks as v4 clients read them (v4: §12). */
+import type { FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { UserItem } from '../../control/items.js';
+import { type Success, success } from '../envelope.js';
+import { failure } from '../errors.js';
+import { callerOf } from '../request.js';
+import { printTime } from '../times.js';
+import type { tokenVerification, User } from './schema.js';
+
+export function userView(item: UserItem): User {
+  return {
+    id: item.id,
+    email: item.email,
+    first_name: item.firstName,
+    last_name: item.lastName,
+    username: item.email,
+    telephone: null,
+    country: null,
+    zipcode: null,
+    two_factor_authentication_enabled: false,
+    two_factor_authentication_locked: false,
+    suspended: false,
+    has_pro_zones: false,
+    has_business_zones: false,
+    has_enterprise_zones: false,
+    betas: [],
+    organizations: [],
+    created_on: printTime(item.createdAt),
+    modified_on: printTime(item.modifiedAt),
+  };
+}
+
+/** What the bearer token of a request is worth. Throws 403/9109 for a request with a key pair: it has no token to check. */
+export function verifyToken(request: FastifyRequest): Success<z.output<typeof tokenVerification>> {
+  const { key, scheme } = callerOf(request);
+  if (scheme !== 'token') throw failure('keyOnTokenRoute');
+  const view = {
+    id: key.id,
+    status: key.status,
+    ...(key.expiresAt === null ? {} : { expires_on: printTime(key.expiresAt) }),
+  };
+  return success(view, [{ code: 10000, message: 'This API Token is valid and active', type: null }]);
+}

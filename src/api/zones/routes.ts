@@ -1,0 +1,124 @@
+/** `/zones`: list, create, get, edit, delete, look at the delegation again (v4: §3). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import {
+  checkActivation,
+  createZone,
+  deleteZone,
+  editZone,
+  getZone,
+  listZones,
+  type NameFilter,
+  type NameOperator,
+  type ZoneQuery,
+} from '../../control/zones.js';
+import { success, successPage } from '../envelope.js';
+import { pageOf, resultInfo, ZONE_PAGES } from '../paging.js';
+import { choiceValue, choiceValues, type Query, textValue } from '../query.js';
+import { bodyObject, type ContextOf, callerOf, queryOf } from '../request.js';
+import { answersList, answersOne, onlyId } from '../schema.js';
+import {
+  NAME_OPERATORS,
+  ZONE_ORDERS,
+  ZONE_STATUSES,
+  ZONE_TYPES,
+  zone,
+  zoneCreation,
+  zoneEdit,
+  zoneParams,
+  zoneQuery,
+} from './schema.js';
+import { permissionsOf, zoneView } from './view.js';
+
+const tags = ['Zones'];
+
+export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.get(
+    '/zones',
+    {
+      schema: { tags, summary: 'List zones', querystring: zoneQuery, response: answersList(zone) },
+    },
+    async (request) => {
+      const page = pageOf(queryOf(request), ZONE_PAGES);
+      const { items, totalCount } = await listZones(contextOf(request), { ...filterOf(queryOf(request)), ...page });
+      const permissions = permissionsOf(callerOf(request).actor.readOnly);
+      const views = items.map((item) => zoneView(item, permissions));
+      return successPage(views, resultInfo(page, views.length, totalCount));
+    },
+  );
+
+  app.post(
+    '/zones',
+    { schema: { tags, summary: 'Create a zone', body: zoneCreation, response: answersOne(zone) } },
+    async (request) => {
+      const item = await createZone(contextOf(request), bodyObject(request));
+      return success(zoneView(item, permissionsOf(false)));
+    },
+  );
+
+  app.get(
+    '/zones/:zone_id',
+    { schema: { tags, summary: 'Get a zone', params: zoneParams, response: answersOne(zone) } },
+    async (request) => {
+      const item = await getZone(contextOf(request), request.params.zone_id);
+      return success(zoneView(item, permissionsOf(callerOf(request).actor.readOnly)));
+    },
+  );
+
+  app.patch(
+    '/zones/:zone_id',
+    { schema: { tags, summary: 'Edit a zone', params: zoneParams, body: zoneEdit, response: answersOne(zone) } },
+    async (request) => {
+      const item = await editZone(contextOf(request), request.params.zone_id, bodyObject(request));
+      return success(zoneView(item, permissionsOf(false)));
+    },
+  );
+
+  app.delete(
+    '/zones/:zone_id',
+    {
+      schema: { tags, summary: 'Delete a zone and its records', params: zoneParams, response: answersOne(onlyId) },
+    },
+    async (request) => success({ id: await deleteZone(contextOf(request), request.params.zone_id) }),
+  );
+
+  app.put(
+    '/zones/:zone_id/activation_check',
+    {
+      schema: { tags, summary: 'Look at the delegation again', params: zoneParams, response: answersOne(onlyId) },
+    },
+    async (request) => {
+      const item = await checkActivation(contextOf(request), request.params.zone_id);
+      return success({ id: item.id });
+    },
+  );
+};
+
+/** The filters of a list of zones (v4: §3.3). */
+function filterOf(query: Query): ZoneQuery {
+  const name = textValue(query, 'name');
+  const accountId = textValue(query, 'account.id');
+  const accountName = textValue(query, 'account.name');
+  const statuses = choiceValues(query, 'status', ZONE_STATUSES);
+  const types = choiceValues(query, 'type', ZONE_TYPES);
+  const match = choiceValue(query, 'match', ['all', 'any']);
+  const order = choiceValue(query, 'order', ZONE_ORDERS);
+  const direction = choiceValue(query, 'direction', ['asc', 'desc']);
+  return {
+    ...(name === undefined ? {} : { name: nameFilter(name) }),
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(accountName === undefined ? {} : { accountName: nameFilter(accountName) }),
+    ...(statuses.length === 0 ? {} : { statuses }),
+    ...(types.length === 0 ? {} : { types }),
+    ...(match === undefined ? {} : { match }),
+    ...(order === undefined ? {} : { order }),
+    ...(direction === undefined ? {} : { direction }),
+  };
+}
+
+/** `contains:shop`; a text without a known operator in front is the whole name. */
+function nameFilter(text: string): NameFilter {
+  const colon = text.indexOf(':');
+  const operator = NAME_OPERATORS.find((candidate) => candidate === text.slice(0, Math.max(colon, 0)));
+  if (operator === undefined) return { operator: 'equal', value: text };
+  return { operator: operator satisfies NameOperator, value: text.slice(colon + 1) };
+}

@@ -1,0 +1,102 @@
+/** Shapes of zones on the wire (v4: §3). */
+import { z } from 'zod';
+import { direction, identifier, match, pageQuery, time } from '../schema.js';
+
+export const ZONE_STATUSES = ['initializing', 'pending', 'active', 'moved'] as const;
+export const ZONE_TYPES = ['full', 'partial', 'secondary', 'internal'] as const;
+export const ZONE_ORDERS = ['name', 'status', 'account.id', 'account.name', 'plan.id'] as const;
+export const NAME_OPERATORS = [
+  'equal',
+  'not_equal',
+  'starts_with',
+  'ends_with',
+  'contains',
+  'starts_with_case_sensitive',
+  'ends_with_case_sensitive',
+  'contains_case_sensitive',
+] as const;
+
+export const zoneParams = z.object({ zone_id: identifier('zone') });
+
+export const plan = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    price: z.int(),
+    currency: z.string(),
+    frequency: z.string(),
+    is_subscribed: z.boolean(),
+    can_subscribe: z.boolean(),
+    legacy_id: z.enum(['free', 'pro', 'business', 'enterprise']),
+    legacy_discount: z.boolean(),
+    externally_managed: z.boolean(),
+  })
+  .meta({ id: 'Plan' });
+
+export const zone = z
+  .object({
+    id: z.string(),
+    name: z.string().describe('Unicode where the name is internationalised'),
+    status: z.enum(ZONE_STATUSES),
+    paused: z.boolean(),
+    type: z.enum(ZONE_TYPES),
+    development_mode: z.int(),
+    name_servers: z.array(z.string()),
+    original_name_servers: z.array(z.string()).nullable(),
+    original_registrar: z.string().nullable(),
+    original_dnshost: z.string().nullable(),
+    vanity_name_servers: z.array(z.string()).optional(),
+    modified_on: time,
+    created_on: time,
+    activated_on: time.nullable(),
+    meta: z.object({
+      step: z.int(),
+      custom_certificate_quota: z.int(),
+      page_rule_quota: z.int(),
+      phishing_detected: z.boolean(),
+    }),
+    owner: z.object({
+      id: z.string().nullable(),
+      type: z.enum(['user', 'organization']),
+      email: z.string().nullable(),
+    }),
+    account: z.object({ id: z.string(), name: z.string() }),
+    tenant: z.object({ id: z.null(), name: z.null() }),
+    tenant_unit: z.object({ id: z.null() }),
+    permissions: z.array(z.string()),
+    plan,
+    verification_key: z.string().optional(),
+  })
+  .meta({ id: 'Zone' });
+
+export type Zone = z.output<typeof zone>;
+
+export const zoneQuery = z.object({
+  name: z.string().optional().describe('A name, or `operator:text` such as `contains:shop`'),
+  'account.id': z.string().optional(),
+  'account.name': z.string().optional().describe('A name, or `operator:text`'),
+  status: z.enum(ZONE_STATUSES).optional().describe('One or several, separated by commas'),
+  type: z.enum(ZONE_TYPES).optional().describe('One or several; all but `internal` unless given'),
+  match,
+  order: z.enum(ZONE_ORDERS).optional(),
+  direction,
+  ...pageQuery,
+});
+
+export const zoneCreation = z
+  .object({
+    name: z.string().describe('Domain name, Unicode or punycode'),
+    account: z.object({ id: z.string().optional() }).optional().describe("The caller's first account unless given"),
+    type: z.enum(ZONE_TYPES).optional().describe('`full` unless given'),
+    jump_start: z.boolean().optional().describe('Accepted and ignored'),
+  })
+  .meta({ id: 'ZoneCreation' });
+
+export const zoneEdit = z
+  .object({
+    paused: z.boolean().optional(),
+    type: z.enum(ZONE_TYPES).optional(),
+    vanity_name_servers: z.array(z.string()).optional(),
+    plan: z.object({ id: z.string() }).optional().describe('Accepted and ignored: there is one plan'),
+  })
+  .meta({ id: 'ZoneEdit' });

@@ -1,0 +1,53 @@
+/** Zones as v4 clients read them; the order of the members is part of the contract (v4: §0.8). */
+import type { z } from 'zod';
+import type { ZoneItem } from '../../control/items.js';
+import { printOptionalTime, printTime } from '../times.js';
+import type { plan, Zone } from './schema.js';
+
+/** The only plan there is. Not subscribed: clients then keep comments to the limit of the free plan. */
+export const PLAN: z.output<typeof plan> = {
+  id: '0feeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
+  name: 'Free Website',
+  price: 0,
+  currency: 'USD',
+  frequency: '',
+  is_subscribed: false,
+  can_subscribe: false,
+  legacy_id: 'free',
+  legacy_discount: false,
+  externally_managed: false,
+};
+
+/** What the caller's credential may do in a zone. */
+export function permissionsOf(readOnly: boolean): string[] {
+  return readOnly
+    ? ['#dns_records:read', '#zone:read']
+    : ['#dns_records:edit', '#dns_records:read', '#zone:edit', '#zone:read'];
+}
+
+export function zoneView(item: ZoneItem, permissions: string[]): Zone {
+  return {
+    id: item.id,
+    name: item.name,
+    status: item.status,
+    paused: item.paused,
+    type: item.type,
+    development_mode: 0,
+    name_servers: [...item.nameServers],
+    original_name_servers: item.originalNameServers === null ? null : [...item.originalNameServers],
+    original_registrar: null,
+    original_dnshost: null,
+    ...(item.vanityNameServers === null ? {} : { vanity_name_servers: [...item.vanityNameServers] }),
+    modified_on: printTime(item.modifiedAt),
+    created_on: printTime(item.createdAt),
+    activated_on: printOptionalTime(item.activatedAt),
+    meta: { step: 2, custom_certificate_quota: 0, page_rule_quota: 3, phishing_detected: false },
+    owner: { id: null, type: 'user', email: null },
+    account: { id: item.account.id, name: item.account.name },
+    tenant: { id: null, name: null },
+    tenant_unit: { id: null },
+    permissions,
+    plan: PLAN,
+    ...(item.verificationKey === null ? {} : { verification_key: item.verificationKey }),
+  };
+}

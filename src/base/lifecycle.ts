@@ -1,0 +1,63 @@
+/** What a process has started, stopped again in reverse order, with a time limit for the whole. */
+import type { Clock } from './clock.js';
+import type { Logger } from './log.js';
+
+export interface Lifecycle {
+  /** Takes charge of something started: `stop` will be called once. Returns what was started. */
+  own<Part>(name: string, part: Part, stop: (part: Part) => void | Promise<void>): Part;
+  /**
+   * Stops everything, the latest first, each part after the one before it has stopped. A part that fails is logged and
+   * does not keep the others from being stopped. Resolves to true when all stopped in time, after `limitMs` milliseconds
+   * at the latest. Further calls give the same promise.
+   */
+  stop(limitMs: number): Promise<boolean>;
+}
+
+export function createLifecycle(clock: Clock, log: Logger): Lifecycle {
+  const parts: { readonly name: string; readonly stop: () => void | Promise<void> }[] = [];
+  let stopping: Promise<boolean> | undefined;
+
+  async function stopAll(): Promise<boolean> {
+    let clean = true;
+    for (let part = parts.pop(); part; part = parts.pop()) {
+      try {
+        await part.stop();
+      } catch (error) {
+        clean = false;
+        log.error({ err: error }, `could not stop ${part.name}`);
+      }
+    }
+    return clean;
+  }
+
+  return {
+    own(name, part, stop) {
+      parts.push({ name, stop: () => stop(part) });
+      return part;
+    },
+    stop(limitMs) {
+      stopping ??= withLimit(clock, limitMs, stopAll()).then((clean) => {
+        if (clean === undefined) log.warn(`stopping took longer than ${limitMs} ms`);
+        return clean ?? false;
+      });
+      return stopping;
+    },
+  };
+}
+
+/** What `work` resolves to, or undefined when that takes longer than `limitMs` milliseconds. */
+export async function withLimit<Result>(
+  clock: Clock,
+  limitMs: number,
+  work: Promise<Result>,
+): Promise<Result | undefined> {
+  let cancel = (): void => {};
+  const late = new Promise<undefined>((resolve) => {
+    cancel = clock.after(limitMs, () => resolve(undefined));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,58 @@
+/** `zoneplane account`: the accounts that zones belong to. */
+import { type Command, Option } from 'commander';
+import { createAccount, listAccounts } from '../control/accounts.js';
+import type { AccountItem } from '../control/items.js';
+import { gather } from './arguments.js';
+import { type CommandContext, example } from './command.js';
+import { collectPages, DATA_SETTINGS, printInstant, withControl } from './control.js';
+import { addSettingOptions } from './settings.js';
+
+interface CreateOptions {
+  readonly type: 'standard' | 'enterprise';
+  readonly member?: readonly string[];
+  readonly json?: boolean;
+}
+
+export function addAccountCommands(program: Command, { terminal, environment }: CommandContext): void {
+  const account = program.command('account').description('make and list accounts');
+
+  const create = account
+    .command('create')
+    .description('make an account')
+    .argument('<name>', 'its name')
+    .addOption(new Option('--type <type>', 'kind of account').choices(['standard', 'enterprise']).default('standard'))
+    .option('--member <address>', 'e-mail address of a user who joins it; may be given several times', gather)
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane account create "Example Ltd" --member admin@localhost'));
+  addSettingOptions(create, DATA_SETTINGS).action(async (name: string, { type, member, json }: CreateOptions) => {
+    const made = await withControl(create, environment, (context) =>
+      createAccount(context, { name, type, ...(member === undefined ? {} : { members: member }) }),
+    );
+    if (json) terminal.json(viewAccount(made));
+    else terminal.print(`created account '${made.name}' (${made.id})`);
+  });
+
+  const list = account
+    .command('list')
+    .description('list accounts')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane account list'));
+  addSettingOptions(list, DATA_SETTINGS).action(async ({ json }: { json?: boolean }) => {
+    const accounts = await withControl(list, environment, (context) =>
+      collectPages((page) => listAccounts(context, { page, perPage: 1000 })),
+    );
+    if (json) {
+      terminal.json(accounts.map(viewAccount));
+      return;
+    }
+    terminal.table(
+      ['id', 'name', 'type', 'created'],
+      accounts.map(({ id, name, type, createdAt }) => [id, name, type, printInstant(createdAt)]),
+      'There are no accounts; the first start of the server makes one.',
+    );
+  });
+}
+
+function viewAccount({ id, name, type, createdAt }: AccountItem): object {
+  return { id, name, type, created_on: printInstant(createdAt) };
+}

@@ -1,0 +1,16 @@
+/** Readers of option values that several commands take. */
+import { InvalidArgumentError } from 'commander';
+
+/** For options that may be given several times. */
+export function gather(value: string, previous: readonly string[] = []): string[] {
+  return [...previous, value];
+}
+
+/** A reader of whole numbers in a range; `what` names them in the complaint. */
+export function wholeNumber(least: number, most: number, what: string): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`Expected ${what} from ${least} to ${most}.`);
+  };
+}

@@ -1,0 +1,18 @@
+/** What all commands share. */
+import type { Terminal } from './terminal.js';
+
+/** What a command is given beside its arguments. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  readonly environment: NodeJS.ProcessEnv;
+  /** The program's entry, a JavaScript file. */
+  readonly program: string;
+  readonly version: string;
+  /** Standard output is a terminal. */
+  readonly isTerminal: boolean;
+}
+
+/** The example that ends each command's help. */
+export function example(...commands: readonly string[]): string {
+  return `\nExample:\n${commands.map((command) => `  $ ${command}`).join('\n')}`;
+}

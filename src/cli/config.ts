@@ -1,0 +1,43 @@
+/** `zoneplane config`: what the settings are, and where each comes from. */
+import type { Command } from 'commander';
+import { describeSettings, printValue } from '../config/describe.js';
+import { SETTINGS } from '../config/schema.js';
+import { type CommandContext, example } from './command.js';
+import { addSettingOptions, loadCommandSettings } from './settings.js';
+
+export function addConfigCommands(program: Command, { terminal, environment }: CommandContext): void {
+  const config = program.command('config').description('look at the settings');
+
+  const show = config
+    .command('show')
+    .description('print every setting as flags, environment, file and defaults give it')
+    .option('--origin', 'say where each value comes from')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane config show --origin', 'zoneplane config show --json --config zp.yaml'));
+  addSettingOptions(show).action(({ origin, json }: { origin?: boolean; json?: boolean }) => {
+    const { settings, origins, warnings } = loadCommandSettings(show, environment);
+    const rows = SETTINGS.map((setting) => ({
+      name: setting.name,
+      value: printValue(setting, settings[setting.key]),
+      origin: origins[setting.key],
+    }));
+    for (const warning of warnings) terminal.complain(`warning: ${warning}`);
+    if (json) {
+      terminal.json(
+        Object.fromEntries(
+          rows.map((row) => [row.name, origin ? { value: row.value, origin: row.origin } : row.value] as const),
+        ),
+      );
+      return;
+    }
+    const headers = origin ? ['setting', 'value', 'origin'] : ['setting', 'value'];
+    const cells = rows.map((row) => [row.name, row.value, ...(origin ? [row.origin.place] : [])]);
+    terminal.table(headers, cells, 'no settings');
+  });
+
+  config
+    .command('reference')
+    .description('print the reference of all settings, in Markdown')
+    .addHelpText('after', example('zoneplane config reference'))
+    .action(() => terminal.print(describeSettings()));
+}

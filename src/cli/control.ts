@@ -1,0 +1,80 @@
+/** Use cases on the data directory itself, as the operator: with or without a server running on it. */
+import type { Command } from 'commander';
+import { toHex } from '../base/bytes.js';
+import { SystemClock } from '../base/clock.js';
+import { UserError } from '../base/errors.js';
+import { silentLogger } from '../base/log.js';
+import { systemRandom } from '../base/random.js';
+import { nearMatch } from '../config/near-match.js';
+import type { Settings } from '../config/schema.js';
+import { type Context, OPERATOR } from '../control/context.js';
+import type { ZoneItem } from '../control/items.js';
+import { findZoneByName, getZone, listZones } from '../control/zones.js';
+import { createControlBase } from '../roles/control-base.js';
+import { findDataDirectory, prepareDataDirectory } from '../roles/data-directory.js';
+import { ensureAdministrator } from '../roles/first-run.js';
+import { openStore } from '../store/driver.js';
+import { migrate } from '../store/migrate.js';
+import { loadCommandSettings } from './settings.js';
+
+/** Settings a command that works on the data directory takes as flags; the others come from environment and file. */
+export const DATA_SETTINGS = ['dataDir'] as const;
+
+/**
+ * Runs `work` with the context of the operator; the store is closed afterwards. Without a database: 'initialise' makes one,
+ * with its first administrator, otherwise a UserError is thrown.
+ */
+export async function withControl<Result>(
+  command: Command,
+  environment: NodeJS.ProcessEnv,
+  work: (context: Context, settings: Settings) => Promise<Result>,
+  without: 'refuse' | 'initialise' = 'refuse',
+): Promise<Result> {
+  const { settings } = loadCommandSettings(command, environment);
+  if (without === 'refuse') findDataDirectory(settings.dataDir);
+  else prepareDataDirectory(settings.dataDir);
+  const clock = new SystemClock();
+  const store = openStore(settings.dataDir);
+  try {
+    migrate(store, clock, systemRandom);
+    const base = createControlBase(settings, store, clock, silentLogger());
+    if (without === 'initialise') await ensureAdministrator(base, settings, false);
+    const requestId = toHex(systemRandom.bytes(16));
+    return await work({ ...base, actor: OPERATOR, requestId, source: 'cli' }, settings);
+  } finally {
+    store.close();
+  }
+}
+
+/** The zone of a name or identifier. Throws a UserError that names the nearest zone when there is none. */
+export async function requireZoneNamed(context: Context, text: string): Promise<ZoneItem> {
+  if (/^[0-9a-f]{32}$/.test(text)) return getZone(context, text);
+  const zone = await findZoneByName(context, text);
+  if (zone) return zone;
+  const { items } = await listZones(context, { perPage: 1000 });
+  const near = nearMatch(
+    text,
+    items.map(({ asciiName }) => asciiName),
+  );
+  throw new UserError(
+    `there is no zone ${text}${near === undefined ? '' : `; did you mean ${near}?`}`,
+    'See them all with `zoneplane zone list`.',
+  );
+}
+
+/** All items of a list that comes in pages. */
+export async function collectPages<Item>(
+  list: (page: number) => Promise<{ readonly items: readonly Item[]; readonly totalCount: number }>,
+): Promise<Item[]> {
+  const all: Item[] = [];
+  for (let page = 1; ; page++) {
+    const { items, totalCount } = await list(page);
+    all.push(...items);
+    if (items.length === 0 || all.length >= totalCount) return all;
+  }
+}
+
+/** Microseconds since 1970 as people read it, in UTC; '-' for none. */
+export function printInstant(atUs: number | null): string {
+  return atUs === null ? '-' : new Date(atUs / 1000).toISOString().replace(/\.\d+Z$/, 'Z');
+}

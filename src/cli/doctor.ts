@@ -1,0 +1,210 @@
+/** `zoneplane doctor`: looks at everything that commonly goes wrong, and says what to do about it. */
+
+import { existsSync, statfsSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { Command } from 'commander';
+import { type Clock, SystemClock } from '../base/clock.js';
+import { messageOf, UserError } from '../base/errors.js';
+import type { LoadedSettings } from '../config/load.js';
+import { printHostPort, type Settings } from '../config/schema.js';
+import { createUpstream } from '../resolver/upstream.js';
+import { upstreamServers } from '../roles/control-base.js';
+import { dataFile, hasDatabase, prepareDataDirectory, readRunning } from '../roles/data-directory.js';
+import { chooseDnsPort, DNS_PORT } from '../roles/dns-port.js';
+import { checkHealth } from '../roles/health.js';
+import { openStore, type Store } from '../store/driver.js';
+import { requireSchema } from '../store/migrate.js';
+import { servedZones } from '../store/zones.js';
+import { type CommandContext, example } from './command.js';
+import { healthTarget } from './healthcheck.js';
+import { addSettingOptions, loadCommandSettings } from './settings.js';
+
+export type Verdict = 'ok' | 'warn' | 'fail';
+
+export interface Finding {
+  readonly what: string;
+  readonly verdict: Verdict;
+  readonly text: string;
+  readonly remedy?: string;
+}
+
+const LEAST_FREE_BYTES = 512 * 1024 * 1024;
+const TIMEOUT_MS = 2000;
+
+export function addDoctorCommand(program: Command, { terminal, environment }: CommandContext): void {
+  const doctor = program
+    .command('doctor')
+    .description('check settings, data directory, database, ports and resolvers; exit 1 when something fails')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane doctor', 'zoneplane doctor --data-dir /var/lib/zoneplane --json'));
+  addSettingOptions(doctor).action(async ({ json }: { json?: boolean }) => {
+    const findings = await examine(loadCommandSettings(doctor, environment), new SystemClock());
+    terminal.exitCode = findings.some(({ verdict }) => verdict === 'fail') ? 1 : 0;
+    if (json) {
+      terminal.json(findings);
+      return;
+    }
+    const style = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
+    for (const { what, verdict, text, remedy } of findings) {
+      terminal.print(`${terminal.styled(style[verdict], verdict.padEnd(4))}  ${what.padEnd(14)} ${text}`);
+      if (remedy) terminal.print(`      ${' '.repeat(14)} ${remedy}`);
+    }
+  });
+}
+
+/** All findings, in the order in which they should be put right. */
+export async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]> {
+  const { settings } = loaded;
+  const findings = [...examineSettings(loaded), ...examineDirectory(settings)];
+  if (!findings.some(({ verdict }) => verdict === 'fail')) findings.push(...examineDatabase(settings));
+  const running = readRunning(settings.dataDir);
+  if (running) {
+    findings.push({
+      what: 'server',
+      verdict: 'ok',
+      text: `zoneplane ${running.version} runs as process ${running.pid}`,
+    });
+    for (const { what, ok, text } of await checkHealth(healthTarget(settings), clock, TIMEOUT_MS)) {
+      findings.push({ what, verdict: ok ? 'ok' : 'fail', text });
+    }
+  } else {
+    findings.push({ what: 'server', verdict: 'warn', text: 'not running on this data directory' });
+    findings.push(...(await examinePorts(settings)));
+  }
+  findings.push(...(await examineResolvers(settings, clock)));
+  return findings;
+}
+
+function examineSettings({ settings, warnings }: LoadedSettings): Finding[] {
+  const findings: Finding[] = warnings.map((text) => ({ what: 'settings', verdict: 'warn', text }));
+  if (settings.nameservers.some((name) => name.endsWith('.test'))) {
+    findings.push({
+      what: 'settings',
+      verdict: 'warn',
+      text: `new zones are delegated to ${settings.nameservers.join(' and ')}, which do not exist in the public DNS`,
+      remedy: 'Set ZONEPLANE_NAMESERVERS to the names of your servers before you create zones.',
+    });
+  }
+  if (settings.adminHost !== '127.0.0.1' && settings.adminHost !== '::1') {
+    findings.push({
+      what: 'settings',
+      verdict: 'warn',
+      text: `the admin API on ${settings.adminHost} speaks plain HTTP: keys can be read on the way`,
+      remedy: 'Put a proxy that speaks TLS in front, or let it listen on 127.0.0.1.',
+    });
+  }
+  return findings.length > 0 ? findings : [{ what: 'settings', verdict: 'ok', text: 'valid' }];
+}
+
+function examineDirectory({ dataDir }: Settings): Finding[] {
+  const what = 'data directory';
+  try {
+    if (!existsSync(dataDir)) return [{ what, verdict: 'ok', text: `${dataDir} is missing; the first start makes it` }];
+    const { path, openToOthers } = prepareDataDirectory(dataDir);
+    const { bavail, bsize } = statfsSync(path);
+    const free = bavail * bsize;
+    const findings: Finding[] = [{ what, verdict: 'ok', text: `${path} is writable` }];
+    if (openToOthers) {
+      const remedy = `chmod 700 ${path}`;
+      findings.push({ what, verdict: 'warn', text: 'other users of this machine can enter it', remedy });
+    }
+    if (free < LEAST_FREE_BYTES) {
+      const text = `only ${Math.floor(free / 1024 / 1024)} MiB are free on its file system`;
+      findings.push({ what, verdict: free === 0 ? 'fail' : 'warn', text, remedy: 'Make room there.' });
+    }
+    return [...findings, ...examineInitialKey(path)];
+  } catch (error) {
+    return [failureOf(what, error)];
+  }
+}
+
+function examineInitialKey(path: string): Finding[] {
+  const file = dataFile(path, 'initialKey');
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (!stat) return [];
+  const exposed = (stat.mode & 0o077) !== 0;
+  return [
+    {
+      what: 'initial key',
+      verdict: exposed ? 'fail' : 'warn',
+      text: `${file} still holds the first administrator's key${exposed ? ', readable by other users' : ''}`,
+      remedy: `Keep the key somewhere safe and remove the file${exposed ? '; better, revoke that key' : ''}.`,
+    },
+  ];
+}
+
+function examineDatabase({ dataDir }: Settings): Finding[] {
+  const what = 'database';
+  if (!hasDatabase(dataDir)) return [{ what, verdict: 'ok', text: 'none yet; the first start makes it' }];
+  let store: Store | undefined;
+  try {
+    store = openStore(dataDir, { readonly: true });
+    requireSchema(store);
+    const [problem] = store.prepareTuples<[], [string]>('PRAGMA quick_check(1)').all();
+    const [mode] = store.prepareTuples<[], [string]>('PRAGMA journal_mode').get() ?? [''];
+    const zones = servedZones(store).length;
+    if (problem?.[0] !== 'ok') {
+      const remedy = 'Stop the server and restore a backup.';
+      return [{ what, verdict: 'fail', text: `damaged: ${problem?.[0]}`, remedy }];
+    }
+    if (mode !== 'wal') return [{ what, verdict: 'warn', text: `journal mode is ${mode}, not wal` }];
+    return [{ what, verdict: 'ok', text: `sound, ${zones} zone${zones === 1 ? '' : 's'} served` }];
+  } catch (error) {
+    return [failureOf(what, error)];
+  } finally {
+    store?.close();
+  }
+}
+
+async function examinePorts(settings: Settings): Promise<Finding[]> {
+  const { dnsHost, dnsPort, adminHost, adminPort } = settings;
+  const findings: Finding[] = [];
+  const { remedy } = await chooseDnsPort(dnsHost, dnsPort ?? DNS_PORT);
+  if (remedy === undefined)
+    findings.push({ what: 'dns port', verdict: 'ok', text: `${dnsPort ?? DNS_PORT} can be bound` });
+  else {
+    const text = dnsPort === undefined ? '53 cannot be bound; 1053 will be used' : `${dnsPort} cannot be bound`;
+    findings.push({ what: 'dns port', verdict: dnsPort === undefined ? 'warn' : 'fail', text, remedy });
+  }
+  const code = await tryListen(adminHost, adminPort);
+  if (code === undefined) findings.push({ what: 'admin port', verdict: 'ok', text: `${adminPort} can be bound` });
+  else {
+    const text = `${adminHost} port ${adminPort} cannot be bound (${code})`;
+    findings.push({ what: 'admin port', verdict: 'fail', text, remedy: 'Choose another with --admin-port.' });
+  }
+  return findings;
+}
+
+function tryListen(host: string, port: number): Promise<string | undefined> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once('error', (error) => resolve((error as NodeJS.ErrnoException).code));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+/** Each resolver is asked for a name that always exists. */
+async function examineResolvers(settings: Settings, clock: Clock): Promise<Finding[]> {
+  const what = 'resolvers';
+  const servers = upstreamServers(settings);
+  if (servers.length === 0)
+    return [{ what, verdict: 'ok', text: 'none is configured; the outside world is not asked' }];
+  return Promise.all(
+    servers.map(async (server): Promise<Finding> => {
+      const upstream = createUpstream({ servers: [server], clock, timeoutMs: TIMEOUT_MS, deadlineMs: TIMEOUT_MS });
+      const { status, reason } = await upstream.query('arpa', 'NS');
+      if (status === 'ok') return { what, verdict: 'ok', text: `${printHostPort(server)} answers` };
+      return {
+        what,
+        verdict: 'warn',
+        text: `${printHostPort(server)} does not help: ${reason ?? status}`,
+        remedy: 'Name resolvers that answer with ZONEPLANE_RESOLVER_UPSTREAMS, or none with an empty value.',
+      };
+    }),
+  );
+}
+
+function failureOf(what: string, error: unknown): Finding {
+  const remedy = error instanceof UserError ? error.remedy : undefined;
+  return { what, verdict: 'fail', text: messageOf(error), ...(remedy === undefined ? {} : { remedy }) };
+}

@@ -1,0 +1,63 @@
+/** `zoneplane healthcheck`: does the server answer HTTP and DNS? For container health checks and load balancers. */
+import { type Command, Option } from 'commander';
+import { SystemClock } from '../base/clock.js';
+import type { Settings } from '../config/schema.js';
+import { reachableHost } from '../roles/announce.js';
+import { hasDatabase, readRunning } from '../roles/data-directory.js';
+import { checkHealth, type HealthTarget } from '../roles/health.js';
+import { openStore } from '../store/driver.js';
+import { zoneStatements } from '../store/zones.js';
+import { wholeNumber } from './arguments.js';
+import { type CommandContext, example } from './command.js';
+import { addSettingOptions, loadCommandSettings } from './settings.js';
+
+const DEFAULT_TIMEOUT_MS = 3000;
+
+export function addHealthcheckCommand(program: Command, { terminal, environment }: CommandContext): void {
+  const healthcheck = program
+    .command('healthcheck')
+    .description('ask the running server over HTTP and DNS; exit 0 when both answer')
+    .addOption(
+      new Option('--timeout <milliseconds>', 'how long each answer may take')
+        .argParser(wholeNumber(1, 600_000, 'milliseconds'))
+        .default(DEFAULT_TIMEOUT_MS),
+    )
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane healthcheck --timeout 1000'));
+  addSettingOptions(healthcheck, ['dataDir', 'adminHost', 'adminPort', 'dnsHost', 'dnsPort']).action(
+    async ({ timeout, json }: { timeout: number; json?: boolean }) => {
+      const { settings } = loadCommandSettings(healthcheck, environment);
+      const findings = await checkHealth(healthTarget(settings), new SystemClock(), timeout);
+      if (json) terminal.json(findings);
+      else for (const { what, ok, text } of findings) terminal.print(`${ok ? 'ok' : 'FAIL'}  ${what}  ${text}`);
+      terminal.exitCode = findings.every(({ ok }) => ok) ? 0 : 1;
+    },
+  );
+}
+
+/** Where the server of a data directory is: as it says itself, else as the settings say. */
+export function healthTarget(settings: Settings): HealthTarget {
+  const running = readRunning(settings.dataDir);
+  const listener = running?.dns.find(({ protocol }) => protocol === 'udp');
+  const adminHost = reachableHost(settings.adminHost);
+  const adminUrl = `http://${adminHost.includes(':') ? `[${adminHost}]` : adminHost}:${settings.adminPort}`;
+  return {
+    adminUrl: running?.adminUrl || adminUrl,
+    dns: {
+      host: reachableHost(listener?.host ?? settings.dnsHost[0]!),
+      port: listener?.port ?? settings.dnsPort ?? 53,
+    },
+    zone: firstServedZone(settings.dataDir),
+  };
+}
+
+function firstServedZone(dataDir: string): string | undefined {
+  if (!hasDatabase(dataDir)) return undefined;
+  const store = openStore(dataDir, { readonly: true });
+  try {
+    const [first] = zoneStatements(store).served.all();
+    return first && zoneStatements(store).bySeq.get(first[0])?.name;
+  } finally {
+    store.close();
+  }
+}

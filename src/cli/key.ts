@@ -1,0 +1,137 @@
+/** `zoneplane key`: credentials of the admin API. A secret is printed when it is made, and never again. */
+import { type Command, Option } from 'commander';
+import type { KeyItem } from '../control/items.js';
+import { createKey, listKeys, revokeKey } from '../control/keys.js';
+import { gather, wholeNumber } from './arguments.js';
+import { type CommandContext, example } from './command.js';
+import { DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
+import { addSettingOptions } from './settings.js';
+
+interface CreateOptions {
+  readonly kind: 'key' | 'token';
+  readonly email?: string;
+  readonly account?: string;
+  readonly zone?: readonly string[];
+  readonly readOnly?: boolean;
+  readonly days?: number;
+  readonly json?: boolean;
+}
+
+export function addKeyCommands(program: Command, context: CommandContext): void {
+  const key = program.command('key').description('make, list and revoke credentials of the admin API');
+  addCreate(key, context);
+  addList(key, context);
+  addRevoke(key, context);
+}
+
+function addCreate(key: Command, { terminal, environment }: CommandContext): void {
+  const create = key
+    .command('create')
+    .description('make a credential and print its secret, once')
+    .argument('<name>', 'what it is for')
+    .addOption(
+      new Option('--kind <kind>', 'token: bearer token only; key: also with X-Auth-Email and X-Auth-Key')
+        .choices(['token', 'key'])
+        .default('token'),
+    )
+    .option('--email <address>', 'user it belongs to, made if there is none (default: the first administrator)')
+    .option('--account <id>', 'limit it to one account')
+    .option('--zone <name>', 'limit it to a zone; may be given several times', gather)
+    .option('--read-only', 'it may look, not change')
+    .addOption(new Option('--days <count>', 'it ends after so many days').argParser(wholeNumber(1, 36500, 'days')))
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane key create certbot --zone example.com --days 90'));
+  addSettingOptions(create, DATA_SETTINGS).action(async (name: string, options: CreateOptions) => {
+    const made = await withControl(create, environment, async (context, settings) => {
+      const zones = await Promise.all((options.zone ?? []).map((zone) => requireZoneNamed(context, zone)));
+      return createKey(context, {
+        name,
+        kind: options.kind,
+        email: options.email ?? settings.adminEmail,
+        ...(options.account === undefined ? {} : { accountId: options.account }),
+        ...(zones.length === 0 ? {} : { zoneIds: zones.map(({ id }) => id) }),
+        ...(options.readOnly ? { readOnly: true } : {}),
+        ...(options.days === undefined ? {} : { expiresAt: context.clock.nowUs() + options.days * 86_400_000_000 }),
+      });
+    });
+    if (options.json) {
+      terminal.json({ ...viewKey(made.key), secret: made.secret });
+      return;
+    }
+    terminal.print(made.secret);
+    terminal.complain(`The secret of ${options.kind} '${name}' (${made.key.id}) is shown once; only its hash is kept.`);
+  });
+}
+
+function addList(key: Command, { terminal, environment }: CommandContext): void {
+  const list = key
+    .command('list')
+    .description('list credentials; their secrets are not known any more')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane key list'));
+  addSettingOptions(list, DATA_SETTINGS).action(async ({ json }: { json?: boolean }) => {
+    const keys = await withControl(list, environment, listKeys);
+    if (json) {
+      terminal.json(keys.map(viewKey));
+      return;
+    }
+    terminal.table(
+      ['id', 'kind', 'name', 'user', 'limits', 'status', 'created', 'expires', 'last used'],
+      keys.map((entry) => [
+        entry.id,
+        entry.kind,
+        entry.name,
+        entry.userEmail,
+        describeLimits(entry),
+        entry.status,
+        printInstant(entry.createdAt),
+        printInstant(entry.expiresAt),
+        printInstant(entry.lastUsedAt),
+      ]),
+      'There are no credentials.',
+    );
+  });
+}
+
+function addRevoke(key: Command, { terminal, environment }: CommandContext): void {
+  const revoke = key
+    .command('revoke')
+    .description('end a credential for good, at once')
+    .argument('<id>', 'identifier, as `key list` shows it')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane key revoke 372e67954025e0ba6aaa6d586b9e0b59'));
+  addSettingOptions(revoke, DATA_SETTINGS).action(async (id: string, { json }: { json?: boolean }) => {
+    const revoked = await withControl(revoke, environment, (context) => revokeKey(context, id));
+    if (json) terminal.json(viewKey(revoked));
+    else terminal.print(`revoked ${revoked.kind} '${revoked.name}' of ${revoked.userEmail}`);
+  });
+}
+
+function describeLimits({ accountId, zoneIds, readOnly }: KeyItem): string {
+  const limits = [
+    ...(readOnly ? ['read only'] : []),
+    ...(accountId === null ? [] : [`account ${accountId}`]),
+    ...(zoneIds === null ? [] : [`${zoneIds.length} zone${zoneIds.length === 1 ? '' : 's'}`]),
+  ];
+  return limits.length === 0 ? '-' : limits.join(', ');
+}
+
+/** Instants as text, in the order people read. */
+function viewKey(key: KeyItem): object {
+  const { id, kind, name, userEmail, accountId, zoneIds, readOnly, status } = key;
+  const instant = (atUs: number | null): string | null => (atUs === null ? null : printInstant(atUs));
+  return {
+    id,
+    kind,
+    name,
+    user_email: userEmail,
+    account_id: accountId,
+    zone_ids: zoneIds,
+    read_only: readOnly,
+    status,
+    created_on: instant(key.createdAt),
+    expires_on: instant(key.expiresAt),
+    revoked_on: instant(key.revokedAt),
+    last_used_on: instant(key.lastUsedAt),
+  };
+}

@@ -1,0 +1,49 @@
+/** `zoneplane serve`: all processes, or one of them in the foreground. Each loads only the code of its own role. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { SystemClock } from '../base/clock.js';
+import { createLogger } from '../base/log.js';
+import type { Role } from '../roles/ipc.js';
+import { type CommandContext, example } from './command.js';
+import { addSettingOptions, loadCommandSettings } from './settings.js';
+
+export function addServeCommand(program: Command, context: CommandContext): void {
+  const { terminal, environment, isTerminal } = context;
+  const serve = program
+    .command('serve')
+    .description('serve DNS and the admin API until a signal comes (SIGTERM drains, a second one forces)')
+    .addOption(new Option('--role <role>', 'only one of the processes: dns or admin').argParser(parseRole))
+    .addOption(new Option('--supervised').hideHelp())
+    .addHelpText(
+      'after',
+      example('zoneplane serve', 'zoneplane serve --data-dir /var/lib/zoneplane --dns-host 192.0.2.53'),
+    );
+  addSettingOptions(serve).action(async (options: { role?: Role; supervised?: boolean }) => {
+    if (options.role && options.supervised) {
+      const { runSupervised } = await import('../roles/child.js');
+      terminal.exitCode = (await runSupervised(options.role)) as 0 | 1 | 2;
+      return;
+    }
+    const loaded = loadCommandSettings(serve, environment);
+    const common = {
+      loaded,
+      environment,
+      version: context.version,
+      clock: new SystemClock(),
+      log: createLogger({ level: loaded.settings.logLevel, pretty: isTerminal }),
+      terminal: isTerminal,
+      print: terminal.print,
+    };
+    if (options.role) {
+      const { runForeground } = await import('../roles/foreground.js');
+      terminal.exitCode = (await runForeground(options.role, common)) as 0 | 1 | 2;
+      return;
+    }
+    const { serve: superviseAll } = await import('../roles/supervisor.js');
+    terminal.exitCode = (await superviseAll({ ...common, program: context.program })) as 0 | 1 | 2;
+  });
+}
+
+function parseRole(text: string): Role {
+  if (text === 'dns' || text === 'admin') return text;
+  throw new InvalidArgumentError('The roles are dns and admin.');
+}

@@ -1,0 +1,31 @@
+/** Settings on the command line: flags made from the schema, and loading with their values. */
+import { type Command, Option } from 'commander';
+import { flagHelp } from '../config/describe.js';
+import { type LoadedSettings, loadSettings } from '../config/load.js';
+import { SETTINGS, type SettingKey } from '../config/schema.js';
+
+/** Adds `--config` and a flag for each named setting (all that have an effect, if none is named). Secrets only as `…-file`. */
+export function addSettingOptions(command: Command, keys?: readonly SettingKey[]): Command {
+  command.addOption(new Option('--config <file>', 'configuration file, JSON or YAML (ZONEPLANE_CONFIG)'));
+  for (const setting of SETTINGS) {
+    if (setting.inert || (keys && !keys.includes(setting.key))) continue;
+    const suffix = setting.secret ? '-file' : '';
+    const value = setting.secret ? 'file' : setting.value;
+    command.addOption(new Option(`--${setting.name}${suffix} <${value}>`, flagHelp(setting)));
+  }
+  return command;
+}
+
+/** The settings as this command line, the environment and the configuration file give them. Throws a UserError. */
+export function loadCommandSettings(
+  command: Command,
+  environment: Readonly<Record<string, string | undefined>>,
+): LoadedSettings {
+  const options = command.opts<Record<string, string | undefined>>();
+  const flags: Record<string, string | undefined> = {};
+  for (const { key, name, secret } of SETTINGS) {
+    flags[name] = secret ? undefined : options[key];
+    if (secret) flags[`${name}-file`] = options[`${key}File`];
+  }
+  return loadSettings({ flags, environment, file: options['config'] });
+}

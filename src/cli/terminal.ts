@@ -1,0 +1,99 @@
+/** What commands print: tables and colours on a terminal, JSON when asked for, progress on standard error. */
+import { styleText } from 'node:util';
+
+/** The part of a standard stream that is used here. */
+export interface OutputStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+}
+
+export type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red';
+
+export interface Progress {
+  /** `done` of the total are finished, `label` is being worked on. */
+  step(done: number, label: string): void;
+  /** Removes the bar. */
+  end(): void;
+}
+
+export interface Terminal {
+  /** A line, or several, on standard output. */
+  print(text: string): void;
+  /** Text on standard output as it is. */
+  write(text: string): void;
+  /** A line, or several, on standard error. */
+  complain(text: string): void;
+  /** Text with a style where standard output shows it. */
+  styled(style: Style, text: string): string;
+  /** Rows below headers, columns aligned; `nothing` instead when there are no rows. */
+  table(headers: readonly string[], rows: readonly (readonly string[])[], nothing: string): void;
+  json(value: unknown): void;
+  /** A bar on standard error if that is a terminal; otherwise silent. */
+  progress(total: number): Progress;
+  /** What the program exits with; commands that found something wrong set it. */
+  exitCode: 0 | 1 | 2;
+}
+
+export interface TerminalOptions {
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+export function createTerminal({ stdout, stderr, environment }: TerminalOptions): Terminal {
+  // A set and non-empty NO_COLOR turns colours off, whatever its value.
+  const colours = stdout.isTTY === true && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
+  const styled = (style: Style, text: string): string =>
+    colours ? styleText(style, text, { validateStream: false }) : text;
+  const print = (text: string): void => void stdout.write(`${text}\n`);
+  return {
+    print,
+    styled,
+    write: (text) => void stdout.write(text),
+    complain: (text) => void stderr.write(`${text}\n`),
+    json: (value) => print(JSON.stringify(value, undefined, 2)),
+    table(headers, rows, nothing) {
+      if (rows.length === 0) print(nothing);
+      else for (const line of layOut(headers, rows, (header) => styled('bold', header))) print(line);
+    },
+    progress: (total) => (stderr.isTTY ? drawProgress(stderr, total) : { step: () => {}, end: () => {} }),
+    exitCode: 0,
+  };
+}
+
+/** Lines of a table; the last column is not padded. */
+function layOut(
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+  emphasise: (header: string) => string,
+): string[] {
+  const clean = rows.map((row) => row.map(showControls));
+  const widths = headers.map((header, column) =>
+    Math.max(header.length, ...clean.map((row) => (row[column] ?? '').length)),
+  );
+  const pad = (cells: readonly string[]): string =>
+    cells.map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column]!))).join('  ');
+  return [emphasise(pad(headers)), ...clean.map(pad)];
+}
+
+/** Stored text must not be able to steer the terminal. */
+function showControls(text: string): string {
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f]/g,
+    (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
+}
+
+function drawProgress(stream: OutputStream, total: number): Progress {
+  const WIDTH = 30;
+  return {
+    step(done, label) {
+      const filled = total === 0 ? WIDTH : Math.round((done / total) * WIDTH);
+      const bar = `${'#'.repeat(filled)}${'.'.repeat(WIDTH - filled)}`;
+      const line = `[${bar}] ${done}/${total} ${showControls(label)}`;
+      stream.write(`\r\u001b[K${line.slice(0, Math.max(20, (stream.columns ?? 80) - 1))}`);
+    },
+    end: () => void stream.write('\r\u001b[K'),
+  };
+}

@@ -1,0 +1,167 @@
+/** `zoneplane zone import`: zone files become zones, each of them whole or not at all. */
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { AppError, messageOf, UserError } from '../base/errors.js';
+import { formatIssue } from '../base/result.js';
+import type { Context } from '../control/context.js';
+import { type ImportResult, importZone } from '../control/import.js';
+import { originOfFileName } from '../roles/first-run.js';
+import { type CommandContext, example } from './command.js';
+import { DATA_SETTINGS, withControl } from './control.js';
+import { addSettingOptions } from './settings.js';
+import type { Terminal } from './terminal.js';
+
+interface ImportOptions {
+  readonly origin?: string;
+  readonly list?: string;
+  readonly automaticSoa?: boolean;
+  readonly replace?: boolean;
+  readonly proxied?: boolean;
+  readonly account?: string;
+  readonly json?: boolean;
+}
+
+/** One zone file and the name of its zone. */
+interface Target {
+  readonly file: string;
+  readonly origin?: string;
+}
+
+interface Outcome extends Target {
+  readonly result?: ImportResult;
+  readonly refusal?: string;
+}
+
+export function addZoneImport(zone: Command, { terminal, environment }: CommandContext): void {
+  const command = zone
+    .command('import')
+    .description('make zones out of RFC 1035 zone files, one zone a file; a file with errors changes nothing')
+    .argument('[files...]', 'zone files')
+    .option('--origin <name>', 'name of the zone (default: as the file or its name says)')
+    .option('--list <file>', 'read lines of `origin TAB file` from this file')
+    .option('--automatic-soa', "leave the file's SOA and apex NS records out and use those of this service")
+    .option('--replace', 'replace zones that exist already')
+    .option('--proxied', 'answer with the edge addresses where a record allows it')
+    .option('--account <id>', 'account the zones belong to (default: the first)')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      example(
+        'zoneplane zone import example.com.zone',
+        'zoneplane zone import --replace --origin example.com db.example',
+        'zoneplane zone import --list zones.tsv',
+      ),
+    );
+  addSettingOptions(command, DATA_SETTINGS).action(async (files: readonly string[], options: ImportOptions) => {
+    const targets = readTargets(files, options);
+    const outcomes = await withControl(
+      command,
+      environment,
+      (context) => importAll(context, targets, options, terminal),
+      'initialise',
+    );
+    const failures = outcomes.filter(({ result }) => !result?.imported).length;
+    terminal.exitCode = failures === 0 ? 0 : 1;
+    if (options.json) terminal.json(outcomes.map(viewOutcome));
+    else if (targets.length > 1) terminal.print(`${targets.length - failures} of ${targets.length} zones imported`);
+  });
+}
+
+function readTargets(files: readonly string[], { origin, list }: ImportOptions): Target[] {
+  const targets: Target[] = [...(list === undefined ? [] : readList(list)), ...files.map((file) => ({ file }))];
+  if (targets.length === 0) {
+    throw new UserError('no zone file is given', 'Name zone files, or a list of them with --list.', 2);
+  }
+  if (origin === undefined) return targets;
+  if (targets.length > 1) {
+    throw new UserError('--origin names one zone, but several files are given', 'Use --list to name each zone.', 2);
+  }
+  return [{ ...targets[0]!, origin }];
+}
+
+function readList(path: string): Target[] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UserError(`the list ${path} cannot be read: ${messageOf(error)}`, undefined, 2);
+  }
+  const targets: Target[] = [];
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue;
+    const [origin, file, ...more] = line.replace(/\r$/, '').split('\t');
+    if (!origin || !file || more.length > 0) {
+      throw new UserError(`${path}:${index + 1}: expected an origin, a tab and a file name`, undefined, 2);
+    }
+    targets.push({ origin, file });
+  }
+  return targets;
+}
+
+async function importAll(
+  context: Context,
+  targets: readonly Target[],
+  options: ImportOptions,
+  terminal: Terminal,
+): Promise<Outcome[]> {
+  const progress = terminal.progress(targets.length);
+  const outcomes: Outcome[] = [];
+  for (const [index, target] of targets.entries()) {
+    progress.step(index, target.file);
+    const outcome = await importOne(context, target, options, (records) =>
+      progress.step(index, `${target.file} (${records} records)`),
+    );
+    progress.end();
+    report(outcome, options, terminal);
+    outcomes.push(outcome);
+  }
+  return outcomes;
+}
+
+async function importOne(
+  context: Context,
+  target: Target,
+  { automaticSoa, replace, proxied, account }: ImportOptions,
+  onRecords: (records: number) => void,
+): Promise<Outcome> {
+  const origin = target.origin ?? originOfFileName(target.file);
+  try {
+    const result = await importZone(context, {
+      source: { file: target.file },
+      onProgress: ({ records }) => onRecords(records),
+      ...(origin === undefined ? {} : { origin }),
+      ...(automaticSoa ? { automaticSoa } : {}),
+      ...(replace ? { replace } : {}),
+      ...(proxied ? { proxied } : {}),
+      ...(account === undefined ? {} : { accountId: account }),
+    });
+    return { ...target, result };
+  } catch (error) {
+    if (error instanceof AppError || error instanceof UserError) return { ...target, refusal: messageOf(error) };
+    throw error;
+  }
+}
+
+function report({ file, result, refusal }: Outcome, { json }: ImportOptions, terminal: Terminal): void {
+  for (const issue of result?.issues ?? []) terminal.complain(formatIssue(issue));
+  if (refusal !== undefined) terminal.complain(`${file}: not imported: ${refusal}`);
+  else if (!result?.imported) terminal.complain(`${file}: not imported, nothing has changed`);
+  else if (!json) {
+    const duplicates = result.duplicates > 0 ? `, ${result.duplicates} duplicates left out` : '';
+    terminal.print(`imported ${result.name}: ${result.records} records, serial ${result.serial}${duplicates}`);
+  }
+}
+
+function viewOutcome({ file, origin, result, refusal }: Outcome): object {
+  return {
+    file,
+    name: result?.name ?? origin,
+    imported: result?.imported ?? false,
+    zone_id: result?.zoneId,
+    serial: result?.serial,
+    records: result?.records ?? 0,
+    duplicates: result?.duplicates ?? 0,
+    issues: result?.issues ?? [],
+    refusal,
+  };
+}

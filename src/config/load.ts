@@ -1,0 +1,241 @@
+/** Settings from flags, environment, a file and defaults, in this order of precedence, each with its origin. */
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { LineCounter, parseDocument } from 'yaml';
+import { messageOf, UserError } from '../base/errors.js';
+import { nearMatch } from './near-match.js';
+import { CA_DIRECTORY, SETTINGS, type Setting, type SettingKey, type Settings } from './schema.js';
+
+/** Where a value came from. */
+export interface Origin {
+  readonly kind: 'flag' | 'environment' | 'file' | 'default';
+  /** Such as `--dns-port`, `ZONEPLANE_DNS_PORT` or `zoneplane.yaml: dns-port`; 'default' for defaults. */
+  readonly place: string;
+}
+
+export interface LoadedSettings {
+  readonly settings: Settings;
+  readonly origins: Readonly<Record<SettingKey, Origin>>;
+  /** Sentences about settings that were given but have no effect in this version. */
+  readonly warnings: readonly string[];
+}
+
+export interface SettingSources {
+  /** Values of flags by setting name (`dns-port`, `admin-key-file`), as typed. */
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Configuration file, JSON (`.json`) or YAML; `ZONEPLANE_CONFIG` is used when absent. */
+  readonly file?: string | undefined;
+}
+
+interface Given {
+  readonly value: unknown;
+  readonly origin: Origin;
+}
+
+/** Names the environment may hold that are not settings; what Kubernetes adds for a Service called zoneplane comes last. */
+const NOT_SETTINGS = /^ZONEPLANE_(CONFIG$|(.*_)?SERVICE_(HOST|PORT)|PORT$|(.*_)?PORT_\d+_(TCP|UDP))/;
+
+/** Octets of a configuration or secret file that are read at most. */
+const MAX_FILE_OCTETS = 1024 * 1024;
+
+/**
+ * Loads and validates all settings. Throws a {@link UserError} with exit code 2 that names every fault, with the place
+ * of each value and, for unknown names, the nearest known one.
+ */
+export function loadSettings(sources: SettingSources): LoadedSettings {
+  const faults: string[] = [];
+  const path = sources.file ?? (sources.environment['ZONEPLANE_CONFIG'] || undefined);
+  const entries = path === undefined ? {} : readConfigFile(path);
+  faults.push(...unknownEnvironment(sources.environment), ...unknownEntries(entries, path));
+
+  const settings: Record<string, unknown> = {};
+  const origins: Record<string, Origin> = {};
+  const warnings: string[] = [];
+  for (const setting of SETTINGS) {
+    const candidates = [
+      fromFlags(setting, sources.flags, faults),
+      fromEnvironment(setting, sources.environment, faults),
+      fromEntries(setting, entries, path ?? '', faults),
+    ];
+    const given = candidates.find((candidate) => candidate !== undefined);
+    const parsed = setting.schema.safeParse(given?.value);
+    if (parsed.success) settings[setting.key] = parsed.data;
+    else faults.push(...describeFaults(setting, given, parsed.error.issues));
+    origins[setting.key] = given?.origin ?? { kind: 'default', place: 'default' };
+    if (given && setting.inert) warnings.push(`${given.origin.place} has no effect: ${setting.inert}`);
+  }
+  faults.push(...mismatches(settings as Partial<Settings>));
+  warnings.push(...inertDirectories(sources.environment, entries, path ?? ''));
+  if (faults.length > 0) throw badSettings(faults);
+  return { settings: settings as Settings, origins: origins as Record<SettingKey, Origin>, warnings };
+}
+
+/** Settings that need each other. */
+function mismatches({ dotPort, tlsCert, tlsKey }: Partial<Settings>): string[] {
+  if (dotPort === undefined || (tlsCert !== undefined && tlsKey !== undefined)) return [];
+  return ['dot-port: DNS over TLS needs a certificate and its key: give tls-cert and tls-key'];
+}
+
+function badSettings(faults: readonly string[]): UserError {
+  const [first] = faults;
+  const message = faults.length === 1 ? `bad setting: ${first}` : `bad settings:\n  ${faults.join('\n  ')}`;
+  return new UserError(message, '`zoneplane serve --help` lists every setting with its default.', 2);
+}
+
+function describeFaults(setting: Setting, given: Given | undefined, issues: readonly { message: string }[]): string[] {
+  const place = given?.origin.place ?? setting.name;
+  const shown = setting.secret || given === undefined ? '' : `=${shorten(given.value)}`;
+  return [...new Set(issues.map((issue) => `${place}${shown}: ${issue.message}${serviceLinkHint(given)}`))];
+}
+
+/** Kubernetes sets ZONEPLANE_DNS_PORT=tcp://… itself when a Service is called zoneplane-dns. */
+function serviceLinkHint(given: Given | undefined): string {
+  const isLink = given?.origin.kind === 'environment' && /^(tcp|udp):\/\//.test(String(given.value));
+  return isLink ? ' (set by Kubernetes for a Service of that name: say `enableServiceLinks: false` in the pod)' : '';
+}
+
+function shorten(value: unknown): string {
+  const shown = typeof value === 'string' ? value : JSON.stringify(value);
+  return shown.length > 60 ? `${shown.slice(0, 57)}...` : shown;
+}
+
+function fromFlags(setting: Setting, flags: SettingSources['flags'], faults: string[]): Given | undefined {
+  const flag = `--${setting.name}`;
+  return fromTwins(setting, flags[setting.name], flag, flags[`${setting.name}-file`], `${flag}-file`, 'flag', faults);
+}
+
+function fromEnvironment(
+  setting: Setting,
+  environment: SettingSources['environment'],
+  faults: string[],
+): Given | undefined {
+  const name = setting.environment;
+  const plain = environment[name];
+  const given = plain === '' && !setting.mayBeEmpty ? undefined : plain;
+  const file = environment[`${name}_FILE`] || undefined;
+  return fromTwins(setting, given, name, file, `${name}_FILE`, 'environment', faults);
+}
+
+function fromEntries(
+  setting: Setting,
+  entries: Readonly<Record<string, unknown>>,
+  path: string,
+  faults: string[],
+): Given | undefined {
+  const place = `${path}: ${setting.name}`;
+  const value = entries[setting.name] ?? undefined;
+  const file = entries[`${setting.name}-file`];
+  return fromTwins(setting, value, place, file as string | undefined, `${place}-file`, 'file', faults);
+}
+
+/** A value given plainly, or for secrets in a file. */
+function fromTwins(
+  setting: Setting,
+  plain: unknown,
+  plainPlace: string,
+  file: string | undefined,
+  filePlace: string,
+  kind: Origin['kind'],
+  faults: string[],
+): Given | undefined {
+  if (file === undefined || !setting.secret) {
+    return plain === undefined ? undefined : { value: plain, origin: { kind, place: plainPlace } };
+  }
+  if (plain !== undefined) faults.push(`${plainPlace} and ${filePlace} are both given: keep one`);
+  try {
+    const value = readLimited(file).replace(/\r?\n$/, '');
+    return { value, origin: { kind, place: filePlace } };
+  } catch (error) {
+    faults.push(`${filePlace}=${file}: ${explainRead(error)}`);
+    return undefined;
+  }
+}
+
+function readLimited(path: string): string {
+  const bytes = readFileSync(path);
+  if (bytes.length > MAX_FILE_OCTETS) throw new Error(`longer than ${MAX_FILE_OCTETS} octets`);
+  return bytes.toString('utf8');
+}
+
+function explainRead(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'ENOENT':
+      return 'no such file';
+    case 'EACCES':
+      return 'not readable by this user';
+    case 'EISDIR':
+      return 'is a directory';
+    default:
+      return messageOf(error);
+  }
+}
+
+function readConfigFile(path: string): Readonly<Record<string, unknown>> {
+  let source: string;
+  try {
+    source = readLimited(path);
+  } catch (error) {
+    throw new UserError(`configuration file ${path}: ${explainRead(error)}`, 'Give --config an existing file.', 2);
+  }
+  const value = extname(path).toLowerCase() === '.json' ? parseJson(path, source) : parseYaml(path, source);
+  if (value === null || value === undefined) return {};
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    throw new UserError(`configuration file ${path}: expected settings as \`name: value\``, undefined, 2);
+  }
+  return value as Record<string, unknown>;
+}
+
+function parseJson(path: string, source: string): unknown {
+  try {
+    return JSON.parse(source);
+  } catch (error) {
+    throw new UserError(`configuration file ${path}: ${messageOf(error)}`, 'Files ending in .json hold JSON.', 2);
+  }
+}
+
+function parseYaml(path: string, source: string): unknown {
+  const lines = new LineCounter();
+  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false, uniqueKeys: true, schema: 'core' });
+  const [fault] = document.errors;
+  if (fault) {
+    const { line, col } = lines.linePos(fault.pos[0]);
+    throw new UserError(`configuration file ${path}:${line}:${col}: ${fault.message}`, undefined, 2);
+  }
+  return document.toJS({ maxAliasCount: 20 });
+}
+
+function unknownEnvironment(environment: SettingSources['environment']): string[] {
+  const known = SETTINGS.flatMap(({ environment: name, secret }) => (secret ? [name, `${name}_FILE`] : [name]));
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('ZONEPLANE_') && !known.includes(name))
+    .filter((name) => !NOT_SETTINGS.test(name) && !CA_DIRECTORY.environment.test(name))
+    .map((name) => unknownName(name, known));
+}
+
+function unknownEntries(entries: Readonly<Record<string, unknown>>, path = ''): string[] {
+  const known = SETTINGS.flatMap(({ name, secret }) => (secret ? [name, `${name}-file`] : [name]));
+  return Object.keys(entries)
+    .filter((name) => !known.includes(name) && !CA_DIRECTORY.name.test(name))
+    .map((name) => `${path}: ${unknownName(name, known)}`);
+}
+
+/** `unknown setting X, did you mean Y?` */
+function unknownName(name: string, known: readonly string[]): string {
+  const near = nearMatch(name, known);
+  return `unknown setting ${name}${near === undefined ? '' : `, did you mean ${near}?`}`;
+}
+
+function inertDirectories(
+  environment: SettingSources['environment'],
+  entries: Readonly<Record<string, unknown>>,
+  path: string,
+): string[] {
+  const places = [
+    ...Object.keys(environment).filter((name) => CA_DIRECTORY.environment.test(name)),
+    ...Object.keys(entries)
+      .filter((name) => CA_DIRECTORY.name.test(name))
+      .map((name) => `${path}: ${name}`),
+  ];
+  return places.map((place) => `${place} has no effect: ${CA_DIRECTORY.inert}`);
+}

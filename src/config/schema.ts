@@ -1,0 +1,327 @@
+/** Every setting, once: validation, flags, environment names, --help and the README's reference all come from here. */
+import { z } from 'zod';
+import { parseCidrSet, parseIP } from '../base/ip.js';
+
+/** A host (name or address) and a port, of an upstream resolver. */
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What documentation and command lines need to know about a setting beside its type. */
+export interface SettingAbout {
+  readonly summary: string;
+  /** Placeholder of the value in help texts, such as `port`. */
+  readonly value: string;
+  readonly group: string;
+  /** The default in words, where it is not a plain value. */
+  readonly defaultText?: string;
+  /** Never shown, never a plain flag; may be read from a file named by the `_FILE` twin. */
+  readonly secret?: true;
+  /** An empty value is a value (an empty list), not an absent one. */
+  readonly mayBeEmpty?: true;
+  /** Environment variable, where it does not follow from the name. */
+  readonly environment?: string;
+  /** Why the setting has no effect in this version; set when it has none. */
+  readonly inert?: string;
+}
+
+const about = z.registry<SettingAbout>();
+
+const NO_DOH = 'this version has no DNS over HTTPS';
+const NO_EDGE = 'this version has no edge';
+const NO_BUCKET = 'this version has no bucket application';
+const NO_CERTIFICATES = 'this version issues no certificates';
+const NO_VAULT = 'this version stores no secrets that need decrypting';
+
+/** Whole numbers, also as decimal text, in a range; the message says which. */
+function wholeNumber(least: number, most: number, what: string) {
+  const message = `expected ${what} from ${least} to ${most}`;
+  return z
+    .union([z.number(), z.string().regex(/^\d{1,10}$/, { error: message })], { error: message })
+    .transform(Number)
+    .refine((value) => Number.isInteger(value) && value >= least && value <= most, { error: message });
+}
+
+const port = () => wholeNumber(1, 65535, 'a port');
+
+const text = () => z.string({ error: 'expected a text' }).min(1, { error: 'must not be empty' });
+
+/** Texts separated by commas, or a list of texts in a file. */
+function texts(what: string, accept: (entry: string) => boolean, options: { readonly atLeast: number }) {
+  return z
+    .union([z.string(), z.array(z.string())], { error: `expected ${what}, separated by commas` })
+    .transform((value) => (typeof value === 'string' ? value.split(',') : value).map((entry) => entry.trim()))
+    .transform((entries) => (entries.length === 1 && entries[0] === '' ? [] : entries))
+    .superRefine((entries, context) => {
+      for (const entry of entries) {
+        if (!accept(entry)) context.addIssue({ code: 'custom', message: `expected ${what}, found '${entry}'` });
+      }
+      if (entries.length < options.atLeast) context.addIssue({ code: 'custom', message: `expected ${what}` });
+      const repeated = entries.find((entry, index) => entries.indexOf(entry) !== index);
+      if (repeated !== undefined) context.addIssue({ code: 'custom', message: `'${repeated}' stands there twice` });
+    });
+}
+
+const isAddress = (entry: string): boolean => parseIP(entry) !== undefined;
+
+function isCidr(entry: string): boolean {
+  try {
+    parseCidrSet([entry]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Host names of letters, digits and hyphens (RFC 1123 §2.1), as name servers must be. */
+function isHostName(entry: string): boolean {
+  const name = entry.replace(/\.$/, '');
+  return name.length <= 253 && name.split('.').every((label) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i.test(label));
+}
+
+/** `host`, `host:port`, `[IPv6]:port` or a bare IPv6 address; port 53 unless given. Undefined when it is none of these. */
+export function parseHostPort(entry: string): HostPort | undefined {
+  if (parseIP(entry)) return { host: entry, port: 53 };
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(entry);
+  if (!match) return undefined;
+  const host = match[1] ?? match[2]!;
+  const portNumber = match[3] === undefined ? 53 : Number(match[3]);
+  if (portNumber < 1 || portNumber > 65535) return undefined;
+  if (match[1] !== undefined ? !parseIP(host) : !isAddress(host) && !isHostName(host)) return undefined;
+  return { host, port: portNumber };
+}
+
+export function printHostPort(address: HostPort): string {
+  return address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`;
+}
+
+/** The settings as a program uses them; a member's name gives flag (`--dns-port`), file key and environment variable. */
+export const settingsSchema = z.strictObject({
+  dataDir: text().default('./data').register(about, {
+    group: 'Data',
+    value: 'dir',
+    summary: 'Directory of the database; created with mode 0700 if it is missing',
+  }),
+  zonesDir: text().default('./zones').register(about, {
+    group: 'Data',
+    value: 'dir',
+    summary: 'Zone files imported at the very first start of a data directory',
+  }),
+
+  dnsHost: texts('IP addresses', isAddress, { atLeast: 1 }).prefault('0.0.0.0,::').register(about, {
+    group: 'DNS',
+    value: 'addresses',
+    summary: 'Addresses the DNS server listens on, separated by commas',
+  }),
+  dnsPort: port().optional().register(about, {
+    group: 'DNS',
+    value: 'port',
+    summary: 'Port of the DNS server, UDP and TCP',
+    defaultText: '53, or 1053 where 53 cannot be bound',
+  }),
+  dnsWorkers: wholeNumber(1, 256, 'a number of workers').optional().register(about, {
+    group: 'DNS',
+    value: 'count',
+    summary: 'Threads that answer UDP queries',
+    defaultText: 'one a core',
+  }),
+  udpTransport: z
+    .enum(['auto', 'batched', 'portable'], { error: 'expected auto, batched or portable' })
+    .default('auto')
+    .register(about, {
+      group: 'DNS',
+      value: 'transport',
+      summary: 'How UDP is served: `batched` (many packets a system call, Linux), `portable`, or `auto`',
+    }),
+  dotPort: port().optional().register(about, {
+    group: 'DNS',
+    value: 'port',
+    summary: 'Port of DNS over TLS, on the same addresses; needs `tls-cert` and `tls-key`',
+    defaultText: 'off',
+  }),
+  tlsCert: text().optional().register(about, {
+    group: 'DNS',
+    value: 'file',
+    summary: 'Certificate chain of DNS over TLS, PEM; read again when it changes',
+    defaultText: 'none',
+  }),
+  tlsKey: text().optional().register(about, {
+    group: 'DNS',
+    value: 'file',
+    summary: 'Private key of DNS over TLS, PEM',
+    defaultText: 'none',
+  }),
+  nameservers: texts('host names of name servers', isHostName, { atLeast: 1 })
+    .transform((names) => names.map((name) => name.toLowerCase().replace(/\.$/, '')))
+    .prefault('ns1.zoneplane.test,ns2.zoneplane.test')
+    .register(about, {
+      group: 'DNS',
+      value: 'names',
+      summary: 'Name servers of this service: the NS records of new zones',
+    }),
+  edgeAddresses: texts('IP addresses', isAddress, { atLeast: 1 }).prefault('127.0.0.1,::1').register(about, {
+    group: 'DNS',
+    value: 'addresses',
+    summary: 'Addresses that names of proxied records answer with',
+  }),
+
+  adminHost: text()
+    .refine(isAddress, { error: 'expected an IP address' })
+    .default('127.0.0.1')
+    .register(about, { group: 'Admin API', value: 'address', summary: 'Address the admin API listens on' }),
+  adminPort: port().default(8053).register(about, {
+    group: 'Admin API',
+    value: 'port',
+    summary: 'Port of the admin API; its base paths are `/client/v4` and `/v4`',
+  }),
+  adminEmail: text()
+    .regex(/^[^\s@,]{1,64}@[^\s@,]{1,190}$/, { error: 'expected an e-mail address' })
+    .default('admin@localhost')
+    .register(about, {
+      group: 'Admin API',
+      value: 'address',
+      summary: 'E-mail address of the first administrator (`X-Auth-Email`)',
+    }),
+  adminKey: z
+    .string({ error: 'expected a text' })
+    .regex(/^[0-9a-zA-Z_-]{37,200}$/, { error: 'expected 37 to 200 characters out of 0-9 a-z A-Z _ -' })
+    .optional()
+    .register(about, {
+      group: 'Admin API',
+      value: 'key',
+      secret: true,
+      summary: 'Key of the first administrator, for `X-Auth-Key` and as Bearer token',
+      defaultText: 'generated; shown once on a terminal, else written to `initial-key` in the data directory',
+    }),
+
+  resolverUpstreams: texts('resolvers as host:port', (entry) => parseHostPort(entry) !== undefined, { atLeast: 0 })
+    .transform((entries) => entries.map((entry) => parseHostPort(entry)!))
+    .optional()
+    .register(about, {
+      group: 'Outside world',
+      value: 'resolvers',
+      mayBeEmpty: true,
+      summary: 'Resolvers asked about names of the outside world, as `host:port`, separated by commas; empty: none',
+      defaultText: 'those of the system',
+    }),
+  zoneActivation: z
+    .enum(['trust', 'delegation'], { error: 'expected trust or delegation' })
+    .default('trust')
+    .register(about, {
+      group: 'Outside world',
+      value: 'mode',
+      summary: 'New zones are active at once (`trust`), or when the parent delegates to `nameservers` (`delegation`)',
+    }),
+
+  logLevel: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+      error: 'expected trace, debug, info, warn, error, fatal or silent',
+    })
+    .default('info')
+    .register(about, {
+      group: 'Log',
+      value: 'level',
+      summary: 'Least severity that is logged; JSON lines unless standard output is a terminal',
+    }),
+
+  dohPort: port()
+    .optional()
+    .register(about, { group: 'Later', value: 'port', summary: 'DNS over HTTPS', defaultText: 'off', inert: NO_DOH }),
+  bucketHost: text().refine(isAddress, { error: 'expected an IP address' }).default('127.0.0.1').register(about, {
+    group: 'Later',
+    value: 'address',
+    summary: 'Address of the bucket application',
+    inert: NO_BUCKET,
+  }),
+  bucketPort: port()
+    .default(8054)
+    .register(about, { group: 'Later', value: 'port', summary: 'Port of the bucket application', inert: NO_BUCKET }),
+  authKeySecret: text().optional().register(about, {
+    group: 'Later',
+    value: 'secret',
+    secret: true,
+    environment: 'AUTH_KEY_SECRET',
+    summary: 'Pre-shared secret of the bucket application',
+    defaultText: 'unset',
+    inert: NO_BUCKET,
+  }),
+  bucketAllowList: texts('object keys', (entry) => entry !== '', { atLeast: 0 })
+    .prefault('')
+    .register(about, {
+      group: 'Later',
+      value: 'keys',
+      mayBeEmpty: true,
+      summary: 'Object keys that may be read without a credential',
+      inert: NO_BUCKET,
+    }),
+  edgeHttpPort: port()
+    .default(8080)
+    .register(about, { group: 'Later', value: 'port', summary: 'HTTP port of the edge', inert: NO_EDGE }),
+  edgeHttpsPort: port()
+    .default(8443)
+    .register(about, { group: 'Later', value: 'port', summary: 'HTTPS port of the edge', inert: NO_EDGE }),
+  edgeAllowOriginCidrs: texts('networks', isCidr, { atLeast: 0 }).prefault('').register(about, {
+    group: 'Later',
+    value: 'networks',
+    mayBeEmpty: true,
+    summary: 'Origins the edge may reach beside public addresses',
+    inert: NO_EDGE,
+  }),
+  defaultCaOrder: texts('names of certificate authorities', (entry) => /^[a-z0-9_]+$/.test(entry), { atLeast: 1 })
+    .prefault('google,lets_encrypt')
+    .register(about, {
+      group: 'Later',
+      value: 'names',
+      summary: 'Certificate authorities in the order they are tried',
+      inert: NO_CERTIFICATES,
+    }),
+  caBundle: text().optional().register(about, {
+    group: 'Later',
+    value: 'file',
+    summary: 'Further root certificates trusted when certificate authorities are contacted',
+    defaultText: 'none',
+    inert: NO_CERTIFICATES,
+  }),
+  masterKey: text().optional().register(about, {
+    group: 'Later',
+    value: 'key',
+    secret: true,
+    summary: 'Master key for secrets at rest',
+    defaultText: 'none',
+    inert: NO_VAULT,
+  }),
+});
+
+/** All settings, validated, with defaults filled in. */
+export type Settings = z.output<typeof settingsSchema>;
+export type SettingKey = keyof Settings;
+
+export interface Setting extends SettingAbout {
+  readonly key: SettingKey;
+  /** Name in configuration files; with `--` in front, the flag. */
+  readonly name: string;
+  readonly environment: string;
+  readonly schema: z.ZodType;
+}
+
+/** `ZONEPLANE_CA_<NAME>_DIRECTORY`: one for each certificate authority, without effect like the rest of its group. */
+export const CA_DIRECTORY = {
+  environment: /^ZONEPLANE_CA_[A-Z0-9_]+_DIRECTORY$/,
+  name: /^ca-[a-z0-9-]+-directory$/,
+  inert: NO_CERTIFICATES,
+} as const;
+
+/** The settings in the order they are documented. */
+export const SETTINGS: readonly Setting[] = Object.entries(settingsSchema.shape).map(([key, schema]) => {
+  const description = about.get(schema as never);
+  if (!description) throw new Error(`setting ${key} lacks its description`);
+  const name = key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return {
+    environment: `ZONEPLANE_${name.toUpperCase().replaceAll('-', '_')}`,
+    ...description,
+    key: key as SettingKey,
+    name,
+    schema: schema as z.ZodType,
+  };
+});

@@ -1,0 +1,310 @@
+/**
+ * Use cases: a zone file becomes a zone, or records of one. The file is read, checked and stored in one pass and one
+ * transaction, which is given up when there are errors: the zone that was there stays as it was, also when the process dies.
+ */
+import { dirname, resolve } from 'node:path';
+import { ByteReader } from '../base/bytes.js';
+import type { Issue } from '../base/result.js';
+import { Type } from '../dns/codes.js';
+import { nameLength, printName } from '../dns/name.js';
+import { typeMnemonic } from '../dns/rr/registry.js';
+import { nextSerial, serialIsAfter } from '../dns/serial.js';
+import { AUTOMATIC_TTL } from '../dns/ttl.js';
+import { type ParsedRecord, readZone } from '../dns/zonefile/parser.js';
+import { detectOrigin } from '../dns/zonefile/source.js';
+import { largestSets, recordStatements, unevenTtls } from '../store/records.js';
+import type { ZoneChange, ZoneRow } from '../store/zones.js';
+import { zoneStatements } from '../store/zones.js';
+import { createZoneChecker } from '../zone/check.js';
+import { chooseAccount } from './access.js';
+import { commit, type Draft } from './commit.js';
+import type { Context } from './context.js';
+import { zoneFailure } from './errors.js';
+import { createRowMaker, isApexAuthority } from './import-row.js';
+import { parseZoneName } from './rules/names.js';
+import { zoneItem } from './zone-item.js';
+import { insertZone } from './zone-write.js';
+
+export { importRecords, type RecordImportResult } from './import-records.js';
+
+export interface ImportInput {
+  /** A zone file by path, or its text. */
+  readonly source: { readonly file: string } | { readonly text: string };
+  /** Name of the zone; taken from the file's SOA owner when absent. */
+  readonly origin?: string;
+  /** Leave SOA and apex NS of the file out and use the service's. */
+  readonly automaticSoa?: boolean;
+  /** Replace a zone of that name. Without it an existing zone is an error. */
+  readonly replace?: boolean;
+  /** Make proxiable records proxied. */
+  readonly proxied?: boolean;
+  /** The actor's first account when absent. */
+  readonly accountId?: string;
+  readonly onProgress?: (progress: ImportProgress) => void;
+}
+
+export interface ImportProgress {
+  readonly records: number;
+}
+
+export interface ImportResult {
+  /** Whether the zone was stored; false when there are errors, and then nothing has changed. */
+  readonly imported: boolean;
+  readonly zoneId?: string;
+  readonly name?: string;
+  readonly serial?: number;
+  /** Records stored. */
+  readonly records: number;
+  /** Records left out because the file has them twice. */
+  readonly duplicates: number;
+  /** Errors first. */
+  readonly issues: readonly Issue[];
+}
+
+interface Soa {
+  readonly columns: ZoneChange;
+  readonly serial: number;
+}
+
+/** Ends the transaction of a file with errors; never leaves this module. */
+class FileHasErrors extends Error {
+  constructor(readonly issues: readonly Issue[]) {
+    super('the file has errors');
+  }
+}
+
+/** Makes or replaces a whole zone, atomically. Errors of the file come as issues; refusals are thrown. */
+export async function importZone(ctx: Context, input: ImportInput): Promise<ImportResult> {
+  const zone = nameOfZone(input);
+  if ('severity' in zone) return { imported: false, records: 0, duplicates: 0, issues: [zone] };
+  try {
+    const { value } = await commit(ctx, (draft) => storeFile(ctx, draft, zone, input));
+    // Moves what a large import left in the write-ahead log into the database before somebody else has to.
+    if (value.records >= CHECKPOINT_FROM) ctx.store.checkpoint();
+    return value;
+  } catch (error) {
+    if (!(error instanceof FileHasErrors)) throw error;
+    return { imported: false, name: zone.name, records: 0, duplicates: 0, issues: error.issues };
+  }
+}
+
+const CHECKPOINT_FROM = 10_000;
+
+interface ImportedName {
+  readonly name: string;
+  readonly apex: Uint8Array;
+}
+
+function nameOfZone({ source, origin }: ImportInput): ImportedName | Issue {
+  const file = 'file' in source ? { file: source.file } : {};
+  const detected = origin ?? apexText(detectOrigin(source));
+  if (detected === undefined) {
+    const message = 'the file does not say which zone it is: it has no SOA and no $ORIGIN; name the zone';
+    return { severity: 'error', code: 'no-origin', message, ...file };
+  }
+  const parsed = parseZoneName(detected);
+  if ('name' in parsed) return parsed;
+  return { severity: 'error', code: 'bad-origin', message: `'${detected}' is no zone name: ${parsed.reason}`, ...file };
+}
+
+function apexText(apex: Uint8Array | undefined): string | undefined {
+  return apex && printName(apex);
+}
+
+function storeFile(ctx: Context, draft: Draft, name: ImportedName, input: ImportInput): ImportResult {
+  const { zone, isNew } = prepareZone(ctx, draft, name, input);
+  if (!isNew) recordStatements(ctx.store).removeZone.run(zone.seq);
+  const stored = storeRecords(ctx, draft, zone, input);
+  const issues = [...stored.issues];
+  if (stored.records > 0 && !issues.some(isError)) issues.push(...settleSets(ctx, zone, stored));
+  if (issues.some(isError)) throw new FileHasErrors(issues.sort(errorsFirst));
+  const serial = input.automaticSoa ? (isNew ? zone.serial : nextSerial(zone.serial)) : stored.soa!.serial;
+  if (!isNew && !input.automaticSoa && !serialIsAfter(serial, zone.serial)) issues.push(staleSerial(serial, zone));
+  const nameServerMode = !input.automaticSoa && stored.apexNameServers > 0 ? 'records' : 'service';
+  const columns = input.automaticSoa ? DEFAULT_SOA : stored.soa!.columns;
+  draft.setZone(zone.seq, { ...columns, serial, name_server_mode: nameServerMode, record_count: stored.records });
+  if (!isNew) draft.noteZone(zone.seq, 'zone-replaced');
+  const item = zoneItem(ctx, draft.zone(zone.seq)!);
+  const { records, duplicates } = stored;
+  draft.audit({ action: 'zone.import', zone: zone.id, object: zone.id, after: { ...item, records, duplicates } });
+  return {
+    imported: true,
+    zoneId: item.id,
+    name: item.asciiName,
+    serial,
+    records,
+    duplicates,
+    issues: issues.sort(errorsFirst),
+  };
+}
+
+const DEFAULT_SOA: ZoneChange = {
+  soa_mname: null,
+  soa_rname: null,
+  soa_refresh: null,
+  soa_retry: null,
+  soa_expire: null,
+  soa_minimum: null,
+  soa_ttl: null,
+};
+
+function isError({ severity }: Issue): boolean {
+  return severity === 'error';
+}
+
+function errorsFirst(a: Issue, b: Issue): number {
+  return Number(isError(b)) - Number(isError(a)) || (a.line ?? 0) - (b.line ?? 0);
+}
+
+function staleSerial(serial: number, zone: ZoneRow): Issue {
+  const message = `serial ${serial} does not come after ${zone.serial}, which was served until now: secondaries will not notice`;
+  return { severity: 'warning', code: 'stale-serial', message };
+}
+
+function prepareZone(
+  ctx: Context,
+  draft: Draft,
+  { name, apex }: ImportedName,
+  input: ImportInput,
+): { readonly zone: ZoneRow; readonly isNew: boolean } {
+  const account = chooseAccount(ctx, input.accountId);
+  const known = zoneStatements(ctx.store).byName.all(name);
+  // Without an account named, the one zone of that name is meant.
+  const only =
+    input.accountId === undefined && ctx.actor.superAdministrator && known.length === 1 ? known[0] : undefined;
+  const zone = known.find((row) => row.account === account.seq) ?? only;
+  if (!zone) return { zone: insertZone(ctx, draft, { name, apex, account: account.seq, type: 'full' }), isNew: true };
+  if (!input.replace) throw zoneFailure('importExists', { name });
+  return { zone, isNew: false };
+}
+
+interface Stored {
+  readonly records: number;
+  readonly duplicates: number;
+  readonly apexNameServers: number;
+  readonly soa: Soa | undefined;
+  readonly issues: readonly Issue[];
+  /** Whether records differ in TTL, and the longest rdata in octets: what the rules about whole RRsets depend on. */
+  readonly mixedTtls: boolean;
+  readonly longestRdata: number;
+}
+
+function storeRecords(ctx: Context, draft: Draft, zone: ZoneRow, input: ImportInput): Stored {
+  const { automaticSoa = false } = input;
+  const { apex } = zone;
+  const { clock, random } = ctx;
+  const rows = createRowMaker({
+    apex,
+    zone: zone.seq,
+    now: draft.now,
+    clock,
+    random,
+    limits: ctx.settings.limits,
+    proxied: input.proxied ?? false,
+  });
+  const insert = recordStatements(ctx.store).insertImported;
+  const checker = createZoneChecker(apex, { selfContained: !automaticSoa });
+  const reading = readZone(input.source, {
+    origin: apex,
+    keepComments: true,
+    ...('file' in input.source ? { includeDirectory: dirname(resolve(input.source.file)) } : {}),
+  });
+  let soa: Soa | undefined;
+  let parsed = 0;
+  let records = 0;
+  let apexNameServers = 0;
+  let left = 0;
+  let firstTtl: number | undefined;
+  let mixedTtls = false;
+  let longestRdata = 0;
+  for (const batch of reading.records()) {
+    for (const record of batch) {
+      if (!checker.add(record)) {
+        left++;
+        continue;
+      }
+      const isAuthority = isApexAuthority(record, apex);
+      if (isAuthority && record.type === Type.soa) soa ??= soaOf(record);
+      if (isAuthority && (automaticSoa || record.type === Type.soa)) {
+        left++;
+        continue;
+      }
+      if (isAuthority) apexNameServers++;
+      const row = rows.rowOf(record);
+      firstTtl ??= row.ttl;
+      mixedTtls ||= row.ttl !== firstTtl;
+      if (row.rdata.length > longestRdata) longestRdata = row.rdata.length;
+      records += insert.run(
+        row.id,
+        row.zone,
+        row.owner_key,
+        row.name,
+        row.type,
+        row.content,
+        row.rdata,
+        row.rdata_key,
+        row.ttl,
+        row.proxied,
+        row.settings,
+        row.comment,
+        row.tags,
+        row.created_at,
+        row.modified_at,
+        row.comment_modified_at,
+        row.tags_modified_at,
+      ).changes;
+    }
+    parsed += batch.length;
+    input.onProgress?.({ records: parsed });
+  }
+  const issues = [...reading.issues, ...checker.finish(), ...rows.issues];
+  return {
+    records,
+    duplicates: parsed - left - records,
+    apexNameServers,
+    soa,
+    issues,
+    mixedTtls,
+    longestRdata,
+  };
+}
+
+/** SOA rdata: two names and five numbers (RFC 1035 §3.3.13). */
+function soaOf({ rdata, ttl }: ParsedRecord): Soa {
+  const rnameAt = nameLength(rdata);
+  const numbersAt = rnameAt + nameLength(rdata, rnameAt);
+  const reader = new ByteReader(rdata, numbersAt);
+  const serial = reader.u32();
+  return {
+    serial,
+    columns: {
+      soa_mname: printName(rdata).slice(0, -1),
+      soa_rname: printName(rdata, rnameAt).slice(0, -1),
+      soa_refresh: reader.u32(),
+      soa_retry: reader.u32(),
+      soa_expire: reader.u32(),
+      soa_minimum: reader.u32(),
+      soa_ttl: ttl ?? null,
+    },
+  };
+}
+
+/** Octets an RRset may take in a message, with room for the question and EDNS (RFC 1035 §4.2.2). */
+const MOST_RRSET_OCTETS = 65_000;
+const RR_OVERHEAD = 12;
+
+/** Rules about whole RRsets, on the rows as stored: one TTL each, the lowest (RFC 2181 §5.2), and none too large to be sent. */
+function settleSets(ctx: Context, zone: ZoneRow, { mixedTtls, longestRdata }: Stored): Issue[] {
+  const { store } = ctx;
+  if (mixedTtls) {
+    for (const [ownerKey, type, ttl] of unevenTtls(store, zone.seq, AUTOMATIC_TTL)) {
+      recordStatements(store).setTtl.run(ttl, zone.seq, ownerKey, type);
+    }
+  }
+  const atLeast = Math.floor(MOST_RRSET_OCTETS / (longestRdata + RR_OVERHEAD));
+  return largestSets(store, zone.seq, atLeast, MOST_RRSET_OCTETS, RR_OVERHEAD).map(([name, type, octets]) => ({
+    severity: 'error',
+    code: 'rrset-too-large',
+    message: `the ${typeMnemonic(type)} records of ${name} take ${octets} octets; a message holds ${MOST_RRSET_OCTETS}`,
+  }));
+}

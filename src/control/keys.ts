@@ -1,0 +1,237 @@
+/**
+ * Use cases of credentials: make, list, revoke, check. A secret is stored as HMAC-SHA256 under a pepper of the installation;
+ * being long and random it needs no slow hash. It is shown once and never written anywhere.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { toHex } from '../base/bytes.js';
+import { makeId } from '../base/random.js';
+import { accountStatements, membershipStatements, type UserRow, userStatements } from '../store/accounts.js';
+import { type Store, StoreBusy } from '../store/driver.js';
+import { type KeyKind, type KeyRow, keyStatements } from '../store/keys.js';
+import { credentialPepper } from '../store/meta.js';
+import { parseId, requireAccount, requireZone } from './access.js';
+import { addAccount, findOrAddUser, joinAccount } from './accounts.js';
+import { commit, type Draft } from './commit.js';
+import { type Actor, type Context, type ContextBase, OPERATOR } from './context.js';
+import { accountFailure } from './errors.js';
+import type { KeyItem } from './items.js';
+
+export interface KeyInput {
+  readonly kind: KeyKind;
+  readonly name: string;
+  /** User it belongs to; made when there is none of that address. The actor's own when absent. */
+  readonly email?: string;
+  /** Account it is limited to; a user that is made joins it. */
+  readonly accountId?: string;
+  readonly zoneIds?: readonly string[];
+  readonly readOnly?: boolean;
+  /** Microseconds since 1970. */
+  readonly expiresAt?: number;
+}
+
+export type Authentication =
+  | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem }
+  | { readonly ok: false; readonly reason: 'unknown' | 'expired' | 'disabled' };
+
+/** Characters of a generated secret, 6 bits each: 240 bits. */
+const SECRET_LENGTH = 40;
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+/** What a secret chosen by the operator must look like. */
+const SECRET = /^[0-9A-Za-z_-]{37,200}$/;
+const LONGEST_NAME = 120;
+/** `last_used_at` is written this often at most, in microseconds. */
+const TOUCH_EVERY_US = 300_000_000;
+const TOUCH_TIMEOUT_MS = 5;
+
+function hashSecret(store: Store, secret: string): Uint8Array {
+  return createHmac('sha256', credentialPepper(store)).update(secret).digest();
+}
+
+function makeSecret(ctx: ContextBase): string {
+  return Array.from(ctx.random.bytes(SECRET_LENGTH), (octet) => ALPHABET[octet & 63]).join('');
+}
+
+/** Makes a credential. The secret is returned here and never again. */
+export async function createKey(
+  ctx: Context,
+  input: KeyInput,
+): Promise<{ readonly key: KeyItem; readonly secret: string }> {
+  const name = input.name.trim();
+  if (name === '' || name.length > LONGEST_NAME) {
+    throw accountFailure('badInput', { reason: `A credential's name has 1 to ${LONGEST_NAME} characters.` });
+  }
+  const secret = makeSecret(ctx);
+  const { value } = await commit(ctx, (draft) => {
+    const user = chooseUser(ctx, draft, input);
+    const account = input.accountId === undefined ? undefined : requireAccount(ctx, input.accountId);
+    for (const zoneId of input.zoneIds ?? []) requireZone(ctx, zoneId);
+    return addKey(ctx, draft, user, { ...input, name, account: account?.seq ?? null }, secret);
+  });
+  return { key: keyItem(ctx, value), secret };
+}
+
+function chooseUser(ctx: Context, draft: Draft, { email, accountId }: KeyInput): UserRow {
+  const own = parseId(ctx.actor.userId);
+  const self = own && userStatements(ctx.store).byId.get(own);
+  if (email === undefined || email.toLowerCase() === self?.email.toLowerCase()) {
+    if (!self) throw accountFailure('badInput', { reason: 'The e-mail address of the user is missing.' });
+    return self;
+  }
+  if (!ctx.actor.superAdministrator) throw accountFailure('notAllowed');
+  const known = userStatements(ctx.store).byEmail.get(email.trim());
+  if (known) return known;
+  const user = findOrAddUser(ctx, draft, email, false);
+  if (accountId !== undefined) joinAccount(ctx, draft, user, requireAccount(ctx, accountId));
+  return user;
+}
+
+function addKey(
+  ctx: Context,
+  draft: Draft,
+  user: UserRow,
+  input: Omit<KeyInput, 'accountId'> & { readonly account: number | null },
+  secret: string,
+): KeyRow {
+  const statements = keyStatements(ctx.store);
+  const hash = hashSecret(ctx.store, secret);
+  if (statements.byHash.get(hash)) throw accountFailure('keyExists');
+  const id = makeId(ctx.clock.nowUs(), ctx.random);
+  const { kind, name, account, zoneIds, readOnly = false, expiresAt = null } = input;
+  const zones = zoneIds === undefined ? null : JSON.stringify(zoneIds);
+  statements.insert.run(id, user.seq, account, kind, name, hash, readOnly ? 1 : 0, zones, draft.now, expiresAt);
+  draft.audit({
+    action: 'key.create',
+    object: id,
+    after: { kind, name, user: user.email, readOnly, zoneIds, expiresAt },
+  });
+  return statements.byId.get(id)!;
+}
+
+function keyItem(ctx: ContextBase, row: KeyRow): KeyItem {
+  const account = row.account === null ? undefined : accountStatements(ctx.store).bySeq.get(row.account);
+  const expired = row.expires_at !== null && row.expires_at <= ctx.clock.nowMs() * 1000;
+  return {
+    id: toHex(row.id),
+    kind: row.kind,
+    name: row.name,
+    userEmail: userStatements(ctx.store).bySeq.get(row.user)!.email,
+    accountId: account ? toHex(account.id) : null,
+    zoneIds: row.zones === null ? null : (JSON.parse(row.zones) as string[]),
+    readOnly: row.read_only === 1,
+    status: row.revoked_at !== null ? 'disabled' : expired ? 'expired' : 'active',
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+    lastUsedAt: row.last_used_at,
+  };
+}
+
+/** Credentials the actor may see: its own, or all for a super administrator. */
+export async function listKeys(ctx: Context): Promise<readonly KeyItem[]> {
+  const statements = keyStatements(ctx.store);
+  if (ctx.actor.superAdministrator) return statements.all.all().map((row) => keyItem(ctx, row));
+  const id = parseId(ctx.actor.userId);
+  const user = id && userStatements(ctx.store).byId.get(id);
+  return user ? statements.ofUser.all(user.seq).map((row) => keyItem(ctx, row)) : [];
+}
+
+/** Revokes a credential for good. Revoking it again changes nothing. */
+export async function revokeKey(ctx: Context, keyId: string): Promise<KeyItem> {
+  const { value } = await commit(ctx, (draft) => {
+    const statements = keyStatements(ctx.store);
+    const id = parseId(keyId);
+    const row = id && statements.byId.get(id);
+    const owner = row && toHex(userStatements(ctx.store).bySeq.get(row.user)!.id);
+    if (!row || (!ctx.actor.superAdministrator && owner !== ctx.actor.userId)) {
+      throw accountFailure('keyMissing', { id: keyId.slice(0, 64) });
+    }
+    if (statements.revoke.run(draft.now, row.seq).changes > 0) draft.audit({ action: 'key.revoke', object: row.id });
+    return statements.byId.get(row.id)!;
+  });
+  return keyItem(ctx, value);
+}
+
+/** Checks `X-Auth-Email` with `X-Auth-Key`. */
+export async function authenticateKey(base: ContextBase, email: string, secret: string): Promise<Authentication> {
+  const row = findKey(base, secret);
+  const user = row && userStatements(base.store).bySeq.get(row.user);
+  const fits = row?.kind === 'key' && user?.email.toLowerCase() === email.trim().toLowerCase();
+  return fits ? admit(base, row, user) : { ok: false, reason: 'unknown' };
+}
+
+/** Checks the secret of `Authorization: Bearer`; a key works there too. */
+export async function authenticateToken(base: ContextBase, secret: string): Promise<Authentication> {
+  const row = findKey(base, secret);
+  const user = row && userStatements(base.store).bySeq.get(row.user);
+  return row && user ? admit(base, row, user) : { ok: false, reason: 'unknown' };
+}
+
+/** The search goes by the hash, of which a client learns nothing by timing; the comparison takes constant time anyway. */
+function findKey(base: ContextBase, secret: string): KeyRow | undefined {
+  const hash = hashSecret(base.store, secret);
+  const row = keyStatements(base.store).byHash.get(hash);
+  return row && timingSafeEqual(row.hash, hash) ? row : undefined;
+}
+
+function admit(base: ContextBase, row: KeyRow, user: UserRow): Authentication {
+  const key = keyItem(base, row);
+  if (key.status !== 'active') return { ok: false, reason: key.status };
+  touch(base, row);
+  const memberships = membershipStatements(base.store).accountsOfUser.all(user.seq);
+  const own = memberships.map(([id]) => toHex(id));
+  const limited = key.accountId !== null || key.zoneIds !== null;
+  const superAdministrator = user.super_administrator === 1;
+  const reachable = key.accountId === null ? own : [key.accountId];
+  return {
+    ok: true,
+    key,
+    actor: {
+      userId: toHex(user.id),
+      email: user.email,
+      kind: row.kind,
+      superAdministrator: superAdministrator && !limited,
+      accountIds: superAdministrator ? reachable : reachable.filter((id) => own.includes(id)),
+      ...(key.zoneIds === null ? {} : { zoneIds: key.zoneIds }),
+      readOnly: key.readOnly,
+      keyId: key.id,
+    },
+  };
+}
+
+/** Notes the use, now and then. It is not worth waiting for a writer: the next use will note it. */
+function touch({ store, clock }: ContextBase, row: KeyRow): void {
+  const now = clock.nowMs() * 1000;
+  if (store.readonly || (row.last_used_at !== null && now - row.last_used_at < TOUCH_EVERY_US)) return;
+  try {
+    store.immediate(() => keyStatements(store).touch.run(now, row.seq), TOUCH_TIMEOUT_MS);
+  } catch (error) {
+    if (!(error instanceof StoreBusy)) throw error;
+  }
+}
+
+/**
+ * Makes the first account, user and key of an installation, once: nothing happens when there is a user already. `secret` is
+ * there only when a key was generated because none was given. Throws when the given key is too weak.
+ */
+export async function ensureFirstAdministrator(
+  base: ContextBase,
+  input: { readonly email: string; readonly key?: string },
+): Promise<{ readonly created: boolean; readonly secret?: string }> {
+  if (userStatements(base.store).all.all().length > 0) return { created: false };
+  if (input.key !== undefined && !SECRET.test(input.key)) {
+    throw accountFailure('badInput', {
+      reason: "The first administrator's key must have 37 to 200 letters, digits, hyphens or underscores.",
+    });
+  }
+  const ctx: Context = { ...base, actor: OPERATOR, requestId: 'first-start', source: 'service' };
+  const secret = input.key ?? makeSecret(base);
+  const { value: created } = await commit(ctx, (draft) => {
+    if (userStatements(ctx.store).all.all().length > 0) return false;
+    const account = addAccount(ctx, draft, `${input.email}'s Account`, 'standard');
+    const user = findOrAddUser(ctx, draft, input.email, true);
+    joinAccount(ctx, draft, user, account);
+    addKey(ctx, draft, user, { kind: 'key', name: 'First administrator', account: null }, secret);
+    return true;
+  });
+  return created && input.key === undefined ? { created, secret } : { created };
+}

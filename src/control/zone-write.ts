@@ -1,0 +1,115 @@
+/** Writes zones inside a commit: adding one after the rules about names that others hold, and changing its settings. */
+import { invariant } from '../base/errors.js';
+import { makeId } from '../base/random.js';
+import { type ZoneChange, type ZoneRow, type ZoneType, zoneStatements } from '../store/zones.js';
+import { requireZone } from './access.js';
+import { commit, type Draft } from './commit.js';
+import type { Context } from './context.js';
+import { zoneFailure } from './errors.js';
+import type { ZoneItem } from './items.js';
+import { zoneItem } from './zone-item.js';
+
+export interface NewZone {
+  /** Lower-case ASCII, no final dot. */
+  readonly name: string;
+  readonly apex: Uint8Array;
+  /** Store number. */
+  readonly account: number;
+  readonly type: ZoneType;
+  readonly serial?: number;
+  readonly nameServerMode?: 'service' | 'records';
+}
+
+/** Adds a zone after the rules about names that others hold; inside a commit. */
+export function insertZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
+  const { name, apex, account, type } = zone;
+  const statements = zoneStatements(ctx.store);
+  const sameName = statements.byName.all(name);
+  const exists = sameName.some((other) => other.account === account);
+  const trusted = ctx.settings.activation === 'trust';
+  // Without proof of delegation the first account to add a name has it (ours).
+  if (exists || (trusted && sameName.length > 0)) throw zoneFailure('exists', { name }, { pointer: '/name' });
+  refuseHeld(ctx, draft, zone);
+  const active = trusted;
+  const served = type === 'full' && sameName.every((other) => other.served === 0) ? 1 : 0;
+  const id = makeId(ctx.clock.nowUs(), ctx.random);
+  const serial = zone.serial ?? Math.floor(ctx.clock.nowMs() / 1000) >>> 0;
+  const seq = statements.insert.run(
+    id,
+    account,
+    name,
+    apex,
+    active ? 'active' : 'pending',
+    served,
+    type,
+    serial,
+    zone.nameServerMode ?? 'service',
+    type === 'partial' ? verificationKey(ctx) : null,
+    draft.now,
+    draft.now,
+    active ? draft.now : null,
+  ).lastInsertRowid;
+  draft.noteZone(seq, 'zone-added');
+  const row = draft.zone(seq);
+  invariant(row, 'a zone just added is there');
+  return row;
+}
+
+/** A name below another account's zone would take answers away from it; a held name is not to be had (v4: §4). */
+function refuseHeld(ctx: Context, draft: Draft, { name, account }: NewZone): void {
+  const statements = zoneStatements(ctx.store);
+  for (let ancestor = name; ancestor !== ''; ancestor = parentOf(ancestor)) {
+    for (const other of statements.byName.all(ancestor)) {
+      if (other.account === account) continue;
+      const held = other.hold_after !== null && other.hold_after <= draft.now;
+      if (held && (ancestor === name || other.hold_include_subdomains === 1)) {
+        throw zoneFailure('held', { name }, { pointer: '/name' });
+      }
+      if (ancestor !== name && other.served === 1 && !ctx.actor.superAdministrator) {
+        throw zoneFailure('subdomainOfForeign', {}, { pointer: '/name' });
+      }
+    }
+  }
+}
+
+function parentOf(name: string): string {
+  const dot = name.indexOf('.');
+  return dot < 0 ? '' : name.slice(dot + 1);
+}
+
+/** What the owner of a partial zone puts into DNS as proof (v4: §3.2). */
+function verificationKey(ctx: Context): string {
+  const digits = (): string => String(100_000_000 + (Buffer.from(ctx.random.bytes(4)).readUInt32BE() % 900_000_000));
+  return `${digits()}-${digits()}`;
+}
+
+/** Changes settings of a zone; a change that changes nothing writes nothing. */
+export async function changeZone(
+  ctx: Context,
+  zoneId: string,
+  action: string,
+  changeOf: (zone: ZoneRow, draft: Draft) => ZoneChange,
+): Promise<ZoneItem> {
+  const { value } = await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const change = changeOf(zone, draft);
+    const columns = Object.keys(change) as (keyof ZoneChange)[];
+    if (columns.every((column) => zone[column] === change[column])) return zone.seq;
+    const served = servedAfter(ctx, { ...zone, ...change });
+    draft.setZone(zone.seq, { ...change, served });
+    draft.noteZone(zone.seq, served === zone.served ? 'settings' : 'zone-replaced');
+    const before = Object.fromEntries(columns.map((column) => [column, zone[column]]));
+    draft.audit({ action, zone: zone.id, object: zone.id, before, after: change });
+    return zone.seq;
+  });
+  const zone = zoneStatements(ctx.store).bySeq.get(value);
+  if (!zone) throw zoneFailure('missing');
+  return zoneItem(ctx, zone);
+}
+
+/** A full zone is served unless it has moved away or another account's zone of its name is served. */
+function servedAfter(ctx: Context, zone: ZoneRow): number {
+  if (zone.type !== 'full' || zone.status === 'moved') return 0;
+  const others = zoneStatements(ctx.store).byName.all(zone.name);
+  return others.some((other) => other.seq !== zone.seq && other.served === 1) ? 0 : 1;
+}

@@ -1,0 +1,321 @@
+/**
+ * Makes a record type of its list of fields: wire check, presentation form, names inside, canonical form, and the v4 forms
+ * with their habits (api-contract §6). What cannot be derived from the fields is said in the type's definition.
+ */
+import { ByteWriter } from '../../base/bytes.js';
+import { lowerName } from '../name.js';
+import { latin1Text, PresentationError, TokenCursor } from '../presentation.js';
+import { type ApiContext, type Field, NO_NAMES } from './field.js';
+import { registerMnemonic } from './mnemonics.js';
+import { octetsOfText } from './octet-text.js';
+import { tokenizeRdata } from './tokens.js';
+import { type ApiInput, type ApiOutput, type DataMember, RdataError, type RdataName, type RRType } from './type.js';
+import { isUnknownForm, parseUnknownForm } from './unknown.js';
+
+/** How the v4 API shows a type it lets clients create. */
+export interface ApiHabits {
+  /** `content`: the value is one text and there is no `data`. Default `data`: both forms exist. */
+  readonly form?: 'content' | 'data';
+  /**
+   * The first field is `priority` and stands beside the value, not in `content`: only there (`beside`), or in `data` as well
+   * (`both`).
+   */
+  readonly priority?: 'beside' | 'both';
+  /** Priority when the client gave none. */
+  readonly defaultPriority?: number;
+  /** The answer to a value that is not valid, whatever the fault, where v4 clients know it. */
+  readonly invalid?: { readonly code: number; readonly message: string };
+  /** What the API refuses beyond the type's own rules. */
+  readonly check?: (rdata: Uint8Array) => RdataError | undefined;
+}
+
+export interface Definition {
+  readonly mnemonic: string;
+  readonly code: number;
+  readonly rfc: string;
+  /** In wire order; the keys are the member names of `data`. */
+  readonly fields: Readonly<Record<string, Field>>;
+  /** Rules across fields, for well-formed rdata: the fault, or undefined. */
+  readonly check?: (rdata: Uint8Array) => string | undefined;
+  /** Present when v4 clients may create records of the type (api-contract §5.2). */
+  readonly api?: ApiHabits;
+}
+
+const MAX_RDATA_LENGTH = 0xffff;
+/** Shared by all parsers: parsing is synchronous and never nested. */
+const scratch = new ByteWriter(512);
+
+/** A record type of its definition. */
+export function defineType(definition: Definition): RRType {
+  const { mnemonic, code, rfc, api, check: crossCheck } = definition;
+  registerMnemonic(code, mnemonic);
+  const names = Object.keys(definition.fields);
+  const fields = Object.values(definition.fields);
+  const labels = names.map((name) => name.replaceAll('_', ' '));
+  const count = fields.length;
+  const lastName = fields.findLastIndex((field) => field.name);
+  const lastLower = fields.findLastIndex((field) => field.name?.lower);
+
+  /** What is wrong with octets as rdata of this type, or undefined. */
+  function faultOf(rdata: Uint8Array): string | undefined {
+    if (rdata.length > MAX_RDATA_LENGTH) return `${mnemonic} rdata is longer than ${MAX_RDATA_LENGTH} octets`;
+    let at = 0;
+    for (let i = 0; i < count; i++) {
+      at = fields[i]!.end(rdata, at);
+      if (at < 0) return `${labels[i]} in ${mnemonic} rdata is malformed or cut short`;
+    }
+    if (at !== rdata.length) return `${rdata.length - at} octets too many in ${mnemonic} rdata`;
+    return crossCheck?.(rdata);
+  }
+
+  function parse(tokens: TokenCursor, origin: Uint8Array): Uint8Array {
+    const first = tokens.peek();
+    if (isUnknownForm(tokens)) {
+      const rdata = parseUnknownForm(tokens);
+      const fault = faultOf(rdata);
+      if (fault !== undefined) throw tokens.failure(fault, first);
+      return rdata;
+    }
+    scratch.reset();
+    for (let i = 0; i < count; i++) fields[i]!.parse(tokens, origin, scratch, labels[i]!);
+    tokens.end();
+    const rdata = scratch.bytes();
+    const fault =
+      rdata.length > MAX_RDATA_LENGTH ? `rdata longer than ${MAX_RDATA_LENGTH} octets` : crossCheck?.(rdata);
+    if (fault !== undefined) throw tokens.failure(fault, first);
+    return rdata;
+  }
+
+  /** Texts of the fields, empty ones left out. */
+  function join(rdata: Uint8Array, form: 'print' | 'spell', from: number): string {
+    let text = '';
+    let at = 0;
+    for (let i = 0; i < count; i++) {
+      const end = fields[i]!.end(rdata, at);
+      const part = i < from ? '' : fields[i]![form](rdata, at, end);
+      if (part !== '') text = text === '' ? part : `${text} ${part}`;
+      at = end;
+    }
+    return text;
+  }
+
+  function namesOf(rdata: Uint8Array): readonly RdataName[] {
+    if (lastName < 0) return NO_NAMES;
+    const found: RdataName[] = [];
+    let at = 0;
+    for (let i = 0; i <= lastName; i++) {
+      const { name, end } = fields[i]!;
+      const next = end(rdata, at);
+      if (name) found.push({ at, length: next - at, compress: name.compress, additional: name.additional });
+      at = next;
+    }
+    return found;
+  }
+
+  function canonical(rdata: Uint8Array): Uint8Array {
+    if (lastLower < 0) return rdata;
+    let out = rdata;
+    let at = 0;
+    for (let i = 0; i <= lastLower; i++) {
+      const next = fields[i]!.end(rdata, at);
+      if (fields[i]!.name?.lower) {
+        const octets = rdata.subarray(at, next);
+        const lower = lowerName(octets);
+        if (lower !== octets) {
+          if (out === rdata) out = new Uint8Array(rdata);
+          out.set(lower, at);
+        }
+      }
+      at = next;
+    }
+    return out;
+  }
+
+  const hasSentTexts = api !== undefined && fields.some((field) => field.asSent);
+  const shape: Shape = { mnemonic, names, labels, fields, hasSentTexts, api: api ?? {}, faultOf };
+  return {
+    code,
+    mnemonic,
+    rfc,
+    creatable: api !== undefined,
+    data: membersOf(shape),
+    parse,
+    print: (rdata) => join(rdata, 'print', 0),
+    check(rdata) {
+      const fault = faultOf(rdata);
+      if (fault !== undefined) throw new RdataError(fault);
+    },
+    canonical,
+    duplicateKey: canonical,
+    names: namesOf,
+    fromApi: (input, apex) => fromApi(shape, input, apex),
+    toApi: (rdata, content) => toApi(shape, rdata, content),
+    contentOf: (rdata) => join(rdata, 'spell', api?.priority ? 1 : 0),
+  };
+}
+
+/** What the v4 forms need of a type. */
+interface Shape {
+  readonly mnemonic: string;
+  readonly names: readonly string[];
+  readonly labels: readonly string[];
+  readonly fields: readonly Field[];
+  /** Whether clients may have sent texts that are answered as they were. */
+  readonly hasSentTexts: boolean;
+  readonly api: ApiHabits;
+  faultOf(rdata: Uint8Array): string | undefined;
+}
+
+/** Index of the first field that shows in `data`; the number of fields when there is no `data`. */
+function firstDataField({ api, fields }: Shape): number {
+  if (api.form === 'content') return fields.length;
+  return api.priority === 'beside' ? 1 : 0;
+}
+
+function membersOf(shape: Shape): readonly DataMember[] {
+  return shape.fields
+    .map((field, i): DataMember => ({ name: shape.names[i]!, ...field.schema, required: !field.optional }))
+    .slice(firstDataField(shape));
+}
+
+function fromApi(shape: Shape, input: ApiInput, apex: Uint8Array): { rdata: Uint8Array; content: string } {
+  const { api, mnemonic } = shape;
+  const fromData = api.form !== 'content' && (input.data != null || isBlank(input.content));
+  let read: { rdata: Uint8Array; content: string };
+  try {
+    read = fromData ? readData(shape, input, apex) : readContent(shape, input, apex);
+  } catch (error) {
+    throw refusal(shape, error);
+  }
+  const fault = shape.faultOf(read.rdata);
+  if (fault !== undefined) {
+    throw new RdataError(`Content for ${mnemonic} record is invalid: ${fault}.`, fromData ? '/data' : '/content');
+  }
+  const refused = api.check?.(read.rdata);
+  if (refused) throw refused;
+  return read;
+}
+
+function isBlank(text: string | null | undefined): boolean {
+  return text == null || text.trim() === '';
+}
+
+/** The refusal as the client sees it: faults of the text become the words v4 clients know. */
+function refusal({ api, mnemonic }: Shape, error: unknown): unknown {
+  const ours = error instanceof RdataError || error instanceof PresentationError;
+  if (!ours) return error;
+  const pointer = error instanceof RdataError ? error.pointer : undefined;
+  if (api.invalid && pointer !== '/priority') return new RdataError(api.invalid.message, '/content', api.invalid.code);
+  if (pointer !== undefined) return error;
+  const reason = error.message.replace(/\.$/, '');
+  return new RdataError(`Content for ${mnemonic} record is invalid: ${reason}.`, '/content');
+}
+
+function readData(shape: Shape, input: ApiInput, apex: Uint8Array): { rdata: Uint8Array; content: string } {
+  const { names, fields, api } = shape;
+  const out = new ByteWriter();
+  const context: ApiContext = { apex };
+  const texts = fields.map((field, i) => {
+    const name = names[i]!;
+    if (i === 0 && api.priority) {
+      const inData = input.data?.['priority'];
+      return readMember(
+        field,
+        inData ?? input.priority ?? undefined,
+        name,
+        inData != null ? '/data' : '',
+        out,
+        context,
+      );
+    }
+    return readMember(field, input.data?.[name], name, '/data', out, context);
+  });
+  return { rdata: out.bytes(), content: joinTexts(api.priority ? texts.slice(1) : texts) };
+}
+
+/** One member of the request. A missing one has a code of its own (v4: §15.3), as a wrong one has its pointer. */
+function readMember(
+  field: Field,
+  value: unknown,
+  name: string,
+  parent: '/data' | '',
+  out: ByteWriter,
+  context: ApiContext,
+): string {
+  const pointer = `${parent}/${name}`;
+  if (value == null && !field.optional) throw new RdataError(`${name} is a required data field.`, pointer, 9101);
+  try {
+    return field.readData(value ?? '', out, name, context);
+  } catch (error) {
+    if (!(error instanceof RdataError || error instanceof PresentationError)) throw error;
+    throw new RdataError(error.message.replace(/\.?$/, '.'), pointer);
+  }
+}
+
+function readContent(shape: Shape, input: ApiInput, apex: Uint8Array): { rdata: Uint8Array; content: string } {
+  const { fields, labels, api } = shape;
+  const tokens = new TokenCursor(tokenizeRdata(latin1Text(octetsOfText(input.content?.trim() ?? ''))));
+  if (isUnknownForm(tokens)) return readUnknownForm(shape, tokens);
+  const out = new ByteWriter();
+  const context: ApiContext = { apex };
+  // Four fields of an SRV, or three of a URI, are taken as a zone file writes them, priority first (ours: lenient).
+  const priorityInside = api.priority !== undefined && api.form !== 'content' && tokens.remaining === fields.length;
+  const texts = fields.map((field, i) => {
+    if (i > 0 || !api.priority || priorityInside) return field.readContent(tokens, out, labels[i]!, context);
+    return readMember(field, input.priority ?? api.defaultPriority, 'priority', '', out, context);
+  });
+  tokens.end();
+  return { rdata: out.bytes(), content: joinTexts(api.priority ? texts.slice(1) : texts) };
+}
+
+function readUnknownForm(shape: Shape, tokens: TokenCursor): { rdata: Uint8Array; content: string } {
+  const rdata = parseUnknownForm(tokens);
+  const fault = shape.faultOf(rdata);
+  if (fault !== undefined) throw new RdataError(fault);
+  return { rdata, content: joinTexts(spellFields(shape, rdata).slice(shape.api.priority ? 1 : 0)) };
+}
+
+function spellFields({ fields }: Shape, rdata: Uint8Array): string[] {
+  let at = 0;
+  return fields.map((field) => {
+    const start = at;
+    at = field.end(rdata, at);
+    return field.spell(rdata, start, at);
+  });
+}
+
+function joinTexts(texts: readonly string[]): string {
+  return texts.filter((text) => text !== '').join(' ');
+}
+
+function toApi(shape: Shape, rdata: Uint8Array, content: string): ApiOutput {
+  const { fields, names, api } = shape;
+  const priority = api.priority ? { priority: (rdata[0]! << 8) | rdata[1]! } : {};
+  if (api.form === 'content') return { content, ...priority };
+  const sent = shape.hasSentTexts ? sentTexts(shape, content) : undefined;
+  const members: [string, unknown][] = [];
+  const first = firstDataField(shape);
+  let at = 0;
+  for (let i = 0; i < fields.length; i++) {
+    const field = fields[i]!;
+    const end = field.end(rdata, at);
+    if (i >= first) members.push([names[i]!, field.writeData(rdata, at, end, field.asSent ? sent?.[i] : undefined)]);
+    at = end;
+  }
+  members.sort(([a], [b]) => (a < b ? -1 : 1));
+  return { content, data: Object.fromEntries(members), ...priority };
+}
+
+/** The fields' texts in the stored content; the last field has all that is left. Undefined when it does not fit. */
+function sentTexts({ fields, api }: Shape, content: string): (string | undefined)[] | undefined {
+  try {
+    const skipped = api.priority ? 1 : 0;
+    const words = tokenizeRdata(content).map((token) => token.text);
+    const last = fields.length - 1 - skipped;
+    if (words.length < last) return undefined;
+    return [...Array(skipped).fill(undefined), ...words.slice(0, last), words.slice(last).join(' ')];
+  } catch (error) {
+    if (error instanceof PresentationError) return undefined;
+    throw error;
+  }
+}

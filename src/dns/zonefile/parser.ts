@@ -1,0 +1,303 @@
+/**
+ * Master files (RFC 1035 §5, $TTL of RFC 2308 §4): entries → records, all mistakes of a file found in one reading. A bad entry is
+ * reported and left out; reading goes on with the next one.
+ */
+import { formatIssue, type Issue } from '../../base/result.js';
+import { NameError, parseName } from '../name.js';
+import { PresentationError, type Token, TokenCursor } from '../presentation.js';
+import { typeByMnemonic } from '../rr/registry.js';
+import type { RRType } from '../rr/type.js';
+import { parseTtl } from '../ttl.js';
+import { expandTemplate, parseRange } from './generate.js';
+import { createLexer, type Entry, type LexicalFault } from './lexer.js';
+import { type IncludedFile, type IncludePlace, includeFile, readChunks } from './source.js';
+
+/** Records handed over at once. */
+const BATCH = 1000;
+/** A file with more mistakes is not what it claims to be; reading ends. */
+const MAX_ISSUES = 1000;
+const MAX_GENERATED_IN_ALL = 1_000_000;
+const DIRECTIVES_LENGTH = 40;
+
+export interface ParsedRecord {
+  /** Wire name, case kept. The same object for consecutive records of one owner. */
+  readonly owner: Uint8Array;
+  readonly type: number;
+  /** Seconds; undefined when neither the record nor anything before it gives one. */
+  readonly ttl: number | undefined;
+  readonly rdata: Uint8Array;
+  readonly line: number;
+  readonly column: number;
+  /** As the user named it; undefined for text without a file. */
+  readonly file: string | undefined;
+  /** Comment behind the record, when comments are kept. */
+  readonly comment: string | undefined;
+}
+
+export interface ZoneReadingOptions {
+  /** Wire name that relative names are completed with until $ORIGIN says otherwise. */
+  readonly origin?: Uint8Array;
+  /** Directory that $INCLUDE may read from; without it $INCLUDE is refused. */
+  readonly includeDirectory?: string;
+  readonly keepComments?: boolean;
+  /** Told now and then how many octets have been read. */
+  readonly onProgress?: (octets: number) => void;
+}
+
+/** A zone file that is being read. */
+export interface ZoneReading {
+  /** The records, in batches, in file order. To be taken once, to the end. */
+  records(): Generator<ParsedRecord[]>;
+  /** What is wrong so far; complete when the records have been taken. */
+  readonly issues: readonly Issue[];
+}
+
+export type ZoneText = { readonly file: string } | { readonly text: string | Uint8Array };
+
+/** Begins to read a zone. Throws a UserError when the file cannot be opened (on the first batch). */
+export function readZone(source: ZoneText, options: ZoneReadingOptions = {}): ZoneReading {
+  const state = new ZoneFileState(options);
+  return {
+    issues: state.issues,
+    *records() {
+      const file = 'file' in source ? source.file : undefined;
+      yield* state.readAll({ file, depth: 0, ancestors: [] }, source);
+      if (state.batch.length > 0) yield state.takeBatch();
+    },
+  };
+}
+
+/** What one file of a zone is read with. */
+interface FilePlace extends IncludePlace {
+  readonly file: string | undefined;
+}
+
+const TYPE_CACHE = new Map<string, RRType>();
+
+class ZoneFileState {
+  readonly issues: Issue[] = [];
+  batch: ParsedRecord[] = [];
+  private origin: Uint8Array | undefined;
+  private defaultTtl: number | undefined;
+  private lastTtl: number | undefined;
+  private owner: Uint8Array | undefined;
+  private ownerText = '';
+  private ownerOrigin: Uint8Array | undefined;
+  private generated = 0;
+  private octets = 0;
+
+  constructor(private readonly options: ZoneReadingOptions) {
+    this.origin = options.origin;
+  }
+
+  takeBatch(): ParsedRecord[] {
+    const batch = this.batch;
+    this.batch = [];
+    return batch;
+  }
+
+  *readAll(place: FilePlace, source: ZoneText): Generator<ParsedRecord[]> {
+    const lexer = createLexer(this.options.keepComments ?? false);
+    for (const chunk of readChunks(source)) {
+      this.octets += chunk.length;
+      yield* this.takeEntries(lexer.feed(chunk), place);
+      if (this.issues.length >= MAX_ISSUES) return;
+      this.options.onProgress?.(this.octets);
+    }
+    yield* this.takeEntries(lexer.end(), place);
+  }
+
+  private *takeEntries(entries: readonly Entry[], place: FilePlace): Generator<ParsedRecord[]> {
+    for (const entry of entries) {
+      const included = this.takeEntry(entry, place);
+      if (included) yield* this.readIncluded(included, place);
+      if (this.batch.length >= BATCH) yield this.takeBatch();
+      if (this.issues.length >= MAX_ISSUES) return;
+    }
+  }
+
+  /** $INCLUDE changes neither the origin nor the owner of the file it stands in (RFC 1035 §5.1). */
+  private *readIncluded(included: IncludedFile, place: FilePlace): Generator<ParsedRecord[]> {
+    const { origin, owner, ownerText } = this;
+    this.origin = included.origin ?? origin;
+    this.forgetOwner();
+    const inside = { file: included.file, depth: place.depth + 1, ancestors: [...place.ancestors, included.realPath] };
+    yield* this.readAll(inside, { file: included.file });
+    this.origin = origin;
+    this.owner = owner;
+    this.ownerText = ownerText;
+  }
+
+  /** Reads one entry; an included file is returned for the caller to read. Mistakes become issues. */
+  private takeEntry(entry: Entry, place: FilePlace): IncludedFile | undefined {
+    try {
+      if (entry.fault) this.report(entry.fault, place.file);
+      const first = entry.tokens[0];
+      if (!first || entry.fault) return undefined;
+      if (!entry.leadingBlank && !first.quoted && first.text.charCodeAt(0) === 36)
+        return this.takeDirective(entry, place);
+      this.takeRecord(entry.tokens, entry.leadingBlank, place.file, entry.comment);
+    } catch (error) {
+      if (error instanceof PresentationError) this.report(error, place.file);
+      else if (error instanceof NameError) this.report(this.nameFault(error, entry.tokens), place.file);
+      else throw error;
+    }
+    return undefined;
+  }
+
+  private takeDirective({ tokens }: Entry, place: FilePlace): IncludedFile | undefined {
+    const cursor = new TokenCursor(tokens);
+    const directive = cursor.next('directive');
+    switch (directive.text.toUpperCase()) {
+      case '$ORIGIN':
+        this.origin = this.parseNameOf(cursor.next('name behind $ORIGIN'));
+        break;
+      case '$TTL': {
+        const token = cursor.next('TTL behind $TTL');
+        const ttl = parseTtl(token.text);
+        if (ttl === undefined) throw cursor.failure('bad TTL', token);
+        this.defaultTtl = ttl;
+        break;
+      }
+      case '$GENERATE':
+        this.takeGenerate(cursor, tokens, place);
+        return undefined;
+      case '$INCLUDE': {
+        const token = cursor.next('file name behind $INCLUDE');
+        const origin = cursor.done ? undefined : this.parseNameOf(cursor.next('origin'));
+        cursor.end();
+        return includeFile(token, origin, this.options.includeDirectory, place);
+      }
+      default:
+        throw cursor.failure('unknown directive', directive);
+    }
+    cursor.end();
+    return undefined;
+  }
+
+  private takeGenerate(cursor: TokenCursor, tokens: readonly Token[], place: FilePlace): void {
+    const range = parseRange(cursor.next('range behind $GENERATE'));
+    if (cursor.remaining < 3) throw cursor.failure('missing owner, type or data of $GENERATE');
+    const template = tokens.slice(2);
+    for (let value = range.start; value <= range.stop; value += range.step) {
+      if (++this.generated > MAX_GENERATED_IN_ALL) {
+        throw cursor.failure(`$GENERATE makes more than ${MAX_GENERATED_IN_ALL} records in all`, tokens[0]);
+      }
+      const expanded = template.map((token) => ({ ...token, text: expandTemplate(token, value) }));
+      this.takeRecord(expanded, false, place.file, undefined);
+    }
+  }
+
+  private takeRecord(
+    tokens: readonly Token[],
+    inherits: boolean,
+    file: string | undefined,
+    comment: string | undefined,
+  ): void {
+    const first = tokens[0]!;
+    const owner = inherits ? this.owner : this.parseOwner(first);
+    if (!owner) throw new PresentationError('record without an owner', first.line, first.column, first.text);
+    let at = inherits ? 0 : 1;
+    let ttl: number | undefined;
+    let sawClass = false;
+    let type: RRType | undefined;
+    for (; at < tokens.length; at++) {
+      const token = tokens[at]!;
+      const octet = token.text.charCodeAt(0);
+      if (octet >= 48 && octet <= 57) {
+        if (ttl !== undefined) throw failure('second TTL', token);
+        ttl = parseTtl(token.text);
+        if (ttl === undefined) throw failure('bad TTL', token);
+      } else if (!sawClass && isClass(token)) {
+        sawClass = true;
+      } else {
+        type = findType(token);
+        at++;
+        break;
+      }
+    }
+    if (!type) throw failure('missing record type', tokens[tokens.length - 1]!);
+    if (ttl === undefined) ttl = this.defaultTtl ?? this.lastTtl;
+    else this.lastTtl = ttl;
+    const cursor = new TokenCursor(tokens, at);
+    const rdata = type.parse(cursor, this.origin ?? NO_ORIGIN);
+    cursor.end();
+    this.batch.push({ owner, type: type.code, ttl, rdata, line: first.line, column: first.column, file, comment });
+  }
+
+  private parseOwner(token: Token): Uint8Array {
+    if (token.text === this.ownerText && this.origin === this.ownerOrigin && this.owner && !token.quoted)
+      return this.owner;
+    this.forgetOwner();
+    const owner = this.parseNameOf(token);
+    this.owner = owner;
+    this.ownerText = token.text;
+    this.ownerOrigin = this.origin;
+    return owner;
+  }
+
+  /** So that the records behind a bad owner are not taken for the one before it. */
+  private forgetOwner(): void {
+    this.owner = undefined;
+    this.ownerText = '';
+  }
+
+  private parseNameOf(token: Token): Uint8Array {
+    try {
+      return parseName(token.text, this.origin);
+    } catch (error) {
+      throw error instanceof NameError ? failure(error.message, token) : error;
+    }
+  }
+
+  private nameFault(error: NameError, tokens: readonly Token[]): LexicalFault {
+    const token = tokens[tokens.length - 1]!;
+    return { message: error.message, line: token.line, column: token.column, text: token.text };
+  }
+
+  private report(fault: LexicalFault, file: string | undefined): void {
+    const { message, line, column, text } = fault;
+    this.issues.push({
+      severity: 'error',
+      code: 'syntax',
+      message,
+      line,
+      column,
+      ...(file === undefined ? {} : { file }),
+      ...(text === undefined ? {} : { text: text.slice(0, DIRECTIVES_LENGTH) }),
+    });
+  }
+}
+
+/** Relative names cannot be completed without an origin; what they get is recognisably outside every zone. */
+const NO_ORIGIN = new Uint8Array(1);
+
+function failure(message: string, token: Token): PresentationError {
+  return new PresentationError(message, token.line, token.column, token.text);
+}
+
+/** Whether the token is a class; any class but IN is refused, we serve no other. */
+function isClass(token: Token): boolean {
+  if (token.quoted) return false;
+  const text = token.text.toUpperCase();
+  if (text === 'IN' || text === 'CLASS1') return true;
+  if (text === 'CH' || text === 'HS' || text === 'CS' || text === 'NONE' || /^CLASS\d+$/.test(text)) {
+    throw failure('class is not served, only IN is', token);
+  }
+  return false;
+}
+
+function findType(token: Token): RRType {
+  const known = TYPE_CACHE.get(token.text);
+  if (known && !token.quoted) return known;
+  const type = token.quoted ? undefined : typeByMnemonic(token.text);
+  if (!type) throw failure('unknown record type', token);
+  if (TYPE_CACHE.size < 1000) TYPE_CACHE.set(token.text, type);
+  return type;
+}
+
+/** The first few issues as one text, for errors that show only one. */
+export function describeIssues(issues: readonly Issue[], most = 3): string {
+  const shown = issues.slice(0, most).map(formatIssue);
+  return issues.length > most ? `${shown.join('; ')}; and ${issues.length - most} more` : shown.join('; ');
+}

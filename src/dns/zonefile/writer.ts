@@ -1,0 +1,124 @@
+/** Records → master file text that any server loads and that gives the same zone when it is imported again. */
+import { printName } from '../name.js';
+import { printRdata, typeMnemonic } from '../rr/registry.js';
+import type { RR } from '../rr.js';
+
+/** One record as a line: absolute owner, TTL in seconds, class, type and data between tabs. */
+export function printRecord(record: RR): string {
+  const { owner, ttl, type, rdata } = record;
+  return `${printName(owner)}\t${ttl}\tIN\t${typeMnemonic(type)}\t${printRdata(type, rdata)}`;
+}
+
+/** A whole zone in chunks of lines. Records come as they shall stand, the SOA first. */
+export function* writeZone(apex: Uint8Array, records: Iterable<RR>): Generator<string> {
+  let chunk = `; zone ${printName(apex)}\n$ORIGIN ${printName(apex)}\n`;
+  for (const record of records) {
+    chunk += `${printRecord(record)}\n`;
+    if (chunk.length > 1 << 16) {
+      yield chunk;
+      chunk = '';
+    }
+  }
+  yield chunk;
+}
+
+/** What the v4 export keeps of a record beside the zone data (v4: §7.2). */
+export interface RecordAttributes {
+  readonly comment: string | null;
+  /** `name:value` texts. */
+  readonly tags: readonly string[];
+  /** undefined for records that cannot be proxied. */
+  readonly proxied: boolean | undefined;
+  readonly flattenCname: boolean;
+}
+
+/** The text behind ` ; ` of a v4 export line; empty when there is nothing to say (v4: §7.2). */
+export function printAttributes({ comment, tags, proxied, flattenCname }: RecordAttributes): string {
+  const members = tags.map(printTag);
+  if (proxied !== undefined) members.push(`cf-proxied:${proxied}`);
+  if (flattenCname) members.push('cf-flatten-cname');
+  const text = (comment ?? '').replace(/[\r\n]+/g, ' ');
+  // A comment that speaks of tags itself is ended by an empty list, so that the last one is the real one.
+  if (members.length === 0 && !text.includes('cf_tags=')) return text;
+  const list = `cf_tags=${members.join(',')}`;
+  return text === '' ? list : `${text} ${list}`;
+}
+
+function printTag(tag: string): string {
+  const colon = tag.indexOf(':');
+  const value = colon < 0 ? '' : tag.slice(colon + 1);
+  if (!/["\s=,\\]/.test(value)) return tag;
+  return `${tag.slice(0, colon)}:${JSON.stringify(value)}`;
+}
+
+/** Attributes written behind a record; what is not a tag list is the comment. */
+export function parseAttributes(text: string): RecordAttributes {
+  const at = text.lastIndexOf('cf_tags=');
+  const comment = (at < 0 ? text : text.slice(0, at)).trim();
+  const tags: string[] = [];
+  let proxied: boolean | undefined;
+  let flattenCname = false;
+  for (const member of at < 0 ? [] : splitMembers(text.slice(at + 8))) {
+    if (member === 'cf-proxied:true') proxied = true;
+    else if (member === 'cf-proxied:false') proxied = false;
+    else if (member === 'cf-flatten-cname') flattenCname = true;
+    else if (member !== '') tags.push(member);
+  }
+  return { comment: comment === '' ? null : comment, tags, proxied, flattenCname };
+}
+
+/** Members between commas; a value in quotes is a JSON string. */
+function splitMembers(text: string): string[] {
+  const members: string[] = [];
+  const pattern = /\s*([^,":\s]+)(?::("(?:[^"\\]|\\.)*"|[^,\s]*))?\s*(?:,|$)/y;
+  for (let match = pattern.exec(text); match && match[0] !== ''; match = pattern.exec(text)) {
+    const value = match[2];
+    if (value === undefined) members.push(match[1]!);
+    else members.push(`${match[1]}:${value.startsWith('"') ? unquote(value) : value}`);
+  }
+  return members;
+}
+
+function unquote(text: string): string {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    // Not JSON after all: the text itself is the value.
+    return text.slice(1, -1);
+  }
+}
+
+/** Order of sections in a v4 export: these first, all other types by name (v4: §7.2). */
+const SECTION_ORDER = ['SOA', 'NS', 'A', 'AAAA', 'CAA', 'CNAME'];
+
+export interface ExportRecord extends RR {
+  readonly attributes: RecordAttributes;
+}
+
+/** A zone in the layout of the v4 export. `exportedAt`: `2026-01-31 12:00:00`. TTL 1 stands for automatic. */
+export function* writeV4Export(apex: string, exportedAt: string, records: readonly ExportRecord[]): Generator<string> {
+  yield `;;\n;; Domain:     ${apex}.\n;; Exported:   ${exportedAt}\n;;\n;; This file can be imported again, here or by any name server.\n;;\n`;
+  const sections = new Map<string, ExportRecord[]>();
+  for (const record of records) {
+    const mnemonic = typeMnemonic(record.type);
+    const section = sections.get(mnemonic);
+    if (section) section.push(record);
+    else sections.set(mnemonic, [record]);
+  }
+  for (const mnemonic of [...sections.keys()].sort(bySection)) {
+    const lines = sections.get(mnemonic)!.map((record) => {
+      const attributes = printAttributes(record.attributes);
+      return attributes === '' ? printRecord(record) : `${printRecord(record)} ; ${attributes}`;
+    });
+    yield `\n;; ${mnemonic} ${mnemonic === 'SOA' ? 'Record' : 'Records'}\n${lines.join('\n')}\n`;
+  }
+}
+
+function bySection(a: string, b: string): number {
+  return sectionRank(a) - sectionRank(b) || (a < b ? -1 : 1);
+}
+
+function sectionRank(mnemonic: string): number {
+  const rank = SECTION_ORDER.indexOf(mnemonic);
+  return rank < 0 ? SECTION_ORDER.length : rank;
+}

@@ -1,0 +1,222 @@
+/**
+ * Compiles the RRsets of one owner into a node of the image (layout.ts): wire form with compression pointers left as slots.
+ *
+ * Names in the rdata of RFC 1035's types are compressed (RFC 3597 §4) against what every answer is sure to hold: the owner
+ * itself, the apex inside the question, and names earlier in the same RRset.
+ */
+
+import { Type } from '../dns/codes.js';
+import { isAtOrBelow, isWildcard, lowerName, nameLength } from '../dns/name.js';
+import { typeByCode } from '../dns/rr/registry.js';
+import type { RRset } from '../dns/rr.js';
+import { Flag, hashName, MAX_TARGETS, NODE_HEADER, RRSET_HEADER } from './layout.js';
+
+/** Octets an RRset may take at most; a larger one cannot be sent over any transport. */
+const MAX_BODY = 0xffff;
+/** Pointers reach 14 bits (RFC 1035 §4.1.4); question, chain and header before an RRset stay below the rest. */
+const MAX_RELATIVE = 8192;
+const OWNER_POINTER = 0xc00c;
+
+export interface NodeSource {
+  /** Lower-case wire name. */
+  readonly owner: Uint8Array;
+  /** Lower-case wire name. */
+  readonly apex: Uint8Array;
+  /** None for an empty non-terminal. In the order the directory shall have: the first one answers ANY (RFC 8482). */
+  readonly rrsets: readonly RRset[];
+}
+
+export interface CompiledNode {
+  /** The node's words; a view valid until the next compilation. */
+  readonly words: Int32Array;
+  readonly hash: number;
+  readonly flags: number;
+}
+
+let words = new Int32Array(1 << 14);
+let bytes = new Uint8Array(words.buffer);
+let body = new Uint8Array(MAX_BODY + 1024);
+let bodyLength = 0;
+let ownerSlots: number[] = [];
+let apexSlots: number[] = [];
+let relativeSlots: number[] = [];
+let targets: { readonly name: Uint8Array; readonly at: number }[] = [];
+let suffixes: Map<string, number> | undefined;
+
+/** Compiles one node. Not re-entrant: the result lies in a buffer that the next call writes over. */
+export function compileNode(source: NodeSource, zone: number, seed: number): CompiledNode {
+  const { owner, rrsets } = source;
+  const hash = hashName(seed, owner);
+  const flags = flagsOf(source);
+  let at = NODE_HEADER + rrsets.length * 2;
+  reserve(at + 64);
+  at = putOctets(at, owner);
+  for (let i = 0; i < rrsets.length; i++) {
+    const rrset = rrsets[i]!;
+    words[NODE_HEADER + i * 2] = rrset.type;
+    words[NODE_HEADER + i * 2 + 1] = at;
+    compileBody(source, rrset);
+    at = putRRset(at, rrset.rdatas.length, seed);
+  }
+  words[0] = hash;
+  words[1] = zone;
+  words[2] = owner.length | (flags << 8) | (rrsets.length << 16);
+  words[3] = at;
+  return { words: words.subarray(0, at), hash, flags };
+}
+
+function flagsOf({ owner, apex, rrsets }: NodeSource): number {
+  const isApex = owner.length === apex.length;
+  let flags = (isApex ? Flag.apex : 0) | (isWildcard(owner) ? Flag.wildcard : 0);
+  for (const { type } of rrsets) {
+    if (type === Type.ns && !isApex && !isWildcard(owner)) flags |= Flag.cut;
+    // A wildcard's DNAME is an ordinary record: substitution below it is undefined (RFC 6672 §3.3).
+    if (type === Type.dname && !isWildcard(owner)) flags |= Flag.dname;
+    if (type === Type.cname) flags |= Flag.cname;
+  }
+  return flags;
+}
+
+function compileBody(source: NodeSource, rrset: RRset): void {
+  bodyLength = 0;
+  ownerSlots = [];
+  apexSlots = [];
+  relativeSlots = [];
+  targets = [];
+  suffixes = undefined;
+  const type = rrset.type & 0xffff;
+  for (const rdata of rrset.rdatas) {
+    if (bodyLength + 12 + rdata.length > MAX_BODY) {
+      // Cannot be answered whole; an empty body tells the engine (which says SERVFAIL).
+      bodyLength = 0;
+      ownerSlots = [];
+      apexSlots = [];
+      relativeSlots = [];
+      targets = [];
+      return;
+    }
+    if (bodyLength > 0) ownerSlots.push(bodyLength);
+    putU16(OWNER_POINTER);
+    putU16(type);
+    putU16(1);
+    putU16(rrset.ttl >>> 16);
+    putU16(rrset.ttl & 0xffff);
+    const lengthAt = bodyLength;
+    bodyLength += 2;
+    putRdata(source, type, rdata);
+    const length = bodyLength - lengthAt - 2;
+    body[lengthAt] = length >>> 8;
+    body[lengthAt + 1] = length;
+  }
+}
+
+function putRdata(source: NodeSource, type: number, rdata: Uint8Array): void {
+  let at = 0;
+  if (type !== Type.a && type !== Type.aaaa && type !== Type.txt) {
+    for (const name of typeByCode(type).names(rdata)) {
+      putOctetsToBody(rdata, at, name.at);
+      const wire = rdata.subarray(name.at, name.at + name.length);
+      if (name.additional || type === Type.cname || type === Type.dname) addTarget(source, type, wire);
+      if (name.compress) putCompressed(source, wire);
+      else putOctetsToBody(rdata, name.at, name.at + name.length);
+      at = name.at + name.length;
+    }
+  }
+  putOctetsToBody(rdata, at, rdata.length);
+}
+
+/** Remembers a name that answers follow: only those of this zone, other zones are other people's. */
+function addTarget(source: NodeSource, type: number, wire: Uint8Array): void {
+  if (targets.length >= MAX_TARGETS) return;
+  const name = lowerName(wire);
+  // "." in ServiceMode stands for the owner (RFC 9460 §2.5.2), whose name begins the body; a wildcard's is not known here.
+  if (name.length === 1 && (type === Type.svcb || type === Type.https)) {
+    if (!isWildcard(source.owner)) targets.push({ name: source.owner, at: 0 });
+  } else if (isAtOrBelow(name, source.apex)) {
+    targets.push({ name, at: bodyLength });
+  }
+}
+
+/** Writes a name with the longest suffix that is sure to stand in the message replaced by a pointer slot. */
+function putCompressed(source: NodeSource, wire: Uint8Array): void {
+  const lower = lowerName(wire);
+  const { owner, apex } = source;
+  const ownerAt = !isWildcard(owner) && isAtOrBelow(lower, owner) ? lower.length - owner.length : -1;
+  const apexAt = isAtOrBelow(lower, apex) ? lower.length - apex.length : -1;
+  suffixes ??= new Map();
+  for (let at = 0; ; at += 1 + lower[at]!) {
+    if (lower[at] === 0) {
+      body[bodyLength++] = 0;
+      return;
+    }
+    if (at === ownerAt) {
+      ownerSlots.push(bodyLength);
+      putU16(OWNER_POINTER);
+      return;
+    }
+    if (at === apexAt) {
+      apexSlots.push(bodyLength);
+      bodyLength += 2;
+      return;
+    }
+    const key = Buffer.from(lower.buffer, lower.byteOffset + at, nameLength(lower, at)).toString('latin1');
+    const earlier = suffixes.get(key);
+    if (earlier !== undefined) {
+      relativeSlots.push(bodyLength | (earlier << 16));
+      bodyLength += 2;
+      return;
+    }
+    if (bodyLength < MAX_RELATIVE) suffixes.set(key, bodyLength);
+    putOctetsToBody(wire, at, at + 1 + lower[at]!);
+  }
+}
+
+function putRRset(at: number, count: number, seed: number): number {
+  let size = RRSET_HEADER + ownerSlots.length + apexSlots.length + relativeSlots.length + (bodyLength + 3) / 4;
+  for (const target of targets) size += 2 + (target.name.length + 3) / 4;
+  reserve(at + Math.ceil(size) + 4);
+  words[at] = count;
+  words[at + 1] = bodyLength;
+  words[at + 2] = ownerSlots.length | (apexSlots.length << 16);
+  words[at + 3] = relativeSlots.length | (targets.length << 16);
+  let to = at + RRSET_HEADER;
+  for (const slot of ownerSlots) words[to++] = slot;
+  for (const slot of apexSlots) words[to++] = slot;
+  for (const slot of relativeSlots) words[to++] = slot;
+  for (const target of targets) {
+    words[to] = hashName(seed, target.name);
+    words[to + 1] = target.name.length | (target.at << 8);
+    to = putOctets(to + 2, target.name);
+  }
+  words[at + 4] = to - at;
+  bytes.set(body.subarray(0, bodyLength), to * 4);
+  return to + ((bodyLength + 3) >>> 2);
+}
+
+function putU16(value: number): void {
+  body[bodyLength++] = value >>> 8;
+  body[bodyLength++] = value;
+}
+
+function putOctetsToBody(from: Uint8Array, start: number, end: number): void {
+  if (bodyLength + end - start > body.length) {
+    const grown = new Uint8Array(body.length * 2);
+    grown.set(body);
+    body = grown;
+  }
+  for (let i = start; i < end; i++) body[bodyLength++] = from[i]!;
+}
+
+/** Octets padded to whole words; gives the word after them. */
+function putOctets(at: number, octets: Uint8Array): number {
+  bytes.set(octets, at * 4);
+  return at + ((octets.length + 3) >>> 2);
+}
+
+function reserve(count: number): void {
+  if (count + 80 <= words.length) return;
+  const grown = new Int32Array(Math.max(words.length * 2, count + 80));
+  grown.set(words);
+  words = grown;
+  bytes = new Uint8Array(words.buffer);
+}

@@ -1,0 +1,104 @@
+/**
+ * Byte layout of the compiled zones: what the writer appends and the answer path reads.
+ *
+ * An image is three SharedArrayBuffers of 32-bit words, the same for every thread:
+ * - `slots`: open addressing over all nodes of all zones, load at most 1/2; 0 is empty, 1 a removed entry, all else the word
+ *   offset of a node;
+ * - `zoneSlots`: the same over zone records;
+ * - `heap`: append-only nodes and zone records. What was written there never changes within a generation (but for the
+ *   counters of zone records), so a reader may hold an offset as long as it likes.
+ * and one control block that outlives generations.
+ *
+ * Nothing in a node points to another node: names in rdata carry the hash of their target, which is looked up when the answer
+ * is made. So a changed owner is recompiled alone, whatever refers to it, and a node can be copied to a new heap as it is.
+ *
+ * Node (word offsets):
+ *   0 hash   1 zone number   2 name length | flags << 8 | number of RRsets << 16   3 length of the node in words
+ *   4… directory: two words an RRset: type, word offset of the RRset from the node; then the name, lower case, padded
+ * RRset:
+ *   0 number of RRs   1 octets of the body
+ *   2 number of owner slots (the first RR's own not counted) | number of apex slots << 16
+ *   3 number of relative slots | number of targets << 16   4 word offset of the body from the RRset
+ *   5… owner slots, apex slots (one word each: octet offset in the body)
+ *      relative slots (offset | value << 16)
+ *      targets: hash, name length | octet offset of the name in the body << 8, the name in lower case, padded
+ *   body: the RRs in wire form, owner a pointer to octet 12, ready to be copied.
+ * A slot is a compression pointer (RFC 1035 §4.1.4) whose value depends on the message: to the owner name, to the apex inside
+ * the question, or to a name earlier in the same RRset. When the owner is the question's name, owner slots are right already.
+ */
+
+import { NEGATIVE_SOA_KEY } from '../zone/derive/soa.js';
+
+/** Words of the control block. */
+export const Control = {
+  /** Counts heaps: when it differs from the reader's, new buffers wait on its port. */
+  generation: 0,
+  /** Even: at rest. Odd: slots are being switched. Changes with every publication. */
+  sequence: 1,
+  /** Fewest and most labels of any zone's apex: bounds of the search for a zone. */
+  zoneMinLabels: 2,
+  zoneMaxLabels: 3,
+  length: 16,
+} as const;
+
+export const EMPTY_SLOT = 0;
+export const REMOVED_SLOT = 1;
+/** Nodes begin here, so that no offset is mistaken for a slot mark. */
+export const HEAP_START = 4;
+
+export const NODE_HEADER = 4;
+export const RRSET_HEADER = 5;
+
+export const Flag = {
+  /** Zone cut: NS below the apex. */
+  cut: 1,
+  dname: 2,
+  /** The leftmost label is `*`. */
+  wildcard: 4,
+  apex: 8,
+  cname: 16,
+} as const;
+
+/** Zone record: 0 hash  1 name length | labels << 8  2 zone number  3 cuts and DNAMEs  4 wildcards  5… name, padded. */
+export const ZONE_HEADER = 5;
+export const ZoneWord = { hash: 0, name: 1, number: 2, cuts: 3, wildcards: 4 } as const;
+
+/** Directory key of the SOA as negative answers show it; above every real type, so no question finds it. */
+export const NEGATIVE_SOA: number = NEGATIVE_SOA_KEY;
+
+/** More targets than this are not followed; their addresses would not fit a message anyway. */
+export const MAX_TARGETS = 200;
+
+/**
+ * Hash of a name from that of its parent and its first label, whose length octet is at `at`. The root's hash is the
+ * image's random seed, so that nobody can prepare colliding names. Octets must be in lower case.
+ */
+export function hashLabel(parent: number, bytes: Uint8Array, at: number): number {
+  const length = bytes[at]!;
+  let hash = Math.imul(parent ^ length, 0x85ebca6b);
+  hash ^= hash >>> 13;
+  for (let i = at + 1, end = at + length; i <= end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
+  return hash ^ (hash >>> 15);
+}
+
+/** Hash of a whole lower-case wire name. */
+export function hashName(seed: number, name: Uint8Array, start = 0): number {
+  const length = name[start]!;
+  return length === 0 ? seed : hashLabel(hashName(seed, name, start + 1 + length), name, start);
+}
+
+/** First slot to look at; `shift` is 32 minus the binary logarithm of the number of slots. */
+export function slotOf(hash: number, zone: number, shift: number): number {
+  const mixed = Math.imul(hash ^ Math.imul(zone, 0x9e3779b1), 0xc2b2ae35);
+  return Math.imul(mixed ^ (mixed >>> 16), 0x9e3779b1) >>> shift;
+}
+
+/** Shared memory of one generation, as it is posted to the workers. */
+export interface ImageBuffers {
+  readonly generation: number;
+  readonly seed: number;
+  readonly control: SharedArrayBuffer;
+  readonly slots: SharedArrayBuffer;
+  readonly zoneSlots: SharedArrayBuffer;
+  readonly heap: SharedArrayBuffer;
+}

@@ -1,0 +1,118 @@
+/** Reading the compiled zones: hash look-ups on bytes, no allocation. See layout.ts. */
+// hot
+import {
+  Control,
+  EMPTY_SLOT,
+  type ImageBuffers,
+  NODE_HEADER,
+  REMOVED_SLOT,
+  slotOf,
+  ZONE_HEADER,
+  ZoneWord,
+} from './layout.js';
+
+/** One thread's view of the image. Its buffers are replaced as a whole when a new generation comes. */
+export class ImageReader {
+  generation: number;
+  seed: number;
+  control: Int32Array;
+  slots: Int32Array;
+  zoneSlots: Int32Array;
+  words: Int32Array;
+  bytes: Uint8Array;
+  private slotShift: number;
+  private zoneShift: number;
+
+  constructor(buffers: ImageBuffers) {
+    this.generation = buffers.generation;
+    this.seed = buffers.seed;
+    this.control = new Int32Array(buffers.control);
+    this.slots = new Int32Array(buffers.slots);
+    this.zoneSlots = new Int32Array(buffers.zoneSlots);
+    this.words = new Int32Array(buffers.heap);
+    this.bytes = new Uint8Array(buffers.heap);
+    this.slotShift = shiftOf(this.slots.length);
+    this.zoneShift = shiftOf(this.zoneSlots.length);
+  }
+
+  /** Whether buffers newer than these are waiting. */
+  isStale(): boolean {
+    return Atomics.load(this.control, Control.generation) !== this.generation;
+  }
+
+  /** Goes over to newer buffers; older ones than those in use are ignored. */
+  adopt(buffers: ImageBuffers): void {
+    if (buffers.generation <= this.generation) return;
+    this.generation = buffers.generation;
+    this.seed = buffers.seed;
+    this.slots = new Int32Array(buffers.slots);
+    this.zoneSlots = new Int32Array(buffers.zoneSlots);
+    this.words = new Int32Array(buffers.heap);
+    this.bytes = new Uint8Array(buffers.heap);
+    this.slotShift = shiftOf(this.slots.length);
+    this.zoneShift = shiftOf(this.zoneSlots.length);
+  }
+
+  /** Word offset of the node of a zone with this name (`length` octets of lower case at `start`), or 0. */
+  findNode(zone: number, hash: number, name: Uint8Array, start: number, length: number): number {
+    const slots = this.slots;
+    const words = this.words;
+    const mask = slots.length - 1;
+    let index = slotOf(hash, zone, this.slotShift);
+    for (;;) {
+      const node = slots[index]!;
+      if (node === EMPTY_SLOT) return 0;
+      if (
+        node !== REMOVED_SLOT &&
+        words[node] === hash &&
+        words[node + 1] === zone &&
+        (words[node + 2]! & 0xff) === length &&
+        this.sameOctets((node + NODE_HEADER + (words[node + 2]! >>> 16) * 2) * 4, name, start, length)
+      ) {
+        return node;
+      }
+      index = (index + 1) & mask;
+    }
+  }
+
+  /** Word offset of the record of the zone whose apex has this name, or 0. */
+  findZone(hash: number, name: Uint8Array, start: number, length: number): number {
+    const slots = this.zoneSlots;
+    const words = this.words;
+    const mask = slots.length - 1;
+    let index = slotOf(hash, 0, this.zoneShift);
+    for (;;) {
+      const zone = slots[index]!;
+      if (zone === EMPTY_SLOT) return 0;
+      if (
+        zone !== REMOVED_SLOT &&
+        words[zone] === hash &&
+        (words[zone + ZoneWord.name]! & 0xff) === length &&
+        this.sameOctets((zone + ZONE_HEADER) * 4, name, start, length)
+      ) {
+        return zone;
+      }
+      index = (index + 1) & mask;
+    }
+  }
+
+  /** Word offset of the RRset of this type at a node, or 0. */
+  findRRset(node: number, type: number): number {
+    const words = this.words;
+    let at = node + NODE_HEADER;
+    for (let left = words[node + 2]! >>> 16; left > 0; left--, at += 2) {
+      if (words[at] === type) return node + words[at + 1]!;
+    }
+    return 0;
+  }
+
+  private sameOctets(at: number, name: Uint8Array, start: number, length: number): boolean {
+    const bytes = this.bytes;
+    for (let i = 0; i < length; i++) if (bytes[at + i] !== name[start + i]) return false;
+    return true;
+  }
+}
+
+function shiftOf(slots: number): number {
+  return Math.clz32(slots) + 1;
+}

@@ -1,0 +1,67 @@
+/** What the publisher reads of the store, and how rows become the facts that zone/derive works on. */
+import { changesAfter, lastChange, touchedOwners } from '../store/changes.js';
+import type { Store } from '../store/driver.js';
+import { hasDescendants, parseSettings, type ServedTuple, servedRows, servedRowsOfOwner } from '../store/records.js';
+import { findServedZone, nsTtlOfZone, servedZones, soaOfZone } from '../store/zones.js';
+import { zoneFactsOf } from '../zone/derive/facts.js';
+import type { ZoneFacts } from '../zone/derive/owner.js';
+import type { ServedRow } from './load.js';
+
+/** A change as the follower sees it. */
+export interface Change {
+  readonly sequence: number;
+  /** Store number of the zone. */
+  readonly zone: number;
+  readonly kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'rrs' | 'settings' | 'derived';
+}
+
+/** Reads of one store connection. All within one `snapshot` see the same state. */
+export interface ZoneSource {
+  /** Runs `read` in one read transaction. */
+  snapshot<T>(read: () => T): T;
+  /** Changes whenever another connection has committed; cheap enough to ask a thousand times a second. */
+  dataVersion(): number;
+  lastChange(): number;
+  /** Changes after a sequence number, in order, at most `limit`. */
+  changesAfter(sequence: number, limit: number): readonly Change[];
+  /** Owner keys touched by a change of kind `rrs`. */
+  touchedOwners(sequence: number): readonly Uint8Array[];
+  /** Store numbers of all zones to serve. */
+  servedZones(): readonly number[];
+  /** The zone's facts, or undefined when it is gone or not to be served. */
+  zoneFacts(zone: number): ZoneFacts | undefined;
+  /** All rows of a zone in the order of their owner keys. */
+  zoneRows(zone: number): Iterable<ServedRow>;
+  ownerRows(zone: number, ownerKey: Uint8Array): readonly ServedRow[];
+  /** Whether any row stands below an owner. */
+  hasDescendants(zone: number, ownerKey: Uint8Array): boolean;
+}
+
+/** The store as a source. `nameServers`: host names of the service, without final dots. */
+export function createZoneSource(store: Store, nameServers: readonly string[]): ZoneSource {
+  return {
+    snapshot: (read) => store.snapshot(read),
+    dataVersion: () => store.dataVersion(),
+    lastChange: () => lastChange(store),
+    changesAfter: (sequence, limit) =>
+      changesAfter(store, sequence, limit).map(({ seq, zone, kind }) => ({ sequence: seq, zone, kind })),
+    touchedOwners: (sequence) => touchedOwners(store, sequence),
+    servedZones: () => servedZones(store),
+    zoneFacts(zone) {
+      const row = findServedZone(store, zone);
+      return row && zoneFactsOf(row, soaOfZone(row, nameServers), nsTtlOfZone(row), nameServers);
+    },
+    *zoneRows(zone) {
+      for (const tuple of servedRows(store, zone)) yield servedRow(tuple);
+    },
+    ownerRows: (zone, ownerKey) => servedRowsOfOwner(store, zone, ownerKey).map(servedRow),
+    hasDescendants: (zone, ownerKey) => hasDescendants(store, zone, ownerKey),
+  };
+}
+
+function servedRow([ownerKey, type, ttl, proxied, rdata, settings]: ServedTuple): ServedRow {
+  const row = { ownerKey, type, ttl, proxied: proxied === 1, rdata };
+  if (settings === null) return row;
+  const { ipv4_only, ipv6_only } = parseSettings(settings);
+  return { ...row, ipv4Only: ipv4_only === true, ipv6Only: ipv6_only === true };
+}

@@ -1,0 +1,125 @@
+/** The admin process: the only one that writes. Migrates the store, makes the first administrator, serves the API. */
+import { buildApi } from '../api/server.js';
+import { AppError, UserError } from '../base/errors.js';
+import { createLifecycle } from '../base/lifecycle.js';
+import { type MetricSample, printMetrics } from '../base/metrics.js';
+import { systemRandom } from '../base/random.js';
+import { openStore, type Store, storeSize } from '../store/driver.js';
+import { migrate } from '../store/migrate.js';
+import { createControlBase } from './control-base.js';
+import { ensureAdministrator, importFirstZones } from './first-run.js';
+import type { AdminReport, DnsStatus } from './ipc.js';
+import { STATUS_PERIOD_MS } from './limits.js';
+import { lockDataDirectory } from './lock.js';
+import { createReadiness, type ReadinessGate } from './readiness.js';
+import type { RoleContext, RunningRole } from './role.js';
+import { explainStoreFailure } from './store-failure.js';
+
+export interface AdminOptions extends RoleContext {
+  /** The DNS process runs elsewhere: readiness is that of this process alone. */
+  readonly dnsApart?: boolean;
+  /** Called when `/readyz` begins to answer 200. */
+  readonly onServing?: () => void;
+}
+
+export interface RunningAdmin extends RunningRole<AdminReport> {
+  /** What the DNS process said last; undefined when it is gone. */
+  readonly setDnsStatus: (status: DnsStatus | undefined) => void;
+}
+
+/** Starts it; the API answers when this resolves. Rejects with a UserError when it cannot. */
+export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
+  const { settings, origins, clock, log, terminal, version } = options;
+  const lifecycle = createLifecycle(clock, log);
+  try {
+    lifecycle.own('lock', lockDataDirectory(settings.dataDir, 'adminLock'), (part) => part.release());
+    const store = lifecycle.own('store', openStore(settings.dataDir), closeStore);
+    migrate(store, clock, systemRandom);
+    const base = createControlBase(settings, store, clock, log);
+    const key = await ensureAdministrator(base, settings, terminal);
+    const firstImport = await importFirstZones(base, settings, origins.zonesDir.kind === 'default');
+
+    const gate = createReadiness(clock, options);
+    const apiLog = log.child({});
+    const api = buildApi({
+      base: { ...base, log: apiLog },
+      host: settings.adminHost,
+      version,
+      readiness: gate.readiness,
+      metrics: () => printMetrics([...gate.dnsSamples(), ...ownSamples(store, version)]),
+    });
+    // Its own line about listening would repeat what is announced anyway.
+    apiLog.level = 'warn';
+    await listen(api, settings.adminHost, settings.adminPort);
+    apiLog.level = log.level;
+    lifecycle.own('admin API', api, (part) => part.close());
+    return {
+      report: {
+        url: urlOf(settings.adminHost, settings.adminPort),
+        email: settings.adminEmail,
+        ...key,
+        ...(firstImport && { firstImport }),
+      },
+      setDnsStatus: gate.setDnsStatus,
+      drain: (limitMs) => drain(gate, () => lifecycle.stop(limitMs)),
+    };
+  } catch (error) {
+    await lifecycle.stop(STATUS_PERIOD_MS);
+    if (error instanceof AppError) throw new UserError(error.message);
+    throw explainStoreFailure(error);
+  }
+}
+
+function drain(gate: ReadinessGate, stop: () => Promise<boolean>): Promise<boolean> {
+  gate.close();
+  return stop();
+}
+
+function closeStore(store: Store): void {
+  store.checkpoint();
+  store.close();
+}
+
+async function listen(api: ReturnType<typeof buildApi>, host: string, port: number): Promise<void> {
+  try {
+    await api.listen({ host, port, exclusive: true });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const place = `cannot listen for the admin API on ${host} port ${port}`;
+    if (code === 'EADDRINUSE') {
+      throw new UserError(
+        `${place}: the port is taken by another program`,
+        `See which with \`ss -lntp sport = :${port}\`, or choose another with --admin-port or ZONEPLANE_ADMIN_PORT.`,
+      );
+    }
+    if (code === 'EACCES' || code === 'EPERM') {
+      throw new UserError(`${place}: permission denied`, 'Choose a port of 1024 or above with --admin-port.');
+    }
+    if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') {
+      throw new UserError(
+        `${place}: the address does not belong to this machine`,
+        'Name one of its addresses with --admin-host or ZONEPLANE_ADMIN_HOST.',
+      );
+    }
+    throw error;
+  }
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function ownSamples(store: Store, version: string): MetricSample[] {
+  const gauge = (name: string, help: string, value: number, labels = {}): MetricSample => ({
+    name,
+    type: 'gauge',
+    help,
+    labels,
+    value,
+  });
+  return [
+    gauge('build_info', 'The running version', 1, { version, node: process.version }),
+    gauge('store_octets', 'Size of the database on disk', storeSize(store)),
+    gauge('admin_resident_octets', 'Memory of the admin process', process.memoryUsage.rss()),
+  ];
+}

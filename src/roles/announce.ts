@@ -1,0 +1,123 @@
+/** What `serve` says when it starts: lines for people on a terminal, the same facts as log lines otherwise. */
+import type { Logger } from '../base/log.js';
+import type { AdminReport, DnsListener, DnsReport, FirstImport } from './ipc.js';
+
+export interface StartFacts {
+  readonly version: string;
+  /** The data directory as the operator named it. */
+  readonly dataDir: string;
+  readonly isNew: boolean;
+  readonly nodeVersion: string;
+  /** Threads that answer UDP; undefined for a process that answers none. */
+  readonly workers?: number | undefined;
+}
+
+export interface Announcer {
+  started(facts: StartFacts): void;
+  admin(report: AdminReport): void;
+  /** `remedy`: why the port is not 53, and what to do about it. */
+  dns(report: DnsReport, remedy: string | undefined): void;
+  ready(seconds: number): void;
+}
+
+/** Lines go to `print` on a terminal, to the log otherwise. */
+export function createAnnouncer(terminal: boolean, print: (line: string) => void, log: Logger): Announcer {
+  return terminal ? announceLines(print) : announceFacts(log);
+}
+
+function announceLines(print: (line: string) => void): Announcer {
+  let administration: AdminReport | undefined;
+  let service: DnsReport | undefined;
+  return {
+    started({ version, dataDir, isNew, nodeVersion, workers }) {
+      const data = `data ${dataDir}${isNew ? ' (new)' : ''}`;
+      const threads = workers === undefined ? '' : `   ${plural(workers, 'worker')}`;
+      print(`zoneplane ${version}   ${data}   node ${nodeVersion}${threads}`);
+    },
+    admin(report) {
+      administration = report;
+      print(`admin    ${report.url}/client/v4      API description ${report.url}/docs`);
+      for (const line of keyLines(report)) print(line);
+      if (report.firstImport) for (const line of importLines(report.firstImport)) print(line);
+    },
+    dns(report, remedy) {
+      service = report;
+      for (const place of listenerPlaces(report.listeners)) print(`dns      ${place}`);
+      if (remedy) print(`         ${remedy}`);
+      print(`zones    ${plural(report.zones, 'zone')}, ${plural(report.records, 'record')}`);
+    },
+    ready(seconds) {
+      if (!administration || !service) {
+        print(`ready in ${seconds.toFixed(1)} s`);
+        return;
+      }
+      print(`ready in ${seconds.toFixed(1)} s. Try:`);
+      for (const command of exampleCommands(administration, service)) print(`  ${command}`);
+    },
+  };
+}
+
+function announceFacts(log: Logger): Announcer {
+  return {
+    started: (facts) => log.info({ ...facts }, 'zoneplane starts'),
+    admin({ url, email, initialKeyFile, firstImport }) {
+      log.info({ url: `${url}/client/v4`, email, initialKeyFile }, 'admin API listens');
+      if (!firstImport) return;
+      log.info({ directory: firstImport.directory, zones: firstImport.imported }, 'zone files imported');
+      for (const failure of firstImport.failed) log.error(`zone file not imported: ${failure}`);
+    },
+    dns({ listeners, zones, records, transport }, remedy) {
+      for (const { protocol, host, port } of listeners) log.info({ protocol, host, port }, 'DNS listens');
+      if (remedy) log.warn(remedy);
+      log.info({ zones, records, transport }, 'zones served');
+    },
+    ready: (seconds) => log.info({ seconds: Number(seconds.toFixed(3)) }, 'ready'),
+  };
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function keyLines({ email, initialKey, initialKeyFile }: AdminReport): string[] {
+  if (initialKey) {
+    return [`key      ${initialKey}   (shown once; X-Auth-Email ${email}; another: zoneplane key create)`];
+  }
+  return initialKeyFile ? [`key      in ${initialKeyFile}   (X-Auth-Email ${email})`] : [];
+}
+
+function importLines({ directory, imported, failed }: FirstImport): string[] {
+  const lines = imported.length > 0 ? [`import   ${plural(imported.length, 'zone')} from ${directory}`] : [];
+  return [...lines, ...failed.map((failure) => `import   FAILED ${failure}`)];
+}
+
+/** One text a listening address; UDP and TCP of the same address together. */
+function listenerPlaces(listeners: readonly DnsListener[]): string[] {
+  const protocols = new Map<string, string[]>();
+  for (const { protocol, host, port } of listeners) {
+    const place = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+    const known = protocols.get(place) ?? [];
+    if (!known.includes(protocol)) protocols.set(place, [...known, protocol]);
+  }
+  return [...protocols].map(([place, names]) => `${names.join('+')} ${place}`);
+}
+
+/** An address a client on this machine can use for what listens on `host`. */
+export function reachableHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return /^[0:]+$/.test(host) ? '::1' : host;
+}
+
+/** A curl and a dig command that work as they stand. */
+export function exampleCommands({ url, initialKey, initialKeyFile }: AdminReport, dns: DnsReport): string[] {
+  const zone = dns.exampleZone ?? 'example.com';
+  const create = dns.exampleZone === undefined ? `-d '{"name":"${zone}"}' ` : '';
+  const credential = initialKey
+    ? `'Authorization: Bearer ${initialKey}'`
+    : initialKeyFile && `"Authorization: Bearer $(cat '${initialKeyFile.replaceAll("'", "'\\''")}')"`;
+  const curl = credential ? `curl -H ${credential} ${create}${url}/client/v4/zones` : `curl ${url}/readyz`;
+  const listener = dns.listeners.find(({ protocol }) => protocol === 'udp') ?? dns.listeners[0];
+  if (!listener || (dns.exampleZone === undefined && !credential)) return [curl];
+  const port = listener.port === 53 ? '' : ` -p ${listener.port}`;
+  return [curl, `dig @${reachableHost(listener.host)}${port} ${zone} SOA`];
+}

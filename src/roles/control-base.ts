@@ -1,0 +1,36 @@
+/** The control plane's context, made of settings: for the admin process and for commands. */
+import { getServers } from 'node:dns';
+import type { Clock } from '../base/clock.js';
+import { parseIP } from '../base/ip.js';
+import type { Logger } from '../base/log.js';
+import { systemRandom } from '../base/random.js';
+import { parseHostPort, type Settings } from '../config/schema.js';
+import { type ContextBase, DEFAULT_LIMITS } from '../control/context.js';
+import { createDelegationFinder } from '../resolver/delegation.js';
+import { createUpstream, type UpstreamServer } from '../resolver/upstream.js';
+import type { Store } from '../store/driver.js';
+
+/** Resolvers of the settings, or those of the system when they name none. */
+export function upstreamServers(settings: Settings): readonly UpstreamServer[] {
+  return settings.resolverUpstreams ?? getServers().flatMap((server) => parseHostPort(server) ?? []);
+}
+
+/** Everything of a use case's context that does not change from request to request. */
+export function createControlBase(settings: Settings, store: Store, clock: Clock, log: Logger): ContextBase {
+  const edgeAddresses = settings.edgeAddresses.map((text) => parseIP(text)!);
+  const upstream = createUpstream({ servers: upstreamServers(settings), clock });
+  return {
+    store,
+    clock,
+    random: systemRandom,
+    log,
+    settings: {
+      nameServers: settings.nameservers,
+      edgeAddresses,
+      ownAddresses: edgeAddresses,
+      activation: settings.zoneActivation,
+      limits: DEFAULT_LIMITS,
+    },
+    findDelegation: createDelegationFinder({ upstream, clock }),
+  };
+}

@@ -1,0 +1,133 @@
+/** The DNS process: reads the store, publishes the zones as an image, answers on UDP and TCP. It never writes. */
+import { DEFAULT_ENGINE_SETTINGS } from '../answer/state.js';
+import { parseIP } from '../base/ip.js';
+import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
+import type { MetricSample } from '../base/metrics.js';
+import { systemRandom } from '../base/random.js';
+import { type Publisher, startPublisher } from '../publish/publisher.js';
+import { createZoneSource } from '../publish/source.js';
+import { type DnsServers, startDnsServers } from '../server/start.js';
+import type { TlsCredentials } from '../server/tls.js';
+import { openStore, type Store } from '../store/driver.js';
+import { requireSchema } from '../store/migrate.js';
+import { zoneStatements } from '../store/zones.js';
+import { DNS_PORT } from './dns-port.js';
+import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
+import { STATUS_PERIOD_MS } from './limits.js';
+import type { RoleContext, RunningRole } from './role.js';
+import { explainStoreFailure } from './store-failure.js';
+import { readTlsSettings, watchTlsFiles } from './tls-files.js';
+
+export interface DnsOptions extends RoleContext {
+  readonly onStatus?: (status: DnsStatus) => void;
+}
+
+/** Starts it; every zone is loaded and every listener bound when this resolves. Rejects with a UserError otherwise. */
+export async function startDns(options: DnsOptions): Promise<RunningRole<DnsReport>> {
+  const { settings, clock, log, onStatus } = options;
+  const lifecycle = createLifecycle(clock, log);
+  try {
+    const store = lifecycle.own('store', openStore(settings.dataDir, { readonly: true }), (part) => part.close());
+    requireSchema(store);
+    const publisher = lifecycle.own('publisher', publish(options, store), (part) => part.close());
+    const tls = readTlsSettings(settings);
+    const servers = lifecycle.own('listeners', await listen(options, publisher, tls), (part) => part.close());
+    if (tls) {
+      const renew = (credentials: TlsCredentials): void => servers.renewCertificate(credentials);
+      lifecycle.own('certificate watch', watchTlsFiles(tls.files, renew, clock, log), (end) => end());
+    }
+    if (onStatus) reportStatus(options, onStatus, publisher, servers, lifecycle);
+    return {
+      report: describe(store, publisher, servers),
+      drain: (limitMs) => lifecycle.stop(limitMs),
+    };
+  } catch (error) {
+    await lifecycle.stop(STATUS_PERIOD_MS);
+    throw explainStoreFailure(error);
+  }
+}
+
+function publish({ settings, clock, log }: DnsOptions, store: Store): Publisher {
+  const addresses = settings.edgeAddresses.map((text) => parseIP(text)!);
+  return startPublisher({
+    source: createZoneSource(store, settings.nameservers),
+    edge: {
+      ipv4: addresses.filter(({ length }) => length === 4),
+      ipv6: addresses.filter(({ length }) => length === 16),
+    },
+    engine: DEFAULT_ENGINE_SETTINGS,
+    clock,
+    log,
+    seed: Buffer.from(systemRandom.bytes(4)).readUInt32LE(),
+  });
+}
+
+function listen(
+  { settings, clock, log }: DnsOptions,
+  publisher: Publisher,
+  tls: ReturnType<typeof readTlsSettings>,
+): Promise<DnsServers> {
+  return startDnsServers({
+    addresses: settings.dnsHost,
+    port: settings.dnsPort ?? DNS_PORT,
+    transport: settings.udpTransport,
+    workers: settings.dnsWorkers,
+    answer: publisher.answer,
+    workerEngine: { connect: () => publisher.connectWorker() },
+    ...(tls && { tls: { port: tls.port, credentials: tls.credentials } }),
+    log,
+    clock,
+  });
+}
+
+function describe(store: Store, publisher: Publisher, servers: DnsServers): DnsReport {
+  const { zones, recordsLoaded } = publisher.status();
+  const listeners = servers.addresses.flatMap((host): DnsListener[] => [
+    { protocol: 'udp', host, port: servers.port },
+    { protocol: 'tcp', host, port: servers.port },
+    ...(servers.tlsPort === undefined ? [] : [{ protocol: 'tls' as const, host, port: servers.tlsPort }]),
+  ]);
+  const [first] = zoneStatements(store).served.all();
+  const exampleZone = first && zoneStatements(store).bySeq.get(first[0])?.name;
+  return {
+    listeners,
+    transport: servers.transport,
+    zones,
+    records: recordsLoaded,
+    ...(exampleZone === undefined ? {} : { exampleZone }),
+  };
+}
+
+/** Tells how it is doing, at once and then periodically; the last word, when it stops, is that it is not ready. */
+function reportStatus(
+  { clock }: DnsOptions,
+  onStatus: (status: DnsStatus) => void,
+  publisher: Publisher,
+  servers: DnsServers,
+  lifecycle: Lifecycle,
+): void {
+  const tell = (ready: boolean): void => {
+    const { zones, appliedChange } = publisher.status();
+    onStatus({ ready, zones, appliedChange, samples: [...servers.readCounters(), ...gauges(publisher)] });
+  };
+  tell(true);
+  const cancel = clock.every(STATUS_PERIOD_MS, () => tell(true));
+  lifecycle.own('status reports', cancel, () => {
+    cancel();
+    tell(false);
+  });
+}
+
+function gauges(publisher: Publisher): MetricSample[] {
+  const { zones, appliedChange, loadMs, image } = publisher.status();
+  const values: readonly (readonly [name: string, help: string, value: number])[] = [
+    ['dns_zones', 'Zones served', zones],
+    ['dns_applied_change', 'Number of the latest change that queries see', appliedChange],
+    ['dns_load_seconds', 'Time it took to load all zones at the start', loadMs / 1000],
+    ['dns_image_nodes', 'Names of all zones in memory', image.nodes],
+    ['dns_image_heap_octets', 'Memory taken by names and records', image.heapOctets],
+    ['dns_image_garbage_octets', 'Part of that memory that is no longer used', image.garbageOctets],
+    ['dns_image_slot_octets', 'Memory taken by the index of names', image.slotOctets],
+  ];
+  return values.map(([name, help, value]) => ({ name, type: 'gauge', help, labels: {}, value }));
+}

@@ -1,0 +1,115 @@
+/** What happens once in the life of a data directory: the first administrator, and the zone files that come with it. */
+import { readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError, messageOf, UserError } from '../base/errors.js';
+import { formatIssue } from '../base/result.js';
+import type { Settings } from '../config/schema.js';
+import { type Context, type ContextBase, OPERATOR } from '../control/context.js';
+import { importZone } from '../control/import.js';
+import { ensureFirstAdministrator } from '../control/keys.js';
+import { userStatements } from '../store/accounts.js';
+import { findMeta, putMeta } from '../store/meta.js';
+import { dataFile } from './data-directory.js';
+import type { FirstImport } from './ipc.js';
+
+/** How the first administrator's key reaches its owner; empty when it was made earlier, or came from the settings. */
+export interface InitialKey {
+  readonly initialKey?: string;
+  readonly initialKeyFile?: string;
+}
+
+/** Octets of a generated key before they are spelled out in 40 characters. */
+const KEY_OCTETS = 30;
+
+/**
+ * Makes the first administrator if there is none. A generated key is returned when a terminal is there to show it; else it is
+ * written to a file first, so that it cannot be lost.
+ */
+export async function ensureAdministrator(
+  base: ContextBase,
+  settings: Settings,
+  terminal: boolean,
+): Promise<InitialKey> {
+  if (userStatements(base.store).all.all().length > 0) return {};
+  const { adminEmail: email, adminKey } = settings;
+  if (adminKey !== undefined) {
+    await ensureFirstAdministrator(base, { email, key: adminKey });
+    return {};
+  }
+  const key = Buffer.from(base.random.bytes(KEY_OCTETS)).toString('base64url');
+  const file = dataFile(settings.dataDir, 'initialKey');
+  if (!terminal) writeSecret(file, key);
+  await ensureFirstAdministrator(base, { email, key });
+  return terminal ? { initialKey: key } : { initialKeyFile: file };
+}
+
+/** Whole or not at all, and never readable by others. */
+function writeSecret(file: string, secret: string): void {
+  const draft = `${file}.new`;
+  writeFileSync(draft, `${secret}\n`, { mode: 0o600 });
+  renameSync(draft, file);
+}
+
+/**
+ * Imports the zone files of `zonesDir` at the very first start; undefined at later ones, and when there are none. A file with
+ * errors is reported and does not keep the others from being imported.
+ */
+export async function importFirstZones(
+  base: ContextBase,
+  settings: Settings,
+  isDefaultDirectory: boolean,
+): Promise<FirstImport | undefined> {
+  if (findMeta(base.store, 'first_run_done') !== undefined) return undefined;
+  const { zonesDir: directory } = settings;
+  const files = listZoneFiles(directory, isDefaultDirectory);
+  const context: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'import' };
+  const imported: string[] = [];
+  const failed: string[] = [];
+  for (const name of files) {
+    const failure = await importFile(context, join(directory, name), imported);
+    if (failure !== undefined) failed.push(failure);
+  }
+  putMeta(base.store, 'first_run_done', 1);
+  return files.length === 0 ? undefined : { directory, imported, failed };
+}
+
+/** Undefined when it worked; the zone's name is appended to `imported` then. */
+async function importFile(context: Context, file: string, imported: string[]): Promise<string | undefined> {
+  try {
+    const origin = originOfFileName(file);
+    const result = await importZone(context, { source: { file }, ...(origin === undefined ? {} : { origin }) });
+    if (result.imported) {
+      imported.push(result.name ?? file);
+      return undefined;
+    }
+    const first = result.issues.find(({ severity }) => severity === 'error');
+    return first ? formatIssue(first) : `${file}: not a zone`;
+  } catch (error) {
+    if (error instanceof AppError || error instanceof UserError) return `${file}: ${messageOf(error)}`;
+    throw error;
+  }
+}
+
+const ZONE_FILE = /^(?:db\.(?<after>.+)|(?<before>.+)\.(?:zone|db|zonefile))$/;
+
+/** `example.com.zone`, `example.com.db` and `db.example.com` belong to example.com; undefined for other names. */
+export function originOfFileName(path: string): string | undefined {
+  const groups = ZONE_FILE.exec(path.split('/').at(-1)!)?.groups;
+  return groups?.['after'] ?? groups?.['before'];
+}
+
+function listZoneFiles(directory: string, isDefault: boolean): string[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.isFile() && ZONE_FILE.test(entry.name))
+      .map(({ name }) => name)
+      .sort();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && isDefault) return [];
+    throw new UserError(
+      `the zone files of ${directory} cannot be listed (${code})`,
+      'Name a directory with --zones-dir or ZONEPLANE_ZONES_DIR.',
+    );
+  }
+}

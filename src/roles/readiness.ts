@@ -1,0 +1,55 @@
+/** Whether `/readyz` says yes: what the DNS process reported last, and whether this process is stopping. */
+import type { Clock } from '../base/clock.js';
+import type { MetricSample } from '../base/metrics.js';
+import type { DnsStatus } from './ipc.js';
+import { STATUS_LOST_MS } from './limits.js';
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly reason?: string;
+}
+
+export interface ReadinessGate {
+  readonly readiness: () => Readiness;
+  /** What the DNS process said last; undefined when it is gone. */
+  readonly setDnsStatus: (status: DnsStatus | undefined) => void;
+  readonly dnsSamples: () => readonly MetricSample[];
+  /** Not ready from now on. */
+  readonly close: () => void;
+}
+
+export interface ReadinessOptions {
+  readonly dnsApart?: boolean;
+  readonly onServing?: () => void;
+}
+
+export function createReadiness(clock: Clock, { dnsApart = false, onServing }: ReadinessOptions): ReadinessGate {
+  let status: DnsStatus | undefined;
+  let heardMs = 0;
+  let serving = false;
+  let closed = false;
+
+  function readiness(): Readiness {
+    if (closed) return { ready: false, reason: 'stopping' };
+    if (dnsApart) return { ready: true };
+    if (!status) return { ready: false, reason: 'the DNS process is not running' };
+    if (!status.ready) return { ready: false, reason: 'the DNS process is not ready' };
+    if (clock.nowMs() - heardMs > STATUS_LOST_MS) return { ready: false, reason: 'the DNS process does not report' };
+    return { ready: true };
+  }
+
+  return {
+    readiness,
+    setDnsStatus(next) {
+      status = next;
+      heardMs = clock.nowMs();
+      if (serving || !readiness().ready) return;
+      serving = true;
+      onServing?.();
+    },
+    dnsSamples: () => status?.samples ?? [],
+    close() {
+      closed = true;
+    },
+  };
+}

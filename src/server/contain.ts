@@ -1,0 +1,44 @@
+/** What every transport puts around the engine: counting, and SERVFAIL instead of a crash when the engine has a fault. */
+import type { Answer } from '../answer/transport.js';
+import { Rcode } from '../dns/codes.js';
+import { Count, type CountBlock, countQuery, countResponse } from './counters.js';
+
+/** A fault of the engine with the message that caused it (a copy). */
+export type ReportFault = (error: unknown, request: Uint8Array) => void;
+
+/** `answer` with its queries and answers counted in `block`; whatever it throws is reported and becomes SERVFAIL. */
+export function containAnswer(answer: Answer, block: CountBlock, report: ReportFault): Answer {
+  return (request, start, length, response, at, limit, transport) => {
+    countQuery(block, request, start, length, transport);
+    let written = 0;
+    try {
+      written = answer(request, start, length, response, at, limit, transport);
+    } catch (error) {
+      block[Count.fault]! += 1;
+      report(error, request.slice(start, start + length));
+      written = writeServFail(request, start, length, response, at);
+    }
+    countResponse(block, response, at, written);
+    return written;
+  };
+}
+
+/** A bare header: the ID, opcode and RD of the request with QR and SERVFAIL; nothing for what cannot be answered. */
+function writeServFail(request: Uint8Array, start: number, length: number, response: Uint8Array, at: number): number {
+  if (length < 12 || (request[start + 2]! & 0x80) !== 0) return 0;
+  response[at] = request[start]!;
+  response[at + 1] = request[start + 1]!;
+  response[at + 2] = 0x80 | (request[start + 2]! & 0x79);
+  response[at + 3] = Rcode.servFail;
+  response.fill(0, at + 4, at + 12);
+  return 12;
+}
+
+/** Lets the first ten of a kind through, then each power of two, so that a flood of faults does not become a flood of lines. */
+export function thinOut(): () => number | undefined {
+  let seen = 0;
+  return () => {
+    seen += 1;
+    return seen <= 10 || (seen & (seen - 1)) === 0 ? seen : undefined;
+  };
+}

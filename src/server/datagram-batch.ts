@@ -1,0 +1,235 @@
+/**
+ * Sixty-four datagrams received with one system call, answered in place, and sent with another one.
+ *
+ * One ArrayBuffer holds what the kernel reads and writes: message headers, I/O vectors, peer addresses, control data
+ * and packets. Its address is taken once and all pointers inside are written once, so that a round allocates nothing.
+ *
+ *   struct mmsghdr (64 octets, glibc and musl on x86-64 and arm64)
+ *     0 name pointer    8 name length    16 iovec pointer   24 iovec count
+ *    32 control pointer 40 control length 48 flags          56 octets received or sent
+ *
+ * Slot i receives into request i and answers into response i. Answers to send are gathered without gaps, in send headers
+ * of their own, which point at the address, control data and response of their slot. Since hardly ever anything
+ * stays unanswered, send header k nearly always belongs to slot k already and its pointers need not be touched.
+ *
+ * Control data comes only on sockets bound to a wildcard: IP_PKTINFO or IPV6_PKTINFO, the address the query was sent
+ * to. The same octets are handed back with the answer and become its source address.
+ */
+// hot
+import { constants } from 'node:os';
+import { type Answer, Transport } from '../answer/transport.js';
+import { Count, type CountBlock } from './counters.js';
+import { type DatagramCalls, Linux, SystemError } from './syscalls.js';
+
+/** Datagrams per system call. */
+export const BATCH = 64;
+/** Longest request taken, octets; longer datagrams are no queries and are dropped. */
+export const REQUEST_ROOM = 4096;
+/** Longest answer over UDP, octets. */
+export const RESPONSE_ROOM = 4096;
+
+const HEADER = 64;
+const IOVEC = 16;
+const ADDRESS = 32;
+const CONTROL = 64;
+/** Room told to the kernel: sockaddr_in6, and one IPV6_PKTINFO. */
+const ADDRESS_ROOM = 28;
+const CONTROL_ROOM = 40;
+/** Packets start in different cache sets, or 64 first lines would share a few. */
+const PACKET = REQUEST_ROOM + 64 + RESPONSE_ROOM + 64;
+
+const RECEIVE_HEADERS = 0;
+const SEND_HEADERS = RECEIVE_HEADERS + BATCH * HEADER;
+const RECEIVE_IOVECS = SEND_HEADERS + BATCH * HEADER;
+const SEND_IOVECS = RECEIVE_IOVECS + BATCH * IOVEC;
+const ADDRESSES = SEND_IOVECS + BATCH * IOVEC;
+const CONTROLS = ADDRESSES + BATCH * ADDRESS;
+const PACKETS = CONTROLS + BATCH * CONTROL;
+const SIZE = PACKETS + BATCH * PACKET;
+
+/** Positions in 32-bit words, inside a header, an iovec and a control message. */
+const NAME = 0;
+const NAME_LENGTH = 2;
+const VECTOR = 4;
+const VECTOR_COUNT = 6;
+const CONTROL_POINTER = 8;
+const CONTROL_LENGTH = 10;
+const FLAGS = 12;
+const OCTETS = 14;
+const HEADER_WORDS = HEADER / 4;
+const VECTOR_LENGTH = 2;
+const IOVEC_WORDS = IOVEC / 4;
+const CONTROL_LEVEL = 2;
+const CONTROL_TYPE = 3;
+const CONTROL_DATA = 4;
+
+const { EAGAIN, EBADF, ECONNREFUSED, EFAULT, EINTR, EINVAL, ENOTSOCK } = constants.errno;
+
+export interface DatagramBatch {
+  readonly words: Int32Array;
+  readonly bytes: Uint8Array;
+  /** Address of the memory. */
+  readonly base: number;
+  /** Slot that each send header points at. */
+  readonly slots: Int32Array;
+  /** Headers the kernel has written since they were last made ready. */
+  used: number;
+}
+
+/** Lays out the memory of a batch. `addressOf` tells where an ArrayBuffer's storage begins. */
+export function createDatagramBatch(addressOf: (buffer: ArrayBuffer) => number): DatagramBatch {
+  const memory = new ArrayBuffer(SIZE);
+  const base = addressOf(memory);
+  const words = new Int32Array(memory);
+  const slots = new Int32Array(BATCH);
+  for (let slot = 0; slot < BATCH; slot++) {
+    const receive = (RECEIVE_HEADERS + slot * HEADER) / 4;
+    const vector = (RECEIVE_IOVECS + slot * IOVEC) / 4;
+    writePointer(words, receive + NAME, base + ADDRESSES + slot * ADDRESS);
+    writePointer(words, receive + VECTOR, base + RECEIVE_IOVECS + slot * IOVEC);
+    writePointer(words, receive + CONTROL_POINTER, base + CONTROLS + slot * CONTROL);
+    words[receive + VECTOR_COUNT] = 1;
+    writePointer(words, vector, base + PACKETS + slot * PACKET);
+    words[vector + VECTOR_LENGTH] = REQUEST_ROOM;
+    const send = (SEND_HEADERS + slot * HEADER) / 4;
+    writePointer(words, send + VECTOR, base + SEND_IOVECS + slot * IOVEC);
+    words[send + VECTOR_COUNT] = 1;
+    slots[slot] = -1;
+  }
+  return { words, bytes: new Uint8Array(memory), base, slots, used: BATCH };
+}
+
+/**
+ * Receives up to {@link BATCH} datagrams; returns how many. 0 when nothing came in the socket's receive timeout, or when the kernel
+ * reported a passing error (counted). Throws a SystemError when the socket itself is broken.
+ */
+export function receiveBatch(
+  batch: DatagramBatch,
+  calls: DatagramCalls,
+  fd: number,
+  flags: number,
+  counts: CountBlock,
+): number {
+  const { words } = batch;
+  let header = RECEIVE_HEADERS / 4;
+  for (let slot = 0; slot < batch.used; slot++, header += HEADER_WORDS) {
+    words[header + NAME_LENGTH] = ADDRESS_ROOM;
+    words[header + CONTROL_LENGTH] = CONTROL_ROOM;
+  }
+  batch.used = 1;
+  const received = calls.recvmmsg(fd, batch.base + RECEIVE_HEADERS, BATCH, flags, 0);
+  if (received >= 0) {
+    if (received > 0) counts[Count.batch]! += 1;
+    return (batch.used = received);
+  }
+  const errno = calls.errno();
+  if (errno === EAGAIN || errno === EINTR) return 0;
+  if (errno === EBADF || errno === ENOTSOCK || errno === EFAULT || errno === EINVAL) {
+    throw new SystemError('recvmmsg', errno);
+  }
+  counts[Count.receiveFailed]! += 1;
+  return 0;
+}
+
+/** Answers the first `received` requests; returns how many answers are ready to be sent. */
+export function answerBatch(batch: DatagramBatch, received: number, answer: Answer, counts: CountBlock): number {
+  const { words, bytes } = batch;
+  let ready = 0;
+  for (let slot = 0; slot < received; slot++) {
+    const header = RECEIVE_HEADERS / 4 + slot * HEADER_WORDS;
+    const address = ADDRESSES + slot * ADDRESS;
+    const portless = bytes[address + 2] === 0 && bytes[address + 3] === 0;
+    if (portless || (words[header + FLAGS]! & Linux.MSG_TRUNC) !== 0) {
+      counts[Count.discarded]! += 1;
+      continue;
+    }
+    const request = PACKETS + slot * PACKET;
+    const response = request + REQUEST_ROOM + 64;
+    const length = words[header + OCTETS]!;
+    const written = answer(bytes, request, length, bytes, response, RESPONSE_ROOM, Transport.udp);
+    if (written === 0) continue;
+    if (batch.slots[ready] !== slot) pointAt(batch, ready, slot);
+    const send = SEND_HEADERS / 4 + ready * HEADER_WORDS;
+    words[send + NAME_LENGTH] = words[header + NAME_LENGTH]!;
+    words[send + CONTROL_LENGTH] = sourceControl(batch, slot, words[header + CONTROL_LENGTH]!);
+    words[SEND_IOVECS / 4 + ready * IOVEC_WORDS + VECTOR_LENGTH] = written;
+    ready += 1;
+  }
+  return ready;
+}
+
+/**
+ * Sends the first `ready` answers. A datagram the kernel refuses is counted and passed over; the rest still goes out.
+ * A full send queue ends the attempt: clients ask again, and the requests that wait are worth more.
+ */
+export function sendBatch(
+  batch: DatagramBatch,
+  calls: DatagramCalls,
+  fd: number,
+  ready: number,
+  counts: CountBlock,
+): void {
+  let sent = 0;
+  let retried = false;
+  while (sent < ready) {
+    const done = calls.sendmmsg(fd, batch.base + SEND_HEADERS + sent * HEADER, ready - sent, 0);
+    if (done > 0) {
+      sent += done;
+      retried = false;
+      continue;
+    }
+    const errno = calls.errno();
+    if (errno === EBADF || errno === ENOTSOCK || errno === EFAULT) throw new SystemError('sendmmsg', errno);
+    if (errno === EAGAIN) {
+      counts[Count.sendFailed]! += ready - sent;
+      return;
+    }
+    // An interrupted call, or an ICMP error of an earlier datagram, says nothing about this one: try it once more.
+    if ((errno === EINTR || errno === ECONNREFUSED) && !retried) {
+      retried = true;
+      continue;
+    }
+    counts[Count.sendFailed]! += 1;
+    sent += 1;
+    retried = false;
+  }
+}
+
+/** Makes send header `index` carry the address, control data and response of `slot`. */
+function pointAt(batch: DatagramBatch, index: number, slot: number): void {
+  const { words, base } = batch;
+  const send = SEND_HEADERS / 4 + index * HEADER_WORDS;
+  writePointer(words, send + NAME, base + ADDRESSES + slot * ADDRESS);
+  writePointer(words, send + CONTROL_POINTER, base + CONTROLS + slot * CONTROL);
+  const vector = SEND_IOVECS / 4 + index * IOVEC_WORDS;
+  writePointer(words, vector, base + PACKETS + slot * PACKET + REQUEST_ROOM + 64);
+  batch.slots[index] = slot;
+}
+
+/** Turns the control data of a request into that of its answer; returns its length in octets. */
+function sourceControl(batch: DatagramBatch, slot: number, length: number): number {
+  if (length === 0) return 0;
+  const { words, bytes } = batch;
+  const control = CONTROLS + slot * CONTROL;
+  const word = control / 4;
+  const level = words[word + CONTROL_LEVEL];
+  const type = words[word + CONTROL_TYPE];
+  // The address is handed back, the interface is not: routing decides, as for any other answer.
+  if (level === Linux.SOL_IP && type === Linux.IP_PKTINFO) {
+    words[word + CONTROL_DATA] = 0;
+    return length;
+  }
+  if (level === Linux.SOL_IPV6 && type === Linux.IPV6_PKTINFO) {
+    const first = control + CONTROL_DATA * 4;
+    // A link-local address means nothing without its interface (RFC 4007 §6).
+    const linkLocal = bytes[first] === 0xfe && (bytes[first + 1]! & 0xc0) === 0x80;
+    if (!linkLocal) words[word + CONTROL_DATA + 4] = 0;
+    return length;
+  }
+  return 0;
+}
+
+function writePointer(words: Int32Array, at: number, address: number): void {
+  words[at] = address | 0;
+  words[at + 1] = Math.floor(address / 0x100000000);
+}

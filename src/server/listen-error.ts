@@ -1,0 +1,72 @@
+/** Why a DNS address could not be listened on, with the remedy an operator can follow. */
+import { messageOf, UserError } from '../base/errors.js';
+
+export type ListenProtocol = 'UDP' | 'TCP' | 'TLS';
+
+export interface ListenAddress {
+  readonly protocol: ListenProtocol;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A socket that could not be bound. `code` is the name of the system error: EADDRINUSE, EACCES, EADDRNOTAVAIL, EAFNOSUPPORT … */
+export class ListenError extends UserError {
+  constructor(
+    readonly code: string,
+    readonly listen: ListenAddress,
+    cause: unknown,
+  ) {
+    super(
+      `cannot listen on ${listen.protocol} ${listen.host} port ${listen.port}: ${reasonOf(code, cause)}`,
+      remedyOf(code, listen),
+    );
+    this.name = 'ListenError';
+    this.cause = cause;
+  }
+
+  /** Whether the machine lacks the address family or the address, so that another address may still work. */
+  get addressMissing(): boolean {
+    return this.code === 'EAFNOSUPPORT' || this.code === 'EADDRNOTAVAIL';
+  }
+}
+
+/** Turns what a socket library threw into a {@link ListenError}; one that is already typed is returned as it is. */
+export function listenErrorOf(cause: unknown, listen: ListenAddress): ListenError {
+  if (cause instanceof ListenError) return cause;
+  const code = (cause as { code?: unknown } | undefined)?.code;
+  return new ListenError(typeof code === 'string' ? code : 'UNKNOWN', listen, cause);
+}
+
+function reasonOf(code: string, cause: unknown): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return 'the port is taken by another program (EADDRINUSE)';
+    case 'EACCES':
+    case 'EPERM':
+      return `permission denied (${code})`;
+    case 'EADDRNOTAVAIL':
+      return 'the address does not belong to this machine (EADDRNOTAVAIL)';
+    case 'EAFNOSUPPORT':
+      return 'this machine has no such address family (EAFNOSUPPORT)';
+    default:
+      return messageOf(cause);
+  }
+}
+
+function remedyOf(code: string, { port, protocol }: ListenAddress): string | undefined {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `See who holds it with 'ss -lnp${protocol === 'UDP' ? 'u' : 't'} sport = :${port}' and stop that program, or choose another port or address.`;
+    case 'EACCES':
+    case 'EPERM':
+      return port < 1024
+        ? `Ports below 1024 need root or the capability CAP_NET_BIND_SERVICE; give it to the service, or choose a port of 1024 or above.`
+        : 'The system forbids this program to bind; look for a sandbox or security policy.';
+    case 'EADDRNOTAVAIL':
+      return `List the machine's addresses with 'ip address', and name one of them, or 0.0.0.0 and :: for all.`;
+    case 'EAFNOSUPPORT':
+      return 'Leave out the addresses of that family.';
+    default:
+      return undefined;
+  }
+}

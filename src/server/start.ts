@@ -1,0 +1,229 @@
+/** Starts and stops all DNS sockets of a process: UDP and TCP on one port number for every address, TLS on its own. */
+import { availableParallelism } from 'node:os';
+import type { Answer } from '../answer/transport.js';
+import { toHex } from '../base/bytes.js';
+import type { Clock } from '../base/clock.js';
+import { messageOf, UserError } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
+import type { MetricSample } from '../base/metrics.js';
+import { containAnswer, type ReportFault, thinOut } from './contain.js';
+import { type CountBlock, type Counters, countBlock, createCounters, readCounters } from './counters.js';
+import { ListenError } from './listen-error.js';
+import type { AnswerTransfer } from './stream-connection.js';
+import { STREAM_LIMITS, StreamConnections, type StreamLimits } from './stream-connections.js';
+import { loadSyscalls, type Syscalls, SyscallsUnavailable } from './syscalls.js';
+import { type StreamListener, startTcp } from './tcp.js';
+import { startTls, type TlsCredentials, type TlsListener } from './tls.js';
+import { startUdpBatched, type UdpServer, type WorkerEngineSource } from './udp-batched.js';
+import { startUdpPortable, type UdpPortableServer } from './udp-portable.js';
+
+export type UdpTransport = 'batched' | 'portable';
+
+export interface DnsServersOptions {
+  /** Literal addresses. */
+  readonly addresses: readonly string[];
+  /** For UDP and TCP; 0 takes one that is free for both. */
+  readonly port: number;
+  /** `auto`: batched where this machine can. */
+  readonly transport: 'auto' | UdpTransport;
+  /** Threads for batched UDP; undefined: one a core. */
+  readonly workers?: number | undefined;
+  /** Engine of this thread: for TCP, TLS and portable UDP. */
+  readonly answer: Answer;
+  /** Engines of the UDP workers. */
+  readonly workerEngine: WorkerEngineSource;
+  readonly answerTransfer?: AnswerTransfer | undefined;
+  readonly limits?: Partial<StreamLimits> | undefined;
+  /** DNS over TLS on the same addresses. */
+  readonly tls?: { readonly port: number; readonly credentials: TlsCredentials } | undefined;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+export interface DnsServers {
+  /** What is listened on; without IPv6 in the machine, `::` is missing. */
+  readonly addresses: readonly string[];
+  readonly port: number;
+  readonly tlsPort: number | undefined;
+  readonly transport: UdpTransport;
+  /** The engine of this thread with counting and containment, for transports beyond these. */
+  readonly answer: Answer;
+  /** Sums of all threads, ready for the Prometheus text format. */
+  readCounters(): MetricSample[];
+  /** Replaces the certificate of DNS over TLS. */
+  renewCertificate(credentials: TlsCredentials): void;
+  /** Resolves within a second, when nothing is bound any more. */
+  close(): Promise<void>;
+}
+
+/** Attempts to find a port that is free for UDP and TCP. */
+const PORT_ATTEMPTS = 20;
+/** Written answers may take this long to leave at shutdown, milliseconds. */
+const CLOSE_GRACE_MS = 500;
+
+/** Rejects with a {@link ListenError} or another UserError; nothing is bound then. */
+export async function startDnsServers(options: DnsServersOptions): Promise<DnsServers> {
+  if (options.addresses.length === 0) throw new UserError('no address to serve DNS on is given');
+  const calls = await chooseTransport(options.transport, options.log);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await bindAll(options, calls);
+    } catch (error) {
+      if (attempt < PORT_ATTEMPTS && mayTryAgain(error, options)) continue;
+      if (!lacksIPv6(error) || !options.addresses.includes('0.0.0.0')) throw error;
+      options.log.warn({ reason: messageOf(error) }, 'this machine has no IPv6; DNS is served over IPv4 only');
+      return startDnsServers({ ...options, addresses: options.addresses.filter((host) => host !== '::') });
+    }
+  }
+}
+
+async function chooseTransport(wish: DnsServersOptions['transport'], log: Logger): Promise<Syscalls | undefined> {
+  if (wish === 'portable') return undefined;
+  try {
+    return await loadSyscalls();
+  } catch (error) {
+    if (!(error instanceof SyscallsUnavailable)) throw error;
+    if (wish === 'batched') {
+      throw new UserError(`UDP transport 'batched' cannot be used: ${error.message}`, `Choose 'auto' or 'portable'.`);
+    }
+    log.info({ reason: error.message }, 'UDP goes through the portable transport');
+    return undefined;
+  }
+}
+
+/** The system chose a port for one protocol that another one cannot have. */
+function mayTryAgain(error: unknown, { port, tls }: DnsServersOptions): boolean {
+  if (!(error instanceof ListenError) || error.code !== 'EADDRINUSE') return false;
+  return error.listen.protocol === 'TLS' ? tls?.port === 0 : port === 0;
+}
+
+/** A machine without IPv6 refuses `::`, which is listened on by default. */
+function lacksIPv6(error: unknown): boolean {
+  return error instanceof ListenError && error.listen.host === '::' && error.addressMissing;
+}
+
+/** What is bound so far, to be closed together. */
+interface Bound {
+  readonly connections: StreamConnections;
+  readonly streams: StreamListener[];
+  readonly tls: TlsListener[];
+  udp: UdpServer | undefined;
+}
+
+async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined): Promise<DnsServers> {
+  const { addresses, log, clock } = options;
+  const workers = calls ? Math.max(1, options.workers ?? availableParallelism()) : 0;
+  const counters = createCounters(1 + workers);
+  const counts = countBlock(counters.memory, 0);
+  const reportFault = faultLogger(log);
+  const answer = containAnswer(options.answer, counts, reportFault);
+  const context = { answer, answerTransfer: options.answerTransfer, counts, log, now: () => clock.nowMs() };
+  const limits = { ...STREAM_LIMITS, ...options.limits };
+  const bound: Bound = {
+    connections: new StreamConnections(context, limits, clock),
+    streams: [],
+    tls: [],
+    udp: undefined,
+  };
+  try {
+    const udp = calls
+      ? await bindBatched(options, calls, counters, workers)
+      : await bindPortable(options, counts, reportFault);
+    bound.udp = udp;
+    await bindStreams(options, udp.port, bound);
+    return {
+      addresses,
+      port: udp.port,
+      tlsPort: bound.tls[0]?.port,
+      transport: calls ? 'batched' : 'portable',
+      answer,
+      readCounters: () => [...readCounters(counters), ...readGauges(bound.connections, udp)],
+      renewCertificate: (credentials) => {
+        for (const listener of bound.tls) listener.renew(credentials);
+      },
+      close: () => closeAll(bound),
+    };
+  } catch (error) {
+    await closeAll(bound);
+    throw error;
+  }
+}
+
+function bindBatched(
+  { addresses, port, workerEngine: engine, log, clock }: DnsServersOptions,
+  calls: Syscalls,
+  counters: Counters,
+  workers: number,
+): Promise<UdpServer> {
+  return startUdpBatched(calls, { addresses, port, workers, engine, counters, firstThread: 1, log, clock });
+}
+
+/** One socket per address, all on the port of the first. */
+async function bindPortable(
+  { addresses, port: wanted, answer, log }: DnsServersOptions,
+  counts: CountBlock,
+  reportFault: ReportFault,
+): Promise<UdpServer> {
+  const sockets: UdpPortableServer[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(sockets.map((socket) => socket.close()));
+  };
+  let port = wanted;
+  try {
+    for (const host of addresses) {
+      const socket = await startUdpPortable({ host, port, answer, counts, reportFault, log });
+      sockets.push(socket);
+      port = socket.port;
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { port, countQueueDrops: () => undefined, close };
+}
+
+async function bindStreams(options: DnsServersOptions, port: number, bound: Bound): Promise<void> {
+  const { addresses, tls, log } = options;
+  const { connections } = bound;
+  for (const host of addresses) bound.streams.push(await startTcp({ host, port, connections, log }));
+  if (!tls) return;
+  let tlsPort = tls.port;
+  for (const host of addresses) {
+    const listener = await startTls({ host, port: tlsPort, connections, credentials: tls.credentials, log });
+    bound.tls.push(listener);
+    tlsPort = listener.port;
+  }
+}
+
+async function closeAll({ connections, streams, tls, udp }: Bound): Promise<void> {
+  for (const listener of [...streams, ...tls]) listener.close();
+  await Promise.all([udp?.close(), connections.close(CLOSE_GRACE_MS)]);
+}
+
+function faultLogger(log: Logger): ReportFault {
+  const admit = thinOut();
+  return (error, request) => {
+    const seen = admit();
+    if (seen === undefined) return;
+    const stack = error instanceof Error ? error.stack : String(error);
+    log.error({ request: toHex(request), stack, seen }, 'a fault in the answer engine; SERVFAIL was answered');
+  };
+}
+
+function readGauges(connections: StreamConnections, udp: UdpServer): MetricSample[] {
+  const samples: MetricSample[] = [
+    {
+      name: 'dns_connections',
+      type: 'gauge',
+      help: 'Stream connections open now',
+      labels: {},
+      value: connections.size,
+    },
+  ];
+  const drops = udp.countQueueDrops();
+  if (drops !== undefined) {
+    const help = 'Datagrams the kernel dropped because a receive queue was full';
+    samples.push({ name: 'dns_udp_queue_drops_total', type: 'counter', help, labels: {}, value: drops });
+  }
+  return samples;
+}

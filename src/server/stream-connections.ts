@@ -1,0 +1,136 @@
+/**
+ * All stream connections of the process together: how many there may be, and how long each may take (RFC 7766 §6.2.3, §10).
+ *
+ * A full house turns away nobody: the connection that has been idle longest makes room. One timer looks after all of them.
+ */
+import type { Socket } from 'node:net';
+import type { TransportCode } from '../answer/transport.js';
+import type { Clock } from '../base/clock.js';
+import { Count } from './counters.js';
+import { StreamConnection, type StreamContext } from './stream-connection.js';
+
+export interface StreamLimits {
+  readonly connections: number;
+  readonly connectionsPerClient: number;
+  /** A connection without queries is closed after this time, milliseconds. */
+  readonly idleMs: number;
+  /** The same while more than three quarters of all connections are taken. */
+  readonly crowdedIdleMs: number;
+  /** A frame that has begun must be whole in this time. */
+  readonly frameMs: number;
+  /** A peer that does not read its answers is dropped after this time. */
+  readonly blockedMs: number;
+}
+
+export const STREAM_LIMITS: StreamLimits = {
+  connections: 1000,
+  connectionsPerClient: 100,
+  idleMs: 10_000,
+  crowdedIdleMs: 2_000,
+  frameMs: 10_000,
+  blockedMs: 15_000,
+};
+
+/** How long a connection that was ended here may wait for the peer's end, milliseconds. */
+const LINGER_MS = 2_000;
+const SWEEP_MS = 500;
+
+export class StreamConnections {
+  private readonly all = new Set<StreamConnection>();
+  private readonly perClient = new Map<string, number>();
+  private readonly stopSweep: () => void;
+
+  constructor(
+    private readonly context: StreamContext,
+    private readonly limits: StreamLimits,
+    private readonly clock: Clock,
+  ) {
+    this.stopSweep = clock.every(SWEEP_MS, () => this.sweep());
+  }
+
+  get size(): number {
+    return this.all.size;
+  }
+
+  /** Serves a connected socket until it closes. */
+  accept(socket: Socket, transport: TransportCode): void {
+    const { counts } = this.context;
+    counts[Count.connectionAccepted]! += 1;
+    const connection = new StreamConnection(socket, this.context, transport);
+    const { address } = connection.peer;
+    const fromClient = this.perClient.get(address) ?? 0;
+    if (fromClient >= this.limits.connectionsPerClient) this.evict(address);
+    if (this.all.size >= this.limits.connections) this.evict(undefined);
+    this.all.add(connection);
+    this.perClient.set(address, (this.perClient.get(address) ?? 0) + 1);
+    socket.once('close', () => this.forget(connection));
+  }
+
+  /** Ends all connections: what is written still goes out, but for `graceMs` at most. */
+  async close(graceMs: number): Promise<void> {
+    this.stopSweep();
+    const cancel = this.clock.after(graceMs, () => {
+      for (const connection of this.all) connection.socket.destroy();
+    });
+    await Promise.all(
+      [...this.all].map((connection) => {
+        const closed = new Promise<void>((resolve) => connection.socket.once('close', () => resolve()));
+        if (connection.socket.writableLength === 0) connection.socket.destroy();
+        else connection.socket.destroySoon();
+        return closed;
+      }),
+    );
+    cancel();
+  }
+
+  private forget(connection: StreamConnection): void {
+    if (!this.all.delete(connection)) return;
+    const { address } = connection.peer;
+    const left = (this.perClient.get(address) ?? 1) - 1;
+    if (left > 0) this.perClient.set(address, left);
+    else this.perClient.delete(address);
+  }
+
+  /** Closes the connection that has been idle longest, of one client or of all; one at work only if all are. */
+  private evict(address: string | undefined): void {
+    let chosen: StreamConnection | undefined;
+    for (const connection of this.all) {
+      if (address !== undefined && connection.peer.address !== address) continue;
+      if (!chosen || goesBefore(connection, chosen)) chosen = connection;
+    }
+    if (!chosen) return;
+    this.context.counts[Count.connectionEvicted]! += 1;
+    this.drop(chosen);
+  }
+
+  private drop(connection: StreamConnection): void {
+    connection.socket.destroy();
+    this.forget(connection);
+  }
+
+  private sweep(): void {
+    const now = this.clock.nowMs();
+    const { limits, all } = this;
+    const idleMs = all.size > limits.connections * 0.75 ? limits.crowdedIdleMs : limits.idleMs;
+    const passed = (since: number, ms: number): boolean => since > 0 && now - since >= ms;
+    for (const connection of all) {
+      const { activeAtMs, partialSinceMs, blockedSinceMs, closingSinceMs } = connection.times;
+      if (passed(closingSinceMs, LINGER_MS)) {
+        this.drop(connection);
+      } else if (passed(blockedSinceMs, limits.blockedMs)) {
+        this.context.counts[Count.connectionTimedOut]! += 1;
+        this.drop(connection);
+      } else if (
+        closingSinceMs === 0 &&
+        (passed(partialSinceMs, limits.frameMs) || (connection.idle && passed(activeAtMs, idleMs)))
+      ) {
+        this.context.counts[Count.connectionTimedOut]! += 1;
+        connection.finish();
+      }
+    }
+  }
+}
+
+function goesBefore(a: StreamConnection, b: StreamConnection): boolean {
+  return a.idle === b.idle ? a.times.activeAtMs < b.times.activeAtMs : a.idle;
+}

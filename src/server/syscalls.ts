@@ -1,0 +1,112 @@
+/**
+ * The Linux system calls that Node does not offer, through koffi, of which this file is the only user.
+ *
+ * Pointers are passed as plain numbers: addresses in user space are below 2^48. The memory they point to is always
+ * an ArrayBuffer the caller keeps alive; V8 does not move the storage of an ArrayBuffer.
+ */
+import { arch, endianness, platform } from 'node:os';
+import { getSystemErrorName } from 'node:util';
+import { messageOf } from '../base/errors.js';
+
+/** Values of <sys/socket.h> and friends; the same on x86-64 and arm64, with glibc and musl. */
+export const Linux = {
+  AF_INET: 2,
+  AF_INET6: 10,
+  SOCK_DGRAM: 2,
+  SOCK_CLOEXEC: 0o2000000,
+  SOL_IP: 0,
+  SOL_SOCKET: 1,
+  SOL_IPV6: 41,
+  SO_SNDBUF: 7,
+  SO_RCVBUF: 8,
+  SO_REUSEPORT: 15,
+  SO_RCVTIMEO: 20,
+  SO_SNDTIMEO: 21,
+  SO_SNDBUFFORCE: 32,
+  SO_RCVBUFFORCE: 33,
+  SO_MEMINFO: 55,
+  IP_PKTINFO: 8,
+  IP_MTU_DISCOVER: 10,
+  IP_PMTUDISC_OMIT: 5,
+  IPV6_MTU_DISCOVER: 23,
+  IPV6_V6ONLY: 26,
+  IPV6_RECVPKTINFO: 49,
+  IPV6_PKTINFO: 50,
+  IPV6_PMTUDISC_OMIT: 5,
+  MSG_TRUNC: 0x20,
+  MSG_DONTWAIT: 0x40,
+  MSG_WAITFORONE: 0x10000,
+  POLLIN: 1,
+} as const;
+
+/** System calls that move datagrams; what a worker needs. All return -1 on failure, the reason is in `errno()`. */
+export interface DatagramCalls {
+  recvmmsg(fd: number, vector: number, count: number, flags: number, timeout: number): number;
+  sendmmsg(fd: number, vector: number, count: number, flags: number): number;
+  poll(descriptors: number, count: number, timeoutMs: number): number;
+  errno(): number;
+}
+
+export interface Syscalls extends DatagramCalls {
+  socket(domain: number, type: number, protocol: number): number;
+  bind(fd: number, address: number, length: number): number;
+  getsockname(fd: number, address: number, length: number): number;
+  setsockopt(fd: number, level: number, option: number, value: number, length: number): number;
+  getsockopt(fd: number, level: number, option: number, value: number, length: number): number;
+  close(fd: number): number;
+  /** Where the storage of `buffer` begins. */
+  addressOf(buffer: ArrayBuffer): number;
+}
+
+/** A system call that failed; `code` is the name of `errno`, such as EADDRINUSE. */
+export class SystemError extends Error {
+  readonly code: string;
+
+  constructor(
+    readonly syscall: string,
+    readonly errno: number,
+  ) {
+    const code = getSystemErrorName(-errno);
+    super(`${syscall} failed with ${code}`);
+    this.name = 'SystemError';
+    this.code = code;
+  }
+}
+
+/** Why batched system calls cannot be used on this machine. */
+export class SyscallsUnavailable extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'SyscallsUnavailable';
+  }
+}
+
+/**
+ * Binds the calls to the C library this process runs with. Rejects with {@link SyscallsUnavailable} elsewhere than on
+ * 64-bit little-endian Linux, or where koffi has no binary for it.
+ */
+export async function loadSyscalls(): Promise<Syscalls> {
+  if (platform() !== 'linux') throw new SyscallsUnavailable(`batched system calls need Linux, this is ${platform()}`);
+  if (!['x64', 'arm64'].includes(arch()) || endianness() !== 'LE') {
+    throw new SyscallsUnavailable(`the layout of messages is not known for ${arch()}`);
+  }
+  try {
+    const { default: koffi } = await import('koffi');
+    const libc = koffi.load(null);
+    return {
+      socket: libc.func('int socket(int, int, int)'),
+      bind: libc.func('int bind(int, uintptr_t, uint32_t)'),
+      getsockname: libc.func('int getsockname(int, uintptr_t, uintptr_t)'),
+      setsockopt: libc.func('int setsockopt(int, int, int, uintptr_t, uint32_t)'),
+      getsockopt: libc.func('int getsockopt(int, int, int, uintptr_t, uintptr_t)'),
+      close: libc.func('int close(int)'),
+      recvmmsg: libc.func('int recvmmsg(int, uintptr_t, uint32_t, int, uintptr_t)'),
+      sendmmsg: libc.func('int sendmmsg(int, uintptr_t, uint32_t, int)'),
+      poll: libc.func('int poll(uintptr_t, unsigned long, int)'),
+      errno: koffi.errno,
+      addressOf: (buffer) => Number(koffi.address(buffer)),
+    };
+  } catch (error) {
+    throw new SyscallsUnavailable(`koffi cannot be used: ${messageOf(error)}`);
+  }
+}

@@ -1,0 +1,59 @@
+/** DNS over TCP (RFC 7766) on node:net. */
+import { createServer, type Server } from 'node:net';
+import { Transport } from '../answer/transport.js';
+import type { Logger } from '../base/log.js';
+import { thinOut } from './contain.js';
+import { type ListenProtocol, listenErrorOf } from './listen-error.js';
+import type { StreamConnections } from './stream-connections.js';
+
+export interface StreamListenOptions {
+  /** A literal address; `::` takes IPv6 only, so that `0.0.0.0` can be bound beside it. */
+  readonly host: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  readonly connections: StreamConnections;
+  readonly log: Logger;
+}
+
+/** Listens; the connections themselves belong to `connections` and outlive `close`. */
+export interface StreamListener {
+  readonly address: string;
+  readonly port: number;
+  /** Stops accepting and frees the port. */
+  close(): void;
+}
+
+const BACKLOG = 1024;
+/** Octets the stream layer takes before it reports back-pressure. */
+export const STREAM_OPTIONS = { allowHalfOpen: true, noDelay: true, highWaterMark: 64 * 1024 } as const;
+
+/** Rejects with a ListenError. */
+export async function startTcp(options: StreamListenOptions): Promise<StreamListener> {
+  const server = createServer(STREAM_OPTIONS, (socket) => options.connections.accept(socket, Transport.tcp));
+  return listen(server, options, 'TCP');
+}
+
+/** Binds a server of node:net or node:tls. */
+export function listen(
+  server: Server,
+  { host, port, log }: StreamListenOptions,
+  protocol: ListenProtocol,
+): Promise<StreamListener> {
+  const admit = thinOut();
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => reject(listenErrorOf(error, { protocol, host, port }));
+    server.once('error', fail);
+    server.listen({ host, port, backlog: BACKLOG, ipv6Only: host.includes(':'), exclusive: true }, () => {
+      server.off('error', fail);
+      // Out of file descriptors, for one: the connection is lost, the others go on.
+      server.on('error', (error) => {
+        const seen = admit();
+        if (seen !== undefined)
+          log.warn({ host, protocol, error: error.message, seen }, 'a connection was not accepted');
+      });
+      const bound = server.address();
+      const boundPort = typeof bound === 'object' && bound ? bound.port : port;
+      resolve({ address: host, port: boundPort, close: () => void server.close() });
+    });
+  });
+}

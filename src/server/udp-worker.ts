@@ -1,0 +1,96 @@
+/**
+ * A UDP worker thread: receive a batch, answer it, send it, for ever.
+ *
+ * The thread sits in a system call when there is nothing to do, so its event loop never runs once the loop below has begun.
+ * It hears of new data through the engine's own shared memory and of shutdown through a word of the control memory, both
+ * looked at once per batch. With one socket the receiving call itself blocks; with several, poll() comes first.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { toHex } from '../base/bytes.js';
+import { invariant } from '../base/errors.js';
+import { containAnswer, thinOut } from './contain.js';
+import { countBlock } from './counters.js';
+import { answerBatch, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
+import { type DatagramCalls, Linux, loadSyscalls } from './syscalls.js';
+import {
+  Control,
+  RECEIVE_TIMEOUT_MS,
+  type UdpWorkerData,
+  type UdpWorkerMessage,
+  type WorkerEngineModule,
+} from './udp-protocol.js';
+
+/** Batches still answered after the order to stop, so that what has arrived already is not lost. */
+const LAST_BATCHES = 16;
+
+const data = workerData as UdpWorkerData;
+const parent = parentPort;
+invariant(parent, 'udp-worker runs in a worker thread');
+const tell = (message: UdpWorkerMessage): void => parent.postMessage(message);
+
+const calls = await loadSyscalls();
+const { createWorkerEngine } = (await import(data.module)) as WorkerEngineModule;
+const engine = createWorkerEngine(data.engine);
+const counts = countBlock(data.counters, data.thread);
+const control = new Int32Array(data.control);
+const batch = createDatagramBatch(calls.addressOf);
+const admitFault = thinOut();
+const answer = containAnswer(engine.answer, counts, (error, request) => {
+  if (admitFault() === undefined) return;
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  tell({ kind: 'fault', stack, request: toHex(request) });
+});
+
+tell({ kind: 'serving' });
+if (data.descriptors.length === 1) serveOne(data.descriptors[0]!);
+else serveSeveral(data.descriptors);
+// The port would keep the thread alive.
+data.port.close();
+parent.close();
+
+function serveOne(fd: number): void {
+  while (Atomics.load(control, Control.stop) === 0) answerFrom(fd, Linux.MSG_WAITFORONE);
+  for (let last = 0; last < LAST_BATCHES && answerFrom(fd, Linux.MSG_DONTWAIT) > 0; last++);
+}
+
+function serveSeveral(descriptors: readonly number[]): void {
+  const wait = createPoll(calls, descriptors);
+  while (Atomics.load(control, Control.stop) === 0) {
+    if (wait.poll() <= 0) continue;
+    for (let index = 0; index < descriptors.length; index++) {
+      if (wait.ready(index)) answerFrom(descriptors[index]!, Linux.MSG_DONTWAIT);
+    }
+  }
+  for (const fd of descriptors) {
+    for (let last = 0; last < LAST_BATCHES && answerFrom(fd, Linux.MSG_DONTWAIT) > 0; last++);
+  }
+}
+
+/** One round on one socket; returns the datagrams received. */
+function answerFrom(fd: number, flags: number): number {
+  const received = receiveBatch(batch, calls, fd, flags, counts);
+  if (received === 0) return 0;
+  if (engine.isStale()) engine.refresh(data.port);
+  const ready = answerBatch(batch, received, answer, counts);
+  if (ready > 0) sendBatch(batch, calls, fd, ready, counts);
+  return received;
+}
+
+/** Waiting on several sockets: struct pollfd is { int fd; short events, revents }. */
+function createPoll(
+  { poll, addressOf }: DatagramCalls & { addressOf(buffer: ArrayBuffer): number },
+  descriptors: readonly number[],
+): { poll(): number; ready(index: number): boolean } {
+  const memory = new ArrayBuffer(Math.max(64, descriptors.length * 8));
+  const words = new Int32Array(memory);
+  const shorts = new Int16Array(memory);
+  const address = addressOf(memory);
+  for (const [index, fd] of descriptors.entries()) {
+    words[index * 2] = fd;
+    shorts[index * 4 + 2] = Linux.POLLIN;
+  }
+  return {
+    poll: () => poll(address, descriptors.length, RECEIVE_TIMEOUT_MS),
+    ready: (index) => shorts[index * 4 + 3] !== 0,
+  };
+}

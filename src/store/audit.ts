@@ -1,0 +1,54 @@
+/** The audit log: who did what, when, and what it was before and after. Never holds secrets. */
+import { perStore, type Store } from './driver.js';
+
+export interface AuditRow {
+  readonly seq: number;
+  readonly at_us: number;
+  readonly actor: string;
+  readonly actor_kind: string;
+  readonly source: string;
+  readonly action: string;
+  readonly zone: Uint8Array | null;
+  readonly object: Uint8Array | null;
+  readonly request_id: string;
+  /** JSON, or null. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export type NewAuditRow = Omit<AuditRow, 'seq'>;
+
+const KEPT_ENTRIES = 1_000_000;
+const PRUNE_EVERY = 1000;
+
+export const auditStatements = perStore((store) => ({
+  insert: store.prepare<
+    [number, string, string, string, string, Uint8Array | null, Uint8Array | null, string, string | null, string | null]
+  >(
+    `INSERT INTO audit (at_us, actor, actor_kind, source, action, zone, object, request_id, before, after)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ),
+  latest: store.prepare<[limit: number], AuditRow>('SELECT * FROM audit ORDER BY seq DESC LIMIT ?'),
+  ofZone: store.prepare<[zone: Uint8Array, limit: number], AuditRow>(
+    'SELECT * FROM audit WHERE zone = ? ORDER BY seq DESC LIMIT ?',
+  ),
+  prune: store.prepare<[seq: number]>('DELETE FROM audit WHERE seq <= ?'),
+}));
+
+/** Appends an entry. Called from the one commit function only, inside its transaction. */
+export function appendAudit(store: Store, row: NewAuditRow): void {
+  const statements = auditStatements(store);
+  const seq = statements.insert.run(
+    row.at_us,
+    row.actor,
+    row.actor_kind,
+    row.source,
+    row.action,
+    row.zone,
+    row.object,
+    row.request_id,
+    row.before,
+    row.after,
+  ).lastInsertRowid;
+  if (seq % PRUNE_EVERY === 0 && seq > KEPT_ENTRIES) statements.prune.run(seq - KEPT_ENTRIES);
+}

@@ -1,0 +1,122 @@
+/** The change log: what followers apply, what IXFR and history read. Within a change removed records come first. */
+import { perStore, type Store } from './driver.js';
+
+export type ChangeKind = 'zone-added' | 'zone-removed' | 'zone-replaced' | 'rrs' | 'settings' | 'derived';
+
+export interface ChangeRow {
+  readonly seq: number;
+  readonly at_us: number;
+  /** Store number of the zone, which may be gone. */
+  readonly zone: number;
+  readonly kind: ChangeKind;
+  readonly serial_from: number | null;
+  readonly serial_to: number | null;
+  readonly actor: string;
+  readonly request_id: string;
+}
+
+/** A record taken away (`op` 0) or added (`op` 1), as resolvers saw or see it. */
+export interface ChangedRR {
+  readonly op: 0 | 1;
+  readonly owner_key: Uint8Array;
+  readonly type: number;
+  readonly ttl: number;
+  readonly rdata: Uint8Array;
+}
+
+/** Changes of more records than this are written as 'zone-replaced' without their records. */
+export const MOST_CHANGED_RRS = 5000;
+
+/** Changes kept; older ones are removed in slices. A follower or secondary that is further behind loads the whole zone. */
+const KEPT_CHANGES = 200_000;
+const PRUNE_EVERY = 1000;
+
+export const changeStatements = perStore((store) => ({
+  insert: store.prepare<
+    [
+      atUs: number,
+      zone: number,
+      kind: ChangeKind,
+      serialFrom: number | null,
+      serialTo: number | null,
+      actor: string,
+      requestId: string,
+    ]
+  >(`INSERT INTO changes (at_us, zone, kind, serial_from, serial_to, actor, request_id) VALUES (?, ?, ?, ?, ?, ?, ?)`),
+  insertRR: store.prepare<
+    [change: number, ord: number, op: number, ownerKey: Uint8Array, type: number, ttl: number, rdata: Uint8Array]
+  >('INSERT INTO change_rrs (change, ord, op, owner_key, type, ttl, rdata) VALUES (?, ?, ?, ?, ?, ?, ?)'),
+  after: store.prepare<[seq: number, limit: number], ChangeRow>(
+    'SELECT * FROM changes WHERE seq > ? ORDER BY seq LIMIT ?',
+  ),
+  ofZoneAfter: store.prepare<[zone: number, seq: number, limit: number], ChangeRow>(
+    'SELECT * FROM changes WHERE zone = ? AND seq > ? ORDER BY seq LIMIT ?',
+  ),
+  rrs: store.prepare<[change: number], ChangedRR>(
+    'SELECT op, owner_key, type, ttl, rdata FROM change_rrs WHERE change = ? ORDER BY ord',
+  ),
+  owners: store.prepareTuples<[change: number], [Uint8Array]>(
+    'SELECT DISTINCT owner_key FROM change_rrs WHERE change = ?',
+  ),
+  ofRequest: store.prepare<[seq: number, requestId: string], ChangeRow>(
+    'SELECT * FROM changes WHERE seq > ? AND request_id = ? ORDER BY seq DESC LIMIT 1',
+  ),
+  last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM changes'),
+  first: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM changes'),
+  pruneRRs: store.prepare<[seq: number]>('DELETE FROM change_rrs WHERE change <= ?'),
+  prune: store.prepare<[seq: number]>('DELETE FROM changes WHERE seq <= ?'),
+}));
+
+export interface NewChange {
+  readonly atUs: number;
+  readonly zone: number;
+  readonly kind: ChangeKind;
+  readonly serialFrom: number | null;
+  readonly serialTo: number | null;
+  readonly actor: string;
+  readonly requestId: string;
+  /** Removed ones first. */
+  readonly rrs: readonly ChangedRR[];
+}
+
+/** Appends a change and returns its number. Called from the one commit function only, inside its transaction. */
+export function appendChange(store: Store, change: NewChange): number {
+  const statements = changeStatements(store);
+  const { atUs, zone, kind, serialFrom, serialTo, actor, requestId, rrs } = change;
+  const seq = statements.insert.run(atUs, zone, kind, serialFrom, serialTo, actor, requestId).lastInsertRowid;
+  rrs.forEach((rr, ord) => {
+    statements.insertRR.run(seq, ord, rr.op, rr.owner_key, rr.type, rr.ttl, rr.rdata);
+  });
+  if (seq % PRUNE_EVERY === 0 && seq > KEPT_CHANGES) {
+    statements.pruneRRs.run(seq - KEPT_CHANGES);
+    statements.prune.run(seq - KEPT_CHANGES);
+  }
+  return seq;
+}
+
+/** Changes after a number, in order, at most `limit`. */
+export function changesAfter(store: Store, seq: number, limit: number): ChangeRow[] {
+  return changeStatements(store).after.all(seq, limit);
+}
+
+/** Owner keys touched by one change, each once. */
+export function touchedOwners(store: Store, change: number): Uint8Array[] {
+  return changeStatements(store)
+    .owners.all(change)
+    .map(([ownerKey]) => ownerKey);
+}
+
+/** Number of the newest change; 0 when there is none. */
+export function lastChange(store: Store): number {
+  return changeStatements(store).last.get()?.[0] ?? 0;
+}
+
+/** Number of the oldest change still kept; 0 when there is none. */
+export function firstChange(store: Store): number {
+  return changeStatements(store).first.get()?.[0] ?? 0;
+}
+
+/** The newest change one request made after the change numbered `seq`; undefined when it made none. */
+export function newestChangeOfRequest(store: Store, requestId: string, seq: number): ChangeRow | undefined {
+  return changeStatements(store).ofRequest.get(seq, requestId);
+}

@@ -1,0 +1,27 @@
+/** Facts of the installation: its identity, the pepper of its credentials, what has been done once. */
+import { invariant } from '../base/errors.js';
+import { perStore, type SqlValue, type Store } from './driver.js';
+
+export type MetaName = 'installation' | 'created_at' | 'credential_pepper' | 'first_run_done';
+
+const statements = perStore((store) => ({
+  get: store.prepareTuples<[MetaName], [SqlValue]>('SELECT value FROM meta WHERE name = ?'),
+  put: store.prepare<[MetaName, SqlValue]>(
+    'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  ),
+}));
+
+export function findMeta(store: Store, name: MetaName): SqlValue | undefined {
+  return statements(store).get.get(name)?.[0];
+}
+
+export function putMeta(store: Store, name: MetaName, value: SqlValue): void {
+  statements(store).put.run(name, value);
+}
+
+/** Octets mixed into every stored credential hash, so that hashes of two installations cannot be compared. */
+export function credentialPepper(store: Store): Uint8Array {
+  const pepper = findMeta(store, 'credential_pepper');
+  invariant(pepper instanceof Uint8Array, 'the database has a credential pepper');
+  return pepper;
+}

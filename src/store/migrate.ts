@@ -1,0 +1,69 @@
+/** Schema versions: numbered migrations, each in the same transaction as the note that it ran. */
+import type { Clock } from '../base/clock.js';
+import { UserError } from '../base/errors.js';
+import type { Random } from '../base/random.js';
+import type { Store } from './driver.js';
+import { foundation } from './migrations/0001-foundation.js';
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** In order; a released migration never changes. */
+export const MIGRATIONS: readonly Migration[] = [foundation];
+
+/** The version the schema has after all migrations. */
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** The version of an open database; 0 for an empty one. */
+export function schemaVersion(store: Store): number {
+  return store.prepareTuples<[], [number]>('PRAGMA user_version').get()![0];
+}
+
+/**
+ * Brings the schema up to date and returns the version it had before. Two processes may do this at once: the second finds
+ * the work done. Throws a UserError when the database is newer than this program.
+ */
+export function migrate(store: Store, clock: Clock, random: Random): number {
+  return store.immediate(() => {
+    const before = schemaVersion(store);
+    refuseNewer(store, before);
+    for (const migration of MIGRATIONS) {
+      if (migration.version <= before) continue;
+      store.exec(migration.sql);
+      store.exec(`PRAGMA user_version = ${migration.version}`);
+    }
+    if (before === 0) plantInstallation(store, clock, random);
+    return before;
+  });
+}
+
+/** For readers, which cannot migrate: throws a UserError unless the schema is exactly the one this program knows. */
+export function requireSchema(store: Store): void {
+  const version = schemaVersion(store);
+  refuseNewer(store, version);
+  if (version < SCHEMA_VERSION) {
+    throw new UserError(
+      `The database ${store.path} has not been brought up to date yet (version ${version}, needed ${SCHEMA_VERSION}).`,
+      'Start `zoneplane serve` or its admin role first.',
+    );
+  }
+}
+
+function refuseNewer(store: Store, version: number): void {
+  if (version > SCHEMA_VERSION) {
+    throw new UserError(
+      `The database ${store.path} was written by a newer zoneplane (version ${version}; this one knows up to ${SCHEMA_VERSION}).`,
+      'Install the newer zoneplane again, or restore a backup made with this one.',
+    );
+  }
+}
+
+function plantInstallation(store: Store, clock: Clock, random: Random): void {
+  const put = store.prepare<[string, string | number | Uint8Array]>('INSERT INTO meta (name, value) VALUES (?, ?)');
+  put.run('installation', random.uuid());
+  put.run('created_at', clock.nowUs());
+  put.run('credential_pepper', random.bytes(32));
+}

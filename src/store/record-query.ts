@@ -1,0 +1,207 @@
+/**
+ * Lists of records: the v4 filters as SQL (v4: §5.5, Appendix B). Conditions are joined by `match`; zone and search always
+ * hold. Texts are compared without regard to case, in plain ASCII by SQLite itself, else by JavaScript.
+ */
+import { perStore, type SqlValue, type Store } from './driver.js';
+import type { RecordRow } from './records.js';
+
+export type TextOperator = 'exact' | 'contains' | 'startswith' | 'endswith';
+
+/** One condition of a list, with the values for its placeholders. */
+export interface Condition {
+  readonly sql: string;
+  readonly params: readonly SqlValue[];
+}
+
+export type RecordOrder = 'type' | 'name' | 'content' | 'ttl' | 'proxied';
+
+export interface RecordSelection {
+  /** Store number. */
+  readonly zone: number;
+  /** Records the zone holds altogether. */
+  readonly zoneCount: number;
+  readonly match: 'all' | 'any';
+  readonly conditions: readonly Condition[];
+  /** Conditions that always hold. */
+  readonly search: readonly Condition[];
+  readonly order: RecordOrder | undefined;
+  readonly direction: 'asc' | 'desc';
+  readonly limit: number;
+  readonly offset: number;
+  /** Mnemonics by type number, for the order by type. */
+  readonly mnemonic: (type: number) => string;
+}
+
+/**
+ * Up to here the default order is that of the names as text. A larger zone is paged in canonical order (RFC 4034 §6.1),
+ * which its index has ready: sorting it for every page would take seconds.
+ */
+const SORTED_BY_TEXT = 20_000;
+
+const TXT = 16;
+
+const prepared = perStore((store) => {
+  store.defineFunction('fold', (text) => (text === null ? null : String(text).toLowerCase()));
+  store.defineFunction('txt_text', (rdata) => (rdata instanceof Uint8Array ? joinStrings(rdata) : null));
+  return {
+    types: store.prepareTuples<[zone: number], [number]>('SELECT DISTINCT type FROM records WHERE zone = ?'),
+  };
+});
+
+/** The character strings of TXT rdata, joined and read as UTF-8. */
+function joinStrings(rdata: Uint8Array): string {
+  const parts: Uint8Array[] = [];
+  for (let at = 0; at < rdata.length; at += 1 + rdata[at]!) parts.push(rdata.subarray(at + 1, at + 1 + rdata[at]!));
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** One page of the records that fit, and how many fit altogether. */
+export function selectRecords(store: Store, selection: RecordSelection): { rows: RecordRow[]; total: number } {
+  const statements = prepared(store);
+  const where = whereOf(selection);
+  const total = where
+    ? store
+        .prepareTuples<SqlValue[], [number]>(`SELECT count(*) FROM records WHERE ${where.sql}`)
+        .get(...where.params)![0]
+    : selection.zoneCount;
+  if (selection.offset >= total || selection.limit === 0) return { rows: [], total };
+  const types =
+    selection.order === undefined || selection.order === 'content' ? [] : statements.types.all(selection.zone);
+  const order = orderOf(
+    selection,
+    types.map(([type]) => type),
+  );
+  const filter = where ?? { sql: 'zone = ?', params: [selection.zone] };
+  const rows = store
+    .prepare<SqlValue[], RecordRow>(
+      `SELECT * FROM records INDEXED BY records_owner WHERE ${filter.sql} ORDER BY ${order} LIMIT ? OFFSET ?`,
+    )
+    .all(...filter.params, selection.limit, selection.offset);
+  return { rows, total };
+}
+
+/** Undefined when every record of the zone fits. */
+function whereOf({ zone, match, conditions, search }: RecordSelection): Condition | undefined {
+  if (conditions.length === 0 && search.length === 0) return undefined;
+  const all = [{ sql: 'zone = ?', params: [zone] }, ...search];
+  if (conditions.length > 0) all.push(joinConditions(match, conditions));
+  return joinConditions('all', all);
+}
+
+/** Conditions of which all, or any, must hold. */
+export function joinConditions(match: 'all' | 'any', conditions: readonly Condition[]): Condition {
+  const word = match === 'all' ? ' AND ' : ' OR ';
+  return {
+    sql: conditions.map(({ sql }) => `(${sql})`).join(word),
+    params: conditions.flatMap(({ params }) => params),
+  };
+}
+
+function orderOf(selection: RecordSelection, types: readonly number[]): string {
+  const { order, direction, zoneCount, mnemonic } = selection;
+  const byType = `CASE type ${types.map((type) => `WHEN ${type} THEN '${mnemonic(type)}'`).join(' ')} ELSE '' END`;
+  const ties = types.length > 0 ? `name, ${byType}, id` : 'name, type, id';
+  switch (order) {
+    case 'name':
+      return `name ${direction}, ${types.length > 0 ? byType : 'type'}, id`;
+    case 'type':
+      return types.length > 0 ? `${byType} ${direction}, name, id` : 'name, id';
+    case 'content':
+    case 'ttl':
+    case 'proxied':
+      return `${order} ${direction}, ${ties}`;
+    case undefined:
+      if (zoneCount <= SORTED_BY_TEXT) return `name ${direction}, type, id`;
+      return `owner_key ${direction}, type ${direction}, rdata_key ${direction}`;
+  }
+}
+
+const NEVER: Condition = { sql: '0', params: [] };
+const ALWAYS: Condition = { sql: '1', params: [] };
+
+/** Never true: a filter that nothing can fit. */
+export function matchNothing(): Condition {
+  return NEVER;
+}
+
+export function matchOwner(ownerKey: Uint8Array): Condition {
+  return { sql: 'owner_key = ?', params: [ownerKey] };
+}
+
+export function matchTypes(types: readonly number[]): Condition {
+  return types.length === 0 ? NEVER : { sql: `type IN (${types.join(', ')})`, params: [] };
+}
+
+export function matchProxied(proxied: boolean): Condition {
+  return { sql: 'proxied = ?', params: [proxied ? 1 : 0] };
+}
+
+/** A test of a text column or expression. */
+export function matchText(expression: string, operator: TextOperator, value: string): Condition {
+  const needle = value.toLowerCase();
+  const folded = /^[\0-\x7f]*$/.test(needle) ? `lower(${expression})` : `fold(${expression})`;
+  switch (operator) {
+    case 'exact':
+      return { sql: `${folded} = ?`, params: [needle] };
+    case 'contains':
+      return { sql: `instr(${folded}, ?) > 0`, params: [needle] };
+    case 'startswith':
+      return { sql: `substr(${folded}, 1, length(?)) = ?`, params: [needle, needle] };
+    case 'endswith':
+      if (needle === '') return { sql: `${expression} IS NOT NULL`, params: [] };
+      return { sql: `substr(${folded}, -length(?)) = ?`, params: [needle, needle] };
+  }
+}
+
+/** Records whose data is one of these, by type and duplicate key. */
+export function matchData(keys: readonly { readonly type: number; readonly rdataKey: Uint8Array }[]): Condition {
+  if (keys.length === 0) return NEVER;
+  return joinConditions(
+    'any',
+    keys.map(({ type, rdataKey }) => ({ sql: 'type = ? AND rdata_key = ?', params: [type, rdataKey] })),
+  );
+}
+
+/** A part of the content: of the text as answered, and for quoted TXT also of what it stands for. */
+export function matchContentPart(operator: TextOperator, value: string): Condition {
+  const collapsed = value.replace(/[ \t]+/g, ' ');
+  const plain = matchText('content', operator, collapsed);
+  const raw = matchText('content', operator, value);
+  const decoded = matchText('txt_text(rdata)', operator, value);
+  return joinConditions('any', [
+    { sql: `type <> ${TXT} AND ${plain.sql}`, params: plain.params },
+    { sql: `type = ${TXT} AND ${raw.sql}`, params: raw.params },
+    { sql: `type = ${TXT} AND substr(content, 1, 1) = '"' AND ${decoded.sql}`, params: decoded.params },
+  ]);
+}
+
+export function matchCommentPresence(present: boolean): Condition {
+  return { sql: `comment IS ${present ? 'NOT ' : ''}NULL`, params: [] };
+}
+
+/** Records with a tag of this name, whose value passes the test when there is one. */
+export function matchTag(name: string, operator?: TextOperator, value = ''): Condition {
+  const colon = `instr(tag.value || ':', ':')`;
+  const test = operator ? matchText(`substr(tag.value, ${colon} + 1)`, operator, value) : ALWAYS;
+  return {
+    sql: `EXISTS (SELECT 1 FROM json_each(tags) AS tag
+      WHERE lower(substr(tag.value, 1, ${colon} - 1)) = ? AND ${test.sql})`,
+    params: [name.toLowerCase(), ...test.params],
+  };
+}
+
+export function matchNoTag(name: string): Condition {
+  const { sql, params } = matchTag(name);
+  return { sql: `NOT ${sql}`, params };
+}
+
+/** Free text: the word occurs somewhere in the record. `types` are those whose mnemonic holds it. */
+export function matchWord(word: string, types: readonly number[]): Condition {
+  return joinConditions('any', [
+    matchText('name', 'contains', word),
+    matchContentPart('contains', word),
+    matchText('comment', 'contains', word),
+    matchText('tags', 'contains', word),
+    matchTypes(types),
+  ]);
+}

@@ -1,0 +1,286 @@
+/**
+ * Records: what clients edit. Rows of one owner stand together and owners stand in canonical order (RFC 4034 §6.1), because
+ * `owner_key` sorts that way; so a zone is read in the order it is compiled in, and descendants of a name are one range.
+ */
+import { createHash } from 'node:crypto';
+import { Type } from '../dns/codes.js';
+import { descendantsEnd } from '../dns/name.js';
+import { perStore, type Store } from './driver.js';
+
+export interface RecordRow {
+  readonly seq: number;
+  readonly id: Uint8Array;
+  /** Store number of the zone. */
+  readonly zone: number;
+  /** Relative to the apex, see dns/name.ts. */
+  readonly owner_key: Uint8Array;
+  /** Lower-case ASCII FQDN without final dot, as the API shows it. */
+  readonly name: string;
+  readonly type: number;
+  /** The API's text form; for TXT exactly what was sent. */
+  readonly content: string;
+  readonly rdata: Uint8Array;
+  readonly rdata_key: Uint8Array;
+  /** Seconds; 1 = automatic. */
+  readonly ttl: number;
+  readonly proxied: number;
+  /** JSON object of {@link RecordSettings}; null when empty. */
+  readonly settings: string | null;
+  readonly comment: string | null;
+  /** JSON list of `name:value`; null when empty. */
+  readonly tags: string | null;
+  readonly private_routing: number | null;
+  readonly created_at: number;
+  readonly modified_at: number;
+  readonly comment_modified_at: number | null;
+  readonly tags_modified_at: number | null;
+}
+
+export type NewRecordRow = Omit<RecordRow, 'seq'>;
+
+export interface RecordSettings {
+  readonly ipv4_only?: boolean;
+  readonly ipv6_only?: boolean;
+  readonly flatten_cname?: boolean;
+}
+
+/** The columns the publisher reads, in this order. */
+export type ServedTuple = readonly [
+  ownerKey: Uint8Array,
+  type: number,
+  ttl: number,
+  proxied: number,
+  rdata: Uint8Array,
+  settings: string | null,
+];
+
+/** Longer duplicate keys are stored as their SHA-256, so that the index stays small. */
+const LONGEST_PLAIN_KEY = 64;
+
+/** What is stored in `rdata_key` for a type's duplicate key. */
+export function rdataKeyOf(duplicateKey: Uint8Array): Uint8Array {
+  return duplicateKey.length <= LONGEST_PLAIN_KEY ? duplicateKey : createHash('sha256').update(duplicateKey).digest();
+}
+
+const COLUMNS = `id, zone, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
+  private_routing, created_at, modified_at, comment_modified_at, tags_modified_at`;
+const SERVED_COLUMNS = 'owner_key, type, ttl, proxied, rdata, settings';
+
+/** Every key sorts before it: owner keys never begin with 0xff 0xff (a label of 255 octets cannot be). */
+const LAST_KEY = Buffer.alloc(256, 0xff);
+
+export const recordStatements = perStore((store) => ({
+  byId: store.prepare<[id: Uint8Array, zone: number], RecordRow>('SELECT * FROM records WHERE id = ? AND zone = ?'),
+  ofOwner: store.prepare<[zone: number, ownerKey: Uint8Array], RecordRow>(
+    'SELECT * FROM records WHERE zone = ? AND owner_key = ? ORDER BY type, rdata_key',
+  ),
+  findSame: store.prepare<[zone: number, ownerKey: Uint8Array, type: number, rdataKey: Uint8Array], RecordRow>(
+    'SELECT * FROM records WHERE zone = ? AND owner_key = ? AND type = ? AND rdata_key = ?',
+  ),
+  insert: store.prepare<
+    [
+      Uint8Array,
+      number,
+      Uint8Array,
+      string,
+      number,
+      string,
+      Uint8Array,
+      Uint8Array,
+      number,
+      number,
+      string | null,
+      string | null,
+      string | null,
+      number | null,
+      number,
+      number,
+      number | null,
+      number | null,
+    ]
+  >(`INSERT INTO records (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+  /** A record as an import writes it; a second one with the same owner, type and data is left out. */
+  insertImported: store.prepare<
+    [
+      id: Uint8Array,
+      zone: number,
+      ownerKey: Uint8Array,
+      name: string,
+      type: number,
+      content: string,
+      rdata: Uint8Array,
+      rdataKey: Uint8Array,
+      ttl: number,
+      proxied: number,
+      settings: string | null,
+      comment: string | null,
+      tags: string | null,
+      createdAt: number,
+      modifiedAt: number,
+      commentModifiedAt: number | null,
+      tagsModifiedAt: number | null,
+    ]
+  >(
+    `INSERT INTO records (id, zone, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
+       created_at, modified_at, comment_modified_at, tags_modified_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (zone, owner_key, type, rdata_key) DO NOTHING`,
+  ),
+  update: store.prepare<
+    [
+      Uint8Array,
+      string,
+      number,
+      string,
+      Uint8Array,
+      Uint8Array,
+      number,
+      number,
+      string | null,
+      string | null,
+      string | null,
+      number | null,
+      number,
+      number | null,
+      number | null,
+      number,
+    ]
+  >(
+    `UPDATE records SET owner_key = ?, name = ?, type = ?, content = ?, rdata = ?, rdata_key = ?, ttl = ?, proxied = ?,
+       settings = ?, comment = ?, tags = ?, private_routing = ?, modified_at = ?, comment_modified_at = ?,
+       tags_modified_at = ? WHERE seq = ?`,
+  ),
+  remove: store.prepare<[seq: number]>('DELETE FROM records WHERE seq = ?'),
+  removeZone: store.prepare<[zone: number]>('DELETE FROM records WHERE zone = ?'),
+  count: store.prepareTuples<[zone: number], [number]>('SELECT count(*) FROM records WHERE zone = ?'),
+  countOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [number]>(
+    'SELECT count(*) FROM records WHERE zone = ? AND owner_key = ?',
+  ),
+  /** RRsets of one zone whose records have different TTLs, with the lowest; 1 counts as the automatic TTL. */
+  unevenTtls: store.prepareTuples<[automatic: number, zone: number], [ownerKey: Uint8Array, type: number, ttl: number]>(
+    // A single min() or max() lets the other columns come from the row it was found in: `ttl` is that of the lowest.
+    `SELECT owner_key, type, ttl FROM (
+       SELECT owner_key, type, ttl, min(CASE ttl WHEN 1 THEN ? ELSE ttl END) AS lowest, count(DISTINCT ttl) AS kinds
+       FROM records WHERE zone = ? GROUP BY owner_key, type)
+     WHERE kinds > 1`,
+  ),
+  /** RRsets of more than so many records, with the octets they take. */
+  largestSets: store.prepareTuples<
+    [overhead: number, zone: number, atLeast: number],
+    [name: string, type: number, octets: number]
+  >(
+    `SELECT f.name, s.type, (SELECT sum(length(rdata) + ?) FROM records AS r
+       WHERE r.zone = s.zone AND r.owner_key = s.owner_key AND r.type = s.type)
+     FROM (SELECT zone, owner_key, type, min(seq) AS first FROM records WHERE zone = ?
+       GROUP BY owner_key, type HAVING count(*) > ?) AS s
+     JOIN records AS f ON f.seq = s.first`,
+  ),
+  setTtl: store.prepare<[ttl: number, zone: number, ownerKey: Uint8Array, type: number]>(
+    'UPDATE records SET ttl = ? WHERE zone = ? AND owner_key = ? AND type = ?',
+  ),
+  ofZone: store.prepare<[zone: number], RecordRow>(
+    'SELECT * FROM records WHERE zone = ? ORDER BY owner_key, type, rdata_key',
+  ),
+  servedOfZone: store.prepareTuples<[zone: number], ServedTuple>(
+    `SELECT ${SERVED_COLUMNS} FROM records WHERE zone = ? ORDER BY owner_key, type, rdata_key`,
+  ),
+  servedOfOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], ServedTuple>(
+    `SELECT ${SERVED_COLUMNS} FROM records WHERE zone = ? AND owner_key = ? ORDER BY type, rdata_key`,
+  ),
+  between: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [number]>(
+    'SELECT 1 FROM records WHERE zone = ? AND owner_key > ? AND owner_key < ? LIMIT 1',
+  ),
+}));
+
+export function insertRecord(store: Store, row: NewRecordRow): void {
+  recordStatements(store).insert.run(
+    row.id,
+    row.zone,
+    row.owner_key,
+    row.name,
+    row.type,
+    row.content,
+    row.rdata,
+    row.rdata_key,
+    row.ttl,
+    row.proxied,
+    row.settings,
+    row.comment,
+    row.tags,
+    row.private_routing,
+    row.created_at,
+    row.modified_at,
+    row.comment_modified_at,
+    row.tags_modified_at,
+  );
+}
+
+/** Writes all columns of a row that may change; identity, zone and creation time stay. */
+export function updateRecord(store: Store, row: RecordRow): void {
+  recordStatements(store).update.run(
+    row.owner_key,
+    row.name,
+    row.type,
+    row.content,
+    row.rdata,
+    row.rdata_key,
+    row.ttl,
+    row.proxied,
+    row.settings,
+    row.comment,
+    row.tags,
+    row.private_routing,
+    row.modified_at,
+    row.comment_modified_at,
+    row.tags_modified_at,
+    row.seq,
+  );
+}
+
+/** RRsets whose records have different TTLs, with the TTL all of them get; signatures have those of what they cover. */
+export function unevenTtls(
+  store: Store,
+  zone: number,
+  automatic: number,
+): (readonly [ownerKey: Uint8Array, type: number, ttl: number])[] {
+  return recordStatements(store)
+    .unevenTtls.all(automatic, zone)
+    .filter(([, type]) => type !== Type.rrsig);
+}
+
+/** RRsets of more than `atLeast` records that take more than `most` octets, `overhead` counted for each record. */
+export function largestSets(
+  store: Store,
+  zone: number,
+  atLeast: number,
+  most: number,
+  overhead: number,
+): (readonly [name: string, type: number, octets: number])[] {
+  return recordStatements(store)
+    .largestSets.all(overhead, zone, atLeast)
+    .filter(([, , octets]) => octets > most);
+}
+
+/** All rows of a zone in the order of their owner keys; the handle must not write meanwhile. */
+export function servedRows(store: Store, zone: number): Iterable<ServedTuple> {
+  return recordStatements(store).servedOfZone.iterate(zone);
+}
+
+export function servedRowsOfOwner(store: Store, zone: number, ownerKey: Uint8Array): readonly ServedTuple[] {
+  return recordStatements(store).servedOfOwner.all(zone, ownerKey);
+}
+
+/** Whether any row stands below an owner. */
+export function hasDescendants(store: Store, zone: number, ownerKey: Uint8Array): boolean {
+  const end = descendantsEnd(ownerKey) ?? LAST_KEY;
+  return recordStatements(store).between.get(zone, ownerKey, end) !== undefined;
+}
+
+/** The settings object of a row; `{}` when it has none. */
+export function parseSettings(text: string | null): RecordSettings {
+  return text === null ? {} : (JSON.parse(text) as RecordSettings);
+}
+
+export function parseTags(text: string | null): string[] {
+  return text === null ? [] : (JSON.parse(text) as string[]);
+}

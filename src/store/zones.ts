@@ -1,0 +1,160 @@
+/** Zones: their rows, their settings with the defaults a NULL stands for, and which of them are served. */
+import { perStore, type SqlValue, type Store } from './driver.js';
+
+export type ZoneStatus = 'initializing' | 'pending' | 'active' | 'moved';
+export type ZoneType = 'full' | 'partial' | 'secondary' | 'internal';
+export type ZoneMode = 'standard' | 'cdn_only' | 'dns_only';
+/** 'service': the apex NS set is the service's; 'records': it is the zone's own NS records, as imported. */
+export type NameServerMode = 'service' | 'records';
+
+export interface ZoneRow {
+  readonly seq: number;
+  readonly id: Uint8Array;
+  readonly account: number;
+  /** Lower-case ASCII without final dot. */
+  readonly name: string;
+  /** Wire name, lower case. */
+  readonly apex: Uint8Array;
+  readonly status: ZoneStatus;
+  readonly served: number;
+  readonly paused: number;
+  readonly type: ZoneType;
+  readonly serial: number;
+  /** Names in presentation form without final dot; null = default. */
+  readonly soa_mname: string | null;
+  readonly soa_rname: string | null;
+  readonly soa_refresh: number | null;
+  readonly soa_retry: number | null;
+  readonly soa_expire: number | null;
+  readonly soa_minimum: number | null;
+  readonly soa_ttl: number | null;
+  readonly ns_ttl: number | null;
+  readonly name_server_mode: NameServerMode;
+  readonly multi_provider: number;
+  readonly flatten_all_cnames: number;
+  readonly foundation_dns: number;
+  readonly secondary_overrides: number;
+  readonly zone_mode: ZoneMode;
+  readonly multi_signer: number;
+  /** JSON lists of host names. */
+  readonly vanity_name_servers: string | null;
+  readonly original_name_servers: string | null;
+  readonly verification_key: string | null;
+  readonly hold_after: number | null;
+  readonly hold_include_subdomains: number;
+  readonly record_count: number;
+  /** Grows with every change of the zone or its records. */
+  readonly version: number;
+  readonly created_at: number;
+  readonly modified_at: number;
+  readonly activated_at: number | null;
+}
+
+/** Columns a use case may set. */
+export type ZoneChange = Partial<Omit<ZoneRow, 'seq' | 'id' | 'name' | 'apex' | 'created_at'>>;
+
+/** What a NULL in a zone's settings means, in seconds (v4: §8). */
+export const ZONE_DEFAULTS = {
+  refresh: 10000,
+  retry: 2400,
+  expire: 604800,
+  minimum: 1800,
+  soaTtl: 3600,
+  nsTtl: 86400,
+} as const;
+
+/** The SOA a zone is served with; names in presentation form without final dot. */
+export interface ZoneSoa {
+  readonly mname: string;
+  readonly rname: string;
+  readonly serial: number;
+  readonly refresh: number;
+  readonly retry: number;
+  readonly expire: number;
+  readonly minimum: number;
+  readonly ttl: number;
+}
+
+/** The mailbox in the SOA of zones that name none: `dns` at the domain of the first name server (v4: §8). */
+export function defaultMailbox(nameServers: readonly string[]): string {
+  const first = nameServers[0] ?? '';
+  const dot = first.indexOf('.');
+  return dot < 0 ? 'dns' : `dns${first.slice(dot)}`;
+}
+
+/** The zone's SOA with defaults filled in. `nameServers` are those of the service, without final dots. */
+export function soaOfZone(zone: ZoneRow, nameServers: readonly string[]): ZoneSoa {
+  return {
+    mname: zone.soa_mname ?? nameServers[0] ?? zone.name,
+    rname: zone.soa_rname ?? defaultMailbox(nameServers),
+    serial: zone.serial,
+    refresh: zone.soa_refresh ?? ZONE_DEFAULTS.refresh,
+    retry: zone.soa_retry ?? ZONE_DEFAULTS.retry,
+    expire: zone.soa_expire ?? ZONE_DEFAULTS.expire,
+    minimum: zone.soa_minimum ?? ZONE_DEFAULTS.minimum,
+    ttl: zone.soa_ttl ?? ZONE_DEFAULTS.soaTtl,
+  };
+}
+
+/** The name servers a zone is to be delegated to, without final dots: its vanity ones, else the service's. */
+export function assignedNameServers(zone: ZoneRow, nameServers: readonly string[]): readonly string[] {
+  const vanity = zone.vanity_name_servers === null ? [] : (JSON.parse(zone.vanity_name_servers) as string[]);
+  return vanity.length > 0 ? vanity : nameServers;
+}
+
+/** TTL of the NS records the service adds, in seconds. */
+export function nsTtlOfZone(zone: ZoneRow): number {
+  return zone.ns_ttl ?? ZONE_DEFAULTS.nsTtl;
+}
+
+export const zoneStatements = perStore((store) => ({
+  bySeq: store.prepare<[seq: number], ZoneRow>('SELECT * FROM zones WHERE seq = ?'),
+  byId: store.prepare<[id: Uint8Array], ZoneRow>('SELECT * FROM zones WHERE id = ?'),
+  byName: store.prepare<[name: string], ZoneRow>('SELECT * FROM zones WHERE name = ? ORDER BY served DESC, seq'),
+  served: store.prepareTuples<[], [seq: number]>('SELECT seq FROM zones WHERE served = 1 ORDER BY seq'),
+  insert: store.prepare<
+    [
+      id: Uint8Array,
+      account: number,
+      name: string,
+      apex: Uint8Array,
+      status: ZoneStatus,
+      served: number,
+      type: ZoneType,
+      serial: number,
+      nameServerMode: NameServerMode,
+      verificationKey: string | null,
+      createdAt: number,
+      modifiedAt: number,
+      activatedAt: number | null,
+    ]
+  >(
+    `INSERT INTO zones (id, account, name, apex, status, served, type, serial, name_server_mode, verification_key,
+       created_at, modified_at, activated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ),
+  remove: store.prepare<[seq: number]>('DELETE FROM zones WHERE seq = ?'),
+}));
+
+/** Sets columns of one zone. Column names come from the type, never from input. */
+export function updateZone(store: Store, seq: number, change: ZoneChange): void {
+  const columns = Object.keys(change);
+  if (columns.length === 0) return;
+  const assignments = columns.map((column) => `${column} = ?`).join(', ');
+  store
+    .prepare<SqlValue[]>(`UPDATE zones SET ${assignments} WHERE seq = ?`)
+    .run(...(Object.values(change) as SqlValue[]), seq);
+}
+
+/** Store numbers of all zones to serve. */
+export function servedZones(store: Store): number[] {
+  return zoneStatements(store)
+    .served.all()
+    .map(([seq]) => seq);
+}
+
+/** The zone when it exists and is to be served. */
+export function findServedZone(store: Store, seq: number): ZoneRow | undefined {
+  const zone = zoneStatements(store).bySeq.get(seq);
+  return zone?.served === 1 ? zone : undefined;
+}

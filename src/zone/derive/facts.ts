@@ -1,0 +1,52 @@
+/** Stored settings of a zone as the facts its served data is derived from; the same for the change log and the answers. */
+import { parseName } from '../../dns/name.js';
+import type { EdgeAddresses, ZoneFacts } from './owner.js';
+
+/** Columns of a zone that decide what is served. */
+export interface ZoneSettings {
+  /** Wire name, lower case. */
+  readonly apex: Uint8Array;
+  readonly name_server_mode: 'service' | 'records';
+  readonly multi_provider: number;
+  readonly paused: number;
+  readonly zone_mode: 'standard' | 'cdn_only' | 'dns_only';
+  /** JSON list of host names. */
+  readonly vanity_name_servers: string | null;
+}
+
+/** SOA with names in presentation form, without final dots. */
+export type SoaSettings = Omit<ZoneFacts['soa'], 'mname' | 'rname'> & {
+  readonly mname: string;
+  readonly rname: string;
+};
+
+/** `nameServers`: host names of the service, without final dots. `nsTtl` in seconds. */
+export function zoneFactsOf(
+  zone: ZoneSettings,
+  soa: SoaSettings,
+  nsTtl: number,
+  nameServers: readonly string[],
+): ZoneFacts {
+  const vanity = zone.vanity_name_servers === null ? [] : (JSON.parse(zone.vanity_name_servers) as string[]);
+  const served = vanity.length > 0 ? vanity : nameServers;
+  return {
+    apex: zone.apex,
+    soa: { ...soa, mname: wireName(soa.mname), rname: wireName(soa.rname) },
+    nameServers: zone.name_server_mode === 'records' ? [] : served.map(wireName),
+    nsTtl,
+    ownNameServers: zone.name_server_mode === 'records' || zone.multi_provider === 1,
+    dnsOnly: zone.paused === 1 || zone.zone_mode === 'dns_only',
+  };
+}
+
+/** Edge addresses by family; each has 4 or 16 octets. */
+export function edgeAddressesOf(addresses: readonly Uint8Array[]): EdgeAddresses {
+  return {
+    ipv4: addresses.filter((address) => address.length === 4),
+    ipv6: addresses.filter((address) => address.length === 16),
+  };
+}
+
+function wireName(text: string): Uint8Array {
+  return parseName(text === '' ? '.' : `${text}.`);
+}

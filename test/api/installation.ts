@@ -1,0 +1,186 @@
+/** A fresh installation in a temporary directory, with its API ready for requests; everything is removed after the test. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance, HTTPMethods, LightMyRequestResponse } from 'fastify';
+import type { z } from 'zod';
+import { buildApi } from '../../src/api/server.js';
+import { TestClock } from '../../src/base/clock.js';
+import { parseIP } from '../../src/base/ip.js';
+import { type Logger, silentLogger } from '../../src/base/log.js';
+import { seededRandom } from '../../src/base/random.js';
+import {
+  type Context,
+  type ContextBase,
+  type ControlLimits,
+  DEFAULT_LIMITS,
+  OPERATOR,
+} from '../../src/control/context.js';
+import { createKey, ensureFirstAdministrator, type KeyInput } from '../../src/control/keys.js';
+import { openStore, type Store } from '../../src/store/driver.js';
+import { migrate } from '../../src/store/migrate.js';
+
+export const EMAIL = 'admin@localhost';
+export const KEY = 'k0123456789abcdef0123456789abcdef0123';
+export const START_MS = Date.UTC(2024, 4, 5, 12, 0, 0, 123);
+
+/** What both tap's tests and plain programs offer. */
+export interface Cleanup {
+  after(stop: () => Promise<void>): void;
+}
+
+export interface InstallationOptions {
+  readonly host?: string;
+  readonly limits?: Partial<ControlLimits>;
+  readonly log?: Logger;
+  readonly ready?: () => boolean;
+}
+
+export interface CallOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as it is; `body` is sent as JSON. */
+  readonly text?: string | Buffer;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: LightMyRequestResponse['headers'];
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
+  readonly json: any;
+}
+
+export interface Installation {
+  readonly app: FastifyInstance;
+  readonly store: Store;
+  readonly clock: TestClock;
+  readonly base: ContextBase;
+  /** The operator's context, to prepare things behind the API's back. */
+  readonly operator: Context;
+  readonly routes: readonly { readonly method: string; readonly url: string }[];
+  /** Answers that did not fit the schema their route declares. */
+  readonly misfits: string[];
+  /** A request under `/client/v4` as the administrator; a path that begins with `//` is taken as it is. */
+  call(method: HTTPMethods, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
+  /** Makes a token and returns the header that carries it. */
+  token(input?: Partial<KeyInput>): Promise<{ authorization: string }>;
+  createZone(name: string): Promise<string>;
+}
+
+export const ADMIN_HEADERS = { 'x-auth-email': EMAIL, 'x-auth-key': KEY };
+
+export async function install(t: Cleanup, options: InstallationOptions = {}): Promise<Installation> {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-api-'));
+  const clock = new TestClock(START_MS);
+  const random = seededRandom(20240505);
+  const store = openStore(directory);
+  migrate(store, clock, random);
+  const base: ContextBase = {
+    store,
+    clock,
+    random,
+    log: options.log ?? silentLogger(),
+    settings: {
+      nameServers: ['ns1.dns.test', 'ns2.dns.test'],
+      edgeAddresses: [parseIP('192.0.2.250')!, parseIP('2001:db8::fa')!],
+      ownAddresses: [parseIP('192.0.2.251')!],
+      activation: 'trust',
+      limits: { ...DEFAULT_LIMITS, ...options.limits },
+    },
+  };
+  await ensureFirstAdministrator(base, { email: EMAIL, key: KEY });
+  const app = buildApi({
+    base,
+    host: options.host ?? '127.0.0.1',
+    version: '0.0.0-test',
+    readiness: () => (options.ready?.() === false ? { ready: false, reason: 'zones are loading' } : { ready: true }),
+    metrics: () => '# HELP zoneplane_up Whether it runs.\n',
+  });
+  const routes: { method: string; url: string }[] = [];
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const name of [method].flat()) routes.push({ method: name, url });
+  });
+  const misfits = watchAnswers(app);
+  await app.ready();
+  t.after(async () => {
+    await app.close();
+    store.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const call: Installation['call'] = async (method, path, body, { headers = {}, text } = {}) => {
+    const answer = await app.inject({
+      method: method as 'GET',
+      url: path.startsWith('//') ? path.slice(1) : `/client/v4${path}`,
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...credentialOr(headers) },
+      ...(text === undefined ? (body === undefined ? {} : { payload: JSON.stringify(body) }) : { payload: text }),
+    });
+    return { status: answer.statusCode, text: answer.body, headers: answer.headers, json: parse(answer) };
+  };
+  const operator: Context = { ...base, actor: OPERATOR, requestId: 'test', source: 'cli' };
+  return {
+    app,
+    store,
+    clock,
+    base,
+    operator,
+    routes,
+    misfits,
+    call,
+    async token(input = {}) {
+      const { secret } = await createKey(operator, { kind: 'token', name: 'test', email: EMAIL, ...input });
+      return { authorization: `Bearer ${secret}` };
+    },
+    async createZone(name) {
+      const { status, json, text } = await call('POST', '/zones', { name });
+      if (status !== 200) throw new Error(`zone ${name} was not created: ${text}`);
+      return json.result.id;
+    },
+  };
+}
+
+/** The administrator's key unless the headers bring a credential, or say with an empty one that there shall be none. */
+function credentialOr(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const { anonymous, ...rest } = headers as Record<string, string>;
+  const own = Object.keys(rest).some((name) => ['authorization', 'x-auth-key', 'x-auth-email'].includes(name));
+  return anonymous !== undefined || own ? rest : { ...ADMIN_HEADERS, ...rest };
+}
+
+/** Send no credential. */
+export const ANONYMOUS = { anonymous: '' };
+
+function parse(answer: LightMyRequestResponse): unknown {
+  return String(answer.headers['content-type']).startsWith('application/json') && answer.body !== ''
+    ? JSON.parse(answer.body)
+    : undefined;
+}
+
+/** Checks every answer against the schema the OpenAPI document gives for it: no member missing, none undocumented. */
+export function watchAnswers(app: FastifyInstance): string[] {
+  const misfits: string[] = [];
+  app.addHook('onSend', async (request, reply, payload) => {
+    const schemas = request.routeOptions.schema?.response as Record<string, z.ZodType> | undefined;
+    if (!schemas || typeof payload !== 'string' || payload === '') return;
+    const schema = schemas[reply.statusCode] ?? schemas[`${Math.floor(reply.statusCode / 100)}xx`];
+    if (!String(reply.getHeader('content-type')).startsWith('application/json')) return;
+    const where = `${request.method} ${request.url} ${reply.statusCode}`;
+    if (!schema) {
+      misfits.push(`${where}: no schema`);
+      return;
+    }
+    const value: unknown = JSON.parse(payload);
+    const result = schema.safeParse(value);
+    if (!result.success) misfits.push(`${where}: ${result.error.message}`);
+    else if (!sameMembers(result.data, value)) misfits.push(`${where}: undocumented members in ${payload}`);
+  });
+  return misfits;
+}
+
+function sameMembers(a: unknown, b: unknown): boolean {
+  if (typeof a !== 'object' || a === null || typeof b !== 'object' || b === null) return a === b;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => sameMembers((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]))
+  );
+}

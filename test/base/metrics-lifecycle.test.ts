@@ -1,0 +1,71 @@
+/** Metrics as text, and stopping in reverse order with a limit. */
+import t from 'tap';
+import { TestClock } from '../../src/base/clock.js';
+import { createLifecycle, withLimit } from '../../src/base/lifecycle.js';
+import { createLogger, silentLogger } from '../../src/base/log.js';
+import { type MetricSample, printMetrics } from '../../src/base/metrics.js';
+
+t.test('samples of a name stand together under one HELP and TYPE', async (t) => {
+  const sample = (name: string, value: number, labels = {}): MetricSample => ({
+    name,
+    type: name.endsWith('_total') ? 'counter' : 'gauge',
+    help: `About\n${name}`,
+    labels,
+    value,
+  });
+  const text = printMetrics([
+    sample('queries_total', 1, { transport: 'udp' }),
+    sample('zones', 3),
+    sample('queries_total', 2, { transport: 'a"b\\c\nd' }),
+    sample('broken', Number.NaN),
+  ]);
+  t.equal(
+    text,
+    [
+      '# HELP zoneplane_queries_total About\\nqueries_total',
+      '# TYPE zoneplane_queries_total counter',
+      'zoneplane_queries_total{transport="udp"} 1',
+      'zoneplane_queries_total{transport="a\\"b\\\\c\\nd"} 2',
+      '# HELP zoneplane_zones About\\nzones',
+      '# TYPE zoneplane_zones gauge',
+      'zoneplane_zones 3',
+      '',
+    ].join('\n'),
+  );
+});
+
+t.test('the latest is stopped first, each after the other, and a failure stops nobody else', async (t) => {
+  const lines: string[] = [];
+  const log = createLogger({ level: 'info', pretty: false, destination: { write: (line) => void lines.push(line) } });
+  const lifecycle = createLifecycle(new TestClock(), log);
+  const order: string[] = [];
+  t.equal(
+    lifecycle.own('store', 'the store', () => void order.push('store')),
+    'the store',
+    'hands through what was started',
+  );
+  lifecycle.own('publisher', 1, () => {
+    order.push('publisher');
+    throw new Error('stuck');
+  });
+  lifecycle.own('listener', 1, async () => {
+    await Promise.resolve();
+    order.push('listener');
+  });
+  t.equal(await lifecycle.stop(1000), false, 'one part failed');
+  t.same(order, ['listener', 'publisher', 'store']);
+  t.match(lines.join(), /could not stop publisher/);
+  await lifecycle.stop(1000);
+  t.equal(order.length, 3, 'stopped once');
+});
+
+t.test('a part that hangs is given up after the limit', async (t) => {
+  const clock = new TestClock();
+  const lifecycle = createLifecycle(clock, silentLogger());
+  lifecycle.own('listener', 1, () => new Promise(() => {}));
+  const stopped = lifecycle.stop(500);
+  clock.advance(500);
+  t.equal(await stopped, false);
+  t.equal(await withLimit(clock, 10, Promise.resolve('done')), 'done');
+  await t.rejects(withLimit(clock, 10, Promise.reject(new Error('no'))), { message: 'no' });
+});

@@ -1,0 +1,320 @@
+/** The commands as people type them: the real program on data directories of its own. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import t from 'tap';
+
+const PROGRAM = resolve('build/src/main.js');
+const directory = mkdtempSync(join(tmpdir(), 'zoneplane-cli-'));
+const DATA = join(directory, 'data');
+t.teardown(() => rmSync(directory, { recursive: true }));
+
+interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function run(...args: readonly string[]): Promise<Outcome> {
+  return runIn({}, ...args);
+}
+
+async function runIn(environment: Record<string, string>, ...args: readonly string[]): Promise<Outcome> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    env: { PATH: process.env['PATH'], ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (piece: Buffer) => (out += piece));
+  child.stderr.on('data', (piece: Buffer) => (err += piece));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, out, err };
+}
+
+function write(name: string, content: string): string {
+  const path = join(directory, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+const ZONE = `$ORIGIN example.com.
+$TTL 300
+@ IN SOA ns1.example.net. hostmaster.example.com. 2026010101 3600 600 86400 60
+@ IN NS ns1.example.net.
+@ IN NS ns2.example.net.
+@ IN MX 10 mail
+www IN A 192.0.2.10
+mail IN A 192.0.2.25
+txt IN TXT "a; b" "c"
+`;
+
+t.test('help, versions and wrong usage', async (t) => {
+  const help = await run('--help');
+  t.equal(help.code, 0);
+  for (const name of ['serve', 'zone', 'record', 'key', 'account', 'healthcheck', 'doctor', 'config', 'backup']) {
+    t.match(help.out, new RegExp(`^ {2}${name} `, 'm'));
+  }
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  t.match(await run('version'), { code: 0, out: `${version}\n` });
+  t.match(await run('--version'), { code: 0, out: `${version}\n` });
+  t.match(JSON.parse((await run('version', '--json')).out), { version, node: process.version });
+  t.match(await run('zoen', 'list'), { code: 2, err: /unknown command 'zoen'[\s\S]*Did you mean zone\?/ });
+  t.match(await run('serve', '--dns-prot', '1'), {
+    code: 2,
+    err: /unknown option '--dns-prot'[\s\S]*Did you mean --dns-port\?/,
+  });
+  t.match(await run('serve', '--role', 'edge'), { code: 2, err: /The roles are dns and admin/ });
+  t.match(await run('serve', '--dns-port', '0'), { code: 2, err: /--dns-port=0: expected a port from 1 to 65535/ });
+  t.match(await run('zone', 'delete'), { code: 2, err: /missing required argument 'name'/ });
+});
+
+t.test('each command has an example', async (t) => {
+  const commands = [
+    ['serve'],
+    ...['import', 'check', 'export', 'list', 'create', 'delete'].map((name) => ['zone', name]),
+    ...['list', 'add', 'delete'].map((name) => ['record', name]),
+    ...['create', 'list', 'revoke'].map((name) => ['key', name]),
+    ...['create', 'list'].map((name) => ['account', name]),
+    ['healthcheck'],
+    ['doctor'],
+    ['config', 'show'],
+    ['backup'],
+    ['version'],
+  ];
+  const helps = await Promise.all(commands.map((command) => run(...command, '--help')));
+  for (const [index, help] of helps.entries()) {
+    t.match(help, { code: 0, out: /Example:\n {2}\$ zoneplane / }, commands[index]!.join(' '));
+  }
+});
+
+t.test('without a database commands say what to do', async (t) => {
+  for (const command of [
+    ['zone', 'list'],
+    ['key', 'list'],
+    ['backup', join(directory, 'x')],
+    ['zone', 'export', 'a'],
+  ]) {
+    t.match(await run(...command), {
+      code: 1,
+      out: '',
+      err: /there is no database in .*\nStart `zoneplane serve` once/,
+    });
+  }
+  t.notOk(existsSync(DATA), 'looking makes nothing');
+});
+
+t.test('import, list, export', async (t) => {
+  const file = write('example.com.zone', ZONE);
+  const imported = await run('zone', 'import', file);
+  t.match(imported, { code: 0, out: /^imported example\.com: \d+ records, serial 2026010101\n$/ });
+  t.equal(statSync(DATA).mode & 0o777, 0o700);
+  t.equal(statSync(join(DATA, 'initial-key')).mode & 0o777, 0o600, 'the first administrator was made');
+  t.match(await run('zone', 'list'), {
+    code: 0,
+    out: /^name +status +records.*\nexample\.com +active +\d+ +2026010101 /,
+  });
+  const [zone] = JSON.parse((await run('zone', 'list', '--json')).out) as { name: string; id: string }[];
+  t.match(zone, { name: 'example.com', id: /^[0-9a-f]{32}$/ });
+
+  const refused = await run('zone', 'import', file);
+  t.match(refused, { code: 1, err: /example\.com\.zone: not imported: / }, 'an existing zone is not replaced unasked');
+  t.match(await run('zone', 'import', '--replace', file), { code: 0 });
+
+  const exported = await run('zone', 'export', 'EXAMPLE.com.');
+  t.equal(exported.code, 0);
+  t.match(exported.out, /2026010101/);
+  const copy = write('copy.zone', exported.out);
+  t.match(await run('zone', 'import', '--replace', '--origin', 'example.com', copy), { code: 0 });
+  t.equal(
+    (await run('zone', 'export', 'example.com')).out.replace(/^;.*\n/gm, ''),
+    exported.out.replace(/^;.*\n/gm, ''),
+  );
+  t.ok(JSON.parse((await run('zone', 'export', 'example.com', '--format', 'json')).out));
+  t.match(await run('zone', 'export', 'example.com', '--format', 'xml'), {
+    code: 2,
+    err: /The formats are bind and json/,
+  });
+  t.match(await run('zone', 'export', 'exampel.com'), {
+    code: 1,
+    err: /no zone exampel\.com; did you mean example\.com\?/,
+  });
+});
+
+t.test('import of several files: each whole or not at all', async (t) => {
+  const good = write('good.example.zone', ZONE.replaceAll('example.com', 'good.example'));
+  const bad = write('bad.example.zone', `${ZONE.replaceAll('example.com', 'bad.example')}oops IN A 300.1.1.1\n`);
+  const both = await run('zone', 'import', bad, good);
+  t.equal(both.code, 1);
+  t.match(both.err, /bad\.example\.zone:11:\d+: error: /);
+  t.match(both.err, /bad\.example\.zone: not imported, nothing has changed/);
+  t.match(both.out, /^imported good\.example: .*\n1 of 2 zones imported\n$/);
+  const names = (JSON.parse((await run('zone', 'list', '--json')).out) as { name: string }[]).map(({ name }) => name);
+  t.same(names.sort(), ['example.com', 'good.example']);
+
+  const list = write(
+    'zones.tsv',
+    `other.example\t${write('other', ZONE.replaceAll('example.com', 'other.example'))}\n`,
+  );
+  const listed = await run('zone', 'import', '--list', list, '--json');
+  t.match(JSON.parse(listed.out), [{ name: 'other.example', imported: true, serial: 2026010101 }]);
+  t.match(await run('zone', 'import', '--list', write('bad.tsv', 'a b\n')), {
+    code: 2,
+    err: /bad\.tsv:1: expected an origin/,
+  });
+  t.match(await run('zone', 'import'), { code: 2, err: /no zone file is given/ });
+  t.match(await run('zone', 'import', '--origin', 'x', good, bad), { code: 2, err: /--origin names one zone/ });
+  t.match(await run('zone', 'import', join(directory, 'absent.zone')), { code: 1, err: /absent\.zone/ });
+});
+
+t.test('check touches nothing', async (t) => {
+  const good = write('fine.example.zone', ZONE.replaceAll('example.com', 'fine.example'));
+  t.match(await run('zone', 'check', good), { code: 0 });
+  const bad = write(
+    'faulty.example.zone',
+    `${ZONE.replaceAll('example.com', 'faulty.example')}www IN CNAME x\nx IN A 1.2.3\n`,
+  );
+  const checked = await run('zone', 'check', bad);
+  t.equal(checked.code, 1);
+  t.match(checked.out + checked.err, /faulty\.example\.zone:12:\d+: error: /);
+  const json = JSON.parse((await run('zone', 'check', '--json', bad)).out) as { severity: string; line: number }[];
+  t.ok(json.some(({ severity, line }) => severity === 'error' && line === 12));
+  t.notMatch((await run('zone', 'list')).out, /fine\.example|faulty\.example/);
+});
+
+t.test('create and delete zones', async (t) => {
+  t.match(await run('zone', 'create', 'new.example'), {
+    code: 0,
+    out: /^created zone new\.example .*active\n.*ns1\.zoneplane\.test/,
+  });
+  t.match(await run('zone', 'create', 'new.example'), { code: 1, err: /^zoneplane: / });
+  t.match(await run('zone', 'create', 'not a name'), { code: 1 });
+  t.match(await run('zone', 'delete', 'new.example'), { code: 0, out: /^deleted zone new\.example / });
+  t.match(await run('zone', 'delete', 'new.example'), { code: 1, err: /there is no zone new\.example/ });
+});
+
+t.test('records', async (t) => {
+  t.match(await run('record', 'add', 'example.com', 'api', 'A', '192.0.2.99', '--ttl', '120', '--comment', 'hi'), {
+    code: 0,
+    out: /^added api\.example\.com A 192\.0\.2\.99 \([0-9a-f]{32}\)\n$/,
+  });
+  t.match(await run('record', 'add', 'example.com', '@', 'mx', '20', 'mx2.example.com.'), {
+    code: 0,
+    out: /^added example\.com MX 20 mx2\.example\.com /,
+  });
+  t.match(await run('record', 'add', 'example.com', 'api', 'A', '300.0.0.1'), { code: 1, err: /IPv4/ });
+  t.match(await run('record', 'add', 'example.com', 'api', 'A', '192.0.2.99', '--ttl', '0'), {
+    code: 2,
+    err: /seconds/,
+  });
+  const found = JSON.parse((await run('record', 'list', 'example.com', '--name', 'api', '--json')).out) as {
+    id: string;
+  }[];
+  t.match(found, [{ name: 'api.example.com', type: 'A', content: '192.0.2.99', ttl: 120, comment: 'hi' }]);
+  t.match(await run('record', 'list', 'example.com', '--type', 'MX'), {
+    code: 0,
+    out: /^id .*content\n(.*mail.*\n|.*mx2.*\n){2}$/,
+  });
+  t.match(await run('record', 'list', 'example.com', '--name', 'nobody'), {
+    code: 0,
+    out: /There are no such records/,
+  });
+
+  t.match(await run('record', 'delete', 'example.com', found[0]!.id), {
+    code: 0,
+    out: 'deleted api.example.com A 192.0.2.99\n',
+  });
+  t.match(await run('record', 'delete', 'example.com', '@', 'MX', '20', 'mx2.example.com'), {
+    code: 0,
+    out: /MX 20 mx2/,
+  });
+  t.match(await run('record', 'delete', 'example.com', 'www', 'A'), {
+    code: 0,
+    out: /www\.example\.com A 192\.0\.2\.10/,
+  });
+  t.match(await run('record', 'delete', 'example.com', 'www', 'A'), {
+    code: 1,
+    err: /there is no record www\.example\.com A/,
+  });
+  t.match(await run('record', 'delete', 'example.com', 'www'), { code: 2, err: /'www' is no record identifier/ });
+});
+
+t.test('keys and accounts', async (t) => {
+  const made = await run('key', 'create', 'certbot', '--zone', 'example.com', '--days', '90', '--read-only');
+  t.equal(made.code, 0);
+  t.match(made.out, /^[0-9A-Za-z_-]{37,}\n$/, 'the secret and nothing else on standard output');
+  const secret = made.out.trim();
+  const listed = await run('key', 'list');
+  t.match(listed.out, /certbot .*read only, 1 zone +active/);
+  t.notMatch(listed.out, secret);
+  const keys = JSON.parse((await run('key', 'list', '--json')).out) as { id: string; name: string }[];
+  const { id } = keys.find(({ name }) => name === 'certbot')!;
+  t.match(await run('key', 'revoke', id), { code: 0, out: "revoked token 'certbot' of admin@localhost\n" });
+  t.match((await run('key', 'list')).out, /certbot .*disabled/);
+  t.match(await run('key', 'revoke', 'f'.repeat(32)), { code: 1 });
+
+  t.match(await run('account', 'create', 'Example Ltd', '--member', 'admin@localhost'), {
+    code: 0,
+    out: /^created account/,
+  });
+  t.match((await run('account', 'list')).out, /Example Ltd +standard/);
+  const grep = readFileSync(join(DATA, 'zoneplane.db')).includes(Buffer.from(secret));
+  t.notOk(grep, 'the database does not hold the secret');
+});
+
+t.test('settings and where they come from', async (t) => {
+  const file = write('settings.yaml', 'admin-port: 9999\n');
+  const shown = await runIn(
+    { ZONEPLANE_DNS_PORT: '5300' },
+    'config',
+    'show',
+    '--origin',
+    '--config',
+    file,
+    '--log-level',
+    'debug',
+  );
+  t.equal(shown.code, 0);
+  t.match(shown.out, /^dns-port +5300 +ZONEPLANE_DNS_PORT$/m);
+  t.match(shown.out, /^admin-port +9999 +.*settings\.yaml: admin-port$/m);
+  t.match(shown.out, /^log-level +debug +--log-level$/m);
+  t.match(shown.out, /^zones-dir +\.\/zones +default$/m);
+  const key = 'k'.repeat(40);
+  const secret = await runIn({ ZONEPLANE_ADMIN_KEY: key }, 'config', 'show', '--json');
+  t.notMatch(secret.out, key);
+  t.match(JSON.parse(secret.out), { 'admin-key': '(secret)', 'admin-port': '8053' });
+});
+
+t.test('backup is a database of its own', async (t) => {
+  const file = join(directory, 'copy.db');
+  t.match(await run('backup', file), { code: 0, out: /^wrote .*copy\.db \(\d+ octets\)\n$/ });
+  t.equal(statSync(file).mode & 0o777, 0o600);
+  t.match(await run('backup', file), { code: 1, err: /exists already/ });
+  const restored = mkdtempSync(join(directory, 'restored-'));
+  writeFileSync(join(restored, 'zoneplane.db'), readFileSync(file));
+  t.match((await run('zone', 'list', '--data-dir', restored)).out, /example\.com +active/);
+});
+
+t.test('doctor', async (t) => {
+  const environment = { ZONEPLANE_DNS_PORT: '54321', ZONEPLANE_ADMIN_PORT: '54322', ZONEPLANE_DNS_HOST: '127.0.0.1' };
+  const healthy = await runIn(environment, 'doctor', '--json');
+  t.equal(healthy.code, 0, healthy.out);
+  const findings = JSON.parse(healthy.out) as { what: string; verdict: string; text: string }[];
+  const of = (what: string) => findings.find((finding) => finding.what === what);
+  t.match(of('database'), { verdict: 'ok', text: /sound, \d+ zones served/ });
+  t.match(of('settings'), { verdict: 'warn', text: /do not exist in the public DNS/ });
+  t.match(of('initial key'), { verdict: 'warn', text: /still holds the first administrator's key/ });
+  t.match(of('server'), { verdict: 'warn', text: /not running/ });
+  t.match(of('dns port'), { verdict: 'ok' });
+  const broken = mkdtempSync(join(directory, 'broken-'));
+  writeFileSync(join(broken, 'zoneplane.db'), 'no database at all '.repeat(100));
+  t.match(await runIn(environment, 'doctor', '--data-dir', broken), {
+    code: 1,
+    out: /^fail {2}database +.*not a usable database/m,
+  });
+  const none = await runIn(environment, 'doctor', '--data-dir', join(directory, 'never'));
+  t.match(none, { code: 0, out: /never is missing; the first start makes it/ });
+  t.notOk(existsSync(join(directory, 'never')), 'looking makes nothing');
+});

@@ -1,0 +1,65 @@
+/** Tables, colours and the progress bar, for a terminal and for a pipe. */
+import t from 'tap';
+import { createTerminal, type OutputStream } from '../../src/cli/terminal.js';
+
+interface Captured extends OutputStream {
+  text: string;
+}
+
+function capture(isTTY: boolean, columns?: number): Captured {
+  const stream: Captured = { text: '', isTTY, columns, write: (piece) => void (stream.text += piece) };
+  return stream;
+}
+
+t.test('tables are aligned, the last column is not padded', async (t) => {
+  const stdout = capture(false);
+  const terminal = createTerminal({ stdout, stderr: capture(false), environment: {} });
+  terminal.table(
+    ['name', 'ttl'],
+    [
+      ['www.example.com', '300'],
+      ['a', 'auto'],
+    ],
+    'none',
+  );
+  t.equal(stdout.text, 'name             ttl\nwww.example.com  300\na                auto\n');
+  stdout.text = '';
+  terminal.table(['name'], [], 'There is nothing.');
+  t.equal(stdout.text, 'There is nothing.\n');
+});
+
+t.test('stored text cannot steer the terminal', async (t) => {
+  const stdout = capture(true);
+  createTerminal({ stdout, stderr: capture(true), environment: { NO_COLOR: '1' } }).table(
+    ['content'],
+    [['\u001b[2Jgone\u009b']],
+    '',
+  );
+  t.equal(stdout.text, 'content\n\\x1b[2Jgone\\x9b\n');
+});
+
+t.test('colours only on a terminal that wants them', async (t) => {
+  const styled = (isTTY: boolean, environment: Record<string, string>): string =>
+    createTerminal({ stdout: capture(isTTY), stderr: capture(isTTY), environment }).styled('bold', 'x');
+  t.equal(styled(true, {}), '\u001b[1mx\u001b[22m');
+  t.equal(styled(true, { NO_COLOR: '1' }), 'x');
+  t.equal(styled(true, { NO_COLOR: '' }), '\u001b[1mx\u001b[22m', 'an empty NO_COLOR says nothing');
+  t.equal(styled(true, { TERM: 'dumb' }), 'x');
+  t.equal(styled(false, {}), 'x');
+});
+
+t.test('progress is drawn on a terminal only', async (t) => {
+  const stderr = capture(true, 60);
+  const progress = createTerminal({ stdout: capture(false), stderr, environment: {} }).progress(4);
+  progress.step(1, 'example.com.zone');
+  t.match(stderr.text, '[########......................] 1/4 example.com.zone');
+  progress.step(2, 'x'.repeat(100));
+  t.equal(stderr.text.split('\r').at(-1)!.replace('\u001b[K', '').length, 59, 'one line at most');
+  progress.end();
+  t.ok(stderr.text.endsWith('\r\u001b[K'));
+  const silent = capture(false);
+  createTerminal({ stdout: capture(false), stderr: silent, environment: {} })
+    .progress(4)
+    .step(1, 'x');
+  t.equal(silent.text, '');
+});

@@ -1,0 +1,58 @@
+/** A control plane on a real database in a temporary directory, for the tests of this directory. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { TestClock } from '../../src/base/clock.js';
+import { parseIP } from '../../src/base/ip.js';
+import { silentLogger } from '../../src/base/log.js';
+import { seededRandom } from '../../src/base/random.js';
+import { type Context, type ControlSettings, DEFAULT_LIMITS, OPERATOR } from '../../src/control/context.js';
+import { ensureFirstAdministrator } from '../../src/control/keys.js';
+import { createZone } from '../../src/control/zones.js';
+import { openStore } from '../../src/store/driver.js';
+import { migrate } from '../../src/store/migrate.js';
+
+export const ADMIN = 'admin@example.org';
+export const ADMIN_KEY = '0123456789abcdefghijklmnopqrstuvwxyzA';
+
+export interface Fixture {
+  readonly ctx: Context;
+  readonly clock: TestClock;
+  readonly directory: string;
+}
+
+const SETTINGS: ControlSettings = {
+  nameServers: ['ns1.dns.test', 'ns2.dns.test'],
+  edgeAddresses: [parseIP('198.51.100.250')!, parseIP('2001:db8::edge'.replace('edge', 'ed9e'))!],
+  ownAddresses: [parseIP('198.51.100.250')!],
+  activation: 'trust',
+  limits: DEFAULT_LIMITS,
+};
+
+/** An installation with its first administrator; the context is the operator's. */
+export async function startControl(t: Test, settings: Partial<ControlSettings> = {}): Promise<Fixture> {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-control-'));
+  const clock = new TestClock();
+  const random = seededRandom(11);
+  const store = openStore(directory);
+  t.teardown(() => {
+    store.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  migrate(store, clock, random);
+  const base = { store, clock, random, log: silentLogger(), settings: { ...SETTINGS, ...settings } };
+  await ensureFirstAdministrator(base, { email: ADMIN, key: ADMIN_KEY });
+  return { ctx: { ...base, actor: OPERATOR, requestId: 'test', source: 'api' }, clock, directory };
+}
+
+export interface ZoneFixture extends Fixture {
+  /** The zone example.com. */
+  readonly zoneId: string;
+}
+
+export async function startZone(t: Test, settings: Partial<ControlSettings> = {}): Promise<ZoneFixture> {
+  const fixture = await startControl(t, settings);
+  const zone = await createZone(fixture.ctx, { name: 'example.com' });
+  return { ...fixture, zoneId: zone.id };
+}

@@ -1,0 +1,311 @@
+/** The real program: started, asked, crashed, started twice, drained. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import t from 'tap';
+import { SystemClock, sleep } from '../../src/base/clock.js';
+import { createUpstream, type Upstream } from '../../src/resolver/upstream.js';
+
+const clock = new SystemClock();
+const PROGRAM = resolve('build/src/main.js');
+const KEY = 'e2e-key-0123456789-0123456789-0123456789';
+const ZONE = `$ORIGIN example.com.
+$TTL 300
+@ IN SOA ns1.example.net. hostmaster.example.com. 7 3600 600 86400 60
+@ IN NS ns1.example.net.
+www IN A 192.0.2.10
+`;
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
+
+interface Server {
+  readonly child: ChildProcess;
+  readonly directory: string;
+  readonly api: string;
+  readonly dns: Upstream;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Everything printed so far, standard output and standard error. */
+  output(): string;
+  /** Lines of the log with this message. */
+  logged(message: string): Record<string, unknown>[];
+}
+
+async function startServer(
+  directory: string,
+  args: readonly string[] = [],
+  extra: NodeJS.ProcessEnv = {},
+): Promise<Server> {
+  const [dnsPort, adminPort] = (await freePorts(2)) as [number, number];
+  const environment = {
+    PATH: process.env['PATH'],
+    ZONEPLANE_DATA_DIR: join(directory, 'data'),
+    ZONEPLANE_ZONES_DIR: join(directory, 'zones'),
+    ZONEPLANE_DNS_HOST: '127.0.0.1',
+    ZONEPLANE_DNS_PORT: String(dnsPort),
+    ZONEPLANE_DNS_WORKERS: '1',
+    ZONEPLANE_ADMIN_PORT: String(adminPort),
+    ZONEPLANE_RESOLVER_UPSTREAMS: '',
+    ...extra,
+  };
+  const child = spawn(process.execPath, [PROGRAM, 'serve', ...args], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (piece: Buffer) => (output += piece));
+  return {
+    child,
+    directory,
+    environment,
+    api: `http://127.0.0.1:${adminPort}`,
+    dns: createUpstream({ servers: [{ host: '127.0.0.1', port: dnsPort }], clock, timeoutMs: 500 }),
+    output: () => output,
+    logged: (message) =>
+      output
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .filter(({ msg }) => typeof msg === 'string' && msg.includes(message)),
+  };
+}
+
+async function until(what: string, condition: () => boolean | Promise<boolean>, limitMs = 15_000): Promise<void> {
+  for (const end = clock.nowMs() + limitMs; clock.nowMs() < end; await sleep(20)) if (await condition()) return;
+  throw new Error(`${what} did not happen within ${limitMs} ms`);
+}
+
+/** Waits for the last thing `serve` says when it starts. */
+async function untilReady(server: Server): Promise<void> {
+  const { child } = server;
+  await until('ready', () => server.logged('ready').length > 0 || child.exitCode !== null);
+  if (child.exitCode !== null) throw new Error(`serve ended: ${server.output()}`);
+}
+
+async function status(server: Server, path: string): Promise<number> {
+  try {
+    const response = await fetch(`${server.api}${path}`);
+    await response.arrayBuffer();
+    return response.status;
+  } catch {
+    return 0;
+  }
+}
+
+async function exitCode(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return child.exitCode;
+}
+
+function childOf(server: Server, role: string): number {
+  const found = execFileSync('ps', ['--ppid', String(server.child.pid), '-o', 'pid=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .find((line) => line.includes(`--role ${role}`));
+  return Number(found?.trim().split(' ')[0] ?? 0);
+}
+
+function makeDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-process-'));
+  mkdirSync(join(directory, 'zones'));
+  writeFileSync(join(directory, 'zones', 'example.com.zone'), ZONE);
+  return directory;
+}
+
+async function run(server: Server, ...args: string[]): Promise<{ code: number | null; text: string }> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    env: server.environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (text += piece));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, text };
+}
+
+t.test('a life of serve', async (t) => {
+  const directory = makeDirectory();
+  const server = await startServer(directory, [], { ZONEPLANE_ADMIN_KEY: KEY });
+  t.teardown(async () => {
+    if (server.child.exitCode === null) server.child.kill('SIGKILL');
+    await sleep(100);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const authorised = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+
+  await t.test('ready means that queries are answered', async (t) => {
+    await untilReady(server);
+    t.equal(await status(server, '/readyz'), 200);
+    t.equal(await status(server, '/livez'), 200);
+    const answer = await server.dns.query('www.example.com', 'A');
+    t.match(answer, { status: 'ok', records: [{ content: '192.0.2.10', ttl: 300 }] });
+    t.equal((await server.dns.query('none.example.com', 'A')).status, 'nxdomain');
+    t.match(server.logged('zones served')[0], { zones: 1 });
+    t.equal(statSync(join(directory, 'data')).mode & 0o777, 0o700);
+    t.notOk(existsSync(join(directory, 'data', 'initial-key')), 'the key came from the settings');
+    t.notMatch(server.output(), KEY);
+  });
+
+  await t.test('a record made by the API is in the DNS', async (t) => {
+    const zones = await fetch(`${server.api}/client/v4/zones?name=example.com`, { headers: authorised });
+    const { result } = (await zones.json()) as { result: { id: string }[] };
+    const created = await fetch(`${server.api}/client/v4/zones/${result[0]!.id}/dns_records`, {
+      method: 'POST',
+      headers: authorised,
+      body: JSON.stringify({ type: 'A', name: 'fresh', content: '192.0.2.77', ttl: 120 }),
+    });
+    t.equal(created.status, 200);
+    await until('the record in the DNS', async () => {
+      const { records } = await server.dns.query('fresh.example.com', 'A');
+      return records[0]?.content === '192.0.2.77';
+    });
+    t.match(
+      await (await fetch(`${server.api}/metrics`)).text(),
+      /^zoneplane_dns_queries_total\{transport="udp"\} \d+$/m,
+    );
+  });
+
+  await t.test('a change by command is served like one by API', async (t) => {
+    const added = await run(server, 'record', 'add', 'example.com', 'typed', 'A', '192.0.2.78');
+    t.equal(added.code, 0, added.text);
+    await until('the record in the DNS', async () => {
+      const { records } = await server.dns.query('typed.example.com', 'A');
+      return records[0]?.content === '192.0.2.78';
+    });
+    const health = await run(server, 'healthcheck');
+    t.match(health, { code: 0, text: /ok {2}http .*\nok {2}dns .*example\.com SOA answered/ });
+  });
+
+  await t.test('a killed DNS process is started again and answers', async (t) => {
+    const before = childOf(server, 'dns');
+    process.kill(before, 'SIGKILL');
+    await until('not ready', async () => (await status(server, '/readyz')) === 503);
+    await until('ready again', async () => (await status(server, '/readyz')) === 200);
+    t.equal((await server.dns.query('fresh.example.com', 'A')).status, 'ok');
+    t.not(childOf(server, 'dns'), before);
+    t.equal(server.logged('the dns process was ended by SIGKILL; starting it again').length, 1);
+  });
+
+  await t.test('a killed admin process is started again, and DNS answers meanwhile', async (t) => {
+    process.kill(childOf(server, 'admin'), 'SIGKILL');
+    t.equal((await server.dns.query('fresh.example.com', 'A')).status, 'ok');
+    await until('the API again', async () => (await status(server, '/readyz')) === 200);
+    t.equal((await fetch(`${server.api}/client/v4/zones`, { headers: authorised })).status, 200);
+  });
+
+  await t.test('a second serve refuses', async (t) => {
+    const second = await run(server, 'serve');
+    t.equal(second.code, 1);
+    t.match(
+      second.text,
+      new RegExp(`another zoneplane serve \\(process ${server.child.pid}\\) is using the data directory`),
+    );
+    t.notMatch(second.text, / {4}at /, 'no stack');
+  });
+
+  await t.test('SIGTERM drains', async (t) => {
+    const children = [childOf(server, 'dns'), childOf(server, 'admin')];
+    server.child.kill('SIGTERM');
+    t.equal(await exitCode(server.child), 0, server.output());
+    t.equal(server.logged('stopped').length, 1);
+    for (const pid of children) t.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+    t.match(await run(server, 'healthcheck', '--timeout', '300'), { code: 1, text: /FAIL {2}http .*\nFAIL {2}dns/ });
+  });
+
+  await t.test('a restart serves what was there, and imports nothing again', async (t) => {
+    rmSync(join(directory, 'zones'), { recursive: true });
+    mkdirSync(join(directory, 'zones'));
+    const again = await startServer(directory);
+    await untilReady(again);
+    t.equal((await again.dns.query('fresh.example.com', 'A')).status, 'ok');
+    const response = await fetch(`${again.api}/client/v4/zones`, { headers: authorised });
+    t.equal(response.status, 200, 'the key of the first start is still good');
+    again.child.kill('SIGTERM');
+    t.equal(await exitCode(again.child), 0);
+  });
+});
+
+t.test('without a key and a terminal, the key is in a file only its owner can read', async (t) => {
+  const directory = makeDirectory();
+  const server = await startServer(directory);
+  t.teardown(async () => {
+    server.child.kill('SIGTERM');
+    await exitCode(server.child);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  await untilReady(server);
+  const file = join(directory, 'data', 'initial-key');
+  t.equal(statSync(file).mode & 0o777, 0o600);
+  const key = readFileSync(file, 'utf8').trim();
+  t.match(key, /^[0-9a-zA-Z_-]{37,}$/);
+  t.notMatch(server.output(), key);
+  const byKey = { 'x-auth-email': 'admin@localhost', 'x-auth-key': key };
+  t.equal((await fetch(`${server.api}/client/v4/zones`, { headers: byKey })).status, 200);
+
+  // kill -9 of the supervisor: the children leave, and the lock is free.
+  const children = [childOf(server, 'dns'), childOf(server, 'admin')];
+  server.child.kill('SIGKILL');
+  await exitCode(server.child);
+  await until('the children to leave', () =>
+    children.every((pid) => {
+      try {
+        process.kill(pid, 0);
+        return false;
+      } catch {
+        return true;
+      }
+    }),
+  );
+  const again = await startServer(directory);
+  await untilReady(again);
+  again.child.kill('SIGTERM');
+  t.equal(await exitCode(again.child), 0);
+});
+
+t.test('what cannot start says why in a sentence', async (t) => {
+  const directory = makeDirectory();
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  const blocker = createServer().listen(0, '127.0.0.1');
+  await once(blocker, 'listening');
+  const port = String((blocker.address() as { port: number }).port);
+
+  async function refusal(extra: NodeJS.ProcessEnv): Promise<[number | null, string]> {
+    const server = await startServer(directory, [], extra);
+    const code = await exitCode(server.child);
+    await sleep(20);
+    t.notMatch(server.output(), / {4}at /, 'no stack');
+    return [code, server.output()];
+  }
+  t.match(await refusal({ ZONEPLANE_ADMIN_PORT: port }), [
+    1,
+    /cannot listen for the admin API .* taken by another program/,
+  ]);
+  t.match(await refusal({ ZONEPLANE_DNS_PORT: port }), [1, /cannot listen on TCP 127\.0\.0\.1 port \d+: .*taken/]);
+  t.match(await refusal({ ZONEPLANE_DNS_HOST: '192.0.2.1' }), [1, /does not belong to this machine/]);
+  t.match(await refusal({ ZONEPLANE_DNS_PORT: 'x' }), [2, /ZONEPLANE_DNS_PORT=x: expected a port/]);
+  t.match(await refusal({ ZONEPLANE_ZONES_DIR: join(directory, 'none'), ZONEPLANE_DATA_DIR: join(directory, 'new') }), [
+    1,
+    /cannot be listed/,
+  ]);
+  writeFileSync(join(directory, 'file'), '');
+  t.match(await refusal({ ZONEPLANE_DATA_DIR: join(directory, 'file') }), [1, /is not a directory/]);
+  mkdirSync(join(directory, 'broken'));
+  writeFileSync(join(directory, 'broken', 'zoneplane.db'), 'this is no database '.repeat(100));
+  t.match(await refusal({ ZONEPLANE_DATA_DIR: join(directory, 'broken') }), [
+    1,
+    /zoneplane\.db is not a usable database/,
+  ]);
+  blocker.close();
+});

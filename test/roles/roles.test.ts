@@ -1,0 +1,181 @@
+/** What the processes agree on before any of them runs: data directory, lock, port choice, back-off, first lines. */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { UserError } from '../../src/base/errors.js';
+import { createLogger } from '../../src/base/log.js';
+import { createAnnouncer, exampleCommands, reachableHost } from '../../src/roles/announce.js';
+import {
+  findDataDirectory,
+  prepareDataDirectory,
+  readRunning,
+  removeRunning,
+  writeRunning,
+} from '../../src/roles/data-directory.js';
+import { chooseDnsPort, FALLBACK_PORT } from '../../src/roles/dns-port.js';
+import { originOfFileName } from '../../src/roles/first-run.js';
+import type { AdminReport, DnsReport } from '../../src/roles/ipc.js';
+import { lockDataDirectory } from '../../src/roles/lock.js';
+import { restartDelayMs } from '../../src/roles/supervised-child.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'zoneplane-roles-'));
+t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+
+function refusal(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof UserError) return `${error.message} | ${error.remedy ?? ''}`;
+    throw error;
+  }
+  throw new Error('was accepted');
+}
+
+t.test('data directory', async (t) => {
+  const path = join(directory, 'made', 'here');
+  const made = prepareDataDirectory(path);
+  t.match(made, { path, isNew: true, openToOthers: false });
+  t.equal(statSync(path).mode & 0o777, 0o700);
+  chmodSync(path, 0o755);
+  t.equal(prepareDataDirectory(path).openToOthers, true, 'noticed, not changed');
+  chmodSync(path, 0o700);
+  t.match(
+    refusal(() => findDataDirectory(path)),
+    /there is no database in .*here \| Start `zoneplane serve`/,
+  );
+  const file = join(directory, 'file');
+  writeFileSync(file, '');
+  t.match(
+    refusal(() => prepareDataDirectory(file)),
+    /is not a directory/,
+  );
+  t.match(
+    refusal(() => prepareDataDirectory(join(file, 'below'))),
+    /is not a directory/,
+  );
+});
+
+t.test('lock and the note who holds it', async (t) => {
+  const { path } = prepareDataDirectory(join(directory, 'locked'));
+  const lock = lockDataDirectory(path, 'serveLock');
+  writeRunning(path, { pid: process.pid, version: '1', adminUrl: 'http://127.0.0.1:1', dns: [] });
+  const again = refusal(() => lockDataDirectory(path, 'serveLock'));
+  t.match(again, new RegExp(`another zoneplane serve \\(process ${process.pid}\\) is using the data directory`));
+  t.match(again, /--data-dir/);
+  lockDataDirectory(path, 'adminLock').release();
+  lock.release();
+  lockDataDirectory(path, 'serveLock').release();
+  removeRunning(path);
+  t.equal(readRunning(path), undefined);
+  writeRunning(path, { pid: 2 ** 22 + 1, version: '1', adminUrl: '', dns: [] });
+  t.equal(readRunning(path), undefined, 'a process that is gone holds nothing');
+});
+
+t.test('port 53 or 1053', async (t) => {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const taken = await chooseDnsPort(['127.0.0.1'], socket.address().port);
+  t.equal(taken.port, FALLBACK_PORT);
+  t.match(taken.remedy, /is held by another program: .*ss -lntup/);
+  const { port } = socket.address();
+  socket.close();
+  await once(socket, 'close');
+  t.same(await chooseDnsPort(['127.0.0.1'], port), { port });
+  t.same(await chooseDnsPort(['192.0.2.1'], port), { port }, 'a foreign address is for the DNS process to refuse');
+});
+
+t.test('back-off doubles up to half a minute', async (t) => {
+  t.same([1, 2, 3, 4].map(restartDelayMs), [100, 200, 400, 800]);
+  t.equal(restartDelayMs(50), 30_000);
+});
+
+t.test('origins in file names', async (t) => {
+  t.equal(originOfFileName('/a/b/example.com.zone'), 'example.com');
+  t.equal(originOfFileName('example.com.db'), 'example.com');
+  t.equal(originOfFileName('db.example.com'), 'example.com');
+  t.equal(originOfFileName('README.md'), undefined);
+});
+
+const admin: AdminReport = { url: 'http://127.0.0.1:8053', email: 'admin@localhost', initialKey: 'KEY' };
+const dns: DnsReport = {
+  listeners: [
+    { protocol: 'udp', host: '0.0.0.0', port: 1053 },
+    { protocol: 'tcp', host: '0.0.0.0', port: 1053 },
+    { protocol: 'udp', host: '::', port: 1053 },
+    { protocol: 'tcp', host: '::', port: 1053 },
+  ],
+  transport: 'batched',
+  zones: 1,
+  records: 21,
+  exampleZone: 'example.com',
+};
+
+t.test('first lines on a terminal', async (t) => {
+  const lines: string[] = [];
+  const announcer = createAnnouncer(true, (line) => lines.push(line), createLogger({ level: 'silent', pretty: false }));
+  announcer.started({ version: '0.1.0', dataDir: './data', isNew: true, nodeVersion: 'v20.20.2', workers: 2 });
+  const firstImport = { directory: './zones', imported: ['example.com'], failed: ['bad.zone:1:1: error: no'] };
+  announcer.admin({ ...admin, firstImport });
+  announcer.dns(dns, 'port 53 needs a privilege');
+  announcer.ready(0.42);
+  t.same(lines, [
+    'zoneplane 0.1.0   data ./data (new)   node v20.20.2   2 workers',
+    'admin    http://127.0.0.1:8053/client/v4      API description http://127.0.0.1:8053/docs',
+    'key      KEY   (shown once; X-Auth-Email admin@localhost; another: zoneplane key create)',
+    'import   1 zone from ./zones',
+    'import   FAILED bad.zone:1:1: error: no',
+    'dns      udp+tcp 0.0.0.0:1053',
+    'dns      udp+tcp [::]:1053',
+    '         port 53 needs a privilege',
+    'zones    1 zone, 21 records',
+    'ready in 0.4 s. Try:',
+    "  curl -H 'Authorization: Bearer KEY' http://127.0.0.1:8053/client/v4/zones",
+    '  dig @127.0.0.1 -p 1053 example.com SOA',
+  ]);
+});
+
+t.test('the same facts in the log, without the key', async (t) => {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const log = createLogger({ level: 'info', pretty: false, destination });
+  const announcer = createAnnouncer(false, () => t.fail('nothing is printed'), log);
+  announcer.started({ version: '0.1.0', dataDir: './data', isNew: true, nodeVersion: 'v20.20.2', workers: 2 });
+  announcer.admin({ url: admin.url, email: admin.email, initialKeyFile: './data/initial-key' });
+  announcer.dns(dns, 'port 53 needs a privilege');
+  announcer.ready(0.42);
+  const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  t.same(
+    entries.map(({ msg }) => msg),
+    [
+      'zoneplane starts',
+      'admin API listens',
+      'DNS listens',
+      'DNS listens',
+      'DNS listens',
+      'DNS listens',
+      'port 53 needs a privilege',
+      'zones served',
+      'ready',
+    ],
+  );
+  t.match(entries[1], { url: 'http://127.0.0.1:8053/client/v4', initialKeyFile: './data/initial-key' });
+  t.match(entries[2], { protocol: 'udp', host: '0.0.0.0', port: 1053 });
+  t.match(entries[8], { seconds: 0.42 });
+});
+
+t.test('example commands fit what is known', async (t) => {
+  const none: DnsReport = { ...dns, zones: 0 };
+  const { exampleZone: _, ...empty } = none;
+  const fromFile: AdminReport = { url: admin.url, email: admin.email, initialKeyFile: "/it's/key" };
+  const unknown: AdminReport = { url: admin.url, email: admin.email };
+  t.match(exampleCommands(admin, empty), [/-d '\{"name":"example.com"\}' http.*\/zones$/, /example\.com SOA$/]);
+  t.match(exampleCommands(fromFile, dns)[0], `"Authorization: Bearer $(cat '/it'\\''s/key')"`);
+  t.match(exampleCommands(unknown, dns), ['curl http://127.0.0.1:8053/readyz', /^dig @127\.0\.0\.1 -p 1053 example/]);
+  t.same(exampleCommands(unknown, empty), ['curl http://127.0.0.1:8053/readyz'], 'no name to ask for');
+  const on53 = { ...dns, listeners: [{ protocol: 'udp' as const, host: '::', port: 53 }] };
+  t.equal(exampleCommands(admin, on53)[1], 'dig @::1 example.com SOA');
+  t.equal(reachableHost('192.0.2.1'), '192.0.2.1');
+});

@@ -1,0 +1,299 @@
+/** The store on real SQLite files: opening, migrations, transactions, failures, what the publisher reads. */
+import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { TestClock } from '../../src/base/clock.js';
+import { UserError } from '../../src/base/errors.js';
+import { makeId, seededRandom } from '../../src/base/random.js';
+import { ownerKeyOf, parseName } from '../../src/dns/name.js';
+import { accountStatements } from '../../src/store/accounts.js';
+import { appendChange, changesAfter, firstChange, lastChange, touchedOwners } from '../../src/store/changes.js';
+import {
+  DATABASE_FILE,
+  IN_MEMORY,
+  openStore,
+  type Store,
+  StoreBusy,
+  StoreConflict,
+  StoreFull,
+  storeSize,
+} from '../../src/store/driver.js';
+import { credentialPepper, findMeta, putMeta } from '../../src/store/meta.js';
+import { migrate, requireSchema, SCHEMA_VERSION, schemaVersion } from '../../src/store/migrate.js';
+import {
+  hasDescendants,
+  insertRecord,
+  type NewRecordRow,
+  rdataKeyOf,
+  recordStatements,
+  servedRows,
+  servedRowsOfOwner,
+} from '../../src/store/records.js';
+import { findServedZone, servedZones, soaOfZone, updateZone, zoneStatements } from '../../src/store/zones.js';
+
+const clock = new TestClock();
+const random = seededRandom(7);
+const APEX = parseName('example.com.');
+
+function temporaryDirectory(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-store-'));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+function openMigrated(t: Test, directory = temporaryDirectory(t)): Store {
+  const store = openStore(directory);
+  migrate(store, clock, random);
+  t.teardown(() => store.close());
+  return store;
+}
+
+function addZone(store: Store, name = 'example.com', served = 1): number {
+  const now = clock.nowUs();
+  const account = accountStatements(store);
+  if (account.all.all().length === 0) account.insert.run(makeId(now, random), 'Main', 'standard', now);
+  const apex = parseName(`${name}.`);
+  return zoneStatements(store).insert.run(
+    makeId(now, random),
+    1,
+    name,
+    apex,
+    'active',
+    served,
+    'full',
+    1,
+    'service',
+    null,
+    now,
+    now,
+    now,
+  ).lastInsertRowid;
+}
+
+function recordOf(zone: number, name: string, last: number, changes: Partial<NewRecordRow> = {}): NewRecordRow {
+  const now = clock.nowUs();
+  const rdata = Uint8Array.of(192, 0, 2, last);
+  return {
+    id: makeId(now, random),
+    zone,
+    owner_key: ownerKeyOf(parseName(`${name}.`), APEX),
+    name,
+    type: 1,
+    content: `192.0.2.${last}`,
+    rdata,
+    rdata_key: rdata,
+    ttl: 300,
+    proxied: 0,
+    settings: null,
+    comment: null,
+    tags: null,
+    private_routing: null,
+    created_at: now,
+    modified_at: now,
+    comment_modified_at: null,
+    tags_modified_at: null,
+    ...changes,
+  };
+}
+
+t.test('opening', async (t) => {
+  const directory = temporaryDirectory(t);
+  t.throws(() => openStore(directory, { readonly: true }), UserError, 'a reader makes no database');
+  const store = openMigrated(t, directory);
+  const path = join(directory, DATABASE_FILE);
+  t.equal(statSync(path).mode & 0o777, 0o600, 'nobody else may read it');
+  t.equal(store.prepareTuples<[], [string]>('PRAGMA journal_mode').get()![0], 'wal');
+  t.equal(store.prepareTuples<[], [number]>('PRAGMA synchronous').get()![0], 2, 'FULL');
+  t.equal(store.prepareTuples<[], [number]>('PRAGMA foreign_keys').get()![0], 1);
+  t.ok(storeSize(store) > 0);
+  t.equal(storeSize(openStore(IN_MEMORY)), 0);
+
+  const reader = openStore(directory, { readonly: true });
+  t.teardown(() => reader.close());
+  requireSchema(reader);
+  t.throws(() => putMeta(reader, 'first_run_done', 1), UserError, 'a reader cannot write');
+
+  const file = join(directory, 'file');
+  writeFileSync(file, '');
+  t.throws(() => openStore(file), UserError, 'a file is no data directory');
+  const damaged = temporaryDirectory(t);
+  writeFileSync(join(damaged, DATABASE_FILE), 'this is no database, but long enough to look like one '.repeat(200));
+  t.throws(() => openStore(damaged), { name: 'UserError', remedy: /backup/ });
+});
+
+t.test('migrations', async (t) => {
+  const directory = temporaryDirectory(t);
+  const store = openStore(directory);
+  t.teardown(() => store.close());
+  t.throws(() => requireSchema(store), { name: 'UserError', message: /not been brought up to date/ });
+  t.equal(migrate(store, clock, random), 0);
+  t.equal(schemaVersion(store), SCHEMA_VERSION);
+  const installation = findMeta(store, 'installation');
+  t.match(installation, /^[0-9a-f-]{36}$/);
+  t.equal(credentialPepper(store).length, 32);
+  t.equal(migrate(store, clock, random), SCHEMA_VERSION, 'a second time there is nothing to do');
+  t.equal(findMeta(store, 'installation'), installation);
+  for (const [name] of store
+    .prepareTuples<[], [string]>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND sql NOT LIKE '%STRICT%'",
+    )
+    .all()) {
+    t.fail(`table ${name} is not strict`);
+  }
+
+  store.exec(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
+  t.throws(() => migrate(store, clock, random), { name: 'UserError', message: /newer zoneplane/ });
+  t.throws(() => requireSchema(store), { name: 'UserError', message: /newer zoneplane/ });
+  t.equal(schemaVersion(store), SCHEMA_VERSION + 1, 'and is left as it was');
+});
+
+t.test('transactions', async (t) => {
+  const directory = temporaryDirectory(t);
+  const store = openMigrated(t, directory);
+  const other = openStore(directory, { busyTimeoutMs: 5 });
+  t.teardown(() => other.close());
+  const zone = addZone(store);
+
+  t.throws(
+    () =>
+      store.immediate(() => {
+        insertRecord(store, recordOf(zone, 'a.example.com', 1));
+        throw new Error('stop');
+      }),
+    { message: 'stop' },
+  );
+  t.equal(recordStatements(store).count.get(zone)![0], 0, 'nothing stays of a failed transaction');
+
+  const version = store.dataVersion();
+  store.immediate(() => {
+    t.throws(() => other.immediate(() => undefined), StoreBusy);
+    t.throws(() => other.immediate(() => undefined, 1), StoreBusy);
+  });
+  t.equal(store.dataVersion(), version, 'own commits do not count');
+  other.immediate(() => insertRecord(other, recordOf(zone, 'b.example.com', 1)));
+  t.not(store.dataVersion(), version, 'those of others do');
+
+  store.snapshot(() => {
+    const before = recordStatements(store).count.get(zone)![0];
+    other.immediate(() => insertRecord(other, recordOf(zone, 'c.example.com', 1)));
+    t.equal(recordStatements(store).count.get(zone)![0], before, 'a snapshot stands still');
+  });
+  t.equal(recordStatements(store).count.get(zone)![0], 2);
+
+  const twice = recordOf(zone, 'd.example.com', 1);
+  insertRecord(store, twice);
+  t.throws(() => insertRecord(store, { ...twice, id: makeId(1, random) }), StoreConflict, 'same owner, type and data');
+  t.throws(() => insertRecord(store, { ...twice, rdata_key: Uint8Array.of(1) }), StoreConflict, 'same id');
+  t.throws(() => insertRecord(store, recordOf(99, 'e.example.com', 1)), StoreConflict, 'no such zone');
+  store.checkpoint();
+});
+
+t.test('a full disk and a damaged file', async (t) => {
+  const directory = temporaryDirectory(t);
+  const store = openMigrated(t, directory);
+  const zone = addZone(store);
+  const pages = store.prepareTuples<[], [number]>('PRAGMA page_count').get()![0];
+  store.exec(`PRAGMA max_page_count = ${pages}`);
+  const fill = () =>
+    store.immediate(() => {
+      for (let i = 0; i < 2000; i++) insertRecord(store, recordOf(zone, `h${i}.example.com`, i % 250));
+    });
+  t.throws(fill, StoreFull);
+  store.exec('PRAGMA max_page_count = 1000000');
+  t.equal(recordStatements(store).count.get(zone)![0], 0);
+  fill();
+  t.equal(recordStatements(store).count.get(zone)![0], 2000, 'works again when there is room');
+  store.checkpoint();
+  store.close();
+
+  // Pages with rows; those with the schema stay as they are.
+  const path = join(directory, DATABASE_FILE);
+  const file = openSync(path, 'r+');
+  const half = 4096 * Math.ceil(statSync(path).size / 8192);
+  writeSync(file, Buffer.alloc(half, 0x5a), 0, undefined, half);
+  closeSync(file);
+  t.throws(() => openStore(directory).prepare('SELECT * FROM records ORDER BY owner_key').all(), { name: 'StoreCorrupt' });
+});
+
+t.test('backup', async (t) => {
+  const store = openMigrated(t);
+  const zone = addZone(store);
+  insertRecord(store, recordOf(zone, 'a.example.com', 1));
+  const target = temporaryDirectory(t);
+  await store.backup(join(target, DATABASE_FILE));
+  const copy = openStore(target, { readonly: true });
+  t.equal(recordStatements(copy).count.get(zone)![0], 1);
+  copy.close();
+  await t.rejects(store.backup(join(target, DATABASE_FILE)), UserError, 'never overwrites');
+});
+
+t.test('what the publisher reads', async (t) => {
+  const store = openMigrated(t);
+  const zone = addZone(store);
+  const hidden = addZone(store, 'example.net', 0);
+  for (const name of ['z.example.com', 'a.z.example.com', 'example.com', 'b.example.com', 'x.a.z.example.com']) {
+    insertRecord(store, recordOf(zone, name, 1));
+  }
+  insertRecord(store, recordOf(zone, 'b.example.com', 2, { type: 16, proxied: 0, settings: '{"ipv4_only":true}' }));
+  insertRecord(store, recordOf(hidden, 'b.example.com', 1));
+  const keys = [...servedRows(store, zone)].map(([key, type]) => `${Buffer.from(key).toString('latin1')}/${type}`);
+  t.same(keys, ['/1', 'b\0/1', 'b\0/16', 'z\0/1', 'z\0a\0/1', 'z\0a\0x\0/1'], 'canonical order, then type');
+  const own = servedRowsOfOwner(store, zone, ownerKeyOf(parseName('b.example.com.'), APEX));
+  t.equal(own.length, 2);
+  t.equal(own[1]![5], '{"ipv4_only":true}');
+  const below = (name: string) => hasDescendants(store, zone, ownerKeyOf(parseName(name), APEX));
+  t.ok(below('example.com.'));
+  t.ok(below('z.example.com.'));
+  t.ok(below('a.z.example.com.'));
+  t.notOk(below('x.a.z.example.com.'));
+  t.notOk(below('b.example.com.'));
+
+  t.same(servedZones(store), [zone]);
+  t.equal(findServedZone(store, hidden), undefined);
+  t.equal(findServedZone(store, zone)?.name, 'example.com');
+  updateZone(store, hidden, { served: 1 });
+  t.same(servedZones(store), [zone, hidden]);
+  t.throws(() => addZone(store, 'example.net', 1), StoreConflict, 'a name is served once');
+
+  const row = zoneStatements(store).bySeq.get(zone)!;
+  t.match(soaOfZone(row, ['ns1.dns.test', 'ns2.dns.test']), {
+    mname: 'ns1.dns.test',
+    rname: 'dns.dns.test',
+    refresh: 10000,
+    retry: 2400,
+    expire: 604800,
+    minimum: 1800,
+    ttl: 3600,
+  });
+  t.equal(soaOfZone({ ...row, soa_mname: 'a.b', soa_retry: 7 }, []).mname, 'a.b');
+});
+
+t.test('the change log', async (t) => {
+  const store = openMigrated(t);
+  t.equal(lastChange(store), 0);
+  const key = (name: string) => ownerKeyOf(parseName(name), APEX);
+  const rr = (op: 0 | 1, name: string) => ({ op, owner_key: key(name), type: 1, ttl: 300, rdata: Uint8Array.of(1) });
+  const common = { atUs: 1, zone: 5, serialFrom: 1, serialTo: 2, actor: 'a', requestId: 'r' };
+  const rrs = [rr(0, 'a.example.com.'), rr(1, 'a.example.com.'), rr(1, 'b.example.com.')];
+  const first = appendChange(store, { ...common, kind: 'rrs', rrs });
+  const second = appendChange(store, { ...common, kind: 'settings', rrs: [] });
+  t.equal(second, first + 1);
+  t.equal(lastChange(store), second);
+  t.equal(firstChange(store), first);
+  t.same(
+    changesAfter(store, first, 10).map(({ kind }) => kind),
+    ['settings'],
+  );
+  t.equal(changesAfter(store, 0, 1).length, 1);
+  t.same(
+    touchedOwners(store, first).map((owner) => Buffer.from(owner).toString('latin1')),
+    ['a\0', 'b\0'],
+  );
+});
+
+t.test('duplicate keys stay short', async (t) => {
+  t.equal(rdataKeyOf(new Uint8Array(64)).length, 64);
+  t.equal(rdataKeyOf(new Uint8Array(65)).length, 32);
+  t.notSame(rdataKeyOf(new Uint8Array(65)), rdataKeyOf(new Uint8Array(66)));
+});
