@@ -34,6 +34,10 @@ export interface Search {
   /** Hashes of the names of the chain so far. */
   chain: Int32Array;
   chainLength: number;
+  /** DNAMEs of the chain so far: their nodes, and where they stand in the message. */
+  dnames: Int32Array;
+  dnameAt: Int32Array;
+  dnameCount: number;
 }
 
 /** The search begins with the question's name and works in the same memory. */
@@ -51,6 +55,9 @@ export function createSearch(query: Query): Search {
     apexNode: 0,
     chain: new Int32Array(MAX_CHAIN),
     chainLength: 0,
+    dnames: new Int32Array(MAX_CHAIN),
+    dnameAt: new Int32Array(MAX_CHAIN),
+    dnameCount: 0,
   };
 }
 
@@ -85,6 +92,7 @@ export function solve(query: Query, search: Search, response: Response, image: I
   const apexLabel = search.labels - search.apexLabels;
   search.apexNode = findSuffix(image, search, apexLabel);
   search.chainLength = 0;
+  search.dnameCount = 0;
   response.apexAt = search.at + search.labelAt[apexLabel]!;
   response.authoritative = true;
   if (search.apexNode === 0) {
@@ -239,8 +247,8 @@ function substitute(query: Query, search: Search, response: Response, image: Ima
   const rrset = image.findRRset(locatedNode, Type.dname);
   const skipped = search.labels - locatedLabels;
   const prefix = search.labelAt[skipped]!;
-  const start = response.at;
-  if (!writeAnswer(response, image, rrset, skipLabels(response, search.at, skipped), false)) return DONE;
+  const start = writeDname(search, response, image, rrset, skipped);
+  if (start === 0) return DONE;
   const bytes = response.bytes;
   const base = response.base;
   const target = base + start + 12;
@@ -275,6 +283,16 @@ function substitute(query: Query, search: Search, response: Response, image: Ima
   indexName(search, image, prefix + targetLength);
   search.at = at + 12;
   return FOLLOW;
+}
+
+/** Position of the DNAME in the answer, where it stands once however often the chain comes by; 0 when it does not fit. */
+function writeDname(search: Search, response: Response, image: ImageReader, rrset: number, skipped: number): number {
+  for (let i = 0; i < search.dnameCount; i++) if (search.dnames[i] === rrset) return search.dnameAt[i]!;
+  const start = response.at;
+  if (!writeAnswer(response, image, rrset, skipLabels(response, search.at, skipped), false)) return 0;
+  search.dnames[search.dnameCount] = rrset;
+  search.dnameAt[search.dnameCount++] = start;
+  return start;
 }
 
 /** Copies the labels left of the DNAME's owner, with the case of the question where they come from it. */

@@ -22,7 +22,7 @@ export function answerClientError(error: ConnectionError, socket: Socket): void 
   const body = JSON.stringify(refusal(errorItems(refusalOf(error))));
   const head = [
     'HTTP/1.1 400 Bad Request',
-    'Content-Type: application/json; charset=utf-8',
+    'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];

@@ -75,7 +75,7 @@ function refusalOf(error: unknown, request: FastifyRequest): AppError | undefine
 
 /** Faults fastify finds in a request before a handler sees it. */
 function frameworkRefusal(error: unknown, request: FastifyRequest): AppError | undefined {
-  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   if (typeof code !== 'string' || typeof statusCode !== 'number' || statusCode < 400 || statusCode > 499) {
     return undefined;
   }

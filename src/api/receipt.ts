@@ -21,7 +21,7 @@ export function noteChanges(store: Store, request: FastifyRequest): void {
 
 /** After it; a write that changed nothing gets no receipt. */
 export function addReceipt(store: Store, request: FastifyRequest, reply: FastifyReply): void {
-  if (!isWrite(request) || request.changesBefore < 0 || reply.statusCode >= 300) return;
+  if (!isWrite(request) || request.changesBefore < 0) return;
   const change = newestChangeOfRequest(store, request.id, request.changesBefore);
   if (!change) return;
   reply.header(CHANGE_HEADER, String(change.seq));

@@ -51,6 +51,8 @@ export interface ApiOptions {
 /** Where the v4 routes are found: the vendor's base path, and the short one (v4: §0.20). */
 const PREFIXES = ['/client/v4', '/v4'] as const;
 const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+/** What fastify calls every JSON body. */
+const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 const MOST_CONNECTIONS = 2048;
 const MAX_PARAM_LENGTH = 2048;
 
@@ -127,7 +129,11 @@ function addHooks(app: FastifyInstance, { base, host }: ApiOptions): void {
     if (schema?.body && !config.rawBody) request.body = parseJson(request.body as Buffer | undefined);
   });
   app.addHook('preHandler', async (request) => noteChanges(base.store, request));
-  app.addHook('onSend', async (request, reply) => addReceipt(base.store, request, reply));
+  app.addHook('onSend', async (request, reply) => {
+    addReceipt(base.store, request, reply);
+    // Clients switch on the bare media type, and JSON has no charset parameter (v4: §1.1, RFC 8259 §11).
+    if (reply.getHeader('content-type') === JSON_WITH_CHARSET) reply.header('content-type', 'application/json');
+  });
   app.addHook('onResponse', async (request, reply) => {
     const { method, id: requestId } = request;
     const ms = Math.round(reply.elapsedTime);

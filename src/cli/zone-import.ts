@@ -5,11 +5,11 @@ import { AppError, messageOf, UserError } from '../base/errors.js';
 import { formatIssue } from '../base/result.js';
 import type { Context } from '../control/context.js';
 import { type ImportResult, importZone } from '../control/import.js';
-import { originOfFileName } from '../roles/first-run.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
 import type { Terminal } from './terminal.js';
+import { placeIssue } from './zone-check.js';
 
 interface ImportOptions {
   readonly origin?: string;
@@ -124,7 +124,7 @@ async function importOne(
   { automaticSoa, replace, proxied, account }: ImportOptions,
   onRecords: (records: number) => void,
 ): Promise<Outcome> {
-  const origin = target.origin ?? originOfFileName(target.file);
+  const { origin } = target;
   try {
     const result = await importZone(context, {
       source: { file: target.file },
@@ -143,7 +143,7 @@ async function importOne(
 }
 
 function report({ file, result, refusal }: Outcome, { json }: ImportOptions, terminal: Terminal): void {
-  for (const issue of result?.issues ?? []) terminal.complain(formatIssue(issue));
+  for (const issue of result?.issues ?? []) terminal.complain(formatIssue(placeIssue(issue, file)));
   if (refusal !== undefined) terminal.complain(`${file}: not imported: ${refusal}`);
   else if (!result?.imported) terminal.complain(`${file}: not imported, nothing has changed`);
   else if (!json) {

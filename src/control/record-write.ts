@@ -40,7 +40,7 @@ const RR_OVERHEAD = 12;
 /** 'replace' (PUT) returns absent members to their defaults, 'edit' (PATCH) keeps them (v4: §5.3). */
 type Mode = 'create' | 'replace' | 'edit';
 
-type Columns = Omit<NewRecordRow, 'id' | 'created_at' | 'modified_at' | 'comment_modified_at' | 'tags_modified_at'>;
+export type Columns = Omit<NewRecordRow, 'id' | 'created_at' | 'modified_at' | 'comment_modified_at' | 'tags_modified_at'>;
 
 export function findRecord(ctx: Context, zone: ZoneRow, recordId: string): RecordRow {
   const id = parseId(recordId);
@@ -51,9 +51,7 @@ export function findRecord(ctx: Context, zone: ZoneRow, recordId: string): Recor
 
 export function createRow(ctx: Context, draft: Draft, zone: ZoneRow, input: unknown): NewRecordRow {
   const columns = readColumns(ctx, zone, input, 'create', undefined);
-  checkNeighbours(ctx, zone, columns, undefined);
-  const quota = ctx.settings.limits.recordsPerZone;
-  if (quota !== undefined && draft.recordCount(zone) >= quota) throw recordFailure('quota');
+  checkNewRow(ctx, draft, zone, columns);
   const row: NewRecordRow = {
     ...columns,
     id: makeId(ctx.clock.nowUs(), ctx.random),
@@ -65,6 +63,18 @@ export function createRow(ctx: Context, draft: Draft, zone: ZoneRow, input: unkn
   draft.insertRecord(row);
   draft.audit({ action: 'record.create', zone: zone.id, object: row.id, after: recordItem(row, zone) });
   return row;
+}
+
+/** The rules a new record has to keep beside those about its own members: coexistence, then quota. */
+export function checkNewRow(ctx: Context, draft: Draft, zone: ZoneRow, columns: Columns): void {
+  checkNeighbours(ctx, zone, columns, undefined);
+  const quota = ctx.settings.limits.recordsPerZone;
+  if (quota !== undefined && draft.recordCount(zone) >= quota) throw recordFailure('quota');
+}
+
+/** Whether the owner has a record of the same type and data. */
+export function isDuplicate(ctx: Context, { zone, owner_key, type, rdata_key }: Columns): boolean {
+  return recordStatements(ctx.store).findSame.get(zone, owner_key, type, rdata_key) !== undefined;
 }
 
 /** PUT and PATCH. A change that changes nothing leaves `modified_at` alone (v4: §5.3). */

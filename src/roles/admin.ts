@@ -1,7 +1,8 @@
 /** The admin process: the only one that writes. Migrates the store, makes the first administrator, serves the API. */
 import { buildApi } from '../api/server.js';
-import { AppError, UserError } from '../base/errors.js';
+import { AppError, messageOf, UserError } from '../base/errors.js';
 import { createLifecycle } from '../base/lifecycle.js';
+import type { Logger } from '../base/log.js';
 import { type MetricSample, printMetrics } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import { openStore, type Store, storeSize } from '../store/driver.js';
@@ -33,7 +34,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
   const lifecycle = createLifecycle(clock, log);
   try {
     lifecycle.own('lock', lockDataDirectory(settings.dataDir, 'adminLock'), (part) => part.release());
-    const store = lifecycle.own('store', openStore(settings.dataDir), closeStore);
+    const store = lifecycle.own('store', openStore(settings.dataDir), (part) => closeStore(part, log));
     migrate(store, clock, systemRandom);
     const base = createControlBase(settings, store, clock, log);
     const key = await ensureAdministrator(base, settings, terminal);
@@ -75,8 +76,13 @@ function drain(gate: ReadinessGate, stop: () => Promise<boolean>): Promise<boole
   return stop();
 }
 
-function closeStore(store: Store): void {
-  store.checkpoint();
+/** What cannot be moved out of the write-ahead log now, for want of room, is safe there until the next start. */
+function closeStore(store: Store, log: Logger): void {
+  try {
+    store.checkpoint();
+  } catch (error) {
+    log.warn({ reason: messageOf(error) }, 'the write-ahead log was not moved into the database');
+  }
   store.close();
 }
 

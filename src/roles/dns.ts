@@ -10,7 +10,7 @@ import { type DnsServers, startDnsServers } from '../server/start.js';
 import type { TlsCredentials } from '../server/tls.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
-import { zoneStatements } from '../store/zones.js';
+import { servedZones, zoneStatements } from '../store/zones.js';
 import { DNS_PORT } from './dns-port.js';
 import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
 import { STATUS_PERIOD_MS } from './limits.js';
@@ -87,8 +87,7 @@ function describe(store: Store, publisher: Publisher, servers: DnsServers): DnsR
     { protocol: 'tcp', host, port: servers.port },
     ...(servers.tlsPort === undefined ? [] : [{ protocol: 'tls' as const, host, port: servers.tlsPort }]),
   ]);
-  const [first] = zoneStatements(store).served.all();
-  const exampleZone = first && zoneStatements(store).bySeq.get(first[0])?.name;
+  const exampleZone = findExampleZone(store);
   return {
     listeners,
     transport: servers.transport,
@@ -96,6 +95,18 @@ function describe(store: Store, publisher: Publisher, servers: DnsServers): DnsR
     records: recordsLoaded,
     ...(exampleZone === undefined ? {} : { exampleZone }),
   };
+}
+
+/** Zones looked at for an example. */
+const EXAMPLES = 20;
+
+/** The first zone served; a reverse zone only when there is no other among the first. */
+function findExampleZone(store: Store): string | undefined {
+  const { bySeq } = zoneStatements(store);
+  const names = servedZones(store)
+    .slice(0, EXAMPLES)
+    .flatMap((seq) => bySeq.get(seq)?.name ?? []);
+  return names.find((name) => !name.endsWith('.arpa')) ?? names[0];
 }
 
 /** Tells how it is doing, at once and then periodically; the last word, when it stops, is that it is not ready. */

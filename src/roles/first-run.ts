@@ -76,8 +76,7 @@ export async function importFirstZones(
 /** Undefined when it worked; the zone's name is appended to `imported` then. */
 async function importFile(context: Context, file: string, imported: string[]): Promise<string | undefined> {
   try {
-    const origin = originOfFileName(file);
-    const result = await importZone(context, { source: { file }, ...(origin === undefined ? {} : { origin }) });
+    const result = await importZone(context, { source: { file } });
     if (result.imported) {
       imported.push(result.name ?? file);
       return undefined;
@@ -90,13 +89,8 @@ async function importFile(context: Context, file: string, imported: string[]): P
   }
 }
 
-const ZONE_FILE = /^(?:db\.(?<after>.+)|(?<before>.+)\.(?:zone|db|zonefile))$/;
-
-/** `example.com.zone`, `example.com.db` and `db.example.com` belong to example.com; undefined for other names. */
-export function originOfFileName(path: string): string | undefined {
-  const groups = ZONE_FILE.exec(path.split('/').at(-1)!)?.groups;
-  return groups?.['after'] ?? groups?.['before'];
-}
+/** `example.com.zone`, `example.com.db`, `db.example.com`: other files of the directory are left alone. */
+const ZONE_FILE = /^db\..|.\.(?:zone|db|zonefile)$/;
 
 function listZoneFiles(directory: string, isDefault: boolean): string[] {
   try {

@@ -337,6 +337,8 @@ export function acquireFileLock(path: string): FileLock | undefined {
   closeSync(openSync(path, 'a', 0o600));
   const database = new Database(path, { timeout: 0 });
   try {
+    // No rows are ever written: nothing to roll back, no journal file beside the lock.
+    database.pragma('journal_mode = MEMORY');
     database.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();

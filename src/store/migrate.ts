@@ -4,12 +4,7 @@ import { UserError } from '../base/errors.js';
 import type { Random } from '../base/random.js';
 import type { Store } from './driver.js';
 import { foundation } from './migrations/0001-foundation.js';
-
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly sql: string;
-}
+import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [foundation];

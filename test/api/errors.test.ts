@@ -1,12 +1,16 @@
 /** The error catalogue (api-contract §15): status, code, text and shape of every refusal clients can bring about. */
 import { Writable } from 'node:stream';
 import fc from 'fast-check';
+import fastify, { type FastifyBaseLogger } from 'fastify';
 import t from 'tap';
-import { createLogger } from '../../src/base/log.js';
+import { MalformedIdentifier, sendError } from '../../src/api/errors.js';
+import { AppError } from '../../src/base/errors.js';
+import { createLogger, silentLogger } from '../../src/base/log.js';
 import { createAccount } from '../../src/control/accounts.js';
 import { createKey, revokeKey } from '../../src/control/keys.js';
 import { TYPES } from '../../src/dns/rr/registry.js';
 import type { DataMember } from '../../src/dns/rr/type.js';
+import { StoreBusy, StoreFull } from '../../src/store/driver.js';
 import { ADMIN_HEADERS, ANONYMOUS, EMAIL, install, KEY } from './installation.js';
 
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 300);
@@ -406,4 +410,39 @@ t.test('whatever a record looks like, it is taken or refused with a reason', asy
   );
   t.ok(taken.size >= 10, `both happen: ${[...taken]}`);
   t.strictSame(misfits, []);
+});
+
+t.test('statuses and headers clients act on', async (t) => {
+  const app = fastify({ loggerInstance: silentLogger() as unknown as FastifyBaseLogger });
+  t.teardown(() => app.close());
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
+  const thrown: Readonly<Record<string, () => unknown>> = {
+    conflict: () => new AppError('test.conflict', 409, 1406, 'Duplicate.', '/name'),
+    busy: () => new StoreBusy(),
+    full: () => new StoreFull(),
+    unauthorised: () => new AppError('test.token', 401, 1000, 'Invalid API Token'),
+    identifier: () => new MalformedIdentifier(),
+    bug: () => new TypeError('undefined is not a function'),
+    text: () => 'just a text',
+  };
+  for (const [name, make] of Object.entries(thrown)) {
+    app.get(`/${name}`, async () => {
+      throw make();
+    });
+  }
+  const answer = async (name: string) => {
+    const { statusCode, headers, body } = await app.inject(`/${name}`);
+    return [statusCode, headers['x-should-retry'], headers['retry-after'], headers['www-authenticate'], body];
+  };
+  const none = undefined;
+  const conflict =
+    '{"result":null,"success":false,"errors":[{"code":1406,"message":"Duplicate.","source":{"pointer":"/name"}}],"messages":[]}';
+  t.strictSame(await answer('conflict'), [409, 'false', none, none, conflict]);
+  t.strictSame((await answer('busy')).slice(0, 4), [503, none, '1', none]);
+  t.strictSame((await answer('full')).slice(0, 4), [507, none, none, none]);
+  t.strictSame((await answer('unauthorised')).slice(0, 4), [401, none, none, 'Bearer']);
+  t.match((await answer('identifier'))[4], /Could not route to \/identifier, perhaps/);
+  for (const name of ['bug', 'text']) {
+    t.strictSame(await answer(name), [500, none, none, none, refused([1500, 'Internal server error.'])]);
+  }
 });

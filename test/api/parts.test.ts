@@ -31,6 +31,11 @@ t.test('pages', async (t) => {
   t.strictSame(page('page=1.5&per_page='), [1, 20]);
   t.strictSame(page('page=99999999999999999&per_page=99999999999999999'), [1_000_000_000, 50]);
   t.strictSame(Object.values(pageOf(parseQuery('per_page=5000'), RECORD_PAGES)), [1, 5000]);
+  t.strictSame(
+    Object.values(resultInfo({ page: 5, perPage: 10 }, 0, 0)),
+    [1, 10, 0, 0, 0],
+    'an empty list has only page 1',
+  );
   fc.assert(
     fc.property(fc.nat(500), fc.integer({ min: 1, max: 60 }), (total, perPage) => {
       const items = Array.from({ length: total }, (_, i) => i);
@@ -92,6 +97,8 @@ t.test('filters of records', async (t) => {
     match: 'any',
     tagMatch: 'any',
   });
+  t.equal(filter('tag=a&'.repeat(100)).tags?.length, 100);
+  t.throws(() => filter('tag=a&'.repeat(101)), { status: 400, code: 9207, message: /at most 100 tag filters/ });
   t.strictSame(filter('order=TTL&direction=desc&search=a+b&unknown=1'), {
     search: 'a b',
     order: 'ttl',

@@ -5,9 +5,13 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { connect } from 'node:tls';
 import t from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { createUpstream, type Upstream } from '../../src/resolver/upstream.js';
+import { openStore } from '../../src/store/driver.js';
+import { frame, makeQuery } from '../server/clients.js';
+import { TLS_CERTIFICATE, TLS_KEY } from '../server/tls-credentials.js';
 
 const clock = new SystemClock();
 const PROGRAM = resolve('build/src/main.js');
@@ -274,6 +278,35 @@ t.test('without a key and a terminal, the key is in a file only its owner can re
   t.equal(await exitCode(again.child), 0);
 });
 
+t.test('DNS over TLS with certificate and key from files', async (t) => {
+  const directory = makeDirectory();
+  const [port] = (await freePorts(1)) as [number];
+  writeFileSync(join(directory, 'cert.pem'), TLS_CERTIFICATE);
+  writeFileSync(join(directory, 'key.pem'), TLS_KEY);
+  const tls = {
+    ZONEPLANE_DOT_PORT: String(port),
+    ZONEPLANE_TLS_CERT: join(directory, 'cert.pem'),
+    ZONEPLANE_TLS_KEY: join(directory, 'key.pem'),
+  };
+  const missing = await startServer(directory, [], { ...tls, ZONEPLANE_TLS_KEY: join(directory, 'none.pem') });
+  t.equal(await exitCode(missing.child), 1);
+  t.match(missing.output(), /the TLS file .*none\.pem cannot be read/);
+  const server = await startServer(directory, [], tls);
+  t.teardown(async () => {
+    server.child.kill('SIGTERM');
+    await exitCode(server.child);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  await untilReady(server);
+  const socket = connect({ port, host: '127.0.0.1', ca: TLS_CERTIFICATE, servername: 'ns1.zoneplane.test' });
+  await once(socket, 'secureConnect');
+  socket.write(frame(makeQuery(77, 'www.example.com', 1)));
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  t.equal(answer.readUInt16BE(2), 77);
+  t.equal(answer.readUInt16BE(8), 1, 'one answer');
+});
+
 t.test('what cannot start says why in a sentence', async (t) => {
   const directory = makeDirectory();
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
@@ -307,5 +340,9 @@ t.test('what cannot start says why in a sentence', async (t) => {
     1,
     /zoneplane\.db is not a usable database/,
   ]);
+  const newer = openStore(join(directory, 'newer'));
+  newer.exec('PRAGMA user_version = 9999');
+  newer.close();
+  t.match(await refusal({ ZONEPLANE_DATA_DIR: join(directory, 'newer') }), [1, /was written by a newer zoneplane/]);
   blocker.close();
 });

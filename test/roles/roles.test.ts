@@ -1,12 +1,14 @@
 /** What the processes agree on before any of them runs: data directory, lock, port choice, back-off, first lines. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { TestClock } from '../../src/base/clock.js';
 import { UserError } from '../../src/base/errors.js';
-import { createLogger } from '../../src/base/log.js';
+import { createLogger, silentLogger } from '../../src/base/log.js';
+import { loadSettings } from '../../src/config/load.js';
 import { createAnnouncer, exampleCommands, reachableHost } from '../../src/roles/announce.js';
 import {
   findDataDirectory,
@@ -16,10 +18,11 @@ import {
   writeRunning,
 } from '../../src/roles/data-directory.js';
 import { chooseDnsPort, FALLBACK_PORT } from '../../src/roles/dns-port.js';
-import { originOfFileName } from '../../src/roles/first-run.js';
 import type { AdminReport, DnsReport } from '../../src/roles/ipc.js';
 import { lockDataDirectory } from '../../src/roles/lock.js';
+import { createReadiness } from '../../src/roles/readiness.js';
 import { restartDelayMs } from '../../src/roles/supervised-child.js';
+import { readTlsSettings, watchTlsFiles } from '../../src/roles/tls-files.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-roles-'));
 t.teardown(() => rmSync(directory, { recursive: true, force: true }));
@@ -92,11 +95,57 @@ t.test('back-off doubles up to half a minute', async (t) => {
   t.equal(restartDelayMs(50), 30_000);
 });
 
-t.test('origins in file names', async (t) => {
-  t.equal(originOfFileName('/a/b/example.com.zone'), 'example.com');
-  t.equal(originOfFileName('example.com.db'), 'example.com');
-  t.equal(originOfFileName('db.example.com'), 'example.com');
-  t.equal(originOfFileName('README.md'), undefined);
+t.test('TLS files are read again when they change', async (t) => {
+  const files = { certificate: join(directory, 'cert.pem'), key: join(directory, 'key.pem') };
+  const { settings } = loadSettings({
+    flags: { 'dot-port': '853', 'tls-cert': files.certificate, 'tls-key': files.key },
+    environment: {},
+  });
+  t.match(
+    refusal(() => readTlsSettings(settings)),
+    /cert\.pem cannot be read/,
+  );
+  writeFileSync(files.certificate, 'first');
+  writeFileSync(files.key, 'key');
+  t.match(readTlsSettings(settings), { port: 853, credentials: { certificate: Buffer.from('first') } });
+  const clock = new TestClock();
+  const renewed: string[] = [];
+  const end = watchTlsFiles(files, ({ certificate }) => renewed.push(String(certificate)), clock, silentLogger());
+  clock.advance(60_000);
+  t.same(renewed, [], 'nothing has changed');
+  writeFileSync(files.certificate, 'second');
+  utimesSync(files.certificate, 2_000_000_000, 2_000_000_000);
+  clock.advance(60_000);
+  t.same(renewed, ['second'], 'once');
+  rmSync(files.key);
+  clock.advance(60_000);
+  t.same(renewed, ['second'], 'a file that is being replaced does no harm');
+  writeFileSync(files.key, 'key');
+  clock.advance(60_000);
+  t.same(renewed, ['second', 'second']);
+  end();
+});
+
+t.test('readiness', async (t) => {
+  const clock = new TestClock();
+  let served = 0;
+  const gate = createReadiness(clock, { onServing: () => served++ });
+  const status = { ready: true, zones: 1, appliedChange: 1, samples: [] };
+  t.match(gate.readiness(), { ready: false, reason: /not running/ });
+  gate.setDnsStatus({ ...status, ready: false });
+  t.match(gate.readiness(), { ready: false, reason: /not ready/ });
+  gate.setDnsStatus(status);
+  t.same(gate.readiness(), { ready: true });
+  gate.setDnsStatus(status);
+  t.equal(served, 1);
+  clock.advance(31_000);
+  t.match(gate.readiness(), { ready: false, reason: /does not report/ });
+  gate.setDnsStatus(undefined);
+  t.equal(gate.readiness().ready, false);
+  gate.setDnsStatus(status);
+  gate.close();
+  t.same(gate.readiness(), { ready: false, reason: 'stopping' });
+  t.same(createReadiness(clock, { dnsApart: true }).readiness(), { ready: true });
 });
 
 const admin: AdminReport = { url: 'http://127.0.0.1:8053', email: 'admin@localhost', initialKey: 'KEY' };

@@ -1,8 +1,11 @@
 /** The query of a list of records as the use case takes it (v4: §5.5). */
 import type { CommentFilter, RecordQuery, TagFilter, TextFilter } from '../../control/records.js';
+import { failure } from '../errors.js';
 import { choiceValue, flagValue, isPresent, listValues, type Query, textValue } from '../query.js';
 import { RECORD_ORDERS } from './schema.js';
 
+/** Each one is a condition of the query the store runs. */
+const MOST_TAG_FILTERS = 100;
 const TAG_OPERATORS = ['exact', 'contains', 'startswith', 'endswith', 'present', 'absent'] as const;
 
 export function recordFilter(query: Query): RecordQuery {
@@ -62,7 +65,11 @@ function tagFilters(query: Query): TagFilter[] {
   const named = TAG_OPERATORS.flatMap((operator) =>
     values(query, `tag.${operator}`).map((text) => tagFilter(operator, text)),
   );
-  return [...plain, ...named];
+  const filters = [...plain, ...named];
+  if (filters.length > MOST_TAG_FILTERS) {
+    throw failure('badParameter', { name: 'tag', expected: `at most ${MOST_TAG_FILTERS} tag filters` });
+  }
+  return filters;
 }
 
 /** All values of a parameter as they are: tags may hold commas. */

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { applyBatch } from '../../control/batch.js';
 import { exportZone } from '../../control/export.js';
-import { importRecords } from '../../control/import.js';
+import { importRecords } from '../../control/import-records.js';
 import {
   createRecord,
   deleteRecord,

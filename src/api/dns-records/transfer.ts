@@ -1,7 +1,7 @@
 /** Zone files over HTTP: import as a form, export as text (v4: §7.2, §7.3). */
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import type { RecordImportResult } from '../../control/import.js';
+import type { RecordImportResult } from '../../control/import-records.js';
 import { bodyFailure } from '../body.js';
 import type { Message } from '../envelope.js';
 import { failure } from '../errors.js';

@@ -10,7 +10,7 @@ import type { RRType } from '../rr/type.js';
 import { parseTtl } from '../ttl.js';
 import { expandTemplate, parseRange } from './generate.js';
 import { createLexer, type Entry, type LexicalFault } from './lexer.js';
-import { type IncludedFile, type IncludePlace, includeFile, readChunks } from './source.js';
+import { type IncludedFile, type IncludePlace, includeFile, readChunks, type ZoneText } from './source.js';
 
 /** Records handed over at once. */
 const BATCH = 1000;
@@ -51,8 +51,6 @@ export interface ZoneReading {
   /** What is wrong so far; complete when the records have been taken. */
   readonly issues: readonly Issue[];
 }
-
-export type ZoneText = { readonly file: string } | { readonly text: string | Uint8Array };
 
 /** Begins to read a zone. Throws a UserError when the file cannot be opened (on the first batch). */
 export function readZone(source: ZoneText, options: ZoneReadingOptions = {}): ZoneReading {

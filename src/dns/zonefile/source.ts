@@ -5,12 +5,14 @@ import { messageOf, UserError } from '../../base/errors.js';
 import { parseName, printName } from '../name.js';
 import { PresentationError, type Token } from '../presentation.js';
 import { createLexer, type Entry } from './lexer.js';
-import type { ZoneText } from './parser.js';
 
 const CHUNK = 1 << 18;
 const MAX_INCLUDE_DEPTH = 10;
 /** Entries looked at to find out which zone a file holds. */
 const ENTRIES_FOR_ORIGIN = 200;
+
+/** A zone by the path of its file, or as text. */
+export type ZoneText = { readonly file: string } | { readonly text: string | Uint8Array };
 
 /** Where an $INCLUDE stands: how deep, and in which files. */
 export interface IncludePlace {

@@ -1,0 +1,81 @@
+/**
+ * `zoneplane zone check`: what `zone import` would say, without touching anything. The file is imported into a database in
+ * memory, so that both always agree.
+ */
+import type { Command } from 'commander';
+import { SystemClock } from '../base/clock.js';
+import { AppError, messageOf, UserError } from '../base/errors.js';
+import { silentLogger } from '../base/log.js';
+import { systemRandom } from '../base/random.js';
+import { formatIssue, type Issue } from '../base/result.js';
+import { loadSettings } from '../config/load.js';
+import { type Context, OPERATOR } from '../control/context.js';
+import { type ImportResult, importZone } from '../control/import.js';
+import { ensureFirstAdministrator } from '../control/keys.js';
+import { createControlBase } from '../roles/control-base.js';
+import { IN_MEMORY, openStore } from '../store/driver.js';
+import { migrate } from '../store/migrate.js';
+import { type CommandContext, example } from './command.js';
+
+interface CheckOptions {
+  readonly origin?: string;
+  readonly json?: boolean;
+}
+
+interface Checked {
+  readonly file: string;
+  readonly issues: readonly Issue[];
+  readonly result?: ImportResult;
+}
+
+export function addZoneCheck(zone: Command, { terminal }: CommandContext): void {
+  zone
+    .command('check')
+    .description('find every problem of zone files; touches nothing, exit 1 when there are errors')
+    .argument('<files...>', 'zone files')
+    .option('--origin <name>', 'name of the zone (default: as the file or its name says)')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane zone check example.com.zone', 'zoneplane zone check --json *.zone'))
+    .action(async (files: readonly string[], { origin, json }: CheckOptions) => {
+      if (origin !== undefined && files.length > 1) {
+        throw new UserError('--origin names one zone, but several files are given', 'Check them one by one.', 2);
+      }
+      const checked: Checked[] = [];
+      for (const file of files) checked.push(await checkFile(file, origin));
+      const issues = checked.flatMap((entry) => entry.issues);
+      terminal.exitCode = issues.some(({ severity }) => severity === 'error') ? 1 : 0;
+      if (json) {
+        terminal.json(issues);
+        return;
+      }
+      for (const issue of issues) terminal.print(formatIssue(issue));
+      for (const { file, result } of checked) {
+        if (result?.imported) terminal.complain(`${file}: ${result.name} is sound, ${result.records} records`);
+      }
+    });
+}
+
+async function checkFile(file: string, origin: string | undefined): Promise<Checked> {
+  const { settings } = loadSettings({ flags: {}, environment: {} });
+  const clock = new SystemClock();
+  const store = openStore(IN_MEMORY);
+  try {
+    migrate(store, clock, systemRandom);
+    const base = createControlBase(settings, store, clock, silentLogger());
+    await ensureFirstAdministrator(base, { email: settings.adminEmail });
+    const context: Context = { ...base, actor: OPERATOR, requestId: 'check', source: 'cli' };
+    const result = await importZone(context, { source: { file }, ...(origin === undefined ? {} : { origin }) });
+    return { file, result, issues: result.issues.map((issue) => placeIssue(issue, file)) };
+  } catch (error) {
+    if (!(error instanceof AppError) && !(error instanceof UserError)) throw error;
+    const issue: Issue = { severity: 'error', code: 'refused', message: messageOf(error) };
+    return { file, issues: [placeIssue(issue, file)] };
+  } finally {
+    store.close();
+  }
+}
+
+/** Findings about a zone as a whole stand at its beginning, so that every line has the form `file:line:column:`. */
+export function placeIssue(issue: Issue, file: string): Issue {
+  return { ...issue, file: issue.file ?? file, line: issue.line ?? 1, column: issue.column ?? 1 };
+}

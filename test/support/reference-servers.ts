@@ -1,0 +1,239 @@
+/** NSD, Knot and BIND from the system's packages, serving zone files of a test on loopback ports, and asking them in bulk. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createSocket, type Socket } from 'node:dgram';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ZoneSource } from './served-zones.js';
+
+export const PROGRAMS = { nsd: '/usr/sbin/nsd', knot: '/usr/sbin/knotd', bind: '/usr/sbin/named' } as const;
+export type ReferenceName = keyof typeof PROGRAMS;
+
+/** Programs that are not installed. Under CI=true the caller must fail instead of skipping. */
+export function missingReferences(): string[] {
+  return Object.values(PROGRAMS).filter((program) => !existsSync(program));
+}
+
+export interface Reference {
+  readonly name: ReferenceName;
+  readonly port: number;
+}
+
+export interface References {
+  readonly servers: readonly Reference[];
+  stop(): Promise<void>;
+}
+
+/** Starts all three with the same zones; every zone they can load is served when this resolves. */
+export async function startReferences(zones: readonly ZoneSource[]): Promise<References> {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-references-'));
+  const files = zones.map(({ text }, index) => {
+    const file = join(directory, `zone-${index}`);
+    writeFileSync(file, text, 'latin1');
+    return file;
+  });
+  const children: ChildProcess[] = [];
+  const servers: Reference[] = [];
+  const stop = async (): Promise<void> => {
+    await Promise.all(children.map(endChild));
+    rmSync(directory, { recursive: true, force: true });
+  };
+  try {
+    for (const name of Object.keys(PROGRAMS) as ReferenceName[]) {
+      const port = await freePort();
+      children.push(launch(name, configure(name, directory, port, zones, files)));
+      servers.push({ name, port });
+    }
+    for (const { name, port } of servers) await waitForAnswers(name, port);
+    return { servers, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function configure(
+  name: ReferenceName,
+  directory: string,
+  port: number,
+  zones: readonly ZoneSource[],
+  files: readonly string[],
+): string[] {
+  const own = join(directory, name);
+  mkdirSync(own);
+  const config = join(own, 'config');
+  const each = (line: (apex: string, file: string) => string): string =>
+    zones.map(({ apex }, index) => line(apex, files[index]!)).join('');
+  switch (name) {
+    case 'nsd':
+      writeFileSync(
+        config,
+        `server:\n  ip-address: 127.0.0.1\n  port: ${port}\n  username: ""\n  zonesdir: "${own}"\n  pidfile: ""\n  database: ""\n` +
+          `  xfrdfile: "${own}/xfrd"\n  zonelistfile: "${own}/list"\n  xfrdir: "${own}"\n  rrl-ratelimit: 0\nremote-control:\n  control-enable: no\n` +
+          each((apex, file) => `zone:\n  name: "${apex}"\n  zonefile: "${file}"\n`),
+      );
+      return ['-d', '-c', config];
+    case 'knot':
+      writeFileSync(
+        config,
+        `server:\n  listen: 127.0.0.1@${port}\n  rundir: ${own}\n  udp-workers: 1\n  tcp-workers: 1\ndatabase:\n  storage: ${own}\nzone:\n` +
+          each(
+            (apex, file) =>
+              `  - domain: "${apex}"\n    file: ${file}\n    zonefile-sync: -1\n    journal-content: none\n    semantic-checks: off\n`,
+          ),
+      );
+      return ['-c', config];
+    case 'bind':
+      writeFileSync(
+        config,
+        `options { directory "${own}"; listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; }; recursion no; pid-file none; session-keyfile none;\n` +
+          `  minimal-responses yes; check-integrity no; empty-zones-enable no; answer-cookie no; };\ncontrols { };\n` +
+          each(
+            (apex, file) =>
+              `zone "${apex}" { type primary; file "${file}"; check-names ignore; check-mx ignore; check-srv-cname ignore; check-mx-cname ignore; };\n`,
+          ),
+      );
+      return ['-g', '-n', '1', '-c', config];
+  }
+}
+
+function launch(name: ReferenceName, args: readonly string[]): ChildProcess {
+  return spawn(PROGRAMS[name], [...args], { stdio: 'ignore' });
+}
+
+async function endChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await ended;
+}
+
+/** Any answer will do: zones are loaded before the sockets are read. */
+async function waitForAnswers(name: string, port: number): Promise<void> {
+  const query = Buffer.from('00010000000100000000000004696e697404746573740000010001', 'hex');
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const [answer] = await askAll(port, [query], 100, 1);
+    if (answer) return;
+    await sleep(50);
+  }
+  throw new Error(`${name} did not start`);
+}
+
+export function freePort(): Promise<number> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
+
+/** Questions in flight at once: few enough for any receive queue. */
+const WINDOW = 100;
+
+/**
+ * Asks a server on 127.0.0.1 all queries over UDP, each under an identifier of its own, again when nothing comes back. The
+ * answers stand in the order of the queries, undefined where none came.
+ */
+export async function askAll(
+  port: number,
+  queries: readonly Buffer[],
+  timeoutMs = 1000,
+  attempts = 3,
+): Promise<(Buffer | undefined)[]> {
+  const answers = new Array<Buffer | undefined>(queries.length);
+  const socket = createSocket('udp4');
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  try {
+    for (let start = 0; start < queries.length; start += WINDOW) {
+      await askWindow(socket, port, queries.slice(start, start + WINDOW), answers, start, timeoutMs, attempts);
+    }
+  } finally {
+    socket.close();
+  }
+  return answers;
+}
+
+async function askWindow(
+  socket: Socket,
+  port: number,
+  queries: readonly Buffer[],
+  answers: (Buffer | undefined)[],
+  start: number,
+  timeoutMs: number,
+  attempts: number,
+): Promise<void> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const open = queries.map((_, index) => index).filter((index) => answers[start + index] === undefined);
+    if (open.length === 0) return;
+    await new Promise<void>((resolve) => {
+      let left = open.length;
+      const finish = (): void => {
+        clearTimeout(timer);
+        socket.removeAllListeners('message');
+        resolve();
+      };
+      const timer = setTimeout(finish, timeoutMs);
+      socket.on('message', (message) => {
+        const index = message.readUInt16BE(0);
+        if (index >= queries.length || answers[start + index] !== undefined) return;
+        // Back to the identifier of the query, so that answers of all servers compare.
+        message.writeUInt16BE(queries[index]!.readUInt16BE(0), 0);
+        answers[start + index] = message;
+        if (--left === 0) finish();
+      });
+      for (const index of open) {
+        const query = Buffer.from(queries[index]!);
+        query.writeUInt16BE(index, 0);
+        socket.send(query, port, '127.0.0.1');
+      }
+    });
+  }
+}
+
+/** Asks over one TCP connection, all queries pipelined; answers matched by identifier. */
+export function askAllByTcp(
+  port: number,
+  queries: readonly Buffer[],
+  timeoutMs = 10_000,
+): Promise<(Buffer | undefined)[]> {
+  const answers = new Array<Buffer | undefined>(queries.length);
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let received: Buffer = Buffer.alloc(0);
+    let left = queries.length;
+    let sent = 0;
+    const timer = setTimeout(() => socket.destroy(), timeoutMs);
+    const sendMore = (upTo: number): void => {
+      for (; sent < Math.min(upTo, queries.length); sent++) {
+        const query = Buffer.from(queries[sent]!);
+        query.writeUInt16BE(sent & 0xffff, 0);
+        const prefix = Buffer.alloc(2);
+        prefix.writeUInt16BE(query.length);
+        socket.write(Buffer.concat([prefix, query]));
+      }
+    };
+    socket.on('connect', () => sendMore(WINDOW));
+    socket.on('error', reject);
+    socket.on('close', () => {
+      clearTimeout(timer);
+      resolve(answers);
+    });
+    socket.on('data', (chunk) => {
+      received = Buffer.concat([received, chunk]);
+      while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
+        const message = Buffer.from(received.subarray(2, 2 + received.readUInt16BE(0)));
+        received = received.subarray(2 + message.length);
+        const index = message.readUInt16BE(0);
+        message.writeUInt16BE(queries[index]!.readUInt16BE(0), 0);
+        answers[index] = message;
+        left--;
+      }
+      sendMore(queries.length - left + WINDOW);
+      if (left === 0) socket.end();
+    });
+  });
+}

@@ -1,0 +1,85 @@
+/** Zone texts → the compiled image and its engine, by the very code that serves: parser, checker, loader, engine. */
+import { createEngine } from '../../src/answer/engine.js';
+import { DEFAULT_ENGINE_SETTINGS, type EngineSettings } from '../../src/answer/state.js';
+import type { Answer } from '../../src/answer/transport.js';
+import { ByteReader } from '../../src/base/bytes.js';
+import { formatIssue } from '../../src/base/result.js';
+import { Type } from '../../src/dns/codes.js';
+import { nameLength, ownerKeyOf, parseName } from '../../src/dns/name.js';
+import { typeByCode } from '../../src/dns/rr/registry.js';
+import { type ParsedRecord, readZone } from '../../src/dns/zonefile/parser.js';
+import { ImageWriter } from '../../src/image/writer.js';
+import { loadZone, type ServedRow } from '../../src/publish/load.js';
+import { createZoneChecker } from '../../src/zone/check.js';
+import type { SoaFacts } from '../../src/zone/derive/soa.js';
+
+export interface ZoneSource {
+  /** With final dot. */
+  readonly apex: string;
+  readonly text: string;
+}
+
+export interface ServedZones {
+  readonly answer: Answer;
+  readonly writer: ImageWriter;
+  /** Zones that were refused, with the reason. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+/** Serves zones from memory; a zone with errors is refused as an import would refuse it. */
+export function serveZones(
+  zones: readonly ZoneSource[],
+  settings: EngineSettings = DEFAULT_ENGINE_SETTINGS,
+): ServedZones {
+  const writer = new ImageWriter({ seed: 20261120 });
+  const refused = new Map<string, string>();
+  for (const zone of zones) {
+    const problem = loadText(writer, zone);
+    if (problem !== undefined) refused.set(zone.apex, problem);
+  }
+  return { answer: createEngine(writer.reader, settings), writer, refused };
+}
+
+/** The first error of a zone that cannot be served. */
+function loadText(writer: ImageWriter, { apex, text }: ZoneSource): string | undefined {
+  const origin = parseName(apex);
+  const reading = readZone({ text }, { origin });
+  const records = [...reading.records()].flat();
+  const checker = createZoneChecker(origin, { selfContained: true });
+  const kept = records.filter((record) => checker.add(record));
+  const error = [...reading.issues, ...checker.finish()].find(({ severity }) => severity === 'error');
+  if (error) return formatIssue(error);
+  const soa = soaFacts(kept.find(({ type }) => type === Type.soa)!);
+  const rows = servedRows(kept, origin, soa.minimum);
+  const facts = { apex: origin, soa, nameServers: [], nsTtl: 0, ownNameServers: true, dnsOnly: false };
+  const { number } = loadZone(writer, facts, rows, { ipv4: [], ipv6: [] });
+  writer.publishZone(number);
+  writer.commit();
+  return undefined;
+}
+
+function soaFacts({ rdata, ttl }: ParsedRecord): SoaFacts {
+  const mname = rdata.subarray(0, nameLength(rdata));
+  const rname = rdata.subarray(mname.length, mname.length + nameLength(rdata, mname.length));
+  const numbers = new ByteReader(rdata, mname.length + rname.length);
+  const [serial, refresh, retry, expire, minimum] = [0, 0, 0, 0, 0].map(() => numbers.u32()) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  return { mname, rname, serial, refresh, retry, expire, minimum, ttl: ttl ?? minimum };
+}
+
+/** In canonical order, identical records once. */
+function servedRows(records: readonly ParsedRecord[], apex: Uint8Array, defaultTtl: number): ServedRow[] {
+  const rows = new Map<string, ServedRow>();
+  for (const { owner, type, ttl, rdata } of records) {
+    if (type === Type.soa) continue;
+    const ownerKey = Buffer.from(ownerKeyOf(owner, apex));
+    const identity = `${ownerKey.toString('latin1')}/${type}/${Buffer.from(typeByCode(type).duplicateKey(rdata)).toString('latin1')}`;
+    if (!rows.has(identity)) rows.set(identity, { ownerKey, type, ttl: ttl ?? defaultTtl, proxied: false, rdata });
+  }
+  return [...rows.values()].sort((a, b) => Buffer.compare(a.ownerKey, b.ownerKey));
+}
