@@ -40,7 +40,10 @@ const RR_OVERHEAD = 12;
 /** 'replace' (PUT) returns absent members to their defaults, 'edit' (PATCH) keeps them (v4: §5.3). */
 type Mode = 'create' | 'replace' | 'edit';
 
-export type Columns = Omit<NewRecordRow, 'id' | 'created_at' | 'modified_at' | 'comment_modified_at' | 'tags_modified_at'>;
+export type Columns = Omit<
+  NewRecordRow,
+  'id' | 'created_at' | 'modified_at' | 'comment_modified_at' | 'tags_modified_at'
+>;
 
 export function findRecord(ctx: Context, zone: ZoneRow, recordId: string): RecordRow {
   const id = parseId(recordId);

@@ -2,9 +2,9 @@
  * Byte layout of the compiled zones: what the writer appends and the answer path reads.
  *
  * An image is three SharedArrayBuffers of 32-bit words, the same for every thread:
- * - `slots`: open addressing over all nodes of all zones, load at most 1/2; 0 is empty, 1 a removed entry, all else the word
- *   offset of a node;
- * - `zoneSlots`: the same over zone records;
+ * - `slots`: open addressing over all nodes of all zones, load at most 1/2. Two words a slot: the hash, so that nodes of other
+ *   names are not touched, and the node: 0 is empty, 1 a removed entry, all else the word offset of the node;
+ * - `zoneSlots`: the same over zone records, one word a slot;
  * - `heap`: append-only nodes and zone records. What was written there never changes within a generation (but for the
  *   counters of zone records), so a reader may hold an offset as long as it likes.
  * and one control block that outlives generations.
@@ -43,6 +43,8 @@ export const Control = {
 
 export const EMPTY_SLOT = 0;
 export const REMOVED_SLOT = 1;
+/** Words of a slot of nodes: hash, offset. */
+export const SLOT_WORDS = 2;
 /** Nodes begin here, so that no offset is mistaken for a slot mark. */
 export const HEAP_START = 4;
 

@@ -6,6 +6,7 @@ import {
   type ImageBuffers,
   NODE_HEADER,
   REMOVED_SLOT,
+  SLOT_WORDS,
   slotOf,
   ZONE_HEADER,
   ZoneWord,
@@ -31,7 +32,7 @@ export class ImageReader {
     this.zoneSlots = new Int32Array(buffers.zoneSlots);
     this.words = new Int32Array(buffers.heap);
     this.bytes = new Uint8Array(buffers.heap);
-    this.slotShift = shiftOf(this.slots.length);
+    this.slotShift = shiftOf(this.slots.length / SLOT_WORDS);
     this.zoneShift = shiftOf(this.zoneSlots.length);
   }
 
@@ -49,7 +50,7 @@ export class ImageReader {
     this.zoneSlots = new Int32Array(buffers.zoneSlots);
     this.words = new Int32Array(buffers.heap);
     this.bytes = new Uint8Array(buffers.heap);
-    this.slotShift = shiftOf(this.slots.length);
+    this.slotShift = shiftOf(this.slots.length / SLOT_WORDS);
     this.zoneShift = shiftOf(this.zoneSlots.length);
   }
 
@@ -58,20 +59,20 @@ export class ImageReader {
     const slots = this.slots;
     const words = this.words;
     const mask = slots.length - 1;
-    let index = slotOf(hash, zone, this.slotShift);
+    let index = slotOf(hash, zone, this.slotShift) * SLOT_WORDS;
     for (;;) {
-      const node = slots[index]!;
+      const node = slots[index + 1]!;
       if (node === EMPTY_SLOT) return 0;
       if (
+        slots[index] === hash &&
         node !== REMOVED_SLOT &&
-        words[node] === hash &&
         words[node + 1] === zone &&
         (words[node + 2]! & 0xff) === length &&
         this.sameOctets((node + NODE_HEADER + (words[node + 2]! >>> 16) * 2) * 4, name, start, length)
       ) {
         return node;
       }
-      index = (index + 1) & mask;
+      index = (index + SLOT_WORDS) & mask;
     }
   }
 

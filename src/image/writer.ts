@@ -19,6 +19,7 @@ import {
   hashName,
   type ImageBuffers,
   REMOVED_SLOT,
+  SLOT_WORDS,
   slotOf,
   ZONE_HEADER,
   ZoneWord,
@@ -228,9 +229,9 @@ export class ImageWriter {
       return state;
     }
     const mask = slots.length - 1;
-    let index = slotOf(hash, zone, this.slotShift());
-    while (slots[index] !== old) index = (index + 1) & mask;
-    Atomics.store(slots, index, node === 0 ? REMOVED_SLOT : node);
+    let index = slotOf(hash, zone, this.slotShift()) * SLOT_WORDS;
+    while (slots[index + 1] !== old) index = (index + SLOT_WORDS) & mask;
+    Atomics.store(slots, index + 1, node === 0 ? REMOVED_SLOT : node);
     this.count(state, (words[old + 2]! >>> 8) & 0xff, -1);
     if (node !== 0) this.count(state, (words[node + 2]! >>> 8) & 0xff, 1);
     this.garbage += words[old + 3]!;
@@ -239,15 +240,17 @@ export class ImageWriter {
   }
 
   private slotShift(): number {
-    return Math.clz32(this.reader.slots.length) + 1;
+    return Math.clz32(this.reader.slots.length / SLOT_WORDS) + 1;
   }
 
   private fillSlot(zone: number, hash: number, node: number): void {
     const slots = this.reader.slots;
     const mask = slots.length - 1;
-    let index = slotOf(hash, zone, this.slotShift());
-    while (slots[index] !== EMPTY_SLOT) index = (index + 1) & mask;
-    Atomics.store(slots, index, node);
+    let index = slotOf(hash, zone, this.slotShift()) * SLOT_WORDS;
+    while (slots[index + 1] !== EMPTY_SLOT) index = (index + SLOT_WORDS) & mask;
+    // The hash first: a reader looks at it only when the node is there.
+    slots[index] = hash;
+    Atomics.store(slots, index + 1, node);
     this.takenSlots++;
   }
 
@@ -294,7 +297,7 @@ export class ImageWriter {
   }
 
   private makeSlotRoom(count: number): void {
-    if ((this.takenSlots + count) * 2 > this.reader.slots.length) this.rebuild(0, count);
+    if ((this.takenSlots + count) * 2 * SLOT_WORDS > this.reader.slots.length) this.rebuild(0, count);
   }
 
   private makeZoneRoom(count: number): void {
@@ -344,7 +347,7 @@ export class ImageWriter {
       this.used += size;
       return to;
     };
-    for (let index = 0; index < source.slots.length; index++) {
+    for (let index = 1; index < source.slots.length; index += SLOT_WORDS) {
       const node = source.slots[index]!;
       if (node <= REMOVED_SLOT) continue;
       const zone = source.words[node + 1]!;
@@ -371,7 +374,7 @@ function allocate(
     generation,
     seed,
     control,
-    slots: new SharedArrayBuffer(powerOfTwo(slots) * 4),
+    slots: new SharedArrayBuffer(powerOfTwo(slots) * SLOT_WORDS * 4),
     zoneSlots: new SharedArrayBuffer(powerOfTwo(zoneSlots) * 4),
     heap: new SharedArrayBuffer(heapWords * 4),
   };

@@ -3,7 +3,7 @@
  * better-sqlite3. Everything here is synchronous; a handle belongs to one thread.
  */
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { UserError } from '../base/errors.js';
 
@@ -346,6 +346,24 @@ export function acquireFileLock(path: string): FileLock | undefined {
     throw storeFailure(error);
   }
   return { release: () => void database.close() };
+}
+
+export interface Snapshot {
+  readonly store: Store;
+  close(): void;
+}
+
+/**
+ * A second, read-only handle that sees the store as it is now until it is closed, for reading that takes many turns of the
+ * event loop. Of a store in memory there is only the one handle, which sees what is written meanwhile.
+ */
+export function openSnapshot(store: Store): Snapshot {
+  if (store.path === IN_MEMORY) return { store, close: () => undefined };
+  const reader = openStore(dirname(store.path), { readonly: true });
+  reader.exec('BEGIN');
+  // The state is fixed by the first read.
+  reader.prepare('SELECT 1 FROM meta').get();
+  return { store: reader, close: () => reader.close() };
 }
 
 /** Octets the database file takes on disk, its write-ahead log included; 0 in memory. */

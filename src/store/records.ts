@@ -181,6 +181,10 @@ export const recordStatements = perStore((store) => ({
   ofZone: store.prepare<[zone: number], RecordRow>(
     'SELECT * FROM records WHERE zone = ? ORDER BY owner_key, type, rdata_key',
   ),
+  ofType: store.prepare<[zone: number, type: number], RecordRow>(
+    'SELECT * FROM records INDEXED BY records_owner WHERE zone = ? AND type = ? ORDER BY owner_key, rdata_key',
+  ),
+  types: store.prepareTuples<[zone: number], [type: number]>('SELECT DISTINCT type FROM records WHERE zone = ?'),
   servedOfZone: store.prepareTuples<[zone: number], ServedTuple>(
     `SELECT ${SERVED_COLUMNS} FROM records WHERE zone = ? ORDER BY owner_key, type, rdata_key`,
   ),

@@ -4,9 +4,11 @@ import t from 'tap';
 import { readCredential } from '../../src/api/auth.js';
 import { recordFilter } from '../../src/api/dns-records/filter.js';
 import { parseMultipart } from '../../src/api/dns-records/multipart.js';
+import { streamText } from '../../src/api/dns-records/transfer.js';
 import { pageOf, RECORD_PAGES, resultInfo, slicePage, ZONE_PAGES } from '../../src/api/paging.js';
 import { choiceValues, firstValue, flagValue, isPresent, listValues, parseQuery } from '../../src/api/query.js';
 import { printOptionalTime, printTime } from '../../src/api/times.js';
+import { silentLogger } from '../../src/base/log.js';
 
 t.test('instants', async (t) => {
   t.equal(printTime(1714910400123456), '2024-05-05T12:00:00.123456Z');
@@ -144,4 +146,31 @@ t.test('forms: whatever stands in a part comes out of it', async (t) => {
   t.throws(() => parseMultipart(Buffer.from('--B--'), 'text/plain; boundary=B'), { code: 9207 });
   t.throws(() => parseMultipart(Buffer.from('--B\n'.repeat(100)), 'multipart/form-data; boundary=B'), { code: 9207 });
   t.equal(parseMultipart(Buffer.from('--B--'), 'multipart/form-data; boundary=B').size, 0);
+});
+
+t.test('a stream of text lets go of its source, read or not', async (t) => {
+  let released = 0;
+  async function* pieces(fault?: string): AsyncGenerator<string> {
+    try {
+      if (fault === 'at once') throw new Error(fault);
+      yield 'one ';
+      if (fault !== undefined) throw new Error(fault);
+      yield 'zwö';
+    } finally {
+      released++;
+    }
+  }
+  const read = async (stream: AsyncIterable<Buffer>): Promise<string> => {
+    const parts: Buffer[] = [];
+    for await (const part of stream) parts.push(Buffer.from(part));
+    return Buffer.concat(parts).toString();
+  };
+  t.equal(await read(await streamText(pieces(), silentLogger())), 'one zwö');
+  t.equal(released, 1);
+  const abandoned = await streamText(pieces(), silentLogger());
+  await new Promise((resolve) => abandoned.once('close', resolve).destroy());
+  t.equal(released, 2, 'nobody read it');
+  await t.rejects(streamText(pieces('at once'), silentLogger()), { message: 'at once' });
+  await t.rejects(read(await streamText(pieces('later'), silentLogger())), { message: 'later' });
+  t.equal(released, 4);
 });

@@ -504,6 +504,8 @@ t.test('batch, import, export, usage', async (t) => {
   const exported = await call('GET', `${records}/export`);
   t.equal(exported.headers['content-type'], 'text/plain; charset=utf-8');
   t.match(exported.text, /^www\.example\.com\.\t1\tIN\tA\t192\.0\.2\.1/m);
+  t.equal((await call('HEAD', `${records}/export`)).text, '');
+  t.equal((await call('GET', `/zones/${'0'.repeat(32)}/dns_records/export`)).status, 404);
   t.match(exported.text, /^;; Domain: +example\.com\./m);
   t.strictSame(misfits, []);
 });

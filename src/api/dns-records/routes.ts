@@ -169,7 +169,8 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       },
     },
     async (request, reply) => {
-      const text = await streamText(exportZone(contextOf(request), request.params.zone_id, 'bind'));
+      const context = contextOf(request);
+      const text = await streamText(exportZone(context, request.params.zone_id, 'bind'), context.log);
       reply.header('content-type', 'text/plain; charset=utf-8');
       return reply.send(text as never);
     },

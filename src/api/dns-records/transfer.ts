@@ -1,6 +1,7 @@
 /** Zone files over HTTP: import as a form, export as text (v4: §7.2, §7.3). */
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import type { Logger } from '../../base/log.js';
 import type { RecordImportResult } from '../../control/import-records.js';
 import { bodyFailure } from '../body.js';
 import type { Message } from '../envelope.js';
@@ -51,14 +52,18 @@ export function skippedMessages({ skipped }: RecordImportResult): Message[] {
 
 /**
  * Pieces of text as a stream of octets. The first piece is made before this returns, so that a refusal can still be
- * answered as one.
+ * answered as one. However the stream ends, read or not, the pieces are told, so that they let go of what they hold.
  */
-export async function streamText(pieces: AsyncGenerator<string>): Promise<Readable> {
+export async function streamText(pieces: AsyncGenerator<string>, log: Logger): Promise<Readable> {
   const first = await pieces.next();
   async function* all(): AsyncGenerator<string> {
     if (first.done) return;
     yield first.value;
     yield* pieces;
   }
-  return Readable.from(all(), { objectMode: false });
+  const stream = Readable.from(all(), { objectMode: false });
+  stream.once('close', () => {
+    pieces.return(undefined).catch((error: unknown) => log.error({ err: error }, 'an export did not end properly'));
+  });
+  return stream;
 }

@@ -95,27 +95,43 @@ export interface ExportRecord extends RR {
   readonly attributes: RecordAttributes;
 }
 
-/** A zone in the layout of the v4 export. `exportedAt`: `2026-01-31 12:00:00`. TTL 1 stands for automatic. */
-export function* writeV4Export(apex: string, exportedAt: string, records: readonly ExportRecord[]): Generator<string> {
-  yield `;;\n;; Domain:     ${apex}.\n;; Exported:   ${exportedAt}\n;;\n;; This file can be imported again, here or by any name server.\n;;\n`;
-  const sections = new Map<string, ExportRecord[]>();
-  for (const record of records) {
-    const mnemonic = typeMnemonic(record.type);
-    const section = sections.get(mnemonic);
-    if (section) section.push(record);
-    else sections.set(mnemonic, [record]);
-  }
-  for (const mnemonic of [...sections.keys()].sort(bySection)) {
-    const lines = sections.get(mnemonic)!.map((record) => {
-      const attributes = printAttributes(record.attributes);
-      return attributes === '' ? printRecord(record) : `${printRecord(record)} ; ${attributes}`;
-    });
-    yield `\n;; ${mnemonic} ${mnemonic === 'SOA' ? 'Record' : 'Records'}\n${lines.join('\n')}\n`;
-  }
+/** All records of one type; read once, so that they need not be in memory together. */
+export interface ExportSection {
+  readonly type: number;
+  readonly records: Iterable<ExportRecord>;
 }
 
-function bySection(a: string, b: string): number {
-  return sectionRank(a) - sectionRank(b) || (a < b ? -1 : 1);
+const CHUNK_LENGTH = 1 << 16;
+
+/**
+ * A zone in the layout of the v4 export, in chunks of lines. `exportedAt`: `2026-01-31 12:00:00`. Sections come in the order
+ * of {@link compareSections}. TTL 1 stands for automatic.
+ */
+export function* writeV4Export(
+  apex: Uint8Array,
+  exportedAt: string,
+  sections: Iterable<ExportSection>,
+): Generator<string> {
+  let chunk = `;;\n;; Domain:     ${printName(apex)}\n;; Exported:   ${exportedAt}\n;;\n;; This file can be imported again, here or by any name server.\n;;\n`;
+  for (const { type, records } of sections) {
+    const mnemonic = typeMnemonic(type);
+    chunk += `\n;; ${mnemonic} ${mnemonic === 'SOA' ? 'Record' : 'Records'}\n`;
+    for (const record of records) {
+      const attributes = printAttributes(record.attributes);
+      chunk += attributes === '' ? `${printRecord(record)}\n` : `${printRecord(record)} ; ${attributes}\n`;
+      if (chunk.length > CHUNK_LENGTH) {
+        yield chunk;
+        chunk = '';
+      }
+    }
+  }
+  yield chunk;
+}
+
+/** Order of sections by their types. */
+export function compareSections(a: number, b: number): number {
+  const [left, right] = [typeMnemonic(a), typeMnemonic(b)];
+  return sectionRank(left) - sectionRank(right) || (left < right ? -1 : left > right ? 1 : 0);
 }
 
 function sectionRank(mnemonic: string): number {
