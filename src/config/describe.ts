@@ -6,18 +6,24 @@ export function describeSettings(): string {
   const groups = [...new Set(SETTINGS.filter(({ inert }) => !inert).map(({ group }) => group))];
   const tables = groups.map((group) => {
     const rows = SETTINGS.filter((setting) => setting.group === group && !setting.inert).map(describeRow);
-    return [`**${group}**`, '', '| setting | environment | default | what it says |', '|--|--|--|--|', ...rows].join(
-      '\n',
-    );
+    return `**${group}**\n\n${printTable(['setting', 'environment', 'default', 'what it says'], rows)}`;
   });
   return [...tables, describeInert()].join('\n\n');
 }
 
-function describeRow(setting: Setting): string {
+/** A Markdown table with aligned columns. */
+function printTable(headers: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = headers.map((header, column) => Math.max(header.length, ...rows.map((row) => row[column]!.length)));
+  const print = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
+  return [print(headers), print(widths.map((width) => '-'.repeat(width))), ...rows.map(print)].join('\n');
+}
+
+function describeRow(setting: Setting): string[] {
   const { name, environment, secret, summary } = setting;
   const flag = secret ? `\`--${name}-file\`` : `\`--${name}\``;
   const variable = secret ? `\`${environment}\`, \`${environment}_FILE\`` : `\`${environment}\``;
-  return `| ${flag} | ${variable} | ${defaultOf(setting, '`')} | ${summary} |`;
+  return [flag, variable, defaultOf(setting, '`'), summary];
 }
 
 function describeInert(): string {

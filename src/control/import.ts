@@ -12,9 +12,8 @@ import { nextSerial, serialIsAfter } from '../dns/serial.js';
 import { AUTOMATIC_TTL } from '../dns/ttl.js';
 import { type ParsedRecord, readZone } from '../dns/zonefile/parser.js';
 import { detectOrigin } from '../dns/zonefile/source.js';
-import { largestSets, recordStatements, unevenTtls } from '../store/records.js';
-import type { ZoneChange, ZoneRow } from '../store/zones.js';
-import { zoneStatements } from '../store/zones.js';
+import { factsOfSet, type NewRecordRow, recordStatements } from '../store/records.js';
+import { type ZoneChange, type ZoneRow, zoneStatements } from '../store/zones.js';
 import { createZoneChecker } from '../zone/check.js';
 import { chooseAccount } from './access.js';
 import { commit, type Draft } from './commit.js';
@@ -184,8 +183,9 @@ interface Stored {
   readonly apexNameServers: number;
   readonly soa: Soa | undefined;
   readonly issues: readonly Issue[];
-  /** Whether records differ in TTL, and the longest rdata in octets: what the rules about whole RRsets depend on. */
-  readonly mixedTtls: boolean;
+  /** RRsets seen to have several TTLs among records that follow one another. */
+  readonly unevenSets: readonly (readonly [ownerKey: Uint8Array, type: number])[];
+  /** Octets. */
   readonly longestRdata: number;
 }
 
@@ -214,8 +214,8 @@ function storeRecords(ctx: Context, draft: Draft, zone: ZoneRow, input: ImportIn
   let records = 0;
   let apexNameServers = 0;
   let left = 0;
-  let firstTtl: number | undefined;
-  let mixedTtls = false;
+  const unevenSets: [Uint8Array, number][] = [];
+  let last: NewRecordRow | undefined;
   let longestRdata = 0;
   for (const batch of reading.records()) {
     for (const record of batch) {
@@ -231,8 +231,10 @@ function storeRecords(ctx: Context, draft: Draft, zone: ZoneRow, input: ImportIn
       }
       if (isAuthority) apexNameServers++;
       const row = rows.rowOf(record);
-      firstTtl ??= row.ttl;
-      mixedTtls ||= row.ttl !== firstTtl;
+      if (last?.ttl !== row.ttl && last?.owner_key === row.owner_key && last.type === row.type) {
+        unevenSets.push([row.owner_key, row.type]);
+      }
+      last = row;
       if (row.rdata.length > longestRdata) longestRdata = row.rdata.length;
       records += insert.run(
         row.id,
@@ -264,7 +266,7 @@ function storeRecords(ctx: Context, draft: Draft, zone: ZoneRow, input: ImportIn
     apexNameServers,
     soa,
     issues,
-    mixedTtls,
+    unevenSets,
     longestRdata,
   };
 }
@@ -293,18 +295,25 @@ function soaOf({ rdata, ttl }: ParsedRecord): Soa {
 const MOST_RRSET_OCTETS = 65_000;
 const RR_OVERHEAD = 12;
 
-/** Rules about whole RRsets, on the rows as stored: one TTL each, the lowest (RFC 2181 §5.2), and none too large to be sent. */
-function settleSets(ctx: Context, zone: ZoneRow, { mixedTtls, longestRdata }: Stored): Issue[] {
+/**
+ * Rules about whole RRsets, on the rows as stored: one TTL each, the lowest (RFC 2181 §5.2; signatures have that of what they
+ * cover), and none too large to be sent.
+ */
+function settleSets(ctx: Context, zone: ZoneRow, { unevenSets, longestRdata }: Stored): Issue[] {
   const { store } = ctx;
-  if (mixedTtls) {
-    for (const [ownerKey, type, ttl] of unevenTtls(store, zone.seq, AUTOMATIC_TTL)) {
-      recordStatements(store).setTtl.run(ttl, zone.seq, ownerKey, type);
+  const atLeast = Math.floor(MOST_RRSET_OCTETS / (longestRdata + RR_OVERHEAD));
+  const notable = recordStatements(store).notableSets.all(zone.seq, atLeast);
+  const issues: Issue[] = [];
+  for (const [ownerKey, type] of [...unevenSets, ...notable]) {
+    const facts = factsOfSet(store, { zone: zone.seq, ownerKey, type }, RR_OVERHEAD, AUTOMATIC_TTL);
+    if (facts.lowestTtl !== undefined && type !== Type.rrsig) {
+      recordStatements(store).setTtl.run(facts.lowestTtl, zone.seq, ownerKey, type);
+    }
+    if (facts.octets > MOST_RRSET_OCTETS) {
+      const what = `the ${typeMnemonic(type)} records of ${facts.name}`;
+      const message = `${what} take ${facts.octets} octets; a message holds ${MOST_RRSET_OCTETS}`;
+      issues.push({ severity: 'error', code: 'rrset-too-large', message });
     }
   }
-  const atLeast = Math.floor(MOST_RRSET_OCTETS / (longestRdata + RR_OVERHEAD));
-  return largestSets(store, zone.seq, atLeast, MOST_RRSET_OCTETS, RR_OVERHEAD).map(([name, type, octets]) => ({
-    severity: 'error',
-    code: 'rrset-too-large',
-    message: `the ${typeMnemonic(type)} records of ${name} take ${octets} octets; a message holds ${MOST_RRSET_OCTETS}`,
-  }));
+  return issues;
 }

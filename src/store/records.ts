@@ -3,9 +3,10 @@
  * `owner_key` sorts that way; so a zone is read in the order it is compiled in, and descendants of a name are one range.
  */
 import { createHash } from 'node:crypto';
-import { Type } from '../dns/codes.js';
 import { descendantsEnd } from '../dns/name.js';
 import { perStore, type Store } from './driver.js';
+
+export { type ServedTuple, servedRows, servedRowsOfOwner } from './served-rows.js';
 
 export interface RecordRow {
   readonly seq: number;
@@ -44,16 +45,6 @@ export interface RecordSettings {
   readonly flatten_cname?: boolean;
 }
 
-/** The columns the publisher reads, in this order. */
-export type ServedTuple = readonly [
-  ownerKey: Uint8Array,
-  type: number,
-  ttl: number,
-  proxied: number,
-  rdata: Uint8Array,
-  settings: string | null,
-];
-
 /** Longer duplicate keys are stored as their SHA-256, so that the index stays small. */
 const LONGEST_PLAIN_KEY = 64;
 
@@ -64,7 +55,6 @@ export function rdataKeyOf(duplicateKey: Uint8Array): Uint8Array {
 
 const COLUMNS = `id, zone, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
   private_routing, created_at, modified_at, comment_modified_at, tags_modified_at`;
-const SERVED_COLUMNS = 'owner_key, type, ttl, proxied, rdata, settings';
 
 /** Every key sorts before it: owner keys never begin with 0xff 0xff (a label of 255 octets cannot be). */
 const LAST_KEY = Buffer.alloc(256, 0xff);
@@ -156,24 +146,22 @@ export const recordStatements = perStore((store) => ({
   countOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [number]>(
     'SELECT count(*) FROM records WHERE zone = ? AND owner_key = ?',
   ),
-  /** RRsets of one zone whose records have different TTLs, with the lowest; 1 counts as the automatic TTL. */
-  unevenTtls: store.prepareTuples<[automatic: number, zone: number], [ownerKey: Uint8Array, type: number, ttl: number]>(
-    // A single min() or max() lets the other columns come from the row it was found in: `ttl` is that of the lowest.
-    `SELECT owner_key, type, ttl FROM (
-       SELECT owner_key, type, ttl, min(CASE ttl WHEN 1 THEN ? ELSE ttl END) AS lowest, count(DISTINCT ttl) AS kinds
-       FROM records WHERE zone = ? GROUP BY owner_key, type)
-     WHERE kinds > 1`,
+  /**
+   * RRsets that rules about whole sets may concern: of more than so many records, or not written one right after the other.
+   * The index alone answers it.
+   */
+  notableSets: store.prepareTuples<[zone: number, atLeast: number], [ownerKey: Uint8Array, type: number]>(
+    `SELECT owner_key, type FROM records WHERE zone = ? GROUP BY owner_key, type
+     HAVING count(*) > ? OR count(*) <> max(seq) - min(seq) + 1`,
   ),
-  /** RRsets of more than so many records, with the octets they take. */
-  largestSets: store.prepareTuples<
-    [overhead: number, zone: number, atLeast: number],
-    [name: string, type: number, octets: number]
+  /** Octets of one RRset, and its lowest TTL when there are several; 1 counts as the automatic TTL. */
+  setFacts: store.prepareTuples<
+    [overhead: number, automatic: number, zone: number, ownerKey: Uint8Array, type: number],
+    [name: string, octets: number, ttl: number, ttls: number, lowest: number]
   >(
-    `SELECT f.name, s.type, (SELECT sum(length(rdata) + ?) FROM records AS r
-       WHERE r.zone = s.zone AND r.owner_key = s.owner_key AND r.type = s.type)
-     FROM (SELECT zone, owner_key, type, min(seq) AS first FROM records WHERE zone = ?
-       GROUP BY owner_key, type HAVING count(*) > ?) AS s
-     JOIN records AS f ON f.seq = s.first`,
+    // Beside a single min() the bare columns are those of the row it was found in (SQLite, "Bare columns in an aggregate").
+    `SELECT name, sum(length(rdata) + ?), ttl, count(DISTINCT ttl), min(CASE ttl WHEN 1 THEN ? ELSE ttl END)
+     FROM records WHERE zone = ? AND owner_key = ? AND type = ?`,
   ),
   setTtl: store.prepare<[ttl: number, zone: number, ownerKey: Uint8Array, type: number]>(
     'UPDATE records SET ttl = ? WHERE zone = ? AND owner_key = ? AND type = ?',
@@ -185,12 +173,6 @@ export const recordStatements = perStore((store) => ({
     'SELECT * FROM records INDEXED BY records_owner WHERE zone = ? AND type = ? ORDER BY owner_key, rdata_key',
   ),
   types: store.prepareTuples<[zone: number], [type: number]>('SELECT DISTINCT type FROM records WHERE zone = ?'),
-  servedOfZone: store.prepareTuples<[zone: number], ServedTuple>(
-    `SELECT ${SERVED_COLUMNS} FROM records WHERE zone = ? ORDER BY owner_key, type, rdata_key`,
-  ),
-  servedOfOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], ServedTuple>(
-    `SELECT ${SERVED_COLUMNS} FROM records WHERE zone = ? AND owner_key = ? ORDER BY type, rdata_key`,
-  ),
   between: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [number]>(
     'SELECT 1 FROM records WHERE zone = ? AND owner_key > ? AND owner_key < ? LIMIT 1',
   ),
@@ -241,37 +223,23 @@ export function updateRecord(store: Store, row: RecordRow): void {
   );
 }
 
-/** RRsets whose records have different TTLs, with the TTL all of them get; signatures have those of what they cover. */
-export function unevenTtls(
-  store: Store,
-  zone: number,
-  automatic: number,
-): (readonly [ownerKey: Uint8Array, type: number, ttl: number])[] {
-  return recordStatements(store)
-    .unevenTtls.all(automatic, zone)
-    .filter(([, type]) => type !== Type.rrsig);
+export interface SetFacts {
+  readonly name: string;
+  /** Octets of the records, `overhead` counted for each. */
+  readonly octets: number;
+  /** The lowest TTL, when the records differ. */
+  readonly lowestTtl: number | undefined;
 }
 
-/** RRsets of more than `atLeast` records that take more than `most` octets, `overhead` counted for each record. */
-export function largestSets(
+export function factsOfSet(
   store: Store,
-  zone: number,
-  atLeast: number,
-  most: number,
+  set: { readonly zone: number; readonly ownerKey: Uint8Array; readonly type: number },
   overhead: number,
-): (readonly [name: string, type: number, octets: number])[] {
-  return recordStatements(store)
-    .largestSets.all(overhead, zone, atLeast)
-    .filter(([, , octets]) => octets > most);
-}
-
-/** All rows of a zone in the order of their owner keys; the handle must not write meanwhile. */
-export function servedRows(store: Store, zone: number): Iterable<ServedTuple> {
-  return recordStatements(store).servedOfZone.iterate(zone);
-}
-
-export function servedRowsOfOwner(store: Store, zone: number, ownerKey: Uint8Array): readonly ServedTuple[] {
-  return recordStatements(store).servedOfOwner.all(zone, ownerKey);
+  automatic: number,
+): SetFacts {
+  const { zone, ownerKey, type } = set;
+  const [name, octets, ttl, ttls] = recordStatements(store).setFacts.get(overhead, automatic, zone, ownerKey, type)!;
+  return { name, octets, lowestTtl: ttls > 1 ? ttl : undefined };
 }
 
 /** Whether any row stands below an owner. */

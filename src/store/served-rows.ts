@@ -6,7 +6,16 @@
  * of the numbers between. Concatenating BLOBs as text and casting back keeps the octets (SQLite, "CAST expressions").
  */
 import { perStore, type Store } from './driver.js';
-import type { ServedTuple } from './records.js';
+
+/** The columns the publisher reads, in this order. */
+export type ServedTuple = readonly [
+  ownerKey: Uint8Array,
+  type: number,
+  ttl: number,
+  proxied: number,
+  rdata: Uint8Array,
+  settings: string | null,
+];
 
 /** Rows read at once, more where a single owner has more. */
 const CHUNK = 2000;
@@ -16,6 +25,10 @@ const MEMBERS = 6;
 const BEHIND_ALL = Buffer.alloc(256, 0xff);
 
 const statements = perStore((store) => ({
+  ofOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], ServedTuple>(
+    `SELECT owner_key, type, ttl, proxied, rdata, settings FROM records
+     WHERE zone = ? AND owner_key = ? ORDER BY type, rdata_key`,
+  ),
   firstEnd: store.prepareTuples<[zone: number, after: Uint8Array], [Uint8Array]>(
     `SELECT owner_key FROM records WHERE zone = ? AND owner_key >= ? ORDER BY owner_key LIMIT 1 OFFSET ${CHUNK - 1}`,
   ),
@@ -63,4 +76,8 @@ function* unpack(octets: Uint8Array, numbers: readonly (number | string | null)[
     ];
     at = end;
   }
+}
+
+export function servedRowsOfOwner(store: Store, zone: number, ownerKey: Uint8Array): readonly ServedTuple[] {
+  return statements(store).ofOwner.all(zone, ownerKey);
 }

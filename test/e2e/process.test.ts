@@ -160,6 +160,8 @@ t.test('a life of serve', async (t) => {
     t.equal(statSync(join(directory, 'data')).mode & 0o777, 0o700);
     t.notOk(existsSync(join(directory, 'data', 'initial-key')), 'the key came from the settings');
     t.notMatch(server.output(), KEY);
+    const environment = `/proc/${childOf(server, 'dns')}/environ`;
+    if (existsSync(environment)) t.notMatch(readFileSync(environment, 'utf8'), KEY, 'DNS is given no secrets');
   });
 
   await t.test('a record made by the API is in the DNS', async (t) => {

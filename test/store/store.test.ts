@@ -2,7 +2,9 @@
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
+import { concatBytes } from '../../src/base/bytes.js';
 import { TestClock } from '../../src/base/clock.js';
 import { UserError } from '../../src/base/errors.js';
 import { makeId, seededRandom } from '../../src/base/random.js';
@@ -213,7 +215,9 @@ t.test('a full disk and a damaged file', async (t) => {
   const half = 4096 * Math.ceil(statSync(path).size / 8192);
   writeSync(file, Buffer.alloc(half, 0x5a), 0, undefined, half);
   closeSync(file);
-  t.throws(() => openStore(directory).prepare('SELECT * FROM records ORDER BY owner_key').all(), { name: 'StoreCorrupt' });
+  t.throws(() => openStore(directory).prepare('SELECT * FROM records ORDER BY owner_key').all(), {
+    name: 'StoreCorrupt',
+  });
 });
 
 t.test('backup', async (t) => {
@@ -241,6 +245,24 @@ t.test('what the publisher reads', async (t) => {
   t.same(keys, ['/1', 'b\0/1', 'b\0/16', 'z\0/1', 'z\0a\0/1', 'z\0a\0x\0/1'], 'canonical order, then type');
   const own = servedRowsOfOwner(store, zone, ownerKeyOf(parseName('b.example.com.'), APEX));
   t.equal(own.length, 2);
+  const octets = Uint8Array.from({ length: 256 }, (_, i) => i);
+  const odd = { owner_key: concatBytes(octets.subarray(2), Uint8Array.of(0)), rdata: octets, settings: '{"x":"ü\\""}' };
+  for (let i = 0; i < 4500; i++) {
+    const rdata = concatBytes(octets.subarray(0, i % 256), Uint8Array.of(i >> 8, i));
+    insertRecord(store, recordOf(hidden, `h${i}.example.com`, 1, { rdata, rdata_key: rdata }));
+  }
+  for (let i = 0; i < 2500; i++)
+    insertRecord(store, recordOf(hidden, 'z.example.com', 1, { rdata_key: Uint8Array.of(i >> 8, i) }));
+  insertRecord(store, recordOf(hidden, 'odd.example.com', 1, odd));
+  insertRecord(store, recordOf(hidden, 'example.com', 1, { owner_key: new Uint8Array(0), rdata: new Uint8Array(0) }));
+  const plain = store.prepareTuples<[number], unknown[]>(
+    `SELECT owner_key, type, ttl, proxied, rdata, settings FROM records WHERE zone = ?
+     ORDER BY owner_key, type, rdata_key`,
+  );
+  t.ok(
+    isDeepStrictEqual([...servedRows(store, hidden)], plain.all(hidden)),
+    'all octets, whole owners, every row once',
+  );
   t.equal(own[1]![5], '{"ipv4_only":true}');
   const below = (name: string) => hasDescendants(store, zone, ownerKeyOf(parseName(name), APEX));
   t.ok(below('example.com.'));
