@@ -1,60 +1,21 @@
 /**
  * The one write path. Whatever changes zones, records, accounts or credentials goes through {@link commit}: one transaction
- * that takes the write lock first, lets the use case check its rules on the rows as they are now and edit them, then moves
- * the serials, appends to the change log and the audit log, and commits. Nothing is visible to anybody before it is durable,
- * and a failure at any step leaves nothing behind.
+ * that takes the write lock first, lets the use case check its rules on the rows as they are now and edit them through a
+ * draft (draft.ts), then moves the serials, appends to the change log and the audit log, and commits. Nothing is visible to
+ * anybody before it is durable, and a failure at any step leaves nothing behind.
  *
- * The use case edits records through the {@link Draft}, which notes what is served at every touched owner before the first
- * edit there; the change log gets the difference to what is served afterwards. Edits without a difference (a comment, the
- * origin address of a proxied name) move no serial.
+ * Writes asked for in the same turn of the event loop share a transaction: what takes time is the disk, and it is asked once
+ * for all of them. Each is a part of its own that can be taken back alone.
  */
 import { sleep } from '../base/clock.js';
-import { invariant } from '../base/errors.js';
-import { nextSerial } from '../dns/serial.js';
-import { appendAudit } from '../store/audit.js';
-import { appendChange, type ChangedRR, type ChangeKind, MOST_CHANGED_RRS } from '../store/changes.js';
-import { StoreBusy, StoreFull } from '../store/driver.js';
-import { insertRecord, type NewRecordRow, type RecordRow, recordStatements, updateRecord } from '../store/records.js';
-import { updateZone, type ZoneChange, type ZoneRow, zoneStatements } from '../store/zones.js';
+import { AppError } from '../base/errors.js';
+import { perStore, type Store, StoreBusy, StoreFull } from '../store/driver.js';
 import { requireWriter } from './access.js';
 import type { Context } from './context.js';
+import { type CommittedChange, type Draft, OpenDraft } from './draft.js';
 import { storeUnavailable } from './errors.js';
-import { diffServed, type ServedRR, servedAt } from './served.js';
 
-export interface AuditEntry {
-  /** What was done, such as `record.create`. */
-  readonly action: string;
-  readonly zone?: Uint8Array;
-  /** Identifier of the thing changed. */
-  readonly object?: Uint8Array;
-  /** Plain values without secrets. */
-  readonly before?: unknown;
-  readonly after?: unknown;
-}
-
-/** A write in progress. Valid only while the function given to {@link commit} runs. */
-export interface Draft {
-  /** Microseconds since 1970, the same for everything in this commit. */
-  readonly now: number;
-  /** The zone's row as it is at this point of the transaction; undefined when it is gone. */
-  zone(seq: number): ZoneRow | undefined;
-  /** Records of the zone with the edits so far. */
-  recordCount(zone: ZoneRow): number;
-  insertRecord(row: NewRecordRow): void;
-  updateRecord(before: RecordRow, after: RecordRow): void;
-  removeRecord(row: RecordRow): void;
-  /** Notes a change of a whole zone; the use case itself writes the rows. */
-  noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void;
-  setZone(seq: number, change: ZoneChange): void;
-  audit(entry: AuditEntry): void;
-}
-
-export interface CommittedChange {
-  readonly zone: number;
-  readonly changeSeq: number;
-  /** The serial after the change; undefined when the zone is gone. */
-  readonly serial: number | undefined;
-}
+export type { CommittedChange, Draft } from './draft.js';
 
 export interface Committed<T> {
   readonly value: T;
@@ -67,180 +28,104 @@ const ATTEMPT_MS = 20;
 const PAUSE_MS = 15;
 /** How long a write waits for others altogether, such as for an import by another process. */
 const PATIENCE_MS = 60_000;
+/** Writes that share a transaction at most: what waits for the disk is not the single write but all that came meanwhile. */
+const MOST_TOGETHER = 100;
 
-/** Runs one write; see the head of this file. Throws what `work` throws, or 503 when the store stays locked. */
-export async function commit<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
+interface Job {
+  readonly ctx: Context;
+  readonly work: (draft: Draft) => unknown;
+  readonly resolve: (committed: Committed<never>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Queue {
+  readonly jobs: Job[];
+  draining: boolean;
+}
+
+const queues = perStore((): Queue => ({ jobs: [], draining: false }));
+
+/**
+ * Runs one write; see the head of this file. Resolves when it is durable. Throws what `work` throws, or 503 when the store
+ * stays locked. `work` may run more than once, but takes effect once.
+ */
+export function commit<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
+  return new Promise((resolve, reject) => {
+    requireWriter(ctx.actor);
+    const queue = queues(ctx.store);
+    queue.jobs.push({ ctx, work, resolve: resolve as Job['resolve'], reject });
+    if (queue.draining) return;
+    queue.draining = true;
+    setImmediate(() => void drain(ctx.store, queue));
+  });
+}
+
+/** A {@link commit} that shares its transaction with nothing: for work so large that taking back a part would cost memory. */
+export async function commitAlone<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
   requireWriter(ctx.actor);
+  return whenFree(() => runJob(ctx, work));
+}
+
+async function drain(store: Store, queue: Queue): Promise<void> {
+  while (queue.jobs.length > 0) await runJobs(store, queue.jobs.splice(0, MOST_TOGETHER));
+  queue.draining = false;
+}
+
+/** Settles every job; never throws. */
+async function runJobs(store: Store, jobs: readonly Job[]): Promise<void> {
+  const settle = jobs.length > 1 ? await runTogether(store, jobs) : undefined;
+  if (settle) return settle();
+  for (const { ctx, work, resolve, reject } of jobs) {
+    await whenFree(() => runJob(ctx, work)).then((committed) => resolve(committed as Committed<never>), reject);
+  }
+}
+
+/** One transaction for all; undefined when anything but a refusal came up, and then each has to be run by itself. */
+async function runTogether(store: Store, jobs: readonly Job[]): Promise<(() => void) | undefined> {
+  try {
+    const settlers = await whenFree(() => store.immediate(() => jobs.map((job) => runPart(store, job)), ATTEMPT_MS));
+    return () => {
+      for (const settle of settlers) settle();
+    };
+  } catch (error) {
+    // Nothing was written. Either the store cannot be had, or a job is at fault and meets its error again alone.
+    if (!(error instanceof AppError)) return undefined;
+    return () => {
+      for (const { reject } of jobs) reject(error);
+    };
+  }
+}
+
+function runPart(store: Store, { ctx, work, resolve, reject }: Job): () => void {
+  try {
+    const committed = store.part(() => draftAndFinish(ctx, work));
+    return () => resolve(committed as Committed<never>);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return () => reject(error);
+  }
+}
+
+function runJob<T>(ctx: Context, work: (draft: Draft) => T): Committed<T> {
+  return ctx.store.immediate(() => draftAndFinish(ctx, work), ATTEMPT_MS);
+}
+
+function draftAndFinish<T>(ctx: Context, work: (draft: Draft) => T): Committed<T> {
+  const draft = new OpenDraft(ctx);
+  const value = work(draft);
+  return { value, changes: draft.finish() };
+}
+
+/** Tries until the write lock is free, without standing still for long. */
+async function whenFree<T>(attempt: () => T): Promise<T> {
   for (let waitedMs = 0; ; waitedMs += ATTEMPT_MS + PAUSE_MS) {
     try {
-      return commitNow(ctx, work, ATTEMPT_MS);
+      return attempt();
     } catch (error) {
       if (error instanceof StoreFull) throw storeUnavailable('full');
       if (!(error instanceof StoreBusy)) throw error;
       if (waitedMs >= PATIENCE_MS) throw storeUnavailable('busy');
       await sleep(PAUSE_MS);
     }
-  }
-}
-
-/** One attempt of {@link commit}, without leaving the thread; throws StoreBusy after `timeoutMs`. For imports. */
-export function commitNow<T>(ctx: Context, work: (draft: Draft) => T, timeoutMs: number): Committed<T> {
-  requireWriter(ctx.actor);
-  return ctx.store.immediate(() => {
-    const draft = new OpenDraft(ctx);
-    const value = work(draft);
-    const changes = draft.finish();
-    return { value, changes };
-  }, timeoutMs);
-}
-
-interface TouchedOwner {
-  readonly ownerKey: Uint8Array;
-  readonly before: readonly ServedRR[];
-}
-
-interface TouchedZone {
-  readonly seq: number;
-  kind: ChangeKind | undefined;
-  records: number;
-  readonly owners: Map<string, TouchedOwner>;
-}
-
-class OpenDraft implements Draft {
-  readonly now: number;
-  private readonly zones = new Map<number, TouchedZone>();
-  private readonly entries: AuditEntry[] = [];
-
-  constructor(private readonly ctx: Context) {
-    this.now = ctx.clock.nowUs();
-  }
-
-  zone(seq: number): ZoneRow | undefined {
-    return zoneStatements(this.ctx.store).bySeq.get(seq);
-  }
-
-  recordCount(zone: ZoneRow): number {
-    return zone.record_count + (this.zones.get(zone.seq)?.records ?? 0);
-  }
-
-  insertRecord(row: NewRecordRow): void {
-    this.touch(row.zone, row.owner_key).records++;
-    insertRecord(this.ctx.store, row);
-  }
-
-  updateRecord(before: RecordRow, after: RecordRow): void {
-    this.touch(before.zone, before.owner_key);
-    this.touch(after.zone, after.owner_key);
-    updateRecord(this.ctx.store, after);
-  }
-
-  removeRecord(row: RecordRow): void {
-    this.touch(row.zone, row.owner_key).records--;
-    recordStatements(this.ctx.store).remove.run(row.seq);
-  }
-
-  noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void {
-    const touched = this.touchedZone(seq);
-    // What concerns the whole zone covers its settings.
-    if (touched.kind === undefined || touched.kind === 'settings') touched.kind = kind;
-  }
-
-  setZone(seq: number, change: ZoneChange): void {
-    updateZone(this.ctx.store, seq, { ...change, modified_at: this.now });
-  }
-
-  audit(entry: AuditEntry): void {
-    this.entries.push(entry);
-  }
-
-  private touchedZone(seq: number): TouchedZone {
-    let touched = this.zones.get(seq);
-    if (!touched) this.zones.set(seq, (touched = { seq, kind: undefined, records: 0, owners: new Map() }));
-    return touched;
-  }
-
-  private touch(seq: number, ownerKey: Uint8Array): TouchedZone {
-    const touched = this.touchedZone(seq);
-    const key = Buffer.from(ownerKey).toString('latin1');
-    if (!touched.owners.has(key)) {
-      const zone = this.zone(seq);
-      invariant(zone, 'records are edited in zones that exist');
-      touched.owners.set(key, { ownerKey, before: servedAt(this.ctx.store, zone, ownerKey, this.ctx.settings) });
-    }
-    return touched;
-  }
-
-  /** Serials, change log, audit log; the last thing inside the transaction. */
-  finish(): CommittedChange[] {
-    const changes = [...this.zones.values()].flatMap((touched) => this.finishZone(touched) ?? []);
-    for (const entry of this.entries) this.appendAudit(entry);
-    return changes;
-  }
-
-  private finishZone(touched: TouchedZone): CommittedChange | undefined {
-    const zone = this.zone(touched.seq);
-    if (!zone) return this.append(touched.seq, 'zone-removed', null, null, []);
-    const count = { record_count: zone.record_count + touched.records, version: zone.version + 1 };
-    const rrs = touched.kind === undefined || touched.kind === 'settings' ? this.difference(zone, touched) : [];
-    const kind = touched.kind ?? (rrs.length > 0 ? 'rrs' : undefined);
-    if (kind === undefined || kind === 'zone-added') {
-      updateZone(this.ctx.store, zone.seq, count);
-      return kind && this.append(zone.seq, kind, null, zone.serial, []);
-    }
-    const serial = kind === 'zone-replaced' ? zone.serial : nextSerial(zone.serial);
-    updateZone(this.ctx.store, zone.seq, { ...count, serial });
-    // Settings and records at once, or more records than a follower should read one by one: load the zone anew.
-    const whole = (kind === 'settings' && rrs.length > 0) || rrs.length > MOST_CHANGED_RRS;
-    const serialFrom = kind === 'zone-replaced' ? null : zone.serial;
-    return this.append(zone.seq, whole ? 'zone-replaced' : kind, serialFrom, serial, whole ? [] : rrs);
-  }
-
-  private difference(zone: ZoneRow, touched: TouchedZone): ChangedRR[] {
-    const removed: ChangedRR[] = [];
-    const added: ChangedRR[] = [];
-    for (const { ownerKey, before } of touched.owners.values()) {
-      const diff = diffServed(before, servedAt(this.ctx.store, zone, ownerKey, this.ctx.settings));
-      for (const rr of diff.removed) removed.push({ op: 0, owner_key: ownerKey, ...rr });
-      for (const rr of diff.added) added.push({ op: 1, owner_key: ownerKey, ...rr });
-    }
-    return [...removed, ...added];
-  }
-
-  private append(
-    zone: number,
-    kind: ChangeKind,
-    serialFrom: number | null,
-    serialTo: number | null,
-    rrs: readonly ChangedRR[],
-  ): CommittedChange {
-    const { actor, requestId, store } = this.ctx;
-    const atUs = this.now;
-    const changeSeq = appendChange(store, {
-      atUs,
-      zone,
-      kind,
-      serialFrom,
-      serialTo,
-      actor: actor.email,
-      requestId,
-      rrs,
-    });
-    return { zone, changeSeq, serial: serialTo ?? undefined };
-  }
-
-  private appendAudit(entry: AuditEntry): void {
-    const { actor, requestId, source, store } = this.ctx;
-    appendAudit(store, {
-      at_us: this.now,
-      actor: actor.email,
-      actor_kind: actor.kind,
-      source,
-      action: entry.action,
-      zone: entry.zone ?? null,
-      object: entry.object ?? null,
-      request_id: requestId,
-      before: entry.before === undefined ? null : JSON.stringify(entry.before),
-      after: entry.after === undefined ? null : JSON.stringify(entry.after),
-    });
   }
 }

@@ -1,5 +1,6 @@
 /** Use case: the records of a BIND file are added to an existing zone, all or nothing (v4: §7.3). */
 import { AppError } from '../base/errors.js';
+import { makeId } from '../base/random.js';
 import type { Issue } from '../base/result.js';
 import { isAtOrBelow, printName } from '../dns/name.js';
 import { typeMnemonic } from '../dns/rr/registry.js';
@@ -34,10 +35,7 @@ export async function importRecords(
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const { apex } = zone;
-    const { clock, random, settings } = ctx;
-    const { limits } = settings;
-    const proxied = options.proxied ?? false;
-    const rows = createRowMaker({ apex, zone: zone.seq, now: draft.now, clock, random, limits, proxied });
+    const rows = createRowMaker({ apex, limits: ctx.settings.limits, proxied: options.proxied ?? false });
     const skipped: string[] = [];
     let added = 0;
     for (const record of records) {
@@ -63,7 +61,17 @@ function readRecords(zone: ZoneRow, text: string): ParsedRecord[] {
 
 /** Returns false when the zone has the record already. */
 function addRecord(ctx: Context, draft: Draft, zone: ZoneRow, rows: RowMaker, record: ParsedRecord): boolean {
-  const row: NewRecordRow = rows.rowOf(record);
+  const imported = rows.rowOf(record);
+  const row: NewRecordRow = {
+    ...imported,
+    id: makeId(ctx.clock.nowUs(), ctx.random),
+    zone: zone.seq,
+    private_routing: null,
+    created_at: draft.now,
+    modified_at: draft.now,
+    comment_modified_at: imported.comment === null ? null : draft.now,
+    tags_modified_at: imported.tags === null ? null : draft.now,
+  };
   if (isDuplicate(ctx, row)) return false;
   try {
     checkNewRow(ctx, draft, zone, row);

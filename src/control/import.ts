@@ -2,24 +2,24 @@
  * Use cases: a zone file becomes a zone, or records of one. The file is read, checked and stored in one pass and one
  * transaction, which is given up when there are errors: the zone that was there stays as it was, also when the process dies.
  */
-import { dirname, resolve } from 'node:path';
-import { ByteReader } from '../base/bytes.js';
+import { statSync } from 'node:fs';
+import { makeId } from '../base/random.js';
 import type { Issue } from '../base/result.js';
 import { Type } from '../dns/codes.js';
-import { nameLength, printName } from '../dns/name.js';
+import { printName } from '../dns/name.js';
 import { typeMnemonic } from '../dns/rr/registry.js';
 import { nextSerial, serialIsAfter } from '../dns/serial.js';
 import { AUTOMATIC_TTL } from '../dns/ttl.js';
-import { type ParsedRecord, readZone } from '../dns/zonefile/parser.js';
 import { detectOrigin } from '../dns/zonefile/source.js';
-import { factsOfSet, type NewRecordRow, recordStatements } from '../store/records.js';
+import { factsOfSet, recordStatements } from '../store/records.js';
 import { type ZoneChange, type ZoneRow, zoneStatements } from '../store/zones.js';
-import { createZoneChecker } from '../zone/check.js';
 import { chooseAccount } from './access.js';
-import { commit, type Draft } from './commit.js';
+import { commitAlone, type Draft } from './commit.js';
 import type { Context } from './context.js';
 import { zoneFailure } from './errors.js';
-import { createRowMaker, isApexAuthority } from './import-row.js';
+import { readImportOnThread } from './import-pipe.js';
+import { type ImportEnd, type ImportOrder, readImport } from './import-reader.js';
+import { type ImportedRow, pooledRandom } from './import-row.js';
 import { parseZoneName } from './rules/names.js';
 import { zoneItem } from './zone-item.js';
 import { insertZone } from './zone-write.js';
@@ -60,11 +60,6 @@ export interface ImportResult {
   readonly issues: readonly Issue[];
 }
 
-interface Soa {
-  readonly columns: ZoneChange;
-  readonly serial: number;
-}
-
 /** Ends the transaction of a file with errors; never leaves this module. */
 class FileHasErrors extends Error {
   constructor(readonly issues: readonly Issue[]) {
@@ -77,7 +72,7 @@ export async function importZone(ctx: Context, input: ImportInput): Promise<Impo
   const zone = nameOfZone(input);
   if ('severity' in zone) return { imported: false, records: 0, duplicates: 0, issues: [zone] };
   try {
-    const { value } = await commit(ctx, (draft) => storeFile(ctx, draft, zone, input));
+    const { value } = await commitAlone(ctx, (draft) => storeFile(ctx, draft, zone, input));
     // Moves what a large import left in the write-ahead log into the database before somebody else has to.
     if (value.records >= CHECKPOINT_FROM) ctx.store.checkpoint();
     return value;
@@ -177,118 +172,74 @@ function prepareZone(
   return { zone, isNew: false };
 }
 
-interface Stored {
+interface Stored extends ImportEnd {
   readonly records: number;
   readonly duplicates: number;
-  readonly apexNameServers: number;
-  readonly soa: Soa | undefined;
-  readonly issues: readonly Issue[];
-  /** RRsets seen to have several TTLs among records that follow one another. */
-  readonly unevenSets: readonly (readonly [ownerKey: Uint8Array, type: number])[];
-  /** Octets. */
-  readonly longestRdata: number;
 }
+
+/** Files from this size on are read on a thread of their own, in octets; starting one takes as long as reading this much. */
+const LARGE_FILE_BYTES = 2 << 20;
 
 function storeRecords(ctx: Context, draft: Draft, zone: ZoneRow, input: ImportInput): Stored {
-  const { automaticSoa = false } = input;
-  const { apex } = zone;
-  const { clock, random } = ctx;
-  const rows = createRowMaker({
-    apex,
-    zone: zone.seq,
-    now: draft.now,
-    clock,
-    random,
-    limits: ctx.settings.limits,
+  const order: ImportOrder = {
+    source: input.source,
+    apex: zone.apex,
+    automaticSoa: input.automaticSoa ?? false,
     proxied: input.proxied ?? false,
-  });
-  const insert = recordStatements(ctx.store).insertImported;
-  const checker = createZoneChecker(apex, { selfContained: !automaticSoa });
-  const reading = readZone(input.source, {
-    origin: apex,
-    keepComments: true,
-    ...('file' in input.source ? { includeDirectory: dirname(resolve(input.source.file)) } : {}),
-  });
-  let soa: Soa | undefined;
-  let parsed = 0;
+    limits: ctx.settings.limits,
+  };
+  const reading = isLarge(input) ? readImportOnThread(order) : readImport(order);
+  const insert = rowInserter(ctx, zone.seq, draft.now);
   let records = 0;
-  let apexNameServers = 0;
-  let left = 0;
-  const unevenSets: [Uint8Array, number][] = [];
-  let last: NewRecordRow | undefined;
-  let longestRdata = 0;
-  for (const batch of reading.records()) {
-    for (const record of batch) {
-      if (!checker.add(record)) {
-        left++;
-        continue;
-      }
-      const isAuthority = isApexAuthority(record, apex);
-      if (isAuthority && record.type === Type.soa) soa ??= soaOf(record);
-      if (isAuthority && (automaticSoa || record.type === Type.soa)) {
-        left++;
-        continue;
-      }
-      if (isAuthority) apexNameServers++;
-      const row = rows.rowOf(record);
-      if (last?.ttl !== row.ttl && last?.owner_key === row.owner_key && last.type === row.type) {
-        unevenSets.push([row.owner_key, row.type]);
-      }
-      last = row;
-      if (row.rdata.length > longestRdata) longestRdata = row.rdata.length;
-      records += insert.run(
-        row.id,
-        row.zone,
-        row.owner_key,
-        row.name,
-        row.type,
-        row.content,
-        row.rdata,
-        row.rdata_key,
-        row.ttl,
-        row.proxied,
-        row.settings,
-        row.comment,
-        row.tags,
-        row.created_at,
-        row.modified_at,
-        row.comment_modified_at,
-        row.tags_modified_at,
-      ).changes;
+  let rows = 0;
+  let step = reading.next();
+  try {
+    for (; !step.done; step = reading.next()) {
+      for (const row of step.value.rows) records += insert(row);
+      rows += step.value.rows.length;
+      input.onProgress?.({ records: step.value.parsed });
     }
-    parsed += batch.length;
-    input.onProgress?.({ records: parsed });
+  } catch (error) {
+    reading.return(NOTHING_READ);
+    throw error;
   }
-  const issues = [...reading.issues, ...checker.finish(), ...rows.issues];
-  return {
-    records,
-    duplicates: parsed - left - records,
-    apexNameServers,
-    soa,
-    issues,
-    unevenSets,
-    longestRdata,
+  return { ...step.value, records, duplicates: rows - records };
+}
+
+/** A function that stores one row and returns 1, or 0 when the zone has it already. */
+function rowInserter({ store, clock, random }: Context, zone: number, now: number): (row: ImportedRow) => number {
+  const statement = recordStatements(store).insertImported;
+  const pool = pooledRandom(random);
+  return (row) => {
+    const { comment, tags } = row;
+    return statement.run(
+      makeId(clock.nowUs(), pool),
+      zone,
+      row.owner_key,
+      row.name,
+      row.type,
+      row.content,
+      row.rdata,
+      row.rdata_key,
+      row.ttl,
+      row.proxied,
+      row.settings,
+      comment,
+      tags,
+      now,
+      now,
+      comment === null ? null : now,
+      tags === null ? null : now,
+    ).changes;
   };
 }
 
-/** SOA rdata: two names and five numbers (RFC 1035 §3.3.13). */
-function soaOf({ rdata, ttl }: ParsedRecord): Soa {
-  const rnameAt = nameLength(rdata);
-  const numbersAt = rnameAt + nameLength(rdata, rnameAt);
-  const reader = new ByteReader(rdata, numbersAt);
-  const serial = reader.u32();
-  return {
-    serial,
-    columns: {
-      soa_mname: printName(rdata).slice(0, -1),
-      soa_rname: printName(rdata, rnameAt).slice(0, -1),
-      soa_refresh: reader.u32(),
-      soa_retry: reader.u32(),
-      soa_expire: reader.u32(),
-      soa_minimum: reader.u32(),
-      soa_ttl: ttl ?? null,
-    },
-  };
+const NOTHING_READ: ImportEnd = { issues: [], soa: undefined, apexNameServers: 0, unevenSets: [], longestRdata: 0 };
+
+function isLarge({ source }: ImportInput): boolean {
+  if ('text' in source) return false;
+  // A file that is not there is reported by the reader.
+  return (statSync(source.file, { throwIfNoEntry: false })?.size ?? 0) >= LARGE_FILE_BYTES;
 }
 
 /** Octets an RRset may take in a message, with room for the question and EDNS (RFC 1035 §4.2.2). */

@@ -78,6 +78,8 @@ export interface Store {
    * Throws {@link StoreBusy} when the lock is not free within `timeoutMs` (default: that of the handle).
    */
   immediate<T>(work: () => T, timeoutMs?: number): T;
+  /** Runs `work` inside a write transaction so that only its own changes are undone when it throws. Not to be nested. */
+  part<T>(work: () => T): T;
   /** Runs `read` in one read transaction: everything it reads is from the same moment. */
   snapshot<T>(read: () => T): T;
   /** A number that changes whenever another connection has committed (`PRAGMA data_version`). */
@@ -164,6 +166,9 @@ class SqliteStore implements Store {
   private readonly beginRead: Statement<[], unknown>;
   private readonly commit: Statement<[], unknown>;
   private readonly rollback: Statement<[], unknown>;
+  private readonly savepoint: Statement<[], unknown>;
+  private readonly release: Statement<[], unknown>;
+  private readonly rollbackPart: Statement<[], unknown>;
   private readonly version: Database.Statement<[], number>;
 
   constructor(
@@ -176,6 +181,9 @@ class SqliteStore implements Store {
     this.beginRead = this.prepare('BEGIN');
     this.commit = this.prepare('COMMIT');
     this.rollback = this.prepare('ROLLBACK');
+    this.savepoint = this.prepare('SAVEPOINT part');
+    this.release = this.prepare('RELEASE part');
+    this.rollbackPart = this.prepare('ROLLBACK TO part');
     this.version = database.prepare<[], number>('PRAGMA data_version').pluck();
   }
 
@@ -207,6 +215,22 @@ class SqliteStore implements Store {
       this.begin.run();
     } finally {
       this.database.pragma(`busy_timeout = ${this.busyTimeoutMs}`);
+    }
+  }
+
+  part<T>(work: () => T): T {
+    this.savepoint.run();
+    try {
+      const result = work();
+      this.release.run();
+      return result;
+    } catch (error) {
+      // After some failures SQLite has rolled everything back by itself.
+      if (this.database.inTransaction) {
+        this.rollbackPart.run();
+        this.release.run();
+      }
+      throw error;
     }
   }
 

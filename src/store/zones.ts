@@ -1,5 +1,5 @@
 /** Zones: their rows, their settings with the defaults a NULL stands for, and which of them are served. */
-import { perStore, type SqlValue, type Store } from './driver.js';
+import { perStore, type SqlValue, type Statement, type Store } from './driver.js';
 
 export type ZoneStatus = 'initializing' | 'pending' | 'active' | 'moved';
 export type ZoneType = 'full' | 'partial' | 'secondary' | 'internal';
@@ -136,14 +136,20 @@ export const zoneStatements = perStore((store) => ({
   remove: store.prepare<[seq: number]>('DELETE FROM zones WHERE seq = ?'),
 }));
 
+/** Updates of zones by the columns they set; use cases set few combinations. */
+const updates = perStore(() => new Map<string, Statement<SqlValue[], unknown>>());
+
 /** Sets columns of one zone. Column names come from the type, never from input. */
 export function updateZone(store: Store, seq: number, change: ZoneChange): void {
   const columns = Object.keys(change);
   if (columns.length === 0) return;
   const assignments = columns.map((column) => `${column} = ?`).join(', ');
-  store
-    .prepare<SqlValue[]>(`UPDATE zones SET ${assignments} WHERE seq = ?`)
-    .run(...(Object.values(change) as SqlValue[]), seq);
+  let update = updates(store).get(assignments);
+  if (!update) {
+    update = store.prepare<SqlValue[]>(`UPDATE zones SET ${assignments} WHERE seq = ?`);
+    updates(store).set(assignments, update);
+  }
+  update.run(...(Object.values(change) as SqlValue[]), seq);
 }
 
 /** Store numbers of all zones to serve. */

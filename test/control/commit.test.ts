@@ -78,6 +78,37 @@ t.test('two processes write at once', async (t) => {
   );
 });
 
+t.test('writes that share a transaction', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const first = (await getZone(ctx, zoneId)).soa.serial;
+  const create = (name: string, content = '192.0.2.1') => createRecord(ctx, zoneId, { type: 'A', name, content });
+  const outcomes = await Promise.allSettled([
+    create('a'),
+    create('a'),
+    create('b', 'nonsense'),
+    ...Array.from({ length: 250 }, (_, i) => create(`many-${i}`)),
+    create('c'),
+  ]);
+  const codes = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.code] : []));
+  t.same(codes, [81058, 9005], 'each is refused or done by itself');
+  t.match(await getZone(ctx, zoneId), { recordCount: 252, soa: { serial: first + 252 } });
+  t.equal((await listRecords(ctx, zoneId, {})).totalCount, 252);
+
+  ctx.store.exec(
+    "CREATE TRIGGER broken BEFORE INSERT ON records WHEN new.name LIKE 'x%' BEGIN SELECT RAISE(ABORT, 'injected'); END",
+  );
+  const [one, broken, two] = await Promise.allSettled([create('one'), create('x1'), create('two')]);
+  ctx.store.exec('DROP TRIGGER broken');
+  t.same([one?.status, broken?.status, two?.status], ['fulfilled', 'rejected', 'fulfilled'], 'a fault is not shared');
+  t.match(await getZone(ctx, zoneId), { recordCount: 254, soa: { serial: first + 254 } });
+  t.equal(
+    auditStatements(ctx.store)
+      .latest.all(1000)
+      .filter(({ action }) => action === 'record.create').length,
+    254,
+  );
+});
+
 t.test('waiting for a writer', async (t) => {
   const { ctx, zoneId, directory } = await startZone(t);
   const other = openStore(directory);
@@ -156,5 +187,5 @@ t.test('nobody else writes the change log', async (t) => {
   const root = fileURLToPath(new URL('../../../src/', import.meta.url));
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const users = files.filter((name) => /\b(appendChange|appendAudit)\(/.test(readFileSync(join(root, name), 'utf8')));
-  t.same(users.sort(), ['control/commit.ts', 'store/audit.ts', 'store/changes.ts']);
+  t.same(users.sort(), ['control/draft.ts', 'store/audit.ts', 'store/changes.ts']);
 });

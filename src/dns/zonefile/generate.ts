@@ -76,11 +76,13 @@ function formatCounter(token: Token, modifier: string, value: number): string {
   }
 }
 
-/** Hexadecimal digits from the last to the first with dots between, as in ip6.arpa; width counts the dots too. */
+/** Hexadecimal digits from the last to the first with dots between, as in ip6.arpa; the width counts digits and dots. */
 function nibbles(digits: string, width: number): string {
-  const reversed = [...digits].reverse().join('.');
-  let out = reversed;
-  while (out.length < width)
-    out += out.length + 1 < width || !out.endsWith('.') ? (out.endsWith('.') ? '0' : '.') : '0';
+  const reversed = [...digits].reverse();
+  let out = '';
+  for (let i = 0; i < reversed.length || out.length < width; i++) {
+    out += reversed[i] ?? '0';
+    if (i + 1 < reversed.length || out.length < width) out += '.';
+  }
   return out;
 }

@@ -6,6 +6,7 @@ import { formatIssue, type Issue } from '../../base/result.js';
 import { NameError, parseName } from '../name.js';
 import { PresentationError, type Token, TokenCursor } from '../presentation.js';
 import { typeByMnemonic } from '../rr/registry.js';
+import { tokenizeRdata } from '../rr/tokens.js';
 import type { RRType } from '../rr/type.js';
 import { parseTtl } from '../ttl.js';
 import { expandTemplate, parseRange } from './generate.js';
@@ -182,7 +183,7 @@ class ZoneFileState {
         throw cursor.failure(`$GENERATE makes more than ${MAX_GENERATED_IN_ALL} records in all`, tokens[0]);
       }
       const expanded = template.map((token) => ({ ...token, text: expandTemplate(token, value) }));
-      this.takeRecord(expanded, false, place.file, undefined);
+      this.takeRecord(unpackQuotedData(expanded), false, place.file, undefined);
     }
   }
 
@@ -292,6 +293,15 @@ function findType(token: Token): RRType {
   if (!type) throw failure('unknown record type', token);
   if (TYPE_CACHE.size < 1000) TYPE_CACHE.set(token.text, type);
   return type;
+}
+
+/** BIND wants the data of $GENERATE as one word, so data of several is put between quotes; we take it either way. */
+function unpackQuotedData(tokens: readonly Token[]): readonly Token[] {
+  const data = tokens[tokens.length - 1];
+  const type = tokens[tokens.length - 2];
+  if (!data?.quoted || !type || type.quoted || !typeByMnemonic(type.text)) return tokens;
+  const { line, column } = data;
+  return [...tokens.slice(0, -1), ...tokenizeRdata(data.text).map((token) => ({ ...token, line, column }))];
 }
 
 /** The first few issues as one text, for errors that show only one. */
