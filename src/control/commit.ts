@@ -30,6 +30,8 @@ const PAUSE_MS = 15;
 const PATIENCE_MS = 60_000;
 /** Writes that share a transaction at most: what waits for the disk is not the single write but all that came meanwhile. */
 const MOST_TOGETHER = 100;
+/** After so long a shared transaction takes no more, so that nobody waits for long. */
+const TOGETHER_MS = 30;
 
 interface Job {
   readonly ctx: Context;
@@ -67,33 +69,42 @@ export async function commitAlone<T>(ctx: Context, work: (draft: Draft) => T): P
 }
 
 async function drain(store: Store, queue: Queue): Promise<void> {
-  while (queue.jobs.length > 0) await runJobs(store, queue.jobs.splice(0, MOST_TOGETHER));
+  while (queue.jobs.length > 0) {
+    const jobs = queue.jobs.slice(0, MOST_TOGETHER);
+    queue.jobs.splice(0, jobs.length > 1 ? await runTogether(store, jobs) : await runOne(jobs[0]!));
+  }
   queue.draining = false;
 }
 
-/** Settles every job; never throws. */
-async function runJobs(store: Store, jobs: readonly Job[]): Promise<void> {
-  const settle = jobs.length > 1 ? await runTogether(store, jobs) : undefined;
-  if (settle) return settle();
-  for (const { ctx, work, resolve, reject } of jobs) {
-    await whenFree(() => runJob(ctx, work)).then((committed) => resolve(committed as Committed<never>), reject);
+/** Settles one job and returns 1; never throws. */
+async function runOne({ ctx, work, resolve, reject }: Job): Promise<number> {
+  await whenFree(() => runJob(ctx, work)).then((committed) => resolve(committed as Committed<never>), reject);
+  return 1;
+}
+
+/** Settles the first jobs, as many as one transaction takes in good time, and returns their number; never throws. */
+async function runTogether(store: Store, jobs: readonly Job[]): Promise<number> {
+  try {
+    const settlers = await whenFree(() => store.immediate(() => runParts(store, jobs), ATTEMPT_MS));
+    for (const settle of settlers) settle();
+    return settlers.length;
+  } catch (error) {
+    // Nothing was written. Either the store cannot be had, or a job is at fault and meets its error again alone.
+    if (!(error instanceof AppError)) return runOne(jobs[0]!);
+    for (const { reject } of jobs) reject(error);
+    return jobs.length;
   }
 }
 
-/** One transaction for all; undefined when anything but a refusal came up, and then each has to be run by itself. */
-async function runTogether(store: Store, jobs: readonly Job[]): Promise<(() => void) | undefined> {
-  try {
-    const settlers = await whenFree(() => store.immediate(() => jobs.map((job) => runPart(store, job)), ATTEMPT_MS));
-    return () => {
-      for (const settle of settlers) settle();
-    };
-  } catch (error) {
-    // Nothing was written. Either the store cannot be had, or a job is at fault and meets its error again alone.
-    if (!(error instanceof AppError)) return undefined;
-    return () => {
-      for (const { reject } of jobs) reject(error);
-    };
+function runParts(store: Store, jobs: readonly Job[]): (() => void)[] {
+  const settlers: (() => void)[] = [];
+  const { clock } = jobs[0]!.ctx;
+  const endMs = clock.nowMs() + TOGETHER_MS;
+  for (const job of jobs) {
+    settlers.push(runPart(store, job));
+    if (clock.nowMs() > endMs) break;
   }
+  return settlers;
 }
 
 function runPart(store: Store, { ctx, work, resolve, reject }: Job): () => void {

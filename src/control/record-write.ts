@@ -285,7 +285,7 @@ function checkNeighbours(ctx: Context, zone: ZoneRow, columns: Columns, stored: 
   if (moved) {
     const conflict = findConflict(columns.type, isApex, types);
     if (conflict) throw recordFailure(conflict, {}, { pointer: '/name' });
-    const reason = findDnssecFault(columns.type, isApex, types, zone.multi_signer === 1);
+    const reason = findDnssecFault(columns.type, isApex, types);
     if (reason) throw recordFailure('validation', { reason }, { pointer: '/type' });
   }
   checkSize(same, columns);

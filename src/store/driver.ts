@@ -6,44 +6,15 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { UserError } from '../base/errors.js';
+import { StoreBusy, StoreConflict, StoreCorrupt, StoreFull } from './failures.js';
+
+export { StoreBusy, StoreConflict, StoreCorrupt, StoreFull } from './failures.js';
 
 /** The database file inside the data directory. */
 export const DATABASE_FILE = 'zoneplane.db';
 
 /** Data directory name that stands for a database in memory, gone when it is closed. */
 export const IN_MEMORY = ':memory:';
-
-/** A constraint of the schema refused the rows; `constraint` is SQLite's text, such as `UNIQUE constraint failed: zones.id`. */
-export class StoreConflict extends Error {
-  constructor(readonly constraint: string) {
-    super(`The rows break a rule of the database: ${constraint}`);
-    this.name = 'StoreConflict';
-  }
-}
-
-/** Another writer held the lock for longer than the busy timeout. Trying again is safe: nothing was written. */
-export class StoreBusy extends Error {
-  constructor() {
-    super('The database is busy: another process is writing to it.');
-    this.name = 'StoreBusy';
-  }
-}
-
-/** The disk or a quota is full. Nothing was written. */
-export class StoreFull extends Error {
-  constructor() {
-    super('The disk is full: the change could not be stored.');
-    this.name = 'StoreFull';
-  }
-}
-
-/** The database file is damaged, or the disk does not give it back as it was written. */
-export class StoreCorrupt extends Error {
-  constructor(detail: string) {
-    super(`The database is damaged or cannot be read from disk: ${detail}`);
-    this.name = 'StoreCorrupt';
-  }
-}
 
 export type SqlValue = string | number | Uint8Array | null;
 

@@ -271,7 +271,7 @@ t.test('coexistence and duplicates', async (t) => {
   t.match(await refusal(create('DS', 'a', `1 13 2 ${'ab'.repeat(32)}`)), { status: 400, code: 1004 }, 'DS needs NS');
   t.match(await refusal(create('DS', '@', `1 13 2 ${'ab'.repeat(32)}`)), { status: 400, code: 1004 }, 'DS at the apex');
   t.match(await create('DS', 'n', `1 13 2 ${'ab'.repeat(32)}`), { type: 'DS' });
-  t.match(await refusal(create('DNSKEY', '@', '257 3 13 AAAA')), { status: 400, code: 1004 });
+  t.match(await refusal(create('DNSKEY', 'below', '257 3 13 AAAA')), { status: 400, code: 1004 });
 
   await create('NS', '@', 'ns.other.test');
   await create('CNAME', '@', 'flat.test');

@@ -28,19 +28,11 @@ export function findConflict(type: number, isApex: boolean, existing: ReadonlySe
 }
 
 /** Why a DS or DNSKEY cannot stand at a name, or undefined (v4: §5.9). */
-export function findDnssecFault(
-  type: number,
-  isApex: boolean,
-  existing: ReadonlySet<number>,
-  multiSigner: boolean,
-): string | undefined {
+export function findDnssecFault(type: number, isApex: boolean, existing: ReadonlySet<number>): string | undefined {
   if (type === Type.ds) {
     if (isApex) return 'DS records of the zone belong into its parent zone';
     if (!existing.has(Type.ns)) return 'DS records need NS records with the same name';
   }
-  if (type === Type.dnskey) {
-    if (!isApex) return 'DNSKEY records belong to the name of the zone';
-    if (!multiSigner) return 'DNSKEY records need multi-signer DNSSEC';
-  }
+  if (type === Type.dnskey && !isApex) return 'DNSKEY records belong to the name of the zone';
   return undefined;
 }

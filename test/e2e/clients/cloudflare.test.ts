@@ -166,8 +166,6 @@ for (const credential of ['token', 'key'] as const) {
     t.equal((await client.zones.edit({ zone_id, paused: true })).paused, true);
     t.strictSame(await client.zones.activationCheck.trigger({ zone_id }), { id: zone_id });
 
-    // DNSKEY records are for zones signed by several services, which is switched on elsewhere (v4: §6).
-    installation.store.exec('UPDATE zones SET multi_signer = 1');
     await t.test('each of the 21 types', async (t) => {
       t.equal(new Set(RECORDS.map(({ type }) => type)).size, 21);
       const ids = new Map<string, string>();
