@@ -90,7 +90,7 @@ export function hashSearch(image: ImageReader, search: Search): void {
 /** Answers the question held in `search`, whose zone has been set. */
 export function solve(query: Query, search: Search, response: Response, image: ImageReader): void {
   const apexLabel = search.labels - search.apexLabels;
-  search.apexNode = findSuffix(image, search, apexLabel);
+  search.apexNode = image.words[search.zoneRecord + ZoneWord.apexNode]!;
   search.chainLength = 0;
   search.dnameCount = 0;
   response.apexAt = search.at + search.labelAt[apexLabel]!;

@@ -28,6 +28,8 @@ interface Target {
 }
 
 interface Outcome extends Target {
+  /** What the import took, milliseconds. */
+  readonly tookMs?: number;
   readonly result?: ImportResult;
   readonly refusal?: string;
 }
@@ -125,6 +127,7 @@ async function importOne(
   onRecords: (records: number) => void,
 ): Promise<Outcome> {
   const { origin } = target;
+  const began = performance.now();
   try {
     const result = await importZone(context, {
       source: { file: target.file },
@@ -135,21 +138,28 @@ async function importOne(
       ...(proxied ? { proxied } : {}),
       ...(account === undefined ? {} : { accountId: account }),
     });
-    return { ...target, result };
+    return { ...target, result, tookMs: performance.now() - began };
   } catch (error) {
     if (error instanceof AppError || error instanceof UserError) return { ...target, refusal: messageOf(error) };
     throw error;
   }
 }
 
-function report({ file, result, refusal }: Outcome, { json }: ImportOptions, terminal: Terminal): void {
+function report({ file, result, refusal, tookMs }: Outcome, { json }: ImportOptions, terminal: Terminal): void {
   for (const issue of result?.issues ?? []) terminal.complain(formatIssue(placeIssue(issue, file)));
   if (refusal !== undefined) terminal.complain(`${file}: not imported: ${refusal}`);
   else if (!result?.imported) terminal.complain(`${file}: not imported, nothing has changed`);
   else if (!json) {
     const duplicates = result.duplicates > 0 ? `, ${result.duplicates} duplicates left out` : '';
-    terminal.print(`imported ${result.name}: ${result.records} records, serial ${result.serial}${duplicates}`);
+    const records = `${result.records} records${describeRate(result.records, tookMs)}`;
+    terminal.print(`imported ${result.name}: ${records}, serial ${result.serial}${duplicates}`);
   }
+}
+
+/** Time and rate of an import that took long enough to wonder about. */
+function describeRate(records: number, tookMs = 0): string {
+  if (tookMs < 1000) return '';
+  return ` in ${(tookMs / 1000).toFixed(1)} s (${Math.round((records / tookMs) * 1000).toLocaleString('en')} a second)`;
 }
 
 function viewOutcome({ file, origin, result, refusal }: Outcome): object {

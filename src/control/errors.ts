@@ -61,9 +61,7 @@ export const recordFailure = defineErrors('records', {
   },
   nameServerExists: { status: 400, code: 81056, text: 'NS records with that host already exist.' },
   quota: { status: 400, code: 81045, text: 'Record quota exceeded.' },
-  tooManyOperations: { status: 400, code: 9207, text: 'Request body is invalid.' },
   importFault: { status: 400, code: 1004, text: 'Line {line}: {reason}' },
-  importRefused: { status: 400, code: 1004, text: '{reason}' },
 });
 
 export const accountFailure = defineErrors('accounts', {

@@ -3,6 +3,7 @@
  * transaction, which is given up when there are errors: the zone that was there stays as it was, also when the process dies.
  */
 import { statSync } from 'node:fs';
+import { toHex } from '../base/bytes.js';
 import { makeId } from '../base/random.js';
 import type { Issue } from '../base/result.js';
 import { Type } from '../dns/codes.js';
@@ -13,7 +14,7 @@ import { AUTOMATIC_TTL } from '../dns/ttl.js';
 import { detectOrigin } from '../dns/zonefile/source.js';
 import { factsOfSet, recordStatements } from '../store/records.js';
 import { type ZoneChange, type ZoneRow, zoneStatements } from '../store/zones.js';
-import { chooseAccount } from './access.js';
+import { chooseAccount, requireZone } from './access.js';
 import { commitAlone, type Draft } from './commit.js';
 import type { Context } from './context.js';
 import { zoneFailure } from './errors.js';
@@ -169,7 +170,7 @@ function prepareZone(
   const zone = known.find((row) => row.account === account.seq) ?? only;
   if (!zone) return { zone: insertZone(ctx, draft, { name, apex, account: account.seq, type: 'full' }), isNew: true };
   if (!input.replace) throw zoneFailure('importExists', { name });
-  return { zone, isNew: false };
+  return { zone: requireZone(ctx, toHex(zone.id)), isNew: false };
 }
 
 interface Stored extends ImportEnd {

@@ -62,12 +62,20 @@ export async function createKey(
   }
   const secret = makeSecret(ctx);
   const { value } = await commit(ctx, (draft) => {
+    refuseLimited(ctx);
     const user = chooseUser(ctx, draft, input);
     const account = input.accountId === undefined ? undefined : requireAccount(ctx, input.accountId);
     for (const zoneId of input.zoneIds ?? []) requireZone(ctx, zoneId);
     return addKey(ctx, draft, user, { ...input, name, account: account?.seq ?? null }, secret);
   });
   return { key: keyItem(ctx, value), secret };
+}
+
+/** A credential that is limited to an account or zones must not make one that is not, nor take others away. */
+function refuseLimited({ store, actor }: Context): void {
+  const id = actor.keyId === undefined ? undefined : parseId(actor.keyId);
+  const row = id && keyStatements(store).byId.get(id);
+  if (row && (row.account !== null || row.zones !== null)) throw accountFailure('foreign');
 }
 
 function chooseUser(ctx: Context, draft: Draft, { email, accountId }: KeyInput): UserRow {
@@ -138,6 +146,7 @@ export async function listKeys(ctx: Context): Promise<readonly KeyItem[]> {
 /** Revokes a credential for good. Revoking it again changes nothing. */
 export async function revokeKey(ctx: Context, keyId: string): Promise<KeyItem> {
   const { value } = await commit(ctx, (draft) => {
+    refuseLimited(ctx);
     const statements = keyStatements(ctx.store);
     const id = parseId(keyId);
     const row = id && statements.byId.get(id);

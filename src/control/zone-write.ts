@@ -23,6 +23,8 @@ export interface NewZone {
 /** Adds a zone after the rules about names that others hold; inside a commit. */
 export function insertZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   const { name, apex, account, type } = zone;
+  // A credential for certain zones is for no others.
+  if (ctx.actor.zoneIds !== undefined) throw zoneFailure('foreign');
   const statements = zoneStatements(ctx.store);
   const sameName = statements.byName.all(name);
   const exists = sameName.some((other) => other.account === account);

@@ -5,8 +5,8 @@
  * - `slots`: open addressing over all nodes of all zones, load at most 1/2. Two words a slot: the hash, so that nodes of other
  *   names are not touched, and the node: 0 is empty, 1 a removed entry, all else the word offset of the node;
  * - `zoneSlots`: the same over zone records, one word a slot;
- * - `heap`: append-only nodes and zone records. What was written there never changes within a generation (but for the
- *   counters of zone records), so a reader may hold an offset as long as it likes.
+ * - `heap`: append-only nodes and zone records. What was written there never changes within a generation (but for
+ *   zone records), so a reader may hold an offset as long as it likes.
  * and one control block that outlives generations.
  *
  * Nothing in a node points to another node: names in rdata carry the hash of their target, which is looked up when the answer
@@ -61,9 +61,12 @@ export const Flag = {
   cname: 16,
 } as const;
 
-/** Zone record: 0 hash  1 name length | labels << 8  2 zone number  3 cuts and DNAMEs  4 wildcards  5… name, padded. */
-export const ZONE_HEADER = 5;
-export const ZoneWord = { hash: 0, name: 1, number: 2, cuts: 3, wildcards: 4 } as const;
+/**
+ * Zone record: 0 hash  1 name length | labels << 8  2 zone number  3 cuts and DNAMEs  4 wildcards  5 node of the apex
+ * 6… name, padded.
+ */
+export const ZONE_HEADER = 6;
+export const ZoneWord = { hash: 0, name: 1, number: 2, cuts: 3, wildcards: 4, apexNode: 5 } as const;
 
 /** Directory key of the SOA as negative answers show it; above every real type, so no question finds it. */
 export const NEGATIVE_SOA: number = NEGATIVE_SOA_KEY;

@@ -56,6 +56,8 @@ interface ZoneState {
   nodes: number;
   cuts: number;
   wildcards: number;
+  /** Word offset of the apex's node. */
+  apexNode: number;
 }
 
 /** A node to appear (offset > 0) or to vanish (0). */
@@ -117,7 +119,7 @@ export class ImageWriter {
   /** A number for a zone to be loaded; nobody sees it before `publishZone`. `apex` in lower case. */
   beginZone(apex: Uint8Array): number {
     const zone = this.nextZone++;
-    this.zones.set(zone, { apex, record: 0, words: 0, nodes: 0, cuts: 0, wildcards: 0 });
+    this.zones.set(zone, { apex, record: 0, words: 0, nodes: 0, cuts: 0, wildcards: 0, apexNode: 0 });
     return zone;
   }
 
@@ -127,7 +129,9 @@ export class ImageWriter {
     this.makeSlotRoom(1);
     const { hash, flags, node } = this.append(zone, source);
     this.fillSlot(zone, hash, node);
-    this.count(this.zoneState(zone), flags, 1);
+    const state = this.zoneState(zone);
+    this.count(state, flags, 1);
+    if (flags & Flag.apex) state.apexNode = node;
   }
 
   /** Stages: the zone loaded as `zone` is served from now on, in place of the one served as `replaced`. */
@@ -221,6 +225,7 @@ export class ImageWriter {
     const { slots, words } = this.reader;
     const state = this.zoneState(zone);
     const old = this.reader.findNode(zone, hash, name, 0, name.length);
+    if (name.length === state.apex.length) state.apexNode = node;
     if (old === 0) {
       if (node !== 0) {
         this.fillSlot(zone, hash, node);
@@ -264,6 +269,7 @@ export class ImageWriter {
     if (state.record === 0) return;
     this.reader.words[state.record + ZoneWord.cuts] = state.cuts;
     this.reader.words[state.record + ZoneWord.wildcards] = state.wildcards;
+    this.reader.words[state.record + ZoneWord.apexNode] = state.apexNode;
   }
 
   /** Room for it was made by `makeZoneRoom`. */
@@ -351,7 +357,11 @@ export class ImageWriter {
       const node = source.slots[index]!;
       if (node <= REMOVED_SLOT) continue;
       const zone = source.words[node + 1]!;
-      if (this.zones.has(zone)) this.fillSlot(zone, source.words[node]!, copy(node));
+      const state = this.zones.get(zone);
+      if (!state) continue;
+      const to = copy(node);
+      this.fillSlot(zone, source.words[node]!, to);
+      if ((source.words[node + 2]! >>> 8) & Flag.apex) state.apexNode = to;
     }
     this.staged = this.staged.map((staged) => (staged.node === 0 ? staged : { ...staged, node: copy(staged.node) }));
     for (const [zone, state] of this.zones) {

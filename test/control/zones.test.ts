@@ -11,6 +11,7 @@ import {
 } from '../../src/control/accounts.js';
 import type { Context } from '../../src/control/context.js';
 import { editDnsSettings, getDnsSettings } from '../../src/control/dns-settings.js';
+import { importZone } from '../../src/control/import.js';
 import {
   authenticateKey,
   authenticateToken,
@@ -337,6 +338,13 @@ t.test('credentials', async (t) => {
     const other = await createZone(ctx, { name: 'example.net' });
     t.match(await refusal(getZone(limited, other.id)), { status: 403, code: 10000 });
     t.equal((await listZones(limited, {})).totalCount, 1);
+    const writing = { ...limited, actor: { ...token.actor, readOnly: false } };
+    t.match(await refusal(createKey(writing, { kind: 'token', name: 'wider' })), { status: 403, code: 9109 });
+    t.match(await refusal(revokeKey(writing, token.key.id)), { status: 403, code: 9109 });
+    t.match(await refusal(createZone(writing, { name: 'example.org' })), { status: 403, code: 10000 });
+    const source = { text: '@ 60 SOA a b 1 2 3 4 5\n@ NS a\na A 192.0.2.1\n' };
+    const file = { source, origin: 'example.net', replace: true };
+    t.match(await refusal(importZone(writing, file)), { status: 403, code: 10000 });
   }
   t.ok((await listKeys(ctx)).find(({ id }) => id === key.id)?.lastUsedAt);
   clock.advance(5000);
