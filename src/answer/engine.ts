@@ -4,7 +4,7 @@
  */
 // hot
 import { Class, Opcode, Rcode, Type } from '../dns/codes.js';
-import { Control, ZoneWord } from '../image/layout.js';
+import { Control, NEGATIVE_SOA, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { writeAdditional } from './additional.js';
 import { answerChaos } from './chaos.js';
@@ -44,6 +44,8 @@ function answerOnce(
   const query = engine.query;
   const response = engine.response;
   engine.notAuthoritative = false;
+  engine.transport = transport;
+  engine.serialAt = 0;
   const status = parseQuery(query, request, start, length);
   if (status === DROP || limit < HEADER_LENGTH) return 0;
   resetResponse(query, response, out, at);
@@ -57,7 +59,7 @@ function answerOnce(
   if (!response.truncated && isWhole(response.rcode)) writeAdditional(query, engine.search, response, image);
   if (response.truncated || !isWhole(response.rcode)) clearSections(response, questionEnd);
   response.limit = size;
-  if (query.edns) writeOpt(engine);
+  if (query.edns) writeOpt(engine, image);
   if (query.tsigAt !== 0 && response.rcode === Rcode.notAuth) writeUnknownKey(query, response);
   writeHeader(query, response);
   return response.at;
@@ -147,6 +149,16 @@ function answerInternet(engine: Engine, image: ImageReader): void {
   // Over UDP the current SOA is the whole answer to IXFR (RFC 1995 §2).
   if (query.type === Type.ixfr) query.type = Type.soa;
   solve(query, search, engine.response, image);
+  if (query.wantsZoneVersion) noteZoneVersion(engine, image);
+}
+
+/** The serial is that of the SOA as negative answers show it, whose rdata ends in five numbers (RFC 9660 §3.1). */
+function noteZoneVersion(engine: Engine, image: ImageReader): void {
+  const search = engine.search;
+  const soa = search.apexNode === 0 ? 0 : image.findRRset(search.apexNode, NEGATIVE_SOA);
+  if (soa === 0) return;
+  engine.serialAt = (soa + image.words[soa + 4]!) * 4 + image.words[soa + 1]! - 20;
+  engine.zoneLabels = search.apexLabels;
 }
 
 /** The zone with the longest apex at or above the name; DS at an apex is asked of the zone above, if served here. */

@@ -1,23 +1,38 @@
 /** The OPT record of an answer (RFC 6891 §6.1) with the options that go with it. */
 // hot
 import { Ede, EdnsOption, Rcode } from '../dns/codes.js';
+import type { ImageReader } from '../image/reader.js';
 import type { Engine } from './state.js';
+import { Transport } from './transport.js';
 
 const OPT_HEADER = 11;
+const OPTION_HEADER = 4;
 const EDE_LENGTH = 6;
+const ZONE_VERSION_LENGTH = 10;
+const KEEPALIVE_LENGTH = 6;
+/** Answers over encrypted transports are padded to multiples of this, octets (RFC 8467 §4.1). */
+const PADDING_BLOCK = 468;
 
 /** Octets to keep free for OPT while sections are written. EDE only goes with answers that are short anyway. */
 export function optLength(engine: Engine): number {
   const { query, identity } = engine;
-  return OPT_HEADER + (query.wantsNsid && identity.length > 0 ? 4 + identity.length : 0);
+  let length = OPT_HEADER;
+  if (query.wantsNsid && identity.length > 0) length += OPTION_HEADER + identity.length;
+  if (query.wantsZoneVersion) length += ZONE_VERSION_LENGTH;
+  if (tellsKeepalive(engine)) length += KEEPALIVE_LENGTH;
+  return length;
 }
 
-export function writeOpt(engine: Engine): void {
-  const { query, response, settings, identity } = engine;
+/** Idle time means nothing over UDP (RFC 7828 §3.2.1). */
+function tellsKeepalive({ query, transport }: Engine): boolean {
+  return query.wantsKeepalive && (transport === Transport.tcp || transport === Transport.tls);
+}
+
+export function writeOpt(engine: Engine, image: ImageReader): void {
+  const { query, response, settings } = engine;
   const out = response.bytes;
   const start = response.base + response.at;
   if (response.at + optLength(engine) > response.limit) return;
-  let at = start + OPT_HEADER;
   out[start] = 0;
   out[start + 1] = 0;
   out[start + 2] = 41;
@@ -28,22 +43,55 @@ export function writeOpt(engine: Engine): void {
   // DO is copied (RFC 3225 §3), all other flags are clear.
   out[start + 7] = query.dnssecOk ? 0x80 : 0;
   out[start + 8] = 0;
-  if (response.rcode !== Rcode.badVers) {
-    if (query.wantsNsid && identity.length > 0) {
-      at = putOption(out, at, EdnsOption.nsid, identity.length);
-      for (let i = 0; i < identity.length; i++) out[at++] = identity[i]!;
-    }
-    if (engine.notAuthoritative && at + EDE_LENGTH - response.base <= response.limit) {
-      at = putOption(out, at, EdnsOption.ede, 2);
-      out[at++] = 0;
-      out[at++] = Ede.notAuthoritative;
-    }
-  }
-  const length = at - start - OPT_HEADER;
+  // The right version is all that a wrong one is told (RFC 6891 §6.1.3).
+  const end = response.rcode === Rcode.badVers ? start + OPT_HEADER : writeOptions(engine, image, start + OPT_HEADER);
+  const length = end - start - OPT_HEADER;
   out[start + 9] = length >>> 8;
   out[start + 10] = length;
-  response.at = at - response.base;
+  response.at = end - response.base;
   response.additionals++;
+}
+
+/** Writes the options from `from` on; returns the position behind them. */
+function writeOptions(engine: Engine, image: ImageReader, from: number): number {
+  const { query, response, identity } = engine;
+  const out = response.bytes;
+  let at = from;
+  if (query.wantsNsid && identity.length > 0) {
+    at = putOption(out, at, EdnsOption.nsid, identity.length);
+    for (let i = 0; i < identity.length; i++) out[at++] = identity[i]!;
+  }
+  if (engine.serialAt !== 0) {
+    at = putOption(out, at, EdnsOption.zoneVersion, 6);
+    out[at++] = engine.zoneLabels;
+    // Type 0: the SOA serial (RFC 9660 §3.1).
+    out[at++] = 0;
+    for (let i = 0; i < 4; i++) out[at++] = image.bytes[engine.serialAt + i]!;
+  }
+  if (tellsKeepalive(engine)) {
+    const tenths = Math.min(0xffff, Math.floor(engine.settings.idleMs / 100));
+    at = putOption(out, at, EdnsOption.tcpKeepalive, 2);
+    out[at++] = tenths >>> 8;
+    out[at++] = tenths;
+  }
+  if (engine.notAuthoritative && at + EDE_LENGTH - response.base <= response.limit) {
+    at = putOption(out, at, EdnsOption.ede, 2);
+    out[at++] = 0;
+    out[at++] = Ede.notAuthoritative;
+  }
+  return query.wantsPadding ? writePadding(engine, at) : at;
+}
+
+/** Padding is for encrypted transports only, and for clients that padded too (RFC 7830 §4, RFC 8467 §4.1). */
+function writePadding({ response, transport }: Engine, from: number): number {
+  if (transport !== Transport.tls && transport !== Transport.https) return from;
+  const length = from - response.base + OPTION_HEADER;
+  const padded = Math.min(Math.ceil(length / PADDING_BLOCK) * PADDING_BLOCK, response.limit);
+  if (padded < length) return from;
+  const out = response.bytes;
+  let at = putOption(out, from, EdnsOption.padding, padded - length);
+  for (const end = response.base + padded; at < end; at++) out[at] = 0;
+  return at;
 }
 
 function putOption(out: Uint8Array, at: number, code: number, length: number): number {

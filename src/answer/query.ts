@@ -38,6 +38,12 @@ export interface Query {
   dnssecOk: boolean;
   /** NSID was asked for (RFC 5001). */
   wantsNsid: boolean;
+  /** The version of the zone was asked for (RFC 9660). */
+  wantsZoneVersion: boolean;
+  /** How long idle connections are kept was asked for (RFC 7828). */
+  wantsKeepalive: boolean;
+  /** The query was padded, so the answer may be (RFC 7830 §4). */
+  wantsPadding: boolean;
   /** Offset of the TSIG record, 0 if none. */
   tsigAt: number;
 }
@@ -62,6 +68,9 @@ export function createQuery(): Query {
     ednsSize: 512,
     dnssecOk: false,
     wantsNsid: false,
+    wantsZoneVersion: false,
+    wantsKeepalive: false,
+    wantsPadding: false,
     tsigAt: 0,
   };
 }
@@ -76,6 +85,9 @@ export function parseQuery(query: Query, request: Uint8Array, start: number, len
   query.edns = false;
   query.dnssecOk = false;
   query.wantsNsid = false;
+  query.wantsZoneVersion = false;
+  query.wantsKeepalive = false;
+  query.wantsPadding = false;
   query.tsigAt = 0;
   query.ednsSize = 512;
   if (length < HEADER_LENGTH) return DROP;
@@ -165,21 +177,27 @@ function parseRecords(query: Query, from: number): number {
 function parseOpt(query: Query, fixed: number, rdata: number, end: number): number {
   const request = query.request;
   let at = rdata;
-  let nsid = false;
   while (at < end) {
     if (at + 4 > end) return Rcode.formErr;
     const code = u16(request, at);
-    const next = at + 4 + u16(request, at + 2);
-    if (next > end) return Rcode.formErr;
-    if (code === EdnsOption.nsid) nsid = true;
-    at = next;
+    const length = u16(request, at + 2);
+    if (at + 4 + length > end) return Rcode.formErr;
+    noteOption(query, code, length);
+    at += 4 + length;
   }
   query.edns = true;
   query.ednsSize = u16(request, fixed + 2);
   query.ednsVersion = request[fixed + 5]!;
   query.dnssecOk = (request[fixed + 6]! & 0x80) !== 0;
-  query.wantsNsid = nsid;
   return Rcode.noError;
+}
+
+/** Unknown options are ignored (RFC 6891 §6.1.2). */
+function noteOption(query: Query, code: number, length: number): void {
+  if (code === EdnsOption.nsid) query.wantsNsid = true;
+  else if (code === EdnsOption.zoneVersion && length === 0) query.wantsZoneVersion = true;
+  else if (code === EdnsOption.tcpKeepalive && length === 0) query.wantsKeepalive = true;
+  else if (code === EdnsOption.padding) query.wantsPadding = true;
 }
 
 /** Offset behind a name that may be compressed; -1 when it runs out of the message or is malformed. */

@@ -10,9 +10,11 @@ export interface EngineSettings {
   readonly version: string;
   /** Answer to `id.server CH TXT`, `hostname.bind CH TXT` and NSID (RFC 5001); empty: refused and not sent. */
   readonly identity: string;
+  /** How long idle connections are kept, milliseconds; told to clients that ask (RFC 7828). */
+  readonly idleMs: number;
 }
 
-export const DEFAULT_ENGINE_SETTINGS: EngineSettings = { udpSize: 1232, version: '', identity: '' };
+export const DEFAULT_ENGINE_SETTINGS: EngineSettings = { udpSize: 1232, version: '', identity: '', idleMs: 10_000 };
 
 export interface Engine {
   readonly query: Query;
@@ -23,6 +25,12 @@ export interface Engine {
   readonly identity: Uint8Array;
   /** No zone, and EDE 20 says why (RFC 8914 §4.21). */
   notAuthoritative: boolean;
+  /** What the query came by, a Transport code. */
+  transport: number;
+  /** Octets of the image where the serial of the answering zone stands, 0 when no zone answered. */
+  serialAt: number;
+  /** Labels of that zone's apex. */
+  zoneLabels: number;
 }
 
 export function createEngineState(settings: EngineSettings): Engine {
@@ -35,6 +43,9 @@ export function createEngineState(settings: EngineSettings): Engine {
     version: latin1(settings.version),
     identity: latin1(settings.identity),
     notAuthoritative: false,
+    transport: 0,
+    serialAt: 0,
+    zoneLabels: 0,
   };
 }
 

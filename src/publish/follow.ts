@@ -18,6 +18,11 @@ interface ServedZone {
   facts: ZoneFacts;
 }
 
+/** Whether a change of settings shows at more owners than the apex. */
+function changesManyOwners(before: ZoneFacts, after: ZoneFacts): boolean {
+  return before.dnsOnly !== after.dnsOnly || before.http2 !== after.http2 || before.http3 !== after.http3;
+}
+
 export interface Follower {
   /** Loads every zone and notes up to which change the image is true. Returns the records read. */
   loadAll(): number;
@@ -96,7 +101,7 @@ export function createFollower(source: ZoneSource, writer: ImageWriter, edge: Ed
   function applySettings(zone: number): void {
     const served = zones.get(zone);
     const facts = source.zoneFacts(zone);
-    if (!served || !facts || facts.dnsOnly !== served.facts.dnsOnly) {
+    if (!served || !facts || changesManyOwners(served.facts, facts)) {
       replaceZone(zone);
       return;
     }

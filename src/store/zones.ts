@@ -36,6 +36,11 @@ export interface ZoneRow {
   readonly secondary_overrides: number;
   readonly zone_mode: ZoneMode;
   readonly multi_signer: number;
+  /** Whether the edge speaks HTTP/2 and HTTP/3 for the zone, and since when it was said so. */
+  readonly http2: number;
+  readonly http2_modified_at: number | null;
+  readonly http3: number;
+  readonly http3_modified_at: number | null;
   /** JSON lists of host names. */
   readonly vanity_name_servers: string | null;
   readonly original_name_servers: string | null;

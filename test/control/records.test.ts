@@ -383,6 +383,9 @@ t.test('PATCH of structured types', async (t) => {
   t.match(await refusal(editRecord(ctx, zoneId, other.id, { priority: 7 })), { code: 81058 }, 'not into another one');
 });
 
+/** `1 . alpn=h3,h2` with the addresses of the edge as hints. */
+const EDGE_HTTPS = `0001000001000602683302683200040004c63364fa0006001020010db800000000000000000000ed9e`;
+
 t.test('what resolvers see reaches the change log', async (t) => {
   const { ctx, zoneId } = await startZone(t);
   const changed = async (work: () => Promise<unknown>): Promise<string[]> => {
@@ -419,8 +422,8 @@ t.test('what resolvers see reaches the change log', async (t) => {
   ]);
   t.same(
     await changed(() => editRecord(ctx, zoneId, id, { proxied: true })),
-    ['rrs', '-1 600 c0000201', '+1 300 c63364fa', '+28 300 20010db800000000000000000000ed9e'],
-    'the addresses of the edge instead',
+    ['rrs', '-1 600 c0000201', '+1 300 c63364fa', '+28 300 20010db800000000000000000000ed9e', `+65 300 ${EDGE_HTTPS}`],
+    'the addresses of the edge instead, and HTTPS with them',
   );
   t.same(await changed(() => editRecord(ctx, zoneId, id, { content: '192.0.2.77' })), [], 'the origin is not seen');
   t.same(await changed(() => editRecord(ctx, zoneId, id, { comment: 'x' })), []);
@@ -428,6 +431,7 @@ t.test('what resolvers see reaches the change log', async (t) => {
     'rrs',
     '-1 300 c63364fa',
     '-28 300 20010db800000000000000000000ed9e',
+    `-65 300 ${EDGE_HTTPS}`,
   ]);
   const actions = auditStatements(ctx.store).latest.all(3);
   t.same(

@@ -51,7 +51,16 @@ function loadText(writer: ImageWriter, { apex, text }: ZoneSource): string | und
   if (error) return formatIssue(error);
   const soa = soaFacts(kept.find(({ type }) => type === Type.soa)!);
   const rows = servedRows(kept, origin, soa.minimum);
-  const facts = { apex: origin, soa, nameServers: [], nsTtl: 0, ownNameServers: true, dnsOnly: false };
+  const facts = {
+    apex: origin,
+    soa,
+    nameServers: [],
+    nsTtl: 0,
+    ownNameServers: true,
+    dnsOnly: false,
+    http2: false,
+    http3: false,
+  };
   const { number } = loadZone(writer, facts, rows, { ipv4: [], ipv6: [] });
   writer.publishZone(number);
   writer.commit();
@@ -78,7 +87,9 @@ function servedRows(records: readonly ParsedRecord[], apex: Uint8Array, defaultT
   for (const { owner, type, ttl, rdata } of records) {
     if (type === Type.soa) continue;
     const ownerKey = Buffer.from(ownerKeyOf(owner, apex));
-    const identity = `${ownerKey.toString('latin1')}/${type}/${Buffer.from(typeByCode(type).duplicateKey(rdata)).toString('latin1')}`;
+    // TXT as it is: that the API takes differently split strings for one (v4: §5.5) is not the engine's matter.
+    const key = type === Type.txt ? rdata : typeByCode(type).duplicateKey(rdata);
+    const identity = `${ownerKey.toString('latin1')}/${type}/${Buffer.from(key).toString('latin1')}`;
     if (!rows.has(identity)) rows.set(identity, { ownerKey, type, ttl: ttl ?? defaultTtl, proxied: false, rdata });
   }
   return [...rows.values()].sort((a, b) => Buffer.compare(a.ownerKey, b.ownerKey));

@@ -10,6 +10,9 @@ export interface ZoneSettings {
   readonly multi_provider: number;
   readonly paused: number;
   readonly zone_mode: 'standard' | 'cdn_only' | 'dns_only';
+  /** Whether the edge speaks HTTP/2 and HTTP/3 for the zone. */
+  readonly http2: number;
+  readonly http3: number;
   /** JSON list of host names. */
   readonly vanity_name_servers: string | null;
 }
@@ -35,6 +38,8 @@ export function zoneFactsOf(
     nameServers: zone.name_server_mode === 'records' ? [] : served.map(wireName),
     nsTtl,
     ownNameServers: zone.name_server_mode === 'records' || zone.multi_provider === 1,
+    http2: zone.http2 === 1,
+    http3: zone.http3 === 1,
     dnsOnly: zone.paused === 1 || zone.zone_mode === 'dns_only',
   };
 }

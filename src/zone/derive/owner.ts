@@ -1,10 +1,11 @@
 /**
- * From an owner's record rows to the RRsets that are served there: automatic TTLs, proxied addresses, and at the apex the SOA
- * and the service's name servers, which nobody wrote.
+ * From an owner's record rows to the RRsets that are served there: automatic TTLs, proxied names with their HTTPS records, and at
+ * the apex the SOA and the service's name servers, which nobody wrote.
  */
 import { Type } from '../../dns/codes.js';
 import type { RRset } from '../../dns/rr.js';
 import { AUTOMATIC_TTL } from '../../dns/ttl.js';
+import { type HttpVersions, httpsRRset } from './https.js';
 import { type SoaFacts, soaRRsets } from './soa.js';
 
 /** What of a record row matters to the served data. */
@@ -20,7 +21,7 @@ export interface RecordFacts {
 }
 
 /** What of a zone matters to the served data. */
-export interface ZoneFacts {
+export interface ZoneFacts extends HttpVersions {
   /** Lower-case wire name. */
   readonly apex: Uint8Array;
   readonly soa: SoaFacts;
@@ -75,7 +76,7 @@ function groupByType(
   edge: EdgeAddresses,
 ): Map<number, RRset> {
   const byType = new Map<number, GrowingRRset>();
-  const add = (type: number, ttl: number, rdata: Uint8Array): void => {
+  const add: AddRecord = (type, ttl, rdata) => {
     const known = byType.get(type);
     if (!known) {
       byType.set(type, { type, ttl, rdatas: [rdata] });
@@ -87,28 +88,39 @@ function groupByType(
   };
   const proxied = zone.dnsOnly ? [] : records.filter((record) => record.proxied);
   for (const record of records) {
-    if (record.proxied && !zone.dnsOnly) continue;
+    // One proxied record makes the name a proxied one: an origin's address beside the edge's would give the origin away.
+    if (proxied.length > 0 && LEADS_TO_ORIGIN.has(record.type)) continue;
     // A CNAME cannot stand beside the apex's SOA and NS (RFC 1034 §3.6.2).
     if (record.type === Type.soa || (isApex && record.type === Type.cname)) continue;
     if (isApex && record.type === Type.ns && !zone.ownNameServers) continue;
     add(record.type, record.ttl === 1 ? AUTOMATIC_TTL : record.ttl, record.rdata);
   }
   if (isApex) for (const name of zone.nameServers) addNameServer(byType, zone.nsTtl, name, add);
-  if (proxied.length > 0) {
-    if (!proxied.every((record) => record.ipv6Only))
-      for (const address of edge.ipv4) add(Type.a, AUTOMATIC_TTL, address);
-    if (!proxied.every((record) => record.ipv4Only))
-      for (const address of edge.ipv6) add(Type.aaaa, AUTOMATIC_TTL, address);
-  }
+  if (proxied.length > 0) addEdge(zone, proxied, edge, byType, add);
   return byType;
 }
 
-function addNameServer(
-  byType: ReadonlyMap<number, RRset>,
-  ttl: number,
-  name: Uint8Array,
-  add: (type: number, ttl: number, rdata: Uint8Array) => void,
+const LEADS_TO_ORIGIN: ReadonlySet<number> = new Set([Type.a, Type.aaaa, Type.cname]);
+
+type AddRecord = (type: number, ttl: number, rdata: Uint8Array) => void;
+
+/** What a proxied name answers: the edge's addresses, and unless the zone has its own the HTTPS record that goes with them. */
+function addEdge(
+  zone: ZoneFacts,
+  proxied: readonly RecordFacts[],
+  edge: EdgeAddresses,
+  byType: Map<number, GrowingRRset>,
+  add: AddRecord,
 ): void {
+  const ipv4 = proxied.every((record) => record.ipv6Only) ? [] : edge.ipv4;
+  const ipv6 = proxied.every((record) => record.ipv4Only) ? [] : edge.ipv6;
+  for (const address of ipv4) add(Type.a, AUTOMATIC_TTL, address);
+  for (const address of ipv6) add(Type.aaaa, AUTOMATIC_TTL, address);
+  const https = byType.has(Type.https) ? undefined : httpsRRset(zone, ipv4, ipv6);
+  if (https) add(Type.https, https.ttl, https.rdatas[0]!);
+}
+
+function addNameServer(byType: ReadonlyMap<number, RRset>, ttl: number, name: Uint8Array, add: AddRecord): void {
   const same = byType.get(Type.ns)?.rdatas.some((rdata) => Buffer.compare(rdata, name) === 0);
   if (!same) add(Type.ns, ttl, name);
 }
