@@ -70,8 +70,8 @@ function flagsOf({ owner, apex, rrsets }: NodeSource): number {
   let flags = (isApex ? Flag.apex : 0) | (isWildcard(owner) ? Flag.wildcard : 0);
   for (const { type } of rrsets) {
     if (type === Type.ns && !isApex && !isWildcard(owner)) flags |= Flag.cut;
-    // A wildcard's DNAME is an ordinary record: substitution below it is undefined (RFC 6672 §3.3).
-    if (type === Type.dname && !isWildcard(owner)) flags |= Flag.dname;
+    // A wildcard's DNAME redirects names below the literal `*`; what it does to others is undefined (RFC 6672 §3.3).
+    if (type === Type.dname) flags |= Flag.dname;
     if (type === Type.cname) flags |= Flag.cname;
   }
   return flags;

@@ -14,26 +14,19 @@ import {
 
 /** One thread's view of the image. Its buffers are replaced as a whole when a new generation comes. */
 export class ImageReader {
-  generation: number;
-  seed: number;
-  control: Int32Array;
-  slots: Int32Array;
-  zoneSlots: Int32Array;
-  words: Int32Array;
-  bytes: Uint8Array;
-  private slotShift: number;
-  private zoneShift: number;
+  readonly control: Int32Array;
+  generation = 0;
+  seed = 0;
+  slots!: Int32Array;
+  zoneSlots!: Int32Array;
+  words!: Int32Array;
+  bytes!: Uint8Array;
+  private slotShift = 0;
+  private zoneShift = 0;
 
   constructor(buffers: ImageBuffers) {
-    this.generation = buffers.generation;
-    this.seed = buffers.seed;
     this.control = new Int32Array(buffers.control);
-    this.slots = new Int32Array(buffers.slots);
-    this.zoneSlots = new Int32Array(buffers.zoneSlots);
-    this.words = new Int32Array(buffers.heap);
-    this.bytes = new Uint8Array(buffers.heap);
-    this.slotShift = shiftOf(this.slots.length / SLOT_WORDS);
-    this.zoneShift = shiftOf(this.zoneSlots.length);
+    this.adopt(buffers);
   }
 
   /** Whether buffers newer than these are waiting. */

@@ -131,30 +131,39 @@ export function createFollower(source: ZoneSource, writer: ImageWriter, edge: Ed
     writer.commit();
   }
 
+  function loadAll(): number {
+    applied = source.lastChange();
+    let records = 0;
+    // Zones that are served but no longer stored find nothing to load, and go.
+    for (const zone of new Set([...source.servedZones(), ...zones.keys()])) {
+      records += replaceZone(zone);
+      // One zone at a time: what is staged stays small.
+      writer.commit();
+    }
+    return records;
+  }
+
+  function applyNext(): number {
+    // Old changes are dropped after a while; whoever was away longer begins anew.
+    if (source.firstChange() > applied + 1) {
+      loadAll();
+      return 0;
+    }
+    const changes = source.changesAfter(applied, BATCH);
+    if (changes.length > 0) {
+      applyBatch(changes);
+      applied = changes.at(-1)!.sequence;
+    }
+    return changes.length;
+  }
+
   return {
-    loadAll() {
-      return source.snapshot(() => {
-        applied = source.lastChange();
-        let records = 0;
-        for (const zone of source.servedZones()) {
-          records += replaceZone(zone);
-          // One zone at a time: what is staged stays small.
-          writer.commit();
-        }
-        return records;
-      });
-    },
+    loadAll: () => source.snapshot(loadAll),
     catchUp() {
       return source.snapshot(() => {
         let count = 0;
-        for (;;) {
-          const changes = source.changesAfter(applied, BATCH);
-          const last = changes.at(-1);
-          if (!last) return count;
-          applyBatch(changes);
-          applied = last.sequence;
-          count += changes.length;
-        }
+        for (let more = applyNext(); more > 0; more = applyNext()) count += more;
+        return count;
       });
     },
     appliedChange: () => applied,

@@ -1,5 +1,5 @@
 /** What the publisher reads of the store, and how rows become the facts that zone/derive works on. */
-import { changesAfter, lastChange, touchedOwners } from '../store/changes.js';
+import { changesAfter, firstChange, lastChange, touchedOwners } from '../store/changes.js';
 import type { Store } from '../store/driver.js';
 import { hasDescendants, parseSettings, type ServedTuple, servedRows, servedRowsOfOwner } from '../store/records.js';
 import { findServedZone, nsTtlOfZone, servedZones, soaOfZone } from '../store/zones.js';
@@ -21,7 +21,9 @@ export interface ZoneSource {
   snapshot<T>(read: () => T): T;
   /** Changes whenever another connection has committed; cheap enough to ask a thousand times a second. */
   dataVersion(): number;
+  /** Numbers of the newest change and of the oldest one still kept; 0 when there is none. */
   lastChange(): number;
+  firstChange(): number;
   /** Changes after a sequence number, in order, at most `limit`. */
   changesAfter(sequence: number, limit: number): readonly Change[];
   /** Owner keys touched by a change of kind `rrs`. */
@@ -43,6 +45,7 @@ export function createZoneSource(store: Store, nameServers: readonly string[]): 
     snapshot: (read) => store.snapshot(read),
     dataVersion: () => store.dataVersion(),
     lastChange: () => lastChange(store),
+    firstChange: () => firstChange(store),
     changesAfter: (sequence, limit) =>
       changesAfter(store, sequence, limit).map(({ seq, zone, kind }) => ({ sequence: seq, zone, kind })),
     touchedOwners: (sequence) => touchedOwners(store, sequence),

@@ -12,7 +12,7 @@ import { ImageWriter } from '../../src/image/writer.js';
 import { createFollower, type Follower } from '../../src/publish/follow.js';
 import { createZoneSource } from '../../src/publish/source.js';
 import { accountStatements } from '../../src/store/accounts.js';
-import { appendChange, type ChangedRR, type ChangeKind } from '../../src/store/changes.js';
+import { appendChange, type ChangedRR, type ChangeKind, changeStatements } from '../../src/store/changes.js';
 import { IN_MEMORY, openStore, type Store } from '../../src/store/driver.js';
 import { migrate } from '../../src/store/migrate.js';
 import { insertRecord, recordStatements } from '../../src/store/records.js';
@@ -218,5 +218,22 @@ t.test('zones are added, replaced and removed', async (t) => {
   t.equal(served.follower.zoneCount(), 1);
   t.match(answersTo(served, ['www.other.'], [Type.a])[0], /: 0{4}80050001/, 'refused');
   t.equal(served.follower.appliedChange(), 4);
+  store.close();
+});
+
+t.test('a follower that was away longer than changes are kept begins anew', async (t) => {
+  const { store, zones } = openZones(['example', 'gone']);
+  const served = serve(store);
+  change(store, zones[0]!, 1, 'www.example.', Type.a, Uint8Array.of(192, 0, 2, 1));
+  zoneStatements(store).remove.run(zones[1]!);
+  append(store, zones[1]!, 'zone-removed');
+  change(store, zones[0]!, 1, 'late.example.', Type.a, Uint8Array.of(192, 0, 2, 2));
+  changeStatements(store).pruneRRs.run(2);
+  changeStatements(store).prune.run(2);
+  served.follower.catchUp();
+  const names = ['www.example.', 'late.example.', 'x.gone.'];
+  t.strictSame(answersTo(served, names, TYPES), answersTo(serve(store), names, TYPES));
+  t.equal(served.follower.zoneCount(), 1);
+  t.equal(served.follower.appliedChange(), 3);
   store.close();
 });
