@@ -16,6 +16,9 @@ import type { ZoneSource } from './source.js';
 
 /** Time between two looks at the store, milliseconds: what a change waits at most before it is read. */
 const POLL_MS = 4;
+/** Generous: a host name with one address takes about 20 words. */
+const WORDS_PER_RECORD = 64;
+const MOST_WORDS = 1 << 28;
 /** A store that cannot be read is complained about this often, milliseconds. */
 const COMPLAINT_MS = 5000;
 
@@ -48,10 +51,15 @@ export interface Publisher {
   close(): void;
 }
 
+/** Room for these records in the first buffers, so that loading does not copy them; what is not written to takes no memory. */
+function roomFor(records: number): { readonly heapWords: number; readonly slots: number } {
+  return { heapWords: Math.min(MOST_WORDS, (records + 10_000) * WORDS_PER_RECORD), slots: (records + 1000) * 2 };
+}
+
 /** Loads all zones, then follows. Returns when every zone can be answered. */
 export function startPublisher(options: PublisherOptions): Publisher {
   const { source, edge, engine, clock, log, seed } = options;
-  const writer = new ImageWriter({ seed });
+  const writer = new ImageWriter({ seed, ...roomFor(source.servedRecords()) });
   const follower = createFollower(source, writer, edge);
   const ports = new Set<MessagePort>();
   writer.onGeneration = (buffers) => {

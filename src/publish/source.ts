@@ -2,7 +2,7 @@
 import { changesAfter, firstChange, lastChange, touchedOwners } from '../store/changes.js';
 import type { Store } from '../store/driver.js';
 import { hasDescendants, parseSettings, type ServedTuple, servedRows, servedRowsOfOwner } from '../store/records.js';
-import { findServedZone, nsTtlOfZone, servedZones, soaOfZone } from '../store/zones.js';
+import { countServedRecords, findServedZone, nsTtlOfZone, servedZones, soaOfZone } from '../store/zones.js';
 import { zoneFactsOf } from '../zone/derive/facts.js';
 import type { ZoneFacts } from '../zone/derive/owner.js';
 import type { ServedRow } from './load.js';
@@ -30,6 +30,8 @@ export interface ZoneSource {
   touchedOwners(sequence: number): readonly Uint8Array[];
   /** Store numbers of all zones to serve. */
   servedZones(): readonly number[];
+  /** Records of all those zones. */
+  servedRecords(): number;
   /** The zone's facts, or undefined when it is gone or not to be served. */
   zoneFacts(zone: number): ZoneFacts | undefined;
   /** All rows of a zone in the order of their owner keys. */
@@ -50,6 +52,7 @@ export function createZoneSource(store: Store, nameServers: readonly string[]): 
       changesAfter(store, sequence, limit).map(({ seq, zone, kind }) => ({ sequence: seq, zone, kind })),
     touchedOwners: (sequence) => touchedOwners(store, sequence),
     servedZones: () => servedZones(store),
+    servedRecords: () => countServedRecords(store),
     zoneFacts(zone) {
       const row = findServedZone(store, zone);
       return row && zoneFactsOf(row, soaOfZone(row, nameServers), nsTtlOfZone(row), nameServers);

@@ -125,7 +125,8 @@ function setPragmas(database: Database.Database, readonly: boolean): void {
   }
   database.pragma('foreign_keys = ON');
   database.pragma(`cache_size = -${readonly ? READER_CACHE_KIB : WRITER_CACHE_KIB}`);
-  database.pragma(`mmap_size = ${MMAP_BYTES}`);
+  // A reader walks through once; mapped pages would stay in its memory.
+  database.pragma(`mmap_size = ${readonly ? 0 : MMAP_BYTES}`);
   database.pragma('temp_store = MEMORY');
   database.pragma('trusted_schema = OFF');
   // Also finds out whether the file is a database at all.

@@ -117,6 +117,9 @@ export const zoneStatements = perStore((store) => ({
   byId: store.prepare<[id: Uint8Array], ZoneRow>('SELECT * FROM zones WHERE id = ?'),
   byName: store.prepare<[name: string], ZoneRow>('SELECT * FROM zones WHERE name = ? ORDER BY served DESC, seq'),
   served: store.prepareTuples<[], [seq: number]>('SELECT seq FROM zones WHERE served = 1 ORDER BY seq'),
+  servedRecords: store.prepareTuples<[], [count: number | null]>(
+    'SELECT sum(record_count) FROM zones WHERE served = 1',
+  ),
   insert: store.prepare<
     [
       id: Uint8Array,
@@ -162,6 +165,11 @@ export function servedZones(store: Store): number[] {
   return zoneStatements(store)
     .served.all()
     .map(([seq]) => seq);
+}
+
+/** Records of all zones to serve. */
+export function countServedRecords(store: Store): number {
+  return zoneStatements(store).servedRecords.get()?.[0] ?? 0;
 }
 
 /** The zone when it exists and is to be served. */
