@@ -35,13 +35,26 @@ export interface DecodedMessage {
   readonly length: number;
 }
 
-/** Positions of names in rdata that may be compressed on the wire, by type: octets before the first, number of names. */
+/**
+ * Positions of names in rdata that may come compressed (RFC 3597 §4), by type: octets before the first, number of names.
+ * NS MD MF CNAME SOA MB MG MR PTR MINFO MX RP AFSDB RT PX SRV DNAME.
+ */
 const NAMES: Readonly<Record<number, readonly [skip: number, count: number]>> = {
   2: [0, 1],
+  3: [0, 1],
+  4: [0, 1],
   5: [0, 1],
   6: [0, 2],
+  7: [0, 1],
+  8: [0, 1],
+  9: [0, 1],
   12: [0, 1],
+  14: [0, 2],
   15: [2, 1],
+  17: [0, 2],
+  18: [2, 1],
+  21: [2, 1],
+  26: [2, 2],
   33: [6, 1],
   39: [0, 1],
 };
@@ -164,6 +177,11 @@ function readName(message: Buffer, start: number): { labels: Buffer[]; next: num
     );
     at += 1 + length;
   }
+}
+
+/** The printed form of a name in wire form without compression, lower case: to compare with {@link DecodedRR}.owner. */
+export function printWire(name: Uint8Array): string {
+  return printLabels(readName(Buffer.from(name), 0).labels);
 }
 
 function printLabels(labels: readonly Buffer[]): string {

@@ -1,7 +1,7 @@
 /** NSD, Knot and BIND from the system's packages, serving zone files of a test on loopback ports, and asking them in bulk. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createSocket, type Socket } from 'node:dgram';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createSocket } from 'node:dgram';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +36,7 @@ export async function startReferences(zones: readonly ZoneSource[]): Promise<Ref
   });
   const children: ChildProcess[] = [];
   const servers: Reference[] = [];
+  const logOf = (name: ReferenceName): string => join(directory, `${name}.log`);
   const stop = async (): Promise<void> => {
     await Promise.all(children.map(endChild));
     rmSync(directory, { recursive: true, force: true });
@@ -43,10 +44,10 @@ export async function startReferences(zones: readonly ZoneSource[]): Promise<Ref
   try {
     for (const name of Object.keys(PROGRAMS) as ReferenceName[]) {
       const port = await freePort();
-      children.push(launch(name, configure(name, directory, port, zones, files)));
+      children.push(launch(name, configure(name, directory, port, zones, files), logOf(name)));
       servers.push({ name, port });
     }
-    for (const { name, port } of servers) await waitForAnswers(name, port);
+    for (const { name, port } of servers) await waitForAnswers(name, port, logOf(name));
     return { servers, stop };
   } catch (error) {
     await stop();
@@ -71,7 +72,7 @@ function configure(
       writeFileSync(
         config,
         `server:\n  ip-address: 127.0.0.1\n  port: ${port}\n  username: ""\n  zonesdir: "${own}"\n  pidfile: ""\n  database: ""\n` +
-          `  xfrdfile: "${own}/xfrd"\n  zonelistfile: "${own}/list"\n  xfrdir: "${own}"\n  rrl-ratelimit: 0\nremote-control:\n  control-enable: no\n` +
+          `  xfrdfile: "${own}/xfrd"\n  zonelistfile: "${own}/list"\n  xfrdir: "${own}"\n  rrl-ratelimit: 0\n  minimal-responses: yes\nremote-control:\n  control-enable: no\n` +
           each((apex, file) => `zone:\n  name: "${apex}"\n  zonefile: "${file}"\n`),
       );
       return ['-d', '-c', config];
@@ -89,7 +90,7 @@ function configure(
       writeFileSync(
         config,
         `options { directory "${own}"; listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; }; recursion no; pid-file none; session-keyfile none;\n` +
-          `  minimal-responses yes; check-integrity no; empty-zones-enable no; answer-cookie no; };\ncontrols { };\n` +
+          `  minimal-responses yes; check-integrity no; empty-zones-enable no; answer-cookie no; zero-no-soa-ttl no;\n  max-records-per-type 0; max-types-per-name 0; };\ncontrols { };\n` +
           each(
             (apex, file) =>
               `zone "${apex}" { type primary; file "${file}"; check-names ignore; check-mx ignore; check-srv-cname ignore; check-mx-cname ignore; };\n`,
@@ -99,8 +100,13 @@ function configure(
   }
 }
 
-function launch(name: ReferenceName, args: readonly string[]): ChildProcess {
-  return spawn(PROGRAMS[name], [...args], { stdio: 'ignore' });
+function launch(name: ReferenceName, args: readonly string[], log: string): ChildProcess {
+  const output = openSync(log, 'w');
+  try {
+    return spawn(PROGRAMS[name], [...args], { stdio: ['ignore', output, output] });
+  } finally {
+    closeSync(output);
+  }
 }
 
 async function endChild(child: ChildProcess): Promise<void> {
@@ -111,14 +117,14 @@ async function endChild(child: ChildProcess): Promise<void> {
 }
 
 /** Any answer will do: zones are loaded before the sockets are read. */
-async function waitForAnswers(name: string, port: number): Promise<void> {
+async function waitForAnswers(name: string, port: number, log: string): Promise<void> {
   const query = Buffer.from('00010000000100000000000004696e697404746573740000010001', 'hex');
   for (let attempt = 0; attempt < 200; attempt++) {
     const [answer] = await askAll(port, [query], 100, 1);
     if (answer) return;
     await sleep(50);
   }
-  throw new Error(`${name} did not start`);
+  throw new Error(`${name} did not start: ${readFileSync(log, 'utf8').slice(-500)}`);
 }
 
 export function freePort(): Promise<number> {
@@ -134,6 +140,12 @@ export function freePort(): Promise<number> {
 /** Questions in flight at once: few enough for any receive queue. */
 const WINDOW = 100;
 
+interface Flight {
+  readonly index: number;
+  readonly attempt: number;
+  readonly until: number;
+}
+
 /**
  * Asks a server on 127.0.0.1 all queries over UDP, each under an identifier of its own, again when nothing comes back. The
  * answers stand in the order of the queries, undefined where none came.
@@ -145,53 +157,55 @@ export async function askAll(
   attempts = 3,
 ): Promise<(Buffer | undefined)[]> {
   const answers = new Array<Buffer | undefined>(queries.length);
-  const socket = createSocket('udp4');
+  if (queries.length === 0) return answers;
+  const socket = createSocket({ type: 'udp4', recvBufferSize: 1 << 21 });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
-  try {
-    for (let start = 0; start < queries.length; start += WINDOW) {
-      await askWindow(socket, port, queries.slice(start, start + WINDOW), answers, start, timeoutMs, attempts);
-    }
-  } finally {
-    socket.close();
-  }
-  return answers;
-}
-
-async function askWindow(
-  socket: Socket,
-  port: number,
-  queries: readonly Buffer[],
-  answers: (Buffer | undefined)[],
-  start: number,
-  timeoutMs: number,
-  attempts: number,
-): Promise<void> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const open = queries.map((_, index) => index).filter((index) => answers[start + index] === undefined);
-    if (open.length === 0) return;
-    await new Promise<void>((resolve) => {
-      let left = open.length;
-      const finish = (): void => {
-        clearTimeout(timer);
-        socket.removeAllListeners('message');
-        resolve();
-      };
-      const timer = setTimeout(finish, timeoutMs);
-      socket.on('message', (message) => {
-        const index = message.readUInt16BE(0);
-        if (index >= queries.length || answers[start + index] !== undefined) return;
-        // Back to the identifier of the query, so that answers of all servers compare.
-        message.writeUInt16BE(queries[index]!.readUInt16BE(0), 0);
-        answers[start + index] = message;
-        if (--left === 0) finish();
-      });
-      for (const index of open) {
-        const query = Buffer.from(queries[index]!);
-        query.writeUInt16BE(index, 0);
-        socket.send(query, port, '127.0.0.1');
-      }
+  const flights = new Map<number, Flight>();
+  let identifier = 0;
+  let next = 0;
+  const send = (index: number, attempt: number): void => {
+    identifier = (identifier + 1) & 0xffff;
+    flights.set(identifier, { index, attempt, until: performance.now() + timeoutMs });
+    const query = Buffer.from(queries[index]!);
+    query.writeUInt16BE(identifier, 0);
+    socket.send(query, port, '127.0.0.1');
+  };
+  const fill = (): void => {
+    while (flights.size < WINDOW && next < queries.length) send(next++, 1);
+  };
+  await new Promise<void>((resolve) => {
+    const settle = (): void => {
+      fill();
+      if (flights.size > 0) return;
+      clearInterval(timer);
+      socket.close(resolve);
+    };
+    const timer = setInterval(
+      () => {
+        const now = performance.now();
+        for (const [id, { index, attempt, until }] of [...flights]) {
+          if (until > now) continue;
+          flights.delete(id);
+          if (attempt < attempts) send(index, attempt + 1);
+        }
+        settle();
+      },
+      Math.min(50, timeoutMs),
+    );
+    socket.on('message', (message) => {
+      const id = message.length >= 2 ? message.readUInt16BE(0) : -1;
+      const flight = flights.get(id);
+      if (!flight) return;
+      const query = queries[flight.index]!;
+      flights.delete(id);
+      // Back to the identifier of the query, so that answers of all servers compare.
+      message.writeUInt16BE(query.readUInt16BE(0), 0);
+      answers[flight.index] = message;
+      settle();
     });
-  }
+    fill();
+  });
+  return answers;
 }
 
 /** Asks over one TCP connection, all queries pipelined; answers matched by identifier. */

@@ -1,0 +1,105 @@
+/** Asks the references and us the same questions over all ways, and hands out the answers question by question. */
+import { Transport } from '../../src/answer/transport.js';
+import { lowerName, parseName } from '../../src/dns/name.js';
+import { readZone } from '../../src/dns/zonefile/parser.js';
+import { type DecodedMessage, decodeMessage, makeQuery, printWire } from '../support/message.js';
+import { askAll, askAllByTcp, type ReferenceName, type References } from '../support/reference-servers.js';
+import type { ServedZones, ZoneSource } from '../support/served-zones.js';
+import { type Question, queryFor, type Way } from './questions.js';
+
+/** A zone all servers were given, and what is asked of it. */
+export interface AskedZone extends ZoneSource {
+  readonly questions: readonly Question[];
+}
+
+/** One question and what everybody said to it. */
+export interface Exchange {
+  readonly way: Way;
+  readonly question: Question;
+  /** Of the zone the question belongs to. */
+  readonly apex: string;
+  /** Another zone above or below this one is served too. */
+  readonly overlaps: boolean;
+  /** Printed names that have records, in whichever zone. */
+  readonly owners: ReadonlySet<string>;
+  readonly ours: DecodedMessage;
+  /** Our answer over TCP, where nothing is left out for lack of room. */
+  readonly whole: DecodedMessage;
+  /** Without the servers that could not load the zone. */
+  readonly theirs: ReadonlyMap<ReferenceName, DecodedMessage>;
+}
+
+/** Calls `visit` for every question that at least two references have an answer to. */
+export async function exchange(
+  way: Way,
+  zones: readonly AskedZone[],
+  ours: ServedZones,
+  references: References,
+  visit: (exchange: Exchange) => void,
+): Promise<void> {
+  const asked = zones.flatMap(({ questions }) => questions);
+  const queries = asked.map((question) => queryFor(question, way));
+  const ask = way === 'tcp' ? askAllByTcp : askAll;
+  const { servers } = references;
+  const overlapping = overlappingZones(zones);
+  const apexes = new Set(zones.map(({ apex }) => apex));
+  const owners = new Set(zones.flatMap(ownersOf));
+  const loaded = await Promise.all(servers.map(({ port }) => loadedZones(port, zones)));
+  const theirs = await Promise.all(servers.map(({ port }) => ask(port, queries)));
+  asked.forEach((question, index) => {
+    const query = queries[index]!;
+    const [apex, ...above] = enclosingZones(question.name, apexes);
+    // Who has the child but not the parent or the other way round answers other questions.
+    const needed = [apex!, ...above.slice(0, 1)];
+    const answers = new Map<ReferenceName, DecodedMessage>();
+    servers.forEach(({ name }, at) => {
+      if (!needed.every((one) => loaded[at]!.has(one))) return;
+      const answer = theirs[at]![index];
+      // A question lost on the way to a busy server is nobody's opinion; the tally says whether too many were.
+      if (answer !== undefined) answers.set(name, decodeMessage(answer));
+    });
+    if (answers.size < 2) return;
+    const whole = answerOf(ours, query, 'tcp');
+    const own = way === 'tcp' ? whole : answerOf(ours, query, way);
+    visit({ way, question, apex: apex!, overlaps: overlapping.has(apex!), owners, ours: own, whole, theirs: answers });
+  });
+}
+
+/** Apexes at or above the name, the closest first. */
+function enclosingZones(name: Uint8Array, apexes: ReadonlySet<string>): string[] {
+  const printed = printWire(lowerName(name));
+  const found: string[] = [];
+  for (let at = 0; at < printed.length; at = printed.indexOf('.', at) + 1) {
+    if (apexes.has(printed.slice(at))) found.push(printed.slice(at));
+  }
+  return found;
+}
+
+function ownersOf({ apex, text }: ZoneSource): string[] {
+  const records = [...readZone({ text }, { origin: parseName(apex) }).records()].flat();
+  return records.map(({ owner }) => printWire(lowerName(owner)));
+}
+
+function overlappingZones(zones: readonly ZoneSource[]): Set<string> {
+  const isUnder = (lower: string, upper: string): boolean => lower.endsWith(`.${upper}`);
+  const apexes = zones.map(({ apex }) => apex);
+  return new Set(apexes.filter((one) => apexes.some((other) => isUnder(one, other) || isUnder(other, one))));
+}
+
+/** Apexes of the zones a server has: those whose SOA it gives. */
+async function loadedZones(port: number, zones: readonly ZoneSource[]): Promise<Set<string>> {
+  const queries = zones.map(({ apex }) => makeQuery(parseName(apex), 6));
+  const answers = await askAll(port, queries);
+  return new Set(
+    zones.flatMap(({ apex }, index) => {
+      const answer = answers[index] && decodeMessage(answers[index]);
+      return answer?.aa && answer.rcode === 0 && answer.answer[0]?.type === 6 ? [apex] : [];
+    }),
+  );
+}
+
+function answerOf({ answer }: ServedZones, query: Buffer, way: Way): DecodedMessage {
+  const out = Buffer.alloc(65535);
+  const length = answer(query, 0, query.length, out, 0, out.length, way === 'tcp' ? Transport.tcp : Transport.udp);
+  return decodeMessage(out.subarray(0, length));
+}

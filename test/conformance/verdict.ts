@@ -1,0 +1,258 @@
+/**
+ * Is our answer right? Where all references that loaded the zone agree, we must agree with them. Where they part ways a ruling
+ * decides, each with its reason; a disagreement without a ruling is a failure too.
+ */
+import { Type } from '../../src/dns/codes.js';
+import { type DecodedRR, printWire } from '../support/message.js';
+import type { ReferenceName } from '../support/reference-servers.js';
+import { judgeAdditional } from './additional-section.js';
+import type { Exchange } from './comparison.js';
+import { isLink, type Meaning, meaningOf, printRR, sameMeaning } from './meaning.js';
+import { judgeRoom } from './room.js';
+
+export interface Verdict {
+  /** `unanimous`, the name of a ruling, or `no ruling`. */
+  readonly by: string;
+  /** What is wrong; undefined when we are right. */
+  readonly fault: string | undefined;
+  readonly agreed: readonly ReferenceName[];
+}
+
+interface Case extends Exchange {
+  readonly own: Meaning;
+  readonly meanings: ReadonlyMap<ReferenceName, Meaning>;
+  /** CNAMEs and DNAMEs of our whole answer. */
+  readonly links: readonly DecodedRR[];
+}
+
+interface Ruling {
+  readonly name: string;
+  readonly reason: string;
+  applies(c: Case): boolean;
+  /** References to agree with, one of them; or a check of its own. */
+  readonly accepts: readonly ReferenceName[] | ((c: Case) => boolean);
+}
+
+/** Comes before everything else, also before agreement: our names may be shorter on the wire than everybody's. */
+const ROOM: Ruling = {
+  name: 'room',
+  reason:
+    'How much fits depends on the compression; BIND keeps room for an OPT that nobody sent; NSD and BIND drop glue that RFC 9471 §3.1 wants TC for. Right is: TC if what must be there is too long, else the same as over TCP.',
+  applies: ({ ours, theirs }) => ours.tc || [...theirs.values()].some(({ tc }) => tc),
+  accepts: () => true,
+};
+
+/** The first that applies decides. */
+export const RULINGS: readonly Ruling[] = [
+  {
+    name: 'rrset ttl',
+    reason:
+      'TTLs of one RRset differ in the file: NSD gives each its own, BIND the first, Knot the last. The lowest is right for everybody (RFC 2181 §5.2).',
+    applies: ({ own, meanings }) =>
+      [...meanings.values()].every((theirs) => sameMeaning(withoutTtl(theirs), withoutTtl(own))),
+    accepts: hasLowestTtls,
+  },
+  {
+    name: 'any',
+    reason: 'One RRset of those there are (RFC 8482 §4.1): NSD and Knot take different ones, BIND gives all.',
+    applies: ({ question }) => question.type === Type.any,
+    accepts: isOneRRset,
+  },
+  {
+    name: 'recursive dname',
+    reason:
+      'Several DNAMEs, or one that leads below itself or back: NSD stops after one step, Knot after five, BIND says SERVFAIL. What one of them says, or a chain that holds together, each owner once.',
+    applies: ({ links, theirs }) =>
+      isRecursive(links) || [...theirs.values()].some(({ answer }) => isRecursive(answer)),
+    accepts: (c) =>
+      agrees(c) || (c.ours.aa && (c.ours.rcode === 0 || c.ours.rcode === 6) && isLiteral(c) && holdsTogether(c.links)),
+  },
+  {
+    name: 'wildcard dname',
+    reason: 'Substitution at a wildcard is undefined (RFC 6672 §3.3): a literal owner, as NSD and BIND have it.',
+    applies: ({ owners, links, theirs }) =>
+      [...owners].some((owner) => owner.startsWith('*.')) &&
+      [...links, ...(theirs.get('knot')?.answer ?? [])].some(
+        ({ type, owner }) => type === Type.dname && owner.startsWith('*.'),
+      ),
+    accepts: isLiteralSubstitution,
+  },
+  {
+    name: 'alias loop',
+    reason:
+      'BIND says SERVFAIL, NSD and Knot may list a wildcard twice; NOERROR with each CNAME once leaves the verdict to the resolver (RFC 1034 §5.2.2).',
+    applies: ({ links }) => leadsBack(links),
+    accepts: (c) => c.ours.aa && c.ours.rcode === 0 && holdsTogether(c.links) && sameLinks(c),
+  },
+  {
+    name: 'yxdomain',
+    reason: 'Knot adds an SOA, which RFC 6672 §3.1 does not ask for.',
+    applies: ({ ours }) => ours.rcode === 6,
+    accepts: ['nsd', 'bind'],
+  },
+  {
+    name: 'long chain',
+    reason: 'Knot stops after 5 CNAMEs, BIND after 11 with SERVFAIL; resolvers follow 16 and more.',
+    applies: ({ links }) => links.length > 5,
+    accepts: ['nsd'],
+  },
+  {
+    name: 'other zone',
+    reason:
+      'The chain leaves the zone for another one of this server, maybe of another account: NSD goes on, BIND leaves out the referral at the cut; Knot does neither (RFC 6604 §3).',
+    applies: ({ links }) => links.length > 0,
+    accepts: ['knot'],
+  },
+  {
+    name: 'ds of a child served here',
+    reason:
+      'DS belongs to the zone above if that is served too (RFC 4035 §3.1.4.1); NSD asks the child when there is no cut.',
+    applies: ({ question }) => question.type === Type.ds,
+    accepts: ['knot', 'bind'],
+  },
+  {
+    name: 'overlapping zones',
+    reason:
+      'NSD keeps the names of all zones in one tree, so that a name of a child zone served here exists for the parent.',
+    applies: ({ overlaps }) => overlaps,
+    accepts: ['knot', 'bind'],
+  },
+];
+
+export function judge(exchange: Exchange): Verdict {
+  const own = meaningOf(exchange.ours);
+  const meanings = new Map([...exchange.theirs].map(([name, answer]) => [name, meaningOf(answer)]));
+  const all = [...meanings.values()];
+  const agreed = [...meanings].filter(([, theirs]) => sameMeaning(theirs, own)).map(([name]) => name);
+  const c: Case = { ...exchange, own, meanings, links: linksOf(exchange) };
+  const unanimous = all.every((meaning) => sameMeaning(meaning, all[0]!));
+  const ruling = unanimous && agreed.length === all.length ? undefined : rule(c, unanimous);
+  const right = ruling === undefined || accepts(ruling, c, agreed);
+  const fault = right ? (judgeRoom(c) ?? judgeAdditional(c)) : 'the answer';
+  return { by: ruling?.name ?? 'unanimous', fault, agreed };
+}
+
+/** Without the DNAME that was asked for, which leads nowhere. */
+function linksOf({ question, whole }: Exchange): DecodedRR[] {
+  const links = whole.answer.filter(isLink);
+  if (question.type === Type.dname && links.at(-1)?.type === Type.dname) links.pop();
+  return links;
+}
+
+function rule(c: Case, unanimous: boolean): Ruling {
+  if (ROOM.applies(c)) return ROOM;
+  // Two that agree do not show what the third would have said.
+  if (unanimous && c.theirs.size === 3) return DISAGREES;
+  return RULINGS.find(({ applies }) => applies(c)) ?? UNRULED;
+}
+
+const DISAGREES: Ruling = { name: 'unanimous', reason: '', applies: () => true, accepts: [] };
+const UNRULED: Ruling = { name: 'no ruling', reason: '', applies: () => true, accepts: [] };
+
+function accepts({ accepts }: Ruling, c: Case, agreed: readonly ReferenceName[]): boolean {
+  if (typeof accepts === 'function') return accepts(c);
+  return accepts.some((name) => agreed.includes(name));
+}
+
+/** As one of them has it, or all there is of one type. */
+function isOneRRset(c: Case): boolean {
+  const { own, ours, theirs } = c;
+  if (agrees(c)) return true;
+  const [first] = ours.answer;
+  if (!first) return false;
+  // At an alias there is nothing else (RFC 8482 §4.1 does not have it followed).
+  if (isLink(first)) return ours.rcode === 0 && ours.authority.length === 0 && isBeginOfAny(c);
+  const all = theirs.get('bind');
+  if (!all) return false;
+  const given = all.answer.filter(({ owner, type }) => owner === first.owner && type === first.type);
+  return sameMeaning(withoutTtl(own), withoutTtl(meaningOf({ ...all, answer: given })));
+}
+
+function isBeginOfAny({ own, links, meanings }: Case): boolean {
+  const aliases = links.filter(({ type }) => type === Type.cname).length;
+  return aliases === 1 && [...meanings.values()].some(({ answer }) => `${answer}\n`.startsWith(`${own.answer}\n`));
+}
+
+function agrees({ own, meanings }: Case): boolean {
+  return [...meanings.values()].some((theirs) => sameMeaning(theirs, own));
+}
+
+function isLiteral({ links, owners }: Case): boolean {
+  return links.every(({ type, owner }) => type !== Type.dname || owners.has(owner));
+}
+
+/** DNAMEs at owners that are in the zone, and otherwise the answer of one of them, whatever its DNAME's owner. */
+function isLiteralSubstitution(c: Case): boolean {
+  const { own, meanings } = c;
+  const blank = (meaning: Meaning): Meaning => ({
+    ...meaning,
+    answer: meaning.answer.replace(/^\S+ (\d+ 1 39 )/gm, '$1'),
+  });
+  return isLiteral(c) && [...meanings.values()].some((theirs) => sameMeaning(blank(theirs), blank(own)));
+}
+
+function withoutTtl(meaning: Meaning): Meaning {
+  const blank = (section: string): string =>
+    section
+      .split('\n')
+      .map((line) => line.replace(/^(\S+) \d+ /, '$1 '))
+      .sort()
+      .join('\n');
+  return { ...meaning, answer: blank(meaning.answer), authority: blank(meaning.authority) };
+}
+
+/** Every RRset of ours has one TTL, the lowest that NSD, which shows them all, gives for it. */
+function hasLowestTtls({ ours, theirs }: Case): boolean {
+  const shown = theirs.get('nsd');
+  if (!shown) return true;
+  const lowest = (records: readonly DecodedRR[], { owner, type }: DecodedRR): number =>
+    Math.min(...records.filter((record) => record.owner === owner && record.type === type).map(({ ttl }) => ttl));
+  return (['answer', 'authority'] as const).every((section) =>
+    ours[section].every((record) => record.type === Type.soa || record.ttl === lowest(shown[section], record)),
+  );
+}
+
+function targetOf({ rdata }: DecodedRR): string {
+  return printWire(Buffer.from(rdata, 'hex'));
+}
+
+function isBelow(name: string, ancestor: string): boolean {
+  return name !== ancestor && (ancestor === '.' || name.endsWith(`.${ancestor}`));
+}
+
+/** A DNAME is used more than once, or a CNAME made of one leads to a name below a DNAME already used. */
+function isRecursive(answer: readonly DecodedRR[]): boolean {
+  const dnames = answer.filter(({ type }) => type === Type.dname);
+  const aliases = answer.filter(({ type }) => type === Type.cname);
+  return (
+    dnames.some(
+      ({ owner }) =>
+        aliases.filter((alias) => isBelow(alias.owner, owner)).length > 1 ||
+        aliases.some((alias) => isBelow(alias.owner, owner) && isBelow(targetOf(alias), owner)),
+    ) || dnames.length > 1
+  );
+}
+
+function leadsBack(links: readonly DecodedRR[]): boolean {
+  const aliases = links.filter(({ type }) => type === Type.cname);
+  const last = aliases.at(-1);
+  return last !== undefined && aliases.some(({ owner }) => owner === targetOf(last));
+}
+
+/** The links of ours are those of NSD or Knot, each once. */
+function sameLinks({ links, theirs }: Case): boolean {
+  const own = links.map(printRR).join('\n');
+  return [theirs.get('nsd'), theirs.get('knot')].some(
+    (answer) => answer && [...new Set(answer.answer.filter(isLink).map(printRR))].join('\n') === own,
+  );
+}
+
+/** Each alias begins where the one before it leads to, and none comes twice. */
+function holdsTogether(links: readonly DecodedRR[]): boolean {
+  const aliases = links.filter(({ type }) => type === Type.cname);
+  const owners = new Set(aliases.map(({ owner }) => owner));
+  return (
+    owners.size === aliases.length &&
+    aliases.every((alias, index) => index === 0 || targetOf(aliases[index - 1]!) === alias.owner)
+  );
+}
