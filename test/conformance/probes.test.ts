@@ -227,6 +227,26 @@ const PROBES: readonly Probe[] = [
     expect: (a) => normal(a) && a.opt?.options.toString('latin1') === '\0\x03\0\x06node-1',
   },
   {
+    what: 'the version of the zone',
+    rfc: 'RFC 9660 §3.1',
+    query: ask('nothing', 1, { edns: 1232, options: Buffer.from('00130000', 'hex') }),
+    expect: (a) => a.rcode === 3 && a.opt?.options.toString('hex') === '001300060200000007ea',
+  },
+  {
+    what: 'idle time is told over TCP',
+    rfc: 'RFC 7828 §3.2.1',
+    query: ask('www', 1, { edns: 1232, options: Buffer.from('000b0000', 'hex') }),
+    expect: (a) => normal(a) && a.opt?.options.toString('hex') === '000b00020064',
+    only: 'tcp',
+  },
+  {
+    what: 'idle time means nothing over UDP',
+    rfc: 'RFC 7828 §3.2.1',
+    query: ask('www', 1, { edns: 1232, options: Buffer.from('000b0000', 'hex') }),
+    expect: (a) => normal(a) && a.opt?.options.length === 0,
+    only: 'udp',
+  },
+  {
     what: 'a name of no zone',
     rfc: 'RFC 8914 §4.21',
     query: makeQuery(parseName('other.test.'), 1, { edns: 1232 }),
@@ -394,7 +414,7 @@ function withTsig(query: Buffer): Buffer {
 
 function direct(query: Buffer, transport: number): Buffer | undefined {
   const out = Buffer.alloc(65535);
-  const length = served.answer(query, 0, query.length, out, 0, out.length, transport as 0 | 1);
+  const length = served.answer(query, 0, query.length, out, 0, out.length, transport as 0 | 1 | 2 | 3);
   return length === 0 ? undefined : out.subarray(0, length);
 }
 
@@ -469,6 +489,15 @@ for (const transport of ['portable', 'batched'] as const) {
     }
   });
 }
+
+t.test('answers over encrypted transports are padded when the query was (RFC 8467 §4.1)', async (t) => {
+  const padded = ask('www', 1, { edns: 1232, options: Buffer.from('000c000400000000', 'hex') });
+  const length = (query: Buffer, transport: number): number => direct(query, transport)!.length;
+  t.equal(length(padded, Transport.tls), 468);
+  t.equal(length(padded, Transport.https), 468);
+  t.ok(length(padded, Transport.tcp) < 100, 'not in the clear');
+  t.ok(length(ask('www', 1, { edns: 1232 }), Transport.tls) < 100, 'not unasked');
+});
 
 t.test('whatever comes in, the engine neither throws nor writes past its limit', async (t) => {
   const GUARD = 0xa5;
