@@ -20,7 +20,7 @@ export interface Exchange {
   readonly apex: string;
   /** Another zone above or below this one is served too. */
   readonly overlaps: boolean;
-  /** Printed names that have records, in whichever zone. */
+  /** Printed names that have records in that zone. */
   readonly owners: ReadonlySet<string>;
   readonly ours: DecodedMessage;
   /** Our answer over TCP, where nothing is left out for lack of room. */
@@ -43,7 +43,7 @@ export async function exchange(
   const { servers } = references;
   const overlapping = overlappingZones(zones);
   const apexes = new Set(zones.map(({ apex }) => apex));
-  const owners = new Set(zones.flatMap(ownersOf));
+  const owners = new Map(zones.map((zone) => [zone.apex, ownersOf(zone)]));
   const loaded = await Promise.all(servers.map(({ port }) => loadedZones(port, zones)));
   const theirs = await Promise.all(servers.map(({ port }) => ask(port, queries)));
   asked.forEach((question, index) => {
@@ -61,7 +61,16 @@ export async function exchange(
     if (answers.size < 2) return;
     const whole = answerOf(ours, query, 'tcp');
     const own = way === 'tcp' ? whole : answerOf(ours, query, way);
-    visit({ way, question, apex: apex!, overlaps: overlapping.has(apex!), owners, ours: own, whole, theirs: answers });
+    visit({
+      way,
+      question,
+      apex: apex!,
+      overlaps: overlapping.has(apex!),
+      owners: owners.get(apex!)!,
+      ours: own,
+      whole,
+      theirs: answers,
+    });
   });
 }
 
@@ -75,9 +84,9 @@ function enclosingZones(name: Uint8Array, apexes: ReadonlySet<string>): string[]
   return found;
 }
 
-function ownersOf({ apex, text }: ZoneSource): string[] {
+function ownersOf({ apex, text }: ZoneSource): Set<string> {
   const records = [...readZone({ text }, { origin: parseName(apex) }).records()].flat();
-  return records.map(({ owner }) => printWire(lowerName(owner)));
+  return new Set(records.map(({ owner }) => printWire(lowerName(owner))));
 }
 
 function overlappingZones(zones: readonly ZoneSource[]): Set<string> {
