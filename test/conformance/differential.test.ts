@@ -1,7 +1,7 @@
 /**
  * Every question asked of NSD, Knot, BIND and us, answers compared by meaning: see verdict.ts for who is right.
  *
- * ZONEPLANE_CONFORMANCE_SEED repeats a run, ZONEPLANE_CONFORMANCE_ROUNDS (default 1) makes it longer.
+ * ZONEPLANE_CONFORMANCE_SEED makes other zones, ZONEPLANE_CONFORMANCE_ROUNDS (default 1) goes on with the seeds that follow.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ import { printQuestion, questionsOf, WAYS } from './questions.js';
 import { makeRandomZones } from './random-zones.js';
 import { judge } from './verdict.js';
 
-const SEED = Number(process.env['ZONEPLANE_CONFORMANCE_SEED'] ?? process.hrtime.bigint() & 0xffffffn);
+const SEED = Number(process.env['ZONEPLANE_CONFORMANCE_SEED'] ?? 2178548);
 const ROUNDS = Number(process.env['ZONEPLANE_CONFORMANCE_ROUNDS'] ?? 1);
 const ZONES = 150;
 const QUESTIONS = 60;
