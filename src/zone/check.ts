@@ -2,11 +2,15 @@
  * Is this a zone that can be served? Mistakes that span records: aliases beside other data, two SOAs, names outside, occluded
  * data, name servers without addresses. Records are added one by one in any order; the verdict comes at the end.
  *
- * Errors are what NSD, Knot and BIND refuse alike; where they differ the lighter word is a warning.
+ * Errors are what NSD, Knot and BIND refuse alike, and what the RFC forbids where they differ; all else is a warning.
+ * A zone may have a million owners, so what is known of each is a few numbers in typed arrays (owner-columns.ts).
  */
+import { equalBytes } from '../base/bytes.js';
 import type { Issue, Severity } from '../base/result.js';
 import { Type } from '../dns/codes.js';
-import { isAtOrBelow, isWildcard, lowerName, nameLength, nameOfOwnerKey, ownerKeyOf, printName } from '../dns/name.js';
+import { isAtOrBelow, isWildcard, lowerName, nameLength, printName } from '../dns/name.js';
+import { typeByCode, typeMnemonic } from '../dns/rr/registry.js';
+import { DATA, Has, OwnerColumns, type Place, PlaceCodes, TargetColumns, whatIs } from './owner-columns.js';
 
 /** What of a record the checker looks at. */
 export interface CheckedRecord {
@@ -31,229 +35,249 @@ export interface CheckOptions {
   readonly selfContained: boolean;
 }
 
+/** Findings kept of each severity. */
 const MAX_ISSUES = 1000;
-const MAX_TARGETS = 200_000;
+/** Targets looked at: they only lead to warnings. */
+const MAX_TARGETS = 1_000_000;
+/** Records of one owner that are compared with one another for duplicates. */
+const MAX_COMPARED = 64;
 
-/** What stands at an owner. */
-const Has = { cname: 1, other: 2, ns: 4, dname: 8, ds: 16, address: 32 } as const;
-
-/** Types that may stand beside a CNAME (RFC 4034 §2.5, §3). */
-const BESIDE_CNAME: ReadonlySet<number> = new Set([Type.rrsig, Type.nsec, Type.nsec3]);
-
-interface Place {
-  readonly file: string | undefined;
-  readonly line: number | undefined;
-}
-
-interface Single extends Place {
-  readonly key: string;
-  readonly rdata: Uint8Array;
-}
-
-interface Target extends Place {
-  readonly owner: string;
-  readonly type: number;
-  readonly name: string;
-}
+/** Number of the apex among the owners. */
+const APEX = 0;
 
 export function createZoneChecker(apex: Uint8Array, options: CheckOptions): ZoneChecker {
   return new Checker(lowerName(apex), options);
 }
 
 class Checker implements ZoneChecker {
-  private readonly issues: Issue[] = [];
-  /** Owner key as latin1 text → what stands there. */
-  private readonly owners = new Map<string, number>();
-  private readonly cnames = new Map<string, Single>();
-  private readonly dnames = new Map<string, Single>();
-  private readonly targets: Target[] = [];
-  private soa: Single | undefined;
-  private hasWildcard = false;
+  private readonly issues: Record<Severity, Issue[]> = { error: [], warning: [] };
+  private readonly dropped: Record<Severity, number> = { error: 0, warning: 0 };
+  private readonly owners = new OwnerColumns();
+  private readonly places = new PlaceCodes();
+  private readonly targets = new TargetColumns();
+  private readonly dnames = new Map<number, { readonly rdata: Uint8Array; readonly place: number }>();
+  private soa: Uint8Array | undefined;
+  private hasCuts = false;
+  private hasAliases = false;
   private lastOwner: Uint8Array | undefined;
-  private lastKey = '';
-  private readonly lastTtls = new Map<number, number>();
+  private current = APEX;
+  /** Of the records that stand together under one owner: TTL by type, and the first few. */
+  private runTypes: number[] = [];
+  private runTtls: (number | undefined)[] = [];
+  private run: CheckedRecord[] = [];
 
   constructor(
     private readonly apex: Uint8Array,
     private readonly options: CheckOptions,
-  ) {}
+  ) {
+    this.owners.add(apex, 0);
+  }
 
   add(record: CheckedRecord): boolean {
-    const { owner, type } = record;
-    if (owner !== this.lastOwner) {
-      if (!isAtOrBelow(owner, this.apex)) {
-        this.report('warning', 'outside-zone', `${printName(owner)} is outside the zone and was left out`, record);
-        return false;
-      }
-      this.lastOwner = owner;
-      this.lastKey = keyText(ownerKeyOf(owner, this.apex));
-      this.lastTtls.clear();
-      if (isWildcard(owner)) this.hasWildcard = true;
-    }
-    const key = this.lastKey;
-    this.checkTtl(record);
-    this.owners.set(key, (this.owners.get(key) ?? 0) | whatIs(type));
-    if (type === Type.cname) this.checkSingle(this.cnames, key, record, 'two-cnames', 'second CNAME');
-    else if (type === Type.dname) this.checkSingle(this.dnames, key, record, 'two-dnames', 'second DNAME');
-    else if (type === Type.soa) this.checkSoa(key, record);
-    else if (type === Type.ns) this.checkNameServer(key, record);
-    else if (type === Type.mx || type === Type.srv) this.noteTarget(key, record, type === Type.mx ? 2 : 6);
+    if (record.owner !== this.lastOwner && !this.enterOwner(record)) return false;
+    const { type, rdata } = record;
+    const { current, owners } = this;
+    const has = owners.has[current]!;
+    owners.has[current] = has | Has.any | whatIs(type, rdata);
+    const place = this.places.pack(record);
+    if (has === 0) owners.places[current] = place;
+    this.checkRun(record);
+    if (type === Type.cname) this.checkAlias(current, record, place);
+    else if (type === Type.dname) this.checkDname(current, record, place);
+    else if (type === Type.soa) this.checkSoa(record);
+    else if (type === Type.ns) this.checkNameServer(current, record, place);
+    else if (type === Type.mx) this.noteTarget(current, record, place, 2);
+    else if (type === Type.srv) this.noteTarget(current, record, place, 6);
     return true;
   }
 
   finish(): Issue[] {
     this.checkApex();
-    const cuts = new Set<string>();
-    for (const [key, has] of this.owners) {
-      if (key !== '' && has & Has.ns) cuts.add(key);
-      this.checkOwner(key, has);
+    const { owners } = this;
+    const walks = this.hasCuts || this.hasAliases || this.dnames.size > 0;
+    for (let owner = 0; owner < owners.count; owner++) {
+      const has = owners.has[owner]!;
+      if (!(has & Has.any)) continue;
+      this.checkOwner(owner, has);
+      if (walks) this.checkAncestors(owner, has);
     }
-    if (cuts.size > 0 || this.dnames.size > 0) for (const key of this.owners.keys()) this.checkAncestors(key, cuts);
-    for (const target of this.targets) this.checkTarget(target, cuts);
-    return this.issues.sort((a, b) => severityRank(a) - severityRank(b) || (a.line ?? 0) - (b.line ?? 0));
+    for (let index = 0; index < this.targets.count; index++) this.checkTarget(index);
+    if (this.hasAliases) for (let owner = 0; owner < owners.count; owner++) this.checkAliasTarget(owner);
+    return [...this.sorted('error'), ...this.sorted('warning')];
   }
 
-  /** One TTL an RRset (RFC 2181 §5.2). Seen only where an owner's records stand together, as they nearly always do. */
-  private checkTtl(record: CheckedRecord): void {
-    const { type, ttl } = record;
-    if (ttl === undefined) return;
-    const known = this.lastTtls.get(type);
-    if (known === undefined) this.lastTtls.set(type, ttl);
-    else if (known !== ttl) {
-      this.report(
-        'warning',
-        'uneven-ttl',
-        `different TTLs in one RRset of ${printName(record.owner)}; the lowest is used`,
-        record,
-      );
-      this.lastTtls.set(type, ttl);
+  /** Makes the record's owner the current one. False when it lies outside the zone. */
+  private enterOwner(record: CheckedRecord): boolean {
+    const { owner } = record;
+    const outside = owner.length - this.apex.length;
+    if (!isAtOrBelow(owner, this.apex)) {
+      this.report('warning', 'outside-zone', `${printName(owner)} is outside the zone and was left out`, record);
+      return false;
+    }
+    this.lastOwner = owner;
+    const number = this.owners.add(owner, outside);
+    if (number === this.current) return true;
+    this.current = number;
+    this.runTypes = [];
+    this.runTtls = [];
+    this.run = [];
+    return true;
+  }
+
+  /** What can be said of records that follow one another, as those of an owner nearly always do: TTLs and duplicates. */
+  private checkRun(record: CheckedRecord): void {
+    const { type, ttl, owner, rdata } = record;
+    const at = this.runTypes.indexOf(type);
+    if (at < 0) {
+      this.runTypes.push(type);
+      this.runTtls.push(ttl);
+    } else {
+      // One TTL an RRset (RFC 2181 §5.2); signatures are sets by what they cover (RFC 4034 §3).
+      if (this.runTtls[at] !== ttl && type !== Type.rrsig) {
+        const message = `different TTLs in one RRset of ${printName(owner)}; the lowest is used`;
+        this.report('warning', 'uneven-ttl', message, record);
+        this.runTtls[at] = ttl;
+      }
+      if (this.run.some((other) => other.type === type && isSameRdata(type, other.rdata, rdata))) {
+        const message = `${typeMnemonic(type)} of ${printName(owner)} written twice; it is kept once`;
+        this.report('warning', 'duplicate-record', message, record);
+      }
+    }
+    if (this.run.length < MAX_COMPARED) this.run.push(record);
+  }
+
+  private checkAlias(owner: number, record: CheckedRecord, place: number): void {
+    this.hasAliases = true;
+    const target = this.owners.targetOf(record.rdata, 0, this.apex);
+    if (this.owners.aliases[owner] === 0) {
+      this.owners.aliases[owner] = target;
+      this.owners.aliasPlaces[owner] = place;
+    } else if (this.owners.aliases[owner] !== target) {
+      this.report('error', 'two-cnames', `second CNAME at ${printName(record.owner)}`, record);
     }
   }
 
-  private checkSingle(
-    known: Map<string, Single>,
-    key: string,
-    record: CheckedRecord,
-    code: string,
-    what: string,
-  ): void {
-    const first = known.get(key);
-    if (!first) known.set(key, singleOf(key, record));
-    else if (!sameNames(first.rdata, record.rdata))
-      this.report('error', code, `${what} at ${printName(record.owner)}`, record);
+  private checkDname(owner: number, record: CheckedRecord, place: number): void {
+    const first = this.dnames.get(owner);
+    if (!first) this.dnames.set(owner, { rdata: record.rdata, place });
+    else if (!isSameRdata(Type.dname, first.rdata, record.rdata))
+      this.report('error', 'two-dnames', `second DNAME at ${printName(record.owner)} (RFC 6672 §2.4)`, record);
   }
 
-  private checkSoa(key: string, record: CheckedRecord): void {
-    if (key !== '')
+  private checkSoa(record: CheckedRecord): void {
+    if (this.current !== APEX)
       this.report('error', 'soa-below-apex', `SOA at ${printName(record.owner)}, which is not the apex`, record);
-    else if (!this.soa) this.soa = singleOf(key, record);
-    else if (Buffer.compare(this.soa.rdata, record.rdata) !== 0) this.report('error', 'two-soas', 'second SOA', record);
+    else if (!this.soa) this.soa = record.rdata;
+    else if (!isSameRdata(Type.soa, this.soa, record.rdata)) this.report('error', 'two-soas', 'second SOA', record);
   }
 
-  private checkNameServer(key: string, record: CheckedRecord): void {
+  private checkNameServer(owner: number, record: CheckedRecord, place: number): void {
     if (isWildcard(record.owner)) {
       this.report('error', 'wildcard-ns', `NS at the wildcard ${printName(record.owner)} (RFC 4592 §4.2)`, record);
     }
-    this.noteTarget(key, record, 0);
+    if (owner !== APEX) this.hasCuts = true;
+    this.noteTarget(owner, record, place, 0);
   }
 
-  private noteTarget(owner: string, record: CheckedRecord, at: number): void {
-    if (this.targets.length >= MAX_TARGETS) return;
-    const name = record.rdata.subarray(at, at + nameLength(record.rdata, at));
-    if (!isAtOrBelow(name, this.apex)) return;
-    const { type, file, line } = record;
-    this.targets.push({ owner, type, name: keyText(ownerKeyOf(name, this.apex)), file, line });
+  /** Remembers a name inside the zone that should have an address. The root means that there is no service (RFC 7505 §3). */
+  private noteTarget(owner: number, { type, rdata }: CheckedRecord, place: number, at: number): void {
+    if (this.targets.count >= MAX_TARGETS || nameLength(rdata, at) === 1) return;
+    const target = this.owners.targetOf(rdata, at, this.apex);
+    if (target > 0) this.targets.add(owner, target - 1, type, place);
   }
 
   private checkApex(): void {
     if (!this.options.selfContained) return;
     if (!this.soa) this.report('error', 'no-soa', `no SOA at ${printName(this.apex)}`, {});
-    if (!((this.owners.get('') ?? 0) & Has.ns))
+    if (!(this.owners.has[APEX]! & Has.ns))
       this.report('warning', 'no-apex-ns', `no NS at ${printName(this.apex)}`, {});
   }
 
-  private checkOwner(key: string, has: number): void {
+  private checkOwner(owner: number, has: number): void {
+    const { owners } = this;
+    const { selfContained } = this.options;
     if (has & Has.cname) {
-      const cname = this.cnames.get(key)!;
-      if (key === '' && this.options.selfContained) {
-        this.report('error', 'cname-at-apex', `CNAME at the apex ${this.printKey(key)}`, cname);
-      } else if (has & ~Has.cname) {
-        this.report(
-          'error',
-          'cname-with-other-data',
-          `CNAME beside other records at ${this.printKey(key)} (RFC 1034 §3.6.2)`,
-          cname,
-        );
+      const place = owners.aliasPlaces[owner]!;
+      if (owner === APEX && selfContained) {
+        this.reportAt('error', 'cname-at-apex', `CNAME at the apex ${this.print(owner)} (RFC 1912 §2.4)`, place);
+      } else if (has & (owner === APEX ? Has.address : DATA & ~Has.cname)) {
+        const message = `CNAME beside other records at ${this.print(owner)} (RFC 1034 §3.6.2)`;
+        this.reportAt('error', 'cname-with-other-data', message, place);
       }
     }
-    if (has & Has.dname && has & Has.ns && key !== '') {
-      this.report(
-        'error',
-        'dname-with-ns',
-        `DNAME beside NS at ${this.printKey(key)} (RFC 6672 §2.3)`,
-        this.dnames.get(key)!,
-      );
+    if (owner !== APEX && has & Has.ns) {
+      if (has & Has.dname) {
+        const message = `DNAME beside NS at ${this.print(owner)} (RFC 6672 §2.3)`;
+        this.reportAt('error', 'dname-with-ns', message, this.dnames.get(owner)!.place);
+      } else if (has & (Has.other | Has.mx | Has.nullMx)) {
+        const message = `records other than NS, DS and addresses at the delegation ${this.print(owner)} are not answered`;
+        this.reportAt('warning', 'occluded', message, owners.places[owner]!);
+      }
     }
     if (has & Has.ds && !(has & Has.ns)) {
-      this.report('warning', 'ds-without-ns', `DS without NS at ${this.printKey(key)}`, {});
+      this.reportAt('warning', 'ds-without-ns', `DS without NS at ${this.print(owner)}`, owners.places[owner]!);
+    }
+    if (has & Has.nullMx && has & Has.mx) {
+      const message = `MX 0 . says that ${this.print(owner)} takes no mail, but other MX records do (RFC 7505 §3)`;
+      this.reportAt('warning', 'null-mx-not-alone', message, owners.places[owner]!);
     }
   }
 
-  /** Data below a DNAME is refused, below a cut it is only never answered. */
-  private checkAncestors(key: string, cuts: ReadonlySet<string>): void {
-    for (let end = key.indexOf('\0'); end >= 0 && end < key.length - 1; end = key.indexOf('\0', end + 1)) {
-      const ancestor = key.slice(0, end + 1);
-      if (this.dnames.has(ancestor)) {
-        this.reportBelowDname(key, ancestor);
-        return;
-      }
-      if (cuts.has(ancestor)) {
-        if (!((this.owners.get(key) ?? 0) & ~Has.address)) return;
-        this.report(
-          'warning',
-          'occluded',
-          `${this.printKey(key)} is below the delegation ${this.printKey(ancestor)} and not answered`,
-          {},
-        );
-        return;
-      }
+  /** Data below a DNAME is refused, below a cut it is only never answered. The topmost of them decides. */
+  private checkAncestors(owner: number, has: number): void {
+    const { owners } = this;
+    let top = -1;
+    for (const ancestor of owners.ancestorsOf(owner)) {
+      owners.has[ancestor]! |= Has.below;
+      if (owners.has[ancestor]! & (ancestor === APEX ? Has.dname : Has.dname | Has.ns)) top = ancestor;
     }
-    if (key !== '' && this.dnames.has('')) this.reportBelowDname(key, '');
-  }
-
-  private reportBelowDname(key: string, dname: string): void {
-    const place = this.dnames.get(dname)!;
-    this.report(
-      'error',
-      'below-dname',
-      `${this.printKey(key)} is below the DNAME at ${this.printKey(dname)} (RFC 6672 §2.4)`,
-      place,
-    );
-  }
-
-  private checkTarget(target: Target, cuts: ReadonlySet<string>): void {
-    const has = this.owners.get(target.name);
-    const what = target.type === Type.ns ? 'name server' : target.type === Type.mx ? 'mail exchange' : 'SRV target';
-    if (has !== undefined && has & Has.cname) {
-      this.report(
-        'warning',
-        'target-is-alias',
-        `${what} ${this.printKey(target.name)} is a CNAME (RFC 2181 §10.3)`,
-        target,
-      );
-    } else if ((has === undefined || !(has & Has.address)) && !this.hasWildcard && !isBelowOther(target, cuts)) {
-      this.report('warning', 'target-without-address', `${what} ${this.printKey(target.name)} has no address`, target);
+    if (top < 0) return;
+    const place = owners.places[owner]!;
+    if (owners.has[top]! & Has.dname) {
+      const message = `${this.print(owner)} is below the DNAME at ${this.print(top)} (RFC 6672 §2.4)`;
+      this.reportAt('error', 'below-dname', message, place);
+    } else if (has & DATA & ~Has.address) {
+      const message = `${this.print(owner)} is below the delegation ${this.print(top)} and not answered`;
+      this.reportAt('warning', 'occluded', message, place);
     }
   }
 
-  private printKey(key: string): string {
-    return printName(nameOfOwnerKey(Buffer.from(key, 'latin1'), this.apex));
+  private checkTarget(index: number): void {
+    const { owners, targets } = this;
+    const target = targets.targets[index]!;
+    const has = owners.has[target]!;
+    const what = nounOf(targets.types[index]!);
+    if (has & Has.cname) {
+      const message = `${what} ${this.print(target)} is a CNAME (RFC 2181 §10.3)`;
+      this.reportAt('warning', 'target-is-alias', message, targets.places[index]!);
+    } else if (!(has & Has.address) && !owners.isCovered(target, targets.owners[index]!)) {
+      const message = `${what} ${this.print(target)} has no address`;
+      this.reportAt('warning', 'target-without-address', message, targets.places[index]!);
+    }
   }
 
-  private report(severity: Severity, code: string, message: string, place: Partial<Place>): void {
-    if (this.issues.length >= MAX_ISSUES) return;
-    const { file, line } = place;
-    this.issues.push({
+  private checkAliasTarget(owner: number): void {
+    const { owners } = this;
+    const target = owners.aliases[owner]! - 1;
+    if (target < 0 || owners.has[target]! & (Has.any | Has.below) || owners.isCovered(target, -1)) return;
+    const message = `${this.print(owner)} is a CNAME of ${this.print(target)}, which does not exist`;
+    this.reportAt('warning', 'alias-target-missing', message, owners.aliasPlaces[owner]!);
+  }
+
+  private print(owner: number): string {
+    return printName(this.owners.names.nameOf(owner, this.apex));
+  }
+
+  private reportAt(severity: Severity, code: string, message: string, place: number): void {
+    this.report(severity, code, message, this.places.unpack(place));
+  }
+
+  private report(severity: Severity, code: string, message: string, { file, line }: Place): void {
+    if (this.issues[severity].length >= MAX_ISSUES) {
+      this.dropped[severity]++;
+      return;
+    }
+    this.issues[severity].push({
       severity,
       code,
       message,
@@ -261,48 +285,30 @@ class Checker implements ZoneChecker {
       ...(line === undefined ? {} : { line }),
     });
   }
+
+  private sorted(severity: Severity): Issue[] {
+    const issues = this.issues[severity].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+    const more = this.dropped[severity];
+    if (more > 0) issues.push({ severity, code: 'more-findings', message: `${more} more of these are not shown` });
+    return issues;
+  }
 }
 
-function whatIs(type: number): number {
+function nounOf(type: number): string {
   switch (type) {
-    case Type.cname:
-      return Has.cname;
     case Type.ns:
-      return Has.ns;
-    case Type.dname:
-      return Has.dname;
-    case Type.ds:
-      return Has.ds;
-    case Type.a:
-    case Type.aaaa:
-      return Has.address;
+      return 'name server';
+    case Type.mx:
+      return 'mail exchange';
     default:
-      return BESIDE_CNAME.has(type) ? 0 : Has.other;
+      return 'SRV target';
   }
 }
 
-function singleOf(key: string, { rdata, file, line }: CheckedRecord): Single {
-  return { key, rdata, file, line };
-}
-
-function sameNames(a: Uint8Array, b: Uint8Array): boolean {
-  return Buffer.compare(lowerName(a), lowerName(b)) === 0;
-}
-
-/** Whether the target lies below a delegation that the record itself is not part of: its address is elsewhere. */
-function isBelowOther({ owner, name }: Target, cuts: ReadonlySet<string>): boolean {
-  if (cuts.size === 0) return false;
-  for (let end = name.indexOf('\0'); end >= 0; end = name.indexOf('\0', end + 1)) {
-    const ancestor = name.slice(0, end + 1);
-    if (ancestor !== owner && cuts.has(ancestor)) return true;
-  }
-  return false;
-}
-
-function keyText(key: Uint8Array): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
-}
-
-function severityRank({ severity }: Issue): number {
-  return severity === 'error' ? 0 : 1;
+/** Equal but for the case of names, where it does not matter. */
+function isSameRdata(type: number, a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  if (equalBytes(a, b)) return true;
+  const { canonical } = typeByCode(type);
+  return equalBytes(canonical(a), canonical(b));
 }

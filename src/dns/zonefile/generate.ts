@@ -25,7 +25,10 @@ export function parseRange(token: Token): GenerateRange {
   return range;
 }
 
-/** The text for one value of the counter. `\$` and `$$` are a dollar sign. Throws PresentationError. */
+/**
+ * The text for one value of the counter. `\$` and `$$` are a dollar sign. An offset counts where it is written; BIND carries it
+ * over to a bare `$` behind it, which its manual does not say. Throws PresentationError.
+ */
 export function expandTemplate(token: Token, value: number): string {
   const { text } = token;
   let out = '';
@@ -58,8 +61,9 @@ function formatCounter(token: Token, modifier: string, value: number): string {
   const shifted = value + Number(match[1]);
   const width = Number(match[2] ?? 0);
   const base = match[3] ?? 'd';
-  if (shifted < 0 || width > 255)
-    throw new PresentationError('bad modifier in $GENERATE', token.line, token.column, token.text);
+  if (shifted < 0)
+    throw new PresentationError('offset in $GENERATE leads below zero', token.line, token.column, token.text);
+  if (width > 255) throw new PresentationError('width in $GENERATE is above 255', token.line, token.column, token.text);
   switch (base) {
     case 'o':
       return shifted.toString(8).padStart(width, '0');

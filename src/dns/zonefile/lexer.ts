@@ -33,6 +33,8 @@ export interface Lexer {
 
 /** An entry longer than this is refused, octets: nothing that can be served takes as much. */
 export const MAX_ENTRY_LENGTH = 1 << 20;
+/** Words and strings of an entry at most; 65535 octets in pairs of hexadecimal digits are fewer. */
+export const MAX_ENTRY_TOKENS = 1 << 17;
 
 const TAB = 9;
 const NEWLINE = 10;
@@ -49,12 +51,33 @@ const BACKSLASH = 92;
 const ENDS_WORD = new Uint8Array(256);
 for (const octet of [TAB, NEWLINE, RETURN, SPACE, QUOTE, OPEN, CLOSE, SEMICOLON]) ENDS_WORD[octet] = 1;
 
+/** Octets at the beginning of a line that more likely goes on with an entry than begins one. */
+const CONTINUES = new Uint8Array(256);
+for (const octet of [TAB, NEWLINE, RETURN, SPACE, QUOTE, OPEN, CLOSE, SEMICOLON]) CONTINUES[octet] = 1;
+
+/** Times that reading goes back to behind a parenthesis that was never closed: each costs the reading of an entry. */
+const MAX_RECOVERIES = 20;
+/** Characters of faulty text that messages show. */
+const SHOWN = 40;
+
 export function createLexer(keepComments: boolean): Lexer {
   let kept: Buffer = Buffer.alloc(0);
   let line = 1;
   let started = false;
-  /** After an overlong entry everything is skipped up to the next line that begins a record. */
+  /** What is left of a line that was too long is skipped. */
   let skipping = false;
+  let recoveries = 0;
+
+  /** The entry at `at`, and where to go on; undefined when that takes octets that are not here yet. */
+  function readNext(buffer: Buffer, at: number, last: boolean): Reading | undefined {
+    const reading = readEntry(buffer, at, line, last, keepComments);
+    const from = reading?.brokenAt;
+    if (!from || recoveries >= MAX_RECOVERIES) return reading;
+    const next = nextBeginning(buffer, from, last);
+    if (!next) return undefined;
+    recoveries++;
+    return { entry: reading.entry, ...next };
+  }
 
   function run(buffer: Buffer, last: boolean): Entry[] {
     const entries: Entry[] = [];
@@ -71,13 +94,12 @@ export function createLexer(keepComments: boolean): Lexer {
         at = next + 1;
         continue;
       }
-      const reading = readEntry(buffer, at, line, last, keepComments);
+      let reading = readNext(buffer, at, last);
       if (!reading) {
         if (buffer.length - at <= MAX_ENTRY_LENGTH) break;
-        const fault = { message: `entry longer than ${MAX_ENTRY_LENGTH} octets`, line, column: 1 };
-        entries.push({ tokens: [], leadingBlank: false, line, comment: undefined, fault });
-        skipping = true;
-        continue;
+        reading = readNext(buffer, at, true) as Reading;
+        if (!reading.entry.fault) reading = { ...reading, entry: overlong(line) };
+        skipping = buffer[reading.at - 1] !== NEWLINE;
       }
       if (reading.entry.tokens.length > 0 || reading.entry.fault) entries.push(reading.entry);
       at = reading.at;
@@ -112,16 +134,26 @@ export function createLexer(keepComments: boolean): Lexer {
   };
 }
 
+function overlong(line: number): Entry {
+  const fault = { message: `entry longer than ${MAX_ENTRY_LENGTH} octets`, line, column: 1 };
+  return { tokens: [], leadingBlank: false, line, comment: undefined, fault };
+}
+
 /** Editors put it there; it means nothing in a zone file. */
 function skipByteOrderMark(buffer: Buffer): Buffer {
   return buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf ? buffer.subarray(3) : buffer;
 }
 
-interface Reading {
-  readonly entry: Entry;
-  /** Octet and line behind the entry. */
+interface Position {
   readonly at: number;
   readonly line: number;
+}
+
+interface Reading extends Position {
+  /** `at` and `line` are those behind it. */
+  readonly entry: Entry;
+  /** From where on an entry of several lines makes no sense; what follows may be records again. */
+  readonly brokenAt?: Position;
 }
 
 /** One entry from `start`; undefined when it goes on behind the buffer and the file is not at its end. */
@@ -138,10 +170,16 @@ function readEntry(
   let line = firstLine;
   let lineStart = start;
   let depth = 0;
-  let opened: LexicalFault | undefined;
+  let opened: (Position & { readonly fault: LexicalFault }) | undefined;
   let comment: string | undefined;
   let fault: LexicalFault | undefined;
   let at = start;
+  const faultAt = (message: string, text?: string): LexicalFault => ({
+    message,
+    line,
+    column: at - lineStart + 1,
+    text,
+  });
   for (;;) {
     if (at >= end) {
       if (!last) return undefined;
@@ -161,55 +199,51 @@ function readEntry(
       if (keepComments) comment = buffer.toString('latin1', at + 1, stop);
       at = stop;
     } else if (c === OPEN) {
-      depth++;
-      opened ??= { message: 'unclosed parenthesis', line, column: at - lineStart + 1 };
+      if (depth++ === 0) opened = { fault: faultAt('unclosed parenthesis'), at, line };
       at++;
     } else if (c === CLOSE) {
-      if (depth === 0)
-        fault ??= {
-          message: 'closing parenthesis without an opening one',
-          line,
-          column: at - lineStart + 1,
-          text: ')',
-        };
+      if (depth === 0) fault ??= faultAt('closing parenthesis without an opening one', ')');
       else depth--;
       at++;
-    } else if (c === QUOTE) {
-      const stop = quoteEnd(buffer, at);
-      if (stop === end && !last && !closesAt(buffer, at, stop)) return undefined;
-      if (!closesAt(buffer, at, stop)) {
-        fault ??= {
-          message: 'unclosed quote',
-          line,
-          column: at - lineStart + 1,
-          text: buffer.toString('latin1', at, Math.min(stop, at + 40)),
-        };
-        // The rest of the line cannot be trusted; parentheses on it neither.
-        depth = 0;
-        at = stop;
-      } else {
-        tokens.push({
-          text: buffer.toString('latin1', at + 1, stop - 1),
-          quoted: true,
-          line,
-          column: at - lineStart + 1,
-        });
-        at = stop;
-      }
     } else {
-      const stop = wordEnd(buffer, at);
-      if (stop < 0 || (stop === end && !last)) {
-        if (!last) return undefined;
-        fault ??= { message: 'unclosed quote', line, column: at - lineStart + 1 };
-        at = lineEnd(buffer, at);
-        continue;
+      const quoted = c === QUOTE;
+      const stop = quoted ? quoteEnd(buffer, at) : wordEnd(buffer, at);
+      if (Math.abs(stop) === end && !last && !(quoted && stop > 0)) return undefined;
+      if (stop < 0) {
+        fault ??= faultAt('unclosed quote', buffer.toString('latin1', at, Math.min(-stop, at + SHOWN)));
+        at = -stop;
+        if (depth === 0) continue;
+        // What was meant to be between the parentheses cannot be told from what follows.
+        const entry = { tokens, leadingBlank, line: firstLine, comment, fault };
+        return { entry, at, line, brokenAt: { at, line } };
       }
-      tokens.push({ text: buffer.toString('latin1', at, stop), quoted: false, line, column: at - lineStart + 1 });
+      if (tokens.length >= MAX_ENTRY_TOKENS) fault ??= faultAt(`entry of more than ${MAX_ENTRY_TOKENS} words`);
+      else {
+        const text = quoted ? buffer.toString('latin1', at + 1, stop - 1) : buffer.toString('latin1', at, stop);
+        tokens.push({ text, quoted, line, column: at - lineStart + 1 });
+      }
       at = stop;
     }
   }
-  if (depth > 0) fault ??= opened;
-  return { entry: { tokens, leadingBlank, line: tokens[0]?.line ?? firstLine, comment, fault }, at, line };
+  const entry = { tokens, leadingBlank, line: tokens[0]?.line ?? firstLine, comment };
+  if (depth > 0 && opened) return { entry: { ...entry, fault: fault ?? opened.fault }, at, line, brokenAt: opened };
+  return { entry: { ...entry, fault }, at, line };
+}
+
+/**
+ * The next line behind `from` that looks like the beginning of a record; the end of the buffer when there is none and the file
+ * ends there, else undefined.
+ */
+function nextBeginning(buffer: Buffer, from: Position, last: boolean): Position | undefined {
+  let { at, line } = from;
+  for (;;) {
+    const next = buffer.indexOf(NEWLINE, at);
+    if (next < 0) return last ? { at: buffer.length, line } : undefined;
+    at = next + 1;
+    line++;
+    if (at === buffer.length) return last ? { at, line } : undefined;
+    if (!CONTINUES[buffer[at]!]) return { at, line };
+  }
 }
 
 function lineEnd(buffer: Buffer, from: number): number {
@@ -217,26 +251,21 @@ function lineEnd(buffer: Buffer, from: number): number {
   return at < 0 ? buffer.length : at;
 }
 
-/** Position behind the closing quote, or of the line end or buffer end that comes first. */
+/** Position behind the closing quote. When there is none, the position of the line end or buffer end, negative. */
 function quoteEnd(buffer: Buffer, start: number): number {
   for (let at = start + 1; at < buffer.length; at++) {
     const c = buffer[at]!;
     if (c === QUOTE) return at + 1;
-    if (c === NEWLINE) return at;
+    if (c === NEWLINE) return -at;
     if (c === BACKSLASH && buffer[at + 1] !== NEWLINE) at++;
   }
-  return buffer.length;
+  return -buffer.length;
 }
 
-/** Whether the string from `start` was really closed at `stop`. */
-function closesAt(buffer: Buffer, start: number, stop: number): boolean {
-  if (stop - start < 2 || buffer[stop - 1] !== QUOTE) return false;
-  let backslashes = 0;
-  for (let at = stop - 2; at > start && buffer[at] === BACKSLASH; at--) backslashes++;
-  return backslashes % 2 === 0;
-}
-
-/** Position behind a word. A quote after `=` belongs to it, as in `alpn="h2,h3"` (RFC 9460 §2.1). -1: that quote is unclosed. */
+/**
+ * Position behind a word. A quote after `=` belongs to it, as in `alpn="h2,h3"` (RFC 9460 §2.1); when that is not closed, the
+ * position of the line end or buffer end, negative.
+ */
 function wordEnd(buffer: Buffer, start: number): number {
   let at = start;
   while (at < buffer.length) {
@@ -246,9 +275,8 @@ function wordEnd(buffer: Buffer, start: number): number {
     } else if (ENDS_WORD[c] === 0) {
       at++;
     } else if (c === QUOTE && at > start && buffer[at - 1] === EQUALS) {
-      const stop = quoteEnd(buffer, at);
-      if (!closesAt(buffer, at, stop)) return -1;
-      at = stop;
+      at = quoteEnd(buffer, at);
+      if (at < 0) return at;
     } else {
       break;
     }

@@ -2,8 +2,9 @@
  * Master files (RFC 1035 §5, $TTL of RFC 2308 §4): entries → records, all mistakes of a file found in one reading. A bad entry is
  * reported and left out; reading goes on with the next one.
  */
+import { equalBytes } from '../../base/bytes.js';
 import { formatIssue, type Issue } from '../../base/result.js';
-import { NameError, parseName } from '../name.js';
+import { NameError, parseName, ROOT } from '../name.js';
 import { PresentationError, type Token, TokenCursor } from '../presentation.js';
 import { typeByMnemonic } from '../rr/registry.js';
 import { tokenizeRdata } from '../rr/tokens.js';
@@ -11,14 +12,24 @@ import type { RRType } from '../rr/type.js';
 import { parseTtl } from '../ttl.js';
 import { expandTemplate, parseRange } from './generate.js';
 import { createLexer, type Entry, type LexicalFault } from './lexer.js';
-import { type IncludedFile, type IncludePlace, includeFile, readChunks, type ZoneText } from './source.js';
+import {
+  detectOrigin,
+  type IncludedFile,
+  type IncludePlace,
+  includeFile,
+  readChunks,
+  realPathOf,
+  type ZoneText,
+} from './source.js';
 
 /** Records handed over at once. */
 const BATCH = 1000;
 /** A file with more mistakes is not what it claims to be; reading ends. */
 const MAX_ISSUES = 1000;
 const MAX_GENERATED_IN_ALL = 1_000_000;
-const DIRECTIVES_LENGTH = 40;
+const MAX_INCLUDED_FILES = 10_000;
+/** Characters of the offending text that a message shows. */
+const SHOWN = 40;
 
 export interface ParsedRecord {
   /** Wire name, case kept. The same object for consecutive records of one owner. */
@@ -36,7 +47,7 @@ export interface ParsedRecord {
 }
 
 export interface ZoneReadingOptions {
-  /** Wire name that relative names are completed with until $ORIGIN says otherwise. */
+  /** Wire name that relative names are completed with until $ORIGIN says otherwise; the zone that the source says it is when absent. */
   readonly origin?: Uint8Array;
   /** Directory that $INCLUDE may read from; without it $INCLUDE is refused. */
   readonly includeDirectory?: string;
@@ -60,7 +71,9 @@ export function readZone(source: ZoneText, options: ZoneReadingOptions = {}): Zo
     issues: state.issues,
     *records() {
       const file = 'file' in source ? source.file : undefined;
-      yield* state.readAll({ file, depth: 0, ancestors: [] }, source);
+      const realPath = realPathOf(source);
+      state.begin(options.origin ?? detectOrigin(source));
+      yield* state.readAll({ file, depth: 0, ancestors: realPath === undefined ? [] : [realPath] }, source);
       if (state.batch.length > 0) yield state.takeBatch();
     },
   };
@@ -82,14 +95,21 @@ class ZoneFileState {
   private owner: Uint8Array | undefined;
   private ownerText = '';
   private ownerOrigin: Uint8Array | undefined;
+  /** The owner could not be read: the records that inherit it are left out without a further word. */
+  private ownerIsBad = false;
   private generated = 0;
+  private included = 0;
   private octets = 0;
 
-  constructor(private readonly options: ZoneReadingOptions) {
-    this.origin = options.origin;
+  constructor(private readonly options: ZoneReadingOptions) {}
+
+  begin(origin: Uint8Array | undefined): void {
+    this.origin = origin;
   }
 
+  /** At most {@link BATCH} records. */
   takeBatch(): ParsedRecord[] {
+    if (this.batch.length > BATCH) return this.batch.splice(0, BATCH);
     const batch = this.batch;
     this.batch = [];
     return batch;
@@ -110,21 +130,26 @@ class ZoneFileState {
     for (const entry of entries) {
       const included = this.takeEntry(entry, place);
       if (included) yield* this.readIncluded(included, place);
-      if (this.batch.length >= BATCH) yield this.takeBatch();
-      if (this.issues.length >= MAX_ISSUES) return;
+      while (this.batch.length >= BATCH) yield this.takeBatch();
+      if (this.issues.length >= MAX_ISSUES) {
+        const message = `more than ${MAX_ISSUES} errors; the rest of the file was not read`;
+        this.report({ message, line: entry.line, column: 1 }, place.file, 'too-many-errors');
+        return;
+      }
     }
   }
 
   /** $INCLUDE changes neither the origin nor the owner of the file it stands in (RFC 1035 §5.1). */
   private *readIncluded(included: IncludedFile, place: FilePlace): Generator<ParsedRecord[]> {
-    const { origin, owner, ownerText } = this;
+    const { origin, owner, ownerText, ownerIsBad } = this;
     this.origin = included.origin ?? origin;
     this.forgetOwner();
     const inside = { file: included.file, depth: place.depth + 1, ancestors: [...place.ancestors, included.realPath] };
-    yield* this.readAll(inside, { file: included.file });
+    yield* this.readAll(inside, { file: included.realPath });
     this.origin = origin;
     this.owner = owner;
     this.ownerText = ownerText;
+    this.ownerIsBad = ownerIsBad;
   }
 
   /** Reads one entry; an included file is returned for the caller to read. Mistakes become issues. */
@@ -154,7 +179,7 @@ class ZoneFileState {
       case '$TTL': {
         const token = cursor.next('TTL behind $TTL');
         const ttl = parseTtl(token.text);
-        if (ttl === undefined) throw cursor.failure('bad TTL', token);
+        if (ttl === undefined) throw failure(BAD_TTL, token);
         this.defaultTtl = ttl;
         break;
       }
@@ -164,13 +189,16 @@ class ZoneFileState {
       case '$INCLUDE': {
         const token = cursor.next('file name behind $INCLUDE');
         const origin = cursor.done ? undefined : this.parseNameOf(cursor.next('origin'));
-        cursor.end();
-        return includeFile(token, origin, this.options.includeDirectory, place);
+        endDirective(cursor);
+        const included = includeFile(token, origin, this.options.includeDirectory, place);
+        if (++this.included > MAX_INCLUDED_FILES)
+          throw cursor.failure(`more than ${MAX_INCLUDED_FILES} files included`, token);
+        return included;
       }
       default:
         throw cursor.failure('unknown directive', directive);
     }
-    cursor.end();
+    endDirective(cursor);
     return undefined;
   }
 
@@ -194,6 +222,7 @@ class ZoneFileState {
     comment: string | undefined,
   ): void {
     const first = tokens[0]!;
+    if (inherits && this.ownerIsBad) return;
     const owner = inherits ? this.owner : this.parseOwner(first);
     if (!owner) throw new PresentationError('record without an owner', first.line, first.column, first.text);
     let at = inherits ? 0 : 1;
@@ -203,10 +232,10 @@ class ZoneFileState {
     for (; at < tokens.length; at++) {
       const token = tokens[at]!;
       const octet = token.text.charCodeAt(0);
-      if (octet >= 48 && octet <= 57) {
+      if (octet >= 48 && octet <= 57 && !token.quoted) {
         if (ttl !== undefined) throw failure('second TTL', token);
         ttl = parseTtl(token.text);
-        if (ttl === undefined) throw failure('bad TTL', token);
+        if (ttl === undefined) throw failure(BAD_TTL, token);
       } else if (!sawClass && isClass(token)) {
         sawClass = true;
       } else {
@@ -218,9 +247,7 @@ class ZoneFileState {
     if (!type) throw failure('missing record type', tokens[tokens.length - 1]!);
     if (ttl === undefined) ttl = this.defaultTtl ?? this.lastTtl;
     else this.lastTtl = ttl;
-    const cursor = new TokenCursor(tokens, at);
-    const rdata = type.parse(cursor, this.origin ?? NO_ORIGIN);
-    cursor.end();
+    const rdata = this.origin ? parseData(type, tokens, at, this.origin) : parseWithoutOrigin(type, tokens, at);
     this.batch.push({ owner, type: type.code, ttl, rdata, line: first.line, column: first.column, file, comment });
   }
 
@@ -228,7 +255,9 @@ class ZoneFileState {
     if (token.text === this.ownerText && this.origin === this.ownerOrigin && this.owner && !token.quoted)
       return this.owner;
     this.forgetOwner();
+    this.ownerIsBad = true;
     const owner = this.parseNameOf(token);
+    this.ownerIsBad = false;
     this.owner = owner;
     this.ownerText = token.text;
     this.ownerOrigin = this.origin;
@@ -239,6 +268,7 @@ class ZoneFileState {
   private forgetOwner(): void {
     this.owner = undefined;
     this.ownerText = '';
+    this.ownerIsBad = false;
   }
 
   private parseNameOf(token: Token): Uint8Array {
@@ -254,22 +284,43 @@ class ZoneFileState {
     return { message: error.message, line: token.line, column: token.column, text: token.text };
   }
 
-  private report(fault: LexicalFault, file: string | undefined): void {
+  private report(fault: LexicalFault, file: string | undefined, code = 'syntax'): void {
     const { message, line, column, text } = fault;
     this.issues.push({
       severity: 'error',
-      code: 'syntax',
+      code,
       message,
       line,
       column,
       ...(file === undefined ? {} : { file }),
-      ...(text === undefined ? {} : { text: text.slice(0, DIRECTIVES_LENGTH) }),
+      ...(text === undefined ? {} : { text: text.slice(0, SHOWN) }),
     });
   }
 }
 
-/** Relative names cannot be completed without an origin; what they get is recognisably outside every zone. */
-const NO_ORIGIN = new Uint8Array(1);
+function parseData(type: RRType, tokens: readonly Token[], at: number, origin: Uint8Array): Uint8Array {
+  const cursor = new TokenCursor(tokens, at);
+  const rdata = type.parse(cursor, origin);
+  cursor.end();
+  return rdata;
+}
+
+/** Relative names cannot be completed without an origin, and that is what makes the data depend on it. */
+function parseWithoutOrigin(type: RRType, tokens: readonly Token[], at: number): Uint8Array {
+  const rdata = parseData(type, tokens, at, ROOT);
+  if (!equalBytes(rdata, parseData(type, tokens, at, ANY_ORIGIN)))
+    throw failure('relative domain name without an origin', tokens[at]!);
+  return rdata;
+}
+
+const ANY_ORIGIN = Uint8Array.of(1, 120, 0);
+
+const BAD_TTL = 'bad TTL: must be 0 to 2147483647 seconds, or written like 1h30m';
+
+function endDirective(cursor: TokenCursor): void {
+  const extra = cursor.peek();
+  if (extra) throw failure('unexpected text after the directive', extra);
+}
 
 function failure(message: string, token: Token): PresentationError {
   return new PresentationError(message, token.line, token.column, token.text);

@@ -1,5 +1,5 @@
 /** Where zone text comes from: files in chunks, text in memory, and the files that $INCLUDE names, kept inside one directory. */
-import { closeSync, openSync, readSync, realpathSync } from 'node:fs';
+import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, isAbsolute, resolve, sep } from 'node:path';
 import { messageOf, UserError } from '../../base/errors.js';
 import { parseName, printName } from '../name.js';
@@ -8,8 +8,8 @@ import { createLexer, type Entry } from './lexer.js';
 
 const CHUNK = 1 << 18;
 const MAX_INCLUDE_DEPTH = 10;
-/** Entries looked at to find out which zone a file holds. */
-const ENTRIES_FOR_ORIGIN = 200;
+/** Octets looked at to find out which zone a file holds. */
+const OCTETS_FOR_ORIGIN = 1 << 20;
 
 /** A zone by the path of its file, or as text. */
 export type ZoneText = { readonly file: string } | { readonly text: string | Uint8Array };
@@ -22,17 +22,30 @@ export interface IncludePlace {
 }
 
 export interface IncludedFile {
-  /** To open and to show. */
+  /** To show. */
   readonly file: string;
+  /** To open: no link in it, so that it is the file that was found to be inside. */
   readonly realPath: string;
   readonly origin: Uint8Array | undefined;
+}
+
+/** The path of a file without links, for telling loops; undefined for text and for pipes. */
+export function realPathOf(source: ZoneText): string | undefined {
+  if ('text' in source) return undefined;
+  try {
+    return realpathSync(source.file);
+  } catch {
+    // A pipe has none, and why a file cannot be read is said when it is opened.
+    return undefined;
+  }
 }
 
 /** The octets of a zone file or text, piece by piece; each piece is valid until the next. Throws UserError. */
 export function* readChunks(source: ZoneText): Generator<Uint8Array> {
   if ('text' in source) {
     // Text from the API is UTF-8; octets of a file are taken as they are.
-    yield typeof source.text === 'string' ? Buffer.from(source.text, 'utf8') : source.text;
+    const octets = typeof source.text === 'string' ? Buffer.from(source.text, 'utf8') : source.text;
+    for (let at = 0; at < octets.length; at += CHUNK) yield octets.subarray(at, at + CHUNK);
     return;
   }
   const descriptor = open(source.file);
@@ -93,6 +106,8 @@ export function includeFile(
   if (!realPath.startsWith(inside.endsWith(sep) ? inside : inside + sep))
     throw fail('$INCLUDE leads out of the directory of the zone file');
   if (place.ancestors.includes(realPath)) throw fail('$INCLUDE of a file that is being read');
+  // Devices and pipes could be waited for without end.
+  if (!statSync(realPath, { throwIfNoEntry: false })?.isFile()) throw fail('$INCLUDE of what is not a file');
   return { file, realPath, origin };
 }
 
@@ -102,41 +117,34 @@ export function includeFile(
  */
 export function detectOrigin(source: ZoneText): Uint8Array | undefined {
   const lexer = createLexer(false);
-  let origin: Uint8Array | undefined;
+  const head: HeadOfFile = { origin: undefined, owner: undefined };
   let seen = 0;
   for (const chunk of readChunks(source)) {
-    for (const entry of lexer.feed(chunk)) {
-      const found = originOf(entry, origin);
-      if (found?.apex) return found.apex;
-      origin = found?.origin ?? origin;
-    }
+    for (const entry of lexer.feed(chunk)) if (findApex(entry, head)) return head.owner;
     seen += chunk.length;
-    if (seen > ENTRIES_FOR_ORIGIN * 4096) break;
+    if (seen >= OCTETS_FOR_ORIGIN) break;
   }
-  for (const entry of lexer.end()) {
-    const found = originOf(entry, origin);
-    if (found?.apex) return found.apex;
-    origin = found?.origin ?? origin;
-  }
-  return origin ?? ('file' in source ? originOfFileName(source.file) : undefined);
+  for (const entry of lexer.end()) if (findApex(entry, head)) return head.owner;
+  return head.origin ?? ('file' in source ? originOfFileName(source.file) : undefined);
 }
 
-function originOf(
-  entry: Entry,
-  origin: Uint8Array | undefined,
-): { apex?: Uint8Array; origin?: Uint8Array } | undefined {
-  const [first, second] = entry.tokens;
-  if (!first) return undefined;
-  if (first.text.toUpperCase() === '$ORIGIN' && second) return optional('origin', tryName(second.text, origin));
-  const isSoa = entry.tokens
-    .slice(entry.leadingBlank ? 0 : 1, 4)
-    .some(({ text, quoted }) => !quoted && text.toUpperCase() === 'SOA');
-  if (!isSoa) return undefined;
-  return optional('apex', entry.leadingBlank ? origin : tryName(first.text, origin));
+interface HeadOfFile {
+  origin: Uint8Array | undefined;
+  /** Of the last record. */
+  owner: Uint8Array | undefined;
 }
 
-function optional<Key extends 'apex' | 'origin'>(key: Key, name: Uint8Array | undefined): { [K in Key]?: Uint8Array } {
-  return (name === undefined ? {} : { [key]: name }) as { [K in Key]?: Uint8Array };
+/** Whether the entry is an SOA whose owner is known. */
+function findApex({ tokens, leadingBlank }: Entry, head: HeadOfFile): boolean {
+  const [first, second] = tokens;
+  if (!first) return false;
+  if (!leadingBlank && first.text.startsWith('$')) {
+    if (first.text.toUpperCase() === '$ORIGIN' && second) head.origin = tryName(second.text, head.origin);
+    return false;
+  }
+  if (!leadingBlank) head.owner = tryName(first.text, head.origin);
+  const type = tokens.slice(leadingBlank ? 0 : 1).find(({ text }) => !/^(?:\d.*|IN|CLASS1)$/i.test(text));
+  return head.owner !== undefined && type?.quoted === false && /^(?:SOA|TYPE6)$/i.test(type.text);
 }
 
 function tryName(text: string, origin: Uint8Array | undefined): Uint8Array | undefined {

@@ -48,7 +48,8 @@ function printTag(tag: string): string {
   const colon = tag.indexOf(':');
   const value = colon < 0 ? '' : tag.slice(colon + 1);
   if (!/["\s=,\\]/.test(value)) return tag;
-  return `${tag.slice(0, colon)}:${JSON.stringify(value)}`;
+  // Readers look for the last of these words, which must not be one inside a value.
+  return `${tag.slice(0, colon)}:${JSON.stringify(value).replaceAll('cf_tags=', 'cf_tags\\u003d')}`;
 }
 
 /** Attributes written behind a record; what is not a tag list is the comment. */
