@@ -4,13 +4,14 @@
  */
 // hot
 import { Type } from '../dns/codes.js';
+import { MAX_TARGETS } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import type { Query } from './query.js';
 import { firstTarget, nextTarget, type Response, skipLabels, writeRRset } from './response.js';
 import { type Search, truncate } from './solve.js';
 
-/** Nodes whose addresses are written already; more than these are simply not compared. */
-const written = new Int32Array(64);
+/** Nodes whose addresses are written already. */
+const written = new Int32Array(MAX_TARGETS);
 
 /** Adds the addresses for the RRset remembered in the response. */
 export function writeAdditional(query: Query, search: Search, response: Response, image: ImageReader): void {
@@ -43,7 +44,7 @@ function writeTargets(
     const node = image.findNode(search.zone, words[target]!, image.bytes, (target + 2) * 4, length);
     target = nextTarget(image, target);
     if (node === 0 || contains(node, done)) continue;
-    if (mandatory && !endsInCut(image, node, response.cutNode)) continue;
+    if (response.cutNode !== 0 && endsInCut(image, node, response.cutNode) !== mandatory) continue;
     if (done < written.length) written[done++] = node;
     if (!writeAddresses(query, response, image, node, nameAt) && mandatory) {
       truncate(response);

@@ -202,8 +202,10 @@ function noteOption(query: Query, code: number, length: number): void {
 
 /** Offset behind a name that may be compressed; -1 when it runs out of the message or is malformed. */
 function skipName(request: Uint8Array, from: number, end: number): number {
+  // 255 octets are the most a name has (RFC 1035 §2.3.4).
+  const stop = Math.min(end, from + 255);
   let at = from;
-  while (at < end) {
+  while (at < stop) {
     const length = request[at]!;
     if (length === 0) return at + 1;
     if (length >= 0xc0) return at + 2 <= end ? at + 2 : -1;

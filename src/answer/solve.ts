@@ -14,6 +14,11 @@ import { firstTarget, putPointer, type Response, skipLabels, writeRRset } from '
 
 /** Links of a CNAME or DNAME chain followed within the zone. */
 const MAX_CHAIN = 64;
+/**
+ * A chain is not followed past this octet of the message: compression reaches 14 bits (RFC 1035 §4.1.4), of which an RRset takes
+ * up to 8191 octets inside itself (image/compile.ts).
+ */
+const MAX_CHAIN_OCTETS = 8191;
 
 /** The name being looked for: the question's at first, then the targets of the chain. Reused. */
 export interface Search {
@@ -101,7 +106,7 @@ export function solve(query: Query, search: Search, response: Response, image: I
     return;
   }
   while (solveName(query, search, response, image) === FOLLOW) {
-    if (seenBefore(search)) return;
+    if (seenBefore(search) || response.at > MAX_CHAIN_OCTETS) return;
   }
 }
 

@@ -22,7 +22,7 @@ export function writeUnknownKey(query: Query, response: Response): void {
     time += 1 + request[time]!;
   }
   time++;
-  if (time + 10 > end) return;
+  if (time + 10 > end || time - algorithm > 255) return;
   const macLength = u16(request, time + 8);
   const originalId = time + 10 + macLength;
   if (originalId + 6 > end) return;

@@ -57,7 +57,8 @@ function glueWanted(
   );
   if (!hasRoom) return below;
   // Addresses that a wildcard makes are free: BIND has none.
-  const others = commonOf(answers.filter((answer) => answer !== bind)).filter((record) => owners.has(ownerOf(record)));
+  const generous = answers.filter((answer) => answer !== bind);
+  const others = generous.length < 2 ? [] : commonOf(generous).filter((record) => owners.has(ownerOf(record)));
   return [...below, ...others];
 }
 

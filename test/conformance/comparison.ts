@@ -1,5 +1,6 @@
 /** Asks the references and us the same questions over all ways, and hands out the answers question by question. */
 import { Transport } from '../../src/answer/transport.js';
+import { Type } from '../../src/dns/codes.js';
 import { lowerName, parseName } from '../../src/dns/name.js';
 import { readZone } from '../../src/dns/zonefile/parser.js';
 import { type DecodedMessage, decodeMessage, makeQuery, printWire } from '../support/message.js';
@@ -48,9 +49,10 @@ export async function exchange(
   const theirs = await Promise.all(servers.map(({ port }) => ask(port, queries)));
   asked.forEach((question, index) => {
     const query = queries[index]!;
-    const [apex, ...above] = enclosingZones(question.name, apexes);
+    const enclosing = enclosingZones(question.name, apexes);
     // Who has the child but not the parent or the other way round answers other questions.
-    const needed = [apex!, ...above.slice(0, 1)];
+    const needed = enclosing.slice(0, 2);
+    const apex = question.type === Type.ds && enclosing[0] === printWire(question.name) ? needed.at(-1)! : needed[0]!;
     const answers = new Map<ReferenceName, DecodedMessage>();
     servers.forEach(({ name }, at) => {
       if (!needed.every((one) => loaded[at]!.has(one))) return;
@@ -64,9 +66,9 @@ export async function exchange(
     visit({
       way,
       question,
-      apex: apex!,
-      overlaps: overlapping.has(apex!),
-      owners: owners.get(apex!)!,
+      apex,
+      overlaps: overlapping.has(apex),
+      owners: owners.get(apex)!,
       ours: own,
       whole,
       theirs: answers,
