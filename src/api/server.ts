@@ -31,10 +31,13 @@ import { membershipRoutes } from './memberships/routes.js';
 import { metricsRoutes } from './metrics/routes.js';
 import { neighbourRoutes } from './neighbours/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
+import { purgeCacheRoutes } from './purge-cache/routes.js';
 import { parseQuery } from './query.js';
 import { addReceipt, noteChanges } from './receipt.js';
 import { makeContextOf } from './request.js';
 import { userRoutes } from './user/routes.js';
+import { zoneHoldRoutes } from './zone-hold/routes.js';
+import { zoneSettingsRoutes } from './zone-settings/routes.js';
 import { zoneRoutes } from './zones/routes.js';
 
 export interface ApiOptions {
@@ -193,6 +196,9 @@ async function registerVersion4(scope: FastifyInstance, { base }: ApiOptions): P
   await scope.register(zoneRoutes, { contextOf });
   await scope.register(recordRoutes, { contextOf });
   await scope.register(dnsSettingsRoutes, { contextOf });
+  await scope.register(zoneHoldRoutes, { contextOf });
+  await scope.register(purgeCacheRoutes, { contextOf });
+  await scope.register(zoneSettingsRoutes, { contextOf });
   await scope.register(userRoutes, { contextOf });
   await scope.register(accountRoutes, { contextOf });
   await scope.register(membershipRoutes, { contextOf });

@@ -12,6 +12,15 @@ export const zoneFailure = defineErrors('zones', {
     text: 'Please ensure you are providing the root domain and not any subdomains (e.g., example.com, not subdomain.example.com)',
   },
   held: { status: 400, code: 1118, text: '{name} is held by another account.' },
+  holdMissing: { status: 404, code: 1003, text: 'No Zone Hold Found' },
+  purgeSelector: {
+    status: 400,
+    code: 1012,
+    text: 'Request must contain one of "purge_everything", "files", "tags", "hosts" or "prefixes"',
+  },
+  badPurge: { status: 400, code: 1012, text: 'Invalid value for {kind}' },
+  settingUnknown: { status: 400, code: 1003, text: 'Undefined zone setting: {name}' },
+  badSetting: { status: 400, code: 1007, text: 'Invalid value for zone setting {name}' },
   typeUnsupported: { status: 400, code: 1002, text: 'Zones of type {type} are not supported.' },
   badEdit: { status: 400, code: 1006, text: '{reason}' },
   importExists: {

@@ -274,6 +274,27 @@ t.test('user, tokens, memberships, networks, neighbours', async (t) => {
   t.match(plan, { legacy_id: 'free', is_subscribed: false });
   t.match(await client.dns.settings.zone.get({ zone_id: zone.id }), { ns_ttl: 86400, zone_mode: 'standard' });
   t.match(await client.dns.settings.zone.edit({ zone_id: zone.id, ns_ttl: 300 }), { ns_ttl: 300 });
+  const zone_id = zone.id;
+  t.strictSame(await client.zones.holds.get({ zone_id }), { hold: false, hold_after: null, include_subdomains: false });
+  t.match(await client.zones.holds.create({ zone_id, include_subdomains: true }), {
+    hold: true,
+    hold_after: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/,
+    include_subdomains: true,
+  } as object);
+  const until = '2099-01-01T00:00:00.000000Z';
+  t.match(await client.zones.holds.edit({ zone_id, hold_after: until }), { hold: false, hold_after: until });
+  t.strictSame(await client.cache.purge({ zone_id, hosts: ['www.example.com'] }), { id: zone_id });
+  await t.rejects(client.cache.purge({ zone_id, hosts: ['other.test'] }), { status: 400, errors: [{ code: 1012 }] });
+  t.match(await client.zones.holds.delete({ zone_id }), { hold: false, hold_after: null } as object);
+  t.match(await client.zones.settings.get('http3', { zone_id }), {
+    id: 'http3',
+    value: 'on',
+    modified_on: null,
+  } as object);
+  t.match(await client.zones.settings.edit('http3', { zone_id, value: 'off' }), {
+    value: 'off',
+    editable: true,
+  } as object);
   t.strictSame(installation.misfits, []);
 });
 
