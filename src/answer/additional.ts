@@ -41,7 +41,7 @@ function writeTargets(
   for (let left = words[rrset + 3]! >>> 16; left > 0; left--) {
     const length = words[target + 1]! & 0xff;
     const nameAt = skipLabels(response, start + (words[target + 1]! >>> 8), 0);
-    const node = image.findNode(search.zone, words[target]!, image.bytes, (target + 2) * 4, length);
+    const node = image.findNode(search.zone, words[target]!, image.view, (target + 2) * 4, length);
     target = nextTarget(image, target);
     if (node === 0 || contains(node, done)) continue;
     if (response.cutNode !== 0 && endsInCut(image, node, response.cutNode) !== mandatory) continue;

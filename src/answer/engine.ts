@@ -4,13 +4,13 @@
  */
 // hot
 import { Class, Opcode, Rcode, Type } from '../dns/codes.js';
-import { Control, NEGATIVE_SOA, ZoneWord } from '../image/layout.js';
+import { Control, NEGATIVE_SOA, viewOf, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { writeAdditional } from './additional.js';
 import { answerChaos } from './chaos.js';
 import { optLength, writeOpt } from './opt.js';
 import { DROP, HEADER_LENGTH, isInternet, parseQuery, type Query } from './query.js';
-import type { Response } from './response.js';
+import { copyOctets, type Response } from './response.js';
 import { hashSearch, type Search, solve } from './solve.js';
 import { createEngineState, type Engine, type EngineSettings } from './state.js';
 import { type Answer, Transport } from './transport.js';
@@ -79,7 +79,10 @@ function clearSections(response: Response, questionEnd: number): void {
 }
 
 function resetResponse(query: Query, response: Response, out: Uint8Array, base: number): void {
-  response.bytes = out;
+  if (response.bytes !== out) {
+    response.bytes = out;
+    response.view = viewOf(out);
+  }
   response.base = base;
   response.at = HEADER_LENGTH;
   response.answers = 0;
@@ -103,11 +106,7 @@ function payloadSize(engine: Engine): number {
 function copyQuestion(query: Query, response: Response): void {
   if (!query.hasQuestion) return;
   const length = query.nameLength + 4;
-  const from = query.start + HEADER_LENGTH;
-  const to = response.base + HEADER_LENGTH;
-  const out = response.bytes;
-  const request = query.request;
-  for (let i = 0; i < length; i++) out[to + i] = request[from + i]!;
+  copyOctets(query.view, query.start + HEADER_LENGTH, response.view, response.base + HEADER_LENGTH, length);
   response.at = HEADER_LENGTH + length;
 }
 
@@ -170,7 +169,7 @@ function findZone(query: Query, search: Search, image: ImageReader): boolean {
   for (let labels = most; labels >= least; labels--) {
     const label = search.labels - labels;
     const start = search.labelAt[label]!;
-    const record = image.findZone(search.hashes[label]!, search.name, start, search.nameLength - start);
+    const record = image.findZone(search.hashes[label]!, search.nameView, start, search.nameLength - start);
     if (record === 0) continue;
     search.zoneRecord = record;
     search.zone = image.words[record + ZoneWord.number]!;
@@ -182,21 +181,15 @@ function findZone(query: Query, search: Search, image: ImageReader): boolean {
 }
 
 function writeHeader(query: Query, response: Response): void {
-  const out = response.bytes;
+  const view = response.view;
   const at = response.base;
-  const questions = query.hasQuestion ? 1 : 0;
-  out[at] = query.id >>> 8;
-  out[at + 1] = query.id;
   // QR, opcode and RD come back; RA, Z, AD and CD are clear.
-  out[at + 2] =
-    0x80 | ((query.flags >>> 8) & 0x79) | (response.authoritative ? 0x04 : 0) | (response.truncated ? 0x02 : 0);
-  out[at + 3] = response.rcode & 15;
-  out[at + 4] = 0;
-  out[at + 5] = questions;
-  out[at + 6] = response.answers >>> 8;
-  out[at + 7] = response.answers;
-  out[at + 8] = response.authorities >>> 8;
-  out[at + 9] = response.authorities;
-  out[at + 10] = response.additionals >>> 8;
-  out[at + 11] = response.additionals;
+  const flags =
+    0x8000 | (query.flags & 0x7900) | (response.authoritative ? 0x0400 : 0) | (response.truncated ? 0x0200 : 0);
+  view.setUint16(at, query.id);
+  view.setUint16(at + 2, flags | (response.rcode & 15));
+  view.setUint16(at + 4, query.hasQuestion ? 1 : 0);
+  view.setUint16(at + 6, response.answers);
+  view.setUint16(at + 8, response.authorities);
+  view.setUint16(at + 10, response.additionals);
 }

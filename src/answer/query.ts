@@ -4,6 +4,7 @@
  */
 // hot
 import { Class, EdnsOption, Opcode, Rcode, Type } from '../dns/codes.js';
+import { viewOf } from '../image/layout.js';
 
 /** What became of a packet; values >= 0 are response codes to answer with, {@link Rcode}.noError meaning: go on. */
 export const DROP = -1;
@@ -13,6 +14,8 @@ export const HEADER_LENGTH = 12;
 /** One query. Offsets of the request are absolute; those of the name count from its first length octet. */
 export interface Query {
   request: Uint8Array;
+  /** The request, to be read several octets at a time. */
+  view: DataView;
   start: number;
   end: number;
   id: number;
@@ -27,6 +30,7 @@ export interface Query {
   class: number;
   /** The name in lower case. */
   name: Uint8Array;
+  nameView: DataView;
   labels: number;
   /** Position of each label's length octet in `name`, the root's included. */
   labelAt: Uint8Array;
@@ -49,8 +53,10 @@ export interface Query {
 }
 
 export function createQuery(): Query {
+  const name = new Uint8Array(256);
   return {
     request: new Uint8Array(0),
+    view: new DataView(new ArrayBuffer(0)),
     start: 0,
     end: 0,
     id: 0,
@@ -60,7 +66,8 @@ export function createQuery(): Query {
     nameLength: 0,
     type: 0,
     class: 0,
-    name: new Uint8Array(256),
+    name,
+    nameView: new DataView(name.buffer),
     labels: 0,
     labelAt: new Uint8Array(129),
     edns: false,
@@ -77,7 +84,10 @@ export function createQuery(): Query {
 
 /** Fills `query` from `length` octets of `request` at `start`. Returns DROP or a response code. */
 export function parseQuery(query: Query, request: Uint8Array, start: number, length: number): number {
-  query.request = request;
+  if (query.request !== request) {
+    query.request = request;
+    query.view = viewOf(request);
+  }
   query.start = start;
   query.end = start + length;
   query.hasQuestion = false;
@@ -91,8 +101,9 @@ export function parseQuery(query: Query, request: Uint8Array, start: number, len
   query.tsigAt = 0;
   query.ednsSize = 512;
   if (length < HEADER_LENGTH) return DROP;
-  query.id = u16(request, start);
-  query.flags = u16(request, start + 2);
+  const { view } = query;
+  query.id = view.getUint16(start);
+  query.flags = view.getUint16(start + 2);
   // Never answer an answer: two servers would talk for ever (RFC 1035 §7.3).
   if (query.flags & 0x8000) return DROP;
   query.opcode = (query.flags >>> 11) & 15;
@@ -111,36 +122,44 @@ export function parseQuery(query: Query, request: Uint8Array, start: number, len
 
 /** Reads the question; returns the offset behind it, or -1. */
 function parseQuestion(query: Query): number {
-  const request = query.request;
-  const name = query.name;
-  const labelAt = query.labelAt;
-  const end = query.end;
+  const { view, labelAt, end } = query;
   const first = query.start + HEADER_LENGTH;
   let at = first;
   let labels = 0;
   for (;;) {
     if (at >= end) return -1;
-    const length = request[at]!;
-    const to = at - first;
-    labelAt[labels] = to;
-    name[to] = length;
-    at++;
+    const length = view.getUint8(at);
+    labelAt[labels] = at - first;
+    at += 1 + length;
     if (length === 0) break;
     // Pointers have nothing earlier to point to, other label types do not exist (RFC 6891 §5).
-    if (length > 63 || to + length + 2 > 255 || at + length > end) return -1;
-    for (const stop = at + length; at < stop; at++) {
-      const octet = request[at]!;
-      name[at - first] = octet >= 65 && octet <= 90 ? octet | 0x20 : octet;
-    }
+    if (length > 63 || at - first + 1 > 255 || at > end) return -1;
     labels++;
   }
   if (at + 4 > end) return -1;
   query.labels = labels;
   query.nameLength = at - first;
-  query.type = u16(request, at);
-  query.class = u16(request, at + 2);
+  query.type = view.getUint16(at);
+  query.class = view.getUint16(at + 2);
   query.hasQuestion = true;
+  copyInLowerCase(view, first, query.nameView, at - first);
   return at + 4;
+}
+
+/** Copies a name in lower case; its length octets are below the letters. */
+function copyInLowerCase(from: DataView, start: number, to: DataView, length: number): void {
+  // What stands behind a shorter name is copied along: type and class are there.
+  const last = Math.max(0, length - 4);
+  for (let i = 0; i < last; i += 4) to.setInt32(i, lowerFour(from.getInt32(start + i, true)), true);
+  to.setInt32(last, lowerFour(from.getInt32(start + last, true)), true);
+}
+
+/** Four octets at once: the high bit of each sum says whether that octet is at least `A`, and whether it is above `Z`. */
+function lowerFour(octets: number): number {
+  const seven = octets & 0x7f7f7f7f;
+  const fromA = (seven + 0x3f3f3f3f) | 0;
+  const aboveZ = (seven + 0x25252525) | 0;
+  return octets | (((fromA ^ aboveZ) & ~octets & 0x80808080) >>> 2);
 }
 
 /** Walks the records behind the question, for OPT and TSIG. */

@@ -12,6 +12,8 @@ const MAX_POINTER = 0x3fff;
 /** The answer being built. Positions are octets from the start of the message, which stands at `base` of `bytes`. */
 export interface Response {
   bytes: Uint8Array;
+  /** The same octets, for writing four at a time. */
+  view: DataView;
   base: number;
   /** Where the next octet goes. */
   at: number;
@@ -35,6 +37,7 @@ export interface Response {
 export function createResponse(): Response {
   return {
     bytes: new Uint8Array(0),
+    view: new DataView(new ArrayBuffer(0)),
     base: 0,
     at: 0,
     limit: 0,
@@ -62,7 +65,7 @@ export function writeRRset(response: Response, image: ImageReader, rrset: number
   if (length === 0 || start + length > response.limit || ownerAt > MAX_POINTER) return 0;
   const to = response.base + start;
   const out = response.bytes;
-  copyOctets(image.bytes, (rrset + words[rrset + 4]!) * 4, out, to, length);
+  copyOctets(image.view, (rrset + words[rrset + 4]!) * 4, response.view, to, length);
   const slots = words[rrset + 2]!;
   const ownerSlots = slots & 0xffff;
   const apexSlots = slots >>> 16;
@@ -117,11 +120,12 @@ export function skipLabels(response: Response, from: number, labels: number): nu
   }
 }
 
-/** Most RRsets are shorter than what a call of `set` costs. */
-function copyOctets(from: Uint8Array, start: number, out: Uint8Array, to: number, length: number): void {
-  if (length > 96) {
-    out.set(from.subarray(start, start + length), to);
-    return;
-  }
-  for (let i = 0; i < length; i++) out[to + i] = from[start + i]!;
+/**
+ * Copies octets, at least four, without a view made for it. Four at a time, the last four overlapping those before: a call of
+ * `set` takes longer than most RRsets.
+ */
+export function copyOctets(from: DataView, start: number, to: DataView, at: number, length: number): void {
+  const last = length - 4;
+  for (let i = 0; i < last; i += 4) to.setInt32(at + i, from.getInt32(start + i, true), true);
+  to.setInt32(at + last, from.getInt32(start + last, true), true);
 }

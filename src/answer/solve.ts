@@ -7,7 +7,7 @@
  */
 // hot
 import { Rcode, Type } from '../dns/codes.js';
-import { Flag, hashLabel, NEGATIVE_SOA, NODE_HEADER, ZoneWord } from '../image/layout.js';
+import { Flag, hashLabel, hashWildcard, NEGATIVE_SOA, NODE_HEADER, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import type { Query } from './query.js';
 import { firstTarget, putPointer, type Response, skipLabels, writeRRset } from './response.js';
@@ -24,6 +24,8 @@ const MAX_CHAIN_OCTETS = 8191;
 export interface Search {
   /** Lower case, wire form. */
   name: Uint8Array;
+  /** The same octets. */
+  nameView: DataView;
   nameLength: number;
   labels: number;
   labelAt: Uint8Array;
@@ -49,6 +51,7 @@ export interface Search {
 export function createSearch(query: Query): Search {
   return {
     name: query.name,
+    nameView: query.nameView,
     nameLength: 0,
     labels: 0,
     labelAt: query.labelAt,
@@ -82,7 +85,7 @@ let locatedLabels = 0;
 
 export function hashSearch(image: ImageReader, search: Search): void {
   const hashes = search.hashes;
-  const name = search.name;
+  const name = search.nameView;
   const labelAt = search.labelAt;
   let hash = image.seed;
   hashes[search.labels] = hash;
@@ -165,22 +168,16 @@ function locateFromApex(query: Query, search: Search, image: ImageReader, depth:
 /** Node of the name from this label on, or 0. */
 function findSuffix(image: ImageReader, search: Search, label: number): number {
   const start = search.labelAt[label]!;
-  return image.findNode(search.zone, search.hashes[label]!, search.name, start, search.nameLength - start);
+  return image.findNode(search.zone, search.hashes[label]!, search.nameView, start, search.nameLength - start);
 }
-
-const wildcardName = new Uint8Array(258);
 
 /** The source of synthesis `*.<closest encloser>` (RFC 4592 §3.3.1), or 0. */
 function findWildcard(image: ImageReader, search: Search): number {
   if (image.words[search.zoneRecord + ZoneWord.wildcards] === 0) return 0;
   const label = search.labels - locatedLabels;
   const start = search.labelAt[label]!;
-  const length = search.nameLength - start;
-  wildcardName[0] = 1;
-  wildcardName[1] = 42;
-  for (let i = 0; i < length; i++) wildcardName[i + 2] = search.name[start + i]!;
-  const hash = hashLabel(search.hashes[label]!, wildcardName, 0);
-  return image.findNode(search.zone, hash, wildcardName, 0, length + 2);
+  const hash = hashWildcard(search.hashes[label]!);
+  return image.findWildcard(search.zone, hash, search.nameView, start, search.nameLength - start);
 }
 
 /** The name exists (itself or by wildcard): data, alias or NODATA. */

@@ -78,18 +78,43 @@ export const MAX_TARGETS = 200;
  * Hash of a name from that of its parent and its first label, whose length octet is at `at`. The root's hash is the
  * image's random seed, so that nobody can prepare colliding names. Octets must be in lower case.
  */
-export function hashLabel(parent: number, bytes: Uint8Array, at: number): number {
-  const length = bytes[at]!;
+export function hashLabel(parent: number, name: DataView, at: number): number {
+  const length = name.getUint8(at);
   let hash = Math.imul(parent ^ length, 0x85ebca6b);
   hash ^= hash >>> 13;
-  for (let i = at + 1, end = at + length; i <= end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
+  let i = at + 1;
+  for (const whole = i + (length & ~3); i < whole; i += 4) {
+    hash = Math.imul(hash ^ name.getInt32(i, true), 0x01000193);
+    hash ^= hash >>> 15;
+  }
+  if (length & 2) {
+    hash = Math.imul(hash ^ name.getUint16(i, true), 0xc2b2ae35);
+    i += 2;
+  }
+  if (length & 1) hash = Math.imul(hash ^ name.getUint8(i), 0x27d4eb2f);
   return hash ^ (hash >>> 15);
 }
 
+/** Hash of `*.<name>` from the hash of the name. */
+export function hashWildcard(parent: number): number {
+  return hashLabel(parent, WILDCARD_LABEL, 0);
+}
+
+const WILDCARD_LABEL = new DataView(Uint8Array.of(1, 42).buffer);
+
 /** Hash of a whole lower-case wire name. */
-export function hashName(seed: number, name: Uint8Array, start = 0): number {
-  const length = name[start]!;
-  return length === 0 ? seed : hashLabel(hashName(seed, name, start + 1 + length), name, start);
+export function hashName(seed: number, name: Uint8Array): number {
+  return hashFrom(seed, viewOf(name), 0);
+}
+
+function hashFrom(seed: number, name: DataView, start: number): number {
+  const length = name.getUint8(start);
+  return length === 0 ? seed : hashLabel(hashFrom(seed, name, start + 1 + length), name, start);
+}
+
+/** The same octets, to be read four at a time. */
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** First slot to look at; `shift` is 32 minus the binary logarithm of the number of slots. */

@@ -3,6 +3,7 @@
 import {
   Control,
   EMPTY_SLOT,
+  Flag,
   type ImageBuffers,
   NODE_HEADER,
   REMOVED_SLOT,
@@ -21,6 +22,8 @@ export class ImageReader {
   zoneSlots!: Int32Array;
   words!: Int32Array;
   bytes!: Uint8Array;
+  /** The heap once more, to be read four octets at a time wherever they begin. */
+  view!: DataView;
   private slotShift = 0;
   private zoneShift = 0;
 
@@ -43,12 +46,13 @@ export class ImageReader {
     this.zoneSlots = new Int32Array(buffers.zoneSlots);
     this.words = new Int32Array(buffers.heap);
     this.bytes = new Uint8Array(buffers.heap);
+    this.view = new DataView(buffers.heap);
     this.slotShift = shiftOf(this.slots.length / SLOT_WORDS);
     this.zoneShift = shiftOf(this.zoneSlots.length);
   }
 
   /** Word offset of the node of a zone with this name (`length` octets of lower case at `start`), or 0. */
-  findNode(zone: number, hash: number, name: Uint8Array, start: number, length: number): number {
+  findNode(zone: number, hash: number, name: DataView, start: number, length: number): number {
     const slots = this.slots;
     const words = this.words;
     const mask = slots.length - 1;
@@ -69,8 +73,31 @@ export class ImageReader {
     }
   }
 
+  /** Word offset of the node `*.<name>` of a zone, or 0; `hash` is that of the whole name. */
+  findWildcard(zone: number, hash: number, name: DataView, start: number, length: number): number {
+    const slots = this.slots;
+    const words = this.words;
+    const mask = slots.length - 1;
+    let index = slotOf(hash, zone, this.slotShift) * SLOT_WORDS;
+    for (;;) {
+      const node = slots[index + 1]!;
+      if (node === EMPTY_SLOT) return 0;
+      if (
+        slots[index] === hash &&
+        node !== REMOVED_SLOT &&
+        words[node + 1] === zone &&
+        (words[node + 2]! & 0xff) === length + 2 &&
+        (words[node + 2]! >>> 8) & Flag.wildcard &&
+        this.sameOctets((node + NODE_HEADER + (words[node + 2]! >>> 16) * 2) * 4 + 2, name, start, length)
+      ) {
+        return node;
+      }
+      index = (index + SLOT_WORDS) & mask;
+    }
+  }
+
   /** Word offset of the record of the zone whose apex has this name, or 0. */
-  findZone(hash: number, name: Uint8Array, start: number, length: number): number {
+  findZone(hash: number, name: DataView, start: number, length: number): number {
     const slots = this.zoneSlots;
     const words = this.words;
     const mask = slots.length - 1;
@@ -100,10 +127,18 @@ export class ImageReader {
     return 0;
   }
 
-  private sameOctets(at: number, name: Uint8Array, start: number, length: number): boolean {
-    const bytes = this.bytes;
-    for (let i = 0; i < length; i++) if (bytes[at + i] !== name[start + i]) return false;
-    return true;
+  private sameOctets(at: number, name: DataView, start: number, length: number): boolean {
+    const view = this.view;
+    if (length < 4) {
+      for (let i = 0; i < length; i++) if (view.getUint8(at + i) !== name.getUint8(start + i)) return false;
+      return true;
+    }
+    // The last four may overlap those before.
+    const last = length - 4;
+    for (let i = 0; i < last; i += 4) {
+      if (view.getInt32(at + i, true) !== name.getInt32(start + i, true)) return false;
+    }
+    return view.getInt32(at + last, true) === name.getInt32(start + last, true);
   }
 }
 

@@ -21,6 +21,7 @@ import {
   REMOVED_SLOT,
   SLOT_WORDS,
   slotOf,
+  viewOf,
   ZONE_HEADER,
   ZoneWord,
 } from './layout.js';
@@ -179,7 +180,7 @@ export class ImageWriter {
 
   /** Word offset of the node a name has after the last commit, or 0. */
   findNode(zone: number, name: Uint8Array): number {
-    return this.reader.findNode(zone, hashName(this.buffers.seed, name), name, 0, name.length);
+    return this.reader.findNode(zone, hashName(this.buffers.seed, name), viewOf(name), 0, name.length);
   }
 
   /** Number of RRsets at a node found by `findNode`. */
@@ -224,7 +225,7 @@ export class ImageWriter {
   private switchNode({ zone, hash, name, node }: StagedNode): ZoneState {
     const { slots, words } = this.reader;
     const state = this.zoneState(zone);
-    const old = this.reader.findNode(zone, hash, name, 0, name.length);
+    const old = this.reader.findNode(zone, hash, viewOf(name), 0, name.length);
     if (name.length === state.apex.length) state.apexNode = node;
     if (old === 0) {
       if (node !== 0) {

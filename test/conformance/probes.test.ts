@@ -18,6 +18,8 @@ import { serveZones } from '../support/served-zones.js';
 import { PROBE_APEX, PROBE_SETTINGS, PROBE_ZONE, PROBES, type Probe } from './probe-table.js';
 
 /** Silence has to be waited for, milliseconds. */
+/** Other programs may have the processors. */
+const REFERENCE_PATIENCE_MS = 2000;
 const PATIENCE_MS = 300;
 
 const SETTINGS = { ...DEFAULT_ENGINE_SETTINGS, ...PROBE_SETTINGS };
@@ -95,6 +97,19 @@ function byProbe(probes: readonly Probe[], answers: readonly (Buffer | undefined
   return new Map(probes.map((probe, index) => [probe, answers[index]]));
 }
 
+/** One connection each, a few at a time: some close it after what they do not like, some take only so many. */
+async function askOneByOne(port: number, probes: readonly Probe[]): Promise<(Buffer | undefined)[]> {
+  const answers: (Buffer | undefined)[] = [];
+  const left = [...probes.entries()];
+  const askNext = async (): Promise<void> => {
+    for (let next = left.shift(); next; next = left.shift()) {
+      answers[next[0]] = (await askAllByTcp(port, [next[1].query], REFERENCE_PATIENCE_MS))[0];
+    }
+  };
+  await Promise.all(Array.from({ length: 10 }, askNext));
+  return answers;
+}
+
 const missing = missingReferences();
 const skip = missing.length > 0 && process.env['CI'] !== 'true' ? `not installed: ${missing.join(', ')}` : false;
 t.test('what is expected is what at least one of NSD, Knot and BIND does', { skip }, async (t) => {
@@ -102,12 +117,8 @@ t.test('what is expected is what at least one of NSD, Knot and BIND does', { ski
   try {
     const answers = await Promise.all(
       servers.map(async ({ port }) => ({
-        udp: byProbe(forUdp, await askAll(port, queriesOf(forUdp), PATIENCE_MS, 1)),
-        // One connection each: some of them close it after what they do not like.
-        tcp: byProbe(
-          forTcp,
-          await Promise.all(forTcp.map(async ({ query }) => (await askAllByTcp(port, [query], PATIENCE_MS))[0])),
-        ),
+        udp: byProbe(forUdp, await askAll(port, queriesOf(forUdp), REFERENCE_PATIENCE_MS, 1)),
+        tcp: byProbe(forTcp, await askOneByOne(port, forTcp)),
       })),
     );
     const alone = (probes: readonly Probe[], kind: 'udp' | 'tcp'): string[] =>
