@@ -1,7 +1,9 @@
 /**
  * Byte layout of the compiled zones: what the writer appends and the answer path reads.
  *
- * An image is three SharedArrayBuffers of 32-bit words, the same for every thread:
+ * An image is four SharedArrayBuffers of 32-bit words, the same for every thread:
+ * - `filter`: one bit for every hash that was ever given a slot. Names that do not exist, of which attacks are made, end
+ *   here nine times in ten, in memory that the processor's cache can hold;
  * - `slots`: open addressing over all nodes of all zones, load at most 1/2. Two words a slot: the hash, so that nodes of other
  *   names are not touched, and the node: 0 is empty, 1 a removed entry, all else the word offset of the node;
  * - `zoneSlots`: the same over zone records, one word a slot;
@@ -117,6 +119,14 @@ export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
+/** Bits of the filter there are for each slot. */
+export const FILTER_BITS = 4;
+
+/** The bit of a filter of 2^(32 - shift) words; the upper bits choose the word. */
+export function filterBit(hash: number, zone: number): number {
+  return Math.imul(hash ^ Math.imul(zone, 0x85ebca6b) ^ (hash >>> 16), 0x27d4eb2f);
+}
+
 /** First slot to look at; `shift` is 32 minus the binary logarithm of the number of slots. */
 export function slotOf(hash: number, zone: number, shift: number): number {
   const mixed = Math.imul(hash ^ Math.imul(zone, 0x9e3779b1), 0xc2b2ae35);
@@ -128,6 +138,7 @@ export interface ImageBuffers {
   readonly generation: number;
   readonly seed: number;
   readonly control: SharedArrayBuffer;
+  readonly filter: SharedArrayBuffer;
   readonly slots: SharedArrayBuffer;
   readonly zoneSlots: SharedArrayBuffer;
   readonly heap: SharedArrayBuffer;

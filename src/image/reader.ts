@@ -4,6 +4,7 @@ import {
   Control,
   EMPTY_SLOT,
   Flag,
+  filterBit,
   type ImageBuffers,
   NODE_HEADER,
   REMOVED_SLOT,
@@ -18,6 +19,7 @@ export class ImageReader {
   readonly control: Int32Array;
   generation = 0;
   seed = 0;
+  filter!: Int32Array;
   slots!: Int32Array;
   zoneSlots!: Int32Array;
   words!: Int32Array;
@@ -26,6 +28,7 @@ export class ImageReader {
   view!: DataView;
   private slotShift = 0;
   private zoneShift = 0;
+  private filterShift = 0;
 
   constructor(buffers: ImageBuffers) {
     this.control = new Int32Array(buffers.control);
@@ -42,6 +45,7 @@ export class ImageReader {
     if (buffers.generation <= this.generation) return;
     this.generation = buffers.generation;
     this.seed = buffers.seed;
+    this.filter = new Int32Array(buffers.filter);
     this.slots = new Int32Array(buffers.slots);
     this.zoneSlots = new Int32Array(buffers.zoneSlots);
     this.words = new Int32Array(buffers.heap);
@@ -49,10 +53,12 @@ export class ImageReader {
     this.view = new DataView(buffers.heap);
     this.slotShift = shiftOf(this.slots.length / SLOT_WORDS);
     this.zoneShift = shiftOf(this.zoneSlots.length);
+    this.filterShift = shiftOf(this.filter.length);
   }
 
   /** Word offset of the node of a zone with this name (`length` octets of lower case at `start`), or 0. */
   findNode(zone: number, hash: number, name: DataView, start: number, length: number): number {
+    if (!this.mayHold(zone, hash)) return 0;
     const slots = this.slots;
     const words = this.words;
     const mask = slots.length - 1;
@@ -75,6 +81,7 @@ export class ImageReader {
 
   /** Word offset of the node `*.<name>` of a zone, or 0; `hash` is that of the whole name. */
   findWildcard(zone: number, hash: number, name: DataView, start: number, length: number): number {
+    if (!this.mayHold(zone, hash)) return 0;
     const slots = this.slots;
     const words = this.words;
     const mask = slots.length - 1;
@@ -125,6 +132,12 @@ export class ImageReader {
       if (words[at] === type) return node + words[at + 1]!;
     }
     return 0;
+  }
+
+  /** False only if no name with this hash has a slot. */
+  private mayHold(zone: number, hash: number): boolean {
+    const bit = filterBit(hash, zone);
+    return ((this.filter[bit >>> this.filterShift]! >>> (bit & 31)) & 1) !== 0;
   }
 
   private sameOctets(at: number, name: DataView, start: number, length: number): boolean {

@@ -10,11 +10,13 @@
  */
 import { invariant } from '../base/errors.js';
 import { labelCount } from '../dns/name.js';
+import { allocate, powerOfTwo } from './buffers.js';
 import { compileNode, type NodeSource } from './compile.js';
 import {
   Control,
   EMPTY_SLOT,
   Flag,
+  filterBit,
   HEAP_START,
   hashName,
   type ImageBuffers,
@@ -113,7 +115,7 @@ export class ImageWriter {
       zones: this.zones.size,
       heapOctets: this.used * 4,
       garbageOctets: this.garbage * 4,
-      slotOctets: this.buffers.slots.byteLength + this.buffers.zoneSlots.byteLength,
+      slotOctets: this.buffers.filter.byteLength + this.buffers.slots.byteLength + this.buffers.zoneSlots.byteLength,
     };
   }
 
@@ -250,10 +252,12 @@ export class ImageWriter {
   }
 
   private fillSlot(zone: number, hash: number, node: number): void {
-    const slots = this.reader.slots;
+    const { filter, slots } = this.reader;
     const mask = slots.length - 1;
     let index = slotOf(hash, zone, this.slotShift()) * SLOT_WORDS;
     while (slots[index + 1] !== EMPTY_SLOT) index = (index + SLOT_WORDS) & mask;
+    const bit = filterBit(hash, zone);
+    filter[bit >>> (Math.clz32(filter.length) + 1)]! |= 1 << (bit & 31);
     // The hash first: a reader looks at it only when the node is there.
     slots[index] = hash;
     Atomics.store(slots, index + 1, node);
@@ -371,26 +375,4 @@ export class ImageWriter {
       this.storeCounts(state);
     }
   }
-}
-
-function allocate(
-  generation: number,
-  seed: number,
-  control: SharedArrayBuffer,
-  heapWords: number,
-  slots: number,
-  zoneSlots: number,
-): ImageBuffers {
-  return {
-    generation,
-    seed,
-    control,
-    slots: new SharedArrayBuffer(powerOfTwo(slots) * SLOT_WORDS * 4),
-    zoneSlots: new SharedArrayBuffer(powerOfTwo(zoneSlots) * 4),
-    heap: new SharedArrayBuffer(heapWords * 4),
-  };
-}
-
-function powerOfTwo(least: number): number {
-  return Math.max(256, 2 ** Math.ceil(Math.log2(Math.max(1, least))));
 }

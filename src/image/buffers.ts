@@ -1,0 +1,26 @@
+/** The shared memory of one generation of the image, empty. See layout.ts. */
+import { FILTER_BITS, type ImageBuffers, SLOT_WORDS } from './layout.js';
+
+/** Empty buffers with room for so many words and, at a load of one half or less, slots. */
+export function allocate(
+  generation: number,
+  seed: number,
+  control: SharedArrayBuffer,
+  heapWords: number,
+  slots: number,
+  zoneSlots: number,
+): ImageBuffers {
+  return {
+    generation,
+    seed,
+    control,
+    filter: new SharedArrayBuffer((powerOfTwo(slots) * FILTER_BITS) / 8),
+    slots: new SharedArrayBuffer(powerOfTwo(slots) * SLOT_WORDS * 4),
+    zoneSlots: new SharedArrayBuffer(powerOfTwo(zoneSlots) * 4),
+    heap: new SharedArrayBuffer(heapWords * 4),
+  };
+}
+
+export function powerOfTwo(least: number): number {
+  return Math.max(256, 2 ** Math.ceil(Math.log2(Math.max(1, least))));
+}
