@@ -7,13 +7,18 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { PEERS, type Peer } from './peers.js';
+import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { cpuSeconds, memoryOctets, type Started, stop } from './processes.js';
 import { CASES, type Case, writeQueries, writeZone } from './workload.js';
+import { type Figures, measureLoading, measureWrites } from './writes.js';
+
+/** Cases over connections, named as dnsperf names its modes. */
+const STREAMS: readonly string[] = ['tcp', 'dot'];
 
 const HELP = `Usage: npm run bench -- [options]
 
-  --cases LIST     of ${CASES.join(', ')}, tcp (default: all)
+  --parts LIST     of answers, writes, loading (default: answers)
+  --cases LIST     of ${CASES.join(', ')}, tcp, dot (default: all)
   --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
   --names N        host names in the zone (default 100000)
   --rounds N       interleaved rounds (default 5)
@@ -22,7 +27,10 @@ const HELP = `Usage: npm run bench -- [options]
   --json FILE      write all figures there too
   --help
 
-Example: npm run bench -- --cases mix,nxdomain --servers zoneplane,nsd,knot,echo --rounds 7
+Examples:
+  npm run bench -- --cases mix,nxdomain --servers zoneplane,nsd,knot,echo --rounds 7
+  npm run bench -- --parts writes,loading
+  npm run bench -- --workers 2 --cases mix
 `;
 
 interface Sample {
@@ -37,7 +45,8 @@ interface Sample {
 
 const { values } = parseArgs({
   options: {
-    cases: { type: 'string', default: [...CASES, 'tcp'].join(',') },
+    parts: { type: 'string', default: 'answers' },
+    cases: { type: 'string', default: [...CASES, ...STREAMS].join(',') },
     servers: { type: 'string', default: PEERS.map(({ name }) => name).join(',') },
     names: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '5' },
@@ -52,27 +61,64 @@ if (values.help) process.stdout.write(HELP);
 else await main();
 
 async function main(): Promise<void> {
+  const parts = values.parts.split(',');
+  const unknown = parts.find((part) => !['answers', 'writes', 'loading'].includes(part));
+  if (unknown !== undefined) {
+    process.stderr.write(`There is no part called ${unknown}.\n\n${HELP}`);
+    process.exitCode = 2;
+    return;
+  }
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-bench-'));
-  const running: { peer: Peer; started: Started }[] = [];
+  const names = Number(values.names);
+  const taskset = availableParallelism() > 1;
   try {
-    const names = Number(values.names);
+    const samples = parts.includes('answers') ? await measureAnswers(directory, names) : [];
+    const figures: Record<string, Figures> = {};
+    if (parts.includes('writes')) {
+      figures['writes'] = await measureWrites({ directory, names, port: 20630, changes: 500, taskset });
+      printFigures('writes', figures['writes']);
+    }
+    if (parts.includes('loading')) {
+      figures['loading'] = await measureLoading(directory, names, existsSync('/usr/bin/pdnsutil'));
+      printFigures('loading', figures['loading']);
+    }
+    if (values.json !== undefined)
+      writeFileSync(values.json, `${JSON.stringify({ machine: machine(), samples, ...figures }, undefined, 1)}\n`);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function printFigures(part: string, figures: Figures): void {
+  process.stdout.write(`\n${part}\n`);
+  for (const [what, figure] of Object.entries(figures)) {
+    process.stdout.write(`${what.padEnd(42)}${figure.toFixed(figure < 100 ? 2 : 0).padStart(12)}\n`);
+  }
+}
+
+async function measureAnswers(directory: string, names: number): Promise<Sample[]> {
+  const running: { peer: Peer; started: Started }[] = [];
+  const workers = Number(values.workers);
+  try {
     const zoneFile = join(directory, 'zone');
     await writeZone(zoneFile, names);
+    const certificate = makeCertificate(directory);
     const wanted = values.servers.split(',');
     for (const [index, peer] of PEERS.filter(({ name }) => wanted.includes(name)).entries()) {
-      const installed = peer.program === 'node' || existsSync(peer.program);
-      if (!installed) {
+      if (peer.program !== 'node' && !existsSync(peer.program)) {
         process.stdout.write(`${peer.name}: not installed, left out\n`);
         continue;
       }
       const own = mkdtempSync(join(directory, `${peer.name}-`));
-      const cpu = availableParallelism() > 1 && Number(values.workers) === 1 ? 0 : undefined;
+      const cpu = availableParallelism() > 1 && workers === 1 ? 0 : undefined;
+      const port = 20530 + index * 2;
       const started = await peer.start({
         directory: own,
         zoneFile,
-        port: 20530 + index,
+        port,
         cpu,
-        workers: Number(values.workers),
+        workers,
+        tls: { ...certificate, port: port + 1 },
       });
       running.push({ peer, started });
       process.stdout.write(`${peer.name}: answers after ${started.startMs.toFixed(0)} ms\n`);
@@ -80,26 +126,25 @@ async function main(): Promise<void> {
     const samples: Sample[] = [];
     for (const kind of values.cases.split(',')) {
       const queries = join(directory, `queries-${kind}`);
-      writeQueries(queries, kind === 'tcp' ? 'mix' : (kind as Case), names);
+      writeQueries(queries, STREAMS.includes(kind) ? 'mix' : (kind as Case), names);
+      const able = running.filter(({ peer }) => kind !== 'dot' || peer.speaksTls);
       for (let round = 0; round < Number(values.rounds); round++) {
-        for (const { started } of running) samples.push(measure(started, kind, queries));
+        for (const { started } of able) samples.push(measure(started, kind, queries));
       }
       printCase(kind, samples);
     }
     printMemory(running);
-    if (values.json !== undefined)
-      writeFileSync(values.json, `${JSON.stringify({ machine: machine(), samples }, undefined, 1)}\n`);
+    return samples;
   } finally {
     for (const { started } of running) await stop(started);
-    rmSync(directory, { recursive: true, force: true });
   }
 }
 
 /** One dnsperf run against one server, on the other processor. */
 function measure(started: Started, kind: string, queries: string): Sample {
-  const stream = kind === 'tcp';
-  const load = ['-s', '127.0.0.1', '-p', String(started.port), '-d', queries, '-l', values.seconds, '-q', '200', '-e'];
-  if (stream) load.push('-m', 'tcp', '-c', '10');
+  const port = kind === 'dot' ? started.port + 1 : started.port;
+  const load = ['-s', '127.0.0.1', '-p', String(port), '-d', queries, '-l', values.seconds, '-q', '200', '-e'];
+  if (STREAMS.includes(kind)) load.push('-m', kind, '-c', '10');
   const command = availableParallelism() > 1 ? ['taskset', '-c', '1', 'dnsperf', ...load] : ['dnsperf', ...load];
   const before = cpuSeconds(started);
   const result = spawnSync(command[0]!, command.slice(1), { encoding: 'utf8' });

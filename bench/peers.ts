@@ -18,12 +18,32 @@ export interface Setup {
   readonly cpu: number | undefined;
   /** Threads or processes that answer. */
   readonly workers: number;
+  /** For DNS over TLS, on the port behind the other one. */
+  readonly tls: Certificate & { readonly port: number };
+}
+
+export interface Certificate {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** A certificate for this run alone. */
+export function makeCertificate(directory: string): Certificate {
+  const certificate = join(directory, 'certificate.pem');
+  const key = join(directory, 'key.pem');
+  run('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
+    ...['-subj', '/CN=localhost', '-out', certificate, '-keyout', key],
+  ]);
+  return { certificate, key };
 }
 
 export interface Peer {
   readonly name: string;
   /** Program that must be installed. */
   readonly program: string;
+  /** Whether it is set up for DNS over TLS. */
+  readonly speaksTls: boolean;
   readonly start: (setup: Setup) => Promise<Started>;
 }
 
@@ -39,6 +59,7 @@ function ours(name: string, transport: 'batched' | 'portable'): Peer {
   return {
     name,
     program: 'node',
+    speaksTls: true,
     start(setup) {
       const env = {
         ZONEPLANE_DATA_DIR: join(setup.directory, 'data'),
@@ -46,6 +67,9 @@ function ours(name: string, transport: 'batched' | 'portable'): Peer {
         ZONEPLANE_DNS_PORT: String(setup.port),
         ZONEPLANE_DNS_WORKERS: String(setup.workers),
         ZONEPLANE_UDP_TRANSPORT: transport,
+        ZONEPLANE_DOT_PORT: String(setup.tls.port),
+        ZONEPLANE_TLS_CERT: setup.tls.certificate,
+        ZONEPLANE_TLS_KEY: setup.tls.key,
         ZONEPLANE_LOG_LEVEL: 'error',
       };
       run(process.execPath, [PROGRAM, 'zone', 'import', '--replace', setup.zoneFile, '--origin', ZONE], env);
@@ -67,6 +91,7 @@ export const PEERS: readonly Peer[] = [
   {
     name: 'echo',
     program: 'node',
+    speaksTls: false,
     start: (setup) =>
       start(
         'echo',
@@ -79,14 +104,15 @@ export const PEERS: readonly Peer[] = [
   {
     name: 'nsd',
     program: '/usr/sbin/nsd',
+    speaksTls: true,
     start(setup) {
       const config = join(setup.directory, 'nsd.conf');
       const at = (file: string): string => join(setup.directory, file);
       writeFileSync(
         config,
-        `server:\n  ip-address: 127.0.0.1\n  port: ${setup.port}\n  server-count: ${setup.workers}\n  reuseport: yes\n  username: ""\n` +
+        `server:\n  ip-address: 127.0.0.1@${setup.port}\n  ip-address: 127.0.0.1@${setup.tls.port}\n  port: ${setup.port}\n  tls-port: ${setup.tls.port}\n  server-count: ${setup.workers}\n  reuseport: yes\n  username: ""\n` +
           `  zonesdir: "${setup.directory}"\n  pidfile: ""\n  database: ""\n  xfrdfile: "${at('xfrd')}"\n  zonelistfile: "${at('zones')}"\n` +
-          `  xfrdir: "${setup.directory}"\n  rrl-ratelimit: 0\nremote-control:\n  control-enable: no\n` +
+          `  xfrdir: "${setup.directory}"\n  rrl-ratelimit: 0\n  tls-service-pem: "${setup.tls.certificate}"\n  tls-service-key: "${setup.tls.key}"\nremote-control:\n  control-enable: no\n` +
           `zone:\n  name: ${ZONE}\n  zonefile: ${setup.zoneFile}\n`,
       );
       return start('nsd', ['/usr/sbin/nsd', '-d', '-c', config], setup.port, QUESTION, pin(setup));
@@ -95,6 +121,7 @@ export const PEERS: readonly Peer[] = [
   {
     name: 'knot',
     program: '/usr/sbin/knotd',
+    speaksTls: false,
     start(setup) {
       const config = join(setup.directory, 'knot.conf');
       mkdirSync(join(setup.directory, 'knot'), { recursive: true });
@@ -109,11 +136,14 @@ export const PEERS: readonly Peer[] = [
   {
     name: 'bind',
     program: '/usr/sbin/named',
+    speaksTls: true,
     start(setup) {
       const config = join(setup.directory, 'named.conf');
       writeFileSync(
         config,
-        `options { directory "${setup.directory}"; listen-on port ${setup.port} { 127.0.0.1; }; listen-on-v6 { none; }; recursion no;\n` +
+        `tls local { cert-file "${setup.tls.certificate}"; key-file "${setup.tls.key}"; };\n` +
+          `options { directory "${setup.directory}"; listen-on port ${setup.port} { 127.0.0.1; };` +
+          ` listen-on port ${setup.tls.port} tls local { 127.0.0.1; }; listen-on-v6 { none; }; recursion no;\n` +
           `  pid-file none; session-keyfile none; minimal-responses yes; };\ncontrols { };\nzone "${ZONE}" { type primary; file "${setup.zoneFile}"; };\n`,
       );
       return start(
@@ -128,6 +158,7 @@ export const PEERS: readonly Peer[] = [
   {
     name: 'pdns',
     program: '/usr/sbin/pdns_server',
+    speaksTls: false,
     start(setup) {
       const database = join(setup.directory, 'pdns.sqlite');
       const config = join(setup.directory, 'pdns');

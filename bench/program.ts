@@ -1,0 +1,79 @@
+/** Zoneplane as a whole, DNS and API, for measurements that write; and the client that does the writing. */
+import { mkdirSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { run } from './peers.js';
+import { type Started, start } from './processes.js';
+import { ZONE } from './workload.js';
+
+const PROGRAM = fileURLToPath(new URL('../src/main.js', import.meta.url));
+const KEY = 'bench-key-0123456789-0123456789-0123456789';
+
+export interface Running {
+  readonly server: Started;
+  readonly api: ApiClient;
+  /** Path of the zone, `/zones/<id>`. */
+  readonly zonePath: string;
+}
+
+export interface ApiClient {
+  /** One call on a connection that is kept; throws unless the answer is a success. */
+  call(method: string, path: string, body?: unknown): Promise<{ readonly result: unknown }>;
+  close(): void;
+}
+
+/** Starts everything with the zone of a file; API on `port + 1`. */
+export async function startProgram(directory: string, zoneFile: string, port: number, cpu?: number): Promise<Running> {
+  const noZones = join(directory, 'no-zones');
+  mkdirSync(noZones);
+  const env = {
+    ZONEPLANE_DATA_DIR: join(directory, 'data'),
+    ZONEPLANE_ZONES_DIR: noZones,
+    ZONEPLANE_DNS_HOST: '127.0.0.1',
+    ZONEPLANE_DNS_PORT: String(port),
+    ZONEPLANE_DNS_WORKERS: '1',
+    ZONEPLANE_ADMIN_PORT: String(port + 1),
+    ZONEPLANE_ADMIN_KEY: KEY,
+    ZONEPLANE_RESOLVER_UPSTREAMS: '',
+    ZONEPLANE_LOG_LEVEL: 'error',
+  };
+  run(process.execPath, [PROGRAM, 'zone', 'import', '--replace', zoneFile, '--origin', ZONE], env);
+  const server = await start('zoneplane', [process.execPath, PROGRAM, 'serve'], port, `ns1.${ZONE}`, {
+    env,
+    ...(cpu === undefined ? {} : { cpu }),
+  });
+  const api = createApiClient(port + 1);
+  const { result } = await api.call('GET', `/zones?name=${ZONE}`);
+  return { server, api, zonePath: `/zones/${(result as { id: string }[])[0]!.id}` };
+}
+
+function createApiClient(port: number): ApiClient {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  return {
+    close: () => agent.destroy(),
+    call: (method, path, body) =>
+      new Promise((resolve, reject) => {
+        const headers: Record<string, string> = { authorization: `Bearer ${KEY}` };
+        const text = body === undefined ? undefined : JSON.stringify(body);
+        if (text !== undefined) {
+          headers['content-type'] = 'application/json';
+          headers['content-length'] = String(Buffer.byteLength(text));
+        }
+        const call = request(
+          { host: '127.0.0.1', port, method, path: `/client/v4${path}`, headers, agent },
+          (answer) => {
+            const chunks: Buffer[] = [];
+            answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+            answer.on('end', () => {
+              const answered = Buffer.concat(chunks).toString();
+              if (answer.statusCode === 200) resolve(JSON.parse(answered));
+              else reject(new Error(`${method} ${path}: ${answer.statusCode} ${answered}`));
+            });
+          },
+        );
+        call.on('error', reject);
+        call.end(text);
+      }),
+  };
+}

@@ -1,0 +1,163 @@
+/** What writing costs: from the API's answer to DNS, idle and under load; records created a second; loading of whole zones. */
+import { spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { run } from './peers.js';
+import { stop } from './processes.js';
+import { type Running, startProgram } from './program.js';
+import { writeQueries, writeZone, ZONE } from './workload.js';
+
+const PROGRAM = fileURLToPath(new URL('../src/main.js', import.meta.url));
+
+export interface WriteOptions {
+  readonly directory: string;
+  readonly names: number;
+  readonly port: number;
+  /** Creations measured, one after the other. */
+  readonly changes: number;
+  readonly taskset: boolean;
+}
+
+export type Figures = Readonly<Record<string, number>>;
+
+/** Milliseconds from the API's answer to the first DNS answer that knows the record, and creations a second. */
+export async function measureWrites({ directory, names, port, changes, taskset }: WriteOptions): Promise<Figures> {
+  const own = mkdtempSync(join(directory, 'writes-'));
+  const zoneFile = join(own, 'zone');
+  const queries = join(own, 'queries');
+  await writeZone(zoneFile, names);
+  writeQueries(queries, 'mix', names);
+  const running = await startProgram(own, zoneFile, port);
+  try {
+    const idle = await propagationOf(running, port, 'idle', changes);
+    const load = spawn(
+      taskset ? 'taskset' : 'dnsperf',
+      [
+        ...(taskset ? ['-c', '1', 'dnsperf'] : []),
+        '-s',
+        '127.0.0.1',
+        '-p',
+        String(port),
+        '-d',
+        queries,
+        '-l',
+        '60',
+        '-Q',
+        '100000',
+        '-e',
+      ],
+      { stdio: 'ignore' },
+    );
+    const loaded = await propagationOf(running, port, 'loaded', changes);
+    load.kill('SIGINT');
+    return {
+      ...named('idle', idle),
+      ...named('under 100 k questions/s', loaded),
+      'creations/s, one at a time': await creationsPerSecond(running, 1, 2000),
+      'creations/s, 50 at once': await creationsPerSecond(running, 50, 10_000),
+      'creations/s, batches of 1000': await batchedPerSecond(running, 20),
+    };
+  } finally {
+    running.api.close();
+    await stop(running.server);
+  }
+}
+
+function named(what: string, waits: readonly number[]): Figures {
+  const sorted = [...waits].sort((a, b) => a - b);
+  const at = (part: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!;
+  return { [`p50 ms, ${what}`]: at(0.5), [`p99 ms, ${what}`]: at(0.99), [`longest ms, ${what}`]: sorted.at(-1)! };
+}
+
+async function propagationOf(
+  { api, zonePath }: Running,
+  port: number,
+  prefix: string,
+  changes: number,
+): Promise<number[]> {
+  const socket = createSocket('udp4');
+  const waits: number[] = [];
+  try {
+    for (let i = 0; i < changes; i++) {
+      const name = `${prefix}${i}`;
+      await api.call('POST', `${zonePath}/dns_records`, { type: 'A', name, content: `192.0.2.${i % 250}`, ttl: 60 });
+      const answeredAt = performance.now();
+      while (!(await exists(socket, port, `${name}.${ZONE}`)));
+      waits.push(performance.now() - answeredAt);
+    }
+  } finally {
+    socket.close();
+  }
+  return waits;
+}
+
+/** Whether the name is answered with NOERROR; a lost answer counts as no. */
+function exists(socket: ReturnType<typeof createSocket>, port: number, name: string): Promise<boolean> {
+  const wire = name.split('.').flatMap((label) => [label.length, ...Buffer.from(label)]);
+  const identifier = Math.trunc(performance.now() * 1000) & 0xffff;
+  const query = Buffer.from([identifier >> 8, identifier & 255, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...wire, 0, 0, 1, 0, 1]);
+  return new Promise((resolve) => {
+    const finish = (found: boolean): void => {
+      clearTimeout(timer);
+      socket.off('message', take);
+      resolve(found);
+    };
+    const take = (answer: Buffer): void => {
+      if (answer.readUInt16BE(0) === identifier) finish((answer[3]! & 15) === 0);
+    };
+    const timer = setTimeout(() => finish(false), 100);
+    socket.on('message', take);
+    socket.send(query, port, '127.0.0.1');
+  });
+}
+
+async function creationsPerSecond({ api, zonePath }: Running, atOnce: number, count: number): Promise<number> {
+  let next = 0;
+  const began = performance.now();
+  const create = async (): Promise<void> => {
+    for (let i = next++; i < count; i = next++) {
+      const content = `198.51.${(i >> 8) & 255}.${i & 255}`;
+      await api.call('POST', `${zonePath}/dns_records`, { type: 'A', name: `c${atOnce}-${i}`, content, ttl: 60 });
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, create));
+  return count / ((performance.now() - began) / 1000);
+}
+
+async function batchedPerSecond({ api, zonePath }: Running, batches: number): Promise<number> {
+  const began = performance.now();
+  for (let batch = 0; batch < batches; batch++) {
+    const posts = Array.from({ length: 1000 }, (_, i) => {
+      return { type: 'A', name: `b${batch}-${i}`, content: `203.0.113.${i % 250}`, ttl: 60 };
+    });
+    await api.call('POST', `${zonePath}/dns_records/batch`, { posts });
+  }
+  return (batches * 1000) / ((performance.now() - began) / 1000);
+}
+
+/** Records a second into the database, from one zone file; `pdnsutil load-zone` for comparison. */
+export async function measureLoading(directory: string, names: number, withPowerDns: boolean): Promise<Figures> {
+  const own = mkdtempSync(join(directory, 'loading-'));
+  const zoneFile = join(own, 'zone');
+  await writeZone(zoneFile, names);
+  const records = Math.round(names * 1.7) + 14;
+  const env = { ZONEPLANE_DATA_DIR: join(own, 'data'), ZONEPLANE_LOG_LEVEL: 'error' };
+  const ours = run(process.execPath, [PROGRAM, 'zone', 'import', '--replace', zoneFile, '--origin', ZONE], env);
+  const figures: Record<string, number> = {
+    'zone file, MB': statSync(zoneFile).size / 1e6,
+    'records/s, zoneplane zone import': records / (ours / 1000),
+  };
+  if (withPowerDns) {
+    const config = join(own, 'pdns');
+    mkdirSync(config);
+    const database = join(own, 'pdns.sqlite');
+    run('sh', ['-c', `sqlite3 "${database}" < /usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql`]);
+    writeFileSync(join(config, 'pdns.conf'), `launch=gsqlite3\ngsqlite3-database=${database}\n`);
+    const theirs = run('pdnsutil', ['--config-dir', config, 'load-zone', ZONE, zoneFile]);
+    figures['records/s, pdnsutil load-zone'] = records / (theirs / 1000);
+    figures['ours/its records/s'] = theirs / ours;
+  }
+  return figures;
+}
