@@ -12,6 +12,7 @@ import { createUpstream, type Upstream } from '../../src/resolver/upstream.js';
 import { openStore } from '../../src/store/driver.js';
 import { frame, makeQuery } from '../server/clients.js';
 import { TLS_CERTIFICATE, TLS_KEY } from '../server/tls-credentials.js';
+import { freePort } from '../support/free-ports.js';
 
 const clock = new SystemClock();
 const PROGRAM = resolve('build/src/main.js');
@@ -22,19 +23,6 @@ $TTL 300
 @ IN NS ns1.example.net.
 www IN A 192.0.2.10
 `;
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
-}
 
 interface Server {
   readonly child: ChildProcess;
@@ -53,7 +41,7 @@ async function startServer(
   args: readonly string[] = [],
   extra: NodeJS.ProcessEnv = {},
 ): Promise<Server> {
-  const [dnsPort, adminPort] = (await freePorts(2)) as [number, number];
+  const [dnsPort, adminPort] = [await freePort(), await freePort()];
   const environment = {
     PATH: process.env['PATH'],
     ZONEPLANE_DATA_DIR: join(directory, 'data'),
@@ -282,7 +270,7 @@ t.test('without a key and a terminal, the key is in a file only its owner can re
 
 t.test('DNS over TLS with certificate and key from files', async (t) => {
   const directory = makeDirectory();
-  const [port] = (await freePorts(1)) as [number];
+  const port = await freePort();
   writeFileSync(join(directory, 'cert.pem'), TLS_CERTIFICATE);
   writeFileSync(join(directory, 'key.pem'), TLS_KEY);
   const tls = {

@@ -10,17 +10,9 @@ import t from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { createDelegationFinder } from '../../src/resolver/delegation.js';
 import { createUpstream, type UpstreamServer } from '../../src/resolver/upstream.js';
+import { freePort } from '../support/free-ports.js';
 
 const clock = new SystemClock();
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 const ZONE = `
 example.com. 300 IN SOA ns1.example.com. hostmaster.example.com. 7 3600 600 86400 60

@@ -23,6 +23,7 @@ import { lockDataDirectory } from '../../src/roles/lock.js';
 import { createReadiness } from '../../src/roles/readiness.js';
 import { restartDelayMs } from '../../src/roles/supervised-child.js';
 import { readTlsSettings, watchTlsFiles } from '../../src/roles/tls-files.js';
+import { freePort } from '../support/free-ports.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-roles-'));
 t.teardown(() => rmSync(directory, { recursive: true, force: true }));
@@ -83,9 +84,9 @@ t.test('port 53 or 1053', async (t) => {
   const taken = await chooseDnsPort(['127.0.0.1'], socket.address().port);
   t.equal(taken.port, FALLBACK_PORT);
   t.match(taken.remedy, /is held by another program: .*ss -lntup/);
-  const { port } = socket.address();
   socket.close();
   await once(socket, 'close');
+  const port = await freePort();
   t.same(await chooseDnsPort(['127.0.0.1'], port), { port });
   t.same(await chooseDnsPort(['192.0.2.1'], port), { port }, 'a foreign address is for the DNS process to refuse');
 });

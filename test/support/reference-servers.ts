@@ -2,10 +2,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-ports.js';
 import type { ZoneSource } from './served-zones.js';
 
 export const PROGRAMS = { nsd: '/usr/sbin/nsd', knot: '/usr/sbin/knotd', bind: '/usr/sbin/named' } as const;
@@ -128,16 +129,6 @@ async function waitForAnswers(name: string, port: number, log: string): Promise<
     await sleep(50);
   }
   throw new Error(`${name} did not start: ${readFileSync(log, 'utf8').slice(-500)}`);
-}
-
-export function freePort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }
 
 /** Questions in flight at once: few enough for any receive queue. */

@@ -13,8 +13,9 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { sleep } from '../../../src/base/clock.js';
 import { parseName } from '../../../src/dns/name.js';
+import { freePort } from '../../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../../support/message.js';
-import { askAll, freePort } from '../../support/reference-servers.js';
+import { askAll } from '../../support/reference-servers.js';
 
 const PROGRAM = resolve('build/src/main.js');
 const CERTBOT = '/usr/bin/certbot';
