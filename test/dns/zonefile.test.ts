@@ -128,37 +128,10 @@ function dropQuotedPort(text: string): string {
   return text.replace('port="443"', 'port=443');
 }
 
+/** Too long for the list of lines in test/vectors/zones/refused.txt. */
 const BAD: readonly [text: string, place: string, complaint: RegExp][] = [
-  ['a 1 A 192.0.2.300', '1:7', /IPv4/],
-  ['a 1 A 192.000.002.001', '1:7', /IPv4/],
-  ['a 1 A', '1:5', /missing/],
-  ['a 1 A 192.0.2.1 192.0.2.2', '1:17', /unexpected/],
-  ['a 1 AAAA ::g', '1:10', /IPv6/],
-  ['a 1 MX 65536 b', '1:8', /./],
-  ['a 4294967296 A 192.0.2.1', '1:3', /TTL/],
-  ['a 1y A 192.0.2.1', '1:3', /TTL/],
-  ['a 1 2 A 192.0.2.1', '1:5', /second TTL/],
-  ['a 1 WHAT 192.0.2.1', '1:5', /unknown record type/],
-  ['a 1 ANY x', '1:5', /unknown record type/],
-  ['a 1', '1:3', /missing record type/],
-  ['a 1 CH A 192.0.2.1', '1:5', /only IN/],
-  ['$WHAT x', '1:1', /unknown directive/],
-  ['$TTL 1y', '1:6', /TTL/],
-  ['$ORIGIN', '1:1', /missing name/],
-  [' 1 A 192.0.2.1', '1:2', /without an owner/],
-  [`${'x'.repeat(64)} 1 A 192.0.2.1`, '1:1', /63 octets/],
   [`${'x.'.repeat(128)} 1 A 192.0.2.1`, '1:1', /255 octets/],
-  ['a..b 1 A 192.0.2.1', '1:1', /empty label/],
   [`a 1 TXT "${'x'.repeat(256)}"`, '1:9', /255/],
-  ['a 1 TXT "open', '1:9', /unclosed quote/],
-  ['a 1 TXT ( "x"', '1:9', /unclosed parenthesis/],
-  ['a 1 A 192.0.2.1 )', '1:17', /closing parenthesis/],
-  ['a 1 TYPE65280 \\# 3 abcd', '1:18', /3/],
-  ['a 1 TYPE65280 \\# 1 abc', '', /./],
-  ['$INCLUDE /etc/passwd', '1:10', /not allowed/],
-  ['$GENERATE 1-x h$ A 192.0.2.$', '1:11', /range/],
-  ['$GENERATE 1-100000 h$ A 192.0.2.1', '1:11', /more than/],
-  ['$GENERATE 1-2 h${1 A 192.0.2.1', '1:15', /unclosed/],
 ];
 
 t.test('what must be refused, and where it says so', async (t) => {
