@@ -1,11 +1,9 @@
 /**
- * Questions to recursive resolvers of the outside world. The only user of dns2.
- *
- * What dns2 leaves open is settled here: a deadline over everything, servers tried in order, TCP after a truncated
- * answer (its own TCP client knows no timeout and no IPv6), and answers that are only believed when their question is
- * the one asked and every record they announce could be read (dns2 skips what it cannot parse, RFC 5452 §9.1).
+ * Questions to recursive resolvers of the outside world. The only user of dns2, which writes the queries and takes answers off a
+ * stream; what it leaves open is settled here and in the files beside: servers tried in order with a deadline over everything,
+ * silent ones left alone for a while, TCP after a truncated answer, and answers that are only believed when sender, id and
+ * question are the right ones and every octet could be read (RFC 5452 §9.1).
  */
-import { randomInt } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { connect } from 'node:net';
 import dns2 from 'dns2';
@@ -13,35 +11,17 @@ import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import { parseIP, printIP } from '../base/ip.js';
 import { withLimit } from '../base/lifecycle.js';
-import { RCODE_MNEMONICS, Rcode } from '../dns/codes.js';
+import { type Random, systemRandom } from '../base/random.js';
+import { Class, RCODE_MNEMONICS, Rcode } from '../dns/codes.js';
+import { labelsOf, NameError, nameEquals, parseName } from '../dns/name.js';
+import { readAnswer, type UpstreamAnswer } from './answer.js';
+import { askByDatagram, type DatagramServer } from './datagram-question.js';
+import { type ReadMessage, readMessage, TRUNCATED } from './message.js';
+import { createServerRest, type Leave, type ServerRest } from './server-rest.js';
+import { TYPE_CODES, type UpstreamType } from './types.js';
 
-export type UpstreamStatus = 'ok' | 'nxdomain' | 'nodata' | 'servfail' | 'timeout';
-
-/** Types that can be asked for. */
-export type UpstreamType = 'A' | 'AAAA' | 'NS' | 'CNAME' | 'SOA' | 'MX' | 'TXT' | 'PTR' | 'CAA';
-
-export interface UpstreamRecord {
-  /** Lower case, without the final dot. */
-  readonly name: string;
-  readonly type: UpstreamType;
-  /** Seconds. */
-  readonly ttl: number;
-  /** Presentation form; names without the final dot and in lower case. */
-  readonly content: string;
-}
-
-export interface UpstreamAnswer {
-  /**
-   * `ok`: records of the type are there (with the CNAMEs that lead to them). `servfail`: every server refused, failed
-   * or answered nonsense; `timeout`: none was heard from. The last two say nothing about the name.
-   */
-  readonly status: UpstreamStatus;
-  readonly records: readonly UpstreamRecord[];
-  /** NS records of the authority section: from a server of the parent, the delegation (RFC 1034 §4.3.2). */
-  readonly referral: readonly UpstreamRecord[];
-  /** For `servfail` and `timeout`: what each server did, in words. */
-  readonly reason?: string;
-}
+export type { UpstreamAnswer, UpstreamRecord, UpstreamStatus } from './answer.js';
+export type { UpstreamType } from './types.js';
 
 export interface UpstreamServer {
   readonly host: string;
@@ -49,13 +29,20 @@ export interface UpstreamServer {
 }
 
 export interface UpstreamOptions {
-  /** Tried in order; empty: every query ends in `servfail`. */
+  /** Tried in order; empty: every query ends in `timeout`. */
   readonly servers: readonly UpstreamServer[];
   readonly clock: Clock;
+  /** For ids and letter case; that of the system when left out. */
+  readonly random?: Random;
   /** For one server, over UDP and TCP together. */
   readonly timeoutMs?: number;
   /** For a query as a whole. */
   readonly deadlineMs?: number;
+  /**
+   * Letters of the name in random case, expected back as they were sent (draft-vixie-dnsext-dns0x20): harder to forge answers
+   * for, but not every resolver keeps the case.
+   */
+  readonly mixCase?: boolean;
 }
 
 export interface Upstream {
@@ -63,61 +50,131 @@ export interface Upstream {
   query(name: string, type: UpstreamType): Promise<UpstreamAnswer>;
 }
 
-type Packet = dns2.Packet;
-type Attempt =
-  | { readonly answer: UpstreamAnswer }
-  | { readonly failure: 'servfail' | 'timeout'; readonly reason: string };
-
 const TIMEOUT_MS = 2000;
 const DEADLINE_MS = 6000;
+/** Largest UDP payload asked for, octets: it avoids fragments (RFC 6891 §6.2.5). */
+const UDP_SIZE = 1232;
 const { Packet } = dns2;
 
+/** Nothing was heard from a server. */
 class Unanswered extends Error {}
 
-export function createUpstream(options: UpstreamOptions): Upstream {
-  const { servers, clock, timeoutMs = TIMEOUT_MS, deadlineMs = DEADLINE_MS } = options;
+interface Question {
+  /** Wire form, case as it is sent. */
+  readonly name: Uint8Array;
+  readonly type: UpstreamType;
+  /** Whether the case has to come back as it was sent. */
+  readonly exactCase: boolean;
+}
 
-  async function query(name: string, type: UpstreamType): Promise<UpstreamAnswer> {
+interface Server extends UpstreamServer {
+  readonly rest: ServerRest;
+}
+
+interface Outcome {
+  readonly answer?: UpstreamAnswer;
+  /** Words for people, when there is no answer. */
+  readonly reason?: string;
+  /** Whether anything came from the server. */
+  readonly heard: boolean;
+  /** Whether the server works, whatever it thinks of this name. */
+  readonly works: boolean;
+}
+
+export function createUpstream(options: UpstreamOptions): Upstream {
+  const { clock, random = systemRandom, timeoutMs = TIMEOUT_MS, deadlineMs = DEADLINE_MS, mixCase = false } = options;
+  const servers: readonly Server[] = options.servers.map((server) => ({
+    ...server,
+    rest: createServerRest(clock, random, timeoutMs),
+  }));
+
+  async function query(text: string, type: UpstreamType): Promise<UpstreamAnswer> {
+    const name = wireName(text);
+    if (name === undefined) return failed('servfail', `${text} is no name that can be asked for`);
+    const question = { name: mixCase ? withRandomCase(name, random) : name, type, exactCase: mixCase };
     const endMs = clock.nowMs() + deadlineMs;
     const failures: string[] = [];
-    let heard = servers.length === 0;
+    let heard = false;
     for (const server of servers) {
       const leftMs = Math.min(timeoutMs, endMs - clock.nowMs());
       if (leftMs <= 0) break;
-      const attempt = await ask(server, name.replace(/\.$/, ''), type, clock, leftMs);
-      if ('answer' in attempt) return attempt.answer;
-      heard ||= attempt.failure === 'servfail';
-      failures.push(`${server.host} port ${server.port}: ${attempt.reason}`);
+      const leave = server.rest.take();
+      const outcome = leave === undefined ? RESTING : await ask(server, question, clock, random, leftMs);
+      if (leave !== undefined) note(server.rest, leave, outcome);
+      if (outcome.answer) return outcome.answer;
+      heard ||= outcome.heard;
+      failures.push(`${server.host} port ${server.port}: ${outcome.reason}`);
     }
-    const reason = failures.length > 0 ? failures.join('; ') : 'no resolver is configured';
-    return { status: heard ? 'servfail' : 'timeout', records: [], referral: [], reason };
+    return failed(heard ? 'servfail' : 'timeout', failures.join('; ') || 'no resolver is configured');
   }
 
   return { query };
 }
 
-async function ask(
-  server: UpstreamServer,
-  name: string,
-  type: UpstreamType,
-  clock: Clock,
-  timeoutMs: number,
-): Promise<Attempt> {
-  const startMs = clock.nowMs();
+const RESTING: Outcome = { reason: 'left alone for a while, as it did not answer', heard: false, works: false };
+
+function note(rest: ServerRest, leave: Leave, { works }: Outcome): void {
+  if (works) rest.succeeded();
+  else rest.failed(leave);
+}
+
+function failed(status: 'servfail' | 'timeout', reason: string): UpstreamAnswer {
+  return { status, records: [], referral: [], reason };
+}
+
+/** Lower case, wire form; undefined for what is no name, and for labels with dots inside, which dns2 cannot write. */
+function wireName(text: string): Uint8Array | undefined {
   try {
-    const address = await addressOf(server.host, clock, timeoutMs);
-    let packet = await askUdp(address, server.port, name, type, timeoutMs);
-    if (packet.header.tc) {
-      const leftMs = Math.max(1, timeoutMs - (clock.nowMs() - startMs));
-      packet = await askTcp(address, server.port, name, type, clock, leftMs);
-    }
-    return judge(packet, name, type);
+    const wire = parseName(`${text.toLowerCase().replace(/\.$/, '')}.`);
+    return labelsOf(wire).some((label) => label.includes(DOT)) ? undefined : wire;
   } catch (error) {
-    return { failure: error instanceof Unanswered ? 'timeout' : 'servfail', reason: messageOf(error) };
+    if (error instanceof NameError) return undefined;
+    throw error;
   }
 }
 
-/** The server's address in canonical text, so that the sender of an answer can be compared with it. */
+const DOT = 46;
+
+function withRandomCase(name: Uint8Array, random: Random): Uint8Array {
+  const bits = random.bytes(name.length);
+  return name.map((octet, index) => (octet >= 97 && octet <= 122 && bits[index]! & 1 ? octet ^ 0x20 : octet));
+}
+
+async function ask(
+  server: UpstreamServer,
+  question: Question,
+  clock: Clock,
+  random: Random,
+  timeoutMs: number,
+): Promise<Outcome> {
+  const endMs = clock.nowMs() + timeoutMs;
+  const leftMs = (): number => Math.max(1, endMs - clock.nowMs());
+  try {
+    const at = { address: await addressOf(server.host, clock, timeoutMs), port: server.port };
+    let message = await askUdp(at, question, true, clock, random, leftMs());
+    // It does not know EDNS (RFC 6891 §6.2.2, §7).
+    if (message.rcode === Rcode.formErr || message.rcode === Rcode.notImp) {
+      message = await askUdp(at, question, false, clock, random, leftMs());
+    }
+    if (message.flags & TRUNCATED) message = await askTcp(at, question, clock, random, leftMs());
+    return judge(message, question);
+  } catch (error) {
+    return { reason: messageOf(error), heard: !(error instanceof Unanswered), works: false };
+  }
+}
+
+const RESPONSE = 0x8000;
+const OPCODE = 0x7800;
+
+function judge(message: ReadMessage, { name, type }: Question): Outcome {
+  const { rcode } = message;
+  if (rcode === Rcode.noError || rcode === Rcode.nxDomain) {
+    return { answer: readAnswer(message, name, type), heard: true, works: true };
+  }
+  return { reason: `answered ${RCODE_MNEMONICS[rcode] ?? `RCODE${rcode}`}`, heard: true, works: true };
+}
+
+/** The server's address in canonical text. */
 async function addressOf(host: string, clock: Clock, timeoutMs: number): Promise<string> {
   const literal = parseIP(host);
   if (literal) return printIP(literal);
@@ -130,104 +187,90 @@ async function addressOf(host: string, clock: Clock, timeoutMs: number): Promise
   return found.address;
 }
 
-async function askUdp(
-  address: string,
-  port: number,
-  name: string,
-  type: UpstreamType,
-  timeoutMs: number,
-): Promise<Packet> {
-  const socketType = address.includes(':') ? 'udp6' : 'udp4';
-  const resolve = dns2.UDPClient({ dns: address, port, socketType, timeout: timeoutMs, retryOverTCP: false });
-  try {
-    return await resolve(name, type);
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    throw new Unanswered(code === 'ETIMEDOUT' ? `no answer within ${timeoutMs} ms` : messageOf(error));
+function makeQuery({ name, type }: Question, id: number, edns: boolean): Buffer {
+  const packet = new Packet();
+  Object.assign(packet.header, { id, rd: 1 });
+  const text = labelsOf(name).map((label) => Buffer.from(label).toString('latin1'));
+  packet.questions.push({ name: text.join('.'), type: TYPE_CODES[type], class: Class.in } as dns2.Packet.Question);
+  if (edns) {
+    // The class of an OPT record is the payload size (RFC 6891 §6.1.2).
+    const opt: unknown = { ...Packet.Resource.EDNS([]), class: UDP_SIZE };
+    packet.additionals.push(opt as dns2.Packet.Resource);
   }
+  return packet.toBuffer();
+}
+
+function makeId(random: Random): number {
+  const [high, low] = random.bytes(2);
+  return (high! << 8) | low!;
+}
+
+/** Whether octets claim to be the answer to this query: the question has to come back with the id (RFC 5452 §9.1). */
+function isAnswerTo(message: ReadMessage, question: Question): boolean {
+  const { name, type, class: questionClass } = message.question;
+  return (
+    (message.flags & (RESPONSE | OPCODE)) === RESPONSE &&
+    type === TYPE_CODES[question.type] &&
+    questionClass === Class.in &&
+    (question.exactCase ? Buffer.compare(name, question.name) === 0 : nameEquals(name, question.name))
+  );
+}
+
+async function askUdp(
+  server: DatagramServer,
+  question: Question,
+  edns: boolean,
+  clock: Clock,
+  random: Random,
+  timeoutMs: number,
+): Promise<ReadMessage> {
+  const id = makeId(random);
+  let misfit = '';
+  const accept = (datagram: Uint8Array): ReadMessage | undefined => {
+    if (datagram.length < 2 || ((datagram[0]! << 8) | datagram[1]!) !== id) return undefined;
+    const message = readMessage(datagram);
+    if (message === undefined) misfit = 'an answer that cannot be read';
+    else if (!isAnswerTo(message, question)) misfit = 'an answer to another question';
+    else return message;
+    return undefined;
+  };
+  let message: ReadMessage | undefined;
+  try {
+    message = await askByDatagram(server, makeQuery(question, id, edns), accept, clock, timeoutMs);
+  } catch (error) {
+    throw new Unanswered(messageOf(error));
+  }
+  if (message) return message;
+  if (misfit !== '') throw new Error(misfit);
+  throw new Unanswered(`no answer within ${timeoutMs} ms`);
 }
 
 /** The same question over TCP (RFC 7766 §5), on a connection that is gone when the time is up. */
 async function askTcp(
-  address: string,
-  port: number,
-  name: string,
-  type: UpstreamType,
+  { address, port }: DatagramServer,
+  question: Question,
   clock: Clock,
+  random: Random,
   timeoutMs: number,
-): Promise<Packet> {
-  const query = new Packet();
-  Object.assign(query.header, { id: randomInt(0x10000), rd: 1 });
-  query.questions.push({ name, type: Packet.TYPE[type], class: Packet.CLASS.IN } as dns2.Packet.Question);
-  const message = query.toBuffer();
+): Promise<ReadMessage> {
+  const id = makeId(random);
+  const query = makeQuery(question, id, true);
   const length = Buffer.alloc(2);
-  length.writeUInt16BE(message.length);
-
+  length.writeUInt16BE(query.length);
   const socket = connect({ host: address, port });
   const cancel = clock.after(timeoutMs, () => {
     socket.destroy(new Unanswered(`no answer over TCP within ${timeoutMs} ms`));
   });
   try {
-    socket.write(Buffer.concat([length, message]));
-    const answer = await Packet.readStream(socket);
-    if (answer.length < 12) throw new Unanswered('connection closed before the answer');
-    const packet = Packet.parse(answer);
-    if (packet.header.id !== query.header.id) throw new Error('an answer to another query');
-    return packet;
+    socket.write(Buffer.concat([length, query]));
+    const octets = await Packet.readStream(socket);
+    if (octets.length < 12) throw new Unanswered('connection closed before the answer');
+    const message = readMessage(octets);
+    if (message === undefined) throw new Error('an answer that cannot be read');
+    if (message.id !== id || !isAnswerTo(message, question)) throw new Error('an answer to another question');
+    return message;
   } finally {
     cancel();
     socket.destroy();
   }
-}
-
-/** What a response says about the name, if it may be believed. */
-function judge(packet: Packet, name: string, type: UpstreamType): Attempt {
-  const { header, questions, answers } = packet;
-  const [question] = questions;
-  const isOurs =
-    header.qr === 1 &&
-    questions.length === 1 &&
-    question!.type === Packet.TYPE[type] &&
-    question!.class === Packet.CLASS.IN &&
-    question!.name.toLowerCase() === name.toLowerCase();
-  if (!isOurs) return { failure: 'servfail', reason: 'an answer to another question' };
-  if (header.rcode !== Rcode.noError && header.rcode !== Rcode.nxDomain) {
-    return { failure: 'servfail', reason: `answered ${RCODE_MNEMONICS[header.rcode] ?? `RCODE${header.rcode}`}` };
-  }
-  if (answers.length !== header.ancount) return { failure: 'servfail', reason: 'an answer that cannot be read' };
-  const records = answers.flatMap((resource) => toRecord(resource) ?? []);
-  const kept = records.filter((record) => record.type === type || record.type === 'CNAME');
-  const referral = packet.authorities.flatMap((resource) => toRecord(resource) ?? []).filter(isNS);
-  const found = kept.some((record) => record.type === type) ? 'ok' : 'nodata';
-  const status = header.rcode === Rcode.nxDomain ? 'nxdomain' : found;
-  return { answer: { status, records: kept, referral } };
-}
-
-function isNS({ type }: UpstreamRecord): boolean {
-  return type === 'NS';
-}
-
-const CONTENT: Readonly<Record<UpstreamType, (resource: dns2.Packet.Resource) => string>> = {
-  A: ({ address }) => address ?? '',
-  AAAA: ({ address }) => address ?? '',
-  NS: ({ ns }) => toName(ns),
-  CNAME: ({ domain }) => toName(domain),
-  PTR: ({ domain }) => toName(domain),
-  MX: ({ priority, exchange }) => `${priority} ${toName(exchange)}`,
-  TXT: ({ data }) => (Array.isArray(data) ? data.join('') : (data ?? '')),
-  SOA: (soa) =>
-    [toName(soa.primary), toName(soa.admin), soa.serial, soa.refresh, soa.retry, soa.expiration, soa.minimum].join(' '),
-  CAA: ({ flags, tag, value }) => `${flags} ${tag} "${value}"`,
-};
-
-function toName(name = ''): string {
-  return name.toLowerCase().replace(/\.$/, '');
-}
-
-/** A record of class IN and a type we know; undefined for others, such as signatures. */
-function toRecord(resource: dns2.Packet.Resource): UpstreamRecord | undefined {
-  if (resource.class !== Packet.CLASS.IN) return undefined;
-  const type = (Object.keys(CONTENT) as UpstreamType[]).find((known) => Packet.TYPE[known] === resource.type);
-  if (type === undefined) return undefined;
-  return { name: toName(resource.name), type, ttl: resource.ttl, content: CONTENT[type](resource) };
 }
