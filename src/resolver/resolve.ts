@@ -3,49 +3,33 @@
  * from one to the other and back (RFC 1034 §5.3.3).
  */
 import type { Clock } from '../base/clock.js';
-import type { MetricSample } from '../base/metrics.js';
 import type { Random } from '../base/random.js';
+import { NameError } from '../dns/name.js';
 import type { Store } from '../store/driver.js';
-import type { Upstream, UpstreamType } from './upstream.js';
+import type { KnownLimits } from './known-answers.js';
+import { createOutside, type Outside, type OutsideAnswer } from './outside.js';
+import { createOwnZones, type OwnAnswer, type OwnZones, wireOf } from './own-zones.js';
+import {
+  type Found,
+  failure,
+  type Resolution,
+  type ResolutionLink,
+  type ResolutionOrigin,
+  type Step,
+} from './resolution.js';
+import { createResolverMetrics, type ResolverMetrics } from './resolver-metrics.js';
+import type { TurnLimits } from './turns.js';
+import type { UpstreamType } from './types.js';
+import type { Upstream } from './upstream.js';
 
-/**
- * `servfail` and `timeout` say nothing about the name: nobody who knows could be asked, or what they said cannot be used.
- */
-export type ResolutionStatus = 'ok' | 'nodata' | 'nxdomain' | 'servfail' | 'timeout';
-
-/** Where something was found: in our own zones, or by a resolver of the outside world. */
-export type ResolutionOrigin = 'own' | 'upstream';
-
-/** One CNAME, or the CNAME a DNAME made, of a chain. Names are lower case, without final dot. */
-export interface ResolutionLink {
-  readonly name: string;
-  readonly target: string;
-  /** Seconds left. */
-  readonly ttl: number;
-  readonly source: ResolutionOrigin;
-}
-
-export interface ResolvedRecord {
-  /** Presentation form; names in lower case without final dot. */
-  readonly content: string;
-  /** Seconds left. */
-  readonly ttl: number;
-}
-
-export interface Resolution {
-  readonly status: ResolutionStatus;
-  /** In order; whatever of it is known when the status is a failure. */
-  readonly chain: readonly ResolutionLink[];
-  /** The last name of the chain; the name asked for when there is none. */
-  readonly end: string;
-  /** Records of the asked type at `end`; empty unless the status is `ok`. */
-  readonly records: readonly ResolvedRecord[];
-  /** Seconds this may be used: the least along chain and records, or the negative TTL (RFC 2308 §5); capped. */
-  readonly ttl: number;
-  readonly source: ResolutionOrigin | 'mixed';
-  /** For `servfail` and `timeout`: why, in words for people. */
-  readonly reason?: string;
-}
+export type {
+  Resolution,
+  ResolutionLink,
+  ResolutionOrigin,
+  ResolutionStatus,
+  ResolvedRecord,
+} from './resolution.js';
+export { createResolverMetrics, type ResolverMetrics } from './resolver-metrics.js';
 
 export interface ResolveOptions {
   /** Asks even when an answer is known; the new answer is remembered. */
@@ -57,24 +41,14 @@ export interface Resolver {
   resolve(name: string, type: UpstreamType, options?: ResolveOptions): Promise<Resolution>;
 }
 
-export interface ResolverLimits {
-  /** Answers kept at most. */
-  readonly entries: number;
-  /** Octets of the answers kept, about. */
-  readonly octets: number;
-  /** Seconds a positive answer and a negative one are kept at most. */
-  readonly positiveSeconds: number;
-  readonly negativeSeconds: number;
-  /** Seconds a failure is kept, doubled with each further one up to `mostFailureSeconds` (RFC 9520 §3.2). */
-  readonly failureSeconds: number;
-  readonly mostFailureSeconds: number;
+/** Links of a chain at most, wherever they are. */
+const MAX_LINKS = 10;
+
+export interface ResolverLimits extends KnownLimits, TurnLimits {
   /** Most seconds a resolution promises. */
   readonly mostTtl: number;
-  /** Questions to the outside at once, and waiting for their turn. */
-  readonly parallel: number;
-  readonly waiting: number;
-  /** Milliseconds a question waits for its turn at most. */
-  readonly waitMs: number;
+  /** Milliseconds for a whole chain, after which nobody is asked any more. */
+  readonly deadlineMs: number;
 }
 
 export const DEFAULT_RESOLVER_LIMITS: ResolverLimits = {
@@ -88,12 +62,8 @@ export const DEFAULT_RESOLVER_LIMITS: ResolverLimits = {
   parallel: 64,
   waiting: 50_000,
   waitMs: 10_000,
+  deadlineMs: 15_000,
 };
-
-/** Counts what the resolver does, see `createResolverMetrics`. */
-export interface ResolverMetrics {
-  samples(): MetricSample[];
-}
 
 export interface ResolverOptions {
   readonly store: Store;
@@ -106,22 +76,123 @@ export interface ResolverOptions {
   readonly nameServers?: readonly string[];
 }
 
-export function createResolver({ upstream, limits = {} }: ResolverOptions): Resolver {
-  const { failureSeconds, mostTtl } = { ...DEFAULT_RESOLVER_LIMITS, ...limits };
+/** One resolver a process: what it knows and how many questions are under way is its own. */
+export function createResolver(options: ResolverOptions): Resolver {
+  const { store, upstream, clock, random, metrics = createResolverMetrics(), nameServers = [] } = options;
+  const limits = { ...DEFAULT_RESOLVER_LIMITS, ...options.limits };
+  const sources: Sources = {
+    own: createOwnZones(store, nameServers),
+    outside: createOutside({ upstream, clock, random, metrics, limits }),
+    metrics,
+    clock,
+    limits,
+  };
   return {
-    async resolve(text, type) {
-      const name = text.toLowerCase().replace(/\.$/, '');
-      const { status, records: found, reason } = await upstream.query(name, type);
-      const chain: ResolutionLink[] = [];
-      const records: ResolvedRecord[] = [];
-      for (const record of found) {
-        if (record.type === type) records.push({ content: record.content, ttl: record.ttl });
-        else chain.push({ name: record.name, target: record.content, ttl: record.ttl, source: 'upstream' });
+    resolve: (name, type, { bypassCache = false } = {}) => follow(sources, { name: fqdnOf(name), type, bypassCache }),
+  };
+}
+
+interface Sources {
+  readonly own: OwnZones;
+  readonly outside: Outside;
+  readonly metrics: ResolverMetrics;
+  readonly clock: Clock;
+  readonly limits: ResolverLimits;
+}
+
+interface Asked {
+  readonly name: string;
+  readonly type: UpstreamType;
+  readonly bypassCache: boolean;
+}
+
+function fqdnOf(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
+}
+
+/** Name after name, each first in our own zones: an answer from outside is left where its chain comes to one of them. */
+async function follow(sources: Sources, asked: Asked): Promise<Resolution> {
+  const { clock, limits } = sources;
+  const endMs = clock.nowMs() + limits.deadlineMs;
+  const chain: ResolutionLink[] = [];
+  const seen = new Set<string>();
+  const fail = (reason: string, status: 'servfail' | 'timeout' = 'servfail'): Resolution =>
+    conclude(limits, asked, chain, failure(status, reason, limits.failureSeconds), chain.at(-1)?.source ?? 'own');
+  let name = asked.name;
+  let outside: OutsideAnswer | undefined;
+  for (;;) {
+    if (seen.has(name)) return fail(`the chain comes back to ${name}`);
+    if (chain.length > MAX_LINKS) return fail(`the chain has more than ${MAX_LINKS} links`);
+    seen.add(name);
+    let step = askOwn(sources, name, asked.type);
+    if (step === undefined) {
+      if (!outside || !covers(outside, name)) {
+        if (clock.nowMs() > endMs) return fail('the chain took too long to follow', 'timeout');
+        outside = await sources.outside.ask(name, asked.type, asked.bypassCache);
       }
-      const ttls = [...chain, ...records].map(({ ttl }) => ttl);
-      const ttl = status === 'ok' ? Math.min(mostTtl, ...ttls) : failureSeconds;
-      const end = chain.at(-1)?.target ?? name;
-      return { status, chain, end, records, ttl, source: 'upstream', ...(reason === undefined ? {} : { reason }) };
-    },
+      step = stepFrom(outside, name);
+    } else {
+      outside = undefined;
+    }
+    if (step.kind === 'end') return conclude(limits, asked, chain, step.found, step.source);
+    chain.push({ name, target: step.target, ttl: step.ttl, source: step.source });
+    name = step.target;
+  }
+}
+
+/** Undefined when the name is for the outside world to know. */
+function askOwn({ own, metrics, limits }: Sources, name: string, type: UpstreamType): Step | undefined {
+  const answer = askByText(own, name, type);
+  if (answer.kind === 'outside') return undefined;
+  metrics.countOwn();
+  switch (answer.kind) {
+    case 'link':
+      return { kind: 'link', target: answer.target, ttl: answer.ttl, source: 'own' };
+    case 'records':
+      return { kind: 'end', found: { status: 'ok', records: answer.records, ttl: 0 }, source: 'own' };
+    case 'failure':
+      return { kind: 'end', found: failure('servfail', answer.reason, limits.failureSeconds), source: 'own' };
+    default:
+      return { kind: 'end', found: { status: answer.kind, records: [], ttl: answer.ttl }, source: 'own' };
+  }
+}
+
+function askByText(own: OwnZones, name: string, type: UpstreamType): OwnAnswer {
+  try {
+    return own.ask(wireOf(name), type);
+  } catch (error) {
+    if (error instanceof NameError) return { kind: 'failure', reason: `${name}: ${error.message}` };
+    throw error;
+  }
+}
+
+/** Whether the answer says what comes of this name. */
+function covers({ links, end, found }: OutsideAnswer, name: string): boolean {
+  return links.has(name) || (name === end && found !== undefined);
+}
+
+function stepFrom({ links, found }: OutsideAnswer, name: string): Step {
+  const link = links.get(name);
+  if (link) return { kind: 'link', ...link, source: 'upstream' };
+  return { kind: 'end', found: found!, source: 'upstream' };
+}
+
+function conclude(
+  { mostTtl }: ResolverLimits,
+  { name }: Asked,
+  chain: readonly ResolutionLink[],
+  { status, records, ttl, reason }: Found,
+  last: ResolutionOrigin,
+): Resolution {
+  const ttls = [...chain, ...records].map((part) => part.ttl);
+  if (records.length === 0) ttls.push(ttl);
+  return {
+    status,
+    chain,
+    end: chain.at(-1)?.target ?? name,
+    records,
+    ttl: Math.min(mostTtl, ...ttls),
+    source: chain.every(({ source }) => source === last) ? last : 'mixed',
+    ...(reason === undefined ? {} : { reason }),
   };
 }

@@ -1,0 +1,130 @@
+/** Names asked for outside: known answers first, one question at a time for each name and type, and everybody in turn. */
+import type { Clock } from '../base/clock.js';
+import type { Random } from '../base/random.js';
+import type { UpstreamAnswer } from './answer.js';
+import { createKnownAnswers, type KnownAnswer, type KnownLimits, keyOf } from './known-answers.js';
+import { type Found, failure } from './resolution.js';
+import type { ResolverMetrics } from './resolver-metrics.js';
+import { createTurns, type TurnLimits } from './turns.js';
+import type { UpstreamType } from './types.js';
+import type { Upstream } from './upstream.js';
+
+/** An answer at this moment: TTLs are what is left of them. */
+export interface OutsideAnswer {
+  readonly links: ReadonlyMap<string, { readonly target: string; readonly ttl: number }>;
+  /** The name the links lead to. */
+  readonly end: string;
+  /** Undefined when the answer ends with a link and says nothing of what is there. */
+  readonly found: Found | undefined;
+}
+
+export interface Outside {
+  ask(name: string, type: UpstreamType, bypassCache: boolean): Promise<OutsideAnswer>;
+}
+
+export interface OutsideOptions {
+  readonly upstream: Upstream;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: ResolverMetrics;
+  readonly limits: KnownLimits & TurnLimits;
+}
+
+export function createOutside({ upstream, clock, random, metrics, limits }: OutsideOptions): Outside {
+  const known = createKnownAnswers(clock, random, limits);
+  const turns = createTurns(clock, limits);
+  const underWay = new Map<string, Promise<KnownAnswer | undefined>>();
+  metrics.observe(() => ({ known: known.size, running: turns.running, waiting: turns.waiting }));
+
+  /** Undefined when there was no turn to be had; that is not remembered, since it says nothing about the name. */
+  async function ask(key: string, name: string, type: UpstreamType): Promise<KnownAnswer | undefined> {
+    try {
+      const answer = await turns.take(lineOf(name), () => upstream.query(name, type));
+      if (answer) metrics.countOutcome(answer.status);
+      metrics.countAcquisition(answer ? 'asked' : 'refused');
+      return answer && known.note(key, answer);
+    } finally {
+      underWay.delete(key);
+    }
+  }
+
+  return {
+    async ask(name, type, bypassCache) {
+      const key = keyOf(name, type);
+      let entry = bypassCache ? undefined : known.find(key);
+      if (entry) {
+        metrics.countAcquisition('known');
+      } else {
+        let question = underWay.get(key);
+        if (question) metrics.countAcquisition('joined');
+        else underWay.set(key, (question = ask(key, name, type)));
+        entry = await question;
+      }
+      return entry ? viewOf(entry, name, type, clock.nowMs(), limits) : busyAnswer(name, limits);
+    },
+  };
+}
+
+/** The names of one domain wait in one line: its last two labels, as a rule what one operator answers for. */
+function lineOf(name: string): string {
+  return name.split('.').slice(-2).join('.');
+}
+
+function busyAnswer(name: string, { failureSeconds }: KnownLimits): OutsideAnswer {
+  return {
+    links: new Map(),
+    end: name,
+    found: failure('timeout', 'too many names are waiting to be looked up', failureSeconds),
+  };
+}
+
+function viewOf(
+  { answer, atMs, expiresMs }: KnownAnswer,
+  name: string,
+  type: UpstreamType,
+  nowMs: number,
+  { failureSeconds }: KnownLimits,
+): OutsideAnswer {
+  const age = Math.floor((nowMs - atMs) / 1000);
+  const left = (ttl: number): number => Math.max(0, ttl - age);
+  const links = new Map<string, { target: string; ttl: number }>();
+  const records: { content: string; ttl: number }[] = [];
+  let end = name;
+  for (const record of answer.records) {
+    if (record.type === type) {
+      records.push({ content: record.content, ttl: left(record.ttl) });
+    } else {
+      links.set(record.name, { target: record.content, ttl: left(record.ttl) });
+      end = record.content;
+    }
+  }
+  const restSeconds = Math.max(0, Math.ceil((expiresMs - nowMs) / 1000));
+  return {
+    links,
+    end,
+    found: foundIn(answer, records, links.size, left(answer.negativeTtl ?? failureSeconds), restSeconds),
+  };
+}
+
+function foundIn(
+  answer: UpstreamAnswer,
+  records: Found['records'],
+  links: number,
+  negativeTtl: number,
+  restSeconds: number,
+): Found | undefined {
+  switch (answer.status) {
+    case 'ok':
+      return { status: 'ok', records, ttl: 0 };
+    case 'nxdomain':
+      return { status: 'nxdomain', records, ttl: negativeTtl };
+    case 'nodata':
+      if (answer.negativeTtl !== undefined) return { status: 'nodata', records, ttl: negativeTtl };
+      if (links > 0) return undefined;
+      // A referral is no answer (RFC 2308 §2.2): whoever sends one does not look things up for others.
+      if (answer.referral.length > 0) return failure('servfail', 'the resolver answered with a referral', restSeconds);
+      return { status: 'nodata', records, ttl: negativeTtl };
+    default:
+      return failure(answer.status, answer.reason ?? 'no answer', restSeconds);
+  }
+}

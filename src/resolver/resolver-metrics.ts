@@ -1,0 +1,72 @@
+/** What the resolver does, in numbers. */
+import type { MetricSample } from '../base/metrics.js';
+import type { UpstreamStatus } from './answer.js';
+
+/** How an answer from outside was come by: known already, asked for, the same question under way, or no turn to be had. */
+export type Acquisition = 'known' | 'asked' | 'joined' | 'refused';
+
+export interface ResolverGauges {
+  readonly known: number;
+  readonly running: number;
+  readonly waiting: number;
+}
+
+export interface ResolverMetrics {
+  countAcquisition(acquisition: Acquisition): void;
+  /** A question to the outside has ended. */
+  countOutcome(status: UpstreamStatus): void;
+  /** A name our own zones had something to say about. */
+  countOwn(): void;
+  /** Where the gauges are read. */
+  observe(read: () => ResolverGauges): void;
+  samples(): MetricSample[];
+}
+
+export function createResolverMetrics(): ResolverMetrics {
+  const acquisitions: Record<Acquisition, number> = { known: 0, asked: 0, joined: 0, refused: 0 };
+  const outcomes: Record<UpstreamStatus, number> = { ok: 0, nodata: 0, nxdomain: 0, servfail: 0, timeout: 0 };
+  let own = 0;
+  let read = (): ResolverGauges => ({ known: 0, running: 0, waiting: 0 });
+  return {
+    countAcquisition(acquisition) {
+      acquisitions[acquisition]++;
+    },
+    countOutcome(status) {
+      outcomes[status]++;
+    },
+    countOwn() {
+      own++;
+    },
+    observe(reader) {
+      read = reader;
+    },
+    samples() {
+      const { known, running, waiting } = read();
+      return [
+        ...Object.entries(acquisitions).map(([how, value]) =>
+          counter('resolver_lookups_total', 'Names looked up outside, by how the answer was come by.', { how }, value),
+        ),
+        counter('resolver_own_total', 'Names looked up in our own zones.', {}, own),
+        ...Object.entries(outcomes).map(([status, value]) =>
+          counter(
+            'resolver_questions_total',
+            'Questions to resolvers of the outside world, by outcome.',
+            { status },
+            value,
+          ),
+        ),
+        gauge('resolver_known_answers', 'Answers kept.', known),
+        gauge('resolver_questions_running', 'Questions under way.', running),
+        gauge('resolver_questions_waiting', 'Questions waiting for their turn.', waiting),
+      ];
+    },
+  };
+}
+
+function counter(name: string, help: string, labels: Record<string, string>, value: number): MetricSample {
+  return { name, type: 'counter', help, labels, value };
+}
+
+function gauge(name: string, help: string, value: number): MetricSample {
+  return { name, type: 'gauge', help, labels: {}, value };
+}

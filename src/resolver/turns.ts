@@ -1,0 +1,78 @@
+/**
+ * Who may ask next: some questions at once, the others wait in a line for each domain, and the lines take turns. So the ten
+ * thousand names of one broken domain do not hold up the one name of another.
+ */
+import type { Clock } from '../base/clock.js';
+
+export interface TurnLimits {
+  readonly parallel: number;
+  readonly waiting: number;
+  readonly waitMs: number;
+}
+
+export interface Turns {
+  /** Runs `work` when it is its turn; undefined when too many wait already, or when its turn does not come in time. */
+  take<Result>(line: string, work: () => Promise<Result>): Promise<Result | undefined>;
+  readonly running: number;
+  readonly waiting: number;
+}
+
+interface Waiting {
+  readonly sinceMs: number;
+  /** Told whether it may begin. */
+  readonly call: (mayBegin: boolean) => void;
+}
+
+export function createTurns(clock: Clock, limits: TurnLimits): Turns {
+  /** Insertion order is the order of turns. */
+  const lines = new Map<string, Waiting[]>();
+  let running = 0;
+  let waiting = 0;
+
+  function callNext(): void {
+    while (running < limits.parallel) {
+      const next = lines.entries().next();
+      if (next.done) return;
+      const [line, queue] = next.value;
+      lines.delete(line);
+      const first = queue.shift()!;
+      if (queue.length > 0) lines.set(line, queue);
+      waiting--;
+      const inTime = clock.nowMs() - first.sinceMs <= limits.waitMs;
+      if (inTime) running++;
+      first.call(inTime);
+    }
+  }
+
+  function waitInLine(line: string): Promise<boolean> {
+    if (running < limits.parallel && waiting === 0) {
+      running++;
+      return Promise.resolve(true);
+    }
+    if (waiting >= limits.waiting) return Promise.resolve(false);
+    return new Promise((call) => {
+      const queue = lines.get(line) ?? [];
+      queue.push({ sinceMs: clock.nowMs(), call });
+      lines.set(line, queue);
+      waiting++;
+    });
+  }
+
+  return {
+    async take(line, work) {
+      if (!(await waitInLine(line))) return undefined;
+      try {
+        return await work();
+      } finally {
+        running--;
+        callNext();
+      }
+    },
+    get running() {
+      return running;
+    },
+    get waiting() {
+      return waiting;
+    },
+  };
+}
