@@ -5,10 +5,14 @@ import type { AppError } from '../base/errors.js';
 import { refusal } from './envelope.js';
 import { errorItems, failure } from './errors.js';
 
-/** In milliseconds. A request must have arrived whole in `requestTimeout`, its headers in `headersTimeout`. */
+/**
+ * In milliseconds. A connection may be silent for `connectionTimeout`; headers must have arrived in `headersTimeout`. The
+ * time of a whole request leaves room for an object of the largest size over a slow line; other bodies have a limit of their
+ * own (body.ts).
+ */
 export const TIMEOUTS = {
   connectionTimeout: 120_000,
-  requestTimeout: 60_000,
+  requestTimeout: 3_600_000,
   keepAliveTimeout: 72_000,
   http: { headersTimeout: 15_000, maxHeaderSize: 32 * 1024 },
 } as const;

@@ -2,6 +2,7 @@
  * The admin API as a fastify instance: routes, hooks and limits, not yet listening. The order of the hooks is the order in
  * which a request may fail: credential, path, method, identifiers, body, use case (v4: §15.1).
  */
+import type { IncomingMessage } from 'node:http';
 import helmet from '@fastify/helmet';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
@@ -15,12 +16,13 @@ import fastify, {
   LogController,
 } from 'fastify';
 import type { z } from 'zod';
+import type { Clock } from '../base/clock.js';
 import { parseIP } from '../base/ip.js';
 import { makeId } from '../base/random.js';
 import type { ContextBase } from '../control/context.js';
 import { accountRoutes } from './accounts/routes.js';
 import { authenticate } from './auth.js';
-import { JSON_LIMIT_BYTES, parseJson } from './body.js';
+import { JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
 import { answerClientError, TIMEOUTS } from './connection.js';
 import { recordRoutes } from './dns-records/routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
@@ -91,7 +93,7 @@ export function buildApi(options: ApiOptions): FastifyInstance {
   app.setNotFoundHandler((request) => {
     throw failure('unroutable', { path: pathOf(request) });
   });
-  readBodiesAsOctets(app);
+  readBodiesAsOctets(app, base.clock);
   registerSecurityHeaders(app);
   app.after(() => addHooks(app, options));
   registerRoutes(app, options);
@@ -111,9 +113,15 @@ const checkIdentifiers: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }
 };
 
 /** One parser for whatever the content type says; JSON is read later, where a route has a use for it (v4: §0.5–0.7). */
-function readBodiesAsOctets(app: FastifyInstance): void {
+function readBodiesAsOctets(app: FastifyInstance, clock: Clock): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>
+    readOctets(payload, {
+      declared: Number(request.headers['content-length']),
+      limit: request.routeOptions.bodyLimit ?? JSON_LIMIT_BYTES,
+      clock,
+    }),
+  );
 }
 
 function addHooks(app: FastifyInstance, { base, host }: ApiOptions): void {

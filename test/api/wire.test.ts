@@ -356,6 +356,24 @@ function exchange(port: number, text: string, enough = Number.POSITIVE_INFINITY)
   });
 }
 
+t.test('a body must arrive in good time', async (t) => {
+  const { app, clock } = await install(t);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as { port: number };
+  const credential = `X-Auth-Email: ${ADMIN_HEADERS['x-auth-email']}\r\nX-Auth-Key: ${ADMIN_HEADERS['x-auth-key']}\r\n`;
+  const reached = new Promise((resolve) => app.server.once('request', () => setImmediate(resolve)));
+  const slow = exchange(
+    port,
+    `POST /client/v4/zones HTTP/1.1\r\nHost: x\r\n${credential}Content-Length: 99\r\n\r\n{"name":`,
+  );
+  await reached;
+  clock.advance(60_000);
+  const answer = await slow;
+  t.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/);
+  t.match(answer, /\r\nconnection: close\r\n/i);
+  t.match(answer, /"errors":\[\{"code":9207,"message":"The request did not arrive in time\."\}\]/);
+});
+
 t.test('on a real connection', async (t) => {
   const { app, createZone } = await install(t);
   const zone = await createZone('example.com');
