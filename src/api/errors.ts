@@ -20,6 +20,7 @@ export const failure = defineErrors('api', {
   badMethod: { status: 405, code: 10405, text: 'Method not allowed' },
   badBody: { status: 400, code: 9207, text: 'Request body is invalid.' },
   badParameter: { status: 400, code: 9207, text: 'Query parameter {name} is invalid: expected {expected}.' },
+  badHeader: { status: 400, code: 9207, text: 'Header {name} is invalid: expected {expected}.' },
   bodyTooLarge: { status: 400, code: 9207, text: 'Request body is too large: at most {limit} octets are accepted.' },
   badRequest: { status: 400, code: 9207, text: 'The HTTP request is invalid: {detail}.' },
   tooSlow: { status: 400, code: 9207, text: 'The request did not arrive in time.' },

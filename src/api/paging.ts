@@ -19,6 +19,9 @@ export const ZONE_PAGES: PageSizes = { usual: 20, most: 50 };
 export const RECORD_PAGES: PageSizes = { usual: 100, most: 50_000 };
 export const ACCOUNT_PAGES: PageSizes = { usual: 20, most: 50 };
 
+export const BUCKET_PAGES: PageSizes = { usual: 20, most: 1000 };
+export const OBJECT_PAGES: PageSizes = { usual: 1000, most: 1000 };
+
 /** Far beyond any list, yet its product with a page size is still an exact integer. */
 const LAST_PAGE = 1_000_000_000;
 

@@ -19,6 +19,7 @@ import type { z } from 'zod';
 import type { Clock } from '../base/clock.js';
 import { parseIP } from '../base/ip.js';
 import { makeId } from '../base/random.js';
+import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/context.js';
 import { accountRoutes } from './accounts/routes.js';
 import { authenticate } from './auth.js';
@@ -27,6 +28,7 @@ import { answerClientError, TIMEOUTS } from './connection.js';
 import { recordRoutes } from './dns-records/routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
 import { failure, MalformedIdentifier, pathOf, sendError } from './errors.js';
+import { graphqlRoutes } from './graphql/routes.js';
 import { healthRoutes, type Readiness } from './health/routes.js';
 import { ipRoutes } from './ips/routes.js';
 import { membershipRoutes } from './memberships/routes.js';
@@ -35,6 +37,10 @@ import { neighbourRoutes } from './neighbours/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
 import { purgeCacheRoutes } from './purge-cache/routes.js';
 import { parseQuery } from './query.js';
+import { absentBucketRoutes } from './r2-buckets/absent-routes.js';
+import { bucketRoutes } from './r2-buckets/routes.js';
+import { objectBodyRoutes } from './r2-objects/body-routes.js';
+import { objectListRoutes } from './r2-objects/routes.js';
 import { addReceipt, noteChanges } from './receipt.js';
 import { makeContextOf } from './request.js';
 import { userRoutes } from './user/routes.js';
@@ -45,6 +51,7 @@ import { zoneRoutes } from './zones/routes.js';
 export interface ApiOptions {
   /** What every use case is given, except who asks. */
   readonly base: ContextBase;
+  readonly objects: ObjectStore;
   /** Address the API will listen on: on loopback the documentation and the metrics need no credential. */
   readonly host: string;
   readonly version: string;
@@ -78,8 +85,7 @@ export function buildApi(options: ApiOptions): FastifyInstance {
       maxParamLength: MAX_PARAM_LENGTH,
       querystringParser: (text) => parseQuery(text) as Record<string, unknown>,
     },
-    // A proxy sends the absolute form of the target (RFC 9112 §3.2.2).
-    rewriteUrl: (request) => (request.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/',
+    rewriteUrl: (request) => routableTarget(request.url ?? '/'),
     clientErrorHandler: answerClientError,
     frameworkErrors(error, request, reply) {
       const refuse = (fault: unknown): void => void reply.send(sendError(fault, request, reply) as never);
@@ -98,6 +104,24 @@ export function buildApi(options: ApiOptions): FastifyInstance {
   app.after(() => addHooks(app, options));
   registerRoutes(app, options);
   return app;
+}
+
+/**
+ * The target the router is given. A proxy sends the absolute form (RFC 9112 §3.2.2). Percent signs that begin no escape are
+ * escaped below buckets: the router would refuse the path, and it is for the objects to say what is wrong with a key.
+ */
+function routableTarget(target: string): string {
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
+  return path.includes('/r2/buckets/') && !isDecodable(path) ? path.replaceAll('%', '%25') : path;
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -140,10 +164,11 @@ function addHooks(app: FastifyInstance, { base, host }: ApiOptions): void {
     if (schema?.body && !config.rawBody) request.body = parseJson(request.body as Buffer | undefined);
   });
   app.addHook('preHandler', async (request) => noteChanges(base.store, request));
-  app.addHook('onSend', async (request, reply) => {
+  app.addHook('onSend', async (request, reply, payload) => {
     addReceipt(base.store, request, reply);
     // Clients switch on the bare media type, and JSON has no charset parameter (v4: §1.1, RFC 8259 §11).
-    if (reply.getHeader('content-type') === JSON_WITH_CHARSET) reply.header('content-type', 'application/json');
+    const written = typeof payload === 'string' && reply.getHeader('content-type') === JSON_WITH_CHARSET;
+    if (written) reply.header('content-type', 'application/json');
   });
   app.addHook('onResponse', async (request, reply) => {
     const { method, id: requestId } = request;
@@ -198,7 +223,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
   app.register(swaggerUi, docsOptions());
 }
 
-async function registerVersion4(scope: FastifyInstance, { base }: ApiOptions): Promise<void> {
+async function registerVersion4(scope: FastifyInstance, { base, objects }: ApiOptions): Promise<void> {
   const declared = declaredMethods(scope);
   const contextOf = makeContextOf(base);
   await scope.register(zoneRoutes, { contextOf });
@@ -211,7 +236,12 @@ async function registerVersion4(scope: FastifyInstance, { base }: ApiOptions): P
   await scope.register(accountRoutes, { contextOf });
   await scope.register(membershipRoutes, { contextOf });
   await scope.register(ipRoutes, base.settings);
+  await scope.register(bucketRoutes, { contextOf });
+  await scope.register(absentBucketRoutes, { contextOf });
+  await scope.register(objectListRoutes, { contextOf, objects });
+  await scope.register(objectBodyRoutes, { contextOf, objects });
   await scope.register(neighbourRoutes, { contextOf });
+  await scope.register(graphqlRoutes, { contextOf });
   refuseOtherMethods(scope, declared);
 }
 

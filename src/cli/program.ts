@@ -61,11 +61,13 @@ async function createProgram(context: CommandContext, first: string | undefined)
 
 async function addOtherCommands(program: Command, context: CommandContext): Promise<void> {
   const { terminal, version } = context;
-  const [zone, record, key, account, healthcheck, doctor, config, backup] = await Promise.all([
+  const [zone, record, key, account, bucket, secret, healthcheck, doctor, config, backup] = await Promise.all([
     import('./zone.js'),
     import('./record.js'),
     import('./key.js'),
     import('./account.js'),
+    import('./bucket.js'),
+    import('./secret.js'),
     import('./healthcheck.js'),
     import('./doctor.js'),
     import('./config.js'),
@@ -75,6 +77,8 @@ async function addOtherCommands(program: Command, context: CommandContext): Prom
   record.addRecordCommands(program, context);
   key.addKeyCommands(program, context);
   account.addAccountCommands(program, context);
+  bucket.addBucketCommands(program, context);
+  secret.addSecretCommands(program, context);
   healthcheck.addHealthcheckCommand(program, context);
   doctor.addDoctorCommand(program, context);
   config.addConfigCommands(program, context);

@@ -79,9 +79,23 @@ export const accountFailure = defineErrors('accounts', {
   none: { status: 403, code: 9109, text: 'This credential belongs to no account.' },
   notAllowed: { status: 403, code: 1002, text: 'Only a super administrator may do this.' },
   readOnly: { status: 403, code: 10000, text: 'Authentication error' },
+  outOfScope: { status: 403, code: 10000, text: 'Authentication error' },
   badInput: { status: 400, code: 9207, text: '{reason}' },
   keyMissing: { status: 404, code: 7003, text: 'No credential has the identifier {id}.' },
   keyExists: { status: 400, code: 9207, text: 'That secret is in use already.' },
+});
+
+/** (v4: §15.5) */
+export const bucketFailure = defineErrors('buckets', {
+  exists: { status: 409, code: 10004, text: 'The bucket you tried to create already exists, and you own it.' },
+  badName: { status: 400, code: 10005, text: 'The specified bucket name is not valid.' },
+  missing: { status: 404, code: 10006, text: 'The specified bucket does not exist.' },
+  notEmpty: { status: 409, code: 10008, text: 'The bucket you tried to delete is not empty (account {account})' },
+  tooMany: { status: 400, code: 10009, text: 'The account has as many buckets as it may have: {limit}.' },
+  noRoute: { status: 404, code: 10015, text: 'No route of a bucket has this path.' },
+  corsMissing: { status: 404, code: 10059, text: 'The CORS configuration does not exist.' },
+  badInput: { status: 400, code: 9207, text: '{reason}' },
+  badBinding: { status: 400, code: 9207, text: '{name} cannot name a binding: {reason}.' },
 });
 
 export const storeUnavailable = defineErrors('store', {

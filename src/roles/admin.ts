@@ -5,6 +5,7 @@ import { createLifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import { type MetricSample, printMetrics } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
+import { createLocalStore } from '../bucket/local-store.js';
 import { openStore, type Store, storeSize } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
 import { createControlBase } from './control-base.js';
@@ -40,10 +41,16 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const key = await ensureAdministrator(base, settings, terminal);
     const firstImport = await importFirstZones(base, settings, origins.zonesDir.kind === 'default');
 
+    const objects = createLocalStore({ store, clock, random: systemRandom, log });
+    objects.sweep().catch((error: unknown) => {
+      log.warn({ reason: messageOf(error) }, 'files that belong to no object were not all removed');
+    });
+
     const gate = createReadiness(clock, options);
     const apiLog = log.child({});
     const api = buildApi({
       base: { ...base, log: apiLog },
+      objects,
       host: settings.adminHost,
       version,
       readiness: gate.readiness,

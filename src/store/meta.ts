@@ -2,13 +2,20 @@
 import { invariant } from '../base/errors.js';
 import { perStore, type SqlValue, type Store } from './driver.js';
 
-export type MetaName = 'installation' | 'created_at' | 'credential_pepper' | 'first_run_done';
+export type MetaName =
+  | 'installation'
+  | 'created_at'
+  | 'credential_pepper'
+  | 'first_run_done'
+  | 'auth_key_secret_hash'
+  | 'auth_key_secret_set_at';
 
 const statements = perStore((store) => ({
   get: store.prepareTuples<[MetaName], [SqlValue]>('SELECT value FROM meta WHERE name = ?'),
   put: store.prepare<[MetaName, SqlValue]>(
     'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   ),
+  remove: store.prepare<[MetaName]>('DELETE FROM meta WHERE name = ?'),
 }));
 
 export function findMeta(store: Store, name: MetaName): SqlValue | undefined {
@@ -17,6 +24,10 @@ export function findMeta(store: Store, name: MetaName): SqlValue | undefined {
 
 export function putMeta(store: Store, name: MetaName, value: SqlValue): void {
   statements(store).put.run(name, value);
+}
+
+export function deleteMeta(store: Store, name: MetaName): void {
+  statements(store).remove.run(name);
 }
 
 /** Octets mixed into every stored credential hash, so that hashes of two installations cannot be compared. */

@@ -4,13 +4,14 @@ import { UserError } from '../base/errors.js';
 import type { Random } from '../base/random.js';
 import type { Store } from './driver.js';
 import { foundation } from './migrations/0001-foundation.js';
+import { buckets } from './migrations/0003-buckets.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
-export const MIGRATIONS: readonly Migration[] = [foundation];
+export const MIGRATIONS: readonly Migration[] = [foundation, buckets];
 
 /** The version the schema has after all migrations. */
-export const SCHEMA_VERSION = MIGRATIONS.length;
+export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 
 /** The version of an open database; 0 for an empty one. */
 export function schemaVersion(store: Store): number {

@@ -9,6 +9,7 @@ import { TestClock } from '../../src/base/clock.js';
 import { parseIP } from '../../src/base/ip.js';
 import { type Logger, silentLogger } from '../../src/base/log.js';
 import { seededRandom } from '../../src/base/random.js';
+import { createLocalStore } from '../../src/bucket/local-store.js';
 import {
   type Context,
   type ContextBase,
@@ -57,7 +58,7 @@ export interface Installation {
   readonly base: ContextBase;
   /** The operator's context, to prepare things behind the API's back. */
   readonly operator: Context;
-  readonly routes: readonly { readonly method: string; readonly url: string }[];
+  readonly routes: readonly Route[];
   /** Answers that did not fit the schema their route declares. */
   readonly misfits: string[];
   /** A request under `/client/v4` as the administrator; a path that begins with `//` is taken as it is. */
@@ -91,14 +92,15 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
   await ensureFirstAdministrator(base, { email: EMAIL, key: KEY });
   const app = buildApi({
     base,
+    objects: createLocalStore(base),
     host: options.host ?? '127.0.0.1',
     version: '0.0.0-test',
     readiness: () => (options.ready?.() === false ? { ready: false, reason: 'zones are loading' } : { ready: true }),
     metrics: () => '# HELP zoneplane_up Whether it runs.\n',
   });
-  const routes: { method: string; url: string }[] = [];
-  app.addHook('onRoute', ({ method, url }) => {
-    for (const name of [method].flat()) routes.push({ method: name, url });
+  const routes: Route[] = [];
+  app.addHook('onRoute', ({ method, url, schema }) => {
+    for (const name of [method].flat()) routes.push({ method: name, url, hidden: schema?.hide === true });
   });
   const misfits = watchAnswers(app);
   await app.ready();
@@ -146,11 +148,19 @@ function credentialOr(headers: Readonly<Record<string, string>>): Record<string,
   return anonymous !== undefined || own ? rest : { ...ADMIN_HEADERS, ...rest };
 }
 
+export interface Route {
+  readonly method: string;
+  readonly url: string;
+  /** Left out of the OpenAPI document. */
+  readonly hidden: boolean;
+}
+
 /** Send no credential. */
 export const ANONYMOUS = { anonymous: '' };
 
 function parse(answer: LightMyRequestResponse): unknown {
-  return String(answer.headers['content-type']).startsWith('application/json') && answer.body !== ''
+  // Objects have the type they were stored with, whatever they are.
+  return String(answer.headers['content-type']).startsWith('application/json') && answer.body.startsWith('{')
     ? JSON.parse(answer.body)
     : undefined;
 }

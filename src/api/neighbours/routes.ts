@@ -9,7 +9,7 @@ import { success, successPage } from '../envelope.js';
 import { failure } from '../errors.js';
 import { pageOf, resultInfo, ZONE_PAGES } from '../paging.js';
 import { type ContextOf, queryOf } from '../request.js';
-import { answers, answersList, answersOne } from '../schema.js';
+import { answersList, answersOne } from '../schema.js';
 import { plan, zoneParams } from '../zones/schema.js';
 import { PLAN } from '../zones/view.js';
 
@@ -74,18 +74,5 @@ export const neighbourRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
       await getZone(contextOf(request), request.params.zone_id);
       throw failure('noRuleset', { phase: request.params.phase });
     },
-  );
-
-  app.post(
-    '/graphql',
-    {
-      schema: {
-        tags,
-        summary: 'Analytics: there are none',
-        body: z.object({ query: z.string().optional() }),
-        response: answers(z.object({ data: z.null() })),
-      },
-    },
-    async () => ({ data: null }),
   );
 };

@@ -13,14 +13,25 @@ the number of the change, and \`zoneplane-serial\`, the SOA serial of the zone a
 const withSchemas = createJsonSchemaTransform({ skipList: [] });
 
 /** Routes under `hidden` prefixes are the same again and are left out. */
+/** Name of the path parameter that may hold slashes. */
+const REST = 'object_key';
+
 export function openapiOptions(version: string, hidden: readonly string[]): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Zoneplane admin API', description: DESCRIPTION, version },
-      tags: ['Zones', 'DNS records', 'DNS settings', 'User', 'Accounts', 'Networks', 'Neighbours', 'Operations'].map(
-        (name) => ({ name }),
-      ),
+      tags: [
+        'Zones',
+        'DNS records',
+        'DNS settings',
+        'User',
+        'Accounts',
+        'Networks',
+        'Buckets',
+        'Neighbours',
+        'Operations',
+      ].map((name) => ({ name })),
       components: {
         securitySchemes: {
           apiToken: { type: 'http', scheme: 'bearer' },
@@ -31,10 +42,28 @@ export function openapiOptions(version: string, hidden: readonly string[]): Fast
       security: [{ apiToken: [] }, { apiEmail: [], apiKey: [] }],
     },
     transform(document) {
-      if (!hidden.some((prefix) => document.url.startsWith(`${prefix}/`))) return withSchemas(document as never);
+      if (!hidden.some((prefix) => document.url.startsWith(`${prefix}/`))) {
+        return nameRest(withSchemas(document as never) as SchemaAndUrl) as never;
+      }
       return { schema: { hide: true } as never, url: document.url };
     },
     transformObject: createJsonSchemaTransformObject({}),
+  };
+}
+
+interface SchemaAndUrl {
+  readonly schema: { readonly params?: { readonly properties?: Record<string, unknown>; required?: string[] } };
+  readonly url: string;
+}
+
+/** A parameter that takes the rest of the path has no name in the router; in the document it needs one. */
+function nameRest({ schema, url }: SchemaAndUrl): SchemaAndUrl {
+  const { '*': rest, ...properties } = schema.params?.properties ?? {};
+  if (!url.endsWith('/*') || rest === undefined) return { schema, url };
+  const required = schema.params?.required?.map((name) => (name === '*' ? REST : name));
+  return {
+    schema: { ...schema, params: { ...schema.params, properties: { ...properties, [REST]: rest }, required } } as never,
+    url: url.replace(/\*$/, `:${REST}`),
   };
 }
 

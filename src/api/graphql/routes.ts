@@ -1,0 +1,74 @@
+/**
+ * `/graphql`, of which one question is answered: how much is stored in a bucket, which wrangler asks for `r2 bucket info`
+ * (v4: §13). There are no other analytics; other questions get no data.
+ */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { AppError } from '../../base/errors.js';
+import { type BucketUsage, bucketUsage } from '../../control/buckets.js';
+import type { Context } from '../../control/context.js';
+import { findChoice } from '../../control/rules/buckets.js';
+import { JURISDICTIONS } from '../../store/buckets.js';
+import { bodyObject, type ContextOf } from '../request.js';
+import { answers } from '../schema.js';
+import { printTime } from '../times.js';
+
+const storageGroup = z.object({
+  max: z.object({ objectCount: z.int(), payloadSize: z.int(), metadataSize: z.int() }),
+  dimensions: z.object({ datetime: z.string() }),
+});
+
+const answer = z.object({
+  data: z
+    .object({ viewer: z.object({ accounts: z.array(z.object({ r2StorageAdaptiveGroups: z.array(storageGroup) })) }) })
+    .nullable(),
+  errors: z.array(z.object({ message: z.string() })).optional(),
+});
+
+const storageQuestion = z.object({
+  query: z.string().regex(/\br2StorageAdaptiveGroups\b/),
+  variables: z.object({ accountTag: z.string(), filter: z.object({ bucketName: z.string() }) }),
+});
+
+/** Where it is not the default one, wrangler puts the jurisdiction before the name; no bucket's name holds an underscore. */
+const NAME = /^(?:([a-z-]+)_)?([a-z0-9-]+)$/;
+
+export const graphqlRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.post(
+    '/graphql',
+    {
+      schema: {
+        tags: ['Neighbours'],
+        summary: 'What is stored in a bucket; no other analytics',
+        body: z.object({ query: z.string().optional(), variables: z.record(z.string(), z.unknown()).optional() }),
+        response: answers(answer),
+      },
+    },
+    async (request) => {
+      const question = storageQuestion.safeParse(bodyObject(request));
+      if (!question.success) return { data: null };
+      const { accountTag, filter } = question.data.variables;
+      return answerStorage(contextOf(request), accountTag, filter.bucketName);
+    },
+  );
+};
+
+async function answerStorage(context: Context, accountId: string, text: string): Promise<z.output<typeof answer>> {
+  const [, before, name] = NAME.exec(text) ?? [];
+  const jurisdiction = findChoice(JURISDICTIONS, before ?? 'default');
+  if (name === undefined || jurisdiction === undefined) return { data: null };
+  try {
+    const usage = await bucketUsage(context, accountId, name, jurisdiction);
+    return { data: { viewer: { accounts: [{ r2StorageAdaptiveGroups: [group(usage, context.clock.nowUs())] }] } } };
+  } catch (error) {
+    if (error instanceof AppError) return { data: null, errors: [{ message: error.message }] };
+    throw error;
+  }
+}
+
+function group(usage: BucketUsage, nowUs: number): z.output<typeof storageGroup> {
+  return {
+    max: { objectCount: usage.objects, payloadSize: usage.payloadOctets, metadataSize: usage.metadataOctets },
+    dimensions: { datetime: printTime(nowUs) },
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * Settings of buckets that this service does not have and clients ask for (v4: §13): there are none, and none can be made. A
+ * path below a bucket that nobody knows is refused with the code of buckets (v4: §15.5).
+ */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { getBucket } from '../../control/buckets.js';
+import { bucketFailure } from '../../control/errors.js';
+import { success } from '../envelope.js';
+import type { ContextOf } from '../request.js';
+import { answersOne } from '../schema.js';
+import { jurisdictionOf } from './request.js';
+import { bucketHeaders, bucketParams } from './schema.js';
+
+const tags = ['Buckets'];
+const ONE = '/accounts/:account_id/r2/buckets/:bucket_name';
+
+const noRules = z.object({ rules: z.array(z.unknown()) });
+
+const ABSENT = [
+  {
+    path: 'domains/custom',
+    summary: 'List domains of a bucket: there are none',
+    result: z.object({ domains: z.array(z.unknown()) }),
+    none: { domains: [] },
+  },
+  {
+    path: 'lifecycle',
+    summary: 'Get the rules that end objects: there are none',
+    result: noRules,
+    none: { rules: [] },
+  },
+  { path: 'lock', summary: 'Get the rules that keep objects: there are none', result: noRules, none: { rules: [] } },
+  {
+    path: 'sippy',
+    summary: 'Whether objects are fetched from elsewhere: they are not',
+    result: z.object({ enabled: z.boolean() }),
+    none: { enabled: false },
+  },
+];
+
+export const absentBucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  for (const { path, summary, result, none } of ABSENT) {
+    app.get(
+      `${ONE}/${path}`,
+      {
+        schema: {
+          tags,
+          summary,
+          params: bucketParams,
+          headers: bucketHeaders,
+          response: answersOne<z.ZodType>(result),
+        },
+      },
+      async (request) => {
+        const { account_id, bucket_name } = request.params;
+        await getBucket(contextOf(request), account_id, bucket_name, jurisdictionOf(request));
+        return success(none);
+      },
+    );
+  }
+
+  app.get(
+    `${ONE}/cors`,
+    {
+      schema: {
+        tags,
+        summary: 'Get the rules for pages of other origins: there are none',
+        params: bucketParams,
+        headers: bucketHeaders,
+        response: answersOne(z.null()),
+      },
+    },
+    async (request) => {
+      const { account_id, bucket_name } = request.params;
+      await getBucket(contextOf(request), account_id, bucket_name, jurisdictionOf(request));
+      throw bucketFailure('corsMissing');
+    },
+  );
+
+  app.get(`${ONE}/*`, { schema: { hide: true, params: bucketParams } }, async () => {
+    throw bucketFailure('noRoute');
+  });
+};

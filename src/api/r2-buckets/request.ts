@@ -1,0 +1,47 @@
+/** What requests about buckets have in common: which bucket, and the headers that say more (v4: §13). */
+import type { FastifyRequest } from 'fastify';
+import type { AppError } from '../../base/errors.js';
+import { findChoice } from '../../control/rules/buckets.js';
+import { JURISDICTIONS, type Jurisdiction, STORAGE_CLASSES, type StorageClass } from '../../store/buckets.js';
+import { failure } from '../errors.js';
+
+/** The first value of a header; undefined for a missing or an empty one. */
+export function headerText(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return (Array.isArray(value) ? value[0] : value) || undefined;
+}
+
+/** The namespace the bucket's name is looked up in. Throws 400 for an unknown one. */
+export function jurisdictionOf(request: FastifyRequest): Jurisdiction {
+  return headerChoice(request, 'cf-r2-jurisdiction', JURISDICTIONS) ?? 'default';
+}
+
+const STORAGE_CLASS = 'cf-r2-storage-class';
+
+/** Throws 400 for an unknown one. */
+export function storageClassOf(request: FastifyRequest): StorageClass | undefined {
+  return headerChoice(request, STORAGE_CLASS, STORAGE_CLASSES);
+}
+
+/** Throws 400 for an unknown one or none. */
+export function requireStorageClass(request: FastifyRequest): StorageClass {
+  const storageClass = storageClassOf(request);
+  if (storageClass === undefined) throw badHeader(STORAGE_CLASS, STORAGE_CLASSES);
+  return storageClass;
+}
+
+function headerChoice<Choice extends string>(
+  request: FastifyRequest,
+  name: string,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const text = headerText(request, name);
+  if (text === undefined) return undefined;
+  const choice = findChoice(choices, text);
+  if (choice === undefined) throw badHeader(name, choices);
+  return choice;
+}
+
+function badHeader(name: string, choices: readonly string[]): AppError {
+  return failure('badHeader', { name, expected: `one of ${choices.join(', ')}` });
+}

@@ -1,0 +1,28 @@
+/** Buckets as v4 clients read them (v4: §13). */
+import type { BucketItem, BucketUsage } from '../../control/buckets.js';
+import { printTime } from '../times.js';
+import type { Bucket } from './schema.js';
+
+export function bucketView(item: BucketItem): Bucket {
+  return {
+    name: item.name,
+    creation_date: printTime(item.createdAt),
+    // Lower case is taken, upper case is answered (v4: §18 no. 16).
+    ...(item.location === null ? {} : { location: item.location.toUpperCase() }),
+    storage_class: item.storageClass,
+    jurisdiction: item.jurisdiction,
+  };
+}
+
+export interface MetricsView {
+  readonly published: { readonly payloadSize: number; readonly metadataSize: number; readonly objects: number };
+  readonly uploaded: { readonly payloadSize: number; readonly metadataSize: number; readonly objects: number };
+}
+
+/** Nothing is ever uploaded without being published: an upload that did not finish leaves nothing. */
+export function metricsView({ objects, payloadOctets, metadataOctets }: BucketUsage): MetricsView {
+  return {
+    published: { payloadSize: payloadOctets, metadataSize: metadataOctets, objects },
+    uploaded: { payloadSize: 0, metadataSize: 0, objects: 0 },
+  };
+}

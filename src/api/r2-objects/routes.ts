@@ -1,0 +1,95 @@
+/** `/accounts/{account_id}/r2/buckets/{bucket_name}/objects`: the list, and deletion of many (v4: §13). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { objectFailure } from '../../bucket/errors.js';
+import { isObjectKey, type ObjectStore } from '../../bucket/object-store.js';
+import { requireWriter } from '../../control/access.js';
+import { requireBucket } from '../../control/buckets.js';
+import { bodyFailure } from '../body.js';
+import { success } from '../envelope.js';
+import { OBJECT_PAGES, pageOf } from '../paging.js';
+import { textValue } from '../query.js';
+import { jurisdictionOf } from '../r2-buckets/request.js';
+import { bucketHeaders, bucketParams } from '../r2-buckets/schema.js';
+import { type ContextOf, queryOf } from '../request.js';
+import { answersOne } from '../schema.js';
+import { objectList, objectQuery, onlyKey } from './schema.js';
+import { listInfo, objectView } from './view.js';
+
+const tags = ['Buckets'];
+export const OBJECTS = '/accounts/:account_id/r2/buckets/:bucket_name/objects';
+const MOST_KEYS = 1000;
+
+export interface ObjectRouteOptions {
+  readonly contextOf: ContextOf;
+  readonly objects: ObjectStore;
+}
+
+export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async (app, { contextOf, objects }) => {
+  app.get(
+    OBJECTS,
+    {
+      schema: {
+        tags,
+        summary: 'List objects',
+        params: bucketParams,
+        querystring: objectQuery,
+        headers: bucketHeaders,
+        response: objectList,
+      },
+    },
+    async (request) => {
+      const { account_id, bucket_name } = request.params;
+      const bucket = requireBucket(contextOf(request), account_id, bucket_name, jurisdictionOf(request));
+      const query = queryOf(request);
+      const { perPage } = pageOf(query, OBJECT_PAGES);
+      const page = objects.list(bucket.seq, {
+        prefix: textValue(query, 'prefix'),
+        delimiter: textValue(query, 'delimiter'),
+        startAfter: textValue(query, 'start_after'),
+        cursor: textValue(query, 'cursor'),
+        limit: perPage,
+      });
+      return { ...success(page.items.map(objectView)), result_info: listInfo(page, perPage) };
+    },
+  );
+
+  app.delete(
+    OBJECTS,
+    {
+      schema: {
+        tags,
+        summary: 'Delete up to 1000 objects',
+        params: bucketParams,
+        headers: bucketHeaders,
+        body: z.array(z.string()).max(MOST_KEYS).describe('Their keys'),
+        response: answersOne(z.array(onlyKey)),
+      },
+    },
+    async (request) => {
+      const context = contextOf(request);
+      requireWriter(context.actor);
+      const { account_id, bucket_name } = request.params;
+      const bucket = requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
+      const keys = requireKeys(request.body);
+      await objects.delete(bucket.seq, keys);
+      return success(keys.map((key) => ({ key })));
+    },
+  );
+
+  // A path that ends before the key comes here, its last slash being cut.
+  app.put(OBJECTS, { schema: { hide: true, params: bucketParams } }, async (request) => {
+    const context = contextOf(request);
+    requireWriter(context.actor);
+    const { account_id, bucket_name } = request.params;
+    requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
+    throw objectFailure('badKey');
+  });
+};
+
+function requireKeys(body: unknown): string[] {
+  if (!Array.isArray(body)) throw bodyFailure('it is not a JSON array of keys');
+  if (body.length > MOST_KEYS) throw bodyFailure(`it holds more than ${MOST_KEYS} keys`);
+  if (!body.every((key) => typeof key === 'string' && isObjectKey(key))) throw objectFailure('badKey');
+  return body;
+}

@@ -1,0 +1,20 @@
+/** Refusals of the object store: HTTP status, v4 code, text (v4: §15.5). The bucket application has texts of its own. */
+import { defineErrors } from '../base/errors.js';
+
+export const objectFailure = defineErrors('objects', {
+  /** The bucket was deleted meanwhile. */
+  noBucket: { status: 404, code: 10006, text: 'The specified bucket does not exist.' },
+  missing: { status: 404, code: 10007, text: 'The specified key does not exist.' },
+  metadataTooLarge: { status: 400, code: 10012, text: 'The metadata of the object is larger than {limit} octets.' },
+  incomplete: { status: 400, code: 10013, text: 'The body ended before its announced length.' },
+  badKey: { status: 400, code: 10020, text: 'The specified object name is not valid.' },
+  precondition: { status: 412, code: 10031, text: 'At least one of the preconditions you specified did not hold.' },
+  badChecksum: { status: 400, code: 10037, text: 'The checksum you specified is not that of the body.' },
+  badCursor: {
+    status: 400,
+    code: 9207,
+    text: 'Query parameter cursor is invalid: expected one that a page has given.',
+  },
+  range: { status: 416, code: 10039, text: 'The requested range cannot be satisfied.' },
+  tooLarge: { status: 413, code: 100100, text: 'The object is too large: at most {limit} octets are accepted.' },
+});

@@ -1,0 +1,32 @@
+/**
+ * The secret of the bucket application as its operator set it at the command line. Kept as HMAC-SHA256 under the
+ * installation's pepper: enough to compare with what a request brings, no use to who reads the database.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Store } from './driver.js';
+import { credentialPepper, deleteMeta, findMeta, putMeta } from './meta.js';
+
+/** When the secret was set, microseconds since 1970; undefined when none is. */
+export function authKeySecretSetAt(store: Store): number | undefined {
+  return findMeta(store, 'auth_key_secret_set_at') as number | undefined;
+}
+
+export function putAuthKeySecret(store: Store, secret: string, nowUs: number): void {
+  putMeta(store, 'auth_key_secret_hash', hash(store, secret));
+  putMeta(store, 'auth_key_secret_set_at', nowUs);
+}
+
+export function deleteAuthKeySecret(store: Store): void {
+  deleteMeta(store, 'auth_key_secret_hash');
+  deleteMeta(store, 'auth_key_secret_set_at');
+}
+
+/** Whether `given` is the secret; false when none is set. Takes the same time for every wrong value. */
+export function isAuthKeySecret(store: Store, given: string): boolean {
+  const kept = findMeta(store, 'auth_key_secret_hash');
+  return kept instanceof Uint8Array && timingSafeEqual(kept, hash(store, given));
+}
+
+function hash(store: Store, secret: string): Uint8Array {
+  return createHmac('sha256', credentialPepper(store)).update(secret).digest();
+}

@@ -1,0 +1,83 @@
+/**
+ * Buckets, what binds them to the bucket application, and the objects in them. Small bodies are rows of their own, apart from
+ * the descriptions, which lists read; large ones are files named by `blob`. Keys compare by the octets of their UTF-8.
+ */
+import type { Migration } from './migration.js';
+
+export const buckets: Migration = {
+  version: 3,
+  name: 'buckets',
+  sql: `
+CREATE TABLE buckets (
+  seq INTEGER PRIMARY KEY,
+  account INTEGER NOT NULL REFERENCES accounts (seq),
+  jurisdiction TEXT NOT NULL CHECK (jurisdiction IN ('default', 'eu', 'us', 'fedramp', 'fedramp-high')),
+  name TEXT NOT NULL,
+  location TEXT,
+  storage_class TEXT NOT NULL CHECK (storage_class IN ('Standard', 'InfrequentAccess')),
+  created_at INTEGER NOT NULL,
+  UNIQUE (account, jurisdiction, name)
+) STRICT;
+
+CREATE TABLE bucket_bindings (
+  name TEXT PRIMARY KEY,
+  bucket INTEGER NOT NULL REFERENCES buckets (seq) ON DELETE CASCADE,
+  bound_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX bucket_bindings_by_bucket ON bucket_bindings (bucket);
+
+CREATE TABLE objects (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  bucket INTEGER NOT NULL REFERENCES buckets (seq),
+  key TEXT NOT NULL,
+  version TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  md5 BLOB NOT NULL CHECK (length(md5) = 16),
+  storage_class TEXT NOT NULL CHECK (storage_class IN ('Standard', 'InfrequentAccess')),
+  http_metadata TEXT NOT NULL CHECK (json_valid(http_metadata)),
+  custom_metadata TEXT NOT NULL CHECK (json_valid(custom_metadata)),
+  metadata_size INTEGER NOT NULL,
+  uploaded_at INTEGER NOT NULL,
+  blob TEXT UNIQUE,
+  UNIQUE (bucket, key)
+) STRICT;
+
+CREATE TABLE object_contents (
+  object INTEGER PRIMARY KEY REFERENCES objects (seq) ON DELETE CASCADE,
+  octets BLOB NOT NULL
+) STRICT;
+
+-- Files nobody needs any more, to be removed.
+CREATE TABLE blob_garbage (
+  blob TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+-- Sums over objects, kept with every change of them: a bucket may hold millions.
+CREATE TABLE bucket_usage (
+  bucket INTEGER NOT NULL REFERENCES buckets (seq) ON DELETE CASCADE,
+  storage_class TEXT NOT NULL,
+  objects INTEGER NOT NULL,
+  payload_size INTEGER NOT NULL,
+  metadata_size INTEGER NOT NULL,
+  PRIMARY KEY (bucket, storage_class)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER object_added AFTER INSERT ON objects BEGIN
+  INSERT INTO bucket_usage (bucket, storage_class, objects, payload_size, metadata_size)
+  VALUES (new.bucket, new.storage_class, 1, new.size, new.metadata_size)
+  ON CONFLICT (bucket, storage_class) DO UPDATE SET
+    objects = objects + 1,
+    payload_size = payload_size + excluded.payload_size,
+    metadata_size = metadata_size + excluded.metadata_size;
+END;
+
+CREATE TRIGGER object_removed AFTER DELETE ON objects BEGIN
+  UPDATE bucket_usage SET
+    objects = objects - 1,
+    payload_size = payload_size - old.size,
+    metadata_size = metadata_size - old.metadata_size
+  WHERE bucket = old.bucket AND storage_class = old.storage_class;
+  INSERT OR IGNORE INTO blob_garbage (blob) SELECT old.blob WHERE old.blob IS NOT NULL;
+END;
+`,
+};
