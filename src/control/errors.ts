@@ -18,7 +18,7 @@ export const zoneFailure = defineErrors('zones', {
     code: 1012,
     text: 'Request must contain one of "purge_everything", "files", "tags", "hosts" or "prefixes"',
   },
-  badPurge: { status: 400, code: 1012, text: 'Invalid value for {kind}' },
+  badPurge: { status: 400, code: 1012, text: 'Invalid purge request: {reason}.' },
   settingUnknown: { status: 400, code: 1003, text: 'Undefined zone setting: {name}' },
   badSetting: { status: 400, code: 1007, text: 'Invalid value for zone setting {name}' },
   typeUnsupported: { status: 400, code: 1002, text: 'Zones of type {type} are not supported.' },

@@ -4,6 +4,7 @@ import { requireZone } from './access.js';
 import { commit } from './commit.js';
 import type { Context } from './context.js';
 import { badBody, zoneFailure } from './errors.js';
+import { isOn } from './rules/hold.js';
 
 export interface ZoneHoldItem {
   readonly hold: boolean;
@@ -29,7 +30,7 @@ export async function createZoneHold(ctx: Context, zoneId: string, includeSubdom
   }));
 }
 
-/** PATCH, unchecked body: an empty `hold_after` is now, null is off for good, absent members stay. */
+/** PATCH, unchecked body, of a hold that is on, waits or was released: an empty `hold_after` is now, null is off for good, absent members stay. */
 export async function editZoneHold(
   ctx: Context,
   zoneId: string,
@@ -64,12 +65,8 @@ function moveHold(zone: ZoneRow, now: number, instant: number | null): number | 
   return instant !== null && instant <= now && isOn(zone, now) ? zone.hold_after : instant;
 }
 
-function isOn({ hold_after: after }: Columns, now: number): boolean {
-  return after !== null && after <= now;
-}
-
 function requireHold(zone: ZoneRow): void {
-  if (zone.hold_after === null) throw zoneFailure('holdMissing');
+  if (zone.hold_set === 0) throw zoneFailure('holdMissing');
 }
 
 function holdItem(zone: Columns, now: number): ZoneHoldItem {
@@ -94,7 +91,7 @@ async function changeHold(
     const same =
       before.hold_after === change.hold_after && before.hold_include_subdomains === change.hold_include_subdomains;
     if (!same) {
-      draft.setZone(zone.seq, change satisfies ZoneChange);
+      draft.setZone(zone.seq, { ...change, hold_set: 1 } satisfies ZoneChange);
       draft.audit({ action, zone: zone.id, object: zone.id, before, after: change });
     }
     return holdItem(change, draft.now);

@@ -1,5 +1,5 @@
 /** Writes zones inside a commit: adding one after the rules about names that others hold, and changing its settings. */
-import { invariant } from '../base/errors.js';
+import { type FailureOptions, invariant } from '../base/errors.js';
 import { makeId } from '../base/random.js';
 import { type ZoneChange, type ZoneRow, type ZoneType, zoneStatements } from '../store/zones.js';
 import { requireZone } from './access.js';
@@ -7,6 +7,7 @@ import { commit, type Draft } from './commit.js';
 import type { Context } from './context.js';
 import { zoneFailure } from './errors.js';
 import type { ZoneItem } from './items.js';
+import { isHeldFrom, type WantedName } from './rules/hold.js';
 import { zoneItem } from './zone-item.js';
 
 export interface NewZone {
@@ -31,7 +32,8 @@ export function insertZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   const trusted = ctx.settings.activation === 'trust';
   // Without proof of delegation the first account to add a name has it (ours).
   if (exists || (trusted && sameName.length > 0)) throw zoneFailure('exists', { name }, { pointer: '/name' });
-  refuseHeld(ctx, draft, zone);
+  refuseHeld(ctx, draft.now, zone, { pointer: '/name' });
+  refuseBelowForeign(ctx, zone);
   const active = trusted;
   const served = type === 'full' && sameName.every((other) => other.served === 0) ? 1 : 0;
   const id = makeId(ctx.clock.nowUs(), ctx.random);
@@ -57,21 +59,25 @@ export function insertZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   return row;
 }
 
-/** A name below another account's zone would take answers away from it; a held name is not to be had (v4: §4). */
-function refuseHeld(ctx: Context, draft: Draft, { name, account }: NewZone): void {
-  const statements = zoneStatements(ctx.store);
-  for (let ancestor = name; ancestor !== ''; ancestor = parentOf(ancestor)) {
-    for (const other of statements.byName.all(ancestor)) {
-      if (other.account === account) continue;
-      const held = other.hold_after !== null && other.hold_after <= draft.now;
-      if (held && (ancestor === name || other.hold_include_subdomains === 1)) {
-        throw zoneFailure('held', { name }, { pointer: '/name' });
-      }
-      if (ancestor !== name && other.served === 1 && !ctx.actor.superAdministrator) {
-        throw zoneFailure('subdomainOfForeign', {}, { pointer: '/name' });
-      }
-    }
+/** Throws when a hold at the name or above it keeps the name from the account (v4: §4). `now`: microseconds since 1970. */
+export function refuseHeld(ctx: Context, now: number, wanted: WantedName, options: FailureOptions = {}): void {
+  const held = zonesAtOrAbove(ctx, wanted.name).some((zone) => isHeldFrom(zone, wanted, now));
+  if (held) throw zoneFailure('held', { name: wanted.name }, options);
+}
+
+/** A name below another account's zone would take answers away from it. */
+function refuseBelowForeign(ctx: Context, { name, account }: WantedName): void {
+  const isAbove = (zone: ZoneRow): boolean => zone.name !== name && zone.account !== account && zone.served === 1;
+  if (!ctx.actor.superAdministrator && zonesAtOrAbove(ctx, name).some(isAbove)) {
+    throw zoneFailure('subdomainOfForeign', {}, { pointer: '/name' });
   }
+}
+
+function zonesAtOrAbove(ctx: Context, name: string): ZoneRow[] {
+  const zones: ZoneRow[] = [];
+  const { byName } = zoneStatements(ctx.store);
+  for (let ancestor = name; ancestor !== ''; ancestor = parentOf(ancestor)) zones.push(...byName.all(ancestor));
+  return zones;
 }
 
 function parentOf(name: string): string {

@@ -27,7 +27,7 @@ import { badBody, zoneFailure } from './errors.js';
 import type { ZoneItem } from './items.js';
 import { parseHostName, parseZoneName } from './rules/names.js';
 import { zoneItem } from './zone-item.js';
-import { changeZone, insertZone } from './zone-write.js';
+import { changeZone, insertZone, refuseHeld } from './zone-write.js';
 
 export type { NameOperator, ZoneOrder } from '../store/zone-query.js';
 export { editDnsSettings, getDnsSettings } from './dns-settings.js';
@@ -202,12 +202,14 @@ export async function deleteZone(ctx: Context, zoneId: string): Promise<string> 
 
 /**
  * Looks at the delegation again and activates the zone when it is right; returns the zone. A zone of the same name in
- * another account that was served until then has moved (v4: §3.2).
+ * another account that was served until then has moved (v4: §3.2). A name that another account holds is refused (v4: §4).
  */
 export async function checkActivation(ctx: Context, zoneId: string): Promise<ZoneItem> {
   const zone = requireZone(ctx, zoneId);
+  if (zone.status !== 'active') refuseHeld(ctx, ctx.clock.nowUs(), zone);
   if (zone.status === 'active' || !(await isDelegated(ctx, zone))) return zoneItem(ctx, zone);
   return changeZone(ctx, zoneId, 'zone.activate', (current, draft) => {
+    refuseHeld(ctx, draft.now, current);
     for (const other of zoneStatements(ctx.store).byName.all(current.name)) {
       if (other.seq === current.seq || other.served === 0) continue;
       draft.setZone(other.seq, { status: 'moved', served: 0 });

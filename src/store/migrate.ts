@@ -5,10 +5,11 @@ import type { Random } from '../base/random.js';
 import type { Store } from './driver.js';
 import { foundation } from './migrations/0001-foundation.js';
 import { buckets } from './migrations/0003-buckets.js';
+import { history } from './migrations/0005-history.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
-export const MIGRATIONS: readonly Migration[] = [foundation, buckets];
+export const MIGRATIONS: readonly Migration[] = [foundation, buckets, history];
 
 /** The version the schema has after all migrations. */
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

@@ -47,6 +47,8 @@ export interface ZoneRow {
   readonly verification_key: string | null;
   readonly hold_after: number | null;
   readonly hold_include_subdomains: number;
+  /** Whether there ever was a hold. */
+  readonly hold_set: number;
   readonly record_count: number;
   /** Grows with every change of the zone or its records. */
   readonly version: number;

@@ -4,7 +4,7 @@ import { createAccount } from '../../src/control/accounts.js';
 import { authenticateToken, createKey } from '../../src/control/keys.js';
 import { createZoneHold, deleteZoneHold, editZoneHold, getZoneHold } from '../../src/control/zone-hold.js';
 import { editZoneSetting, getZoneSetting, listZoneSettings } from '../../src/control/zone-settings.js';
-import { createZone, getZone } from '../../src/control/zones.js';
+import { checkActivation, createZone, getZone } from '../../src/control/zones.js';
 import { auditStatements } from '../../src/store/audit.js';
 import { changesAfter, lastChange } from '../../src/store/changes.js';
 import { startControl, startZone } from './fixture.js';
@@ -66,6 +66,44 @@ t.test('a held name is not to be had by another account', async (t) => {
   t.match(await createZone(ctx, { name: 'own.example.com' }), { name: 'own.example.com' }, 'its own account may');
   await deleteZoneHold(ctx, id);
   t.match(await createZone(tenant, { name: 'example.com' }), { status: 'pending' });
+});
+
+t.test('activation of a name that another account holds', async (t) => {
+  const { ctx: plain, clock } = await startControl(t, { activation: 'delegation' });
+  const ctx = { ...plain, findDelegation: async () => ['ns1.dns.test', 'ns2.dns.test'] };
+  const { id } = await createZone(ctx, { name: 'example.com' });
+  const { id: account } = await createAccount(ctx, { name: 'tenant', members: ['tenant@example.org'] });
+  const rival = await createZone(ctx, { name: 'example.com', account: { id: account } });
+  const below = await createZone(ctx, { name: 'a.example.com', account: { id: account } });
+  const own = await createZone(ctx, { name: 'b.example.com' });
+  await createZoneHold(ctx, id, false);
+  const held = { status: 400, code: 1118, message: /is held by another account/ };
+  await t.rejects(checkActivation(ctx, rival.id), held);
+  t.match(await getZone(ctx, rival.id), { status: 'pending' });
+  await editZoneHold(ctx, id, { include_subdomains: true });
+  await t.rejects(checkActivation(ctx, below.id), held);
+  t.match(await checkActivation(ctx, own.id), { status: 'active' }, 'its own account may');
+  const at = clock.nowMs() + 60_000;
+  await deleteZoneHold(ctx, id, new Date(at).toISOString());
+  t.match(await checkActivation(ctx, below.id), { status: 'active' }, 'the hold is off until then');
+  clock.advance(60_000);
+  await t.rejects(checkActivation(ctx, rival.id), held, 'and on again after it');
+  await deleteZoneHold(ctx, id);
+  t.match(await checkActivation(ctx, rival.id), { status: 'active' });
+  t.match(await getZone(ctx, id), { status: 'moved' });
+});
+
+t.test('a hold that was released is not one that never was', async (t) => {
+  const { ctx, clock, zoneId } = await startZone(t);
+  await createZoneHold(ctx, zoneId, true);
+  await deleteZoneHold(ctx, zoneId);
+  t.match(await editZoneHold(ctx, zoneId, { include_subdomains: false }), { hold: false, includeSubdomains: false });
+  t.match(await editZoneHold(ctx, zoneId, { hold_after: '' }), { hold: true });
+  const at = new Date(clock.nowMs() + 60_000).toISOString();
+  await deleteZoneHold(ctx, zoneId);
+  t.match(await editZoneHold(ctx, zoneId, { hold_after: at }), { hold: false });
+  clock.advance(60_001);
+  t.match(await getZoneHold(ctx, zoneId), { hold: true });
 });
 
 t.test('settings', async (t) => {

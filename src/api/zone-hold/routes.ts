@@ -1,40 +1,18 @@
 /** `/zones/{zone_id}/hold` (v4: §4). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { z } from 'zod';
-import {
-  createZoneHold,
-  deleteZoneHold,
-  editZoneHold,
-  getZoneHold,
-  type ZoneHoldItem,
-} from '../../control/zone-hold.js';
+import { createZoneHold, deleteZoneHold, editZoneHold, getZoneHold } from '../../control/zone-hold.js';
 import { success } from '../envelope.js';
 import { flagValue, textValue } from '../query.js';
 import { bodyObject, type ContextOf, queryOf } from '../request.js';
-import { answersOne, time } from '../schema.js';
-import { printOptionalTime } from '../times.js';
+import { answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
+import { zoneHold, zoneHoldCreation, zoneHoldEdit, zoneHoldQuery, zoneHoldRelease } from './schema.js';
+import { zoneHoldView } from './view.js';
 
 const tags = ['Zone holds'];
 const PATH = '/zones/:zone_id/hold';
 
-const zoneHold = z
-  .object({
-    hold: z.boolean(),
-    hold_after: time.nullable().describe('When the hold is on; null = off'),
-    include_subdomains: z.boolean(),
-  })
-  .meta({ id: 'ZoneHold' });
-
 const response = answersOne(zoneHold);
-
-function zoneHoldView(item: ZoneHoldItem): z.output<typeof zoneHold> {
-  return {
-    hold: item.hold,
-    hold_after: printOptionalTime(item.holdAfter),
-    include_subdomains: item.includeSubdomains,
-  };
-}
 
 export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.get(PATH, { schema: { tags, summary: 'Get the hold', params: zoneParams, response } }, async (request) =>
@@ -48,7 +26,8 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
         tags,
         summary: 'Hold the name of the zone',
         params: zoneParams,
-        querystring: z.object({ include_subdomains: z.enum(['true', 'false']).optional() }),
+        querystring: zoneHoldQuery,
+        body: zoneHoldCreation,
         response,
       },
     },
@@ -66,9 +45,7 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
         tags,
         summary: 'Edit the hold',
         params: zoneParams,
-        body: z
-          .object({ hold_after: z.string().nullable().optional(), include_subdomains: z.boolean().optional() })
-          .meta({ id: 'ZoneHoldEdit' }),
+        body: zoneHoldEdit,
         response,
       },
     },
@@ -83,7 +60,7 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
         tags,
         summary: 'Take the hold off',
         params: zoneParams,
-        querystring: z.object({ hold_after: time.optional() }),
+        querystring: zoneHoldRelease,
         response,
       },
     },

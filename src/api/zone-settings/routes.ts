@@ -1,41 +1,15 @@
 /** `/zones/{zone_id}/settings` (v4: §14). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { z } from 'zod';
-import {
-  editZoneSetting,
-  getZoneSetting,
-  listZoneSettings,
-  type ZoneSettingItem,
-} from '../../control/zone-settings.js';
+import { editZoneSetting, getZoneSetting, listZoneSettings } from '../../control/zone-settings.js';
 import { success } from '../envelope.js';
 import { bodyObject, type ContextOf } from '../request.js';
-import { answersList, answersOne, time } from '../schema.js';
-import { printOptionalTime } from '../times.js';
+import { answersList, answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
+import { zoneSettingParams as params, zoneSetting, zoneSettingEdit } from './schema.js';
+import { zoneSettingView } from './view.js';
 
 const tags = ['Zone settings'];
 const PATH = '/zones/:zone_id/settings';
-const VALUES = ['on', 'off'] as const;
-
-const zoneSetting = z
-  .object({
-    id: z.enum(['http2', 'http3']),
-    value: z.enum(VALUES),
-    editable: z.literal(true),
-    modified_on: time.nullable().describe('Null until it is changed'),
-  })
-  .meta({ id: 'ZoneSetting' });
-
-const params = zoneParams.extend({ setting: z.string() });
-
-function zoneSettingView(item: ZoneSettingItem): z.output<typeof zoneSetting> {
-  return {
-    id: item.name,
-    value: item.on ? 'on' : 'off',
-    editable: true,
-    modified_on: printOptionalTime(item.modifiedAt),
-  };
-}
 
 export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.get(
@@ -61,7 +35,7 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
         tags,
         summary: 'Edit a zone setting',
         params,
-        body: z.object({ value: z.enum(VALUES) }).meta({ id: 'ZoneSettingEdit' }),
+        body: zoneSettingEdit,
         response: answersOne(zoneSetting),
       },
     },

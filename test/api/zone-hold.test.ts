@@ -1,0 +1,94 @@
+/** Holds and cache purges over HTTP: where each parameter may stand, and what is refused. */
+import t from 'tap';
+import { auditStatements } from '../../src/store/audit.js';
+import { install } from './installation.js';
+
+t.test('hold: flags in query and body, release, edit after it', async (t) => {
+  const { call, clock, createZone, misfits } = await install(t);
+  const path = `/zones/${await createZone('example.com')}/hold`;
+  const never = await call('PATCH', path, { hold_after: null });
+  t.match(never, { status: 404, json: { errors: [{ code: 1003, message: 'No Zone Hold Found' }] } });
+  t.match(await call('DELETE', path), { status: 404 });
+  const inBody = await call('POST', path, { include_subdomains: true });
+  t.match(inBody, { status: 200, json: { result: { hold: true, include_subdomains: true } } });
+  t.match((await call('GET', path)).json.result, { hold: true, include_subdomains: true });
+  t.match((await call('POST', `${path}?include_subdomains=false`)).json.result, { include_subdomains: false });
+  const both = await call('POST', `${path}?include_subdomains=true`, { include_subdomains: false });
+  t.match(both.json.result, { include_subdomains: true }, 'the query wins');
+  t.match((await call('POST', path)).json.result, { hold: true, include_subdomains: false }, 'neither');
+  for (const body of [{ include_subdomains: 'maybe' }, { include_subdomains: 1 }]) {
+    const refused = await call('POST', path, body);
+    t.match(refused, { status: 400, json: { errors: [{ code: 9207, source: { pointer: '/include_subdomains' } }] } });
+  }
+  const released = { hold: false, hold_after: null, include_subdomains: false };
+  t.strictSame((await call('DELETE', path)).json.result, released);
+  t.strictSame((await call('DELETE', path)).json.result, released, 'again');
+  const at = new Date(clock.nowMs() + 3_600_000).toISOString().replace('Z', '000Z');
+  t.strictSame((await call('PATCH', path, { hold_after: at })).json.result, { ...released, hold_after: at });
+  clock.advance(3_600_000);
+  t.match((await call('GET', path)).json.result, { hold: true, hold_after: at });
+  t.match((await call('PATCH', path, { include_subdomains: true })).json.result, { hold: true, hold_after: at });
+  t.strictSame(misfits, []);
+});
+
+t.test('purge_cache', async (t) => {
+  const { call, store, createZone, misfits } = await install(t);
+  const zone = await createZone('example.com');
+  const purge = (body: object) => call('POST', `/zones/${zone}/purge_cache`, body);
+  const many = (count: number, item: (i: number) => unknown) => Array.from({ length: count }, (_, i) => item(i));
+  const accepted: object[] = [
+    { purge_everything: true },
+    { files: ['https://www.example.com/a?b=c', 'http://EXAMPLE.com/'] },
+    { files: ['https://example.com/x', { url: 'https://example.com/y', headers: { 'CF-Device-Type': 'mobile' } }] },
+    { tags: ['a', 'B-2', 'x'.repeat(1024)] },
+    { hosts: ['www.example.com', 'EXAMPLE.COM'] },
+    { prefixes: ['www.example.com/blog/', 'example.com'] },
+    { files: many(100, (i) => `https://example.com/${i}`) },
+    { prefixes: [`example.com${'/a'.repeat(31)}`], tags: null },
+  ];
+  for (const body of accepted) {
+    t.match(await purge(body), { status: 200, json: { result: { id: zone }, success: true, messages: [] } });
+    const [entry] = auditStatements(store).latest.all(1);
+    const [kind, items] = Object.entries(body)[0]!;
+    t.match(entry, { action: 'cache.purge', actor: 'admin@localhost' });
+    t.strictSame(JSON.parse(entry!.after!), { [kind]: items }, 'is written down');
+  }
+  const recorded = auditStatements(store).latest.all(100).length;
+  const refused: (readonly [body: object, pointer: string | undefined])[] = [
+    [{}, undefined],
+    [{ purge_everything: true, hosts: ['example.com'] }, undefined],
+    [{ files: ['https://example.com/'], tags: ['a'] }, undefined],
+    [{ purge_everything: false }, '/purge_everything'],
+    [{ purge_everything: 'true' }, '/purge_everything'],
+    [{ files: [] }, '/files'],
+    [{ files: 'https://example.com/' }, '/files'],
+    [{ files: many(101, (i) => `https://example.com/${i}`) }, '/files'],
+    [{ tags: many(101, String) }, '/tags'],
+    [{ hosts: many(101, (i) => `h${i}.example.com`) }, '/hosts'],
+    [{ prefixes: many(101, (i) => `example.com/${i}`) }, '/prefixes'],
+    [{ files: ['https://example.com/', '/relative'] }, '/files/1'],
+    [{ files: ['ftp://example.com/'] }, '/files/0'],
+    [{ files: ['https://example.com.evil.test/'] }, '/files/0'],
+    [{ files: [{ url: 'https://example.com/', headers: { Origin: 5 } }] }, '/files/0'],
+    [{ files: [{ headers: {} }] }, '/files/0'],
+    [{ tags: ['ok', ''] }, '/tags/1'],
+    [{ tags: ['x'.repeat(1025)] }, '/tags/0'],
+    [{ tags: ['tab\t'] }, '/tags/0'],
+    [{ hosts: ['https://www.example.com'] }, '/hosts/0'],
+    [{ hosts: ['www.example.com/path'] }, '/hosts/0'],
+    [{ hosts: ['other.test'] }, '/hosts/0'],
+    [{ hosts: [7] }, '/hosts/0'],
+    [{ prefixes: ['https://www.example.com/a'] }, '/prefixes/0'],
+    [{ prefixes: ['www.example.com/a?b'] }, '/prefixes/0'],
+    [{ prefixes: ['www.example.com/a#b'] }, '/prefixes/0'],
+    [{ prefixes: ['other.test/a'] }, '/prefixes/0'],
+    [{ prefixes: [`example.com${'/a'.repeat(32)}`] }, '/prefixes/0'],
+  ];
+  for (const [body, pointer] of refused) {
+    const { status, json } = await purge(body);
+    t.match({ status, json }, { status: 400, json: { result: null, errors: [{ code: 1012 }] } }, JSON.stringify(body));
+    t.equal(json.errors[0].source?.pointer, pointer, JSON.stringify(body).slice(0, 60));
+  }
+  t.equal(auditStatements(store).latest.all(100).length, recorded, 'nothing of a refused request is kept');
+  t.strictSame(misfits, []);
+});
