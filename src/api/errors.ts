@@ -21,6 +21,12 @@ export const failure = defineErrors('api', {
   badBody: { status: 400, code: 9207, text: 'Request body is invalid.' },
   badParameter: { status: 400, code: 9207, text: 'Query parameter {name} is invalid: expected {expected}.' },
   badHeader: { status: 400, code: 9207, text: 'Header {name} is invalid: expected {expected}.' },
+  badCondition: {
+    status: 400,
+    code: 9207,
+    text: 'Header {header} is invalid: expected * or a list of entity tags in quotes.',
+  },
+  noDryRun: { status: 400, code: 9207, text: 'This request has no dry run. Nothing was done.' },
   bodyTooLarge: { status: 400, code: 9207, text: 'Request body is too large: at most {limit} octets are accepted.' },
   badRequest: { status: 400, code: 9207, text: 'The HTTP request is invalid: {detail}.' },
   tooSlow: { status: 400, code: 9207, text: 'The request did not arrive in time.' },

@@ -1,29 +1,113 @@
-/** Receipts of writes: which change they made, and the serial the zone then had, in two response headers (ours). */
+/**
+ * Receipts of writes (ours): which change a write made and the serial the zone then had, in two response headers; its entity
+ * tag; with `?wait=insync` whether every DNS process serves it; of a dry run the difference resolvers would see.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { lastChange, newestChangeOfRequest } from '../store/changes.js';
+import { fromHex } from '../base/bytes.js';
+import { zoneTag } from '../control/precondition.js';
+import type { Propagation } from '../control/propagation.js';
+import { printDiff, type ZoneOutcome } from '../control/zone-outcome.js';
 import type { Store } from '../store/driver.js';
+import { zoneStatements } from '../store/zones.js';
+import type { Message, Success } from './envelope.js';
+import { failure } from './errors.js';
+import { choiceValue, firstValue } from './query.js';
+import { isDryRun, queryOf } from './request.js';
+import type { Diff } from './schema.js';
 
 /** Number of the change in the change log: a server that has applied this number answers with it. */
 export const CHANGE_HEADER = 'zoneplane-change';
 /** SOA serial of the zone after the change. */
 export const SERIAL_HEADER = 'zoneplane-serial';
+/** `INSYNC` or `PENDING`, after waiting. */
+export const STATUS_HEADER = 'zoneplane-status';
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** Seconds a write waits for the DNS processes, unless it says otherwise, and at most. */
+const USUAL_WAIT = 10;
+const LONGEST_WAIT = 60;
 
 export function isWrite(request: FastifyRequest): boolean {
   return !READS.has(request.method);
 }
 
-/** Before the handler of a write. */
-export function noteChanges(store: Store, request: FastifyRequest): void {
-  if (isWrite(request)) request.changesBefore = lastChange(store);
+/** Before a write is done: throws 400 when it asks for something its route cannot give. */
+export function checkWishes(request: FastifyRequest): void {
+  if (!isWrite(request)) return;
+  const dryRun = isDryRun(request);
+  const waitMs = waitOf(request);
+  const { zoneState } = request.routeOptions.config;
+  if (zoneState === 'write') return;
+  // What was meant as a rehearsal must not be done.
+  if (dryRun) throw failure('noDryRun');
+  if (waitMs !== undefined) throw failure('badParameter', { name: 'wait', expected: 'a write to a zone' });
 }
 
-/** After it; a write that changed nothing gets no receipt. */
-export function addReceipt(store: Store, request: FastifyRequest, reply: FastifyReply): void {
-  if (!isWrite(request) || request.changesBefore < 0) return;
-  const change = newestChangeOfRequest(store, request.id, request.changesBefore);
-  if (!change) return;
-  reply.header(CHANGE_HEADER, String(change.seq));
-  if (change.serial_to !== null) reply.header(SERIAL_HEADER, String(change.serial_to));
+/** Milliseconds to wait for the DNS processes; undefined when that is not wanted. */
+function waitOf(request: FastifyRequest): number | undefined {
+  const query = queryOf(request);
+  if (choiceValue(query, 'wait', ['insync']) === undefined) return undefined;
+  const text = firstValue(query, 'wait_limit');
+  const seconds = text === undefined ? USUAL_WAIT : /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(seconds <= LONGEST_WAIT)) {
+    throw failure('badParameter', { name: 'wait_limit', expected: `0 to ${LONGEST_WAIT} seconds` });
+  }
+  return seconds * 1000;
+}
+
+/** After the handler of a write, on the answer as an object. A write that changed nothing resolvers see has no number. */
+export async function addReceipt(
+  { store, propagation }: { readonly store: Store; readonly propagation: Propagation | undefined },
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: unknown,
+): Promise<unknown> {
+  if (!isWrite(request) || reply.statusCode !== 200) return answer;
+  const zone = mainZone(request);
+  if (isDryRun(request)) {
+    return { ...(answer as object), diff: zone ? diffOf(zone) : noDiff(store, zoneIdOf(request)) };
+  }
+  if (zone === undefined) return answer;
+  const { change, serial, version } = zone;
+  if (change !== undefined) reply.header(CHANGE_HEADER, String(change));
+  if (change !== undefined && serial !== undefined) reply.header(SERIAL_HEADER, String(serial));
+  if (version !== undefined && serial !== undefined) reply.header('etag', zoneTag({ version, serial }));
+  const waitMs = waitOf(request);
+  if (waitMs === undefined) return answer;
+  const served = change === undefined || ((await propagation?.whenServed(change, waitMs)) ?? false);
+  reply.header(STATUS_HEADER, served ? 'INSYNC' : 'PENDING');
+  return served ? answer : withMessage(answer, pendingMessage(change));
+}
+
+/** The zone the request is about, among those its commits touched. */
+function mainZone(request: FastifyRequest): ZoneOutcome | undefined {
+  const zones = request.outcome?.zones ?? [];
+  const id = zoneIdOf(request);
+  return zones.findLast((zone) => zone.id === id) ?? zones.at(-1);
+}
+
+function zoneIdOf(request: FastifyRequest): string | undefined {
+  return (request.params as { readonly zone_id?: string } | undefined)?.zone_id;
+}
+
+function diffOf({ apex, rrs, complete, serialFrom, serial }: ZoneOutcome): Diff {
+  const { removed, added, complete: told } = printDiff(apex, rrs, complete);
+  const serials = { serial_from: serialFrom ?? null, serial_to: serial ?? null };
+  return { ...serials, removed: [...removed], added: [...added], complete: told };
+}
+
+/** Of a write that would change nothing resolvers see. */
+function noDiff(store: Store, zoneId = ''): Diff {
+  const id = fromHex(zoneId);
+  const serial = (id && zoneStatements(store).byId.get(id)?.serial) ?? null;
+  return { serial_from: serial, serial_to: serial, removed: [], added: [], complete: true };
+}
+
+function pendingMessage(change: number): Message {
+  return { code: 10202, message: `Change ${change} is stored, but not every DNS process serves it yet.` };
+}
+
+function withMessage(answer: unknown, message: Message): unknown {
+  const { messages, ...members } = answer as Success<unknown>;
+  return { ...members, messages: [...messages, message] };
 }

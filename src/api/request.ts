@@ -2,15 +2,19 @@
 import type { FastifyRequest } from 'fastify';
 import type { Actor, Context, ContextBase } from '../control/context.js';
 import type { KeyItem } from '../control/items.js';
+import type { WriteOutcome } from '../control/zone-outcome.js';
 import { bodyFailure } from './body.js';
-import type { Query } from './query.js';
+import { preconditionOf } from './conditions.js';
+import { flagValue, type Query } from './query.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Who asks; null until the credential is checked, and on routes that need none. */
     caller: Caller | null;
-    /** Number of the newest change before this request wrote anything. */
-    changesBefore: number;
+    /** What commits of this request did to zones; null before it reaches a use case. */
+    outcome: WriteOutcome | null;
+    /** Entity tag of the state the request reads; empty when it has none. */
+    zoneTag: string;
   }
   interface FastifyContextConfig {
     /** `public`: no credential. `local`: none when the API listens on loopback only. Default: a credential is needed. */
@@ -19,6 +23,8 @@ declare module 'fastify' {
     verifiesToken?: boolean;
     /** The handler reads the octets of the body itself. */
     rawBody?: boolean;
+    /** `read`: shows a zone's state, under its entity tag. `write`: changes it, if the state is as demanded; may be rehearsed. */
+    zoneState?: 'read' | 'write';
   }
 }
 
@@ -32,13 +38,31 @@ export interface Caller {
 export type ContextOf = (request: FastifyRequest) => Context;
 
 export function makeContextOf(base: ContextBase): ContextOf {
-  return (request) => ({ ...base, actor: callerOf(request).actor, requestId: request.id, source: 'api' });
+  return (request) => {
+    const precondition = preconditionOf(request);
+    request.outcome ??= { zones: [] };
+    return {
+      ...base,
+      actor: callerOf(request).actor,
+      requestId: request.id,
+      source: 'api',
+      address: request.ip,
+      outcome: request.outcome,
+      ...(precondition && { precondition }),
+      ...(request.routeOptions.config.zoneState === 'write' && { dryRun: isDryRun(request) }),
+    };
+  };
 }
 
 /** The checked credential. A route that is not public always has one. */
 export function callerOf(request: FastifyRequest): Caller {
   if (!request.caller) throw new Error('a route that needs a credential was reached without one');
   return request.caller;
+}
+
+/** Whether a write is only to be rehearsed. */
+export function isDryRun(request: FastifyRequest): boolean {
+  return flagValue(queryOf(request), 'dry_run') ?? false;
 }
 
 /** The query as query.ts parsed it. */

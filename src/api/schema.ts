@@ -35,6 +35,18 @@ export const resultInfo = z
   })
   .meta({ id: 'ResultInfo' });
 
+export const diff = z
+  .object({
+    serial_from: z.int().nullable().describe('Null for a zone that is new'),
+    serial_to: z.int().nullable().describe('Null for a zone that would be gone'),
+    removed: z.array(z.string()).describe('Records resolvers would no longer get, as lines of a zone file'),
+    added: z.array(z.string()),
+    complete: z.boolean().describe('False when there is more than the lists tell'),
+  })
+  .meta({ id: 'Diff', description: 'Of a dry run only: what resolvers would see change.' });
+
+export type Diff = z.output<typeof diff>;
+
 export const failureEnvelope = z
   .object({
     result: z.null(),
@@ -46,7 +58,13 @@ export const failureEnvelope = z
 
 /** The envelope around one result. */
 export function envelope<Result extends z.ZodType>(result: Result) {
-  return z.object({ result, success: z.literal(true), errors: z.array(message), messages: z.array(message) });
+  return z.object({
+    result,
+    success: z.literal(true),
+    errors: z.array(message),
+    messages: z.array(message),
+    diff: diff.optional(),
+  });
 }
 
 /** The envelope around one page of a list. */

@@ -21,9 +21,11 @@ import { parseIP } from '../base/ip.js';
 import { makeId } from '../base/random.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/context.js';
+import type { Propagation } from '../control/propagation.js';
 import { accountRoutes } from './accounts/routes.js';
 import { authenticate } from './auth.js';
 import { JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
+import { addTag, noteTag } from './conditions.js';
 import { answerClientError, TIMEOUTS } from './connection.js';
 import { recordRoutes } from './dns-records/routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
@@ -41,7 +43,7 @@ import { absentBucketRoutes } from './r2-buckets/absent-routes.js';
 import { bucketRoutes } from './r2-buckets/routes.js';
 import { objectBodyRoutes } from './r2-objects/body-routes.js';
 import { objectListRoutes } from './r2-objects/routes.js';
-import { addReceipt, noteChanges } from './receipt.js';
+import { addReceipt, checkWishes } from './receipt.js';
 import { makeContextOf } from './request.js';
 import { userRoutes } from './user/routes.js';
 import { zoneHoldRoutes } from './zone-hold/routes.js';
@@ -58,6 +60,8 @@ export interface ApiOptions {
   readonly readiness: () => Readiness;
   /** The text of `/metrics`. */
   readonly metrics: () => Promise<string> | string;
+  /** What the DNS processes serve; without it nothing is known of them. */
+  readonly propagation?: Propagation;
 }
 
 /** Where the v4 routes are found: the vendor's base path, and the short one (v4: §0.20). */
@@ -148,10 +152,11 @@ function readBodiesAsOctets(app: FastifyInstance, clock: Clock): void {
   );
 }
 
-function addHooks(app: FastifyInstance, { base, host }: ApiOptions): void {
+function addHooks(app: FastifyInstance, { base, host, propagation }: ApiOptions): void {
   const local = isLoopback(host);
   app.decorateRequest('caller', null);
-  app.decorateRequest('changesBefore', -1);
+  app.decorateRequest('zoneTag', '');
+  app.decorateRequest('outcome', null);
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
@@ -163,12 +168,17 @@ function addHooks(app: FastifyInstance, { base, host }: ApiOptions): void {
     const { schema, config } = request.routeOptions;
     if (schema?.body && !config.rawBody) request.body = parseJson(request.body as Buffer | undefined);
   });
-  app.addHook('preHandler', async (request) => noteChanges(base.store, request));
+  app.addHook('preHandler', async (request) => {
+    checkWishes(request);
+    noteTag(base.store, request);
+  });
+  app.addHook('preSerialization', async (request, reply, answer) =>
+    addReceipt({ store: base.store, propagation }, request, reply, answer),
+  );
   app.addHook('onSend', async (request, reply, payload) => {
-    addReceipt(base.store, request, reply);
     // Clients switch on the bare media type, and JSON has no charset parameter (v4: §1.1, RFC 8259 §11).
-    const written = typeof payload === 'string' && reply.getHeader('content-type') === JSON_WITH_CHARSET;
-    if (written) reply.header('content-type', 'application/json');
+    if (reply.getHeader('content-type') === JSON_WITH_CHARSET) reply.header('content-type', 'application/json');
+    return addTag(request, reply, payload);
   });
   app.addHook('onResponse', async (request, reply) => {
     const { method, id: requestId } = request;

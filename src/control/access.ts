@@ -7,6 +7,7 @@ import { type AccountRow, accountStatements } from '../store/accounts.js';
 import { type ZoneRow, zoneStatements } from '../store/zones.js';
 import type { Actor, Context } from './context.js';
 import { accountFailure, zoneFailure } from './errors.js';
+import { requireState } from './precondition.js';
 
 /** The octets of an identifier, or undefined when it is none. */
 export function parseId(text: string): Uint8Array | undefined {
@@ -26,13 +27,14 @@ export function requireWriter(actor: Actor): void {
   if (actor.readOnly) throw accountFailure('readOnly');
 }
 
-/** The zone, when it exists and the actor may see it. */
+/** The zone, when it exists, the actor may see it, and it is in the state the request demands. */
 export function requireZone(ctx: Context, zoneId: string): ZoneRow {
   const id = parseId(zoneId);
   const zone = id && zoneStatements(ctx.store).byId.get(id);
   if (!zone) throw zoneFailure('missing');
   const account = accountStatements(ctx.store).bySeq.get(zone.account)!;
   if (!maySeeZone(ctx.actor, toHex(zone.id), toHex(account.id))) throw zoneFailure('foreign');
+  if (ctx.precondition) requireState(zone, ctx.precondition);
   return zone;
 }
 

@@ -12,15 +12,17 @@ import { AppError } from '../base/errors.js';
 import { perStore, type Store, StoreBusy, StoreFull } from '../store/driver.js';
 import { requireWriter } from './access.js';
 import type { Context } from './context.js';
-import { type CommittedChange, type Draft, OpenDraft } from './draft.js';
+import { type Draft, OpenDraft } from './draft.js';
 import { storeUnavailable } from './errors.js';
+import { rehearse } from './rehearse.js';
+import type { ZoneOutcome } from './zone-outcome.js';
 
-export type { CommittedChange, Draft } from './draft.js';
+export type { Draft } from './draft.js';
 
 export interface Committed<T> {
   readonly value: T;
-  /** Empty when nothing changed that resolvers could see. */
-  readonly changes: readonly CommittedChange[];
+  /** Zones that were touched, also those where resolvers see nothing of it. */
+  readonly zones: readonly ZoneOutcome[];
 }
 
 /** How long one attempt waits for the lock; short, because the thread stands still meanwhile. */
@@ -35,7 +37,7 @@ const TOGETHER_MS = 30;
 
 interface Job {
   readonly ctx: Context;
-  readonly work: (draft: Draft) => unknown;
+  readonly run: () => Committed<unknown>;
   readonly resolve: (committed: Committed<never>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -49,23 +51,47 @@ const queues = perStore((): Queue => ({ jobs: [], draining: false }));
 
 /**
  * Runs one write; see the head of this file. Resolves when it is durable. Throws what `work` throws, or 503 when the store
- * stays locked. `work` may run more than once, but takes effect once.
+ * stays locked. `work` may run more than once, but takes effect once; of a dry run nothing stays.
  */
-export function commit<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
+export async function commit<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
+  return commitAndRead(ctx, work, (value) => value);
+}
+
+/** A {@link commit} whose result is read after everything is written, serials included: what a dry run would leave, too. */
+export async function commitAndRead<T, Result>(
+  ctx: Context,
+  work: (draft: Draft) => T,
+  read: (value: T) => Result,
+): Promise<Committed<Result>> {
+  requireWriter(ctx.actor);
+  const run = (): Committed<Result> => draftAndFinish(ctx, work, read);
+  return noteOutcome(ctx, ctx.dryRun ? await whenFree(() => runDry(ctx, run)) : await enqueue(ctx, run));
+}
+
+function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
   return new Promise((resolve, reject) => {
-    requireWriter(ctx.actor);
     const queue = queues(ctx.store);
-    queue.jobs.push({ ctx, work, resolve: resolve as Job['resolve'], reject });
+    queue.jobs.push({ ctx, run, resolve: resolve as Job['resolve'], reject });
     if (queue.draining) return;
     queue.draining = true;
     setImmediate(() => void drain(ctx.store, queue));
   });
 }
 
+function runDry<T>(ctx: Context, run: () => Committed<T>): Committed<T> {
+  return ctx.store.immediate(() => rehearse(ctx, run), ATTEMPT_MS);
+}
+
+function noteOutcome<T>(ctx: Context, committed: Committed<T>): Committed<T> {
+  if (ctx.outcome) ctx.outcome.zones = [...ctx.outcome.zones, ...committed.zones];
+  return committed;
+}
+
 /** A {@link commit} that shares its transaction with nothing: for work so large that taking back a part would cost memory. */
 export async function commitAlone<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
   requireWriter(ctx.actor);
-  return whenFree(() => runJob(ctx, work));
+  const run = (): Committed<T> => draftAndFinish(ctx, work, (value) => value);
+  return noteOutcome(ctx, await whenFree(() => (ctx.dryRun ? runDry(ctx, run) : runJob(ctx, run))));
 }
 
 async function drain(store: Store, queue: Queue): Promise<void> {
@@ -77,8 +103,8 @@ async function drain(store: Store, queue: Queue): Promise<void> {
 }
 
 /** Settles one job and returns 1; never throws. */
-async function runOne({ ctx, work, resolve, reject }: Job): Promise<number> {
-  await whenFree(() => runJob(ctx, work)).then((committed) => resolve(committed as Committed<never>), reject);
+async function runOne({ ctx, run, resolve, reject }: Job): Promise<number> {
+  await whenFree(() => runJob(ctx, run)).then((committed) => resolve(committed as Committed<never>), reject);
   return 1;
 }
 
@@ -107,9 +133,9 @@ function runParts(store: Store, jobs: readonly Job[]): (() => void)[] {
   return settlers;
 }
 
-function runPart(store: Store, { ctx, work, resolve, reject }: Job): () => void {
+function runPart(store: Store, { run, resolve, reject }: Job): () => void {
   try {
-    const committed = store.part(() => draftAndFinish(ctx, work));
+    const committed = store.part(run);
     return () => resolve(committed as Committed<never>);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -117,14 +143,19 @@ function runPart(store: Store, { ctx, work, resolve, reject }: Job): () => void 
   }
 }
 
-function runJob<T>(ctx: Context, work: (draft: Draft) => T): Committed<T> {
-  return ctx.store.immediate(() => draftAndFinish(ctx, work), ATTEMPT_MS);
+function runJob<T>(ctx: Context, run: () => Committed<T>): Committed<T> {
+  return ctx.store.immediate(run, ATTEMPT_MS);
 }
 
-function draftAndFinish<T>(ctx: Context, work: (draft: Draft) => T): Committed<T> {
+function draftAndFinish<T, Result>(
+  ctx: Context,
+  work: (draft: Draft) => T,
+  read: (value: T) => Result,
+): Committed<Result> {
   const draft = new OpenDraft(ctx);
   const value = work(draft);
-  return { value, changes: draft.finish() };
+  const zones = draft.finish();
+  return { value: read(value), zones };
 }
 
 /** Tries until the write lock is free, without standing still for long. */

@@ -3,6 +3,8 @@ import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { Random } from '../base/random.js';
 import type { Store } from '../store/driver.js';
+import type { Precondition } from './precondition.js';
+import type { WriteOutcome } from './zone-outcome.js';
 
 /** Who asks. Identifiers are 32 lower-case hexadecimal digits. */
 export interface Actor {
@@ -76,12 +78,23 @@ export interface Context {
   readonly actor: Actor;
   readonly requestId: string;
   readonly source: Source;
+  /** Where the request came from; absent at the command line. */
+  readonly address?: string;
+  /** The state a zone must be in for the request to be done. */
+  readonly precondition?: Precondition;
+  /** Everything is checked and worked out, and nothing of it is kept. */
+  readonly dryRun?: boolean;
+  /** Commits of this request write down here what became of the zones, for its receipt. */
+  readonly outcome?: WriteOutcome;
   /** Name servers the parent delegates a name to; undefined when it is not delegated. Needed for activation 'delegation'. */
   readonly findDelegation?: (name: string) => Promise<readonly string[] | undefined>;
 }
 
 /** Everything of a context that stays the same from request to request. */
-export type ContextBase = Omit<Context, 'actor' | 'requestId' | 'source'>;
+export type ContextBase = Omit<
+  Context,
+  'actor' | 'requestId' | 'source' | 'address' | 'precondition' | 'dryRun' | 'outcome'
+>;
 
 /** One page of a list. */
 export interface Page<Item> {

@@ -30,8 +30,8 @@ export async function getDnsSettings(ctx: Context, zoneId: string): Promise<DnsS
 /** PATCH, unchecked body: members that are absent stay, also those inside `soa`. */
 export async function editDnsSettings(ctx: Context, zoneId: string, edit: unknown): Promise<DnsSettingsItem> {
   if (!isObject(edit)) throw badBody('expected an object');
-  await changeZone(ctx, zoneId, 'dns_settings.edit', (zone) => readSettings(ctx, zone, edit));
-  return getDnsSettings(ctx, zoneId);
+  const zone = await changeZone(ctx, zoneId, 'dns_settings.edit', (current) => readSettings(ctx, current, edit));
+  return dnsSettingsItem(zone, ctx.settings.nameServers);
 }
 
 function isObject(value: unknown): value is Body {

@@ -1,21 +1,27 @@
 /**
  * A write in progress. The use case edits records through the draft, which notes what is served at every touched owner
  * before the first edit there; the change log gets the difference to what is served afterwards. Edits without a difference
- * (a comment, the origin address of a proxied name) move no serial.
+ * (a comment, the origin address of a proxied name) move no serial. The journal gets what undoes the edits.
  */
+import { toHex } from '../base/bytes.js';
 import { invariant } from '../base/errors.js';
 import { nextSerial } from '../dns/serial.js';
 import { appendAudit } from '../store/audit.js';
 import { appendChange, type ChangedRR, type ChangeKind, MOST_CHANGED_RRS } from '../store/changes.js';
+import { appendEdit, type EditKind } from '../store/edits.js';
 import { insertRecord, type NewRecordRow, type RecordRow, recordStatements, updateRecord } from '../store/records.js';
 import { updateZone, type ZoneChange, type ZoneRow, zoneStatements } from '../store/zones.js';
 import type { Context } from './context.js';
-import { diffServed, type ServedRR, servedAt } from './served.js';
+import { diffServed, servedAt, soaOf } from './served.js';
+import { ownersOfSettings, type TouchedZone, touchZone } from './touched-zone.js';
+import type { ZoneOutcome } from './zone-outcome.js';
 
 export interface AuditEntry {
   /** What was done, such as `record.create`. */
   readonly action: string;
   readonly zone?: Uint8Array;
+  /** Store number of the account, where no zone tells it. */
+  readonly account?: number | undefined;
   /** Identifier of the thing changed. */
   readonly object?: Uint8Array;
   /** Plain values without secrets. */
@@ -36,27 +42,10 @@ export interface Draft {
   removeRecord(row: RecordRow): void;
   /** Notes a change of a whole zone; the use case itself writes the rows. */
   noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void;
+  /** Notes that the zone's records are replaced past the draft: what they were before is not kept. */
+  forgetRecords(seq: number): void;
   setZone(seq: number, change: ZoneChange): void;
   audit(entry: AuditEntry): void;
-}
-
-export interface CommittedChange {
-  readonly zone: number;
-  readonly changeSeq: number;
-  /** The serial after the change; undefined when the zone is gone. */
-  readonly serial: number | undefined;
-}
-
-interface TouchedOwner {
-  readonly ownerKey: Uint8Array;
-  readonly before: readonly ServedRR[];
-}
-
-interface TouchedZone {
-  readonly seq: number;
-  kind: ChangeKind | undefined;
-  records: number;
-  readonly owners: Map<string, TouchedOwner>;
 }
 
 /** The draft behind the interface; made and finished by commit.ts only. */
@@ -78,75 +67,119 @@ export class OpenDraft implements Draft {
   }
 
   insertRecord(row: NewRecordRow): void {
-    this.touch(row.zone, row.owner_key).records++;
+    const touched = this.touchOwner(row.zone, row.owner_key);
+    touched.records++;
+    touched.edited.push({ id: row.id, was: null });
     insertRecord(this.ctx.store, row);
   }
 
   updateRecord(before: RecordRow, after: RecordRow): void {
-    this.touch(before.zone, before.owner_key);
-    this.touch(after.zone, after.owner_key);
+    this.touchOwner(before.zone, before.owner_key);
+    this.touchOwner(after.zone, after.owner_key).edited.push({ id: before.id, was: before });
     updateRecord(this.ctx.store, after);
   }
 
   removeRecord(row: RecordRow): void {
-    this.touch(row.zone, row.owner_key).records--;
+    const touched = this.touchOwner(row.zone, row.owner_key);
+    touched.records--;
+    touched.edited.push({ id: row.id, was: row });
     recordStatements(this.ctx.store).remove.run(row.seq);
   }
 
   noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void {
-    const touched = this.touchedZone(seq);
+    const touched = this.touch(seq);
     // What concerns the whole zone covers its settings.
     if (touched.kind === undefined || touched.kind === 'settings') touched.kind = kind;
   }
 
+  forgetRecords(seq: number): void {
+    this.touch(seq).undoable = false;
+  }
+
   setZone(seq: number, change: ZoneChange): void {
+    const touched = this.touch(seq);
+    const { owners, all } = ownersOfSettings(this.ctx.store, touched.before, Object.keys(change));
+    if (!all) touched.told = false;
+    for (const ownerKey of owners) this.noteServed(touched, ownerKey);
     updateZone(this.ctx.store, seq, { ...change, modified_at: this.now });
   }
 
   audit(entry: AuditEntry): void {
-    this.entries.push(entry);
+    const account = entry.account ?? (entry.zone && zoneStatements(this.ctx.store).byId.get(entry.zone)?.account);
+    this.entries.push({ ...entry, account });
   }
 
-  private touchedZone(seq: number): TouchedZone {
+  private touch(seq: number): TouchedZone {
     let touched = this.zones.get(seq);
-    if (!touched) this.zones.set(seq, (touched = { seq, kind: undefined, records: 0, owners: new Map() }));
+    if (!touched) {
+      const before = this.zone(seq);
+      invariant(before, 'zones are edited while they exist');
+      this.zones.set(seq, (touched = touchZone(before)));
+    }
     return touched;
   }
 
-  private touch(seq: number, ownerKey: Uint8Array): TouchedZone {
-    const touched = this.touchedZone(seq);
+  private touchOwner(seq: number, ownerKey: Uint8Array): TouchedZone {
+    const touched = this.touch(seq);
+    this.noteServed(touched, ownerKey).edited = true;
+    return touched;
+  }
+
+  private noteServed(touched: TouchedZone, ownerKey: Uint8Array): { edited: boolean } {
     const key = Buffer.from(ownerKey).toString('latin1');
-    if (!touched.owners.has(key)) {
-      const zone = this.zone(seq);
-      invariant(zone, 'records are edited in zones that exist');
-      touched.owners.set(key, { ownerKey, before: servedAt(this.ctx.store, zone, ownerKey, this.ctx.settings) });
+    let owner = touched.owners.get(key);
+    if (!owner) {
+      const before = servedAt(this.ctx.store, this.zone(touched.before.seq)!, ownerKey, this.ctx.settings);
+      touched.owners.set(key, (owner = { ownerKey, before, edited: false }));
     }
-    return touched;
+    return owner;
   }
 
-  /** Serials, change log, audit log; the last thing inside the transaction. */
-  finish(): CommittedChange[] {
-    const changes = [...this.zones.values()].flatMap((touched) => this.finishZone(touched) ?? []);
+  /** Serials, change log, journal, audit log; the last thing inside the transaction. */
+  finish(): ZoneOutcome[] {
+    const outcomes = [...this.zones.values()].map((touched) => this.finishZone(touched));
     for (const entry of this.entries) this.appendAudit(entry);
-    return changes;
+    return outcomes;
   }
 
-  private finishZone(touched: TouchedZone): CommittedChange | undefined {
-    const zone = this.zone(touched.seq);
-    if (!zone) return this.append(touched.seq, 'zone-removed', null, null, []);
-    const count = { record_count: zone.record_count + touched.records, version: zone.version + 1 };
-    const rrs = touched.kind === undefined || touched.kind === 'settings' ? this.difference(zone, touched) : [];
+  private finishZone(touched: TouchedZone): ZoneOutcome {
+    const { before } = touched;
+    const zone = this.zone(before.seq);
+    if (!zone) return this.finishRemoved(before);
+    const whole = touched.kind === 'zone-added' || touched.kind === 'zone-replaced' || touched.kind === 'zone-removed';
+    const rrs = whole ? [] : this.difference(zone, touched);
     const kind = touched.kind ?? (rrs.length > 0 ? 'rrs' : undefined);
-    if (kind === undefined || kind === 'zone-added') {
-      updateZone(this.ctx.store, zone.seq, count);
-      return kind && this.append(zone.seq, kind, null, zone.serial, []);
-    }
-    const serial = kind === 'zone-replaced' ? zone.serial : nextSerial(zone.serial);
-    updateZone(this.ctx.store, zone.seq, { ...count, serial });
+    const moves = kind !== undefined && kind !== 'zone-added' && kind !== 'zone-replaced';
+    const serial = moves ? nextSerial(zone.serial) : zone.serial;
+    const version = zone.version + 1;
+    updateZone(this.ctx.store, zone.seq, { record_count: zone.record_count + touched.records, version, serial });
     // Settings and records at once, or more records than a follower should read one by one: load the zone anew.
-    const whole = (kind === 'settings' && rrs.length > 0) || rrs.length > MOST_CHANGED_RRS;
-    const serialFrom = kind === 'zone-replaced' ? null : zone.serial;
-    return this.append(zone.seq, whole ? 'zone-replaced' : kind, serialFrom, serial, whole ? [] : rrs);
+    const edited = kind === 'settings' && [...touched.owners.values()].some((owner) => owner.edited);
+    const large = edited || rrs.length > MOST_CHANGED_RRS;
+    const logged = kind && (large ? 'zone-replaced' : kind);
+    const serialFrom = kind === 'zone-added' ? undefined : before.serial;
+    const change =
+      logged && this.appendChange(zone.seq, logged, moves ? before.serial : null, serial, large ? [] : rrs);
+    const soaRRs = this.soaDifference(before, { ...zone, serial }, kind);
+    this.appendEdit(touched, { ...zone, version, serial }, change, serialFrom, soaRRs);
+    return {
+      zone: zone.seq,
+      id: toHex(zone.id),
+      apex: zone.apex,
+      kind: logged,
+      change,
+      serialFrom,
+      version,
+      serial,
+      rrs: [...soaRRs, ...rrs],
+      complete: !whole && touched.told,
+    };
+  }
+
+  private finishRemoved({ seq: zone, id, apex, serial: serialFrom }: ZoneRow): ZoneOutcome {
+    const change = this.appendChange(zone, 'zone-removed', null, null, []);
+    const gone = { version: undefined, serial: undefined, rrs: [], complete: false };
+    return { zone, id: toHex(id), apex, kind: 'zone-removed', change, serialFrom, ...gone };
   }
 
   private difference(zone: ZoneRow, touched: TouchedZone): ChangedRR[] {
@@ -160,37 +193,70 @@ export class OpenDraft implements Draft {
     return [...removed, ...added];
   }
 
-  private append(
+  private soaDifference(before: ZoneRow, after: ZoneRow, kind: ChangeKind | undefined): ChangedRR[] {
+    if (kind === undefined || kind === 'zone-added') return [];
+    const apex = new Uint8Array(0);
+    const { removed, added } = diffServed([soaOf(before, this.ctx.settings)], [soaOf(after, this.ctx.settings)]);
+    return [
+      ...removed.map((rr) => ({ op: 0 as const, owner_key: apex, ...rr })),
+      ...added.map((rr) => ({ op: 1 as const, owner_key: apex, ...rr })),
+    ];
+  }
+
+  private appendChange(
     zone: number,
     kind: ChangeKind,
     serialFrom: number | null,
     serialTo: number | null,
     rrs: readonly ChangedRR[],
-  ): CommittedChange {
+  ): number {
     const { actor, requestId, store } = this.ctx;
-    const atUs = this.now;
-    const changeSeq = appendChange(store, {
-      atUs,
+    const note = { atUs: this.now, actor: actor.email, requestId };
+    return appendChange(store, { ...note, zone, kind, serialFrom, serialTo, rrs });
+  }
+
+  private appendEdit(
+    touched: TouchedZone,
+    { seq: zone, version, serial }: ZoneRow,
+    change: number | undefined,
+    serialFrom: number | undefined,
+    soaRRs: readonly ChangedRR[],
+  ): void {
+    const { actor, requestId, source, store } = this.ctx;
+    const [from, to] = [soaRRs.find(({ op }) => op === 0), soaRRs.find(({ op }) => op === 1)];
+    const edit = {
       zone,
-      kind,
-      serialFrom,
-      serialTo,
+      version,
+      at_us: this.now,
+      kind: EDIT_KINDS[touched.kind ?? 'rrs'],
+      complete: touched.undoable ? 1 : 0,
+      change: change ?? null,
+      serial_from: serialFrom ?? null,
+      serial_to: serial,
+      soa_from: from?.rdata ?? null,
+      soa_to: to?.rdata ?? null,
+      soa_ttl_from: from?.ttl ?? null,
+      soa_ttl_to: to?.ttl ?? null,
       actor: actor.email,
-      requestId,
-      rrs,
-    });
-    return { zone, changeSeq, serial: serialTo ?? undefined };
+      actor_kind: actor.kind,
+      source,
+      request_id: requestId,
+    };
+    appendEdit(store, edit, touched.undoable ? touched.edited : []);
   }
 
   private appendAudit(entry: AuditEntry): void {
-    const { actor, requestId, source, store } = this.ctx;
+    const { actor, requestId, source, store, address } = this.ctx;
     appendAudit(store, {
       at_us: this.now,
       actor: actor.email,
       actor_kind: actor.kind,
+      actor_id: actor.userId === '' ? null : new Uint8Array(Buffer.from(actor.userId, 'hex')),
+      address: address ?? null,
       source,
       action: entry.action,
       zone: entry.zone ?? null,
+      account: entry.account ?? null,
       object: entry.object ?? null,
       request_id: requestId,
       before: entry.before === undefined ? null : JSON.stringify(entry.before),
@@ -198,3 +264,12 @@ export class OpenDraft implements Draft {
     });
   }
 }
+
+const EDIT_KINDS: Readonly<Record<ChangeKind, EditKind>> = {
+  'zone-added': 'added',
+  'zone-removed': 'replaced',
+  'zone-replaced': 'replaced',
+  settings: 'settings',
+  derived: 'records',
+  rrs: 'records',
+};

@@ -11,6 +11,7 @@ export const zoneFailure = defineErrors('zones', {
     code: 1116,
     text: 'Please ensure you are providing the root domain and not any subdomains (e.g., example.com, not subdomain.example.com)',
   },
+  stale: { status: 412, code: 10412, text: 'The zone is not in the state that was demanded. Its entity tag is {tag}.' },
   held: { status: 400, code: 1118, text: '{name} is held by another account.' },
   holdMissing: { status: 404, code: 1003, text: 'No Zone Hold Found' },
   purgeSelector: {

@@ -108,7 +108,10 @@ function apexText(apex: Uint8Array | undefined): string | undefined {
 
 function storeFile(ctx: Context, draft: Draft, name: ImportedName, input: ImportInput): ImportResult {
   const { zone, isNew } = prepareZone(ctx, draft, name, input);
-  if (!isNew) recordStatements(ctx.store).removeZone.run(zone.seq);
+  if (!isNew) {
+    draft.forgetRecords(zone.seq);
+    recordStatements(ctx.store).removeZone.run(zone.seq);
+  }
   const stored = storeRecords(ctx, draft, zone, input);
   const issues = [...stored.issues];
   if (stored.records > 0 && !issues.some(isError)) issues.push(...settleSets(ctx, zone, stored));

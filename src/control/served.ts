@@ -6,6 +6,7 @@ import { parseSettings, type ServedTuple, servedRowsOfOwner } from '../store/rec
 import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../store/zones.js';
 import { edgeAddressesOf, zoneFactsOf } from '../zone/derive/facts.js';
 import { deriveRRsets, type RecordFacts } from '../zone/derive/owner.js';
+import { soaRdata } from '../zone/derive/soa.js';
 import type { ControlSettings } from './context.js';
 
 /** One served record, its owner understood. */
@@ -28,6 +29,12 @@ export function servedAt(store: Store, zone: ZoneRow, ownerKey: Uint8Array, sett
   return deriveRRsets(facts, ownerKey.length === 0, rows, edgeAddressesOf(settings.edgeAddresses))
     .filter(({ type }) => type !== Type.soa && type <= 0xffff)
     .flatMap(({ type, ttl, rdatas }) => rdatas.map((rdata) => ({ type, ttl, rdata })));
+}
+
+/** The SOA a zone is served with. */
+export function soaOf(zone: ZoneRow, { nameServers }: ControlSettings): ServedRR {
+  const { soa } = zoneFactsOf(zone, soaOfZone(zone, nameServers), nsTtlOfZone(zone), nameServers);
+  return { type: Type.soa, ttl: soa.ttl, rdata: soaRdata(soa) };
 }
 
 /** What has to be taken away from `before` and added to it so that it becomes `after`. */

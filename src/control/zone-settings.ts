@@ -36,10 +36,10 @@ export async function editZoneSetting(
   const known = requireName(name);
   if (value !== 'on' && value !== 'off') throw zoneFailure('badSetting', { name: known }, { pointer: '/value' });
   const flag = value === 'on' ? 1 : 0;
-  await changeZone(ctx, zoneId, 'zone_settings.edit', (zone, draft) =>
-    zone[known] === flag ? {} : { [known]: flag, [`${known}_modified_at`]: draft.now },
+  const zone = await changeZone(ctx, zoneId, 'zone_settings.edit', (current, draft) =>
+    current[known] === flag ? {} : { [known]: flag, [`${known}_modified_at`]: draft.now },
   );
-  return getZoneSetting(ctx, zoneId, known);
+  return settingItem(zone, known);
 }
 
 function requireName(text: string): ZoneSettingName {

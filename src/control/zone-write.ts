@@ -3,12 +3,10 @@ import { type FailureOptions, invariant } from '../base/errors.js';
 import { makeId } from '../base/random.js';
 import { type ZoneChange, type ZoneRow, type ZoneType, zoneStatements } from '../store/zones.js';
 import { requireZone } from './access.js';
-import { commit, type Draft } from './commit.js';
+import { commitAndRead, type Draft } from './commit.js';
 import type { Context } from './context.js';
 import { zoneFailure } from './errors.js';
-import type { ZoneItem } from './items.js';
 import { isHeldFrom, type WantedName } from './rules/hold.js';
-import { zoneItem } from './zone-item.js';
 
 export interface NewZone {
   /** Lower-case ASCII, no final dot. */
@@ -91,28 +89,34 @@ function verificationKey(ctx: Context): string {
   return `${digits()}-${digits()}`;
 }
 
-/** Changes settings of a zone; a change that changes nothing writes nothing. */
+/** Changes settings of a zone and returns its row after that; a change that changes nothing writes nothing. */
 export async function changeZone(
   ctx: Context,
   zoneId: string,
   action: string,
   changeOf: (zone: ZoneRow, draft: Draft) => ZoneChange,
-): Promise<ZoneItem> {
-  const { value } = await commit(ctx, (draft) => {
-    const zone = requireZone(ctx, zoneId);
-    const change = changeOf(zone, draft);
-    const columns = Object.keys(change) as (keyof ZoneChange)[];
-    if (columns.every((column) => zone[column] === change[column])) return zone.seq;
-    const served = servedAfter(ctx, { ...zone, ...change });
-    draft.setZone(zone.seq, { ...change, served });
-    draft.noteZone(zone.seq, served === zone.served ? 'settings' : 'zone-replaced');
-    const before = Object.fromEntries(columns.map((column) => [column, zone[column]]));
-    draft.audit({ action, zone: zone.id, object: zone.id, before, after: change });
-    return zone.seq;
-  });
-  const zone = zoneStatements(ctx.store).bySeq.get(value);
-  if (!zone) throw zoneFailure('missing');
-  return zoneItem(ctx, zone);
+): Promise<ZoneRow> {
+  const change = (draft: Draft): number => applyChange(ctx, draft, requireZone(ctx, zoneId), action, changeOf);
+  const read = (seq: number): ZoneRow => zoneStatements(ctx.store).bySeq.get(seq)!;
+  return (await commitAndRead(ctx, change, read)).value;
+}
+
+function applyChange(
+  ctx: Context,
+  draft: Draft,
+  zone: ZoneRow,
+  action: string,
+  changeOf: (zone: ZoneRow, draft: Draft) => ZoneChange,
+): number {
+  const change = changeOf(zone, draft);
+  const columns = Object.keys(change) as (keyof ZoneChange)[];
+  if (columns.every((column) => zone[column] === change[column])) return zone.seq;
+  const served = servedAfter(ctx, { ...zone, ...change });
+  draft.setZone(zone.seq, { ...change, served });
+  draft.noteZone(zone.seq, served === zone.served ? 'settings' : 'zone-replaced');
+  const before = Object.fromEntries(columns.map((column) => [column, zone[column]]));
+  draft.audit({ action, zone: zone.id, object: zone.id, before, after: change });
+  return zone.seq;
 }
 
 /** A full zone is served unless it has moved away or another account's zone of its name is served. */

@@ -21,7 +21,7 @@ import {
   zoneStatements,
 } from '../store/zones.js';
 import { chooseAccount, maySeeZone, parseId, requireZone } from './access.js';
-import { commit } from './commit.js';
+import { commit, commitAndRead, type Draft } from './commit.js';
 import type { Context, Page, PageQuery } from './context.js';
 import { badBody, zoneFailure } from './errors.js';
 import type { ZoneItem } from './items.js';
@@ -133,13 +133,14 @@ export async function createZone(ctx: Context, input: ZoneInput): Promise<ZoneIt
   if ('reason' in parsed) throw zoneFailure('badName', parsed, { pointer: '/name' });
   const type = readZoneType(input.type) ?? 'full';
   const accountId = readAccountId(input.account);
-  const { value } = await commit(ctx, (draft) => {
+  const create = (draft: Draft): number => {
     const account = chooseAccount(ctx, accountId);
     const zone = insertZone(ctx, draft, { ...parsed, account: account.seq, type });
     draft.audit({ action: 'zone.create', zone: zone.id, object: zone.id, after: zoneItem(ctx, zone) });
     return zone.seq;
-  });
-  return zoneItem(ctx, zoneStatements(ctx.store).bySeq.get(value)!);
+  };
+  const read = (seq: number): ZoneItem => zoneItem(ctx, zoneStatements(ctx.store).bySeq.get(seq)!);
+  return (await commitAndRead(ctx, create, read)).value;
 }
 
 function readAccountId(account: unknown): string | undefined {
@@ -159,7 +160,7 @@ function readZoneType(type: unknown): ZoneType | undefined {
 
 export async function editZone(ctx: Context, zoneId: string, edit: ZoneEdit): Promise<ZoneItem> {
   const change = readEdit(edit);
-  return changeZone(ctx, zoneId, 'zone.edit', () => change);
+  return zoneItem(ctx, await changeZone(ctx, zoneId, 'zone.edit', () => change));
 }
 
 function readEdit(edit: ZoneEdit): ZoneChange {
@@ -208,7 +209,7 @@ export async function checkActivation(ctx: Context, zoneId: string): Promise<Zon
   const zone = requireZone(ctx, zoneId);
   if (zone.status !== 'active') refuseHeld(ctx, ctx.clock.nowUs(), zone);
   if (zone.status === 'active' || !(await isDelegated(ctx, zone))) return zoneItem(ctx, zone);
-  return changeZone(ctx, zoneId, 'zone.activate', (current, draft) => {
+  const activated = await changeZone(ctx, zoneId, 'zone.activate', (current, draft) => {
     refuseHeld(ctx, draft.now, current);
     for (const other of zoneStatements(ctx.store).byName.all(current.name)) {
       if (other.seq === current.seq || other.served === 0) continue;
@@ -218,6 +219,7 @@ export async function checkActivation(ctx: Context, zoneId: string): Promise<Zon
     }
     return { status: 'active', activated_at: draft.now };
   });
+  return zoneItem(ctx, activated);
 }
 
 async function isDelegated(ctx: Context, zone: ZoneRow): Promise<boolean> {

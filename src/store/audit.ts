@@ -6,9 +6,15 @@ export interface AuditRow {
   readonly at_us: number;
   readonly actor: string;
   readonly actor_kind: string;
+  /** Identifier of the user; null for the operator. */
+  readonly actor_id: Uint8Array | null;
+  /** Where the request came from; null at the command line. */
+  readonly address: string | null;
   readonly source: string;
   readonly action: string;
   readonly zone: Uint8Array | null;
+  /** Store number of the account it belongs to; null for what belongs to none. */
+  readonly account: number | null;
   readonly object: Uint8Array | null;
   readonly request_id: string;
   /** JSON, or null. */
@@ -23,10 +29,25 @@ const PRUNE_EVERY = 1000;
 
 export const auditStatements = perStore((store) => ({
   insert: store.prepare<
-    [number, string, string, string, string, Uint8Array | null, Uint8Array | null, string, string | null, string | null]
+    [
+      number,
+      string,
+      string,
+      Uint8Array | null,
+      string | null,
+      string,
+      string,
+      Uint8Array | null,
+      number | null,
+      Uint8Array | null,
+      string,
+      string | null,
+      string | null,
+    ]
   >(
-    `INSERT INTO audit (at_us, actor, actor_kind, source, action, zone, object, request_id, before, after)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO audit (at_us, actor, actor_kind, actor_id, address, source, action, zone, account, object, request_id,
+       before, after)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   latest: store.prepare<[limit: number], AuditRow>('SELECT * FROM audit ORDER BY seq DESC LIMIT ?'),
   ofZone: store.prepare<[zone: Uint8Array, limit: number], AuditRow>(
@@ -42,9 +63,12 @@ export function appendAudit(store: Store, row: NewAuditRow): void {
     row.at_us,
     row.actor,
     row.actor_kind,
+    row.actor_id,
+    row.address,
     row.source,
     row.action,
     row.zone,
+    row.account,
     row.object,
     row.request_id,
     row.before,

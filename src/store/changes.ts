@@ -58,9 +58,7 @@ export const changeStatements = perStore((store) => ({
   owners: store.prepareTuples<[change: number], [Uint8Array]>(
     'SELECT DISTINCT owner_key FROM change_rrs WHERE change = ?',
   ),
-  ofRequest: store.prepare<[seq: number, requestId: string], ChangeRow>(
-    'SELECT * FROM changes WHERE seq > ? AND request_id = ? ORDER BY seq DESC LIMIT 1',
-  ),
+  bySeq: store.prepare<[seq: number], ChangeRow>('SELECT * FROM changes WHERE seq = ?'),
   last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM changes'),
   first: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM changes'),
   pruneRRs: store.prepare<[seq: number]>('DELETE FROM change_rrs WHERE change <= ?'),
@@ -114,9 +112,4 @@ export function lastChange(store: Store): number {
 /** Number of the oldest change still kept; 0 when there is none. */
 export function firstChange(store: Store): number {
   return changeStatements(store).first.get()?.[0] ?? 0;
-}
-
-/** The newest change one request made after the change numbered `seq`; undefined when it made none. */
-export function newestChangeOfRequest(store: Store, requestId: string, seq: number): ChangeRow | undefined {
-  return changeStatements(store).ofRequest.get(seq, requestId);
 }

@@ -172,6 +172,9 @@ export const recordStatements = perStore((store) => ({
   ofType: store.prepare<[zone: number, type: number], RecordRow>(
     'SELECT * FROM records INDEXED BY records_owner WHERE zone = ? AND type = ? ORDER BY owner_key, rdata_key',
   ),
+  proxiedOwners: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
+    'SELECT DISTINCT owner_key FROM records WHERE zone = ? AND proxied = 1 LIMIT ?',
+  ),
   types: store.prepareTuples<[zone: number], [type: number]>('SELECT DISTINCT type FROM records WHERE zone = ?'),
   between: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [number]>(
     'SELECT 1 FROM records WHERE zone = ? AND owner_key > ? AND owner_key < ? LIMIT 1',

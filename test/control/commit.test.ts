@@ -165,14 +165,14 @@ t.test('several zones in one commit, and a refusal in its middle', async (t) => 
   const { ctx, zoneId } = await startZone(t);
   const second = await createZone(ctx, { name: 'example.net' });
   const seqs = ['example.com', 'example.net'].map((name) => zoneStatements(ctx.store).byName.get(name)!.seq);
-  const { changes } = await commit(ctx, (draft) => {
+  const { zones } = await commit(ctx, (draft) => {
     for (const seq of seqs) {
       draft.setZone(seq, { paused: 1 });
       draft.noteZone(seq, 'settings');
     }
   });
   t.same(
-    changes.map(({ zone }) => zone),
+    zones.map(({ zone }) => zone),
     seqs,
   );
   const before = stateOf(ctx);

@@ -44,6 +44,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.get(
     LIST,
     {
+      config: { zoneState: 'read' },
       schema: {
         tags,
         summary: 'List records',
@@ -64,6 +65,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.post(
     LIST,
     {
+      config: { zoneState: 'write' },
       schema: {
         tags,
         summary: 'Create a record',
@@ -80,7 +82,10 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
 
   app.get(
     ONE,
-    { schema: { tags, summary: 'Get a record', params: recordParams, response: answersOne(record) } },
+    {
+      config: { zoneState: 'read' },
+      schema: { tags, summary: 'Get a record', params: recordParams, response: answersOne(record) },
+    },
     async (request) => {
       const { zone_id, dns_record_id } = request.params;
       return success(recordView(await getRecord(contextOf(request), zone_id, dns_record_id)));
@@ -90,6 +95,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.put(
     ONE,
     {
+      config: { zoneState: 'write' },
       schema: {
         tags,
         summary: 'Replace a record',
@@ -107,6 +113,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.patch(
     ONE,
     {
+      config: { zoneState: 'write' },
       schema: { tags, summary: 'Edit a record', params: recordParams, body: recordEdit, response: answersOne(record) },
     },
     async (request) => {
@@ -117,7 +124,10 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
 
   app.delete(
     ONE,
-    { schema: { tags, summary: 'Delete a record', params: recordParams, response: answersOne(onlyId) } },
+    {
+      config: { zoneState: 'write' },
+      schema: { tags, summary: 'Delete a record', params: recordParams, response: answersOne(onlyId) },
+    },
     async (request) => {
       const { zone_id, dns_record_id } = request.params;
       const { id } = await deleteRecord(contextOf(request), zone_id, dns_record_id);
@@ -129,6 +139,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
     `${LIST}/batch`,
     {
       bodyLimit: BATCH_LIMIT_BYTES,
+      config: { zoneState: 'write' },
       schema: {
         tags,
         summary: 'Change many records, all or nothing',
@@ -150,7 +161,10 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
 
   app.get(
     `${LIST}/usage`,
-    { schema: { tags, summary: 'Count the records', params: zoneParams, response: answersOne(usage) } },
+    {
+      config: { zoneState: 'read' },
+      schema: { tags, summary: 'Count the records', params: zoneParams, response: answersOne(usage) },
+    },
     async (request) => {
       const context = contextOf(request);
       const { recordCount } = await getZone(context, request.params.zone_id);
@@ -180,7 +194,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
     `${LIST}/import`,
     {
       bodyLimit: FORM_LIMIT_BYTES,
-      config: { rawBody: true },
+      config: { zoneState: 'write', rawBody: true },
       schema: {
         tags,
         summary: 'Import a BIND zone file',

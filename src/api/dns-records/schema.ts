@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { TYPES } from '../../dns/rr/registry.js';
 import type { DataMember } from '../../dns/rr/type.js';
-import { direction, identifier, match, message, pageQuery, time } from '../schema.js';
+import { diff, direction, identifier, match, message, pageQuery, time } from '../schema.js';
 
 export const RECORD_ORDERS = ['type', 'name', 'content', 'ttl', 'proxied'] as const;
 
@@ -142,6 +142,7 @@ export const importAnswer = z.object({
   success: z.literal(true),
   errors: z.array(message),
   messages: z.array(message).describe('Records left out because they exist already'),
+  diff: diff.optional(),
   timing: z.object({ start_time: time, end_time: time, process_time: z.number().describe('Seconds') }),
 });
 

@@ -14,13 +14,17 @@ const PATH = '/zones/:zone_id/dns_settings';
 export const dnsSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.get(
     PATH,
-    { schema: { tags, summary: 'Get DNS settings', params: zoneParams, response: answersOne(dnsSettings) } },
+    {
+      config: { zoneState: 'read' },
+      schema: { tags, summary: 'Get DNS settings', params: zoneParams, response: answersOne(dnsSettings) },
+    },
     async (request) => success(dnsSettingsView(await getDnsSettings(contextOf(request), request.params.zone_id))),
   );
 
   app.patch(
     PATH,
     {
+      config: { zoneState: 'write' },
       schema: {
         tags,
         summary: 'Edit DNS settings',

@@ -15,13 +15,16 @@ const PATH = '/zones/:zone_id/hold';
 const response = answersOne(zoneHold);
 
 export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
-  app.get(PATH, { schema: { tags, summary: 'Get the hold', params: zoneParams, response } }, async (request) =>
-    success(zoneHoldView(await getZoneHold(contextOf(request), request.params.zone_id))),
+  app.get(
+    PATH,
+    { config: { zoneState: 'read' }, schema: { tags, summary: 'Get the hold', params: zoneParams, response } },
+    async (request) => success(zoneHoldView(await getZoneHold(contextOf(request), request.params.zone_id))),
   );
 
   app.post(
     PATH,
     {
+      config: { zoneState: 'write' },
       schema: {
         tags,
         summary: 'Hold the name of the zone',
@@ -41,6 +44,7 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.patch(
     PATH,
     {
+      config: { zoneState: 'write' },
       schema: {
         tags,
         summary: 'Edit the hold',
@@ -56,6 +60,7 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.delete(
     PATH,
     {
+      config: { zoneState: 'write' },
       schema: {
         tags,
         summary: 'Take the hold off',

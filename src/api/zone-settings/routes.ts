@@ -14,14 +14,20 @@ const PATH = '/zones/:zone_id/settings';
 export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.get(
     PATH,
-    { schema: { tags, summary: 'List zone settings', params: zoneParams, response: answersList(zoneSetting) } },
+    {
+      config: { zoneState: 'read' },
+      schema: { tags, summary: 'List zone settings', params: zoneParams, response: answersList(zoneSetting) },
+    },
     async (request) =>
       success((await listZoneSettings(contextOf(request), request.params.zone_id)).map(zoneSettingView)),
   );
 
   app.get(
     `${PATH}/:setting`,
-    { schema: { tags, summary: 'Get a zone setting', params, response: answersOne(zoneSetting) } },
+    {
+      config: { zoneState: 'read' },
+      schema: { tags, summary: 'Get a zone setting', params, response: answersOne(zoneSetting) },
+    },
     async (request) => {
       const { zone_id: zoneId, setting } = request.params;
       return success(zoneSettingView(await getZoneSetting(contextOf(request), zoneId, setting)));
@@ -31,6 +37,7 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
   app.patch(
     `${PATH}/:setting`,
     {
+      config: { zoneState: 'write' },
       schema: {
         tags,
         summary: 'Edit a zone setting',

@@ -48,7 +48,10 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
 
   app.post(
     '/zones',
-    { schema: { tags, summary: 'Create a zone', body: zoneCreation, response: answersOne(zone) } },
+    {
+      config: { zoneState: 'write' },
+      schema: { tags, summary: 'Create a zone', body: zoneCreation, response: answersOne(zone) },
+    },
     async (request) => {
       const item = await createZone(contextOf(request), bodyObject(request));
       return success(zoneView(item, permissionsOf(false)));
@@ -57,7 +60,10 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
 
   app.get(
     '/zones/:zone_id',
-    { schema: { tags, summary: 'Get a zone', params: zoneParams, response: answersOne(zone) } },
+    {
+      config: { zoneState: 'read' },
+      schema: { tags, summary: 'Get a zone', params: zoneParams, response: answersOne(zone) },
+    },
     async (request) => {
       const item = await getZone(contextOf(request), request.params.zone_id);
       return success(zoneView(item, permissionsOf(callerOf(request).actor.readOnly)));
@@ -66,7 +72,10 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
 
   app.patch(
     '/zones/:zone_id',
-    { schema: { tags, summary: 'Edit a zone', params: zoneParams, body: zoneEdit, response: answersOne(zone) } },
+    {
+      config: { zoneState: 'write' },
+      schema: { tags, summary: 'Edit a zone', params: zoneParams, body: zoneEdit, response: answersOne(zone) },
+    },
     async (request) => {
       const item = await editZone(contextOf(request), request.params.zone_id, bodyObject(request));
       return success(zoneView(item, permissionsOf(false)));
@@ -76,6 +85,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.delete(
     '/zones/:zone_id',
     {
+      config: { zoneState: 'write' },
       schema: { tags, summary: 'Delete a zone and its records', params: zoneParams, response: answersOne(onlyId) },
     },
     async (request) => success({ id: await deleteZone(contextOf(request), request.params.zone_id) }),
@@ -84,6 +94,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.put(
     '/zones/:zone_id/activation_check',
     {
+      config: { zoneState: 'write' },
       schema: { tags, summary: 'Look at the delegation again', params: zoneParams, response: answersOne(onlyId) },
     },
     async (request) => {

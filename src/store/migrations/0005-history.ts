@@ -13,6 +13,7 @@ UPDATE zones SET hold_set = 1 WHERE hold_after IS NOT NULL;
 
 -- zone is a number without a reference: the zone may be gone. change: the row of the change log, when DNS had to do with it.
 -- complete 0: what the zone held before is not kept. soa_from, soa_to: rdata of the SOA before and after.
+-- records_total: edited records of this row and all before it.
 CREATE TABLE zone_edits (
   seq INTEGER PRIMARY KEY AUTOINCREMENT,
   zone INTEGER NOT NULL,
@@ -30,7 +31,8 @@ CREATE TABLE zone_edits (
   actor TEXT NOT NULL,
   actor_kind TEXT NOT NULL,
   source TEXT NOT NULL,
-  request_id TEXT NOT NULL
+  request_id TEXT NOT NULL,
+  records_total INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX zone_edits_zone ON zone_edits (zone, seq);
 CREATE INDEX zone_edits_change ON zone_edits (change) WHERE change IS NOT NULL;

@@ -1,0 +1,182 @@
+/**
+ * The journal of zones: what each commit did to a zone's records, kept so that it can be undone. Undoing the newest edits one by
+ * one, backwards, gives the records as they were at any moment the journal reaches back to.
+ */
+import { fromHex, toHex } from '../base/bytes.js';
+import { perStore, type Store } from './driver.js';
+import type { NewRecordRow } from './records.js';
+
+export type EditKind = 'added' | 'records' | 'settings' | 'replaced';
+
+export interface EditRow {
+  readonly seq: number;
+  /** Store number of the zone, which may be gone. */
+  readonly zone: number;
+  /** The zone's version after it. */
+  readonly version: number;
+  readonly at_us: number;
+  readonly kind: EditKind;
+  /** 0: what the zone held before is not kept. */
+  readonly complete: number;
+  /** Number in the change log; null when resolvers saw nothing of it. */
+  readonly change: number | null;
+  /** Null for a zone that is new. */
+  readonly serial_from: number | null;
+  readonly serial_to: number;
+  /** Rdata and TTL of the SOA before and after; null when it stayed. */
+  readonly soa_from: Uint8Array | null;
+  readonly soa_to: Uint8Array | null;
+  readonly soa_ttl_from: number | null;
+  readonly soa_ttl_to: number | null;
+  readonly actor: string;
+  readonly actor_kind: string;
+  readonly source: string;
+  readonly request_id: string;
+}
+
+/** A record an edit touched, and the row it had before; null when it was new. */
+export interface EditedRecord {
+  readonly id: Uint8Array;
+  readonly was: NewRecordRow | null;
+}
+
+export type NewEdit = Omit<EditRow, 'seq'>;
+
+/** Edits kept, and records in them; older ones are removed in slices. */
+const KEPT_EDITS = 200_000;
+const KEPT_RECORDS = 2_000_000;
+const PRUNE_EVERY = 500;
+
+const COLUMNS = `zone, version, at_us, kind, complete, change, serial_from, serial_to, soa_from, soa_to, soa_ttl_from,
+  soa_ttl_to, actor, actor_kind, source, request_id`;
+
+export const editStatements = perStore((store) => ({
+  insert: store.prepare<
+    [
+      number,
+      number,
+      number,
+      EditKind,
+      number,
+      number | null,
+      number | null,
+      number,
+      Uint8Array | null,
+      Uint8Array | null,
+      number | null,
+      number | null,
+      string,
+      string,
+      string,
+      string,
+      number,
+    ]
+  >(
+    `INSERT INTO zone_edits (${COLUMNS}, records_total) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+       ? + coalesce((SELECT records_total FROM zone_edits ORDER BY seq DESC LIMIT 1), 0))`,
+  ),
+  insertRecord: store.prepare<[edit: number, ord: number, id: Uint8Array, was: string | null]>(
+    'INSERT INTO edited_records (edit, ord, id, was) VALUES (?, ?, ?, ?)',
+  ),
+  /** Newest first. */
+  newest: store.prepare<[zone: number, limit: number, offset: number], EditRow>(
+    'SELECT * FROM zone_edits WHERE zone = ? ORDER BY seq DESC LIMIT ? OFFSET ?',
+  ),
+  count: store.prepareTuples<[zone: number], [number]>('SELECT count(*) FROM zone_edits WHERE zone = ?'),
+  after: store.prepare<[zone: number, seq: number], EditRow>(
+    'SELECT * FROM zone_edits WHERE zone = ? AND seq > ? ORDER BY seq DESC',
+  ),
+  ofChange: store.prepare<[change: number, zone: number], EditRow>(
+    'SELECT * FROM zone_edits WHERE change = ? AND zone = ?',
+  ),
+  ofVersion: store.prepare<[zone: number, version: number], EditRow>(
+    'SELECT * FROM zone_edits WHERE zone = ? AND version = ?',
+  ),
+  ofSerial: store.prepare<[zone: number, serial: number], EditRow>(
+    'SELECT * FROM zone_edits WHERE zone = ? AND serial_to = ? ORDER BY seq DESC LIMIT 1',
+  ),
+  atTime: store.prepare<[zone: number, atUs: number], EditRow>(
+    'SELECT * FROM zone_edits WHERE zone = ? AND at_us <= ? ORDER BY seq DESC LIMIT 1',
+  ),
+  oldest: store.prepare<[zone: number], EditRow>('SELECT * FROM zone_edits WHERE zone = ? ORDER BY seq LIMIT 1'),
+  records: store.prepareTuples<[edit: number], [id: Uint8Array, was: string | null]>(
+    'SELECT id, was FROM edited_records WHERE edit = ? ORDER BY ord DESC',
+  ),
+  countRecordsAfter: store.prepareTuples<[zone: number, seq: number], [number]>(
+    `SELECT count(*) FROM edited_records WHERE edit IN (SELECT seq FROM zone_edits WHERE zone = ? AND seq > ?)`,
+  ),
+  pruneTo: store.prepareTuples<[edits: number, records: number], [seq: number | null, atUs: number | null]>(
+    // Beside a single max() the bare columns are those of the row it was found in (SQLite, "Bare columns in an aggregate").
+    `SELECT max(seq), at_us FROM zone_edits WHERE seq <= (SELECT max(seq) FROM zone_edits) - ?
+       OR records_total <= (SELECT max(records_total) FROM zone_edits) - ?`,
+  ),
+  pruneRecords: store.prepare<[seq: number]>('DELETE FROM edited_records WHERE edit <= ?'),
+  prune: store.prepare<[seq: number]>('DELETE FROM zone_edits WHERE seq <= ?'),
+  setKeptFrom: store.prepare<[atUs: number]>("UPDATE meta SET value = ? WHERE name = 'history_from'"),
+  keptFrom: store.prepareTuples<[], [number]>("SELECT value FROM meta WHERE name = 'history_from'"),
+}));
+
+/** Appends an edit and returns its number. Called from the one commit function only, inside its transaction. */
+export function appendEdit(store: Store, edit: NewEdit, records: readonly EditedRecord[]): number {
+  const statements = editStatements(store);
+  const seq = statements.insert.run(
+    edit.zone,
+    edit.version,
+    edit.at_us,
+    edit.kind,
+    edit.complete,
+    edit.change,
+    edit.serial_from,
+    edit.serial_to,
+    edit.soa_from,
+    edit.soa_to,
+    edit.soa_ttl_from,
+    edit.soa_ttl_to,
+    edit.actor,
+    edit.actor_kind,
+    edit.source,
+    edit.request_id,
+    records.length,
+  ).lastInsertRowid;
+  records.forEach(({ id, was }, ord) => {
+    statements.insertRecord.run(seq, ord, id, was && packRecord(was));
+  });
+  if (seq % PRUNE_EVERY === 0) pruneEdits(store, KEPT_EDITS, KEPT_RECORDS);
+  return seq;
+}
+
+/** Removes the oldest edits beyond so many, and beyond so many records in them. */
+export function pruneEdits(store: Store, keptEdits: number, keptRecords: number): void {
+  const statements = editStatements(store);
+  const [seq, atUs] = statements.pruneTo.get(keptEdits, keptRecords) ?? [null, null];
+  if (seq === null || atUs === null) return;
+  statements.pruneRecords.run(seq);
+  statements.prune.run(seq);
+  statements.setKeptFrom.run(atUs);
+}
+
+/** From this instant on, microseconds since 1970, the journal knows of every edit of every zone. */
+export function historyKeptFrom(store: Store): number {
+  return editStatements(store).keptFrom.get()?.[0] ?? 0;
+}
+
+/** The records an edit touched, the last one first: the order in which they are undone. */
+export function editedRecords(store: Store, edit: number, zone: number): EditedRecord[] {
+  return editStatements(store)
+    .records.all(edit)
+    .map(([id, was]) => ({ id: new Uint8Array(id), was: was === null ? null : unpackRecord(was, zone) }));
+}
+
+const OCTETS = ['id', 'owner_key', 'rdata', 'rdata_key'] as const;
+
+function packRecord(row: NewRecordRow): string {
+  const { seq: _, zone: __, ...columns } = row as NewRecordRow & { readonly seq?: number };
+  const octets = OCTETS.map((column) => [column, toHex(row[column])]);
+  return JSON.stringify({ ...columns, ...Object.fromEntries(octets) });
+}
+
+function unpackRecord(text: string, zone: number): NewRecordRow {
+  const columns = JSON.parse(text) as Record<string, unknown>;
+  const octets = OCTETS.map((column) => [column, fromHex(columns[column] as string)]);
+  return { ...columns, ...Object.fromEntries(octets), zone } as unknown as NewRecordRow;
+}
