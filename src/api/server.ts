@@ -46,6 +46,7 @@ import { objectListRoutes } from './r2-objects/routes.js';
 import { addReceipt, checkWishes } from './receipt.js';
 import { makeContextOf } from './request.js';
 import { userRoutes } from './user/routes.js';
+import { zoneChangeRoutes } from './zone-changes/routes.js';
 import { zoneHoldRoutes } from './zone-hold/routes.js';
 import { zoneSettingsRoutes } from './zone-settings/routes.js';
 import { zoneRoutes } from './zones/routes.js';
@@ -233,7 +234,10 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
   app.register(swaggerUi, docsOptions());
 }
 
-async function registerVersion4(scope: FastifyInstance, { base, objects }: ApiOptions): Promise<void> {
+async function registerVersion4(
+  scope: FastifyInstance,
+  { base, objects, propagation }: ApiOptions,
+): Promise<void> {
   const declared = declaredMethods(scope);
   const contextOf = makeContextOf(base);
   await scope.register(zoneRoutes, { contextOf });
@@ -242,6 +246,7 @@ async function registerVersion4(scope: FastifyInstance, { base, objects }: ApiOp
   await scope.register(zoneHoldRoutes, { contextOf });
   await scope.register(purgeCacheRoutes, { contextOf });
   await scope.register(zoneSettingsRoutes, { contextOf });
+  await scope.register(zoneChangeRoutes, { contextOf, propagation });
   await scope.register(userRoutes, { contextOf });
   await scope.register(accountRoutes, { contextOf });
   await scope.register(membershipRoutes, { contextOf });

@@ -12,6 +12,7 @@ export const zoneFailure = defineErrors('zones', {
     text: 'Please ensure you are providing the root domain and not any subdomains (e.g., example.com, not subdomain.example.com)',
   },
   stale: { status: 412, code: 10412, text: 'The zone is not in the state that was demanded. Its entity tag is {tag}.' },
+  changeMissing: { status: 404, code: 10404, text: 'The zone has no change {change}, or it is no longer kept.' },
   held: { status: 400, code: 1118, text: '{name} is held by another account.' },
   holdMissing: { status: 404, code: 1003, text: 'No Zone Hold Found' },
   purgeSelector: {

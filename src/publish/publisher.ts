@@ -30,6 +30,8 @@ export interface PublisherOptions {
   readonly log: Logger;
   /** Unpredictable 32 bits for the image's hash. */
   readonly seed: number;
+  /** Called when every answer of this process is true up to another change. */
+  readonly onApplied?: (change: number) => void;
 }
 
 export interface PublisherStatus {
@@ -58,7 +60,7 @@ function roomFor(records: number): { readonly heapWords: number; readonly slots:
 
 /** Loads all zones, then follows. Returns when every zone can be answered. */
 export function startPublisher(options: PublisherOptions): Publisher {
-  const { source, edge, engine, clock, log, seed } = options;
+  const { source, edge, engine, clock, log, seed, onApplied } = options;
   const writer = new ImageWriter({ seed, ...roomFor(source.servedRecords()) });
   const follower = createFollower(source, writer, edge);
   const ports = new Set<MessagePort>();
@@ -76,8 +78,10 @@ export function startPublisher(options: PublisherOptions): Publisher {
     try {
       const version = source.dataVersion();
       if (version === seen) return;
+      const before = follower.appliedChange();
       follower.catchUp();
       seen = version;
+      if (follower.appliedChange() !== before) onApplied?.(follower.appliedChange());
     } catch (error) {
       // What is served stays as it is; the next look tries again.
       if (clock.nowMs() - complainedMs < COMPLAINT_MS) return;

@@ -6,8 +6,10 @@ import type { Logger } from '../base/log.js';
 import { type MetricSample, printMetrics } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import { createLocalStore } from '../bucket/local-store.js';
+import { createPropagation } from '../control/propagation.js';
 import { openStore, type Store, storeSize } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
+import { hearAcknowledgements } from './acknowledgement.js';
 import { createControlBase } from './control-base.js';
 import { ensureAdministrator, importFirstZones } from './first-run.js';
 import type { AdminReport, DnsStatus } from './ipc.js';
@@ -47,6 +49,9 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     });
 
     const gate = createReadiness(clock, options);
+    const propagation = createPropagation(clock);
+    const hearing = await hearAcknowledgements(settings.dataDir, propagation, log);
+    lifecycle.own('acknowledgements', hearing, (part) => part.close());
     const apiLog = log.child({});
     const api = buildApi({
       base: { ...base, log: apiLog },
@@ -54,6 +59,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       host: settings.adminHost,
       version,
       readiness: gate.readiness,
+      propagation,
       metrics: () => printMetrics([...gate.dnsSamples(), ...ownSamples(store, version)]),
     });
     // Its own line about listening would repeat what is announced anyway.

@@ -11,6 +11,7 @@ import type { TlsCredentials } from '../server/tls.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
 import { servedZones, zoneStatements } from '../store/zones.js';
+import { type Acknowledger, startAcknowledger } from './acknowledgement.js';
 import { DNS_PORT } from './dns-port.js';
 import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
 import { STATUS_PERIOD_MS } from './limits.js';
@@ -29,13 +30,18 @@ export async function startDns(options: DnsOptions): Promise<RunningRole<DnsRepo
   try {
     const store = lifecycle.own('store', openStore(settings.dataDir, { readonly: true }), (part) => part.close());
     requireSchema(store);
-    const publisher = lifecycle.own('publisher', publish(options, store), (part) => part.close());
+    let acknowledger: Acknowledger | undefined;
+    const onApplied = (change: number): void => acknowledger?.tell(change);
+    const publisher = lifecycle.own('publisher', publish(options, store, onApplied), (part) => part.close());
     const tls = readTlsSettings(settings);
     const servers = lifecycle.own('listeners', await listen(options, publisher, tls), (part) => part.close());
     if (tls) {
       const renew = (credentials: TlsCredentials): void => servers.renewCertificate(credentials);
       lifecycle.own('certificate watch', watchTlsFiles(tls.files, renew, clock, log), (end) => end());
     }
+    // Only now does it serve what it says it serves.
+    acknowledger = startAcknowledger(settings.dataDir, () => publisher.status().appliedChange, clock);
+    lifecycle.own('acknowledgements', acknowledger, (part) => part.close());
     if (onStatus) reportStatus(options, onStatus, publisher, servers, lifecycle);
     return {
       report: describe(store, publisher, servers),
@@ -47,7 +53,7 @@ export async function startDns(options: DnsOptions): Promise<RunningRole<DnsRepo
   }
 }
 
-function publish({ settings, clock, log }: DnsOptions, store: Store): Publisher {
+function publish({ settings, clock, log }: DnsOptions, store: Store, onApplied: (change: number) => void): Publisher {
   const addresses = settings.edgeAddresses.map((text) => parseIP(text)!);
   return startPublisher({
     source: createZoneSource(store, settings.nameservers),
@@ -59,6 +65,7 @@ function publish({ settings, clock, log }: DnsOptions, store: Store): Publisher 
     clock,
     log,
     seed: Buffer.from(systemRandom.bytes(4)).readUInt32LE(),
+    onApplied,
   });
 }
 

@@ -8,7 +8,12 @@ export const DOCS_PATH = '/docs';
 const DESCRIPTION = `Zones and records of this name server, compatible with version 4 of the Cloudflare API.
 
 Every path under \`/client/v4\` is also served under \`/v4\`. Answers to changes carry two headers more: \`zoneplane-change\`,
-the number of the change, and \`zoneplane-serial\`, the SOA serial of the zone after it.`;
+the number of the change, and \`zoneplane-serial\`, the SOA serial of the zone after it.
+
+Reads of a zone and of what belongs to it answer with an \`ETag\` and heed \`If-None-Match\`. Writes to a zone heed \`If-Match\`
+and \`If-None-Match\` (412), and these parameters: \`dry_run=true\` checks and answers the same, adds \`diff\` and changes nothing;
+\`wait=insync\` answers when every DNS process serves the change, \`wait_limit\` seconds later at the latest (10, at most 60),
+and says in the header \`zoneplane-status\` whether that is so.`;
 
 const withSchemas = createJsonSchemaTransform({ skipList: [] });
 
@@ -25,6 +30,7 @@ export function openapiOptions(version: string, hidden: readonly string[]): Fast
         'Zones',
         'DNS records',
         'DNS settings',
+        'Zone history',
         'User',
         'Accounts',
         'Networks',

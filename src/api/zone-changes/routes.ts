@@ -1,0 +1,33 @@
+/** `/zones/{zone_id}/changes/{change}`: whether every DNS process answers with a change (ours). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { getChange } from '../../control/changes.js';
+import type { Propagation } from '../../control/propagation.js';
+import { success } from '../envelope.js';
+import type { ContextOf } from '../request.js';
+import { answersOne } from '../schema.js';
+import { changeParams, zoneChange } from './schema.js';
+import { zoneChangeView } from './view.js';
+
+export interface ZoneChangeOptions {
+  readonly contextOf: ContextOf;
+  readonly propagation: Propagation | undefined;
+}
+
+export const zoneChangeRoutes: FastifyPluginAsyncZod<ZoneChangeOptions> = async (app, { contextOf, propagation }) => {
+  app.get(
+    '/zones/:zone_id/changes/:change',
+    {
+      schema: {
+        tags: ['Zone history'],
+        summary: 'How far a change has come',
+        params: changeParams,
+        response: answersOne(zoneChange),
+      },
+    },
+    async (request) => {
+      const { zone_id: zoneId, change } = request.params;
+      const item = await getChange(contextOf(request), zoneId, change);
+      return success(zoneChangeView(item, propagation?.processes() ?? []));
+    },
+  );
+};

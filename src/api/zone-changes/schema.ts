@@ -1,0 +1,25 @@
+/** Shape of `/zones/{zone_id}/changes/{change}` (ours). */
+import { z } from 'zod';
+import { time } from '../schema.js';
+import { zoneParams } from '../zones/schema.js';
+
+export const changeParams = zoneParams.extend({ change: z.string().describe('Number of the change') });
+
+const status = z.enum(['PENDING', 'INSYNC']);
+
+export const zoneChange = z
+  .object({
+    id: z.string().describe('Number of the change, as in the header `zoneplane-change`'),
+    zone_id: z.string(),
+    serial: z.int().nullable().describe('SOA serial of the zone after it'),
+    status: status.describe('`INSYNC` when every DNS process answers with it'),
+    submitted_on: time,
+    actor: z.string(),
+    request_id: z.string(),
+    processes: z.array(
+      z.object({ name: z.string(), applied: z.int().describe('Latest change it answers with'), status }),
+    ),
+  })
+  .meta({ id: 'ZoneChange' });
+
+export type ZoneChange = z.output<typeof zoneChange>;

@@ -1,0 +1,136 @@
+/**
+ * DNS processes tell the admin process up to which change they answer: over a socket in the data directory, so that it is the
+ * same whether one `serve` runs both or people run them apart. A line a number; a process is known as long as its connection lives.
+ */
+import { closeSync, openSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Clock } from '../base/clock.js';
+import { messageOf } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
+import type { Propagation } from '../control/propagation.js';
+
+const SOCKET_FILE = 'changes.sock';
+/** Milliseconds until a DNS process tries again to reach the admin process. */
+const RECONNECT_MS = 500;
+/** The kernel's limit for the path of a socket is 108 octets with the final zero on Linux, 104 elsewhere. */
+const LONGEST_PATH = 100;
+const LONGEST_LINE = 64;
+
+interface SocketPath {
+  readonly path: string;
+  release(): void;
+}
+
+/** A long path is gone round through an open descriptor of the directory. */
+function socketPath(dataDir: string): SocketPath {
+  const path = join(dataDir, SOCKET_FILE);
+  if (Buffer.byteLength(path) <= LONGEST_PATH || process.platform !== 'linux') return { path, release: () => {} };
+  const descriptor = openSync(dataDir, 'r');
+  return { path: `/proc/self/fd/${descriptor}/${SOCKET_FILE}`, release: () => closeSync(descriptor) };
+}
+
+/**
+ * The side of the admin process, which alone holds the data directory's admin lock. Resolves when it listens; when it cannot,
+ * that is logged, and no change is ever known to be served.
+ */
+export async function hearAcknowledgements(
+  dataDir: string,
+  propagation: Propagation,
+  log: Logger,
+): Promise<{ close(): void }> {
+  const { path, release } = socketPath(dataDir);
+  rmSync(join(dataDir, SOCKET_FILE), { force: true });
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    hearProcess(socket, `dns-${++connections}`, propagation);
+  });
+  await listen(server, path, log);
+  return {
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      release();
+    },
+  };
+}
+
+function listen(server: Server, path: string, log: Logger): Promise<void> {
+  return new Promise((resolve) => {
+    server.once('listening', resolve);
+    server.on('error', (error) => {
+      log.warn({ reason: messageOf(error) }, 'DNS processes cannot say what they serve: no change will be INSYNC');
+      resolve();
+    });
+    // Only who may use the data directory gets there.
+    server.listen(path);
+  });
+}
+
+function hearProcess(socket: Socket, connection: string, propagation: Propagation): void {
+  let name: string | undefined;
+  socket.unref();
+  socket.on('error', () => {});
+  const lines = createInterface({ input: socket });
+  lines.on('error', () => {});
+  lines.on('line', (line) => {
+    const [, pid, applied] = (line.length <= LONGEST_LINE && /^(\d+) (\d+)$/.exec(line)) || [];
+    if (pid === undefined) {
+      socket.destroy();
+      return;
+    }
+    name = `${connection} (process ${pid})`;
+    propagation.report({ name, applied: Number(applied) });
+  });
+  socket.once('close', () => {
+    if (name !== undefined) propagation.forget(name);
+  });
+}
+
+export interface Acknowledger {
+  /** The process answers up to this change. */
+  tell(applied: number): void;
+  close(): void;
+}
+
+/** The side of a DNS process: connects, and connects again when the admin process was away. */
+export function startAcknowledger(dataDir: string, applied: () => number, clock: Clock): Acknowledger {
+  let socket: Socket | undefined;
+  let cancel = (): void => {};
+  let closed = false;
+
+  const write = (change: number): void => void socket?.write(`${process.pid} ${change}\n`);
+
+  const open = (): void => {
+    const { path, release } = socketPath(dataDir);
+    const fresh = connect(path);
+    fresh.unref();
+    fresh.once('connect', () => {
+      release();
+      socket = fresh;
+      write(applied());
+    });
+    fresh.once('error', () => {
+      if (socket !== fresh) release();
+    });
+    fresh.on('error', () => {});
+    fresh.once('close', () => {
+      socket = undefined;
+      if (!closed) cancel = clock.after(RECONNECT_MS, open);
+    });
+  };
+  open();
+
+  return {
+    tell: write,
+    close() {
+      closed = true;
+      cancel();
+      socket?.destroy();
+    },
+  };
+}
