@@ -5,6 +5,7 @@ import { matchesWeakly, type Precondition, type TagList, zoneTag } from '../cont
 import type { Store } from '../store/driver.js';
 import { zoneStatements } from '../store/zones.js';
 import { failure } from './errors.js';
+import type { Query } from './query.js';
 
 const LIST = /^[ \t,]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[ \t]*(?:,[ \t,]*|$))+$/;
 const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
@@ -31,6 +32,8 @@ export function preconditionOf(request: FastifyRequest): Precondition | undefine
 /** Before a read: the tag of the state that is about to be read. A newer state in the answer does no harm, an older would. */
 export function noteTag(store: Store, request: FastifyRequest): void {
   if (request.routeOptions.config.zoneState !== 'read') return;
+  // A past state is not the one the tag stands for.
+  if ((request.query as Query)['as_of'] !== undefined) return;
   const { zone_id: zoneId } = request.params as { readonly zone_id?: string };
   const id = zoneId === undefined ? undefined : fromHex(zoneId);
   const zone = id && zoneStatements(store).byId.get(id);

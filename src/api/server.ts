@@ -47,6 +47,7 @@ import { addReceipt, checkWishes } from './receipt.js';
 import { makeContextOf } from './request.js';
 import { userRoutes } from './user/routes.js';
 import { zoneChangeRoutes } from './zone-changes/routes.js';
+import { zoneHistoryRoutes } from './zone-history/routes.js';
 import { zoneHoldRoutes } from './zone-hold/routes.js';
 import { zoneSettingsRoutes } from './zone-settings/routes.js';
 import { zoneRoutes } from './zones/routes.js';
@@ -247,6 +248,7 @@ async function registerVersion4(
   await scope.register(purgeCacheRoutes, { contextOf });
   await scope.register(zoneSettingsRoutes, { contextOf });
   await scope.register(zoneChangeRoutes, { contextOf, propagation });
+  await scope.register(zoneHistoryRoutes, { contextOf });
   await scope.register(userRoutes, { contextOf });
   await scope.register(accountRoutes, { contextOf });
   await scope.register(membershipRoutes, { contextOf });

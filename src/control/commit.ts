@@ -14,7 +14,7 @@ import { requireWriter } from './access.js';
 import type { Context } from './context.js';
 import { type Draft, OpenDraft } from './draft.js';
 import { storeUnavailable } from './errors.js';
-import { rehearse } from './rehearse.js';
+import { rehearse, rollBack } from './rehearse.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
 export type { Draft } from './draft.js';
@@ -79,7 +79,12 @@ function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>
 }
 
 function runDry<T>(ctx: Context, run: () => Committed<T>): Committed<T> {
-  return ctx.store.immediate(() => rehearse(ctx, run), ATTEMPT_MS);
+  return rollBack(ctx, () => rehearse(ctx, run), ATTEMPT_MS);
+}
+
+/** Reads a state that `work` makes by writing; of that nothing stays. Waits for the write lock like a commit. */
+export function readUnderLock<T>(ctx: Context, work: () => T): Promise<T> {
+  return whenFree(() => rollBack(ctx, work, ATTEMPT_MS));
 }
 
 function noteOutcome<T>(ctx: Context, committed: Committed<T>): Committed<T> {

@@ -26,6 +26,7 @@ import type { ZoneRow } from '../store/zones.js';
 import { requireZone } from './access.js';
 import { commit } from './commit.js';
 import type { Context, Page, PageQuery } from './context.js';
+import { readAsOf } from './history.js';
 import type { RecordItem } from './items.js';
 import type { RecordInput } from './record-input.js';
 import { recordItem } from './record-item.js';
@@ -67,6 +68,8 @@ export interface RecordQuery extends PageQuery {
   readonly match?: 'all' | 'any';
   readonly search?: string;
   readonly order?: RecordOrder;
+  /** The records as they were at a moment (see moment.ts). */
+  readonly asOf?: string | undefined;
 }
 
 const DEFAULT_PER_PAGE = 100;
@@ -79,7 +82,7 @@ const MOST_WORDS = 10;
 export async function listRecords(ctx: Context, zoneId: string, query: RecordQuery): Promise<Page<RecordItem>> {
   const page = Math.max(1, Math.trunc(query.page ?? 1));
   const perPage = Math.min(MOST_PER_PAGE, Math.max(1, Math.trunc(query.perPage ?? DEFAULT_PER_PAGE)));
-  return ctx.store.snapshot(() => {
+  const read = (): Page<RecordItem> => {
     const zone = requireZone(ctx, zoneId);
     const { rows, total } = selectRecords(ctx.store, {
       zone: zone.seq,
@@ -94,7 +97,8 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
       mnemonic: typeMnemonic,
     });
     return { items: rows.map((row) => recordItem(row, zone)), page, perPage, totalCount: total };
-  });
+  };
+  return query.asOf === undefined ? ctx.store.snapshot(read) : readAsOf(ctx, zoneId, query.asOf, read);
 }
 
 function conditionsOf(zone: ZoneRow, query: RecordQuery): Condition[] {
@@ -170,9 +174,13 @@ function wordCondition(word: string): Condition {
   );
 }
 
-export async function getRecord(ctx: Context, zoneId: string, recordId: string): Promise<RecordItem> {
-  const zone = requireZone(ctx, zoneId);
-  return recordItem(findRecord(ctx, zone, recordId), zone);
+/** `asOf`: as it was at a moment (see moment.ts). */
+export async function getRecord(ctx: Context, zoneId: string, recordId: string, asOf?: string): Promise<RecordItem> {
+  const read = (): RecordItem => {
+    const zone = requireZone(ctx, zoneId);
+    return recordItem(findRecord(ctx, zone, recordId), zone);
+  };
+  return asOf === undefined ? read() : readAsOf(ctx, zoneId, asOf, read);
 }
 
 export async function createRecord(ctx: Context, zoneId: string, input: RecordInput): Promise<RecordItem> {

@@ -37,13 +37,27 @@ export function rehearse<Result extends Rehearsed>(ctx: Context, run: () => Resu
 }
 
 /** What `work` returns; everything it wrote is undone. To be called inside a write transaction. */
-export function takeBack<T>(ctx: Context, work: () => T): T {
+function takeBack<T>(ctx: Context, work: () => T): T {
   let done: { readonly value: T } | undefined;
   try {
     ctx.store.part(() => {
       done = { value: work() };
       throw new TakenBack();
     });
+  } catch (error) {
+    if (!(error instanceof TakenBack)) throw error;
+  }
+  return (done as { readonly value: T }).value;
+}
+
+/** Like a write transaction of `work` that ends in a rollback: what it returns, and nothing on the disk. */
+export function rollBack<T>(ctx: Context, work: () => T, timeoutMs: number): T {
+  let done: { readonly value: T } | undefined;
+  try {
+    ctx.store.immediate(() => {
+      done = { value: work() };
+      throw new TakenBack();
+    }, timeoutMs);
   } catch (error) {
     if (!(error instanceof TakenBack)) throw error;
   }

@@ -5,6 +5,7 @@ import { commit } from './commit.js';
 import type { Context } from './context.js';
 import { badBody, zoneFailure } from './errors.js';
 import { isOn } from './rules/hold.js';
+import { parseInstant } from './rules/instant.js';
 
 export interface ZoneHoldItem {
   readonly hold: boolean;
@@ -14,8 +15,6 @@ export interface ZoneHoldItem {
 }
 
 type Columns = Pick<ZoneRow, 'hold_after' | 'hold_include_subdomains'>;
-
-const INSTANT = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/;
 
 export async function getZoneHold(ctx: Context, zoneId: string): Promise<ZoneHoldItem> {
   return holdItem(requireZone(ctx, zoneId), ctx.clock.nowUs());
@@ -108,8 +107,7 @@ function readFlag(value: unknown): boolean | undefined {
 
 /** Microseconds since 1970 of an RFC 3339 instant. */
 function readInstant(value: unknown): number {
-  const [, date, time, fraction = '', offset] = (typeof value === 'string' && INSTANT.exec(value)) || [];
-  const ms = Date.parse(`${date}T${time}${offset?.toUpperCase()}`);
-  if (Number.isNaN(ms)) throw badBody('hold_after must be an RFC 3339 time', '/hold_after');
-  return ms * 1000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
+  const instant = typeof value === 'string' ? parseInstant(value) : undefined;
+  if (instant === undefined) throw badBody('hold_after must be an RFC 3339 time', '/hold_after');
+  return instant;
 }

@@ -16,12 +16,14 @@ import { getZone } from '../../control/zones.js';
 import { BATCH_LIMIT_BYTES } from '../body.js';
 import { success, successPage } from '../envelope.js';
 import { pageOf, RECORD_PAGES, resultInfo } from '../paging.js';
+import { textValue } from '../query.js';
 import { bodyObject, type ContextOf, queryOf } from '../request.js';
 import { answers, answersList, answersOne, failureEnvelope, onlyId } from '../schema.js';
 import { printTime } from '../times.js';
 import { zoneParams } from '../zones/schema.js';
 import { recordFilter } from './filter.js';
 import {
+  asOf,
   batchBody,
   batchResult,
   importAnswer,
@@ -56,7 +58,8 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
     async (request) => {
       const page = pageOf(queryOf(request), RECORD_PAGES);
       const filter = recordFilter(queryOf(request));
-      const found = await listRecords(contextOf(request), request.params.zone_id, { ...filter, ...page });
+      const asOf = textValue(queryOf(request), 'as_of');
+      const found = await listRecords(contextOf(request), request.params.zone_id, { ...filter, ...page, asOf });
       const views = found.items.map(recordView);
       return successPage(views, resultInfo(page, views.length, found.totalCount));
     },
@@ -84,11 +87,18 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
     ONE,
     {
       config: { zoneState: 'read' },
-      schema: { tags, summary: 'Get a record', params: recordParams, response: answersOne(record) },
+      schema: {
+        tags,
+        summary: 'Get a record',
+        params: recordParams,
+        querystring: z.object({ as_of: asOf }),
+        response: answersOne(record),
+      },
     },
     async (request) => {
       const { zone_id, dns_record_id } = request.params;
-      return success(recordView(await getRecord(contextOf(request), zone_id, dns_record_id)));
+      const asOf = textValue(queryOf(request), 'as_of');
+      return success(recordView(await getRecord(contextOf(request), zone_id, dns_record_id, asOf)));
     },
   );
 

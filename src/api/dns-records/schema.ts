@@ -146,6 +146,11 @@ export const importAnswer = z.object({
   timing: z.object({ start_time: time, end_time: time, process_time: z.number().describe('Seconds') }),
 });
 
+export const asOf = z
+  .string()
+  .optional()
+  .describe('The records as they were: an RFC 3339 time, a serial, a change, or `change:N`, `serial:N`, `version:N`');
+
 const textFilters = (name: string) => ({
   [name]: z.string().optional(),
   [`${name}.exact`]: z.string().optional(),
@@ -171,6 +176,7 @@ export const recordQuery = z.object({
   'tag.absent': z.string().optional(),
   match,
   tag_match: z.enum(['all', 'any']).optional(),
+  as_of: asOf,
   search: z.string().optional().describe('Words that occur in name, type, content, comment or a tag'),
   order: z.enum(RECORD_ORDERS).optional(),
   direction,

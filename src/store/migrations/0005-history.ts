@@ -46,7 +46,9 @@ CREATE TABLE edited_records (
   PRIMARY KEY (edit, ord)
 ) STRICT, WITHOUT ROWID;
 
-INSERT INTO meta (name, value) VALUES ('history_from', CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
+-- Zones that are there already have no history before now.
+INSERT INTO meta (name, value)
+  SELECT 'history_from', CASE WHEN EXISTS (SELECT 1 FROM zones) THEN CAST(strftime('%s', 'now') AS INTEGER) * 1000000 ELSE 0 END;
 
 ALTER TABLE audit ADD COLUMN account INTEGER;
 ALTER TABLE audit ADD COLUMN actor_id BLOB;
