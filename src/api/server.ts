@@ -23,6 +23,7 @@ import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/context.js';
 import type { Propagation } from '../control/propagation.js';
 import { accountRoutes } from './accounts/routes.js';
+import { auditLogRoutes } from './audit-logs/routes.js';
 import { authenticate } from './auth.js';
 import { JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
 import { addTag, noteTag } from './conditions.js';
@@ -235,10 +236,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
   app.register(swaggerUi, docsOptions());
 }
 
-async function registerVersion4(
-  scope: FastifyInstance,
-  { base, objects, propagation }: ApiOptions,
-): Promise<void> {
+async function registerVersion4(scope: FastifyInstance, { base, objects, propagation }: ApiOptions): Promise<void> {
   const declared = declaredMethods(scope);
   const contextOf = makeContextOf(base);
   await scope.register(zoneRoutes, { contextOf });
@@ -252,6 +250,7 @@ async function registerVersion4(
   await scope.register(userRoutes, { contextOf });
   await scope.register(accountRoutes, { contextOf });
   await scope.register(membershipRoutes, { contextOf });
+  await scope.register(auditLogRoutes, { contextOf });
   await scope.register(ipRoutes, base.settings);
   await scope.register(bucketRoutes, { contextOf });
   await scope.register(absentBucketRoutes, { contextOf });

@@ -87,8 +87,9 @@ export async function createAccount(ctx: Context, input: AccountInput): Promise<
 export function addAccount(ctx: Context, draft: Draft, name: string, type: 'standard' | 'enterprise'): AccountRow {
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   accountStatements(ctx.store).insert.run(id, name, type, draft.now);
-  draft.audit({ action: 'account.create', object: id, after: { name, type } });
-  return accountStatements(ctx.store).byId.get(id)!;
+  const account = accountStatements(ctx.store).byId.get(id)!;
+  draft.audit({ action: 'account.create', account: account.seq, object: id, after: { name, type } });
+  return account;
 }
 
 /** The user of an e-mail address, made if there is none. */
@@ -110,7 +111,8 @@ export function joinAccount(ctx: Context, draft: Draft, user: UserRow, account: 
   if (statements.ofUser.all(user.seq).some((membership) => membership.account === account.seq)) return;
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   statements.insert.run(id, user.seq, account.seq, draft.now);
-  draft.audit({ action: 'membership.create', object: id, after: { user: user.email, account: account.name } });
+  const after = { user: user.email, account: account.name };
+  draft.audit({ action: 'membership.create', account: account.seq, object: id, after });
 }
 
 /** The user whose credential was used. */

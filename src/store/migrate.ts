@@ -4,8 +4,8 @@ import { UserError } from '../base/errors.js';
 import type { Random } from '../base/random.js';
 import type { Store } from './driver.js';
 import { foundation } from './migrations/0001-foundation.js';
-import { buckets } from './migrations/0003-buckets.js';
-import { history } from './migrations/0005-history.js';
+import { buckets } from './migrations/0002-buckets.js';
+import { history } from './migrations/0003-history.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */

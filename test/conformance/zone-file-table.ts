@@ -250,6 +250,7 @@ c SVCB 16 foo alpn=f\\\092oo\092,bar,h2
   },
   {
     title: '$GENERATE with offset, width, base',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: modifiers of $GENERATE
     text: '$GENERATE 8-9 ${0,3,d}.x${-8,2,X} MX "10 m${1}"\n$GENERATE 10-300/29 ${0,8,n}r PTR h${0,0,x}\n$GENERATE 1-3 $.rev PTR p${0,2,o}\n',
     without: GENERATE,
   },

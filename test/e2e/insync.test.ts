@@ -10,8 +10,9 @@ import { join, resolve } from 'node:path';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { parseName } from '../../src/dns/name.js';
+import { freePort } from '../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
-import { askAll, freePort } from '../support/reference-servers.js';
+import { askAll } from '../support/reference-servers.js';
 
 const PROGRAM = resolve('build/src/main.js');
 const KEY = 'insync-key-0123456789-0123456789-0123456789';

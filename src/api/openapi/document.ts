@@ -31,6 +31,7 @@ export function openapiOptions(version: string, hidden: readonly string[]): Fast
         'DNS records',
         'DNS settings',
         'Zone history',
+        'Audit log',
         'User',
         'Accounts',
         'Networks',

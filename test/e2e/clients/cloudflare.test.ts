@@ -298,6 +298,57 @@ t.test('user, tokens, memberships, networks, neighbours', async (t) => {
   t.strictSame(installation.misfits, []);
 });
 
+t.test('audit logs, and what is beyond: dry runs, entity tags, history', async (t) => {
+  const { installation, baseURL, token } = await serve(t);
+  const client = new Cloudflare({ baseURL, maxRetries: 0, apiToken: token });
+  const [account] = await collect(client.accounts.list());
+  const account_id = account!.id;
+  const { id: zone_id } = await client.zones.create({ account: { id: account_id }, name: 'example.com' });
+  const params = { zone_id, type: 'A', name: 'a.example.com', content: '192.0.2.1', ttl: 300 } as const;
+  const rehearsal = await client.dns.records.create(params, { query: { dry_run: true } });
+  t.match(rehearsal, { name: 'a.example.com', content: '192.0.2.1' }, 'the result has its usual shape');
+  t.strictSame(await collect(client.dns.records.list({ zone_id })), [], 'and nothing was created');
+  const { data: record, response } = await client.dns.records.create(params).withResponse();
+  const headers = { 'If-Match': response.headers.get('etag')! };
+  const change = { zone_id, type: 'A', name: 'a.example.com', content: '192.0.2.2', ttl: 300 } as const;
+  await client.dns.records.edit(record.id, change, { headers });
+  const late = client.dns.records.edit(record.id, change, { headers });
+  await t.rejects(late, { status: 412, errors: [{ code: 10412 }] });
+  const asOf = { query: { as_of: `change:${response.headers.get('zoneplane-change')}` } };
+  t.match(await client.dns.records.get(record.id, { zone_id }, asOf), { content: '192.0.2.1' } as object);
+  const restored = await client.post(`/zones/${zone_id}/history/${response.headers.get('zoneplane-change')}/restore`);
+  t.match(restored, { success: true, result: { records_changed: 1 } });
+  t.match(await client.dns.records.get(record.id, { zone_id }), { content: '192.0.2.1' } as object);
+
+  const logs = await collect(client.auditLogs.list({ account_id, zone: { name: 'example.com' }, per_page: 2 }));
+  t.strictSame(
+    logs.map(({ action }) => action?.type),
+    ['zone.restore', 'record.edit', 'record.create', 'zone.create'],
+  );
+  t.match(logs[1], {
+    actor: { ip: '127.0.0.1', type: 'user' },
+    resource: { id: record.id },
+    owner: { id: account_id },
+  });
+  const edits = client.auditLogs.list({ account_id, action: { type: 'record.edit' }, actor: { email: EMAIL } });
+  t.equal((await collect(edits)).length, 1);
+  const range = { account_id, since: '2024-01-01', before: '2030-01-01T00:00:00Z', limit: 2 };
+  const events = await collect(client.accounts.logs.audit.list({ ...range, zone_id: { not: ['f'.repeat(32)] } }));
+  t.strictSame(
+    events.slice(0, 4).map(({ action }) => action?.description),
+    ['zone.restore', 'record.edit', 'record.create', 'zone.create'],
+  );
+  const updates = await collect(client.accounts.logs.audit.list({ ...range, action_type: { not: ['create'] } }));
+  t.match(updates, [{ action: { type: 'update' } }, { action: { type: 'update' } }]);
+  t.equal(updates.length, 2);
+  t.match(events[1], {
+    account: { id: account_id },
+    actor: { context: 'api_token', email: EMAIL, type: 'user' },
+    zone: { id: zone_id, name: 'example.com' },
+  });
+  t.strictSame(installation.misfits, []);
+});
+
 t.test('refusals become the classes callers catch', async (t) => {
   const { baseURL, token } = await serve(t);
   const client = new Cloudflare({ baseURL, maxRetries: 0, apiToken: token });

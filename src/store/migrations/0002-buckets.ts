@@ -5,7 +5,7 @@
 import type { Migration } from './migration.js';
 
 export const buckets: Migration = {
-  version: 3,
+  version: 2,
   name: 'buckets',
   sql: `
 CREATE TABLE buckets (

@@ -5,7 +5,7 @@
 import type { Migration } from './migration.js';
 
 export const history: Migration = {
-  version: 5,
+  version: 3,
   name: 'history',
   sql: `
 ALTER TABLE zones ADD COLUMN hold_set INTEGER NOT NULL DEFAULT 0 CHECK (hold_set IN (0, 1));

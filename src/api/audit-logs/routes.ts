@@ -1,0 +1,79 @@
+/** `/accounts/{account_id}/audit_logs`, `/user/audit_logs`, `/accounts/{account_id}/logs/audit`: who did what. */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { listAccountAudit, listUserAudit, sliceAccountAudit } from '../../control/audit-log.js';
+import { accountParams } from '../accounts/schema.js';
+import { success, successPage } from '../envelope.js';
+import { AUDIT_PAGES, pageOf, resultInfo } from '../paging.js';
+import { choiceValue, type Query } from '../query.js';
+import { type ContextOf, queryOf } from '../request.js';
+import { answersList } from '../schema.js';
+import { pageFilter, sliceFilter, sliceOf } from './filter.js';
+import { auditEventAnswer, auditEventQuery, auditLog, auditLogQuery } from './schema.js';
+import { auditEventView, auditLogView } from './view.js';
+
+const tags = ['Audit log'];
+
+function directionOf(query: Query): 'asc' | 'desc' {
+  return choiceValue(query, 'direction', ['asc', 'desc']) ?? 'desc';
+}
+
+export const auditLogRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.get(
+    '/accounts/:account_id/audit_logs',
+    {
+      schema: {
+        tags,
+        summary: 'List who did what in an account',
+        params: accountParams,
+        querystring: auditLogQuery,
+        response: answersList(auditLog),
+      },
+    },
+    async (request) => {
+      const query = queryOf(request);
+      const page = pageOf(query, AUDIT_PAGES);
+      const asked = { ...page, direction: directionOf(query), filter: pageFilter(query) };
+      const { items, totalCount } = await listAccountAudit(contextOf(request), request.params.account_id, asked);
+      return successPage(items.map(auditLogView), resultInfo(page, items.length, totalCount));
+    },
+  );
+
+  app.get(
+    '/user/audit_logs',
+    {
+      schema: {
+        tags,
+        summary: 'List what you did',
+        querystring: auditLogQuery,
+        response: answersList(auditLog),
+      },
+    },
+    async (request) => {
+      const query = queryOf(request);
+      const page = pageOf(query, AUDIT_PAGES);
+      const asked = { ...page, direction: directionOf(query), filter: pageFilter(query) };
+      const { items, totalCount } = await listUserAudit(contextOf(request), asked);
+      return successPage(items.map(auditLogView), resultInfo(page, items.length, totalCount));
+    },
+  );
+
+  app.get(
+    '/accounts/:account_id/logs/audit',
+    {
+      schema: {
+        tags,
+        summary: 'List who did what in an account, from a cursor on',
+        params: accountParams,
+        querystring: auditEventQuery,
+        response: auditEventAnswer,
+      },
+    },
+    async (request) => {
+      const query = queryOf(request);
+      const asked = { ...sliceOf(query), direction: directionOf(query), filter: sliceFilter(query) };
+      const { items, next } = await sliceAccountAudit(contextOf(request), request.params.account_id, asked);
+      const cursors = next === undefined ? {} : { after: next };
+      return { ...success(items.map(auditEventView)), result_info: { count: items.length, cursors } };
+    },
+  );
+};
