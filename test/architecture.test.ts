@@ -65,7 +65,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   dns2: ['resolver/upstream.ts'],
   koffi: ['server/syscalls.ts'],
   yaml: ['config/load.ts'],
-  fastify: ['api/'],
+  fastify: ['api/', 'bucket/'],
   'fastify-plugin': ['api/'],
   'fastify-type-provider-zod': ['api/'],
   '@fastify/helmet': ['api/'],

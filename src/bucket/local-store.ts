@@ -37,6 +37,8 @@ const ATTEMPT_MS = 20;
 const PAUSE_MS = 15;
 const PATIENCE_MS = 60_000;
 const GARBAGE_BATCH = 100;
+/** Read from a file at once. */
+const READ_OCTETS = 1 << 18;
 
 interface Received {
   readonly size: number;
@@ -223,22 +225,21 @@ function isBrokenOff(error: unknown): boolean {
 }
 
 function openInline(item: ObjectItem, octets: Uint8Array): OpenObject {
-  return {
-    item,
-    read(first = 0, last = octets.length - 1) {
-      // A copy: what SQLite hands out may be a view of more than these octets.
-      const part = Buffer.from(octets.subarray(first, last + 1));
-      return Readable.from(part.length === 0 ? [] : [part], { objectMode: false });
-    },
-    close: async () => {},
+  const read = (first = 0, last = octets.length - 1): Readable => {
+    // A copy: what SQLite hands out may be a view of more than these octets.
+    const part = Buffer.from(octets.subarray(first, last + 1));
+    return Readable.from(part.length === 0 ? [] : [part], { objectMode: false });
   };
+  return { item, read, readPart: read, close: async () => {} };
 }
 
 function openFile(item: ObjectItem, file: FileHandle): OpenObject {
   return {
     item,
     read: (first = 0, last = item.size - 1) =>
-      file.createReadStream({ start: first, end: last, highWaterMark: 1 << 18 }),
+      file.createReadStream({ start: first, end: last, highWaterMark: READ_OCTETS }),
+    readPart: (first, last) =>
+      file.createReadStream({ start: first, end: last, highWaterMark: READ_OCTETS, autoClose: false }),
     close: () => file.close(),
   };
 }

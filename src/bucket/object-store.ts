@@ -55,7 +55,9 @@ export interface OpenObject {
   readonly item: ObjectItem;
   /** Octets from `first` to `last`, both included; the whole body when they are absent. May be called once; closes it. */
   read(first?: number, last?: number): Readable;
-  /** Needed when nothing was read. */
+  /** As `read`, as often as wanted, and without closing. */
+  readPart(first: number, last: number): Readable;
+  /** Needed unless `read` was called. */
   close(): Promise<void>;
 }
 
@@ -96,6 +98,7 @@ export interface ObjectStore {
 
 export const LONGEST_KEY = 1024;
 
+/** Whether the store can keep it. The empty key is one: that of the path `/`. The admin endpoints have no place for it. */
 export function isObjectKey(key: string): boolean {
-  return key !== '' && key.length <= LONGEST_KEY && Buffer.byteLength(key) <= LONGEST_KEY;
+  return key.length <= LONGEST_KEY && Buffer.byteLength(key) <= LONGEST_KEY;
 }

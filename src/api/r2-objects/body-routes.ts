@@ -115,7 +115,7 @@ export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
 
 function requireKey(request: FastifyRequest): string {
   const key = objectKeyOf(request);
-  if (!isObjectKey(key)) throw objectFailure('badKey');
+  if (key === '' || !isObjectKey(key)) throw objectFailure('badKey');
   return key;
 }
 

@@ -90,6 +90,6 @@ export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
 function requireKeys(body: unknown): string[] {
   if (!Array.isArray(body)) throw bodyFailure('it is not a JSON array of keys');
   if (body.length > MOST_KEYS) throw bodyFailure(`it holds more than ${MOST_KEYS} keys`);
-  if (!body.every((key) => typeof key === 'string' && isObjectKey(key))) throw objectFailure('badKey');
+  if (!body.every((key) => typeof key === 'string' && key !== '' && isObjectKey(key))) throw objectFailure('badKey');
   return body;
 }

@@ -1,0 +1,46 @@
+/** What the bucket application counts. */
+import type { MetricSample } from '../base/metrics.js';
+
+export interface BucketMetrics {
+  /** Octets are those of bodies, as the headers announce them. */
+  count(method: string, status: number, received: number, sent: number): void;
+  samples(): MetricSample[];
+}
+
+const METHODS = new Set(['PUT', 'GET', 'DELETE']);
+
+export function createBucketMetrics(): BucketMetrics {
+  const requests = new Map<string, { readonly method: string; readonly status: number; count: number }>();
+  let octetsIn = 0;
+  let octetsOut = 0;
+  return {
+    count(method, status, received, sent) {
+      // Methods are the client's to invent; the labels are not.
+      const label = METHODS.has(method) ? method : 'other';
+      const entry = requests.get(`${label} ${status}`) ?? { method: label, status, count: 0 };
+      entry.count++;
+      requests.set(`${label} ${status}`, entry);
+      octetsOut += sent;
+      if (status < 300) octetsIn += received;
+    },
+    samples: () => [
+      ...[...requests.values()].map(({ method, status, count }) =>
+        sample('bucket_requests_total', 'Requests to the bucket application; refused ones have the status 403', count, {
+          method,
+          status: String(status),
+        }),
+      ),
+      sample('bucket_received_octets_total', 'Octets of objects stored through the bucket application', octetsIn),
+      sample('bucket_sent_octets_total', 'Octets of bodies the bucket application answered with', octetsOut),
+    ],
+  };
+}
+
+function sample(
+  name: string,
+  help: string,
+  value: number,
+  labels: Readonly<Record<string, string>> = {},
+): MetricSample {
+  return { name, type: 'counter', help, labels, value };
+}

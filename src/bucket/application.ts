@@ -1,0 +1,211 @@
+/**
+ * The bucket application: objects of one bucket over HTTP, by path (brief: Bucket-object application). Authorization comes
+ * first, before the method is looked at and before a body is read.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import fastify, {
+  type ConnectionError,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import type { Clock } from '../base/clock.js';
+import { AppError } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
+import type { Random } from '../base/random.js';
+import { StoreBusy, StoreFull } from '../store/failures.js';
+import type { BucketMetrics } from './application-metrics.js';
+import type { Authorize } from './authorization.js';
+import { isObjectKey, LONGEST_KEY, type ObjectStore } from './object-store.js';
+import { keyOfTarget } from './request-key.js';
+import { sendObject } from './send-object.js';
+import { storeObject } from './store-object.js';
+
+export interface ApplicationOptions {
+  readonly objects: ObjectStore;
+  /** The number of the bucket to serve, asked with every request; undefined when none is bound. */
+  readonly boundBucket: () => number | undefined;
+  readonly authorize: Authorize;
+  /** Largest body of a PUT, octets. */
+  readonly limit: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: BucketMetrics;
+}
+
+export const TEXT = 'text/plain;charset=UTF-8';
+const METHODS = new Set(['PUT', 'GET', 'DELETE']);
+const MOST_CONNECTIONS = 2048;
+const LONGEST_LOGGED = 256;
+/** A refused client may go on sending for so long, in milliseconds; what it sends is thrown away. */
+const LINGER_MS = 2_000;
+/** Octets of a refused body for which the connection is kept. */
+const MOST_FORGOTTEN = 64 * 1024;
+/** In milliseconds: silence on a connection, a whole request (an object of the largest size over a slow line), its headers. */
+const TIMEOUTS = {
+  connectionTimeout: 60_000,
+  requestTimeout: 6 * 3_600_000,
+  keepAliveTimeout: 72_000,
+  http: { headersTimeout: 15_000, maxHeaderSize: 32 * 1024 },
+} as const;
+
+export function buildBucketApplication(options: ApplicationOptions): FastifyInstance {
+  const { log } = options;
+  const app = fastify({
+    loggerInstance: log as unknown as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestIdHeader: false,
+    // The router is not asked: a key may be anything a path can hold.
+    rewriteUrl: () => '/',
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    clientErrorHandler: answerClientError,
+    ...TIMEOUTS,
+  });
+  app.server.maxConnections = MOST_CONNECTIONS;
+  // "100 Continue" is sent when somebody begins to read the body, not before (RFC 9110 §10.1.1).
+  app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.raw.once('close', () => report(request, reply, options));
+    const refused = judge(options, request);
+    if (refused === undefined) done();
+    else refuse(request, reply, refused, options.clock);
+  });
+  app.setErrorHandler((error, request, reply) => refuse(request, reply, answerOf(error, log), options.clock));
+  app.setNotFoundHandler((request, reply) => serve(options, request, reply));
+  return app;
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What stands against a request before it is looked at more closely. */
+function judge({ authorize }: ApplicationOptions, request: FastifyRequest): Refusal | undefined {
+  const { method, raw, originalUrl } = request;
+  const key = keyOfTarget(originalUrl);
+  // Repeated headers are not joined: the first one counts.
+  const secret = raw.headersDistinct['x-custom-auth-key']?.[0];
+  if (!authorize({ method, key: key ?? '', secret })) return { status: 403, text: 'Forbidden' };
+  if (!METHODS.has(method)) {
+    return { status: 405, text: 'Method Not Allowed', headers: { allow: [...METHODS].join(', ') } };
+  }
+  if (key === undefined) return { status: 400, text: 'Bad Request: the target is no path.' };
+  if (!isObjectKey(key)) return { status: 400, text: `Bad Request: the key is longer than ${LONGEST_KEY} octets.` };
+  return undefined;
+}
+
+async function serve(options: ApplicationOptions, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { objects, limit, random } = options;
+  const bucket = options.boundBucket();
+  if (bucket === undefined) throw new NoBucketBound();
+  const key = keyOfTarget(request.originalUrl)!;
+  reply.header('x-content-type-options', 'nosniff');
+  switch (request.method) {
+    case 'PUT': {
+      const { etag } = await storeObject(objects, bucket, key, { request, reply, limit });
+      return reply.code(200).header('etag', `"${etag}"`).type(TEXT).send(`Put ${key} successfully!`);
+    }
+    case 'DELETE':
+      await objects.delete(bucket, [key]);
+      return reply.code(200).type(TEXT).send('Deleted!');
+    default:
+      return sendObject(await objects.open(bucket, key), request, reply, random);
+  }
+}
+
+/** `zoneplane bucket bind` was not run yet. */
+class NoBucketBound extends Error {}
+
+const TEXTS: Readonly<Record<number, string>> = {
+  404: 'Object Not Found',
+  412: 'Precondition Failed',
+  413: 'Payload Too Large',
+  416: 'Range Not Satisfiable',
+};
+
+/** Errors as this application tells them: in plain text. A bug is logged, once, and told in general. */
+function answerOf(error: unknown, log: Logger): Refusal {
+  if (error instanceof AppError) {
+    return { status: error.status, text: TEXTS[error.status] ?? `Bad Request: ${error.message}` };
+  }
+  if (error instanceof NoBucketBound) return { status: 503, text: 'No Bucket Bound' };
+  if (error instanceof StoreFull) return { status: 507, text: 'Insufficient Storage' };
+  if (error instanceof StoreBusy) return { status: 503, text: 'Service Unavailable' };
+  log.error({ err: error }, 'a request to the bucket application failed unexpectedly');
+  return { status: 500, text: 'Internal Server Error' };
+}
+
+/**
+ * Refuses in plain text. A client that is still sending gets the whole answer first and may go on for a moment: closing at
+ * once would reset the connection and take the answer with it.
+ */
+function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal, clock: Clock): void {
+  const { status, text, headers } = refusal;
+  const body = Buffer.from(text);
+  const { raw } = request;
+  const head = {
+    ...(reply.getHeaders() as Record<string, string>),
+    ...headers,
+    'content-type': TEXT,
+    'x-content-type-options': 'nosniff',
+  };
+  if (!isSending(raw)) {
+    void reply.code(status).headers(head).send(body);
+    return;
+  }
+  reply.hijack();
+  const response = reply.raw;
+  response.writeHead(status, { ...head, 'content-length': body.length, connection: 'close' });
+  if (request.method === 'HEAD') response.flushHeaders();
+  else response.write(body);
+  const finish = (): void => {
+    cancel();
+    response.end();
+  };
+  const cancel = clock.after(LINGER_MS, finish);
+  raw.once('end', finish).once('close', finish).once('error', finish);
+  raw.resume();
+}
+
+/** Whether more of a body is on its way than is read and forgotten in passing. */
+function isSending({ headers, readableEnded, destroyed }: IncomingMessage): boolean {
+  if (readableEnded || destroyed) return false;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > MOST_FORGOTTEN;
+}
+
+/** Of a request whose HTTP could not be read. */
+function answerClientError(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const text = 'Bad Request';
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    `Content-Type: ${TEXT}`,
+    `Content-Length: ${text.length}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
+}
+
+/** The access log, without credentials, and the counters. Octets are those the headers announce. */
+function report(request: FastifyRequest, reply: FastifyReply, { log, metrics }: ApplicationOptions): void {
+  const { method, raw, originalUrl } = request;
+  const status = reply.raw.statusCode;
+  const received = Number(raw.headers['content-length'] ?? 0);
+  const sent = method === 'HEAD' || status === 304 ? 0 : Number(reply.raw.getHeader('content-length') ?? 0);
+  metrics.count(method, status, received, sent);
+  const path = originalUrl.split('?', 1)[0]!.slice(0, LONGEST_LOGGED);
+  const ms = Math.round(reply.elapsedTime);
+  log.info({ method, path, status, received, sent, ms, client: request.ip }, 'bucket request');
+}

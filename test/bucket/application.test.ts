@@ -1,0 +1,394 @@
+/** The bucket application over real sockets: the brief's table octet by octet, keys, conditions, ranges, refusals, limits. */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { SystemClock, sleep } from '../../src/base/clock.js';
+import { createLogger } from '../../src/base/log.js';
+import { systemRandom } from '../../src/base/random.js';
+import { buildBucketApplication } from '../../src/bucket/application.js';
+import { createBucketMetrics } from '../../src/bucket/application-metrics.js';
+import { type Authorize, authorizeByMethod, secretMatcher } from '../../src/bucket/authorization.js';
+import { createLocalStore } from '../../src/bucket/local-store.js';
+import { allowedKeys } from '../../src/bucket/request-key.js';
+import { accountStatements } from '../../src/store/accounts.js';
+import { insertBucket } from '../../src/store/buckets.js';
+import { openStore } from '../../src/store/driver.js';
+import { migrate } from '../../src/store/migrate.js';
+
+const SECRET = 'correct horse battery staple';
+const AUTH = { 'x-custom-auth-key': SECRET };
+const LIMIT = 4 << 20;
+const clock = new SystemClock();
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+interface Room {
+  readonly port: number;
+  readonly directory: string;
+  readonly logged: () => string;
+  readonly samples: () => Record<string, number>;
+  send(
+    method: string,
+    path: string,
+    headers?: Record<string, string | string[]>,
+    body?: string | Buffer,
+  ): Promise<Answer>;
+}
+
+interface Options {
+  readonly allow?: readonly string[];
+  readonly secret?: string;
+  readonly authorize?: Authorize;
+  readonly bound?: boolean;
+}
+
+async function serve(t: Test, { allow = [], secret = SECRET, authorize, bound = true }: Options = {}): Promise<Room> {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-bucket-'));
+  const store = openStore(directory);
+  migrate(store, clock, systemRandom);
+  const account = accountStatements(store).insert.run(new Uint8Array(16), 'a', 'standard', 1).lastInsertRowid;
+  insertBucket(store, {
+    account,
+    jurisdiction: 'default',
+    name: 'abc',
+    location: null,
+    storage_class: 'Standard',
+    created_at: 1,
+  });
+  const lines: string[] = [];
+  const log = createLogger({
+    level: 'info',
+    pretty: false,
+    destination: { write: (line: string) => void lines.push(line) } as never,
+  });
+  const metrics = createBucketMetrics();
+  const app = buildBucketApplication({
+    objects: createLocalStore({ store, clock, random: systemRandom, log }),
+    boundBucket: () => (bound ? 1 : undefined),
+    authorize: authorize ?? authorizeByMethod(secretMatcher(secret), allowedKeys(allow)),
+    limit: LIMIT,
+    clock,
+    random: systemRandom,
+    log,
+    metrics,
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  t.teardown(async () => {
+    await app.close();
+    store.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return {
+    port,
+    directory,
+    logged: () => lines.join(''),
+    samples: () =>
+      Object.fromEntries(
+        metrics.samples().map(({ name, labels, value }) => [[name, ...Object.values(labels)].join(' '), value]),
+      ),
+    send: (method, path, headers = {}, body) => send(port, method, path, headers, body),
+  };
+}
+
+function send(
+  port: number,
+  method: string,
+  path: string,
+  headers: Record<string, string | string[]>,
+  body?: string | Buffer,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent: false }, (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode!,
+          text: Buffer.concat(pieces).toString('latin1'),
+          headers: response.headers,
+        }),
+      );
+    });
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+/** What a server says to octets on a socket until it closes, or until `enough` has been seen. */
+function sendRaw(port: number, octets: string | Buffer, enough?: RegExp): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(octets));
+    let heard = '';
+    socket.setTimeout(10_000, () => socket.destroy(new Error(`silence after ${heard}`)));
+    socket.on('data', (piece) => {
+      heard += piece.toString('latin1');
+      if (enough?.test(heard)) socket.destroy();
+    });
+    socket.on('error', reject);
+    socket.on('close', () => resolve(heard));
+  });
+}
+
+const short = ({ status, text, headers }: Answer) => [status, text, headers['content-type']];
+const plain = (status: number, text: string) => [status, text, 'text/plain;charset=UTF-8'];
+const FORBIDDEN = plain(403, 'Forbidden');
+
+t.test('the table of the brief', async (t) => {
+  const { send, logged, samples } = await serve(t, { allow: ['dir/a.txt', 'absent'] });
+  t.same(short(await send('PUT', '/dir/a.txt', AUTH, 'hello\n')), plain(200, 'Put dir/a.txt successfully!'));
+  const got = await send('GET', '/dir/a.txt');
+  t.same(short(got), [200, 'hello\n', 'application/octet-stream']);
+  t.match(got.headers, {
+    etag: '"b1946ac92492d2347c6235b4d2611184"',
+    'content-length': '6',
+    'accept-ranges': 'bytes',
+    'x-content-type-options': 'nosniff',
+    'last-modified': /GMT$/,
+  });
+  for (const headers of [{}, { 'x-custom-auth-key': 'wrong' }, { 'x-custom-auth-key': '' }]) {
+    t.same(short(await send('PUT', '/dir/a.txt', headers, 'x')), FORBIDDEN);
+    t.same(short(await send('DELETE', '/dir/a.txt', headers)), FORBIDDEN);
+  }
+  t.same(
+    short(await send('PUT', '/b', { 'x-custom-auth-key': ['wrong', SECRET] }, 'x')),
+    FORBIDDEN,
+    'the first counts',
+  );
+  t.equal((await send('PUT', '/b', { 'x-custom-auth-key': [SECRET, 'wrong'] }, 'x')).status, 200);
+  t.same(short(await send('GET', '/b')), FORBIDDEN, 'it exists, and is not on the list');
+  t.same(short(await send('GET', '/b', AUTH)), FORBIDDEN, 'the secret is for changes');
+  t.same(short(await send('GET', '/absent')), plain(404, 'Object Not Found'));
+  for (const method of ['POST', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'SEARCH']) {
+    t.same(short(await send(method, '/dir/a.txt', AUTH)), FORBIDDEN, method);
+  }
+  t.equal((await send('HEAD', '/dir/a.txt', AUTH)).status, 403);
+  t.same(short(await send('DELETE', '/dir/a.txt', AUTH)), plain(200, 'Deleted!'));
+  t.same(short(await send('DELETE', '/dir/a.txt', AUTH)), plain(200, 'Deleted!'), 'what is gone is gone');
+  t.same(short(await send('GET', '/dir/a.txt')), plain(404, 'Object Not Found'));
+  await sleep(20);
+  t.match(samples(), { 'bucket_requests_total PUT 200': 2, 'bucket_requests_total other 403': 8 });
+  t.match(logged(), /"path":"\/dir\/a\.txt"/);
+  t.notMatch(logged(), SECRET, 'the log holds no secret');
+  t.notMatch(logged(), 'wrong');
+});
+
+t.test('without a secret nobody writes', async (t) => {
+  const { send } = await serve(t, { secret: '', allow: ['a'] });
+  for (const headers of [{}, { 'x-custom-auth-key': '' }, AUTH]) {
+    t.same(short(await send('PUT', '/a', headers, 'x')), FORBIDDEN);
+    t.same(short(await send('DELETE', '/a', headers)), FORBIDDEN);
+  }
+  t.equal((await send('GET', '/a')).status, 404);
+});
+
+t.test('other methods, where the operator lets them through', async (t) => {
+  const { send } = await serve(t, { authorize: () => true });
+  for (const method of ['POST', 'PATCH', 'OPTIONS', 'PROPFIND']) {
+    const answer = await send(method, '/a');
+    t.same(short(answer), plain(405, 'Method Not Allowed'), method);
+    t.equal(answer.headers.allow, 'PUT, GET, DELETE', method);
+  }
+  t.equal((await send('HEAD', '/a')).status, 405);
+});
+
+t.test('no bucket is bound', async (t) => {
+  const { send } = await serve(t, { bound: false, allow: ['a'] });
+  t.same(short(await send('PUT', '/a', AUTH, 'x')), plain(503, 'No Bucket Bound'));
+  t.same(short(await send('GET', '/a')), plain(503, 'No Bucket Bound'));
+  t.same(short(await send('PUT', '/a', {}, 'x')), FORBIDDEN, 'authorization comes first');
+});
+
+t.test('keys', async (t) => {
+  const { send, port, directory } = await serve(t, {
+    allow: ['a/b', 'my pic.jpg', '/x', 'a%2Fb', 'q?', 'k', 'etc/passwd', 'ü'],
+  });
+  const put = async (path: string) => (await send('PUT', path, AUTH, path)).text;
+  for (const [path, key] of [
+    ['/a/./b', 'a/b'],
+    ['/a/c/../b', 'a/b'],
+    ['/a/c/%2e%2E/b', 'a/b'],
+    ['/../../etc/passwd', 'etc/passwd'],
+    ['/%2e%2e/%2e%2e/etc/passwd', 'etc/passwd'],
+    ['/..%2f..%2fetc/passwd', '..%2f..%2fetc/passwd'],
+    ['/\\..\\..\\etc\\passwd', 'etc/passwd'],
+    ['//x', '/x'],
+    ['/a%2Fb', 'a%2Fb'],
+    ['/my%20pic.jpg', 'my%20pic.jpg'],
+    ['/k?version=1', 'k'],
+    ['/q%3F', 'q%3F'],
+    ['/%ZZ%', '%ZZ%'],
+    ['/%00', '%00'],
+    ['/a/', 'a/'],
+    ['/', ''],
+    [`/${'k'.repeat(1024)}`, 'k'.repeat(1024)],
+  ] as const) {
+    t.equal(await put(path), `Put ${key} successfully!`, path.slice(0, 60));
+  }
+  t.equal((await send('GET', '/a/b')).text, '/a/c/%2e%2E/b', 'the last one written');
+  for (const path of ['/my%20pic.jpg', '//x', '/a%2Fb', '/q%3F', '/k', '/k?other', '/etc/passwd']) {
+    t.equal((await send('GET', path)).status, 200, path);
+  }
+  t.equal((await send('GET', '/a%2fb')).status, 403, 'escapes are compared as they stand');
+  t.match(await send('PUT', `/${'k'.repeat(1025)}`, AUTH, ''), { status: 400, text: /longer than 1024/ });
+  t.same(short(await send('PUT', `/${'k'.repeat(1025)}`, {}, '')), FORBIDDEN);
+  const absolute = `PUT http://else.example/abs HTTP/1.1\r\nHost: h\r\nX-Custom-Auth-Key: ${SECRET}\r\nContent-Length: 1\r\n\r\nx`;
+  t.match(await sendRaw(port, absolute, /!$/), /Put abs successfully!/);
+  t.strictSame(
+    readdirSync(directory).filter((name) => name === 'etc'),
+    [],
+  );
+  t.notOk(existsSync(join(directory, '..', 'etc')));
+  t.match(await sendRaw(port, 'GET / HTTP/9.9\r\n\r\n'), /^HTTP\/1\.1 400 Bad Request\r\n/);
+});
+
+t.test('metadata', async (t) => {
+  const { send } = await serve(t, { allow: ['a', 'b'] });
+  const metadata = {
+    'content-type': 'text/html; charset=utf-8',
+    'content-language': 'de',
+    'content-disposition': 'attachment; filename="x"',
+    'content-encoding': 'gzip',
+    'cache-control': 'max-age=60',
+    expires: 'Thu, 01 Jan 2032 00:00:00 GMT',
+  };
+  const put = await send('PUT', '/a', { ...AUTH, ...metadata }, 'x');
+  const got = await send('GET', '/a');
+  t.match(got.headers, metadata);
+  t.equal(put.headers.etag, got.headers.etag);
+  const first = (await send('GET', '/a')).headers['last-modified'];
+  t.match(await send('GET', '/a', { 'if-none-match': `"x", W/${got.headers.etag}` }), {
+    status: 304,
+    text: '',
+    headers: { etag: got.headers.etag, 'cache-control': 'max-age=60', 'last-modified': first },
+  });
+  await send('PUT', '/a', { ...AUTH, 'content-type': 'application/x-www-form-urlencoded' }, 'y');
+  const replaced = await send('GET', '/a');
+  t.equal(replaced.headers['content-type'], 'application/octet-stream', 'what curl says by itself');
+  t.equal(replaced.headers['cache-control'], undefined, 'nothing of the object before is left');
+});
+
+t.test('conditions on writing', async (t) => {
+  const { send } = await serve(t, { allow: ['a', 'counter'] });
+  t.equal((await send('PUT', '/a', { ...AUTH, 'if-match': '*' }, 'x')).status, 412);
+  t.equal((await send('PUT', '/a', { ...AUTH, 'if-none-match': '*' }, 'x')).status, 200);
+  t.same(short(await send('PUT', '/a', { ...AUTH, 'if-none-match': '*' }, 'y')), plain(412, 'Precondition Failed'));
+  const { etag } = (await send('GET', '/a')).headers;
+  t.equal((await send('PUT', '/a', { ...AUTH, 'if-match': `W/${etag}` }, 'y')).status, 412);
+  t.equal((await send('PUT', '/a', { ...AUTH, 'if-match': etag! }, 'y')).status, 200);
+  const rounds = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => send('PUT', '/counter', { ...AUTH, 'if-none-match': '*' }, `body ${i}`)),
+  );
+  const won = rounds.findIndex(({ status }) => status === 200);
+  t.same(rounds.map(({ status }) => status).sort(), [200, ...Array(49).fill(412)], 'one of fifty wins');
+  t.equal((await send('GET', '/counter')).text, `body ${won}`);
+  const large = Buffer.alloc(1 << 20, 'x');
+  const current = (await send('GET', '/counter')).headers.etag!;
+  const swaps = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      send('PUT', '/counter', { ...AUTH, 'if-match': current }, Buffer.concat([large, Buffer.from([i])])),
+    ),
+  );
+  t.equal(swaps.filter(({ status }) => status === 200).length, 1, 'and one of twenty swaps of large bodies');
+});
+
+t.test('ranges', async (t) => {
+  const { send } = await serve(t, { allow: ['a', 'empty', 'big'] });
+  await send('PUT', '/a', { ...AUTH, 'content-type': 'text/plain' }, '0123456789');
+  await send('PUT', '/empty', AUTH, '');
+  const { etag, 'last-modified': date } = (await send('GET', '/a')).headers as Record<string, string>;
+  const range = async (value: string, more = {}) => {
+    const { status, text, headers } = await send('GET', '/a', { range: value, ...more });
+    return [status, text, headers['content-range']];
+  };
+  t.same(await range('bytes=0-3'), [206, '0123', 'bytes 0-3/10']);
+  t.same(await range('BYTES=8-'), [206, '89', 'bytes 8-9/10']);
+  t.same(await range('bytes=-3'), [206, '789', 'bytes 7-9/10']);
+  t.same(await range('bytes=-99999999999999999999'), [206, '0123456789', 'bytes 0-9/10']);
+  t.same(await range('bytes=4-99999999999999999999'), [206, '456789', 'bytes 4-9/10']);
+  t.same(await range('bytes=10-'), [416, 'Range Not Satisfiable', 'bytes */10']);
+  t.same(await range('bytes=-0'), [416, 'Range Not Satisfiable', 'bytes */10']);
+  for (const ignored of ['bytes=5-4', 'bytes=x', 'bytes=', 'bytes=-', 'octets=0-1', 'bytes=0-1;2']) {
+    t.same(await range(ignored), [200, '0123456789', undefined], ignored);
+  }
+  t.same(await range('bytes=0-1', { 'if-range': etag }), [206, '01', 'bytes 0-1/10']);
+  t.same(await range('bytes=0-1', { 'if-range': date }), [206, '01', 'bytes 0-1/10']);
+  t.same(await range('bytes=0-1', { 'if-range': `W/${etag}` }), [200, '0123456789', undefined]);
+  t.same(await range('bytes=0-1', { 'if-range': '"other"' }), [200, '0123456789', undefined]);
+  t.equal((await send('GET', '/empty', { range: 'bytes=0-' })).status, 416);
+  const several = await send('GET', '/a', { range: 'bytes=0-1, 20-, -2' });
+  const boundary = /^multipart\/byteranges; boundary=([0-9a-f]{32})$/.exec(several.headers['content-type']!)![1];
+  t.same(
+    [several.status, several.text],
+    [
+      206,
+      `\r\n--${boundary}\r\nContent-Type: text/plain\r\nContent-Range: bytes 0-1/10\r\n\r\n01` +
+        `\r\n--${boundary}\r\nContent-Type: text/plain\r\nContent-Range: bytes 8-9/10\r\n\r\n89\r\n--${boundary}--\r\n`,
+    ],
+  );
+  t.equal(several.headers['content-length'], String(several.text.length));
+  t.equal((await send('GET', '/a', { range: 'bytes=0-8,1-9' })).status, 200, 'more than the whole');
+  t.equal((await send('GET', '/a', { range: `bytes=${'0-0,'.repeat(17)}` })).status, 200, 'too many');
+  t.same(await range('bytes=0-0,30-40'), [206, '0', 'bytes 0-0/10'], 'one of two');
+  const big = Buffer.alloc(300_000, 'zoneplane!');
+  await send('PUT', '/big', AUTH, big);
+  const parts = await send('GET', '/big', { range: 'bytes=0-9,100000-299999' });
+  t.equal(parts.headers['content-length'], String(parts.text.length), 'from a file too');
+  t.ok(parts.text.includes(big.subarray(100_000).toString()));
+});
+
+t.test('bodies', async (t) => {
+  const { send, port, directory } = await serve(t, { allow: ['a', 'chunked'] });
+  const large = Buffer.alloc(LIMIT, 'zoneplane');
+  t.equal((await send('PUT', '/a', AUTH, large)).status, 200, 'as large as it may be');
+  t.equal((await send('GET', '/a')).text.length, LIMIT);
+  t.same(short(await send('PUT', '/a', AUTH, Buffer.alloc(LIMIT + 1))), plain(413, 'Payload Too Large'));
+  t.same(
+    short(await send('PUT', '/a', { ...AUTH, 'transfer-encoding': 'chunked' }, Buffer.alloc(LIMIT + 1))),
+    plain(413, 'Payload Too Large'),
+    'found out on the way',
+  );
+  t.equal((await send('GET', '/a')).text.length, LIMIT, 'what was there is untouched');
+  t.equal((await send('PUT', '/chunked', { ...AUTH, 'transfer-encoding': 'chunked' }, 'abc')).status, 200);
+  t.equal((await send('GET', '/chunked')).text, 'abc');
+  const sums = (body: string) => ({
+    'content-md5': createHash('md5').update(body).digest('base64'),
+    'x-checksum-sha256': createHash('sha256').update(body).digest('hex'),
+  });
+  t.equal((await send('PUT', '/a', { ...AUTH, ...sums('good') }, 'good')).status, 200);
+  for (const name of ['content-md5', 'x-checksum-sha256'] as const) {
+    t.match(await send('PUT', '/a', { ...AUTH, [name]: sums('good')[name] }, 'evil'), {
+      status: 400,
+      text: /checksum/,
+    });
+    t.equal((await send('PUT', '/a', { ...AUTH, [name]: 'x' }, 'good')).status, 400);
+  }
+  t.equal((await send('GET', '/a')).text, 'good');
+  const head = `PUT /a HTTP/1.1\r\nHost: h\r\nX-Custom-Auth-Key: ${SECRET}\r\nContent-Length: 200000\r\n`;
+  const socket = connect(port, '127.0.0.1', () => socket.write(`${head}\r\n${'x'.repeat(150_000)}`));
+  await sleep(100);
+  socket.destroy();
+  await sleep(100);
+  t.equal((await send('GET', '/a')).text, 'good', 'a body that breaks off publishes nothing');
+  t.same(readdirSync(join(directory, 'blobs', 'tmp')), [], 'and leaves nothing behind');
+  t.match(await sendRaw(port, `${head}Expect: 100-continue\r\n\r\n`, /\r\n\r\n/), /^HTTP\/1\.1 100 Continue\r\n/);
+});
+
+t.test('a wrong secret is refused at once, however large the body', async (t) => {
+  const { port, directory } = await serve(t);
+  const head = 'PUT /a HTTP/1.1\r\nHost: h\r\nX-Custom-Auth-Key: wrong\r\nContent-Length: 1000000000\r\n';
+  for (const octets of [`${head}\r\n`, `${head}\r\n${'x'.repeat(1 << 20)}`, `${head}Expect: 100-continue\r\n\r\n`]) {
+    const heard = await sendRaw(port, octets, /Forbidden/);
+    t.match(heard, /^HTTP\/1\.1 403 Forbidden\r\n[\s\S]*connection: close[\s\S]*\r\n\r\nForbidden$/i);
+  }
+  t.notOk(existsSync(join(directory, 'blobs')), 'nothing was written');
+});
