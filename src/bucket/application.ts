@@ -203,7 +203,7 @@ function report(request: FastifyRequest, reply: FastifyReply, { log, metrics }: 
   const { method, raw, originalUrl } = request;
   const status = reply.raw.statusCode;
   const received = Number(raw.headers['content-length'] ?? 0);
-  const sent = method === 'HEAD' || status === 304 ? 0 : Number(reply.raw.getHeader('content-length') ?? 0);
+  const sent = method === 'HEAD' || status === 304 ? 0 : Number(reply.getHeader('content-length') ?? 0);
   metrics.count(method, status, received, sent);
   const path = originalUrl.split('?', 1)[0]!.slice(0, LONGEST_LOGGED);
   const ms = Math.round(reply.elapsedTime);

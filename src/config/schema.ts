@@ -30,7 +30,6 @@ const about = z.registry<SettingAbout>();
 
 const NO_DOH = 'this version has no DNS over HTTPS';
 const NO_EDGE = 'this version has no edge';
-const NO_BUCKET = 'this version has no bucket application';
 const NO_CERTIFICATES = 'this version issues no certificates';
 const NO_VAULT = 'this version stores no secrets that need decrypting';
 
@@ -38,7 +37,7 @@ const NO_VAULT = 'this version stores no secrets that need decrypting';
 function wholeNumber(least: number, most: number, what: string) {
   const message = `expected ${what} from ${least} to ${most}`;
   return z
-    .union([z.number(), z.string().regex(/^\d{1,10}$/, { error: message })], { error: message })
+    .union([z.number(), z.string().regex(/^\d{1,16}$/, { error: message })], { error: message })
     .transform(Number)
     .refine((value) => Number.isInteger(value) && value >= least && value <= most, { error: message });
 }
@@ -229,31 +228,35 @@ export const settingsSchema = z.strictObject({
     .optional()
     .register(about, { group: 'Later', value: 'port', summary: 'DNS over HTTPS', defaultText: 'off', inert: NO_DOH }),
   bucketHost: text().refine(isAddress, { error: 'expected an IP address' }).default('127.0.0.1').register(about, {
-    group: 'Later',
+    group: 'Bucket application',
     value: 'address',
-    summary: 'Address of the bucket application',
-    inert: NO_BUCKET,
+    summary: 'Address the bucket application listens on',
   }),
   bucketPort: port()
     .default(8054)
-    .register(about, { group: 'Later', value: 'port', summary: 'Port of the bucket application', inert: NO_BUCKET }),
+    .register(about, { group: 'Bucket application', value: 'port', summary: 'Port of the bucket application' }),
   authKeySecret: text().optional().register(about, {
-    group: 'Later',
+    group: 'Bucket application',
     value: 'secret',
     secret: true,
     environment: 'AUTH_KEY_SECRET',
-    summary: 'Pre-shared secret of the bucket application',
-    defaultText: 'unset',
-    inert: NO_BUCKET,
+    summary: 'Pre-shared secret: what `X-Custom-Auth-Key` of a PUT or DELETE must be',
+    defaultText: 'that of `zoneplane secret put`; without any, every write is refused',
   }),
   bucketAllowList: texts('object keys', (entry) => entry !== '', { atLeast: 0 })
     .prefault('')
     .register(about, {
-      group: 'Later',
+      group: 'Bucket application',
       value: 'keys',
       mayBeEmpty: true,
-      summary: 'Object keys that may be read without a credential',
-      inert: NO_BUCKET,
+      summary: 'Object keys that everybody may GET, separated by commas',
+    }),
+  bucketObjectLimit: wholeNumber(0, Number.MAX_SAFE_INTEGER, 'octets')
+    .default(100 * 1024 * 1024)
+    .register(about, {
+      group: 'Bucket application',
+      value: 'octets',
+      summary: 'Largest object it takes, octets',
     }),
   edgeHttpPort: port()
     .default(8080)

@@ -10,10 +10,12 @@ import { createPropagation } from '../control/propagation.js';
 import { openStore, type Store, storeSize } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
 import { hearAcknowledgements } from './acknowledgement.js';
+import { startBucketApplication } from './bucket-application.js';
 import { createControlBase } from './control-base.js';
 import { ensureAdministrator, importFirstZones } from './first-run.js';
 import type { AdminReport, DnsStatus } from './ipc.js';
 import { STATUS_PERIOD_MS } from './limits.js';
+import { listenFor } from './listen.js';
 import { lockDataDirectory } from './lock.js';
 import { createReadiness, type ReadinessGate } from './readiness.js';
 import type { RoleContext, RunningRole } from './role.js';
@@ -48,6 +50,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       log.warn({ reason: messageOf(error) }, 'files that belong to no object were not all removed');
     });
 
+    const application = await startBucketApplication(options, { base, objects, lifecycle });
     const gate = createReadiness(clock, options);
     const propagation = createPropagation(clock);
     const hearing = await hearAcknowledgements(settings.dataDir, propagation, log);
@@ -60,16 +63,23 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       version,
       readiness: gate.readiness,
       propagation,
-      metrics: () => printMetrics([...gate.dnsSamples(), ...ownSamples(store, version)]),
+      metrics: () =>
+        printMetrics([...gate.dnsSamples(), ...application.metrics.samples(), ...ownSamples(store, version)]),
     });
     // Its own line about listening would repeat what is announced anyway.
     apiLog.level = 'warn';
-    await listen(api, settings.adminHost, settings.adminPort);
+    const url = await listenFor(api, {
+      what: 'the admin API',
+      host: settings.adminHost,
+      port: settings.adminPort,
+      settings: 'admin',
+    });
     apiLog.level = log.level;
     lifecycle.own('admin API', api, (part) => part.close());
     return {
       report: {
-        url: urlOf(settings.adminHost, settings.adminPort),
+        url,
+        ...(application.url !== undefined && { bucketUrl: application.url }),
         email: settings.adminEmail,
         ...key,
         ...(firstImport && { firstImport }),
@@ -97,35 +107,6 @@ function closeStore(store: Store, log: Logger): void {
     log.warn({ reason: messageOf(error) }, 'the write-ahead log was not moved into the database');
   }
   store.close();
-}
-
-async function listen(api: ReturnType<typeof buildApi>, host: string, port: number): Promise<void> {
-  try {
-    await api.listen({ host, port, exclusive: true });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const place = `cannot listen for the admin API on ${host} port ${port}`;
-    if (code === 'EADDRINUSE') {
-      throw new UserError(
-        `${place}: the port is taken by another program`,
-        `See which with \`ss -lntp sport = :${port}\`, or choose another with --admin-port or ZONEPLANE_ADMIN_PORT.`,
-      );
-    }
-    if (code === 'EACCES' || code === 'EPERM') {
-      throw new UserError(`${place}: permission denied`, 'Choose a port of 1024 or above with --admin-port.');
-    }
-    if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') {
-      throw new UserError(
-        `${place}: the address does not belong to this machine`,
-        'Name one of its addresses with --admin-host or ZONEPLANE_ADMIN_HOST.',
-      );
-    }
-    throw error;
-  }
-}
-
-function urlOf(host: string, port: number): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function ownSamples(store: Store, version: string): MetricSample[] {

@@ -38,6 +38,7 @@ function announceLines(print: (line: string) => void): Announcer {
       administration = report;
       print(`admin    ${report.url}/client/v4      API description ${report.url}/docs`);
       for (const line of keyLines(report)) print(line);
+      if (report.bucketUrl) print(`bucket   ${report.bucketUrl}`);
       if (report.firstImport) for (const line of importLines(report.firstImport)) print(line);
     },
     dns(report, remedy) {
@@ -60,8 +61,9 @@ function announceLines(print: (line: string) => void): Announcer {
 function announceFacts(log: Logger): Announcer {
   return {
     started: (facts) => log.info({ ...facts }, 'zoneplane starts'),
-    admin({ url, email, initialKeyFile, firstImport }) {
+    admin({ url, email, initialKeyFile, firstImport, bucketUrl }) {
       log.info({ url: `${url}/client/v4`, email, initialKeyFile }, 'admin API listens');
+      if (bucketUrl) log.info({ url: bucketUrl }, 'bucket application listens');
       if (!firstImport) return;
       log.info({ directory: firstImport.directory, zones: firstImport.imported }, 'zone files imported');
       for (const failure of firstImport.failed) log.error(`zone file not imported: ${failure}`);

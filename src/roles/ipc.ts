@@ -38,6 +38,8 @@ export interface AdminReport {
   /** The file the generated key was written to instead. */
   readonly initialKeyFile?: string;
   readonly firstImport?: FirstImport;
+  /** Where the bucket application listens, if it does. */
+  readonly bucketUrl?: string;
 }
 
 export interface DnsReport {

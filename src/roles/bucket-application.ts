@@ -1,0 +1,89 @@
+/** The bucket application as part of the admin process: on a listener of its own, with the bucket that was bound last. */
+import { messageOf, UserError } from '../base/errors.js';
+import type { Lifecycle } from '../base/lifecycle.js';
+import type { Logger } from '../base/log.js';
+import { systemRandom } from '../base/random.js';
+import { buildBucketApplication } from '../bucket/application.js';
+import { type BucketMetrics, createBucketMetrics } from '../bucket/application-metrics.js';
+import { authorizeByMethod, secretMatcher } from '../bucket/authorization.js';
+import type { ObjectStore } from '../bucket/object-store.js';
+import { allowedKeys } from '../bucket/request-key.js';
+import type { Settings } from '../config/schema.js';
+import { bindBucket, createBucket } from '../control/buckets.js';
+import { type Context, type ContextBase, OPERATOR } from '../control/context.js';
+import { isAuthKeySecret } from '../store/auth-key-secret.js';
+import { bucketStatements } from '../store/buckets.js';
+import type { Store } from '../store/driver.js';
+import { listenFor } from './listen.js';
+import type { RoleContext } from './role.js';
+
+export interface ApplicationParts {
+  readonly base: ContextBase;
+  readonly objects: ObjectStore;
+  readonly lifecycle: Lifecycle;
+}
+
+export interface StartedApplication {
+  /** Undefined where it does not listen. */
+  readonly url: string | undefined;
+  readonly metrics: BucketMetrics;
+}
+
+const FIRST_BUCKET = 'my-bucket';
+const FIRST_BINDING = 'MY_BUCKET';
+
+/**
+ * Starts it. A port nobody chose that is taken is no reason to have no name server: the application is left out then, with a
+ * warning. Rejects with a UserError when a chosen place cannot be listened on.
+ */
+export async function startBucketApplication(
+  { settings, origins, clock, log }: RoleContext,
+  { base, objects, lifecycle }: ApplicationParts,
+): Promise<StartedApplication> {
+  const metrics = createBucketMetrics();
+  await makeFirstBucket(base, settings, log);
+  const appLog = log.child({});
+  const app = buildBucketApplication({
+    objects,
+    boundBucket: () => bucketStatements(base.store).lastBound.get()?.seq,
+    authorize: authorizeByMethod(secretOf(settings, base.store), allowedKeys(settings.bucketAllowList)),
+    limit: settings.bucketObjectLimit,
+    clock,
+    random: systemRandom,
+    log: appLog,
+    metrics,
+  });
+  // Its own line about listening would repeat what is announced anyway.
+  appLog.level = 'warn';
+  try {
+    const url = await listenFor(app, {
+      what: 'the bucket application',
+      host: settings.bucketHost,
+      port: settings.bucketPort,
+      settings: 'bucket',
+    });
+    appLog.level = log.level;
+    lifecycle.own('bucket application', app, (part) => part.close());
+    return { url, metrics };
+  } catch (error) {
+    await app.close();
+    const chosen = [origins.bucketHost, origins.bucketPort].some(({ kind }) => kind !== 'default');
+    if (chosen || !(error instanceof UserError)) throw error;
+    log.warn({ reason: messageOf(error), remedy: error.remedy }, 'the bucket application is not served');
+    return { url: undefined, metrics };
+  }
+}
+
+/** That of the environment, or else the one set by `zoneplane secret put`, which may change while this runs. */
+function secretOf({ authKeySecret }: Settings, store: Store): (given: string) => boolean {
+  return authKeySecret === undefined ? (given) => isAuthKeySecret(store, given) : secretMatcher(authKeySecret);
+}
+
+/** Who brings a secret wants to store something: where there is no bucket at all, one is made and bound. */
+async function makeFirstBucket(base: ContextBase, settings: Settings, log: Logger): Promise<void> {
+  if (settings.authKeySecret === undefined || bucketStatements(base.store).all.all().length > 0) return;
+  const context: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' };
+  await createBucket(context, undefined, { name: FIRST_BUCKET, jurisdiction: 'default' });
+  await bindBucket(context, undefined, FIRST_BUCKET, 'default', FIRST_BINDING);
+  log.info({ bucket: FIRST_BUCKET, binding: FIRST_BINDING }, 'first bucket made, for the bucket application');
+}
