@@ -3,7 +3,7 @@
  * allocation. All state is in objects made once per engine, so one thread needs one engine.
  */
 // hot
-import { Class, Opcode, Rcode, Type } from '../dns/codes.js';
+import { Class, Ede, Opcode, Rcode, Type } from '../dns/codes.js';
 import { Control, NEGATIVE_SOA, viewOf, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { writeAdditional } from './additional.js';
@@ -43,7 +43,6 @@ function answerOnce(
 ): number {
   const query = engine.query;
   const response = engine.response;
-  engine.notAuthoritative = false;
   engine.transport = transport;
   engine.serialAt = 0;
   const status = parseQuery(query, request, start, length);
@@ -88,6 +87,7 @@ function resetResponse(query: Query, response: Response, out: Uint8Array, base: 
   response.answers = 0;
   response.authorities = 0;
   response.additionals = 0;
+  response.extendedError = 0;
   response.truncated = false;
   response.authoritative = false;
   response.targetsOf = 0;
@@ -141,8 +141,9 @@ function answerInternet(engine: Engine, image: ImageReader): void {
   search.at = HEADER_LENGTH;
   hashSearch(image, search);
   if (!findZone(query, search, image)) {
-    engine.notAuthoritative = true;
     engine.response.rcode = Rcode.refused;
+    // RFC 8914 §4.21.
+    engine.response.extendedError = Ede.notAuthoritative;
     return;
   }
   // Over UDP the current SOA is the whole answer to IXFR (RFC 1995 §2).

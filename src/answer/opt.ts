@@ -1,6 +1,6 @@
 /** The OPT record of an answer (RFC 6891 §6.1) with the options that go with it. */
 // hot
-import { Ede, EdnsOption, Rcode } from '../dns/codes.js';
+import { EdnsOption, Rcode } from '../dns/codes.js';
 import type { ImageReader } from '../image/reader.js';
 import type { Engine } from './state.js';
 import { Transport } from './transport.js';
@@ -74,10 +74,10 @@ function writeOptions(engine: Engine, image: ImageReader, from: number): number 
     out[at++] = tenths >>> 8;
     out[at++] = tenths;
   }
-  if (engine.notAuthoritative && at + EDE_LENGTH - response.base <= response.limit) {
+  if (response.extendedError !== 0 && at + EDE_LENGTH - response.base <= response.limit) {
     at = putOption(out, at, EdnsOption.ede, 2);
-    out[at++] = 0;
-    out[at++] = Ede.notAuthoritative;
+    out[at++] = response.extendedError >>> 8;
+    out[at++] = response.extendedError;
   }
   return query.wantsPadding ? writePadding(engine, at) : at;
 }

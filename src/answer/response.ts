@@ -25,6 +25,8 @@ export interface Response {
   truncated: boolean;
   authoritative: boolean;
   rcode: number;
+  /** Info code of an extended error (RFC 8914 §4); 0 for none: "other" is never told. */
+  extendedError: number;
   /** Position of the zone's apex inside the question. */
   apexAt: number;
   /** RRsets written whose targets' addresses belong into the additional section; 0 if none. */
@@ -47,6 +49,7 @@ export function createResponse(): Response {
     truncated: false,
     authoritative: false,
     rcode: 0,
+    extendedError: 0,
     apexAt: 12,
     targetsOf: 0,
     targetsAt: 0,
@@ -83,7 +86,9 @@ export function writeRRset(response: Response, image: ImageReader, rrset: number
     putPointer(out, to + (entry & 0xffff), start + (entry >>> 16));
   }
   response.at = start + length;
-  return words[rrset]!;
+  const head = words[rrset]!;
+  if (head >>> 16 !== 0) response.extendedError = head >>> 16;
+  return head & 0xffff;
 }
 
 /** Word offset of the first target of an RRset; the number of them is in the upper half of word 3. */

@@ -310,7 +310,7 @@ function writeAnswer(response: Response, image: ImageReader, rrset: number, owne
   const start = response.at;
   const count = writeRRset(response, image, rrset, ownerAt);
   if (count === 0) {
-    if (image.words[rrset + 1] === 0) fail(response);
+    if (image.words[rrset + 1] === 0) fail(response, image, rrset);
     else truncate(response);
     return false;
   }
@@ -338,7 +338,7 @@ function refer(search: Search, response: Response, image: ImageReader): void {
   if (response.answers === 0) response.authoritative = false;
   const count = writeRRset(response, image, rrset, skipLabels(response, search.at, search.labels - locatedLabels));
   if (count === 0) {
-    if (image.words[rrset + 1] === 0) fail(response);
+    if (image.words[rrset + 1] === 0) fail(response, image, rrset);
     else truncate(response);
     return;
   }
@@ -353,8 +353,9 @@ export function truncate(response: Response): void {
   response.truncated = true;
 }
 
-/** An RRset no transport can carry. */
-function fail(response: Response): void {
+/** An RRset no transport can carry, or one whose data is not known yet. */
+function fail(response: Response, image: ImageReader, rrset: number): void {
   response.authoritative = false;
   response.rcode = Rcode.servFail;
+  response.extendedError = image.words[rrset]! >>> 16;
 }

@@ -23,8 +23,6 @@ export interface Engine {
   readonly settings: EngineSettings;
   readonly version: Uint8Array;
   readonly identity: Uint8Array;
-  /** No zone, and EDE 20 says why (RFC 8914 §4.21). */
-  notAuthoritative: boolean;
   /** What the query came by, a Transport code. */
   transport: number;
   /** Octets of the image where the serial of the answering zone stands, 0 when no zone answered. */
@@ -42,7 +40,6 @@ export function createEngineState(settings: EngineSettings): Engine {
     settings,
     version: latin1(settings.version),
     identity: latin1(settings.identity),
-    notAuthoritative: false,
     transport: 0,
     serialAt: 0,
     zoneLabels: 0,

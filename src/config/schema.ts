@@ -204,6 +204,11 @@ export const settingsSchema = z.strictObject({
       summary: 'Resolvers asked about names of the outside world, as `host:port`, separated by commas; empty: none',
       defaultText: 'those of the system',
     }),
+  flattenPrivate: z.enum(['allow', 'refuse'], { error: 'expected allow or refuse' }).default('allow').register(about, {
+    group: 'Outside world',
+    value: 'mode',
+    summary: 'Private addresses as answers of flattened names: `allow`, or `refuse` (against DNS rebinding)',
+  }),
   zoneActivation: z
     .enum(['trust', 'delegation'], { error: 'expected trust or delegation' })
     .default('trust')

@@ -12,6 +12,7 @@ import { appendEdit, type EditKind } from '../store/edits.js';
 import { insertRecord, type NewRecordRow, type RecordRow, recordStatements, updateRecord } from '../store/records.js';
 import { updateZone, type ZoneChange, type ZoneRow, zoneStatements } from '../store/zones.js';
 import type { Context } from './context.js';
+import { hurryTargets, reindexFlattened } from './flatten-index.js';
 import { diffServed, servedAt, soaOf } from './served.js';
 import { ownersOfSettings, type TouchedZone, touchZone } from './touched-zone.js';
 import type { ZoneOutcome } from './zone-outcome.js';
@@ -45,6 +46,8 @@ export interface Draft {
   /** Notes that the zone's records are replaced past the draft: what they were before is not kept. */
   forgetRecords(seq: number): void;
   setZone(seq: number, change: ZoneChange): void;
+  /** Notes that what is known of the target of a flattened name is about to change. Nobody edits anything. */
+  noteTarget(seq: number, ownerKey: Uint8Array): void;
   audit(entry: AuditEntry): void;
 }
 
@@ -87,21 +90,25 @@ export class OpenDraft implements Draft {
   }
 
   noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void {
-    const touched = this.touch(seq);
+    const touched = this.touchForEdit(seq);
     // What concerns the whole zone covers its settings.
     if (touched.kind === undefined || touched.kind === 'settings') touched.kind = kind;
   }
 
   forgetRecords(seq: number): void {
-    this.touch(seq).undoable = false;
+    this.touchForEdit(seq).undoable = false;
   }
 
   setZone(seq: number, change: ZoneChange): void {
-    const touched = this.touch(seq);
+    const touched = this.touchForEdit(seq);
     const { owners, all } = ownersOfSettings(this.ctx.store, touched.before, Object.keys(change));
     if (!all) touched.told = false;
     for (const ownerKey of owners) this.noteServed(touched, ownerKey);
     updateZone(this.ctx.store, seq, { ...change, modified_at: this.now });
+  }
+
+  noteTarget(seq: number, ownerKey: Uint8Array): void {
+    if (this.zone(seq)) this.noteServed(this.touch(seq), ownerKey);
   }
 
   audit(entry: AuditEntry): void {
@@ -119,8 +126,14 @@ export class OpenDraft implements Draft {
     return touched;
   }
 
-  private touchOwner(seq: number, ownerKey: Uint8Array): TouchedZone {
+  private touchForEdit(seq: number): TouchedZone {
     const touched = this.touch(seq);
+    touched.derived = false;
+    return touched;
+  }
+
+  private touchOwner(seq: number, ownerKey: Uint8Array): TouchedZone {
+    const touched = this.touchForEdit(seq);
     this.noteServed(touched, ownerKey).edited = true;
     return touched;
   }
@@ -146,12 +159,15 @@ export class OpenDraft implements Draft {
     const { before } = touched;
     const zone = this.zone(before.seq);
     if (!zone) return this.finishRemoved(before);
+    if (!touched.derived) reindexFlattened(this.ctx.store, zone, touched);
     const whole = touched.kind === 'zone-added' || touched.kind === 'zone-replaced' || touched.kind === 'zone-removed';
     const rrs = whole ? [] : this.difference(zone, touched);
     const kind = touched.kind ?? (rrs.length > 0 ? 'rrs' : undefined);
+    if (!touched.derived) hurryTargets(this.ctx.store, zone, kind, touched.owners);
     const moves = kind !== undefined && kind !== 'zone-added' && kind !== 'zone-replaced';
     const serial = moves ? nextSerial(zone.serial) : zone.serial;
-    const version = zone.version + 1;
+    // Clients hold the version of what they edit; derived answers are not that.
+    const version = touched.derived ? zone.version : zone.version + 1;
     updateZone(this.ctx.store, zone.seq, { record_count: zone.record_count + touched.records, version, serial });
     // Settings and records at once, or more records than a follower should read one by one: load the zone anew.
     const edited = kind === 'settings' && [...touched.owners.values()].some((owner) => owner.edited);
@@ -161,7 +177,7 @@ export class OpenDraft implements Draft {
     const change =
       logged && this.appendChange(zone.seq, logged, moves ? before.serial : null, serial, large ? [] : rrs);
     const soaRRs = this.soaDifference(before, { ...zone, serial }, kind);
-    this.appendEdit(touched, { ...zone, version, serial }, change, serialFrom, soaRRs);
+    if (!touched.derived) this.appendEdit(touched, { ...zone, version, serial }, change, serialFrom, soaRRs);
     return {
       zone: zone.seq,
       id: toHex(zone.id),
@@ -177,6 +193,7 @@ export class OpenDraft implements Draft {
   }
 
   private finishRemoved({ seq: zone, id, apex, serial: serialFrom }: ZoneRow): ZoneOutcome {
+    hurryTargets(this.ctx.store, { apex }, 'zone-removed', new Map());
     const change = this.appendChange(zone, 'zone-removed', null, null, []);
     const gone = { version: undefined, serial: undefined, rrs: [], complete: false };
     return { zone, id: toHex(id), apex, kind: 'zone-removed', change, serialFrom, ...gone };

@@ -1,10 +1,13 @@
 /** What resolvers are given for an owner: the records of the change log, made the same way as the publisher makes answers. */
 import { compareBytes, equalBytes } from '../base/bytes.js';
 import { Type } from '../dns/codes.js';
+import { UNKNOWN_DATA } from '../store/changes.js';
 import type { Store } from '../store/driver.js';
+import { targetFacts } from '../store/flatten-targets.js';
 import { parseSettings, type ServedTuple, servedRowsOfOwner } from '../store/records.js';
 import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../store/zones.js';
 import { edgeAddressesOf, zoneFactsOf } from '../zone/derive/facts.js';
+import type { TargetFacts } from '../zone/derive/flatten.js';
 import { deriveRRsets, type RecordFacts } from '../zone/derive/owner.js';
 import { soaRdata } from '../zone/derive/soa.js';
 import type { ControlSettings } from './context.js';
@@ -14,11 +17,13 @@ export interface ServedRR {
   readonly type: number;
   readonly ttl: number;
   readonly rdata: Uint8Array;
+  /** Told with it: it is stale (RFC 8767). */
+  readonly extendedError?: number;
 }
 
 export function recordFactsOf([, type, ttl, proxied, rdata, settings]: ServedTuple): RecordFacts {
-  const { ipv4_only: ipv4Only = false, ipv6_only: ipv6Only = false } = parseSettings(settings);
-  return { type, ttl, proxied: proxied === 1, rdata, ipv4Only, ipv6Only };
+  const { ipv4_only: ipv4Only = false, ipv6_only: ipv6Only = false, flatten_cname } = parseSettings(settings);
+  return { type, ttl, proxied: proxied === 1, rdata, ipv4Only, ipv6Only, flattenCname: flatten_cname === true };
 }
 
 /** All that is served at one owner, the SOA left out: its serial moves with every change anyway. */
@@ -26,9 +31,18 @@ export function servedAt(store: Store, zone: ZoneRow, ownerKey: Uint8Array, sett
   const { nameServers } = settings;
   const facts = zoneFactsOf(zone, soaOfZone(zone, nameServers), nsTtlOfZone(zone), nameServers);
   const rows = servedRowsOfOwner(store, zone.seq, ownerKey).map(recordFactsOf);
-  return deriveRRsets(facts, ownerKey.length === 0, rows, edgeAddressesOf(settings.edgeAddresses))
+  const targetOf = (target: Uint8Array): TargetFacts | undefined => targetFacts(store, target);
+  return deriveRRsets(facts, ownerKey.length === 0, rows, edgeAddressesOf(settings.edgeAddresses), targetOf)
     .filter(({ type }) => type !== Type.soa && type <= 0xffff)
-    .flatMap(({ type, ttl, rdatas }) => rdatas.map((rdata) => ({ type, ttl, rdata })));
+    .flatMap(({ type, ttl, rdatas, extendedError }) =>
+      rdatas.length === 0
+        ? [{ type, ttl: 0, rdata: UNKNOWN_DATA }]
+        : rdatas.map((rdata) => servedRR(type, ttl, rdata, extendedError)),
+    );
+}
+
+function servedRR(type: number, ttl: number, rdata: Uint8Array, extendedError: number | undefined): ServedRR {
+  return extendedError === undefined ? { type, ttl, rdata } : { type, ttl, rdata, extendedError };
 }
 
 /** The SOA a zone is served with. */
@@ -65,5 +79,6 @@ export function diffServed(
 function compareServed(a: ServedRR, b: ServedRR): number {
   if (a.type !== b.type) return a.type - b.type;
   if (!equalBytes(a.rdata, b.rdata)) return compareBytes(a.rdata, b.rdata);
-  return a.ttl - b.ttl;
+  if (a.ttl !== b.ttl) return a.ttl - b.ttl;
+  return (a.extendedError ?? 0) - (b.extendedError ?? 0);
 }

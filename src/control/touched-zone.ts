@@ -10,7 +10,7 @@ export interface TouchedOwner {
   readonly ownerKey: Uint8Array;
   /** What was served there before. */
   readonly before: readonly ServedRR[];
-  /** Records were edited there; otherwise only settings that show there. */
+  /** Records were edited there; otherwise only settings, or targets of flattened names, that show there. */
   edited: boolean;
 }
 
@@ -25,6 +25,8 @@ export interface TouchedZone {
   readonly edited: EditedRecord[];
   /** Whether `edited` undoes everything. */
   undoable: boolean;
+  /** Nothing was edited: the answers of flattened names changed with their targets. */
+  derived: boolean;
   /** Whether the owners are all whose answers change. */
   told: boolean;
 }
@@ -37,12 +39,13 @@ export function touchZone(before: ZoneRow): TouchedZone {
     owners: new Map(),
     edited: [],
     undoable: true,
+    derived: true,
     told: true,
   };
 }
 
-/** Columns of a zone that show at every proxied name, and those that show at the apex. */
-const PROXIED_COLUMNS = new Set(['paused', 'zone_mode', 'http2', 'http3']);
+/** Columns of a zone that show at every proxied or flattened name, and those that show at the apex. */
+const PROXIED_COLUMNS = new Set(['paused', 'zone_mode', 'http2', 'http3', 'flatten_all_cnames']);
 const APEX_COLUMNS = new Set(['ns_ttl', 'multi_provider', 'name_server_mode', 'vanity_name_servers']);
 
 /** Proxied names looked at when a setting concerns them all. */

@@ -2,7 +2,7 @@
 
 import { nameOfOwnerKey } from '../dns/name.js';
 import { printRecord } from '../dns/zonefile/writer.js';
-import type { ChangedRR, ChangeKind } from '../store/changes.js';
+import { type ChangedRR, type ChangeKind, isUnknownData } from '../store/changes.js';
 
 /** One zone after a commit; also one that is gone. */
 export interface ZoneOutcome {
@@ -43,12 +43,13 @@ export interface ZoneDiff {
 const MOST_LINES = 10_000;
 
 export function printDiff(apex: Uint8Array, rrs: readonly ChangedRR[], complete: boolean): ZoneDiff {
+  const known = rrs.filter((rr) => !isUnknownData(rr));
   const lines = (op: 0 | 1): string[] => {
-    const wanted = rrs.filter((rr) => rr.op === op).slice(0, MOST_LINES);
+    const wanted = known.filter((rr) => rr.op === op).slice(0, MOST_LINES);
     return wanted.map((rr) => printLine(apex, rr));
   };
   const [removed, added] = [lines(0), lines(1)];
-  return { removed, added, complete: complete && removed.length + added.length === rrs.length };
+  return { removed, added, complete: complete && removed.length + added.length === known.length };
 }
 
 function printLine(apex: Uint8Array, { owner_key: key, type, ttl, rdata }: ChangedRR): string {

@@ -79,6 +79,7 @@ export const Ede = {
   prohibited: 18,
   notAuthoritative: 20,
   notSupported: 21,
+  noReachableAuthority: 22,
 } as const;
 
 /** Types and classes that may be asked for but never stored (RFC 6895 §3.1): 0, OPT and 128–255. */

@@ -56,7 +56,7 @@ export function compileNode(source: NodeSource, zone: number, seed: number): Com
     words[NODE_HEADER + i * 2] = rrset.type;
     words[NODE_HEADER + i * 2 + 1] = at;
     compileBody(source, rrset);
-    at = putRRset(at, rrset.rdatas.length, seed);
+    at = putRRset(at, rrset.rdatas.length | ((rrset.extendedError ?? 0) << 16), seed);
   }
   words[0] = hash;
   words[1] = zone;
@@ -171,11 +171,11 @@ function putCompressed(source: NodeSource, wire: Uint8Array): void {
   }
 }
 
-function putRRset(at: number, count: number, seed: number): number {
+function putRRset(at: number, head: number, seed: number): number {
   let size = RRSET_HEADER + ownerSlots.length + apexSlots.length + relativeSlots.length + (bodyLength + 3) / 4;
   for (const target of targets) size += 2 + (target.name.length + 3) / 4;
   reserve(at + Math.ceil(size) + 4);
-  words[at] = count;
+  words[at] = head;
   words[at + 1] = bodyLength;
   words[at + 2] = ownerSlots.length | (apexSlots.length << 16);
   words[at + 3] = relativeSlots.length | (targets.length << 16);

@@ -18,7 +18,7 @@
  *   0 hash   1 zone number   2 name length | flags << 8 | number of RRsets << 16   3 length of the node in words
  *   4… directory: two words an RRset: type, word offset of the RRset from the node; then the name, lower case, padded
  * RRset:
- *   0 number of RRs   1 octets of the body
+ *   0 number of RRs | extended error << 16   1 octets of the body: none when it cannot be answered
  *   2 number of owner slots (the first RR's own not counted) | number of apex slots << 16
  *   3 number of relative slots | number of targets << 16   4 word offset of the body from the RRset
  *   5… owner slots, apex slots (one word each: octet offset in the body)

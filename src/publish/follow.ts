@@ -20,7 +20,12 @@ interface ServedZone {
 
 /** Whether a change of settings shows at more owners than the apex. */
 function changesManyOwners(before: ZoneFacts, after: ZoneFacts): boolean {
-  return before.dnsOnly !== after.dnsOnly || before.http2 !== after.http2 || before.http3 !== after.http3;
+  return (
+    before.flattenAll !== after.flattenAll ||
+    before.dnsOnly !== after.dnsOnly ||
+    before.http2 !== after.http2 ||
+    before.http3 !== after.http3
+  );
 }
 
 export interface Follower {
@@ -45,7 +50,7 @@ export function createFollower(source: ZoneSource, writer: ImageWriter, edge: Ed
       zones.delete(zone);
       return 0;
     }
-    const { number, records } = loadZone(writer, facts, source.zoneRows(zone), edge);
+    const { number, records } = loadZone(writer, facts, source.zoneRows(zone), edge, source.targetFacts);
     writer.publishZone(number, served?.number);
     zones.set(zone, { number, facts });
     return records;
@@ -54,9 +59,10 @@ export function createFollower(source: ZoneSource, writer: ImageWriter, edge: Ed
   function recompile(served: ServedZone, zone: number, ownerKey: Uint8Array): void {
     const { facts, number } = served;
     const rows = source.ownerRows(zone, ownerKey);
-    const rrsets = deriveRRsets(facts, ownerKey.length === 0, rows, edge);
+    const rrsets = deriveRRsets(facts, ownerKey.length === 0, rows, edge, source.targetFacts);
     const owner = nameOfOwnerKey(ownerKey, facts.apex);
-    if (rrsets.length > 0 || ownerKey.length === 0) {
+    // A flattened name whose target has no addresses exists all the same.
+    if (rows.length > 0 || ownerKey.length === 0) {
       writer.putNode(number, { owner, apex: facts.apex, rrsets });
     } else if (source.hasDescendants(zone, ownerKey)) {
       writer.putNode(number, { owner, apex: facts.apex, rrsets: [] });

@@ -4,6 +4,7 @@
  */
 import { nameOfOwnerKey } from '../dns/name.js';
 import type { ImageWriter } from '../image/writer.js';
+import type { TargetLookup } from '../zone/derive/flatten.js';
 import { deriveRRsets, type EdgeAddresses, type RecordFacts, type ZoneFacts } from '../zone/derive/owner.js';
 
 /** A record row as the publisher reads it, with its place in the zone. */
@@ -18,13 +19,17 @@ export function loadZone(
   zone: ZoneFacts,
   rows: Iterable<ServedRow>,
   edge: EdgeAddresses,
+  targetOf?: TargetLookup,
 ): { readonly number: number; readonly records: number } {
   const number = writer.beginZone(zone.apex);
   let records = 0;
   try {
     let previous: Uint8Array = new Uint8Array(0);
     let owned: ServedRow[] = [];
-    const flush = (): void => loadOwner(writer, number, zone, previous, owned, edge);
+    const flush = (): void => {
+      const rrsets = deriveRRsets(zone, previous.length === 0, owned, edge, targetOf);
+      writer.loadNode(number, { owner: nameOfOwnerKey(previous, zone.apex), apex: zone.apex, rrsets });
+    };
     for (const row of rows) {
       records++;
       if (!sameKey(row.ownerKey, previous)) {
@@ -41,18 +46,6 @@ export function loadZone(
     throw error;
   }
   return { number, records };
-}
-
-function loadOwner(
-  writer: ImageWriter,
-  number: number,
-  zone: ZoneFacts,
-  ownerKey: Uint8Array,
-  rows: readonly ServedRow[],
-  edge: EdgeAddresses,
-): void {
-  const rrsets = deriveRRsets(zone, ownerKey.length === 0, rows, edge);
-  writer.loadNode(number, { owner: nameOfOwnerKey(ownerKey, zone.apex), apex: zone.apex, rrsets });
 }
 
 /** In canonical order an ancestor with rows comes before its descendants; those between the two keys without any are ENTs. */

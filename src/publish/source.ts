@@ -1,9 +1,11 @@
 /** What the publisher reads of the store, and how rows become the facts that zone/derive works on. */
 import { changesAfter, firstChange, lastChange, touchedOwners } from '../store/changes.js';
 import type { Store } from '../store/driver.js';
+import { targetFacts } from '../store/flatten-targets.js';
 import { hasDescendants, parseSettings, type ServedTuple, servedRows, servedRowsOfOwner } from '../store/records.js';
 import { countServedRecords, findServedZone, nsTtlOfZone, servedZones, soaOfZone } from '../store/zones.js';
 import { zoneFactsOf } from '../zone/derive/facts.js';
+import type { TargetLookup } from '../zone/derive/flatten.js';
 import type { ZoneFacts } from '../zone/derive/owner.js';
 import type { ServedRow } from './load.js';
 
@@ -37,6 +39,8 @@ export interface ZoneSource {
   /** All rows of a zone in the order of their owner keys. */
   zoneRows(zone: number): Iterable<ServedRow>;
   ownerRows(zone: number, ownerKey: Uint8Array): readonly ServedRow[];
+  /** What is known of the target of a flattened name. */
+  readonly targetFacts: TargetLookup;
   /** Whether any row stands below an owner. */
   hasDescendants(zone: number, ownerKey: Uint8Array): boolean;
 }
@@ -61,6 +65,7 @@ export function createZoneSource(store: Store, nameServers: readonly string[]): 
       for (const tuple of servedRows(store, zone)) yield servedRow(tuple);
     },
     ownerRows: (zone, ownerKey) => servedRowsOfOwner(store, zone, ownerKey).map(servedRow),
+    targetFacts: (target) => targetFacts(store, target),
     hasDescendants: (zone, ownerKey) => hasDescendants(store, zone, ownerKey),
   };
 }
@@ -68,6 +73,7 @@ export function createZoneSource(store: Store, nameServers: readonly string[]): 
 function servedRow([ownerKey, type, ttl, proxied, rdata, settings]: ServedTuple): ServedRow {
   const row = { ownerKey, type, ttl, proxied: proxied === 1, rdata };
   if (settings === null) return row;
-  const { ipv4_only, ipv6_only } = parseSettings(settings);
-  return { ...row, ipv4Only: ipv4_only === true, ipv6Only: ipv6_only === true };
+  const { ipv4_only, ipv6_only, flatten_cname } = parseSettings(settings);
+  const flattenCname = flatten_cname === true;
+  return { ...row, ipv4Only: ipv4_only === true, ipv6Only: ipv6_only === true, flattenCname };
 }

@@ -23,12 +23,20 @@ import { hasDescendants, type ServedTuple, servedRowsOfOwner } from '../store/re
 import { assignedNameServers, nsTtlOfZone, soaOfZone, type ZoneRow, zoneStatements } from '../store/zones.js';
 import { contentOf, TYPE_CODES, type UpstreamType } from './types.js';
 
+interface Traffic {
+  /** The name is proxied: DNS answers the edge's addresses, and these records are nobody's business outside. */
+  readonly proxied?: boolean;
+}
+
 export type OwnAnswer =
   | { readonly kind: 'outside' }
-  | { readonly kind: 'link'; readonly target: string; readonly ttl: number }
-  | { readonly kind: 'records'; readonly records: readonly { readonly content: string; readonly ttl: number }[] }
+  | (Traffic & { readonly kind: 'link'; readonly target: string; readonly ttl: number })
+  | (Traffic & {
+      readonly kind: 'records';
+      readonly records: readonly { readonly content: string; readonly ttl: number }[];
+    })
   /** `ttl`: seconds the absence may be remembered. */
-  | { readonly kind: 'nodata' | 'nxdomain'; readonly ttl: number }
+  | (Traffic & { readonly kind: 'nodata' | 'nxdomain'; readonly ttl: number })
   | { readonly kind: 'failure'; readonly reason: string };
 
 const OUTSIDE: OwnAnswer = { kind: 'outside' };
@@ -121,16 +129,18 @@ function negativeTtl({ zone, nameServers }: Asked): number {
 }
 
 function answerAt(asked: Asked, rows: readonly ServedTuple[], isApex: boolean): OwnAnswer {
-  const { type } = asked;
+  const { type, zone } = asked;
+  const isProxied = zone.paused === 0 && zone.zone_mode !== 'dns_only' && rows.some((row) => row[3] === 1);
+  const traffic = isProxied ? { proxied: true } : {};
   const records = isApex ? [...apexRecords(asked), ...recordsOf(asked, rows)] : recordsOf(asked, rows);
   if (records.length > 0) {
     // One TTL an RRset, the lowest (RFC 2181 §5.2).
     const ttl = Math.min(...records.map((record) => record.ttl));
-    return { kind: 'records', records: records.map(({ content }) => ({ content, ttl })) };
+    return { kind: 'records', records: records.map(({ content }) => ({ content, ttl })), ...traffic };
   }
   const alias = type === 'CNAME' ? undefined : rows.find(isOfType(Type.cname));
-  if (alias) return { kind: 'link', target: toFqdn(alias[4]), ttl: secondsOf(alias[2]) };
-  return { kind: 'nodata', ttl: negativeTtl(asked) };
+  if (alias) return { kind: 'link', target: toFqdn(alias[4]), ttl: secondsOf(alias[2]), ...traffic };
+  return { kind: 'nodata', ttl: negativeTtl(asked), ...traffic };
 }
 
 function recordsOf({ zone, type }: Asked, rows: readonly ServedTuple[]): { content: string; ttl: number }[] {

@@ -34,14 +34,22 @@ export interface Resolution {
   /** Seconds this may be used: the least along chain and records, or the negative TTL (RFC 2308 §5); capped. */
   readonly ttl: number;
   readonly source: ResolutionOrigin | 'mixed';
+  /** A name of the chain, or its end, is a proxied one of ours: the world is given the edge's addresses for it. */
+  readonly proxied?: boolean;
   /** For `servfail` and `timeout`: why, in words for people. */
   readonly reason?: string;
 }
 
 /** What one name of a chain came to: the next name, or the end. */
 export type Step =
-  | { readonly kind: 'link'; readonly target: string; readonly ttl: number; readonly source: ResolutionOrigin }
-  | { readonly kind: 'end'; readonly found: Found; readonly source: ResolutionOrigin };
+  | {
+      readonly kind: 'link';
+      readonly target: string;
+      readonly ttl: number;
+      readonly source: ResolutionOrigin;
+      readonly proxied?: boolean;
+    }
+  | { readonly kind: 'end'; readonly found: Found; readonly source: ResolutionOrigin; readonly proxied?: boolean };
 
 /** What there is at the end of a chain. */
 export interface Found {

@@ -116,8 +116,11 @@ async function follow(sources: Sources, asked: Asked): Promise<Resolution> {
   const endMs = clock.nowMs() + limits.deadlineMs;
   const chain: ResolutionLink[] = [];
   const seen = new Set<string>();
-  const fail = (reason: string, status: 'servfail' | 'timeout' = 'servfail'): Resolution =>
-    conclude(limits, asked, chain, failure(status, reason, limits.failureSeconds), chain.at(-1)?.source ?? 'own');
+  let proxied = false;
+  const fail = (reason: string, status: 'servfail' | 'timeout' = 'servfail'): Resolution => ({
+    ...conclude(limits, asked, chain, failure(status, reason, limits.failureSeconds), chain.at(-1)?.source ?? 'own'),
+    ...(proxied ? { proxied } : {}),
+  });
   let name = asked.name;
   let outside: OutsideAnswer | undefined;
   for (;;) {
@@ -134,7 +137,11 @@ async function follow(sources: Sources, asked: Asked): Promise<Resolution> {
     } else {
       outside = undefined;
     }
-    if (step.kind === 'end') return conclude(limits, asked, chain, step.found, step.source);
+    proxied ||= step.proxied === true;
+    if (step.kind === 'end') {
+      const resolution = conclude(limits, asked, chain, step.found, step.source);
+      return proxied ? { ...resolution, proxied } : resolution;
+    }
     chain.push({ name, target: step.target, ttl: step.ttl, source: step.source });
     name = step.target;
   }
@@ -145,15 +152,16 @@ function askOwn({ own, metrics, limits }: Sources, name: string, type: UpstreamT
   const answer = askByText(own, name, type);
   if (answer.kind === 'outside') return undefined;
   metrics.countOwn();
+  const traffic = 'proxied' in answer && answer.proxied ? { proxied: true } : {};
   switch (answer.kind) {
     case 'link':
-      return { kind: 'link', target: answer.target, ttl: answer.ttl, source: 'own' };
+      return { kind: 'link', target: answer.target, ttl: answer.ttl, source: 'own', ...traffic };
     case 'records':
-      return { kind: 'end', found: { status: 'ok', records: answer.records, ttl: 0 }, source: 'own' };
+      return { kind: 'end', found: { status: 'ok', records: answer.records, ttl: 0 }, source: 'own', ...traffic };
     case 'failure':
       return { kind: 'end', found: failure('servfail', answer.reason, limits.failureSeconds), source: 'own' };
     default:
-      return { kind: 'end', found: { status: answer.kind, records: [], ttl: answer.ttl }, source: 'own' };
+      return { kind: 'end', found: { status: answer.kind, records: [], ttl: answer.ttl }, source: 'own', ...traffic };
   }
 }
 

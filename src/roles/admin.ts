@@ -6,12 +6,15 @@ import type { Logger } from '../base/log.js';
 import { type MetricSample, printMetrics } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import { createLocalStore } from '../bucket/local-store.js';
+import { startFlattenRefresher } from '../control/flatten-refresher.js';
 import { createPropagation } from '../control/propagation.js';
+import { createResolver, createResolverMetrics } from '../resolver/resolve.js';
+import { createUpstream } from '../resolver/upstream.js';
 import { openStore, type Store, storeSize } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
 import { hearAcknowledgements } from './acknowledgement.js';
 import { startBucketApplication } from './bucket-application.js';
-import { createControlBase } from './control-base.js';
+import { createControlBase, upstreamServers } from './control-base.js';
 import { ensureAdministrator, importFirstZones } from './first-run.js';
 import type { AdminReport, DnsStatus } from './ipc.js';
 import { STATUS_PERIOD_MS } from './limits.js';
@@ -45,11 +48,26 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const key = await ensureAdministrator(base, settings, terminal);
     const firstImport = await importFirstZones(base, settings, origins.zonesDir.kind === 'default');
 
+    const resolverMetrics = createResolverMetrics();
     const objects = createLocalStore({ store, clock, random: systemRandom, log });
     objects.sweep().catch((error: unknown) => {
       log.warn({ reason: messageOf(error) }, 'files that belong to no object were not all removed');
     });
 
+    const resolver = createResolver({
+      store,
+      upstream: createUpstream({ servers: upstreamServers(settings), clock }),
+      clock,
+      random: systemRandom,
+      metrics: resolverMetrics,
+      nameServers: settings.nameservers,
+    });
+    const refresher = startFlattenRefresher({
+      base,
+      resolver,
+      policy: { edgeAddresses: base.settings.edgeAddresses, privateAddresses: settings.flattenPrivate },
+    });
+    lifecycle.own('flattening', refresher, (part) => part.close());
     const application = await startBucketApplication(options, { base, objects, lifecycle });
     const gate = createReadiness(clock, options);
     const propagation = createPropagation(clock);
@@ -64,7 +82,13 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       readiness: gate.readiness,
       propagation,
       metrics: () =>
-        printMetrics([...gate.dnsSamples(), ...application.metrics.samples(), ...ownSamples(store, version)]),
+        printMetrics([
+          ...gate.dnsSamples(),
+          ...application.metrics.samples(),
+          ...resolverMetrics.samples(),
+          ...refresher.samples(),
+          ...ownSamples(store, version),
+        ]),
     });
     // Its own line about listening would repeat what is announced anyway.
     apiLog.level = 'warn';

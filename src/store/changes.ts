@@ -1,4 +1,5 @@
 /** The change log: what followers apply, what IXFR and history read. Within a change removed records come first. */
+import { Type } from '../dns/codes.js';
 import { perStore, type Store } from './driver.js';
 
 export type ChangeKind = 'zone-added' | 'zone-removed' | 'zone-replaced' | 'rrs' | 'settings' | 'derived';
@@ -22,6 +23,16 @@ export interface ChangedRR {
   readonly type: number;
   readonly ttl: number;
   readonly rdata: Uint8Array;
+}
+
+/**
+ * Rdata that stands for addresses nobody knows yet, answered with SERVFAIL: so that followers hear of the owner. No address has
+ * zero octets; what prints records leaves it out.
+ */
+export const UNKNOWN_DATA: Uint8Array = new Uint8Array(0);
+
+export function isUnknownData({ type, rdata }: ChangedRR): boolean {
+  return rdata.length === 0 && (type === Type.a || type === Type.aaaa);
 }
 
 /** Changes of more records than this are written as 'zone-replaced' without their records. */

@@ -7,6 +7,7 @@ export type MetaName =
   | 'created_at'
   | 'credential_pepper'
   | 'first_run_done'
+  | 'flattening_indexed'
   | 'auth_key_secret_hash'
   | 'auth_key_secret_set_at';
 

@@ -6,10 +6,11 @@ import type { Store } from './driver.js';
 import { foundation } from './migrations/0001-foundation.js';
 import { buckets } from './migrations/0002-buckets.js';
 import { history } from './migrations/0003-history.js';
+import { flattening } from './migrations/0004-flattening.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
-export const MIGRATIONS: readonly Migration[] = [foundation, buckets, history];
+export const MIGRATIONS: readonly Migration[] = [foundation, buckets, history, flattening];
 
 /** The version the schema has after all migrations. */
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

@@ -267,7 +267,7 @@ t.test(`killed ${KILLS} times while objects are written: what was acknowledged i
     if (status !== 200 || headers.etag !== etag || !isWhole) t.fail(`${key}: ${status} ${headers.etag} for ${etag}`);
     checked++;
   }
-  t.ok(checked > KILLS * 3, `${checked} objects`);
+  t.ok(checked > Math.min(KILLS * 3, 150), `${checked} objects`);
 });
 
 t.test(`${LARGE_MIB} MiB in and out with little memory`, async (t) => {

@@ -13,6 +13,7 @@ export interface ZoneSettings {
   /** Whether the edge speaks HTTP/2 and HTTP/3 for the zone. */
   readonly http2: number;
   readonly http3: number;
+  readonly flatten_all_cnames?: number;
   /** JSON list of host names. */
   readonly vanity_name_servers: string | null;
 }
@@ -41,6 +42,7 @@ export function zoneFactsOf(
     http2: zone.http2 === 1,
     http3: zone.http3 === 1,
     dnsOnly: zone.paused === 1 || zone.zone_mode === 'dns_only',
+    flattenAll: zone.flatten_all_cnames === 1,
   };
 }
 

@@ -3,8 +3,10 @@
  * the apex the SOA and the service's name servers, which nobody wrote.
  */
 import { Type } from '../../dns/codes.js';
+import { lowerName } from '../../dns/name.js';
 import type { RRset } from '../../dns/rr.js';
 import { AUTOMATIC_TTL } from '../../dns/ttl.js';
+import { flattenedRRsets, NO_TARGETS, type TargetLookup } from './flatten.js';
 import { type HttpVersions, httpsRRset } from './https.js';
 import { type SoaFacts, soaRRsets } from './soa.js';
 
@@ -18,6 +20,8 @@ export interface RecordFacts {
   /** `settings.ipv4_only` and `ipv6_only` of proxied records (v4: §5.3). */
   readonly ipv4Only?: boolean;
   readonly ipv6Only?: boolean;
+  /** `settings.flatten_cname` of CNAME records (v4: §5.3). */
+  readonly flattenCname?: boolean;
 }
 
 /** What of a zone matters to the served data. */
@@ -33,6 +37,8 @@ export interface ZoneFacts extends HttpVersions {
   readonly ownNameServers: boolean;
   /** Proxied records answer their real content: paused zone or `zone_mode: dns_only`. */
   readonly dnsOnly: boolean;
+  /** Every CNAME is flattened, not only those that must be (v4: §8). */
+  readonly flattenAll?: boolean;
 }
 
 /** Addresses that proxied names answer: octets of A and of AAAA. */
@@ -47,10 +53,16 @@ export function deriveRRsets(
   isApex: boolean,
   records: readonly RecordFacts[],
   edge: EdgeAddresses,
+  targetOf: TargetLookup = NO_TARGETS,
 ): RRset[] {
   const rrsets: RRset[] = [];
   if (isApex) rrsets.push(...soaRRsets(zone.soa));
-  const byType = groupByType(zone, isApex, records, edge);
+  const flattened = flattenedAlias(zone, isApex, records);
+  const byType = groupByType(zone, isApex, records, edge, flattened);
+  if (flattened) {
+    const ttl = ttlOf(flattened);
+    for (const rrset of flattenedRRsets(ttl, targetOf(lowerName(flattened.rdata)))) byType.set(rrset.type, rrset);
+  }
   for (const type of [...byType.keys()].sort((a, b) => a - b)) rrsets.push(byType.get(type)!);
   return rrsets.length > 1 ? rrsets.sort(directoryOrder) : rrsets;
 }
@@ -74,6 +86,7 @@ function groupByType(
   isApex: boolean,
   records: readonly RecordFacts[],
   edge: EdgeAddresses,
+  flattened: RecordFacts | undefined,
 ): Map<number, RRset> {
   const byType = new Map<number, GrowingRRset>();
   const add: AddRecord = (type, ttl, rdata) => {
@@ -90,14 +103,32 @@ function groupByType(
   for (const record of records) {
     // One proxied record makes the name a proxied one: an origin's address beside the edge's would give the origin away.
     if (proxied.length > 0 && LEADS_TO_ORIGIN.has(record.type)) continue;
-    // A CNAME cannot stand beside the apex's SOA and NS (RFC 1034 §3.6.2).
-    if (record.type === Type.soa || (isApex && record.type === Type.cname)) continue;
+    if (record.type === Type.soa || record === flattened) continue;
     if (isApex && record.type === Type.ns && !zone.ownNameServers) continue;
-    add(record.type, record.ttl === 1 ? AUTOMATIC_TTL : record.ttl, record.rdata);
+    add(record.type, ttlOf(record), record.rdata);
   }
   if (isApex) for (const name of zone.nameServers) addNameServer(byType, zone.nsTtl, name, add);
   if (proxied.length > 0) addEdge(zone, proxied, edge, byType, add);
   return byType;
+}
+
+function ttlOf({ ttl }: RecordFacts): number {
+  return ttl === 1 ? AUTOMATIC_TTL : ttl;
+}
+
+/**
+ * The owner's CNAME, when its target's addresses are answered in its place: always where no CNAME can stand, at the apex and
+ * beside other types (RFC 1034 §3.6.2), elsewhere when the record or the zone says so. A proxied one answers the edge.
+ */
+export function flattenedAlias(
+  { dnsOnly, flattenAll }: Pick<ZoneFacts, 'dnsOnly' | 'flattenAll'>,
+  isApex: boolean,
+  records: readonly RecordFacts[],
+): RecordFacts | undefined {
+  const alias = records.find(({ type }) => type === Type.cname);
+  if (!alias || (alias.proxied && !dnsOnly)) return undefined;
+  const flattens = isApex || flattenAll || alias.flattenCname || records.some(({ type }) => type !== Type.cname);
+  return flattens ? alias : undefined;
 }
 
 const LEADS_TO_ORIGIN: ReadonlySet<number> = new Set([Type.a, Type.aaaa, Type.cname]);
