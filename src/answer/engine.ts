@@ -8,22 +8,23 @@ import { Control, NEGATIVE_SOA, viewOf, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { writeAdditional } from './additional.js';
 import { answerChaos } from './chaos.js';
+import { Cookie, judgeCookie } from './cookie.js';
 import { optLength, writeOpt } from './opt.js';
 import { DROP, HEADER_LENGTH, isInternet, parseQuery, type Query } from './query.js';
 import { copyOctets, type Response } from './response.js';
 import { hashSearch, type Search, solve } from './solve.js';
 import { createEngineState, type Engine, type EngineSettings } from './state.js';
-import { type Answer, Transport } from './transport.js';
+import { type Answer, type Client, Transport } from './transport.js';
 import { writeUnknownKey } from './tsig.js';
 
 /** An engine answering from `image`. The function it returns is what transports call. */
 export function createEngine(image: ImageReader, settings: EngineSettings): Answer {
   const engine = createEngineState(settings);
-  return function answer(request, start, length, response, at, limit, transport) {
+  return function answer(request, start, length, response, at, limit, transport, client) {
     const control = image.control;
     for (;;) {
       const sequence = Atomics.load(control, Control.sequence);
-      const written = answerOnce(engine, image, request, start, length, response, at, limit, transport);
+      const written = answerOnce(engine, image, request, start, length, response, at, limit, transport, client);
       // Slots were switched meanwhile: what was read may be half of a change.
       if ((sequence & 1) === 0 && Atomics.load(control, Control.sequence) === sequence) return written;
     }
@@ -40,6 +41,7 @@ function answerOnce(
   at: number,
   limit: number,
   transport: number,
+  client: Client | undefined,
 ): number {
   const query = engine.query;
   const response = engine.response;
@@ -47,6 +49,8 @@ function answerOnce(
   engine.serialAt = 0;
   const status = parseQuery(query, request, start, length);
   if (status === DROP || limit < HEADER_LENGTH) return 0;
+  engine.cookie = Cookie.none;
+  if (query.cookieLength !== 0 && client !== undefined) takeCookie(engine, client);
   resetResponse(query, response, out, at);
   response.rcode = status;
   const size = transport === Transport.udp ? Math.min(limit, payloadSize(engine)) : limit;
@@ -54,7 +58,7 @@ function answerOnce(
   copyQuestion(query, response);
   const questionEnd = response.at;
   response.limit = size - (query.edns ? optLength(engine) : 0);
-  if (status === Rcode.noError) dispatch(engine, image, transport);
+  if (status === Rcode.noError && query.hasQuestion) dispatch(engine, image, transport);
   if (!response.truncated && isWhole(response.rcode)) writeAdditional(query, engine.search, response, image);
   if (response.truncated || !isWhole(response.rcode)) clearSections(response, questionEnd);
   response.limit = size;
@@ -62,6 +66,17 @@ function answerOnce(
   if (query.tsigAt !== 0 && response.rcode === Rcode.notAuth) writeUnknownKey(query, response);
   writeHeader(query, response);
   return response.at;
+}
+
+function takeCookie(engine: Engine, client: Client): void {
+  if (engine.jar.secrets.length === 0 || client.length === 0) return;
+  engine.client = client;
+  engine.cookie = judgeCookie(engine.jar, engine.query, client);
+}
+
+/** Who comes by a stream has shown where it is (RFC 7873 §5.2.3). */
+function lacksCookie({ cookie, settings, transport }: Engine): boolean {
+  return settings.requireCookies && cookie === Cookie.unknown && transport === Transport.udp;
 }
 
 /** Response codes whose answers carry sections. */
@@ -113,7 +128,9 @@ function copyQuestion(query: Query, response: Response): void {
 function dispatch(engine: Engine, image: ImageReader, transport: number): void {
   const query = engine.query;
   const response = engine.response;
-  if (query.tsigAt !== 0) {
+  if (lacksCookie(engine)) {
+    response.rcode = Rcode.badCookie;
+  } else if (query.tsigAt !== 0) {
     // No keys are known, so any key is an unknown one (RFC 8945 §5.2.1).
     response.rcode = Rcode.notAuth;
   } else if (query.opcode !== Opcode.query) {

@@ -2,6 +2,7 @@
 // hot
 import { EdnsOption, Rcode } from '../dns/codes.js';
 import type { ImageReader } from '../image/reader.js';
+import { CLIENT_COOKIE_LENGTH, Cookie, SERVER_COOKIE_LENGTH, writeCookies } from './cookie.js';
 import type { Engine } from './state.js';
 import { Transport } from './transport.js';
 
@@ -10,6 +11,7 @@ const OPTION_HEADER = 4;
 const EDE_LENGTH = 6;
 const ZONE_VERSION_LENGTH = 10;
 const KEEPALIVE_LENGTH = 6;
+const COOKIES_LENGTH = OPTION_HEADER + CLIENT_COOKIE_LENGTH + SERVER_COOKIE_LENGTH;
 /** Answers over encrypted transports are padded to multiples of this, octets (RFC 8467 §4.1). */
 const PADDING_BLOCK = 468;
 
@@ -18,6 +20,7 @@ export function optLength(engine: Engine): number {
   const { query, identity } = engine;
   let length = OPT_HEADER;
   if (query.wantsNsid && identity.length > 0) length += OPTION_HEADER + identity.length;
+  if (engine.cookie !== Cookie.none) length += COOKIES_LENGTH;
   if (query.wantsZoneVersion) length += ZONE_VERSION_LENGTH;
   if (tellsKeepalive(engine)) length += KEEPALIVE_LENGTH;
   return length;
@@ -60,6 +63,11 @@ function writeOptions(engine: Engine, image: ImageReader, from: number): number 
   if (query.wantsNsid && identity.length > 0) {
     at = putOption(out, at, EdnsOption.nsid, identity.length);
     for (let i = 0; i < identity.length; i++) out[at++] = identity[i]!;
+  }
+  if (engine.cookie !== Cookie.none) {
+    at = putOption(out, at, EdnsOption.cookie, CLIENT_COOKIE_LENGTH + SERVER_COOKIE_LENGTH);
+    writeCookies(engine.jar, query, engine.client, engine.cookie, out, at);
+    at += CLIENT_COOKIE_LENGTH + SERVER_COOKIE_LENGTH;
   }
   if (engine.serialAt !== 0) {
     at = putOption(out, at, EdnsOption.zoneVersion, 6);

@@ -48,6 +48,9 @@ export interface Query {
   wantsKeepalive: boolean;
   /** The query was padded, so the answer may be (RFC 7830 §4). */
   wantsPadding: boolean;
+  /** Offset of the COOKIE option's data, and its octets: 8 or 16 to 40, 0 if none (RFC 7873 §4). */
+  cookieAt: number;
+  cookieLength: number;
   /** Offset of the TSIG record, 0 if none. */
   tsigAt: number;
 }
@@ -78,6 +81,8 @@ export function createQuery(): Query {
     wantsZoneVersion: false,
     wantsKeepalive: false,
     wantsPadding: false,
+    cookieAt: 0,
+    cookieLength: 0,
     tsigAt: 0,
   };
 }
@@ -98,6 +103,7 @@ export function parseQuery(query: Query, request: Uint8Array, start: number, len
   query.wantsZoneVersion = false;
   query.wantsKeepalive = false;
   query.wantsPadding = false;
+  query.cookieLength = 0;
   query.tsigAt = 0;
   query.ednsSize = 512;
   if (length < HEADER_LENGTH) return DROP;
@@ -113,11 +119,20 @@ export function parseQuery(query: Query, request: Uint8Array, start: number, len
     if (records >= 0) parseRecords(query, records);
     return Rcode.notImp;
   }
-  // RFC 9619: QDCOUNT greater than one is a format error; zero has no meaning without cookies.
-  if (u16(request, start + 4) !== 1) return Rcode.formErr;
+  const questions = u16(request, start + 4);
+  // Without a question a client may ask for a cookie (RFC 7873 §5.4); more than one is a format error (RFC 9619).
+  if (questions === 0) return parseCookieQuery(query);
+  if (questions !== 1) return Rcode.formErr;
   const at = parseQuestion(query);
   if (at < 0) return Rcode.formErr;
   return parseRecords(query, at);
+}
+
+/** No question: only a cookie makes sense of that. */
+function parseCookieQuery(query: Query): number {
+  query.nameLength = 0;
+  const status = parseRecords(query, query.start + HEADER_LENGTH);
+  return status !== Rcode.noError || query.cookieLength > 0 ? status : Rcode.formErr;
 }
 
 /** Reads the question; returns the offset behind it, or -1. */
@@ -201,7 +216,14 @@ function parseOpt(query: Query, fixed: number, rdata: number, end: number): numb
     const code = u16(request, at);
     const length = u16(request, at + 2);
     if (at + 4 + length > end) return Rcode.formErr;
-    noteOption(query, code, length);
+    if (code === EdnsOption.cookie) {
+      // Of several the first counts (RFC 7873 §5.2).
+      if (length !== 8 && (length < 16 || length > 40)) return Rcode.formErr;
+      if (query.cookieLength === 0) {
+        query.cookieAt = at + 4;
+        query.cookieLength = length;
+      }
+    } else noteOption(query, code, length);
     at += 4 + length;
   }
   query.edns = true;

@@ -1,7 +1,9 @@
 /** What one engine keeps between queries: settings, and objects that are made once and reused for every answer. */
+import { type CookieJar, createCookieJar } from './cookie.js';
 import { createQuery, type Query } from './query.js';
 import { createResponse, type Response } from './response.js';
 import { createSearch, type Search } from './solve.js';
+import { type Client, createClient } from './transport.js';
 
 export interface EngineSettings {
   /** Largest UDP payload sent and advertised, octets (RFC 6891 §6.2.5; 1232 avoids fragments). */
@@ -12,9 +14,20 @@ export interface EngineSettings {
   readonly identity: string;
   /** How long idle connections are kept, milliseconds; told to clients that ask (RFC 7828). */
   readonly idleMs: number;
+  /** 16 octets each: the first makes cookies, the others are accepted too (RFC 9018 §5). None: cookies are ignored. */
+  readonly cookieSecrets: readonly Uint8Array[];
+  /** Over UDP, a client that sends a cookie without a good server cookie is told to come back with one (RFC 7873 §5.2.3). */
+  readonly requireCookies: boolean;
 }
 
-export const DEFAULT_ENGINE_SETTINGS: EngineSettings = { udpSize: 1232, version: '', identity: '', idleMs: 10_000 };
+export const DEFAULT_ENGINE_SETTINGS: EngineSettings = {
+  udpSize: 1232,
+  version: '',
+  identity: '',
+  idleMs: 10_000,
+  cookieSecrets: [],
+  requireCookies: false,
+};
 
 export interface Engine {
   readonly query: Query;
@@ -23,6 +36,10 @@ export interface Engine {
   readonly settings: EngineSettings;
   readonly version: Uint8Array;
   readonly identity: Uint8Array;
+  readonly jar: CookieJar;
+  /** What the query's cookie is, a Cookie code; none without a client. */
+  cookie: number;
+  client: Client;
   /** What the query came by, a Transport code. */
   transport: number;
   /** Octets of the image where the serial of the answering zone stands, 0 when no zone answered. */
@@ -40,6 +57,9 @@ export function createEngineState(settings: EngineSettings): Engine {
     settings,
     version: latin1(settings.version),
     identity: latin1(settings.identity),
+    jar: createCookieJar(settings.cookieSecrets),
+    cookie: 0,
+    client: createClient(),
     transport: 0,
     serialAt: 0,
     zoneLabels: 0,

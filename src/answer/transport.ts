@@ -4,13 +4,27 @@
 export const Transport = { udp: 0, tcp: 1, tls: 2, https: 3 } as const;
 export type TransportCode = (typeof Transport)[keyof typeof Transport];
 
+/** Who asks, and when. One object a transport, filled anew for each query; what it refers to is copied by nobody. */
+export interface Client {
+  /** The address: 4 or 16 octets of `source` from `at`; none when `length` is 0. */
+  source: Uint8Array;
+  at: number;
+  length: number;
+  /** Seconds since 1970. */
+  seconds: number;
+}
+
+export function createClient(): Client {
+  return { source: new Uint8Array(16), at: 0, length: 0, seconds: 0 };
+}
+
 /**
  * Answers one query, synchronously and without allocation.
  *
  * Reads `length` octets of `request` from `start`; writes the answer to `response` from `at`, never past `at + limit`
  * (give 65535 on stream transports; on UDP the room there is, the engine applies the client's EDNS size itself).
  * Returns the octets written, 0 meaning: stay silent. Never throws for any input. `request` and `response` may be views
- * of one buffer but must not overlap.
+ * of one buffer but must not overlap. Without a client there are no cookies.
  */
 export type Answer = (
   request: Uint8Array,
@@ -20,4 +34,5 @@ export type Answer = (
   at: number,
   limit: number,
   transport: TransportCode,
+  client?: Client,
 ) => number;

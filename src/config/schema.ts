@@ -151,6 +151,26 @@ export const settingsSchema = z.strictObject({
     summary: 'Private key of DNS over TLS, PEM',
     defaultText: 'none',
   }),
+  cookieSecret: texts('32 hexadecimal digits', (entry) => /^[0-9a-f]{32}$/i.test(entry), { atLeast: 0 })
+    .prefault('')
+    .register(about, {
+      group: 'DNS',
+      value: 'secrets',
+      secret: true,
+      mayBeEmpty: true,
+      summary:
+        'Secret of DNS cookies, the same on all servers of one address; further ones, after commas, are accepted too',
+      defaultText: 'made anew at every start',
+    }),
+  cookiePolicy: z
+    .enum(['answer', 'require'], { error: 'expected answer or require' })
+    .default('answer')
+    .register(about, {
+      group: 'DNS',
+      value: 'policy',
+      summary:
+        'A client that sends a cookie over UDP but none of ours: `answer` it, or `require` to come back (BADCOOKIE)',
+    }),
   nameservers: texts('host names of name servers', isHostName, { atLeast: 1 })
     .transform((names) => names.map((name) => name.toLowerCase().replace(/\.$/, '')))
     .prefault('ns1.zoneplane.test,ns2.zoneplane.test')

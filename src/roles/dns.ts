@@ -61,12 +61,22 @@ function publish({ settings, clock, log }: DnsOptions, store: Store, onApplied: 
       ipv4: addresses.filter(({ length }) => length === 4),
       ipv6: addresses.filter(({ length }) => length === 16),
     },
-    engine: DEFAULT_ENGINE_SETTINGS,
+    engine: { ...DEFAULT_ENGINE_SETTINGS, ...cookieSettings(settings) },
     clock,
     log,
     seed: Buffer.from(systemRandom.bytes(4)).readUInt32LE(),
     onApplied,
   });
+}
+
+/** Without a secret cookies are good until the next start: clients get a new one with the first answer. */
+function cookieSettings({ cookieSecret, cookiePolicy }: DnsOptions['settings']): {
+  readonly cookieSecrets: readonly Uint8Array[];
+  readonly requireCookies: boolean;
+} {
+  const given = cookieSecret.map((text) => new Uint8Array(Buffer.from(text, 'hex')));
+  const cookieSecrets = given.length > 0 ? given : [new Uint8Array(systemRandom.bytes(16))];
+  return { cookieSecrets, requireCookies: cookiePolicy === 'require' };
 }
 
 function listen(

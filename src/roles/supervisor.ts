@@ -154,9 +154,12 @@ function createFamily(
   };
 }
 
-/** The DNS process faces the Internet and needs none of the secrets. */
+/** The DNS process faces the Internet and needs none of the secrets but the one it answers with. */
 function forDns(settings: Settings): Settings {
-  const secrets = SETTINGS.filter(({ secret }) => secret).map(({ key }) => [key, undefined]);
+  const secrets = SETTINGS.filter(({ secret, key }) => secret && key !== 'cookieSecret').map(({ key }) => [
+    key,
+    undefined,
+  ]);
   return { ...settings, ...Object.fromEntries(secrets) };
 }
 

@@ -8,11 +8,11 @@ export type ReportFault = (error: unknown, request: Uint8Array) => void;
 
 /** `answer` with its queries and answers counted in `block`; whatever it throws is reported and becomes SERVFAIL. */
 export function containAnswer(answer: Answer, block: CountBlock, report: ReportFault): Answer {
-  return (request, start, length, response, at, limit, transport) => {
+  return (request, start, length, response, at, limit, transport, client) => {
     countQuery(block, request, start, length, transport);
     let written = 0;
     try {
-      written = answer(request, start, length, response, at, limit, transport);
+      written = answer(request, start, length, response, at, limit, transport, client);
     } catch (error) {
       block[Count.fault]! += 1;
       report(error, request.slice(start, start + length));

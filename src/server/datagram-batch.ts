@@ -17,7 +17,7 @@
  */
 // hot
 import { constants } from 'node:os';
-import { type Answer, Transport } from '../answer/transport.js';
+import { type Answer, type Client, Transport } from '../answer/transport.js';
 import { Count, type CountBlock } from './counters.js';
 import { type DatagramCalls, Linux, SystemError } from './syscalls.js';
 
@@ -72,6 +72,8 @@ export interface DatagramBatch {
   readonly base: number;
   /** Slot that each send header points at. */
   readonly slots: Int32Array;
+  /** Who sent the datagram at hand. */
+  readonly client: Client;
   /** Headers the kernel has written since they were last made ready. */
   used: number;
 }
@@ -96,7 +98,8 @@ export function createDatagramBatch(addressOf: (buffer: ArrayBuffer) => number):
     words[send + VECTOR_COUNT] = 1;
     slots[slot] = -1;
   }
-  return { words, bytes: new Uint8Array(memory), base, slots, used: BATCH };
+  const bytes = new Uint8Array(memory);
+  return { words, bytes, base, slots, client: { source: bytes, at: 0, length: 0, seconds: 0 }, used: BATCH };
 }
 
 /**
@@ -131,9 +134,16 @@ export function receiveBatch(
   return 0;
 }
 
-/** Answers the first `received` requests; returns how many answers are ready to be sent. */
-export function answerBatch(batch: DatagramBatch, received: number, answer: Answer, counts: CountBlock): number {
-  const { words, bytes } = batch;
+/** Answers the first `received` requests, which came at `seconds` since 1970; returns how many answers are ready to be sent. */
+export function answerBatch(
+  batch: DatagramBatch,
+  received: number,
+  answer: Answer,
+  counts: CountBlock,
+  seconds: number,
+): number {
+  const { words, bytes, client } = batch;
+  client.seconds = seconds;
   let ready = 0;
   for (let slot = 0; slot < received; slot++) {
     const header = RECEIVE_HEADERS / 4 + slot * HEADER_WORDS;
@@ -146,7 +156,11 @@ export function answerBatch(batch: DatagramBatch, received: number, answer: Answ
     const request = PACKETS + slot * PACKET;
     const response = request + REQUEST_ROOM + 64;
     const length = words[header + OCTETS]!;
-    const written = answer(bytes, request, length, bytes, response, RESPONSE_ROOM, Transport.udp);
+    // sockaddr_in and sockaddr_in6: the family is in the byte order of the machine, the address behind the port.
+    const isV4 = bytes[address] === Linux.AF_INET;
+    client.at = address + (isV4 ? 4 : 8);
+    client.length = isV4 ? 4 : 16;
+    const written = answer(bytes, request, length, bytes, response, RESPONSE_ROOM, Transport.udp, client);
     if (written === 0) continue;
     if (batch.slots[ready] !== slot) pointAt(batch, ready, slot);
     const send = SEND_HEADERS / 4 + ready * HEADER_WORDS;

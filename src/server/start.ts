@@ -161,7 +161,7 @@ function bindBatched(
 
 /** One socket per address, all on the port of the first. */
 async function bindPortable(
-  { addresses, port: wanted, answer, log }: DnsServersOptions,
+  { addresses, port: wanted, answer, log, clock }: DnsServersOptions,
   counts: CountBlock,
   reportFault: ReportFault,
 ): Promise<UdpServer> {
@@ -172,7 +172,7 @@ async function bindPortable(
   let port = wanted;
   try {
     for (const host of addresses) {
-      const socket = await startUdpPortable({ host, port, answer, counts, reportFault, log });
+      const socket = await startUdpPortable({ host, port, answer, counts, reportFault, log, clock });
       sockets.push(socket);
       port = socket.port;
     }

@@ -8,8 +8,9 @@
  * memory of a connection is bounded by one chunk, one frame and {@link FLUSH_AT} + one answer of output.
  */
 import type { Socket } from 'node:net';
-import type { Answer, TransportCode } from '../answer/transport.js';
+import { type Answer, type Client, createClient, type TransportCode } from '../answer/transport.js';
 import { messageOf } from '../base/errors.js';
+import { parseIP } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { Type } from '../dns/codes.js';
 import { Count, type CountBlock, questionType } from './counters.js';
@@ -66,6 +67,7 @@ let gathered = 0;
 export class StreamConnection {
   readonly times: StreamTimes;
   readonly peer: StreamPeer;
+  private readonly client: Client = createClient();
   /** The beginning of a frame, two octets of length included. */
   private partial: Uint8Array | undefined;
   private partialLength = 0;
@@ -81,6 +83,9 @@ export class StreamConnection {
   ) {
     this.times = { activeAtMs: context.now(), partialSinceMs: 0, blockedSinceMs: 0, closingSinceMs: 0 };
     this.peer = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0, transport };
+    const address = parseIP(this.peer.address.replace(/%.*$/, ''));
+    if (address) this.client.source = address;
+    this.client.length = address?.length ?? 0;
     socket.on('data', (chunk: Buffer) => this.read(chunk));
     socket.on('drain', () => this.resume());
     socket.on('end', () => this.endInput());
@@ -154,7 +159,17 @@ export class StreamConnection {
         return;
       }
     }
-    const written = answer(bytes, start, length, output, gathered + 2, LONGEST_MESSAGE, this.peer.transport);
+    this.client.seconds = Math.floor(this.times.activeAtMs / 1000);
+    const written = answer(
+      bytes,
+      start,
+      length,
+      output,
+      gathered + 2,
+      LONGEST_MESSAGE,
+      this.peer.transport,
+      this.client,
+    );
     if (written === 0) return;
     output[gathered] = written >>> 8;
     output[gathered + 1] = written;

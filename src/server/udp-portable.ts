@@ -6,7 +6,9 @@
  */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { networkInterfaces } from 'node:os';
-import { type Answer, Transport } from '../answer/transport.js';
+import { type Answer, createClient, Transport } from '../answer/transport.js';
+import type { Clock } from '../base/clock.js';
+import { parseIP } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { containAnswer, type ReportFault } from './contain.js';
 import { Count, type CountBlock } from './counters.js';
@@ -21,6 +23,7 @@ export interface UdpPortableOptions {
   readonly counts: CountBlock;
   readonly reportFault: ReportFault;
   readonly log: Logger;
+  readonly clock: Clock;
   /** Octets of kernel queue asked for, each way; 1 MiB by default. */
   readonly queueOctets?: number;
 }
@@ -32,6 +35,7 @@ export interface UdpPortableServer {
 
 /** Answers that may wait in the process for the kernel; with more, new ones are dropped. */
 const WAITING = 128;
+const NO_ADDRESS = new Uint8Array(0);
 const QUEUE_OCTETS = 1024 * 1024;
 
 /** Binds one socket. Rejects with a ListenError. */
@@ -60,6 +64,7 @@ function serve(socket: Socket, options: UdpPortableOptions): void {
   // A datagram the kernel does not take at once still refers to its octets, so each answer has a place of its own.
   const responses = new Uint8Array((WAITING + 1) * RESPONSE_ROOM);
   let place = 0;
+  const client = createClient();
   const sent = (error: Error | null): void => {
     if (error) counts[Count.sendFailed]! += 1;
   };
@@ -74,7 +79,10 @@ function serve(socket: Socket, options: UdpPortableOptions): void {
       return;
     }
     const at = place * RESPONSE_ROOM;
-    const length = answer(request, 0, request.length, responses, at, RESPONSE_ROOM, Transport.udp);
+    client.source = parseIP(peer.address.replace(/%.*$/, '')) ?? NO_ADDRESS;
+    client.length = client.source.length;
+    client.seconds = Math.floor(options.clock.nowMs() / 1000);
+    const length = answer(request, 0, request.length, responses, at, RESPONSE_ROOM, Transport.udp, client);
     if (length === 0) return;
     place = place === WAITING ? 0 : place + 1;
     socket.send(responses, at, length, peer.port, peer.address, sent);

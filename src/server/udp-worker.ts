@@ -7,6 +7,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { toHex } from '../base/bytes.js';
+import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
 import { containAnswer, thinOut } from './contain.js';
 import { countBlock } from './counters.js';
@@ -33,6 +34,7 @@ const { createWorkerEngine } = (await import(data.module)) as WorkerEngineModule
 const engine = createWorkerEngine(data.engine);
 const counts = countBlock(data.counters, data.thread);
 const control = new Int32Array(data.control);
+const clock = new SystemClock();
 const batch = createDatagramBatch(calls.addressOf);
 const admitFault = thinOut();
 const answer = containAnswer(engine.answer, counts, (error, request) => {
@@ -71,7 +73,7 @@ function answerFrom(fd: number, flags: number): number {
   const received = receiveBatch(batch, calls, fd, flags, counts);
   if (received === 0) return 0;
   if (engine.isStale()) engine.refresh(data.port);
-  const ready = answerBatch(batch, received, answer, counts);
+  const ready = answerBatch(batch, received, answer, counts, Math.floor(clock.nowMs() / 1000));
   if (ready > 0) sendBatch(batch, calls, fd, ready, counts);
   return received;
 }

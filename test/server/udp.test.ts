@@ -81,6 +81,7 @@ async function servePortable(test: Test, host: string) {
   const counts = countBlock(counters.memory, 0);
   const log = silentLogger();
   const server = await startUdpPortable({
+    clock: new SystemClock(),
     host,
     port: 0,
     answer: standInAnswer,
@@ -298,6 +299,7 @@ t.test('a start that fails leaves nothing behind', { skip }, async (t) => {
   await t.rejects(serveBatched(t, ['203.0.113.77'], 1), { code: 'EADDRNOTAVAIL' });
   await t.rejects(
     startUdpPortable({
+      clock: new SystemClock(),
       host: '127.0.0.1',
       port,
       answer: standInAnswer,
