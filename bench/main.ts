@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measureObjects } from './objects.js';
 import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { cpuSeconds, memoryOctets, type Started, stop } from './processes.js';
 import { CASES, type Case, writeQueries, writeZone } from './workload.js';
@@ -17,7 +18,7 @@ const STREAMS: readonly string[] = ['tcp', 'dot'];
 
 const HELP = `Usage: npm run bench -- [options]
 
-  --parts LIST     of answers, writes, loading (default: answers)
+  --parts LIST     of answers, writes, loading, objects (default: answers)
   --cases LIST     of ${CASES.join(', ')}, tcp, dot (default: all)
   --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
   --names N        host names in the zone (default 100000)
@@ -62,7 +63,7 @@ else await main();
 
 async function main(): Promise<void> {
   const parts = values.parts.split(',');
-  const unknown = parts.find((part) => !['answers', 'writes', 'loading'].includes(part));
+  const unknown = parts.find((part) => !['answers', 'writes', 'loading', 'objects'].includes(part));
   if (unknown !== undefined) {
     process.stderr.write(`There is no part called ${unknown}.\n\n${HELP}`);
     process.exitCode = 2;
@@ -81,6 +82,10 @@ async function main(): Promise<void> {
     if (parts.includes('loading')) {
       figures['loading'] = await measureLoading(directory, names, existsSync('/usr/bin/pdnsutil'));
       printFigures('loading', figures['loading']);
+    }
+    if (parts.includes('objects')) {
+      figures['objects'] = await measureObjects(directory, 20640);
+      printFigures('objects', figures['objects']);
     }
     if (values.json !== undefined)
       writeFileSync(values.json, `${JSON.stringify({ machine: machine(), samples, ...figures }, undefined, 1)}\n`);

@@ -24,7 +24,13 @@ export interface ApiClient {
 }
 
 /** Starts everything with the zone of a file; API on `port + 1`. */
-export async function startProgram(directory: string, zoneFile: string, port: number, cpu?: number): Promise<Running> {
+export async function startProgram(
+  directory: string,
+  zoneFile: string,
+  port: number,
+  cpu?: number,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Running> {
   const noZones = join(directory, 'no-zones');
   mkdirSync(noZones);
   const env = {
@@ -37,6 +43,7 @@ export async function startProgram(directory: string, zoneFile: string, port: nu
     ZONEPLANE_ADMIN_KEY: KEY,
     ZONEPLANE_RESOLVER_UPSTREAMS: '',
     ZONEPLANE_LOG_LEVEL: 'error',
+    ...more,
   };
   run(process.execPath, [PROGRAM, 'zone', 'import', '--replace', zoneFile, '--origin', ZONE], env);
   const server = await start('zoneplane', [process.execPath, PROGRAM, 'serve'], port, `ns1.${ZONE}`, {
