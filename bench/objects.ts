@@ -58,7 +58,13 @@ export async function measureObjects(directory: string, port: number): Promise<F
     Object.assign(figures, named('DNS idle', await askWhile(port, async () => {})));
     const upload = join(own, 'upload');
     writeFileSync(upload, Buffer.alloc(UPLOAD_OCTETS, 'zoneplane'));
-    Object.assign(figures, named('DNS, 64 MiB uploads', await askWhile(port, () => uploadApart(upload, port + 2))));
+    // The machine's share in it: the same octets to somebody else.
+    const elsewhere = await askWhile(port, () => uploadApart(upload, port + 3));
+    Object.assign(figures, named('DNS, 64 MiB uploads to nginx', elsewhere));
+    Object.assign(
+      figures,
+      named('DNS, 64 MiB uploads to ours', await askWhile(port, () => uploadApart(upload, port + 2))),
+    );
     return figures;
   } finally {
     for (const { agent } of Object.values(places)) agent.destroy();
