@@ -20,9 +20,11 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   publish: ['image', 'answer', 'zone', 'store', 'dns', 'base'],
   control: ['resolver', 'zone', 'store', 'dns', 'base'],
   bucket: ['store', 'base'],
+  explain: ['control', 'publish', 'answer', 'image', 'resolver', 'zone', 'store', 'dns', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],
-  api: ['control', 'bucket', 'store', 'dns', 'base'],
+  api: ['explain', 'control', 'bucket', 'store', 'dns', 'base'],
   roles: [
+    'explain',
     'server',
     'api',
     'publish',
@@ -39,6 +41,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: [
     'roles',
+    'explain',
     'server',
     'api',
     'publish',

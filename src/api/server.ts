@@ -31,6 +31,7 @@ import { answerClientError, TIMEOUTS } from './connection.js';
 import { recordRoutes } from './dns-records/routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
 import { failure, MalformedIdentifier, pathOf, sendError } from './errors.js';
+import { explainRoutes } from './explain/routes.js';
 import { graphqlRoutes } from './graphql/routes.js';
 import { healthRoutes, type Readiness } from './health/routes.js';
 import { ipRoutes } from './ips/routes.js';
@@ -241,6 +242,7 @@ async function registerVersion4(scope: FastifyInstance, { base, objects, propaga
   const contextOf = makeContextOf(base);
   await scope.register(zoneRoutes, { contextOf });
   await scope.register(recordRoutes, { contextOf });
+  await scope.register(explainRoutes, { contextOf });
   await scope.register(dnsSettingsRoutes, { contextOf });
   await scope.register(zoneHoldRoutes, { contextOf });
   await scope.register(purgeCacheRoutes, { contextOf });

@@ -61,13 +61,14 @@ async function createProgram(context: CommandContext, first: string | undefined)
 
 async function addOtherCommands(program: Command, context: CommandContext): Promise<void> {
   const { terminal, version } = context;
-  const [zone, record, key, account, bucket, secret, healthcheck, doctor, config, backup] = await Promise.all([
+  const [zone, record, key, account, bucket, secret, explain, healthcheck, doctor, config, backup] = await Promise.all([
     import('./zone.js'),
     import('./record.js'),
     import('./key.js'),
     import('./account.js'),
     import('./bucket.js'),
     import('./secret.js'),
+    import('./explain.js'),
     import('./healthcheck.js'),
     import('./doctor.js'),
     import('./config.js'),
@@ -79,6 +80,7 @@ async function addOtherCommands(program: Command, context: CommandContext): Prom
   account.addAccountCommands(program, context);
   bucket.addBucketCommands(program, context);
   secret.addSecretCommands(program, context);
+  explain.addExplainCommand(program, context);
   healthcheck.addHealthcheckCommand(program, context);
   doctor.addDoctorCommand(program, context);
   config.addConfigCommands(program, context);

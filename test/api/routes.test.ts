@@ -146,3 +146,30 @@ t.test('the OpenAPI document describes every route', async (t) => {
   }
   t.strictSame(document.components.schemas.SRVData.required.sort(), ['port', 'priority', 'target', 'weight']);
 });
+
+t.test('explanations of answers', async (t) => {
+  const { call, createZone, misfits } = await install(t);
+  const zone = await createZone('example.com');
+  await call('POST', `/zones/${zone}/dns_records`, { type: 'A', name: 'www', content: '192.0.2.1', ttl: 60 });
+  const { status, json } = await call('GET', `/zones/${zone}/dns_records/explain?name=www&type=a`);
+  t.match(
+    [status, json.result],
+    [
+      200,
+      {
+        name: 'www.example.com',
+        type: 'A',
+        zone: { id: zone, name: 'example.com' },
+        steps: [{ step: 'zone' }, { step: 'node', name: 'www.example.com', detail: 'owner with A' }],
+        answer: { rcode: 'NOERROR', authoritative: true, answer: ['www.example.com. 60 IN A 192.0.2.1'] },
+      },
+    ],
+  );
+  t.match((await call('GET', `/zones/${zone}/dns_records/explain`)).json.result, { name: 'example.com', type: 'A' });
+  t.match(await call('GET', `/zones/${zone}/dns_records/explain?type=WHAT`), {
+    status: 400,
+    json: { errors: [{ message: /no record type WHAT/ }] },
+  });
+  t.equal((await call('GET', `/zones/${'0'.repeat(32)}/dns_records/explain`)).status, 404);
+  t.strictSame(misfits, []);
+});

@@ -1,0 +1,58 @@
+/** `/zones/{zone_id}/dns_records/explain`: why a question is answered as it is (ours). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { requireZone } from '../../control/access.js';
+import { explain } from '../../explain/explain.js';
+import { success } from '../envelope.js';
+import { textValue } from '../query.js';
+import { type ContextOf, queryOf } from '../request.js';
+import { answersOne } from '../schema.js';
+import { zoneParams } from '../zones/schema.js';
+
+const explainQuery = z.object({
+  name: z.string().optional().describe('In the zone, relative or whole; the apex when left out'),
+  type: z.string().optional().describe('A when left out'),
+});
+
+const explanation = z
+  .object({
+    name: z.string(),
+    type: z.string(),
+    zone: z.object({ id: z.string(), name: z.string(), status: z.string(), serial: z.int() }).nullable(),
+    steps: z.array(
+      z.object({
+        step: z.enum(['zone', 'node', 'delegation', 'alias', 'proxied', 'flattened', 'synthesized', 'outside']),
+        name: z.string(),
+        detail: z.string(),
+      }),
+    ),
+    answer: z.object({
+      rcode: z.string(),
+      authoritative: z.boolean(),
+      answer: z.array(z.string()).describe('Lines of a zone file'),
+      authority: z.array(z.string()),
+    }),
+  })
+  .describe('What decided, in order, and the answer from the code that serves');
+
+export const explainRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.get(
+    '/zones/:zone_id/dns_records/explain',
+    {
+      schema: {
+        tags: ['DNS records'],
+        summary: 'Explain an answer',
+        params: zoneParams,
+        querystring: explainQuery,
+        response: answersOne(explanation),
+      },
+    },
+    async (request) => {
+      const context = contextOf(request);
+      const { zone_id: zoneId } = request.params;
+      requireZone(context, zoneId);
+      const query = queryOf(request);
+      return success(explain(context, textValue(query, 'name') ?? '@', textValue(query, 'type') ?? 'A', zoneId));
+    },
+  );
+};

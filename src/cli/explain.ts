@@ -1,0 +1,23 @@
+/** `zoneplane explain`: why a question is answered as it is. */
+import type { Command } from 'commander';
+import { explain, printExplanation } from '../explain/explain.js';
+import { type CommandContext, example } from './command.js';
+import { DATA_SETTINGS, withControl } from './control.js';
+import { addSettingOptions } from './settings.js';
+
+export function addExplainCommand(program: Command, { terminal, environment }: CommandContext): void {
+  const command = program
+    .command('explain')
+    .description('tell which zone and records decide about an answer, and what it is')
+    .argument('<name>', 'the name asked for')
+    .argument('[type]', 'the type asked for', 'A')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane explain www.example.com AAAA'));
+  addSettingOptions(command, [...DATA_SETTINGS, 'nameservers', 'edgeAddresses']).action(
+    async (name: string, type: string, { json }: { json?: boolean }) => {
+      const explanation = await withControl(command, environment, async (context) => explain(context, name, type));
+      if (json) terminal.json(explanation);
+      else for (const line of printExplanation(explanation)) terminal.print(line);
+    },
+  );
+}

@@ -1,0 +1,280 @@
+/**
+ * Why a question is answered as it is: which zone and owner decide, what is put in a record's place, and the answer itself, from
+ * the very code that serves.
+ */
+import { toHex } from '../base/bytes.js';
+import { parseId } from '../control/access.js';
+import type { Context } from '../control/context.js';
+import { accountFailure } from '../control/errors.js';
+import { RCODE_MNEMONICS, Type } from '../dns/codes.js';
+import {
+  isAtOrBelow,
+  isWildcard,
+  lowerName,
+  NameError,
+  ownerKeyOf,
+  parentName,
+  parseName,
+  toFqdn,
+} from '../dns/name.js';
+import { typeByMnemonic, typeMnemonic } from '../dns/rr/registry.js';
+import { printRecord } from '../dns/zonefile/writer.js';
+import { createZoneSource, type ZoneSource } from '../publish/source.js';
+import { type ReadMessage, type ReadRecord, readMessage } from '../resolver/message.js';
+import { flattenStatements } from '../store/flatten-targets.js';
+import { type ZoneRow, zoneStatements } from '../store/zones.js';
+import { edgeAddressesOf } from '../zone/derive/facts.js';
+import { flattenedAlias, type ZoneFacts } from '../zone/derive/owner.js';
+import { createPartImage, wildcardOf } from './part-image.js';
+
+/** One thing that decided. */
+export interface ExplanationStep {
+  readonly step: 'zone' | 'node' | 'delegation' | 'alias' | 'proxied' | 'flattened' | 'synthesized' | 'outside';
+  /** FQDN without final dot. */
+  readonly name: string;
+  /** For people. */
+  readonly detail: string;
+}
+
+export interface Explanation {
+  readonly name: string;
+  readonly type: string;
+  /** Null when no zone of ours holds the name. */
+  readonly zone: {
+    readonly id: string;
+    readonly name: string;
+    readonly status: string;
+    readonly serial: number;
+  } | null;
+  readonly steps: readonly ExplanationStep[];
+  readonly answer: {
+    readonly rcode: string;
+    readonly authoritative: boolean;
+    /** Lines of a zone file. */
+    readonly answer: readonly string[];
+    readonly authority: readonly string[];
+  };
+}
+
+/** Names of a chain at most. */
+const MOST_NAMES = 80;
+
+/**
+ * `zoneId` limits the question to a zone, in which `name` may be relative; without it the deepest zone that is served answers.
+ * Throws 400 for a name or type that is none, or that is not in the zone; what requireZone throws is up to the caller.
+ */
+export function explain(ctx: Context, name: string, typeName: string, zoneId?: string): Explanation {
+  const type = typeByMnemonic(typeName);
+  if (!type) throw accountFailure('badInput', { reason: `There is no record type ${typeName.slice(0, 32)}.` });
+  return ctx.store.snapshot(() => {
+    const id = zoneId === undefined ? undefined : parseId(zoneId);
+    const given = id && zoneStatements(ctx.store).byId.get(id);
+    const wire = readName(name, given?.apex);
+    const zone = given ?? findServed(ctx, wire);
+    const question = { name: toFqdn(wire), type: type.mnemonic };
+    if (!zone) return { ...question, zone: null, steps: [notOurs(wire)], answer: REFUSED };
+    const summary = { id: toHex(zone.id), name: zone.name, status: zone.status, serial: zone.serial };
+    return { ...question, zone: summary, ...explainIn(ctx, zone, wire, type.code) };
+  });
+}
+
+const REFUSED = { rcode: 'REFUSED', authoritative: false, answer: [], authority: [] } as const;
+
+function notOurs(name: Uint8Array): ExplanationStep {
+  return { step: 'outside', name: toFqdn(name), detail: 'no zone served here holds this name' };
+}
+
+/** Relative names and `@` belong to the zone. */
+function readName(text: string, apex: Uint8Array | undefined): Uint8Array {
+  try {
+    if (apex === undefined) return lowerName(parseName(text.endsWith('.') ? text : `${text}.`));
+    if (text === '@' || text === '') return apex;
+    const absolute = lowerName(parseName(text.endsWith('.') ? text : `${text}.`));
+    if (isAtOrBelow(absolute, apex)) return absolute;
+    if (text.endsWith('.')) throw accountFailure('badInput', { reason: `${text} is not in the zone.` });
+    return lowerName(parseName(text, apex));
+  } catch (error) {
+    if (error instanceof NameError) throw accountFailure('badInput', { reason: `${error.message}.` });
+    throw error;
+  }
+}
+
+function findServed({ store }: Context, name: Uint8Array): ZoneRow | undefined {
+  for (let apex = name; apex.length > 1; apex = parentName(apex)) {
+    const zone = zoneStatements(store).byName.get(toFqdn(apex));
+    if (zone?.served === 1) return zone;
+  }
+  return undefined;
+}
+
+function explainIn(ctx: Context, zone: ZoneRow, name: Uint8Array, type: number): Pick<Explanation, 'steps' | 'answer'> {
+  const source = createZoneSource(ctx.store, ctx.settings.nameServers);
+  const facts = source.zoneFacts(zone.seq);
+  if (!facts) {
+    const detail = `the zone is ${zone.status} and not served`;
+    return { steps: [{ step: 'zone', name: zone.name, detail }], answer: REFUSED };
+  }
+  const image = createPartImage(source, zone.seq, facts, edgeAddressesOf(ctx.settings.edgeAddresses));
+  image.add(name);
+  let message = readMessage(image.ask(name, type))!;
+  // Names that the answer leads to decide about the rest of it.
+  for (let round = 0; round < MOST_NAMES; round++) {
+    const added = chainOf(message, name).filter((link) => isAtOrBelow(link, facts.apex) && image.add(link));
+    if (added.length === 0) break;
+    message = readMessage(image.ask(name, type))!;
+  }
+  const steps = [
+    zoneStep(zone, facts),
+    ...chainOf(message, name).flatMap((link) => explainName(ctx, zone, source, facts, link, type)),
+  ];
+  return { steps, answer: printAnswer(message) };
+}
+
+/** The name, and those its aliases lead to, in order. */
+function chainOf({ answers }: ReadMessage, name: Uint8Array): Uint8Array[] {
+  return [name, ...answers.filter(({ type }) => type === Type.cname).map(({ rdata }) => lowerName(rdata))];
+}
+
+function zoneStep(zone: ZoneRow, facts: ZoneFacts): ExplanationStep {
+  const modes = [
+    ...(zone.paused === 1 ? ['paused'] : []),
+    ...(zone.zone_mode === 'standard' ? [] : [zone.zone_mode]),
+    ...(facts.flattenAll ? ['flattens every CNAME'] : []),
+  ];
+  return { step: 'zone', name: zone.name, detail: [`${zone.status}, serial ${zone.serial}`, ...modes].join(', ') };
+}
+
+/** What decides at one name of the chain. */
+function explainName(
+  ctx: Context,
+  zone: ZoneRow,
+  source: ZoneSource,
+  facts: ZoneFacts,
+  name: Uint8Array,
+  type: number,
+): ExplanationStep[] {
+  if (!isAtOrBelow(name, facts.apex)) {
+    return [{ step: 'outside', name: toFqdn(name), detail: `not in ${zone.name}: resolvers ask for it elsewhere` }];
+  }
+  const steps: ExplanationStep[] = [];
+  const owner = locate(source, zone.seq, facts, name, steps, type);
+  if (!owner) return steps;
+  const key = ownerKeyOf(owner, facts.apex);
+  const rows = source.ownerRows(zone.seq, key);
+  const here = toFqdn(owner);
+  const types = [...new Set(rows.map((row) => typeMnemonic(row.type)))].join(', ');
+  const kind = isWildcard(owner) && owner.length !== name.length ? 'wildcard' : 'owner';
+  steps.push({ step: 'node', name: here, detail: rows.length === 0 ? emptyDetail(key) : `${kind} with ${types}` });
+  if (rows.some(({ proxied }) => proxied)) {
+    const detail = facts.dnsOnly
+      ? 'proxied, but the zone answers what is written'
+      : 'proxied: answers the edge addresses';
+    steps.push({ step: 'proxied', name: here, detail });
+    if (type === Type.https && !facts.dnsOnly && !rows.some((row) => row.type === Type.https)) {
+      const detail =
+        facts.http2 || facts.http3
+          ? 'HTTPS is made of the settings http2 and http3'
+          : 'http2 and http3 are off: no HTTPS';
+      steps.push({ step: 'synthesized', name: here, detail });
+    }
+  }
+  const alias = flattenedAlias(facts, key.length === 0, rows);
+  if (alias) steps.push(...explainTarget(ctx, here, lowerName(alias.rdata)));
+  else if (rows.some((row) => row.type === Type.cname) && !rows.some(({ proxied }) => proxied && !facts.dnsOnly)) {
+    steps.push({ step: 'alias', name: here, detail: 'a CNAME: the question goes on with its target' });
+  }
+  if (key.length === 0 && (type === Type.soa || type === Type.ns) && facts.nameServers.length > 0) {
+    steps.push({ step: 'synthesized', name: here, detail: `${typeMnemonic(type)} of the service's name servers` });
+  }
+  return steps;
+}
+
+const emptyDetail = (key: Uint8Array): string =>
+  key.length === 0 ? 'the apex, without records of its own' : 'nothing is written here, something below it: no data';
+
+/** Down from the apex (RFC 1034 §4.3.2): the owner that answers; undefined where a step has said why there is none. */
+function locate(
+  source: ZoneSource,
+  zone: number,
+  facts: ZoneFacts,
+  name: Uint8Array,
+  steps: ExplanationStep[],
+  type: number,
+): Uint8Array | undefined {
+  const path = [name];
+  while (path[0]!.length > facts.apex.length) path.unshift(parentName(path[0]!));
+  for (const [depth, owner] of path.entries()) {
+    const key = ownerKeyOf(owner, facts.apex);
+    const rows = source.ownerRows(zone, key);
+    const isLast = depth === path.length - 1;
+    const hasType = (code: number): boolean => rows.some((row) => row.type === code);
+    if (depth > 0 && hasType(Type.ns) && !(isLast && type === Type.ds)) {
+      steps.push({ step: 'delegation', name: toFqdn(owner), detail: 'delegated: answered with a referral' });
+      return undefined;
+    }
+    if (!isLast && hasType(Type.dname)) {
+      steps.push({ step: 'alias', name: toFqdn(owner), detail: 'a DNAME: names below it are somewhere else' });
+      return undefined;
+    }
+    if (depth === 0 || rows.length > 0 || source.hasDescendants(zone, key)) continue;
+    const wildcard = wildcardOf(path[depth - 1]!);
+    const wildcardKey = ownerKeyOf(wildcard, facts.apex);
+    if (source.ownerRows(zone, wildcardKey).length > 0 || source.hasDescendants(zone, wildcardKey)) return wildcard;
+    const encloser = toFqdn(path[depth - 1]!);
+    steps.push({
+      step: 'node',
+      name: toFqdn(name),
+      detail: `does not exist; closest encloser ${encloser}, no wildcard there`,
+    });
+    return undefined;
+  }
+  return name;
+}
+
+function explainTarget(ctx: Context, owner: string, target: Uint8Array): ExplanationStep[] {
+  const text = toFqdn(target);
+  const row = flattenStatements(ctx.store).byName.get(target);
+  const first = `flattened: answers the addresses of ${text}`;
+  if (!row || row.asked === 0)
+    return [{ step: 'flattened', name: owner, detail: `${first}, which nobody has been asked for yet` }];
+  const nowUs = ctx.clock.nowMs() * 1000;
+  const seconds = (us: number): number => Math.max(0, Math.round(us / 1_000_000));
+  const age = `heard ${seconds(nowUs - row.resolved_at)} s ago`;
+  const hops = (JSON.parse(row.chain ?? '[]') as { name: string; ttl: number; source: string }[]).map(
+    (hop): ExplanationStep => ({
+      step: 'flattened',
+      name: hop.name,
+      detail: `next of the chain, TTL ${hop.ttl}, ${hop.source === 'own' ? 'from our own zones' : 'from outside'}`,
+    }),
+  );
+  const state =
+    row.failures === 0
+      ? `${age}, TTL ${row.ttl}, asked again in ${seconds(row.refresh_at * 1000 - nowUs)} s`
+      : `failed ${row.failures} times (${row.reason}), ${row.ipv4 === null ? 'nothing is known' : row.stale === 1 ? 'stale' : age}`;
+  return [{ step: 'flattened', name: owner, detail: `${first}; ${state}` }, ...hops];
+}
+
+function printAnswer(message: ReadMessage): Explanation['answer'] {
+  return {
+    rcode: RCODE_MNEMONICS[message.rcode] ?? String(message.rcode),
+    authoritative: (message.flags & 0x0400) !== 0,
+    answer: message.answers.map(printLine),
+    authority: message.authorities.map(printLine),
+  };
+}
+
+function printLine({ owner, type, ttl, rdata }: ReadRecord): string {
+  return printRecord({ owner, type, ttl, rdata }).replaceAll('\t', ' ');
+}
+
+/** For people, as the command line prints it. */
+export function printExplanation({ name, type, zone, steps, answer }: Explanation): string[] {
+  const widest = Math.max(...steps.map((step) => step.step.length));
+  return [
+    `${name} ${type}${zone ? ` in ${zone.name}` : ''}`,
+    ...steps.map((step) => `  ${step.step.padEnd(widest)}  ${step.name}: ${step.detail}`),
+    `  ${answer.rcode}${answer.authoritative ? ', authoritative' : ''}`,
+    ...answer.answer.map((line) => `  answer     ${line}`),
+    ...answer.authority.map((line) => `  authority  ${line}`),
+  ];
+}

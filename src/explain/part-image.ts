@@ -1,0 +1,80 @@
+/**
+ * The part of a zone that decides about a few names, compiled as the DNS process compiles all of it: the names themselves, what
+ * stands above them, and the wildcards beside them. The engine answers from it as it does from the whole.
+ */
+import { createEngine } from '../answer/engine.js';
+import { DEFAULT_ENGINE_SETTINGS } from '../answer/state.js';
+import { Transport } from '../answer/transport.js';
+import { lowerName, nameOfLabels, ownerKeyOf, parentName } from '../dns/name.js';
+import { ImageWriter } from '../image/writer.js';
+import type { ZoneSource } from '../publish/source.js';
+import { deriveRRsets, type EdgeAddresses, type ZoneFacts } from '../zone/derive/owner.js';
+
+const LONGEST_MESSAGE = 65_535;
+const ASTERISK = Uint8Array.of(42);
+const LONGEST_NAME = 255;
+
+export interface PartImage {
+  /** Adds the names that decide about this one; false when they are there already. `name`: lower-case wire name. */
+  add(name: Uint8Array): boolean;
+  /** The whole answer, as over TCP. */
+  ask(name: Uint8Array, type: number): Uint8Array;
+}
+
+/** `zone`: store number. */
+export function createPartImage(source: ZoneSource, zone: number, facts: ZoneFacts, edge: EdgeAddresses): PartImage {
+  const owners = new Map<string, Uint8Array>();
+  const add = (owner: Uint8Array): boolean => {
+    const key = Buffer.from(owner).toString('latin1');
+    if (owners.has(key)) return false;
+    owners.set(key, owner);
+    return true;
+  };
+  add(facts.apex);
+  return {
+    add(name) {
+      let isNew = false;
+      for (let owner = lowerName(name); owner.length >= facts.apex.length; owner = parentName(owner)) {
+        isNew = add(owner) || isNew;
+        if (owner.length + 2 <= LONGEST_NAME) add(wildcardOf(owner));
+        if (owner.length === facts.apex.length) break;
+      }
+      return isNew;
+    },
+    ask(name, type) {
+      const writer = new ImageWriter({ seed: 1 });
+      const number = writer.beginZone(facts.apex);
+      for (const owner of owners.values()) {
+        const key = ownerKeyOf(owner, facts.apex);
+        const rows = source.ownerRows(zone, key);
+        if (rows.length === 0 && key.length > 0 && !source.hasDescendants(zone, key)) continue;
+        const rrsets = deriveRRsets(facts, key.length === 0, rows, edge, source.targetFacts);
+        writer.loadNode(number, { owner, apex: facts.apex, rrsets });
+      }
+      writer.publishZone(number);
+      writer.commit();
+      const query = makeQuery(name, type);
+      const out = new Uint8Array(LONGEST_MESSAGE);
+      const answer = createEngine(writer.reader, DEFAULT_ENGINE_SETTINGS);
+      return out.subarray(0, answer(query, 0, query.length, out, 0, out.length, Transport.tcp));
+    },
+  };
+}
+
+/** `*` below a name. */
+export function wildcardOf(name: Uint8Array): Uint8Array {
+  const owner = new Uint8Array(name.length + 2);
+  owner.set(nameOfLabels([ASTERISK]).subarray(0, 2));
+  owner.set(name, 2);
+  return owner;
+}
+
+function makeQuery(name: Uint8Array, type: number): Uint8Array {
+  const query = new Uint8Array(16 + name.length);
+  query[5] = 1;
+  query.set(name, 12);
+  query[12 + name.length] = type >>> 8;
+  query[13 + name.length] = type;
+  query[15 + name.length] = 1;
+  return query;
+}

@@ -1,0 +1,125 @@
+/** Explanations: what decides is named, and the answer is the one that is served, for every kind of name. */
+import t from 'tap';
+import { createEngine } from '../../src/answer/engine.js';
+import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
+import { Transport } from '../../src/answer/transport.js';
+import { parseIP } from '../../src/base/ip.js';
+import { importZone } from '../../src/control/import.js';
+import { createRecord } from '../../src/control/records.js';
+import { createZone } from '../../src/control/zones.js';
+import { parseName } from '../../src/dns/name.js';
+import { typeByMnemonic } from '../../src/dns/rr/registry.js';
+import { type Explanation, explain, printExplanation } from '../../src/explain/explain.js';
+import { ImageWriter } from '../../src/image/writer.js';
+import { createFollower } from '../../src/publish/follow.js';
+import { createZoneSource } from '../../src/publish/source.js';
+import { readMessage } from '../../src/resolver/message.js';
+import { flattenStatements, updateTarget } from '../../src/store/flatten-targets.js';
+import { startControl } from '../control/fixture.js';
+import { makeQuery } from '../support/message.js';
+
+const ZONE = `$ORIGIN plain.test.
+$TTL 300
+@ SOA ns1.plain.test. h.plain.test. 7 3600 600 86400 60
+@ NS ns1
+ns1 A 192.0.2.53
+www A 192.0.2.1
+a CNAME b
+b CNAME www
+out CNAME www.else.test.
+*.wild A 192.0.2.5
+deep.below.ent A 192.0.2.6
+sub NS ns.sub
+ns.sub A 192.0.2.7
+moved DNAME ent.plain.test.
+`;
+const EDGE = { ipv4: [parseIP('198.51.100.1')!], ipv6: [parseIP('2001:db8:ed::1')!] };
+
+const steps = ({ steps: list }: Explanation): string[] => list.map(({ step, name }) => `${step} ${name}`);
+
+t.test('what decides', async (t) => {
+  const { ctx } = await startControl(t, { edgeAddresses: [...EDGE.ipv4, ...EDGE.ipv6] });
+  const { imported, issues } = await importZone(ctx, { source: { text: ZONE } });
+  t.ok(imported, JSON.stringify(issues));
+  const { id } = await createZone(ctx, { name: 'web.test' });
+  await createRecord(ctx, id, { type: 'A', name: 'shop', content: '192.0.2.9', proxied: true });
+  await createRecord(ctx, id, { type: 'CNAME', name: '@', content: 'host.else.test', ttl: 600 });
+  const row = flattenStatements(ctx.store).byName.get(parseName('host.else.test.'))!;
+  const writer = new ImageWriter({ seed: 5 });
+  const follower = createFollower(createZoneSource(ctx.store, ctx.settings.nameServers), writer, EDGE);
+  follower.loadAll();
+  const engine = createEngine(writer.reader, DEFAULT_ENGINE_SETTINGS);
+  const out = Buffer.alloc(65_535);
+  /** What is served, to compare with. */
+  const served = (name: string, type: string): string => {
+    const query = makeQuery(parseName(`${name}.`), typeByMnemonic(type)!.code);
+    const length = engine(query, 0, query.length, out, 0, out.length, Transport.tcp);
+    const message = readMessage(new Uint8Array(out.subarray(0, length)))!;
+    return `${message.rcode} ${message.answers.length} ${message.authorities.length} ${message.flags & 0x0400}`;
+  };
+  for (const [name, type, ...expected] of [
+    ['www.plain.test', 'A', 'zone plain.test', 'node www.plain.test'],
+    ['WWW.Plain.test', 'TXT', 'zone plain.test', 'node www.plain.test'],
+    [
+      'a.plain.test',
+      'A',
+      'zone plain.test',
+      'node a.plain.test',
+      'alias a.plain.test',
+      'node b.plain.test',
+      'alias b.plain.test',
+      'node www.plain.test',
+    ],
+    ['out.plain.test', 'A', 'zone plain.test', 'node out.plain.test', 'alias out.plain.test', 'outside www.else.test'],
+    ['x.y.wild.plain.test', 'A', 'zone plain.test', 'node *.wild.plain.test'],
+    ['wild.plain.test', 'A', 'zone plain.test', 'node wild.plain.test'],
+    ['ent.plain.test', 'A', 'zone plain.test', 'node ent.plain.test'],
+    ['no.plain.test', 'A', 'zone plain.test', 'node no.plain.test'],
+    ['x.sub.plain.test', 'A', 'zone plain.test', 'delegation sub.plain.test'],
+    ['below.moved.plain.test', 'A', 'zone plain.test', 'alias moved.plain.test', 'node below.ent.plain.test'],
+    ['plain.test', 'SOA', 'zone plain.test', 'node plain.test'],
+    ['shop.web.test', 'A', 'zone web.test', 'node shop.web.test', 'proxied shop.web.test'],
+    [
+      'shop.web.test',
+      'HTTPS',
+      'zone web.test',
+      'node shop.web.test',
+      'proxied shop.web.test',
+      'synthesized shop.web.test',
+    ],
+    ['web.test', 'A', 'zone web.test', 'node web.test', 'flattened web.test'],
+    ['web.test', 'NS', 'zone web.test', 'node web.test', 'flattened web.test', 'synthesized web.test'],
+  ] as const) {
+    const explanation = explain(ctx, name, type);
+    t.same(steps(explanation), expected, `${name} ${type}`);
+    const { rcode, authoritative, answer, authority } = explanation.answer;
+    const codes = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3 } as Record<string, number>;
+    t.equal(
+      `${codes[rcode]} ${answer.length} ${authority.length} ${authoritative ? 0x0400 : 0}`,
+      served(name.toLowerCase(), type),
+      'as it is served',
+    );
+  }
+  t.match(printExplanation(explain(ctx, 'web.test', 'A')).join('\n'), /nobody has been asked for yet[\s\S]*SERVFAIL/);
+  const heard = {
+    ...row,
+    name: parseName('host.else.test.'),
+    ipv4: parseIP('203.0.113.5')!,
+    ipv6: new Uint8Array(0),
+    ttl: 120,
+    resolved_at: ctx.clock.nowMs() * 1000 - 7_000_000,
+    refresh_at: ctx.clock.nowMs() + 90_000,
+    chain: '[{"name":"end.else.test","ttl":120,"source":"upstream"}]',
+  };
+  updateTarget(ctx.store, heard, []);
+  const told = printExplanation(explain(ctx, 'web.test', 'A')).join('\n');
+  t.match(told, /addresses of host\.else\.test; heard 7 s ago, TTL 120, asked again in 90 s/);
+  t.match(told, /end\.else\.test: next of the chain, TTL 120, from outside/);
+  t.match(told, /answer {5}web\.test\. 120 IN A 203\.0\.113\.5/);
+  t.same(steps(explain(ctx, 'www.nobody.test', 'A')), ['outside www.nobody.test']);
+  t.match(explain(ctx, 'shop', 'A', id), { name: 'shop.web.test', answer: { rcode: 'NOERROR' } });
+  t.match(explain(ctx, '@', 'A', id), { name: 'web.test' });
+  t.throws(() => explain(ctx, 'www.plain.test.', 'A', id), /not in the zone/);
+  t.throws(() => explain(ctx, 'a..b', 'A'), /empty label/);
+  t.throws(() => explain(ctx, 'a.test', 'WHAT'), /no record type WHAT/);
+});
