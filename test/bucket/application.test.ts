@@ -1,6 +1,7 @@
 /** The bucket application over real sockets: the brief's table octet by octet, keys, conditions, ranges, refusals, limits. */
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -391,4 +392,31 @@ t.test('a wrong secret is refused at once, however large the body', async (t) =>
     t.match(heard, /^HTTP\/1\.1 403 Forbidden\r\n[\s\S]*connection: close[\s\S]*\r\n\r\nForbidden$/i);
   }
   t.notOk(existsSync(join(directory, 'blobs')), 'nothing was written');
+});
+
+/** Mounts a file system of one mebibyte; false where this process may mount nothing. */
+function mountSmall(path: string): boolean {
+  mkdirSync(path, { recursive: true });
+  return spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', path]).status === 0;
+}
+
+function mayMount(): boolean {
+  const path = mkdtempSync(join(tmpdir(), 'zoneplane-mount-'));
+  const mounted = mountSmall(path);
+  if (mounted) spawnSync('umount', [path]);
+  rmSync(path, { recursive: true, force: true });
+  return mounted;
+}
+
+t.test('a disk that is full', { skip: mayMount() ? false : 'this process may mount nothing' }, async (t) => {
+  const { send, directory } = await serve(t, { allow: ['a', 'b'] });
+  const blobs = join(directory, 'blobs');
+  t.ok(mountSmall(blobs));
+  t.teardown(() => spawnSync('umount', [blobs]));
+  const large = Buffer.alloc(600_000, 'x');
+  t.equal((await send('PUT', '/a', AUTH, large)).status, 200);
+  t.same(short(await send('PUT', '/a', AUTH, Buffer.alloc(900_000, 'y'))), plain(507, 'Insufficient Storage'));
+  t.equal((await send('GET', '/a')).text, large.toString(), 'what was there is untouched');
+  t.same(readdirSync(join(blobs, 'tmp')), [], 'and nothing is left behind');
+  t.equal((await send('PUT', '/b', AUTH, 'small')).status, 200, 'small ones are kept elsewhere');
 });

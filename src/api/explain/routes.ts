@@ -52,7 +52,10 @@ export const explainRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
       const { zone_id: zoneId } = request.params;
       requireZone(context, zoneId);
       const query = queryOf(request);
-      return success(explain(context, textValue(query, 'name') ?? '@', textValue(query, 'type') ?? 'A', zoneId));
+      const found = explain(context, textValue(query, 'name') ?? '@', textValue(query, 'type') ?? 'A', zoneId);
+      const { answer, authority } = found.answer;
+      const lists = { answer: [...answer], authority: [...authority] };
+      return success({ ...found, steps: [...found.steps], answer: { ...found.answer, ...lists } });
     },
   );
 };
