@@ -72,6 +72,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'fastify-plugin': ['api/'],
   'fastify-type-provider-zod': ['api/'],
   '@fastify/helmet': ['api/'],
+  '@fastify/rate-limit': ['api/'],
   '@fastify/multipart': ['api/'],
   '@fastify/swagger': ['api/'],
   '@fastify/swagger-ui': ['api/'],

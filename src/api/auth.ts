@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { ChainedError } from '../base/errors.js';
+import { authenticateKey, authenticateToken } from '../control/authentication.js';
 import type { ContextBase } from '../control/context.js';
-import { authenticateKey, authenticateToken } from '../control/keys.js';
 import { failure } from './errors.js';
 import type { Caller } from './request.js';
 
@@ -51,9 +51,10 @@ export async function authenticate(base: ContextBase, request: FastifyRequest): 
   const { scheme, secret } = credential;
   const found =
     credential.scheme === 'token'
-      ? await authenticateToken(base, secret)
-      : await authenticateKey(base, credential.email, secret);
+      ? await authenticateToken(base, secret, request.ip)
+      : await authenticateKey(base, credential.email, secret, request.ip);
   if (found.ok) return { actor: found.actor, key: found.key, scheme };
+  if (found.reason === 'location') throw failure('wrongLocation', { address: request.ip });
   if (scheme === 'key') throw failure('unknownKey');
   throw failure(request.routeOptions.config?.verifiesToken ? 'invalidToken' : 'unknownToken');
 }

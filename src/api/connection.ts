@@ -17,6 +17,8 @@ export const TIMEOUTS = {
   http: { headersTimeout: 15_000, maxHeaderSize: 32 * 1024 },
 } as const;
 
+export const MOST_CONNECTIONS = 2048;
+
 /** Answers a connection whose request could not be read, in the shape of all refusals, and closes it. */
 export function answerClientError(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {

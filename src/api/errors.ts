@@ -9,6 +9,12 @@ export const failure = defineErrors('api', {
   noCredential: { status: 400, code: 9106, text: 'Missing X-Auth-Key, X-Auth-Email or Authorization headers' },
   badHeaders: { status: 400, code: 6003, text: 'Invalid request headers' },
   unknownKey: { status: 403, code: 9103, text: 'Unknown X-Auth-Key or X-Auth-Email' },
+  tooManyRequests: {
+    status: 429,
+    code: 971,
+    text: 'Please wait and consider throttling your request speed',
+  },
+  wrongLocation: { status: 403, code: 9109, text: 'Cannot use the access token from location: {address}' },
   unknownToken: { status: 403, code: 9109, text: 'Invalid access token' },
   keyOnTokenRoute: { status: 403, code: 9109, text: 'Unauthorized to access requested resource' },
   invalidToken: { status: 401, code: 1000, text: 'Invalid API Token' },

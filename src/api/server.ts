@@ -27,7 +27,7 @@ import { auditLogRoutes } from './audit-logs/routes.js';
 import { authenticate } from './auth.js';
 import { JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
 import { addTag, noteTag } from './conditions.js';
-import { answerClientError, TIMEOUTS } from './connection.js';
+import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
 import { recordRoutes } from './dns-records/routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
 import { failure, MalformedIdentifier, pathOf, sendError } from './errors.js';
@@ -39,14 +39,17 @@ import { membershipRoutes } from './memberships/routes.js';
 import { metricsRoutes } from './metrics/routes.js';
 import { neighbourRoutes } from './neighbours/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
+import { permit, requireArea } from './permission.js';
 import { purgeCacheRoutes } from './purge-cache/routes.js';
 import { parseQuery } from './query.js';
 import { absentBucketRoutes } from './r2-buckets/absent-routes.js';
 import { bucketRoutes } from './r2-buckets/routes.js';
 import { objectBodyRoutes } from './r2-objects/body-routes.js';
 import { objectListRoutes } from './r2-objects/routes.js';
+import { registerRateLimit, requestCounter } from './rate-limit.js';
 import { addReceipt, checkWishes } from './receipt.js';
 import { makeContextOf } from './request.js';
+import { tokenRoutes } from './tokens/routes.js';
 import { userRoutes } from './user/routes.js';
 import { zoneChangeRoutes } from './zone-changes/routes.js';
 import { zoneHistoryRoutes } from './zone-history/routes.js';
@@ -64,6 +67,8 @@ export interface ApiOptions {
   readonly readiness: () => Readiness;
   /** The text of `/metrics`. */
   readonly metrics: () => Promise<string> | string;
+  /** Requests a user may send in five minutes; 0 or absent: as many as they like. */
+  readonly rateLimit?: number;
   /** What the DNS processes serve; without it nothing is known of them. */
   readonly propagation?: Propagation;
 }
@@ -73,7 +78,6 @@ const PREFIXES = ['/client/v4', '/v4'] as const;
 const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 /** What fastify calls every JSON body. */
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
-const MOST_CONNECTIONS = 2048;
 const MAX_PARAM_LENGTH = 2048;
 
 export function buildApi(options: ApiOptions): FastifyInstance {
@@ -109,6 +113,7 @@ export function buildApi(options: ApiOptions): FastifyInstance {
   });
   readBodiesAsOctets(app, base.clock);
   registerSecurityHeaders(app);
+  registerRateLimit(app);
   app.after(() => addHooks(app, options));
   registerRoutes(app, options);
   return app;
@@ -156,8 +161,9 @@ function readBodiesAsOctets(app: FastifyInstance, clock: Clock): void {
   );
 }
 
-function addHooks(app: FastifyInstance, { base, host, propagation }: ApiOptions): void {
+function addHooks(app: FastifyInstance, { base, host, propagation, rateLimit }: ApiOptions): void {
   const local = isLoopback(host);
+  const count = requestCounter(app, rateLimit ?? 0, base.clock);
   app.decorateRequest('caller', null);
   app.decorateRequest('zoneTag', '');
   app.decorateRequest('outcome', null);
@@ -165,7 +171,7 @@ function addHooks(app: FastifyInstance, { base, host, propagation }: ApiOptions)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store');
-    if (!needsNoCredential(request, local)) request.caller = await authenticate(base, request);
+    if (!needsNoCredential(request, local)) await admit(base, request, () => count(request, reply));
     tolerateContentType(request);
   });
   app.addHook('preValidation', async (request) => {
@@ -189,6 +195,17 @@ function addHooks(app: FastifyInstance, { base, host, propagation }: ApiOptions)
     const ms = Math.round(reply.elapsedTime);
     request.log.debug({ method, path: pathOf(request), status: reply.statusCode, ms, requestId }, 'request');
   });
+}
+
+/** Finds out who asks, counts the request, and checks that they may do what its route does. */
+async function admit(base: ContextBase, request: FastifyRequest, count: () => Promise<void>): Promise<void> {
+  try {
+    request.caller = await authenticate(base, request);
+  } finally {
+    // A wrong credential counts as well, for its address: guessing is a way to send many requests.
+    await count();
+  }
+  request.caller = permit(base, request, request.caller);
 }
 
 function needsNoCredential(request: FastifyRequest, local: boolean): boolean {
@@ -238,6 +255,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
 }
 
 async function registerVersion4(scope: FastifyInstance, { base, objects, propagation }: ApiOptions): Promise<void> {
+  scope.addHook('onRoute', requireArea);
   const declared = declaredMethods(scope);
   const contextOf = makeContextOf(base);
   await scope.register(zoneRoutes, { contextOf });
@@ -250,6 +268,7 @@ async function registerVersion4(scope: FastifyInstance, { base, objects, propaga
   await scope.register(zoneChangeRoutes, { contextOf, propagation });
   await scope.register(zoneHistoryRoutes, { contextOf });
   await scope.register(userRoutes, { contextOf });
+  await scope.register(tokenRoutes, { contextOf });
   await scope.register(accountRoutes, { contextOf });
   await scope.register(membershipRoutes, { contextOf });
   await scope.register(auditLogRoutes, { contextOf });
@@ -281,7 +300,7 @@ function refuseOtherMethods(scope: FastifyInstance, declared: Map<string, Set<st
     scope.route({
       url: url.slice(scope.prefix.length),
       method: METHODS.filter((method) => !methods.has(method as string)),
-      config: access ? { access } : {},
+      config: access ? { access } : { area: 'any' },
       schema: { hide: true },
       handler: async (_request: FastifyRequest, reply: FastifyReply) => {
         reply.header('allow', allow);

@@ -1,7 +1,8 @@
 /** `zoneplane key`: credentials of the admin API. A secret is printed when it is made, and never again. */
 import { type Command, Option } from 'commander';
 import type { KeyItem } from '../control/items.js';
-import { createKey, listKeys, revokeKey } from '../control/keys.js';
+import { createKey, type KeyInput, listKeys, revokeKey } from '../control/keys.js';
+import { PERMISSION_GROUPS } from '../control/permissions.js';
 import { gather, wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
@@ -13,6 +14,9 @@ interface CreateOptions {
   readonly account?: string;
   readonly zone?: readonly string[];
   readonly readOnly?: boolean;
+  readonly record?: readonly string[];
+  readonly type?: readonly string[];
+  readonly from?: readonly string[];
   readonly days?: number;
   readonly json?: boolean;
 }
@@ -38,9 +42,18 @@ function addCreate(key: Command, { terminal, environment }: CommandContext): voi
     .option('--account <id>', 'limit it to one account')
     .option('--zone <name>', 'limit it to a zone; may be given several times', gather)
     .option('--read-only', 'it may look, not change')
+    .option('--record <pattern>', 'limit it to records of these full names; * stands for any characters', gather)
+    .option('--type <type>', 'limit it to records of this type; may be given several times', gather)
+    .option('--from <network>', 'it works from this network only; may be given several times', gather)
     .addOption(new Option('--days <count>', 'it ends after so many days').argParser(wholeNumber(1, 36500, 'days')))
     .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane key create certbot --zone example.com --days 90'));
+    .addHelpText(
+      'after',
+      example(
+        'zoneplane key create terraform --zone example.com --days 90',
+        "zoneplane key create certbot --zone example.com --record '_acme-challenge.*' --type TXT --from 192.0.2.0/24",
+      ),
+    );
   addSettingOptions(create, DATA_SETTINGS).action(async (name: string, options: CreateOptions) => {
     const made = await withControl(create, environment, async (context, settings) => {
       const zones = await Promise.all((options.zone ?? []).map((zone) => requireZoneNamed(context, zone)));
@@ -49,8 +62,11 @@ function addCreate(key: Command, { terminal, environment }: CommandContext): voi
         kind: options.kind,
         email: options.email ?? settings.adminEmail,
         ...(options.account === undefined ? {} : { accountId: options.account }),
-        ...(zones.length === 0 ? {} : { zoneIds: zones.map(({ id }) => id) }),
-        ...(options.readOnly ? { readOnly: true } : {}),
+        ...limitsOf(
+          options,
+          zones.map(({ id }) => id),
+        ),
+        ...(options.from ? { networks: options.from } : {}),
         ...(options.days === undefined ? {} : { expiresAt: context.clock.nowUs() + options.days * 86_400_000_000 }),
       });
     });
@@ -61,6 +77,26 @@ function addCreate(key: Command, { terminal, environment }: CommandContext): voi
     terminal.print(made.secret);
     terminal.complain(`The secret of ${options.kind} '${name}' (${made.key.id}) is shown once; only its hash is kept.`);
   });
+}
+
+/** Limits to certain records are policies, as clients of the API write them; they come with those to zones. */
+function limitsOf(
+  { record: names, type: types, readOnly = false, account }: CreateOptions,
+  zoneIds: readonly string[],
+): Partial<KeyInput> {
+  if (!names && !types) return { ...(zoneIds.length > 0 && { zoneIds }), ...(readOnly && { readOnly }) };
+  const within = zoneIds.length > 0 ? zoneIds.map((id) => `zone.${id}`) : [account ?? 'zone.*'];
+  const group = PERMISSION_GROUPS.find(({ name }) => name === (readOnly ? 'DNS Read' : 'DNS Write'))!;
+  return {
+    policies: [
+      {
+        effect: 'allow',
+        permission_groups: [{ id: group.id }],
+        resources: Object.fromEntries(within.map((resource) => [`com.cloudflare.api.account.${resource}`, '*'])),
+        records: { ...(names && { names }), ...(types && { types }) },
+      },
+    ],
+  };
 }
 
 function addList(key: Command, { terminal, environment }: CommandContext): void {
@@ -107,18 +143,22 @@ function addRevoke(key: Command, { terminal, environment }: CommandContext): voi
   });
 }
 
-function describeLimits({ accountId, zoneIds, readOnly }: KeyItem): string {
+function describeLimits({ accountId, zoneIds, readOnly, policies, networks }: KeyItem): string {
   const limits = [
     ...(readOnly ? ['read only'] : []),
     ...(accountId === null ? [] : [`account ${accountId}`]),
-    ...(zoneIds === null ? [] : [`${zoneIds.length} zone${zoneIds.length === 1 ? '' : 's'}`]),
+    ...(zoneIds === null ? [] : [counted(zoneIds.length, 'zone')]),
+    ...(policies === null ? [] : [policies.length === 1 ? '1 policy' : `${policies.length} policies`]),
+    ...(networks === null ? [] : [counted(networks.in.length + networks.notIn.length, 'network')]),
   ];
   return limits.length === 0 ? '-' : limits.join(', ');
 }
 
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 /** Instants as text, in the order people read. */
 function viewKey(key: KeyItem): object {
-  const { id, kind, name, userEmail, accountId, zoneIds, readOnly, status } = key;
+  const { id, kind, name, userEmail, accountId, zoneIds, readOnly, policies, networks, status } = key;
   const instant = (atUs: number | null): string | null => (atUs === null ? null : printInstant(atUs));
   return {
     id,
@@ -128,6 +168,8 @@ function viewKey(key: KeyItem): object {
     account_id: accountId,
     zone_ids: zoneIds,
     read_only: readOnly,
+    policies,
+    networks: networks && { in: networks.in, not_in: networks.notIn },
     status,
     created_on: instant(key.createdAt),
     expires_on: instant(key.expiresAt),

@@ -72,9 +72,13 @@ export function loadSettings(sources: SettingSources): LoadedSettings {
 }
 
 /** Settings that need each other. */
-function mismatches({ dotPort, tlsCert, tlsKey }: Partial<Settings>): string[] {
-  if (dotPort === undefined || (tlsCert !== undefined && tlsKey !== undefined)) return [];
-  return ['dot-port: DNS over TLS needs a certificate and its key: give tls-cert and tls-key'];
+function mismatches({ dotPort, adminTlsPort, tlsCert, tlsKey }: Partial<Settings>): string[] {
+  if (tlsCert !== undefined && tlsKey !== undefined) return [];
+  const needs = 'needs a certificate and its key: give tls-cert and tls-key';
+  return [
+    ...(dotPort === undefined ? [] : [`dot-port: DNS over TLS ${needs}`]),
+    ...(adminTlsPort === undefined ? [] : [`admin-tls-port: the admin API over HTTPS ${needs}`]),
+  ];
 }
 
 function badSettings(faults: readonly string[]): UserError {

@@ -142,13 +142,13 @@ export const settingsSchema = z.strictObject({
   tlsCert: text().optional().register(about, {
     group: 'DNS',
     value: 'file',
-    summary: 'Certificate chain of DNS over TLS, PEM; read again when it changes',
+    summary: 'Certificate chain of DNS over TLS and of the admin API over HTTPS, PEM; read again when it changes',
     defaultText: 'none',
   }),
   tlsKey: text().optional().register(about, {
     group: 'DNS',
     value: 'file',
-    summary: 'Private key of DNS over TLS, PEM',
+    summary: 'Private key of that certificate, PEM',
     defaultText: 'none',
   }),
   cookieSecret: texts('32 hexadecimal digits', (entry) => /^[0-9a-f]{32}$/i.test(entry), { atLeast: 0 })
@@ -193,6 +193,17 @@ export const settingsSchema = z.strictObject({
     group: 'Admin API',
     value: 'port',
     summary: 'Port of the admin API; its base paths are `/client/v4` and `/v4`',
+  }),
+  adminTlsPort: port().optional().register(about, {
+    group: 'Admin API',
+    value: 'port',
+    summary: 'Port of the admin API over HTTPS, besides the other; needs `tls-cert` and `tls-key`',
+    defaultText: 'off',
+  }),
+  adminRateLimit: wholeNumber(0, 1_000_000_000, 'a number of requests').default(0).register(about, {
+    group: 'Admin API',
+    value: 'requests',
+    summary: 'Requests a user may send in five minutes, then 429; 0: as many as they like',
   }),
   adminEmail: text()
     .regex(/^[^\s@,]{1,64}@[^\s@,]{1,190}$/, { error: 'expected an e-mail address' })

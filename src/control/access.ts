@@ -4,9 +4,11 @@
  */
 import { fromHex, toHex } from '../base/bytes.js';
 import { type AccountRow, accountStatements } from '../store/accounts.js';
+import type { Store } from '../store/driver.js';
 import { type ZoneRow, zoneStatements } from '../store/zones.js';
 import type { Actor, Context } from './context.js';
 import { accountFailure, zoneFailure } from './errors.js';
+import { type Area, decide, inRecordScopes, type Level, showsZone, type Target } from './permissions.js';
 import { requireState } from './precondition.js';
 
 /** The octets of an identifier, or undefined when it is none. */
@@ -20,6 +22,34 @@ export function maySeeAccount(actor: Actor, accountId: string): boolean {
 
 export function maySeeZone(actor: Actor, zoneId: string, accountId: string): boolean {
   return maySeeAccount(actor, accountId) && (actor.zoneIds === undefined || actor.zoneIds.includes(zoneId));
+}
+
+/** Identifier of the account a zone belongs to. */
+export function accountIdOf(store: Store, { account }: ZoneRow): string {
+  return toHex(accountStatements(store).bySeq.get(account)!.id);
+}
+
+/**
+ * The actor as far as its policies let it do something: limited to records where they say so. Throws 403 when they do not let
+ * it. An actor without policies may do what its user may.
+ */
+export function permitted(actor: Actor, area: Area, level: Level, target: Target): Actor {
+  if (!actor.policies) return actor;
+  // A zone that is in lists may be looked at: clients find its identifier there and then ask for it.
+  const shown = area === 'zone' && level === 'read' && target.zone !== undefined && showsZone(actor.policies, target);
+  const decision = shown ? ({ allowed: true } as const) : decide(actor.policies, area, level, target);
+  if (!decision.allowed) throw accountFailure('outOfScope');
+  return decision.records ? { ...actor, recordScopes: decision.records } : actor;
+}
+
+/** Throws 403 unless the actor's policies let it do something without limits to certain records. */
+export function requirePermission(actor: Actor, area: Area, level: Level, target: Target): void {
+  if (permitted(actor, area, level, target).recordScopes) throw accountFailure('outOfScope');
+}
+
+/** Throws 403 unless the actor may see and change records of this name (lower-case FQDN) and type (mnemonic). */
+export function requireRecord({ recordScopes }: Actor, name: string, type: string): void {
+  if (recordScopes && !inRecordScopes(recordScopes, name, type)) throw accountFailure('outOfScope');
 }
 
 /** Throws unless the actor may change things at all. */

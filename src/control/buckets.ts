@@ -76,7 +76,7 @@ const MOST_BUCKETS = 10_000;
 /** The account, when the actor may use its buckets. A credential for zones may not. */
 function requireBucketAccount(ctx: Context, accountId: string | undefined): AccountRow {
   const account = chooseAccount(ctx, accountId);
-  if (ctx.actor.zoneIds !== undefined) throw accountFailure('outOfScope');
+  if (!ctx.actor.policies && ctx.actor.zoneIds !== undefined) throw accountFailure('outOfScope');
   return account;
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { Random } from '../base/random.js';
 import type { Store } from '../store/driver.js';
+import type { Policy, RecordScope } from './permissions.js';
 import type { Precondition } from './precondition.js';
 import type { WriteOutcome } from './zone-outcome.js';
 
@@ -20,6 +21,10 @@ export interface Actor {
   readonly zoneIds?: readonly string[];
   /** May look, not change. */
   readonly readOnly: boolean;
+  /** What a token's policies let it do; undefined: all its user may. */
+  readonly policies?: readonly Policy[];
+  /** Limits this request to records in one of these scopes. */
+  readonly recordScopes?: readonly RecordScope[];
   /** The credential used; undefined for the operator. */
   readonly keyId?: string;
 }

@@ -5,12 +5,14 @@
  */
 import { toHex } from '../base/bytes.js';
 import { invariant } from '../base/errors.js';
+import { typeMnemonic } from '../dns/rr/registry.js';
 import { nextSerial } from '../dns/serial.js';
 import { appendAudit } from '../store/audit.js';
 import { appendChange, type ChangedRR, type ChangeKind, MOST_CHANGED_RRS } from '../store/changes.js';
 import { appendEdit, type EditKind } from '../store/edits.js';
 import { insertRecord, type NewRecordRow, type RecordRow, recordStatements, updateRecord } from '../store/records.js';
 import { updateZone, type ZoneChange, type ZoneRow, zoneStatements } from '../store/zones.js';
+import { requireRecord } from './access.js';
 import type { Context } from './context.js';
 import { hurryTargets, reindexFlattened } from './flatten-index.js';
 import { diffServed, servedAt, soaOf } from './served.js';
@@ -70,6 +72,7 @@ export class OpenDraft implements Draft {
   }
 
   insertRecord(row: NewRecordRow): void {
+    this.requireRecord(row);
     const touched = this.touchOwner(row.zone, row.owner_key);
     touched.records++;
     touched.edited.push({ id: row.id, was: null });
@@ -77,12 +80,15 @@ export class OpenDraft implements Draft {
   }
 
   updateRecord(before: RecordRow, after: RecordRow): void {
+    this.requireRecord(before);
+    this.requireRecord(after);
     this.touchOwner(before.zone, before.owner_key);
     this.touchOwner(after.zone, after.owner_key).edited.push({ id: before.id, was: before });
     updateRecord(this.ctx.store, after);
   }
 
   removeRecord(row: RecordRow): void {
+    this.requireRecord(row);
     const touched = this.touchOwner(row.zone, row.owner_key);
     touched.records--;
     touched.edited.push({ id: row.id, was: row });
@@ -114,6 +120,10 @@ export class OpenDraft implements Draft {
   audit(entry: AuditEntry): void {
     const account = entry.account ?? (entry.zone && zoneStatements(this.ctx.store).byId.get(entry.zone)?.account);
     this.entries.push({ ...entry, account });
+  }
+
+  private requireRecord({ name, type }: NewRecordRow): void {
+    requireRecord(this.ctx.actor, name, typeMnemonic(type));
   }
 
   private touch(seq: number): TouchedZone {

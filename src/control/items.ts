@@ -5,6 +5,7 @@
 import type { KeyKind } from '../store/keys.js';
 import type { RecordSettings } from '../store/records.js';
 import type { NameServerMode, ZoneMode, ZoneSoa, ZoneStatus, ZoneType } from '../store/zones.js';
+import type { Policy } from './permissions.js';
 
 export interface AccountItem {
   readonly id: string;
@@ -29,6 +30,12 @@ export interface MembershipItem {
   readonly createdAt: number;
 }
 
+/** Networks as CIDR texts: used from one of `in`, when there are any, and from none of `notIn`. */
+export interface Networks {
+  readonly in: readonly string[];
+  readonly notIn: readonly string[];
+}
+
 export interface KeyItem {
   readonly id: string;
   readonly kind: KeyKind;
@@ -37,8 +44,16 @@ export interface KeyItem {
   readonly accountId: string | null;
   readonly zoneIds: readonly string[] | null;
   readonly readOnly: boolean;
+  /** What it may do; null for everything its user may, within the limits above. */
+  readonly policies: readonly Policy[] | null;
+  /** Where it may be used; null for anywhere. */
+  readonly networks: Networks | null;
+  /** Belongs to its account, not to the user who made it. */
+  readonly accountOwned: boolean;
   readonly status: 'active' | 'expired' | 'disabled';
   readonly createdAt: number;
+  readonly modifiedAt: number;
+  readonly notBefore: number | null;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
   readonly lastUsedAt: number | null;

@@ -1,20 +1,22 @@
 /**
- * Use cases of credentials: make, list, revoke, check. A secret is stored as HMAC-SHA256 under a pepper of the installation;
+ * Use cases of credentials: make, list, revoke; authentication.ts checks them, tokens.ts is what clients of the API do with theirs. A secret is stored as HMAC-SHA256 under a pepper of the installation;
  * being long and random it needs no slow hash. It is shown once and never written anywhere.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { toHex } from '../base/bytes.js';
 import { makeId } from '../base/random.js';
-import { accountStatements, membershipStatements, type UserRow, userStatements } from '../store/accounts.js';
-import { type Store, StoreBusy } from '../store/driver.js';
-import { type KeyKind, type KeyRow, keyStatements } from '../store/keys.js';
+import { accountStatements, type UserRow, userStatements } from '../store/accounts.js';
+import type { Store } from '../store/driver.js';
+import { insertKey, type KeyKind, type KeyRow, keyStatements } from '../store/keys.js';
 import { credentialPepper } from '../store/meta.js';
 import { parseId, requireAccount, requireZone } from './access.js';
 import { addAccount, findOrAddUser, joinAccount } from './accounts.js';
 import { commit, type Draft } from './commit.js';
-import { type Actor, type Context, type ContextBase, OPERATOR } from './context.js';
+import { type Context, type ContextBase, OPERATOR } from './context.js';
 import { accountFailure } from './errors.js';
-import type { KeyItem } from './items.js';
+import type { KeyItem, Networks } from './items.js';
+import type { Policy } from './permissions.js';
+import { readNetworks, readPolicies } from './policy-input.js';
 
 export interface KeyInput {
   readonly kind: KeyKind;
@@ -27,11 +29,26 @@ export interface KeyInput {
   readonly readOnly?: boolean;
   /** Microseconds since 1970. */
   readonly expiresAt?: number;
+  /** As clients write them; what it may do then. */
+  readonly policies?: unknown;
+  /** CIDR texts it may be used from. */
+  readonly networks?: readonly string[];
 }
 
-export type Authentication =
-  | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem }
-  | { readonly ok: false; readonly reason: 'unknown' | 'expired' | 'disabled' };
+/** What is stored of a new credential, besides its secret. */
+export interface NewKey {
+  readonly kind: KeyKind;
+  readonly name: string;
+  /** Store number. */
+  readonly account: number | null;
+  readonly zoneIds?: readonly string[];
+  readonly readOnly?: boolean;
+  readonly expiresAt?: number | null;
+  readonly notBefore?: number | null;
+  readonly policies?: readonly Policy[] | null;
+  readonly networks?: Networks | null;
+  readonly accountOwned?: boolean;
+}
 
 /** Characters of a generated secret, 6 bits each: 240 bits. */
 const SECRET_LENGTH = 40;
@@ -39,15 +56,12 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 /** What a secret chosen by the operator must look like. */
 const SECRET = /^[0-9A-Za-z_-]{37,200}$/;
 const LONGEST_NAME = 120;
-/** `last_used_at` is written this often at most, in microseconds. */
-const TOUCH_EVERY_US = 300_000_000;
-const TOUCH_TIMEOUT_MS = 5;
 
-function hashSecret(store: Store, secret: string): Uint8Array {
+export function hashSecret(store: Store, secret: string): Uint8Array {
   return createHmac('sha256', credentialPepper(store)).update(secret).digest();
 }
 
-function makeSecret(ctx: ContextBase): string {
+export function makeSecret(ctx: ContextBase): string {
   return Array.from(ctx.random.bytes(SECRET_LENGTH), (octet) => ALPHABET[octet & 63]).join('');
 }
 
@@ -56,23 +70,34 @@ export async function createKey(
   ctx: Context,
   input: KeyInput,
 ): Promise<{ readonly key: KeyItem; readonly secret: string }> {
-  const name = input.name.trim();
-  if (name === '' || name.length > LONGEST_NAME) {
-    throw accountFailure('badInput', { reason: `A credential's name has 1 to ${LONGEST_NAME} characters.` });
-  }
+  const name = readKeyName(input.name);
   const secret = makeSecret(ctx);
   const { value } = await commit(ctx, (draft) => {
     refuseLimited(ctx);
     const user = chooseUser(ctx, draft, input);
     const account = input.accountId === undefined ? undefined : requireAccount(ctx, input.accountId);
     for (const zoneId of input.zoneIds ?? []) requireZone(ctx, zoneId);
-    return addKey(ctx, draft, user, { ...input, name, account: account?.seq ?? null }, secret);
+    const { networks, policies, ...rest } = input;
+    const limits = {
+      ...(policies === undefined ? {} : { policies: readPolicies(ctx, policies, {}) }),
+      ...(networks === undefined ? {} : { networks: readNetworks({ request_ip: { in: networks } }) }),
+    };
+    return addKey(ctx, draft, user, { ...rest, ...limits, name, account: account?.seq ?? null }, secret);
   });
   return { key: keyItem(ctx, value), secret };
 }
 
+/** Throws 400 for what cannot name a credential. */
+export function readKeyName(text: string): string {
+  const name = text.trim();
+  if (name === '' || name.length > LONGEST_NAME) {
+    throw accountFailure('badInput', { reason: `A credential's name has 1 to ${LONGEST_NAME} characters.` });
+  }
+  return name;
+}
+
 /** A credential that is limited to an account or zones must not make one that is not, nor take others away. */
-function refuseLimited({ store, actor }: Context): void {
+export function refuseLimited({ store, actor }: Context): void {
   const id = actor.keyId === undefined ? undefined : parseId(actor.keyId);
   const row = id && keyStatements(store).byId.get(id);
   if (row && (row.account !== null || row.zones !== null)) throw accountFailure('foreign');
@@ -93,29 +118,38 @@ function chooseUser(ctx: Context, draft: Draft, { email, accountId }: KeyInput):
   return user;
 }
 
-function addKey(
-  ctx: Context,
-  draft: Draft,
-  user: UserRow,
-  input: Omit<KeyInput, 'accountId'> & { readonly account: number | null },
-  secret: string,
-): KeyRow {
+/** Stores a credential; inside a commit. */
+export function addKey(ctx: Context, draft: Draft, user: UserRow, input: NewKey, secret: string): KeyRow {
   const statements = keyStatements(ctx.store);
   const hash = hashSecret(ctx.store, secret);
   if (statements.byHash.get(hash)) throw accountFailure('keyExists');
   const id = makeId(ctx.clock.nowUs(), ctx.random);
-  const { kind, name, account, zoneIds, readOnly = false, expiresAt = null } = input;
-  const zones = zoneIds === undefined ? null : JSON.stringify(zoneIds);
-  statements.insert.run(id, user.seq, account, kind, name, hash, readOnly ? 1 : 0, zones, draft.now, expiresAt);
-  draft.audit({
-    action: 'key.create',
-    object: id,
-    after: { kind, name, user: user.email, readOnly, zoneIds, expiresAt },
+  const { kind, name, account, zoneIds, readOnly = false, expiresAt = null, notBefore = null } = input;
+  const { policies = null, networks = null, accountOwned = false } = input;
+  insertKey(ctx.store, {
+    id,
+    user: user.seq,
+    account,
+    kind,
+    name,
+    hash,
+    read_only: readOnly ? 1 : 0,
+    zones: zoneIds === undefined ? null : JSON.stringify(zoneIds),
+    created_at: draft.now,
+    expires_at: expiresAt,
+    policies: policies && JSON.stringify(policies),
+    networks: networks && JSON.stringify(networks),
+    not_before: notBefore,
+    disabled: 0,
+    account_owned: accountOwned ? 1 : 0,
   });
+  const limits = { readOnly, zoneIds, policies, networks, notBefore, expiresAt };
+  const after = { kind, name, user: user.email, accountOwned, ...limits };
+  draft.audit({ action: 'key.create', object: id, account: account ?? undefined, after });
   return statements.byId.get(id)!;
 }
 
-function keyItem(ctx: ContextBase, row: KeyRow): KeyItem {
+export function keyItem(ctx: ContextBase, row: KeyRow): KeyItem {
   const account = row.account === null ? undefined : accountStatements(ctx.store).bySeq.get(row.account);
   const expired = row.expires_at !== null && row.expires_at <= ctx.clock.nowMs() * 1000;
   return {
@@ -126,8 +160,13 @@ function keyItem(ctx: ContextBase, row: KeyRow): KeyItem {
     accountId: account ? toHex(account.id) : null,
     zoneIds: row.zones === null ? null : (JSON.parse(row.zones) as string[]),
     readOnly: row.read_only === 1,
-    status: row.revoked_at !== null ? 'disabled' : expired ? 'expired' : 'active',
+    policies: row.policies === null ? null : (JSON.parse(row.policies) as Policy[]),
+    networks: row.networks === null ? null : (JSON.parse(row.networks) as Networks),
+    accountOwned: row.account_owned === 1,
+    status: row.revoked_at !== null || row.disabled === 1 ? 'disabled' : expired ? 'expired' : 'active',
     createdAt: row.created_at,
+    modifiedAt: row.modified_at ?? row.created_at,
+    notBefore: row.not_before,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
     lastUsedAt: row.last_used_at,
@@ -158,64 +197,6 @@ export async function revokeKey(ctx: Context, keyId: string): Promise<KeyItem> {
     return statements.byId.get(row.id)!;
   });
   return keyItem(ctx, value);
-}
-
-/** Checks `X-Auth-Email` with `X-Auth-Key`. */
-export async function authenticateKey(base: ContextBase, email: string, secret: string): Promise<Authentication> {
-  const row = findKey(base, secret);
-  const user = row && userStatements(base.store).bySeq.get(row.user);
-  const fits = row?.kind === 'key' && user?.email.toLowerCase() === email.trim().toLowerCase();
-  return fits ? admit(base, row, user) : { ok: false, reason: 'unknown' };
-}
-
-/** Checks the secret of `Authorization: Bearer`; a key works there too. */
-export async function authenticateToken(base: ContextBase, secret: string): Promise<Authentication> {
-  const row = findKey(base, secret);
-  const user = row && userStatements(base.store).bySeq.get(row.user);
-  return row && user ? admit(base, row, user) : { ok: false, reason: 'unknown' };
-}
-
-/** The search goes by the hash, of which a client learns nothing by timing; the comparison takes constant time anyway. */
-function findKey(base: ContextBase, secret: string): KeyRow | undefined {
-  const hash = hashSecret(base.store, secret);
-  const row = keyStatements(base.store).byHash.get(hash);
-  return row && timingSafeEqual(row.hash, hash) ? row : undefined;
-}
-
-function admit(base: ContextBase, row: KeyRow, user: UserRow): Authentication {
-  const key = keyItem(base, row);
-  if (key.status !== 'active') return { ok: false, reason: key.status };
-  touch(base, row);
-  const memberships = membershipStatements(base.store).accountsOfUser.all(user.seq);
-  const own = memberships.map(([id]) => toHex(id));
-  const limited = key.accountId !== null || key.zoneIds !== null;
-  const superAdministrator = user.super_administrator === 1;
-  const reachable = key.accountId === null ? own : [key.accountId];
-  return {
-    ok: true,
-    key,
-    actor: {
-      userId: toHex(user.id),
-      email: user.email,
-      kind: row.kind,
-      superAdministrator: superAdministrator && !limited,
-      accountIds: superAdministrator ? reachable : reachable.filter((id) => own.includes(id)),
-      ...(key.zoneIds === null ? {} : { zoneIds: key.zoneIds }),
-      readOnly: key.readOnly,
-      keyId: key.id,
-    },
-  };
-}
-
-/** Notes the use, now and then. It is not worth waiting for a writer: the next use will note it. */
-function touch({ store, clock }: ContextBase, row: KeyRow): void {
-  const now = clock.nowMs() * 1000;
-  if (store.readonly || (row.last_used_at !== null && now - row.last_used_at < TOUCH_EVERY_US)) return;
-  try {
-    store.immediate(() => keyStatements(store).touch.run(now, row.seq), TOUCH_TIMEOUT_MS);
-  } catch (error) {
-    if (!(error instanceof StoreBusy)) throw error;
-  }
 }
 
 /**

@@ -7,7 +7,7 @@ import { printIP } from '../base/ip.js';
 import { makeId } from '../base/random.js';
 import { Type } from '../dns/codes.js';
 import { nameEquals, nameOfOwnerKey } from '../dns/name.js';
-import { typeByCode } from '../dns/rr/registry.js';
+import { typeByCode, typeMnemonic } from '../dns/rr/registry.js';
 import type { ApiInput, RRType } from '../dns/rr/type.js';
 import {
   type NewRecordRow,
@@ -19,7 +19,7 @@ import {
   recordStatements,
 } from '../store/records.js';
 import type { ZoneRow } from '../store/zones.js';
-import { parseId } from './access.js';
+import { parseId, requireRecord } from './access.js';
 import type { Draft } from './commit.js';
 import type { Context } from './context.js';
 import { badBody, identicalRecord, recordFailure } from './errors.js';
@@ -49,6 +49,7 @@ export function findRecord(ctx: Context, zone: ZoneRow, recordId: string): Recor
   const id = parseId(recordId);
   const row = id && recordStatements(ctx.store).byId.get(id, zone.seq);
   if (!row) throw recordFailure('missing');
+  requireRecord(ctx.actor, row.name, typeMnemonic(row.type));
   return row;
 }
 

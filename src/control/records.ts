@@ -9,6 +9,7 @@ import {
   matchCommentPresence,
   matchContentPart,
   matchData,
+  matchNamePattern,
   matchNoTag,
   matchNothing,
   matchOwner,
@@ -25,7 +26,7 @@ import { rdataKeyOf } from '../store/records.js';
 import type { ZoneRow } from '../store/zones.js';
 import { requireZone } from './access.js';
 import { commit } from './commit.js';
-import type { Context, Page, PageQuery } from './context.js';
+import type { Actor, Context, Page, PageQuery } from './context.js';
 import { readAsOf } from './history.js';
 import type { RecordItem } from './items.js';
 import type { RecordInput } from './record-input.js';
@@ -89,7 +90,10 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
       zoneCount: zone.record_count,
       match: query.match ?? 'all',
       conditions: conditionsOf(zone, query),
-      search: (query.search ?? '').split(/\s+/).filter(Boolean).slice(0, MOST_WORDS).map(wordCondition),
+      search: [
+        ...scopeConditions(ctx.actor),
+        ...(query.search ?? '').split(/\s+/).filter(Boolean).slice(0, MOST_WORDS).map(wordCondition),
+      ],
       order: query.order,
       direction: query.direction ?? 'asc',
       limit: perPage,
@@ -99,6 +103,18 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
     return { items: rows.map((row) => recordItem(row, zone)), page, perPage, totalCount: total };
   };
   return query.asOf === undefined ? ctx.store.snapshot(read) : readAsOf(ctx, zoneId, query.asOf, read);
+}
+
+/** Records outside the scopes of the actor are left out without a word (v4: Appendix B no. 5). */
+function scopeConditions({ recordScopes }: Actor): Condition[] {
+  if (!recordScopes) return [];
+  const scopes = recordScopes.map(({ names, types }) =>
+    joinConditions('all', [
+      ...(names ? [joinConditions('any', names.map(matchNamePattern))] : []),
+      ...(types ? [matchTypes(types.flatMap((type) => typeByMnemonic(type)?.code ?? []))] : []),
+    ]),
+  );
+  return [joinConditions('any', scopes)];
 }
 
 function conditionsOf(zone: ZoneRow, query: RecordQuery): Condition[] {

@@ -1,8 +1,10 @@
 /** Writes zones inside a commit: adding one after the rules about names that others hold, and changing its settings. */
+import { toHex } from '../base/bytes.js';
 import { type FailureOptions, invariant } from '../base/errors.js';
 import { makeId } from '../base/random.js';
+import { accountStatements } from '../store/accounts.js';
 import { type ZoneChange, type ZoneRow, type ZoneType, zoneStatements } from '../store/zones.js';
-import { requireZone } from './access.js';
+import { requirePermission, requireZone } from './access.js';
 import { commitAndRead, type Draft } from './commit.js';
 import type { Context } from './context.js';
 import { zoneFailure } from './errors.js';
@@ -23,7 +25,10 @@ export interface NewZone {
 export function insertZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   const { name, apex, account, type } = zone;
   // A credential for certain zones is for no others.
-  if (ctx.actor.zoneIds !== undefined) throw zoneFailure('foreign');
+  if (ctx.actor.policies) {
+    const accountId = toHex(accountStatements(ctx.store).bySeq.get(account)!.id);
+    requirePermission(ctx.actor, 'zone', 'write', { account: accountId, zone: '*' });
+  } else if (ctx.actor.zoneIds !== undefined) throw zoneFailure('foreign');
   const statements = zoneStatements(ctx.store);
   const sameName = statements.byName.all(name);
   const exists = sameName.some((other) => other.account === account);

@@ -1,7 +1,6 @@
 /** Use cases of zones: list, get, create, edit, delete, activation. */
 import { toHex } from '../base/bytes.js';
 import { domainToAscii } from '../dns/idna.js';
-import { accountStatements } from '../store/accounts.js';
 import type { Condition } from '../store/record-query.js';
 import { matchNothing } from '../store/record-query.js';
 import {
@@ -20,7 +19,7 @@ import {
   type ZoneType,
   zoneStatements,
 } from '../store/zones.js';
-import { chooseAccount, maySeeZone, parseId, requireZone } from './access.js';
+import { accountIdOf, chooseAccount, maySeeZone, parseId, requireZone } from './access.js';
 import { commit, commitAndRead, type Draft } from './commit.js';
 import type { Context, Page, PageQuery } from './context.js';
 import { badBody, zoneFailure } from './errors.js';
@@ -119,11 +118,7 @@ export async function findZoneByName(ctx: Context, name: string): Promise<ZoneIt
 function findVisibleZone(ctx: Context, name: string): ZoneRow | undefined {
   return zoneStatements(ctx.store)
     .byName.all(name)
-    .find((zone) => maySeeZone(ctx.actor, toHex(zone.id), accountIdOf(ctx, zone)));
-}
-
-function accountIdOf(ctx: Context, zone: ZoneRow): string {
-  return toHex(accountStatements(ctx.store).bySeq.get(zone.account)!.id);
+    .find((zone) => maySeeZone(ctx.actor, toHex(zone.id), accountIdOf(ctx.store, zone)));
 }
 
 export async function createZone(ctx: Context, input: ZoneInput): Promise<ZoneItem> {

@@ -1,7 +1,8 @@
 /** The admin process: the only one that writes. Migrates the store, makes the first administrator, serves the API. */
+import { createSecureListener, type SecureListener } from '../api/secure-listener.js';
 import { buildApi } from '../api/server.js';
 import { AppError, messageOf, UserError } from '../base/errors.js';
-import { createLifecycle } from '../base/lifecycle.js';
+import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import { type MetricSample, printMetrics } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
@@ -23,6 +24,7 @@ import { lockDataDirectory } from './lock.js';
 import { createReadiness, type ReadinessGate } from './readiness.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { explainStoreFailure } from './store-failure.js';
+import { type PemPair, readTlsFiles, watchTlsFiles } from './tls-files.js';
 
 export interface AdminOptions extends RoleContext {
   /** The DNS process runs elsewhere: readiness is that of this process alone. */
@@ -81,6 +83,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       version,
       readiness: gate.readiness,
       propagation,
+      rateLimit: settings.adminRateLimit,
       metrics: () =>
         printMetrics([
           ...gate.dnsSamples(),
@@ -100,9 +103,11 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     });
     apiLog.level = log.level;
     lifecycle.own('admin API', api, (part) => part.close());
+    const secureUrl = await startSecureListener(options, api, lifecycle);
     return {
       report: {
         url,
+        ...(secureUrl !== undefined && { secureUrl }),
         ...(application.url !== undefined && { bucketUrl: application.url }),
         email: settings.adminEmail,
         ...key,
@@ -115,6 +120,35 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     await lifecycle.stop(STATUS_PERIOD_MS);
     if (error instanceof AppError) throw new UserError(error.message);
     throw explainStoreFailure(error);
+  }
+}
+
+/** The same API over TLS, where a port is set for it. Rejects with a UserError when it cannot listen there. */
+async function startSecureListener(
+  { settings, clock, log }: AdminOptions,
+  api: ReturnType<typeof buildApi>,
+  lifecycle: Lifecycle,
+): Promise<string | undefined> {
+  const { adminHost: host, adminTlsPort: port } = settings;
+  const tls = port === undefined ? undefined : readTlsFiles(settings);
+  if (port === undefined || tls === undefined) return undefined;
+  const listener = createListener(api, tls.credentials);
+  const place = { what: 'the admin API over HTTPS', host, port, settings: 'admin-tls' };
+  const url = await listenFor(listener, place);
+  lifecycle.own('admin API over HTTPS', listener, (part) => part.close());
+  const endWatch = watchTlsFiles(tls.files, listener.renew, clock, log);
+  lifecycle.own('certificate watch', endWatch, (end) => end());
+  return url.replace(/^http:/, 'https:');
+}
+
+function createListener(api: ReturnType<typeof buildApi>, credentials: PemPair): SecureListener {
+  try {
+    return createSecureListener(api, credentials);
+  } catch (error) {
+    throw new UserError(
+      `the certificate or key of the admin API cannot be used: ${messageOf(error)}`,
+      'Check --tls-cert and --tls-key: both must be PEM, and belong together.',
+    );
   }
 }
 

@@ -37,6 +37,7 @@ function announceLines(print: (line: string) => void): Announcer {
     admin(report) {
       administration = report;
       print(`admin    ${report.url}/client/v4      API description ${report.url}/docs`);
+      if (report.secureUrl) print(`         ${report.secureUrl}/client/v4`);
       for (const line of keyLines(report)) print(line);
       if (report.bucketUrl) print(`bucket   ${report.bucketUrl}`);
       if (report.firstImport) for (const line of importLines(report.firstImport)) print(line);
@@ -61,8 +62,9 @@ function announceLines(print: (line: string) => void): Announcer {
 function announceFacts(log: Logger): Announcer {
   return {
     started: (facts) => log.info({ ...facts }, 'zoneplane starts'),
-    admin({ url, email, initialKeyFile, firstImport, bucketUrl }) {
+    admin({ url, secureUrl, email, initialKeyFile, firstImport, bucketUrl }) {
       log.info({ url: `${url}/client/v4`, email, initialKeyFile }, 'admin API listens');
+      if (secureUrl) log.info({ url: `${secureUrl}/client/v4` }, 'admin API listens over TLS');
       if (bucketUrl) log.info({ url: bucketUrl }, 'bucket application listens');
       if (!firstImport) return;
       log.info({ directory: firstImport.directory, zones: firstImport.imported }, 'zone files imported');

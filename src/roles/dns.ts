@@ -17,7 +17,7 @@ import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
 import { STATUS_PERIOD_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { explainStoreFailure } from './store-failure.js';
-import { readTlsSettings, watchTlsFiles } from './tls-files.js';
+import { readTlsFiles, type TlsMaterial, watchTlsFiles } from './tls-files.js';
 
 export interface DnsOptions extends RoleContext {
   readonly onStatus?: (status: DnsStatus) => void;
@@ -33,7 +33,7 @@ export async function startDns(options: DnsOptions): Promise<RunningRole<DnsRepo
     let acknowledger: Acknowledger | undefined;
     const onApplied = (change: number): void => acknowledger?.tell(change);
     const publisher = lifecycle.own('publisher', publish(options, store, onApplied), (part) => part.close());
-    const tls = readTlsSettings(settings);
+    const tls = settings.dotPort === undefined ? undefined : readTlsFiles(settings);
     const servers = lifecycle.own('listeners', await listen(options, publisher, tls), (part) => part.close());
     if (tls) {
       const renew = (credentials: TlsCredentials): void => servers.renewCertificate(credentials);
@@ -82,7 +82,7 @@ function cookieSettings({ cookieSecret, cookiePolicy }: DnsOptions['settings']):
 function listen(
   { settings, clock, log }: DnsOptions,
   publisher: Publisher,
-  tls: ReturnType<typeof readTlsSettings>,
+  tls: TlsMaterial | undefined,
 ): Promise<DnsServers> {
   return startDnsServers({
     addresses: settings.dnsHost,
@@ -91,7 +91,7 @@ function listen(
     workers: settings.dnsWorkers,
     answer: publisher.answer,
     workerEngine: { connect: () => publisher.connectWorker() },
-    ...(tls && { tls: { port: tls.port, credentials: tls.credentials } }),
+    ...(tls && settings.dotPort !== undefined && { tls: { port: settings.dotPort, credentials: tls.credentials } }),
     log,
     clock,
   });

@@ -32,6 +32,8 @@ export interface FirstImport {
 
 export interface AdminReport {
   readonly url: string;
+  /** Where it listens over TLS, if it does. */
+  readonly secureUrl?: string;
   readonly email: string;
   /** The generated key of the first administrator, if this start made it and a terminal is there to show it. */
   readonly initialKey?: string;

@@ -28,7 +28,7 @@ export async function listenFor(app: Application, place: ListenPlace): Promise<s
 
 function explain(error: NodeJS.ErrnoException, { what, host, port, settings }: ListenPlace): Error {
   const place = `cannot listen for ${what} on ${host} port ${port}`;
-  const variable = (name: string): string => `ZONEPLANE_${settings.toUpperCase()}_${name}`;
+  const variable = (name: string): string => `ZONEPLANE_${settings.toUpperCase().replace('-', '_')}_${name}`;
   switch (error.code) {
     case 'EADDRINUSE':
       return new UserError(

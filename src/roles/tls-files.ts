@@ -1,31 +1,37 @@
-/** Certificate and key of DNS over TLS: read from files, and read again when they change. */
+/** Certificate and key of what is served over TLS: read from files, and read again when they change. */
 import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { Settings } from '../config/schema.js';
-import type { TlsCredentials } from '../server/tls.js';
 
 /** Milliseconds between two looks at the files. */
 const LOOK_PERIOD_MS = 30_000;
+
+/** The chain with the leaf first, and its key. */
+export interface PemPair {
+  readonly certificate: Buffer;
+  readonly key: Buffer;
+}
 
 interface TlsFiles {
   readonly certificate: string;
   readonly key: string;
 }
 
-/** Port, files and their content; undefined when DNS over TLS is off. Throws a UserError when a file cannot be read. */
-export function readTlsSettings({
-  dotPort,
-  tlsCert,
-  tlsKey,
-}: Settings): { readonly port: number; readonly files: TlsFiles; readonly credentials: TlsCredentials } | undefined {
-  if (dotPort === undefined || tlsCert === undefined || tlsKey === undefined) return undefined;
-  const files = { certificate: tlsCert, key: tlsKey };
-  return { port: dotPort, files, credentials: readCredentials(files) };
+export interface TlsMaterial {
+  readonly files: TlsFiles;
+  readonly credentials: PemPair;
 }
 
-function readCredentials({ certificate, key }: TlsFiles): TlsCredentials {
+/** The files and their content; undefined when there are none. Throws a UserError when one cannot be read. */
+export function readTlsFiles({ tlsCert, tlsKey }: Pick<Settings, 'tlsCert' | 'tlsKey'>): TlsMaterial | undefined {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined;
+  const files = { certificate: tlsCert, key: tlsKey };
+  return { files, credentials: readCredentials(files) };
+}
+
+function readCredentials({ certificate, key }: TlsFiles): PemPair {
   return { certificate: readPem(certificate), key: readPem(key) };
 }
 
@@ -46,7 +52,7 @@ function readPem(file: string): Buffer {
  */
 export function watchTlsFiles(
   files: TlsFiles,
-  renew: (credentials: TlsCredentials) => void,
+  renew: (credentials: PemPair) => void,
   clock: Clock,
   log: Logger,
 ): () => void {
@@ -59,9 +65,9 @@ export function watchTlsFiles(
     try {
       renew(readCredentials(files));
       seen = found;
-      log.info({ certificate: files.certificate }, 'the certificate of DNS over TLS was renewed');
+      log.info({ certificate: files.certificate }, 'the certificate was renewed');
     } catch (error) {
-      log.error({ reason: messageOf(error) }, 'the new certificate of DNS over TLS cannot be used');
+      log.error({ reason: messageOf(error) }, 'the new certificate cannot be used');
     }
   });
 }

@@ -1,5 +1,5 @@
 /** Credentials of the API. Only a keyed hash of each secret is stored. */
-import { perStore } from './driver.js';
+import { perStore, type SqlValue, type Store } from './driver.js';
 
 export type KeyKind = 'key' | 'token';
 
@@ -19,32 +19,77 @@ export interface KeyRow {
   readonly expires_at: number | null;
   readonly revoked_at: number | null;
   readonly last_used_at: number | null;
+  /** JSON list of policies; null for everything the user may do. */
+  readonly policies: string | null;
+  /** JSON object of networks it may be used from; null for anywhere. */
+  readonly networks: string | null;
+  readonly not_before: number | null;
+  readonly modified_at: number | null;
+  readonly disabled: number;
+  /** 1: belongs to `account`, not to the user who made it. */
+  readonly account_owned: number;
 }
+
+export type NewKeyRow = Omit<KeyRow, 'seq' | 'revoked_at' | 'last_used_at' | 'modified_at'>;
+
+const CHANGED_COLUMNS = [
+  'name',
+  'policies',
+  'networks',
+  'not_before',
+  'expires_at',
+  'disabled',
+  'modified_at',
+] as const satisfies readonly (keyof KeyRow)[];
+
+/** What an edit of a token replaces. */
+export type KeyChange = Pick<KeyRow, (typeof CHANGED_COLUMNS)[number]>;
+
+const NEW_COLUMNS = [
+  'id',
+  'user',
+  'account',
+  'kind',
+  'name',
+  'hash',
+  'read_only',
+  'zones',
+  'created_at',
+  'expires_at',
+  'policies',
+  'networks',
+  'not_before',
+  'disabled',
+  'account_owned',
+] as const satisfies readonly (keyof NewKeyRow)[];
 
 export const keyStatements = perStore((store) => ({
   byHash: store.prepare<[hash: Uint8Array], KeyRow>('SELECT * FROM api_keys WHERE hash = ?'),
   byId: store.prepare<[id: Uint8Array], KeyRow>('SELECT * FROM api_keys WHERE id = ?'),
   all: store.prepare<[], KeyRow>('SELECT * FROM api_keys ORDER BY seq'),
   ofUser: store.prepare<[user: number], KeyRow>('SELECT * FROM api_keys WHERE user = ? ORDER BY seq'),
-  insert: store.prepare<
-    [
-      id: Uint8Array,
-      user: number,
-      account: number | null,
-      kind: KeyKind,
-      name: string,
-      hash: Uint8Array,
-      readOnly: number,
-      zones: string | null,
-      createdAt: number,
-      expiresAt: number | null,
-    ]
-  >(
-    `INSERT INTO api_keys (id, user, account, kind, name, hash, read_only, zones, created_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ofAccount: store.prepare<[account: number], KeyRow>(
+    'SELECT * FROM api_keys WHERE account = ? AND account_owned = 1 ORDER BY seq',
+  ),
+  insert: store.prepare<SqlValue[]>(
+    `INSERT INTO api_keys (${NEW_COLUMNS.join(', ')}) VALUES (${NEW_COLUMNS.map(() => '?').join(', ')})`,
+  ),
+  update: store.prepare<SqlValue[]>(
+    `UPDATE api_keys SET ${CHANGED_COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE seq = ?`,
+  ),
+  setHash: store.prepare<[hash: Uint8Array, modifiedAt: number, seq: number]>(
+    'UPDATE api_keys SET hash = ?, modified_at = ? WHERE seq = ?',
   ),
   revoke: store.prepare<[at: number, seq: number]>(
     'UPDATE api_keys SET revoked_at = ? WHERE seq = ? AND revoked_at IS NULL',
   ),
   touch: store.prepare<[at: number, seq: number]>('UPDATE api_keys SET last_used_at = ? WHERE seq = ?'),
 }));
+
+export function insertKey(store: Store, row: NewKeyRow): void {
+  keyStatements(store).insert.run(...NEW_COLUMNS.map((name) => row[name]));
+}
+
+export function updateKey(store: Store, seq: number, change: KeyChange): void {
+  keyStatements(store).update.run(...CHANGED_COLUMNS.map((name) => change[name]), seq);
+}

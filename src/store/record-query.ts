@@ -153,6 +153,11 @@ export function matchText(expression: string, operator: TextOperator, value: str
   }
 }
 
+/** Names that fit a lower-case pattern in which `*` stands for any characters; it holds no `?`, `[` or `]`. */
+export function matchNamePattern(pattern: string): Condition {
+  return { sql: 'name GLOB ?', params: [pattern] };
+}
+
 /** Records whose data is one of these, by type and duplicate key. */
 export function matchData(keys: readonly { readonly type: number; readonly rdataKey: Uint8Array }[]): Condition {
   if (keys.length === 0) return NEVER;

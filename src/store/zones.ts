@@ -117,6 +117,9 @@ export function nsTtlOfZone(zone: ZoneRow): number {
 export const zoneStatements = perStore((store) => ({
   bySeq: store.prepare<[seq: number], ZoneRow>('SELECT * FROM zones WHERE seq = ?'),
   byId: store.prepare<[id: Uint8Array], ZoneRow>('SELECT * FROM zones WHERE id = ?'),
+  idsOfAccount: store.prepareTuples<[account: Uint8Array], [id: Uint8Array]>(
+    'SELECT id FROM zones WHERE account = (SELECT seq FROM accounts WHERE id = ?) ORDER BY seq',
+  ),
   byName: store.prepare<[name: string], ZoneRow>('SELECT * FROM zones WHERE name = ? ORDER BY served DESC, seq'),
   served: store.prepareTuples<[], [seq: number]>('SELECT seq FROM zones WHERE served = 1 ORDER BY seq'),
   servedRecords: store.prepareTuples<[], [count: number | null]>(

@@ -447,3 +447,29 @@ t.test('statuses and headers clients act on', async (t) => {
     t.strictSame(await answer(name), [500, none, none, none, refused([1500, 'Internal server error.'])]);
   }
 });
+
+t.test('too many requests', async (t) => {
+  const { app, call, token } = await install(t, { rateLimit: 3 });
+  const headers = await token();
+  for (const left of [2, 1, 0]) {
+    const answer = await call('GET', '/user', undefined, { headers });
+    t.equal(answer.status, 200);
+    t.match(answer.headers, {
+      'x-ratelimit-limit': '3',
+      'x-ratelimit-remaining': String(left),
+      'x-ratelimit-reset': /GMT$/,
+      ratelimit: new RegExp(`^"default";r=${left};t=\\d+$`),
+      'ratelimit-policy': '"default";q=3;w=300',
+    });
+  }
+  const refused = await call('GET', '/user', undefined, { headers });
+  t.match(refused, { status: 429, json: { success: false, errors: [{ code: 971 }] } });
+  t.match(refused.headers, { 'retry-after': /^\d+$/, 'x-ratelimit-remaining': '0' });
+  t.equal((await call('GET', '/user')).status, 429, 'its user has other credentials and no other limit');
+  t.equal((await call('GET', '//livez')).status, 200, 'what is public is not counted');
+  const guess = (remoteAddress: string) =>
+    app.inject({ url: '/client/v4/user', headers: { authorization: `Bearer ${'x'.repeat(40)}` }, remoteAddress });
+  for (let i = 0; i < 3; i++) t.equal((await guess('192.0.2.1')).statusCode, 403);
+  t.equal((await guess('192.0.2.1')).statusCode, 429, 'who guesses is counted by the address');
+  t.equal((await guess('192.0.2.2')).statusCode, 403);
+});

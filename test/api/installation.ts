@@ -35,6 +35,8 @@ export interface InstallationOptions {
   readonly limits?: Partial<ControlLimits>;
   readonly log?: Logger;
   readonly ready?: () => boolean;
+  /** Requests in five minutes. */
+  readonly rateLimit?: number;
 }
 
 export interface CallOptions {
@@ -95,6 +97,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     objects: createLocalStore(base),
     host: options.host ?? '127.0.0.1',
     version: '0.0.0-test',
+    ...(options.rateLimit === undefined ? {} : { rateLimit: options.rateLimit }),
     readiness: () => (options.ready?.() === false ? { ready: false, reason: 'zones are loading' } : { ready: true }),
     metrics: () => '# HELP zoneplane_up Whether it runs.\n',
   });

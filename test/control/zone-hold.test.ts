@@ -1,7 +1,8 @@
 /** Holds of zones, also against other accounts, and the settings of zones that have a name. */
 import t from 'tap';
 import { createAccount } from '../../src/control/accounts.js';
-import { authenticateToken, createKey } from '../../src/control/keys.js';
+import { authenticateToken } from '../../src/control/authentication.js';
+import { createKey } from '../../src/control/keys.js';
 import { createZoneHold, deleteZoneHold, editZoneHold, getZoneHold } from '../../src/control/zone-hold.js';
 import { editZoneSetting, getZoneSetting, listZoneSettings } from '../../src/control/zone-settings.js';
 import { checkActivation, createZone, getZone } from '../../src/control/zones.js';
@@ -51,7 +52,7 @@ t.test('a held name is not to be had by another account', async (t) => {
   const { id } = await createZone(ctx, { name: 'example.com' });
   const account = await createAccount(ctx, { name: 'tenant', members: ['tenant@example.org'] });
   const { secret } = await createKey(ctx, { kind: 'token', name: 'test', email: 'tenant@example.org' });
-  const result = await authenticateToken(ctx, secret);
+  const result = await authenticateToken(ctx, secret, '127.0.0.1');
   if (!result.ok) throw new Error(result.reason);
   const tenant = { ...ctx, actor: result.actor };
   const elsewhere = { id: account.id };

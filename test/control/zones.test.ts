@@ -9,17 +9,11 @@ import {
   listMemberships,
   listUsers,
 } from '../../src/control/accounts.js';
+import { authenticateKey, authenticateToken } from '../../src/control/authentication.js';
 import type { Context } from '../../src/control/context.js';
 import { editDnsSettings, getDnsSettings } from '../../src/control/dns-settings.js';
 import { importZone } from '../../src/control/import.js';
-import {
-  authenticateKey,
-  authenticateToken,
-  createKey,
-  ensureFirstAdministrator,
-  listKeys,
-  revokeKey,
-} from '../../src/control/keys.js';
+import { createKey, ensureFirstAdministrator, listKeys, revokeKey } from '../../src/control/keys.js';
 import { createRecord } from '../../src/control/records.js';
 import {
   checkActivation,
@@ -49,7 +43,7 @@ async function refusal(attempt: Promise<unknown>): Promise<AppError> {
 async function asTenant(ctx: Context, name: string): Promise<Context & { accountId: string }> {
   const account = await createAccount(ctx, { name, members: [`${name}@example.org`] });
   const { secret } = await createKey(ctx, { kind: 'token', name: 'test', email: `${name}@example.org` });
-  const result = await authenticateToken(ctx, secret);
+  const result = await authenticateToken(ctx, secret, '127.0.0.1');
   if (!result.ok) throw new Error(result.reason);
   return { ...ctx, actor: result.actor, accountId: account.id };
 }
@@ -297,12 +291,15 @@ t.test('activation by delegation', async (t) => {
 t.test('credentials', async (t) => {
   const { ctx, clock } = await startControl(t);
   t.same(await ensureFirstAdministrator(ctx, { email: 'b@example.org' }), { created: false });
-  const admin = await authenticateKey(ctx, ADMIN.toUpperCase(), ADMIN_KEY);
+  const admin = await authenticateKey(ctx, ADMIN.toUpperCase(), ADMIN_KEY, '127.0.0.1');
   t.match(admin, { ok: true, actor: { email: ADMIN, superAdministrator: true, kind: 'key', readOnly: false } });
-  t.match(await authenticateToken(ctx, ADMIN_KEY), { ok: true }, 'the key is a bearer token too');
-  t.same(await authenticateKey(ctx, 'other@example.org', ADMIN_KEY), { ok: false, reason: 'unknown' });
-  t.same(await authenticateKey(ctx, ADMIN, `${ADMIN_KEY.slice(0, -1)}B`), { ok: false, reason: 'unknown' });
-  t.same(await authenticateToken(ctx, ''), { ok: false, reason: 'unknown' });
+  t.match(await authenticateToken(ctx, ADMIN_KEY, '127.0.0.1'), { ok: true }, 'the key is a bearer token too');
+  t.same(await authenticateKey(ctx, 'other@example.org', ADMIN_KEY, '127.0.0.1'), { ok: false, reason: 'unknown' });
+  t.same(await authenticateKey(ctx, ADMIN, `${ADMIN_KEY.slice(0, -1)}B`, '127.0.0.1'), {
+    ok: false,
+    reason: 'unknown',
+  });
+  t.same(await authenticateToken(ctx, '', '127.0.0.1'), { ok: false, reason: 'unknown' });
 
   const zone = await createZone(ctx, { name: 'example.com' });
   const expiresAt = clock.nowMs() * 1000 + 5_000_000;
@@ -325,8 +322,8 @@ t.test('credentials', async (t) => {
     lastUsedAt: null,
     expiresAt,
   });
-  t.same(await authenticateKey(ctx, ADMIN, secret), { ok: false, reason: 'unknown' }, 'a token is no key');
-  const token = await authenticateToken(ctx, secret);
+  t.same(await authenticateKey(ctx, ADMIN, secret, '127.0.0.1'), { ok: false, reason: 'unknown' }, 'a token is no key');
+  const token = await authenticateToken(ctx, secret, '127.0.0.1');
   t.match(token, {
     ok: true,
     actor: { superAdministrator: false, accountIds: [zone.account.id], zoneIds: [zone.id], readOnly: true },
@@ -348,12 +345,12 @@ t.test('credentials', async (t) => {
   }
   t.ok((await listKeys(ctx)).find(({ id }) => id === key.id)?.lastUsedAt);
   clock.advance(5000);
-  t.same(await authenticateToken(ctx, secret), { ok: false, reason: 'expired' });
+  t.same(await authenticateToken(ctx, secret, '127.0.0.1'), { ok: false, reason: 'expired' });
 
   const other = await createKey(ctx, { kind: 'key', name: 'second', email: ADMIN });
-  t.match(await authenticateKey(ctx, ADMIN, other.secret), { ok: true });
+  t.match(await authenticateKey(ctx, ADMIN, other.secret, '127.0.0.1'), { ok: true });
   t.match(await revokeKey(ctx, other.key.id), { status: 'disabled' });
-  t.same(await authenticateKey(ctx, ADMIN, other.secret), { ok: false, reason: 'disabled' });
+  t.same(await authenticateKey(ctx, ADMIN, other.secret, '127.0.0.1'), { ok: false, reason: 'disabled' });
   t.match(await revokeKey(ctx, other.key.id), { status: 'disabled' }, 'again');
   t.match(await refusal(revokeKey(ctx, 'x')), { status: 404 });
   t.match(await refusal(createKey(ctx, { kind: 'key', name: '', email: ADMIN })), { status: 400 });
@@ -380,5 +377,5 @@ t.test('the first administrator', async (t) => {
   const { created, secret } = await ensureFirstAdministrator(ctx, { email: ADMIN });
   t.ok(created);
   t.match(secret, /^[A-Za-z0-9_-]{40}$/);
-  t.match(await authenticateKey(ctx, ADMIN, secret!), { ok: true });
+  t.match(await authenticateKey(ctx, ADMIN, secret!, '127.0.0.1'), { ok: true });
 });

@@ -22,7 +22,7 @@ import type { AdminReport, DnsReport } from '../../src/roles/ipc.js';
 import { lockDataDirectory } from '../../src/roles/lock.js';
 import { createReadiness } from '../../src/roles/readiness.js';
 import { restartDelayMs } from '../../src/roles/supervised-child.js';
-import { readTlsSettings, watchTlsFiles } from '../../src/roles/tls-files.js';
+import { readTlsFiles, watchTlsFiles } from '../../src/roles/tls-files.js';
 import { freePort } from '../support/free-ports.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-roles-'));
@@ -103,12 +103,12 @@ t.test('TLS files are read again when they change', async (t) => {
     environment: {},
   });
   t.match(
-    refusal(() => readTlsSettings(settings)),
+    refusal(() => readTlsFiles(settings)),
     /cert\.pem cannot be read/,
   );
   writeFileSync(files.certificate, 'first');
   writeFileSync(files.key, 'key');
-  t.match(readTlsSettings(settings), { port: 853, credentials: { certificate: Buffer.from('first') } });
+  t.match(readTlsFiles(settings), { credentials: { certificate: Buffer.from('first') } });
   const clock = new TestClock();
   const renewed: string[] = [];
   const end = watchTlsFiles(files, ({ certificate }) => renewed.push(String(certificate)), clock, silentLogger());

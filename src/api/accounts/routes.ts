@@ -16,7 +16,10 @@ const tags = ['Accounts'];
 export const accountRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.get(
     '/accounts',
-    { schema: { tags, summary: 'List accounts', querystring: accountQuery, response: answersList(account) } },
+    {
+      config: { area: 'any' },
+      schema: { tags, summary: 'List accounts', querystring: accountQuery, response: answersList(account) },
+    },
     async (request) => {
       const query = queryOf(request);
       const page = pageOf(query, ACCOUNT_PAGES);
@@ -33,14 +36,17 @@ export const accountRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
 
   app.get(
     '/accounts/:account_id',
-    { schema: { tags, summary: 'Get an account', params: accountParams, response: answersOne(account) } },
+    {
+      config: { area: 'account' },
+      schema: { tags, summary: 'Get an account', params: accountParams, response: answersOne(account) },
+    },
     async (request) => success(accountView(await getAccount(contextOf(request), request.params.account_id))),
   );
 
   app.get(
     '/accounts/:account_id/tokens/verify',
     {
-      config: { verifiesToken: true },
+      config: { area: 'any', verifiesToken: true },
       schema: {
         tags,
         summary: 'Check the token of this request',

@@ -21,6 +21,7 @@ export const auditLogRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.get(
     '/accounts/:account_id/audit_logs',
     {
+      config: { area: 'account' },
       schema: {
         tags,
         summary: 'List who did what in an account',
@@ -41,6 +42,7 @@ export const auditLogRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.get(
     '/user/audit_logs',
     {
+      config: { area: 'user' },
       schema: {
         tags,
         summary: 'List what you did',
@@ -60,6 +62,7 @@ export const auditLogRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.get(
     '/accounts/:account_id/logs/audit',
     {
+      config: { area: 'account' },
       schema: {
         tags,
         summary: 'List who did what in an account, from a cursor on',

@@ -46,7 +46,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.get(
     LIST,
     {
-      config: { zoneState: 'read' },
+      config: { area: 'dns', narrowable: true, zoneState: 'read' },
       schema: {
         tags,
         summary: 'List records',
@@ -68,7 +68,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.post(
     LIST,
     {
-      config: { zoneState: 'write' },
+      config: { area: 'dns', narrowable: true, zoneState: 'write' },
       schema: {
         tags,
         summary: 'Create a record',
@@ -86,7 +86,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.get(
     ONE,
     {
-      config: { zoneState: 'read' },
+      config: { area: 'dns', narrowable: true, zoneState: 'read' },
       schema: {
         tags,
         summary: 'Get a record',
@@ -105,7 +105,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.put(
     ONE,
     {
-      config: { zoneState: 'write' },
+      config: { area: 'dns', narrowable: true, zoneState: 'write' },
       schema: {
         tags,
         summary: 'Replace a record',
@@ -123,7 +123,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.patch(
     ONE,
     {
-      config: { zoneState: 'write' },
+      config: { area: 'dns', narrowable: true, zoneState: 'write' },
       schema: { tags, summary: 'Edit a record', params: recordParams, body: recordEdit, response: answersOne(record) },
     },
     async (request) => {
@@ -135,7 +135,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.delete(
     ONE,
     {
-      config: { zoneState: 'write' },
+      config: { area: 'dns', narrowable: true, zoneState: 'write' },
       schema: { tags, summary: 'Delete a record', params: recordParams, response: answersOne(onlyId) },
     },
     async (request) => {
@@ -149,7 +149,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
     `${LIST}/batch`,
     {
       bodyLimit: BATCH_LIMIT_BYTES,
-      config: { zoneState: 'write' },
+      config: { area: 'dns', narrowable: true, zoneState: 'write' },
       schema: {
         tags,
         summary: 'Change many records, all or nothing',
@@ -172,7 +172,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.get(
     `${LIST}/usage`,
     {
-      config: { zoneState: 'read' },
+      config: { area: 'dns', zoneState: 'read' },
       schema: { tags, summary: 'Count the records', params: zoneParams, response: answersOne(usage) },
     },
     async (request) => {
@@ -185,6 +185,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.get(
     `${LIST}/export`,
     {
+      config: { area: 'dns' },
       schema: {
         tags,
         summary: 'Export the zone as a BIND zone file',
@@ -204,7 +205,7 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
     `${LIST}/import`,
     {
       bodyLimit: FORM_LIMIT_BYTES,
-      config: { zoneState: 'write', rawBody: true },
+      config: { area: 'dns', zoneState: 'write', rawBody: true },
       schema: {
         tags,
         summary: 'Import a BIND zone file',

@@ -15,7 +15,7 @@ export const dnsSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
   app.get(
     PATH,
     {
-      config: { zoneState: 'read' },
+      config: { area: 'dns', zoneState: 'read' },
       schema: { tags, summary: 'Get DNS settings', params: zoneParams, response: answersOne(dnsSettings) },
     },
     async (request) => success(dnsSettingsView(await getDnsSettings(contextOf(request), request.params.zone_id))),
@@ -24,7 +24,7 @@ export const dnsSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
   app.patch(
     PATH,
     {
-      config: { zoneState: 'write' },
+      config: { area: 'dns', zoneState: 'write' },
       schema: {
         tags,
         summary: 'Edit DNS settings',

@@ -39,6 +39,7 @@ export const explainRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
   app.get(
     '/zones/:zone_id/dns_records/explain',
     {
+      config: { area: 'dns' },
       schema: {
         tags: ['DNS records'],
         summary: 'Explain an answer',

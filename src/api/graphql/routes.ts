@@ -37,6 +37,7 @@ export const graphqlRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
   app.post(
     '/graphql',
     {
+      config: { area: 'any' },
       schema: {
         tags: ['Neighbours'],
         summary: 'What is stored in a bucket; no other analytics',

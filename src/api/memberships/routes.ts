@@ -46,6 +46,7 @@ export const membershipRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> =
   app.get(
     '/memberships',
     {
+      config: { area: 'memberships' },
       schema: {
         tags: ['Accounts'],
         summary: 'List memberships',

@@ -27,7 +27,7 @@ export const neighbourRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
   for (const { path, summary } of EMPTY_LISTS) {
     app.get(
       `/zones/:zone_id/${path}`,
-      { schema: { tags, summary, params: zoneParams, response: answersList(z.unknown()) } },
+      { config: { area: 'zone' }, schema: { tags, summary, params: zoneParams, response: answersList(z.unknown()) } },
       async (request) => {
         await getZone(contextOf(request), request.params.zone_id);
         return successPage([], resultInfo(pageOf(queryOf(request), ZONE_PAGES), 0, 0));
@@ -37,7 +37,10 @@ export const neighbourRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
 
   app.get(
     '/zones/:zone_id/available_plans',
-    { schema: { tags, summary: 'List plans', params: zoneParams, response: answersList(plan) } },
+    {
+      config: { area: 'zone' },
+      schema: { tags, summary: 'List plans', params: zoneParams, response: answersList(plan) },
+    },
     async (request) => {
       await getZone(contextOf(request), request.params.zone_id);
       return success([PLAN]);
@@ -47,6 +50,7 @@ export const neighbourRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
   app.get(
     '/zones/:zone_id/ssl/universal/settings',
     {
+      config: { area: 'zone' },
       schema: {
         tags,
         summary: 'Get universal certificate settings',
@@ -63,6 +67,7 @@ export const neighbourRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
   app.get(
     '/zones/:zone_id/rulesets/phases/:phase/entrypoint',
     {
+      config: { area: 'zone' },
       schema: {
         tags,
         summary: 'Get the rules of a phase: there are none',

@@ -11,7 +11,7 @@ export const purgeCacheRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> =
   app.post(
     '/zones/:zone_id/purge_cache',
     {
-      config: { zoneState: 'write' },
+      config: { area: 'cachePurge', zoneState: 'write' },
       schema: {
         tags: ['Cache'],
         summary: 'Purge the cache',

@@ -44,6 +44,7 @@ export const absentBucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
     app.get(
       `${ONE}/${path}`,
       {
+        config: { area: 'buckets' },
         schema: {
           tags,
           summary,
@@ -63,6 +64,7 @@ export const absentBucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
   app.get(
     `${ONE}/cors`,
     {
+      config: { area: 'buckets' },
       schema: {
         tags,
         summary: 'Get the rules for pages of other origins: there are none',
@@ -78,7 +80,7 @@ export const absentBucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
     },
   );
 
-  app.get(`${ONE}/*`, { schema: { hide: true, params: bucketParams } }, async () => {
+  app.get(`${ONE}/*`, { config: { area: 'buckets' }, schema: { hide: true, params: bucketParams } }, async () => {
     throw bucketFailure('noRoute');
   });
 };

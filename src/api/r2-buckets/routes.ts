@@ -29,6 +29,7 @@ export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.get(
     LIST,
     {
+      config: { area: 'buckets' },
       schema: {
         tags,
         summary: 'List buckets',
@@ -58,6 +59,7 @@ export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.post(
     LIST,
     {
+      config: { area: 'buckets' },
       schema: {
         tags,
         summary: 'Create a bucket',
@@ -76,6 +78,7 @@ export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.get(
     ONE,
     {
+      config: { area: 'buckets' },
       schema: {
         tags,
         summary: 'Get a bucket',
@@ -93,6 +96,7 @@ export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.patch(
     ONE,
     {
+      config: { area: 'buckets' },
       schema: {
         tags,
         summary: 'Edit a bucket: the class of objects that name none',
@@ -113,6 +117,7 @@ export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.delete(
     ONE,
     {
+      config: { area: 'buckets' },
       schema: {
         tags,
         summary: 'Delete an empty bucket',
@@ -131,6 +136,7 @@ export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
   app.get(
     '/accounts/:account_id/r2/metrics',
     {
+      config: { area: 'buckets' },
       schema: {
         tags,
         summary: 'What is stored in all buckets of an account',

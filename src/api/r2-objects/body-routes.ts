@@ -49,6 +49,7 @@ export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
   app.get(
     ONE,
     {
+      config: { area: 'objects' },
       exposeHeadRoute: false,
       schema: {
         tags,
@@ -60,12 +61,12 @@ export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
     },
     read as never,
   );
-  app.head(ONE, { schema: { hide: true, params: objectParams } }, read as never);
+  app.head(ONE, { config: { area: 'objects' }, schema: { hide: true, params: objectParams } }, read as never);
 
   app.put(
     ONE,
     {
-      config: { rawBody: true },
+      config: { area: 'objects', rawBody: true },
       schema: {
         tags,
         summary: 'Upload an object',
@@ -93,6 +94,7 @@ export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
   app.delete(
     ONE,
     {
+      config: { area: 'objects' },
       schema: {
         tags,
         summary: 'Delete an object',

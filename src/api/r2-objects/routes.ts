@@ -29,6 +29,7 @@ export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
   app.get(
     OBJECTS,
     {
+      config: { area: 'objects' },
       schema: {
         tags,
         summary: 'List objects',
@@ -57,6 +58,7 @@ export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
   app.delete(
     OBJECTS,
     {
+      config: { area: 'objects' },
       schema: {
         tags,
         summary: 'Delete up to 1000 objects',
@@ -78,7 +80,7 @@ export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
   );
 
   // A path that ends before the key comes here, its last slash being cut.
-  app.put(OBJECTS, { schema: { hide: true, params: bucketParams } }, async (request) => {
+  app.put(OBJECTS, { config: { area: 'objects' }, schema: { hide: true, params: bucketParams } }, async (request) => {
     const context = contextOf(request);
     requireWriter(context.actor);
     const { account_id, bucket_name } = request.params;

@@ -12,14 +12,17 @@ const tags = ['User'];
 export const userRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.get(
     '/user',
-    { schema: { tags, summary: 'Get the user of the credential', response: answersOne(user) } },
+    {
+      config: { area: 'user' },
+      schema: { tags, summary: 'Get the user of the credential', response: answersOne(user) },
+    },
     async (request) => success(userView(await getUser(contextOf(request)))),
   );
 
   app.get(
     '/user/tokens/verify',
     {
-      config: { verifiesToken: true },
+      config: { area: 'any', verifiesToken: true },
       schema: { tags, summary: 'Check the token of this request', response: answersOne(tokenVerification) },
     },
     async (request) => verifyToken(request),

@@ -17,6 +17,7 @@ export const zoneChangeRoutes: FastifyPluginAsyncZod<ZoneChangeOptions> = async 
   app.get(
     '/zones/:zone_id/changes/:change',
     {
+      config: { area: 'zone' },
       schema: {
         tags: ['Zone history'],
         summary: 'How far a change has come',

@@ -16,6 +16,7 @@ export const zoneHistoryRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
   app.get(
     PATH,
     {
+      config: { area: 'dns' },
       schema: {
         tags,
         summary: 'List what was changed, the newest first',
@@ -33,7 +34,10 @@ export const zoneHistoryRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
 
   app.get(
     `${PATH}/:change`,
-    { schema: { tags, summary: 'Get what one change did', params: editParams, response: answersOne(zoneEdit) } },
+    {
+      config: { area: 'dns' },
+      schema: { tags, summary: 'Get what one change did', params: editParams, response: answersOne(zoneEdit) },
+    },
     async (request) => {
       const { zone_id: zoneId, change } = request.params;
       return success(zoneEditView(await getEdit(contextOf(request), zoneId, change)));
@@ -43,7 +47,7 @@ export const zoneHistoryRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
   app.post(
     `${PATH}/:change/restore`,
     {
-      config: { zoneState: 'write' },
+      config: { area: 'dns', zoneState: 'write' },
       schema: {
         tags,
         summary: 'Bring the records to what they were right after a change',

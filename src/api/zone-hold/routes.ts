@@ -17,14 +17,17 @@ const response = answersOne(zoneHold);
 export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.get(
     PATH,
-    { config: { zoneState: 'read' }, schema: { tags, summary: 'Get the hold', params: zoneParams, response } },
+    {
+      config: { area: 'zone', zoneState: 'read' },
+      schema: { tags, summary: 'Get the hold', params: zoneParams, response },
+    },
     async (request) => success(zoneHoldView(await getZoneHold(contextOf(request), request.params.zone_id))),
   );
 
   app.post(
     PATH,
     {
-      config: { zoneState: 'write' },
+      config: { area: 'zone', zoneState: 'write' },
       schema: {
         tags,
         summary: 'Hold the name of the zone',
@@ -44,7 +47,7 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.patch(
     PATH,
     {
-      config: { zoneState: 'write' },
+      config: { area: 'zone', zoneState: 'write' },
       schema: {
         tags,
         summary: 'Edit the hold',
@@ -60,7 +63,7 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.delete(
     PATH,
     {
-      config: { zoneState: 'write' },
+      config: { area: 'zone', zoneState: 'write' },
       schema: {
         tags,
         summary: 'Take the hold off',

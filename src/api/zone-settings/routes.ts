@@ -15,7 +15,7 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
   app.get(
     PATH,
     {
-      config: { zoneState: 'read' },
+      config: { area: 'zoneSettings', zoneState: 'read' },
       schema: { tags, summary: 'List zone settings', params: zoneParams, response: answersList(zoneSetting) },
     },
     async (request) =>
@@ -25,7 +25,7 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
   app.get(
     `${PATH}/:setting`,
     {
-      config: { zoneState: 'read' },
+      config: { area: 'zoneSettings', zoneState: 'read' },
       schema: { tags, summary: 'Get a zone setting', params, response: answersOne(zoneSetting) },
     },
     async (request) => {
@@ -37,7 +37,7 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
   app.patch(
     `${PATH}/:setting`,
     {
-      config: { zoneState: 'write' },
+      config: { area: 'zoneSettings', zoneState: 'write' },
       schema: {
         tags,
         summary: 'Edit a zone setting',

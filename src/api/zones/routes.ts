@@ -35,6 +35,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.get(
     '/zones',
     {
+      config: { area: 'any' },
       schema: { tags, summary: 'List zones', querystring: zoneQuery, response: answersList(zone) },
     },
     async (request) => {
@@ -49,7 +50,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.post(
     '/zones',
     {
-      config: { zoneState: 'write' },
+      config: { area: 'any', zoneState: 'write' },
       schema: { tags, summary: 'Create a zone', body: zoneCreation, response: answersOne(zone) },
     },
     async (request) => {
@@ -61,7 +62,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.get(
     '/zones/:zone_id',
     {
-      config: { zoneState: 'read' },
+      config: { area: 'zone', zoneState: 'read' },
       schema: { tags, summary: 'Get a zone', params: zoneParams, response: answersOne(zone) },
     },
     async (request) => {
@@ -73,7 +74,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.patch(
     '/zones/:zone_id',
     {
-      config: { zoneState: 'write' },
+      config: { area: 'zone', zoneState: 'write' },
       schema: { tags, summary: 'Edit a zone', params: zoneParams, body: zoneEdit, response: answersOne(zone) },
     },
     async (request) => {
@@ -85,7 +86,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.delete(
     '/zones/:zone_id',
     {
-      config: { zoneState: 'write' },
+      config: { area: 'zone', zoneState: 'write' },
       schema: { tags, summary: 'Delete a zone and its records', params: zoneParams, response: answersOne(onlyId) },
     },
     async (request) => success({ id: await deleteZone(contextOf(request), request.params.zone_id) }),
@@ -94,7 +95,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.put(
     '/zones/:zone_id/activation_check',
     {
-      config: { zoneState: 'write' },
+      config: { area: 'zone', zoneState: 'write' },
       schema: { tags, summary: 'Look at the delegation again', params: zoneParams, response: answersOne(onlyId) },
     },
     async (request) => {

@@ -298,6 +298,57 @@ t.test('user, tokens, memberships, networks, neighbours', async (t) => {
   t.strictSame(installation.misfits, []);
 });
 
+t.test('tokens: of the user, of an account', async (t) => {
+  const { baseURL, token, installation } = await serve(t);
+  const client = new Cloudflare({ baseURL, maxRetries: 0, apiToken: token });
+  const [account] = await collect(client.accounts.list());
+  const account_id = account!.id;
+  const { id: zone_id } = await client.zones.create({ account: { id: account_id }, name: 'example.com' });
+  const groups = await collect(client.user.tokens.permissionGroups.list({ name: 'DNS%20Write' }));
+  const everything = await collect(client.user.tokens.permissionGroups.list());
+  t.equal(groups.length, 1);
+  t.ok(everything.length > 10);
+  const write = everything.find(({ name }) => name === 'DNS Write')!;
+  const policies = [
+    {
+      effect: 'allow' as const,
+      permission_groups: [{ id: write.id! }],
+      resources: { [`com.cloudflare.api.account.zone.${zone_id}`]: '*' },
+    },
+  ];
+  const made = await client.user.tokens.create({ name: 'by the client', policies });
+  t.match(made, { name: 'by the client', status: 'active', policies: [{ effect: 'allow' }] });
+  const limited = new Cloudflare({ baseURL, maxRetries: 0, apiToken: made.value! });
+  const record = { zone_id, type: 'A', name: 'www', content: '192.0.2.1', ttl: 300 } as const;
+  t.match(await limited.dns.records.create(record), { name: 'www.example.com' });
+  await t.rejects(limited.zones.edit({ zone_id, paused: true }), { status: 403, errors: [{ code: 10000 }] });
+  await t.rejects(limited.user.tokens.create({ name: 'more', policies }), { status: 403, errors: [{ code: 10000 }] });
+  t.match(await client.user.tokens.get(made.id!), { id: made.id, name: 'by the client' } as object);
+  const update = { name: 'renamed', policies, status: 'disabled' as const };
+  t.match(await client.user.tokens.update(made.id!, update), { name: 'renamed', status: 'disabled' } as object);
+  await t.rejects(limited.dns.records.create(record), { status: 403, errors: [{ code: 9109 }] });
+  await client.user.tokens.update(made.id!, { ...update, status: 'active' });
+  const rolled = await client.user.tokens.value.update(made.id!);
+  t.not(rolled, made.value);
+  const renewed = new Cloudflare({ baseURL, maxRetries: 0, apiToken: rolled });
+  t.match(await renewed.user.tokens.verify(), { id: made.id, status: 'active' });
+  t.ok((await collect(client.user.tokens.list({ per_page: 1 }))).some(({ id }) => id === made.id));
+  t.strictSame(await client.user.tokens.delete(made.id!), { id: made.id! });
+
+  const owned = await client.accounts.tokens.create({ account_id, name: 'owned', policies });
+  const one = { account_id };
+  t.match(await client.accounts.tokens.get(owned.id!, one), { id: owned.id, name: 'owned' } as object);
+  t.match(await client.accounts.tokens.update(owned.id!, { ...one, name: 'o', policies }), { name: 'o' } as object);
+  t.match(await client.accounts.tokens.value.update(owned.id!, one), /^[\w-]{40}$/);
+  t.strictSame(
+    (await collect(client.accounts.tokens.list(one))).map(({ id }) => id),
+    [owned.id],
+  );
+  t.equal((await collect(client.accounts.tokens.permissionGroups.list(one))).length, everything.length);
+  t.strictSame(await client.accounts.tokens.delete(owned.id!, one), { id: owned.id! });
+  t.strictSame(installation.misfits, []);
+});
+
 t.test('audit logs, and what is beyond: dry runs, entity tags, history', async (t) => {
   const { installation, baseURL, token } = await serve(t);
   const client = new Cloudflare({ baseURL, maxRetries: 0, apiToken: token });

@@ -1,0 +1,41 @@
+/** Whether the credential of a request may do what its route does. Every route says what it is about; one that does not is refused. */
+import type { FastifyRequest, RouteOptions } from 'fastify';
+import { fromHex } from '../base/bytes.js';
+import { accountIdOf, permitted, requirePermission } from '../control/access.js';
+import type { ContextBase } from '../control/context.js';
+import type { Level, Target } from '../control/permissions.js';
+import { zoneStatements } from '../store/zones.js';
+import type { Caller } from './request.js';
+
+/** Throws at start-up for a route that needs a credential and does not say what it is about. */
+export function requireArea({ url, method, config }: RouteOptions): void {
+  if (config?.access !== undefined || config?.area !== undefined) return;
+  throw new Error(`the route ${[method].flat().join('/')} ${url} says no area`);
+}
+
+/** Checks the policies of a token against the route; returns the caller as far as it may act. Throws 403/10000. */
+export function permit(base: ContextBase, request: FastifyRequest, caller: Caller): Caller {
+  const { area, level: declared, narrowable } = request.routeOptions.config;
+  if (!caller.actor.policies || area === undefined || area === 'any') return caller;
+  const level: Level = declared ?? (request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write');
+  const target = targetOf(base, request, caller);
+  if (target === undefined) return caller;
+  if (narrowable) return { ...caller, actor: permitted(caller.actor, area, level, target) };
+  requirePermission(caller.actor, area, level, target);
+  return caller;
+}
+
+/** What the path names. Undefined for a zone that is not there: the use case says so. */
+function targetOf({ store }: ContextBase, request: FastifyRequest, { actor }: Caller): Target | undefined {
+  const params = (request.params ?? {}) as Readonly<Record<string, string | undefined>>;
+  const { zone_id: zoneId, account_id: accountId, bucket_name: bucketName } = params;
+  if (zoneId !== undefined) {
+    const octets = fromHex(zoneId);
+    const zone = octets && zoneStatements(store).byId.get(octets);
+    return zone && { zone: zoneId, account: accountIdOf(store, zone) };
+  }
+  if (accountId === undefined) return { user: actor.userId };
+  if (bucketName === undefined) return { account: accountId };
+  const jurisdiction = request.headers['cf-r2-jurisdiction'];
+  return { account: accountId, bucket: `${(jurisdiction ?? 'default').toString().toLowerCase()}_${bucketName}` };
+}

@@ -1,0 +1,213 @@
+/**
+ * What a token may do (v4: §12): policies allow or deny groups of permissions on resources. The groups and their identifiers
+ * are those v4 clients know, as far as this service has what they are about; a policy may be narrowed to records by name and
+ * type, which is ours.
+ */
+
+/** What a permission is about. */
+export type Area =
+  | 'zone'
+  | 'dns'
+  | 'zoneSettings'
+  | 'cachePurge'
+  | 'account'
+  | 'accountTokens'
+  | 'buckets'
+  | 'objects'
+  | 'user'
+  | 'memberships'
+  | 'userTokens';
+
+/** Who may write may read. */
+export type Level = 'read' | 'write';
+
+/** What kind of resource a group is given for. */
+export type ResourceScope = 'zone' | 'account' | 'user' | 'bucket';
+
+export interface PermissionGroup {
+  readonly id: string;
+  readonly name: string;
+  readonly scope: ResourceScope;
+  readonly level: Level;
+  readonly areas: readonly Area[];
+}
+
+/** Records a policy is narrowed to: both must fit. Absent = all. */
+export interface RecordScope {
+  /** Patterns of names, lower-case FQDN without final dot; `*` stands for any characters, dots included. */
+  readonly names?: readonly string[];
+  /** Mnemonics, upper case. */
+  readonly types?: readonly string[];
+}
+
+export type Resources = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+
+export interface Policy {
+  readonly id: string;
+  readonly effect: 'allow' | 'deny';
+  /** Identifiers of groups. */
+  readonly groups: readonly string[];
+  /** As written: `com.cloudflare.api.account.zone.*`, or accounts with what is meant in them. */
+  readonly resources: Resources;
+  readonly records?: RecordScope;
+}
+
+/** What a request is about. `*` for a resource means: any that may come to be. */
+export interface Target {
+  readonly account?: string;
+  readonly zone?: string;
+  readonly user?: string;
+  /** `jurisdiction_name`. */
+  readonly bucket?: string;
+}
+
+const group = (
+  id: string,
+  name: string,
+  scope: ResourceScope,
+  level: Level,
+  ...areas: readonly Area[]
+): PermissionGroup => ({ id, name, scope, level, areas });
+
+export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
+  group('c8fed203ed3043cba015a93ad1616f1f', 'Zone Read', 'zone', 'read', 'zone'),
+  group('e6d2666161e84845a636613608cee8d5', 'Zone Write', 'zone', 'write', 'zone'),
+  group('82e64a83756745bbbb1c9c2701bf816b', 'DNS Read', 'zone', 'read', 'dns'),
+  group('4755a26eedb94da69e1066d98aa820be', 'DNS Write', 'zone', 'write', 'dns'),
+  group('517b21aee92c4d89936c976ba6e4be55', 'Zone Settings Read', 'zone', 'read', 'zoneSettings'),
+  group('3030687196b94b638145a3953da2b699', 'Zone Settings Write', 'zone', 'write', 'zoneSettings'),
+  group('e17beae8b8cb423a99b1730f21238bed', 'Cache Purge', 'zone', 'write', 'cachePurge'),
+  group('c1fde68c7bcc44588cbb6ddbc16d6480', 'Account Settings Read', 'account', 'read', 'account'),
+  group('1af1fa2adc104452b74a9a3364202f20', 'Account Settings Write', 'account', 'write', 'account'),
+  group('eb56a6953c034b9d97dd838155666f06', 'Account API Tokens Read', 'account', 'read', 'accountTokens'),
+  group('5bc3f8b21c554832afc660159ab75fa4', 'Account API Tokens Write', 'account', 'write', 'accountTokens'),
+  group('b4992e1108244f5d8bfbd5744320c2e1', 'Workers R2 Storage Read', 'account', 'read', 'buckets', 'objects'),
+  group('bf7481a1826f439697cb59a20b22293e', 'Workers R2 Storage Write', 'account', 'write', 'buckets', 'objects'),
+  group('6a018a9f2fc74eb6b293b0c548f38b39', 'Workers R2 Storage Bucket Item Read', 'bucket', 'read', 'objects'),
+  group('2efd5506f9c8494dacb1fa10a3e7d5b6', 'Workers R2 Storage Bucket Item Write', 'bucket', 'write', 'objects'),
+  group('8acbe5bb0d54464ab867149d7f7cf8ac', 'User Details Read', 'user', 'read', 'user'),
+  group('3518d0f75557482e952c6762d3e64903', 'Memberships Read', 'user', 'read', 'memberships'),
+  group('0cc3a61731504c89b99ec1be78b77aa0', 'API Tokens Read', 'user', 'read', 'userTokens'),
+  group('686d18d5ac6c441c867cbf6771e58a0a', 'API Tokens Write', 'user', 'write', 'userTokens'),
+];
+
+const BY_ID = new Map(PERMISSION_GROUPS.map((entry) => [entry.id, entry]));
+
+export function findPermissionGroup(id: string): PermissionGroup | undefined {
+  return BY_ID.get(id);
+}
+
+const PREFIXES: Readonly<Record<ResourceScope, string>> = {
+  zone: 'com.cloudflare.api.account.zone.',
+  account: 'com.cloudflare.api.account.',
+  user: 'com.cloudflare.api.user.',
+  bucket: 'com.cloudflare.edge.r2.bucket.',
+};
+
+/** One resource of a policy, taken apart. `id` may be `*`. */
+export interface Resource {
+  readonly scope: ResourceScope;
+  readonly id: string;
+  /** The account it is meant in; undefined when none is named. */
+  readonly account?: string;
+}
+
+/** A resource's name taken apart, or undefined when it is none. */
+export function parseResource(text: string): Omit<Resource, 'account'> | undefined {
+  for (const scope of ['zone', 'account', 'user', 'bucket'] as const) {
+    if (!text.startsWith(PREFIXES[scope])) continue;
+    const id = text.slice(PREFIXES[scope].length);
+    const shape = scope === 'bucket' ? /^(\*|[0-9a-f]{32}_[a-z-]+_[a-z0-9-]+)$/ : /^(\*|[0-9a-f]{32})$/;
+    return shape.test(id) ? { scope, id } : undefined;
+  }
+  return undefined;
+}
+
+/** The resources of a policy, one by one; what is no resource is left out, since it stands for nothing. */
+export function resourcesOf(policy: Policy): readonly Resource[] {
+  return Object.entries(policy.resources).flatMap(([name, value]): Resource[] => {
+    const outer = parseResource(name);
+    if (!outer) return [];
+    if (typeof value === 'string') return [outer];
+    return Object.keys(value).flatMap((inside) => {
+      const inner = parseResource(inside);
+      return inner ? [{ ...inner, account: outer.id }] : [];
+    });
+  });
+}
+
+/** Whether a resource covers what a request is about, for groups given for `scope`. An account stands for all that is in it. */
+function covers({ scope, id, account }: Resource, target: Target, given: ResourceScope): boolean {
+  const fits = (known: string | undefined, asked: string | undefined): boolean =>
+    asked !== undefined && (known === '*' || known === asked);
+  if (account !== undefined && !fits(account, target.account)) return false;
+  if (scope === 'account') return given !== 'user' && fits(id, target.account);
+  if (scope !== given) return false;
+  if (scope === 'bucket')
+    return fits(id, target.bucket === undefined ? undefined : `${target.account}_${target.bucket}`);
+  return fits(id, target[scope]);
+}
+
+export type Decision =
+  | { readonly allowed: false }
+  /** `records`: only records in one of these scopes. */
+  | { readonly allowed: true; readonly records?: readonly RecordScope[] };
+
+const DENIED: Decision = { allowed: false };
+
+/** Whether policies let something be done. What one policy denies no other allows. */
+export function decide(policies: readonly Policy[], area: Area, level: Level, target: Target): Decision {
+  const fits = (policy: Policy): boolean => grants(policy, area, level, target);
+  if (policies.some((policy) => policy.effect === 'deny' && fits(policy))) return DENIED;
+  const allowing = policies.filter((policy) => policy.effect === 'allow' && fits(policy));
+  if (allowing.length === 0) return DENIED;
+  if (allowing.some(({ records }) => records === undefined)) return { allowed: true };
+  return { allowed: true, records: allowing.flatMap(({ records }) => records ?? []) };
+}
+
+function grants(policy: Policy, area: Area, level: Level, target: Target): boolean {
+  return policy.groups.some((id) => {
+    const entry = findPermissionGroup(id);
+    if (!entry?.areas.includes(area)) return false;
+    // Who may read only may not write; whoever is denied to read is denied to write.
+    const reaches =
+      policy.effect === 'allow' ? entry.level === 'write' || level === 'read' : denies(entry.level, level);
+    return reaches && resourcesOf(policy).some((resource) => covers(resource, target, entry.scope));
+  });
+}
+
+function denies(denied: Level, asked: Level): boolean {
+  return denied === 'read' || asked === 'write';
+}
+
+const ZONE_AREAS = ['zone', 'dns', 'zoneSettings', 'cachePurge'] as const satisfies readonly Area[];
+
+/** Whether policies let anything be done with a zone: such a zone is in lists, and its own object may be read. */
+export function showsZone(policies: readonly Policy[], target: Target): boolean {
+  return ZONE_AREAS.some((area) => decide(policies, area, area === 'cachePurge' ? 'write' : 'read', target).allowed);
+}
+
+/** Whether a record is in one of the scopes. `name`: lower-case FQDN; `type`: mnemonic. */
+export function inRecordScopes(scopes: readonly RecordScope[], name: string, type: string): boolean {
+  return scopes.some(
+    ({ names, types }) =>
+      (types === undefined || types.includes(type)) &&
+      (names === undefined || names.some((pattern) => matchesPattern(pattern, name))),
+  );
+}
+
+/** Whether a name fits a pattern in which `*` stands for any characters. Linear in both, whatever the pattern. */
+export function matchesPattern(pattern: string, name: string): boolean {
+  const parts = pattern.split('*');
+  const first = parts[0]!;
+  if (parts.length === 1) return name === pattern;
+  const last = parts.at(-1)!;
+  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last)) return false;
+  let at = first.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = name.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at <= name.length - last.length;
+}

@@ -1,0 +1,466 @@
+/** API tokens over HTTP: what they are given, what they let through, and what they never tell. */
+import t from 'tap';
+import { createAccount } from '../../src/control/accounts.js';
+import { PERMISSION_GROUPS } from '../../src/control/permissions.js';
+import { auditStatements } from '../../src/store/audit.js';
+import { type Installation, install } from './installation.js';
+
+const groupId = (name: string): string => PERMISSION_GROUPS.find((entry) => entry.name === name)!.id;
+const ZONE = 'com.cloudflare.api.account.zone.';
+const ACCOUNT = 'com.cloudflare.api.account.';
+
+interface PolicyInput {
+  readonly groups: readonly string[];
+  readonly on: Readonly<Record<string, unknown>>;
+  readonly effect?: string;
+  readonly records?: unknown;
+}
+
+const policy = ({ groups, on, effect = 'allow', records }: PolicyInput): object => ({
+  effect,
+  permission_groups: groups.map((name) => ({ id: groupId(name) })),
+  resources: on,
+  ...(records === undefined ? {} : { records }),
+});
+
+/** Makes a token by the API and returns the header that carries it, with its identifier. */
+async function make({ call }: Installation, policies: readonly PolicyInput[], more: object = {}, headers = {}) {
+  const body = { name: 'test', policies: policies.map(policy), ...more };
+  const { status, json, text } = await call('POST', '/user/tokens', body, { headers });
+  if (status !== 200) throw new Error(`no token: ${text}`);
+  return {
+    headers: { authorization: `Bearer ${json.result.value}` },
+    id: json.result.id as string,
+    token: json.result,
+  };
+}
+
+t.test('made, listed, edited, rolled, deleted', async (t) => {
+  const installation = await install(t);
+  const { call, clock, createZone, store, misfits } = installation;
+  const zone = await createZone('example.com');
+  const groups = (await call('GET', '/user/tokens/permission_groups?name=DNS%20Write')).json;
+  t.strictSame(groups.result, [
+    { id: '4755a26eedb94da69e1066d98aa820be', name: 'DNS Write', scopes: ['com.cloudflare.api.account.zone'] },
+  ]);
+  const scoped = (await call('GET', '/user/tokens/permission_groups?scope=com.cloudflare.api.user')).json.result;
+  t.strictSame(
+    new Set(scoped.map(({ scopes }: { scopes: string[] }) => scopes[0])),
+    new Set(['com.cloudflare.api.user']),
+  );
+
+  const given = { groups: ['DNS Write', 'Zone Read'], on: { [ZONE + zone]: '*' } };
+  const times = { not_before: '2024-05-05T00:00:00Z', expires_on: '2024-06-05T00:00:00Z' };
+  const { headers, id, token } = await make(installation, [given], { ...times, name: ' certbot ' });
+  t.match(token, {
+    name: 'certbot',
+    status: 'active',
+    issued_on: /^2024-05-05T12:00:00/,
+    not_before: '2024-05-05T00:00:00.000000Z',
+    expires_on: '2024-06-05T00:00:00.000000Z',
+    policies: [{ effect: 'allow', permission_groups: [{ name: 'DNS Write' }, { name: 'Zone Read' }] }],
+  });
+  t.match(token.value, /^[A-Za-z0-9_-]{40}$/);
+  t.notOk(JSON.stringify(auditStatements(store).latest.all(50)).includes(token.value), 'the secret is in no log');
+  const listed = await call('GET', '/user/tokens?per_page=1');
+  t.match(listed.json, { result: [{ id }], result_info: { count: 1, total_count: 1, per_page: 1 } });
+  t.notOk(listed.text.includes(token.value), 'the secret is shown once');
+  t.match((await call('GET', `/user/tokens/${id}`)).json.result, { id, name: 'certbot' });
+  t.match((await call('GET', '/user/tokens/verify', undefined, { headers })).json.result, { id, status: 'active' });
+  t.ok((await call('GET', `/user/tokens/${id}`)).json.result.last_used_on, 'its use is noted');
+
+  const edit = { name: 'renamed', policies: [policy({ ...given, groups: ['DNS Read'] })], status: 'disabled' };
+  t.match((await call('PUT', `/user/tokens/${id}`, edit)).json.result, { id, name: 'renamed', status: 'disabled' });
+  t.match(await call('GET', '/zones', undefined, { headers }), { status: 403, json: { errors: [{ code: 9109 }] } });
+  await call('PUT', `/user/tokens/${id}`, { ...edit, status: 'active' });
+  t.match(await call('GET', '/zones', undefined, { headers }), { status: 200, json: { result: [{ id: zone }] } });
+  const refused = await call(
+    'POST',
+    `/zones/${zone}/dns_records`,
+    { type: 'A', name: 'a', content: '192.0.2.1' },
+    { headers },
+  );
+  t.match(
+    refused,
+    { status: 403, json: { errors: [{ code: 10000, message: 'Authentication error' }] } },
+    'reads only now',
+  );
+
+  const rolled = await call('PUT', `/user/tokens/${id}/value`, {});
+  t.match(rolled.json.result, /^[A-Za-z0-9_-]{40}$/);
+  t.equal((await call('GET', '/zones', undefined, { headers })).status, 403, 'the old secret is worth nothing');
+  const renewed = { headers: { authorization: `Bearer ${rolled.json.result}` } };
+  t.equal((await call('GET', '/zones', undefined, renewed)).status, 200);
+  const ending = { ...edit, status: 'active', expires_on: '2024-05-06T00:00:00Z' };
+  t.match(await call('PUT', `/user/tokens/${id}`, ending), { status: 200 });
+  clock.advance(86_400_000);
+  t.match(await call('GET', '/zones', undefined, renewed), { status: 403, json: { errors: [{ code: 9109 }] } });
+  t.match(await call('GET', '/user/tokens/verify', undefined, renewed), {
+    status: 401,
+    json: { errors: [{ code: 1000 }] },
+  });
+  t.match((await call('GET', '/user/tokens')).json.result, [{ id, status: 'expired' }]);
+  t.strictSame((await call('GET', '/user/tokens?include_expired=false')).json.result, []);
+  t.strictSame((await call('DELETE', `/user/tokens/${id}`)).json.result, { id });
+  t.match(await call('GET', `/user/tokens/${id}`), { status: 404 });
+  t.match(await call('DELETE', `/user/tokens/${id}`), { status: 404 });
+  t.strictSame((await call('GET', '/user/tokens')).json.result, []);
+  t.strictSame(misfits, []);
+});
+
+t.test('what is let through, and what is not', async (t) => {
+  const installation = await install(t);
+  const { call, createZone, operator, misfits } = installation;
+  const mine = await createZone('example.com');
+  const other = await createZone('example.net');
+  const account = (await call('GET', '/accounts')).json.result[0].id as string;
+  const user = (await call('GET', '/user')).json.result.id as string;
+  const foreign = await createAccount(operator, { name: 'Foreign' });
+  const theirs = (await call('POST', '/zones', { name: 'example.org', account: { id: foreign.id } })).json.result.id;
+  await call('PUT', `/accounts/${account}/r2/buckets/none/objects/k`, undefined, {});
+  await call('POST', `/accounts/${account}/r2/buckets`, { name: 'assets' });
+  await call('POST', `/accounts/${account}/r2/buckets`, { name: 'others' });
+
+  /** Requests, each about one thing. */
+  const requests = {
+    zones: () => ['GET', '/zones'],
+    zone: () => ['GET', `/zones/${mine}`],
+    editZone: () => ['PATCH', `/zones/${mine}`, { paused: false }],
+    newZone: () => ['POST', '/zones?dry_run=true', { name: 'new.example' }],
+    foreignZone: () => ['POST', '/zones?dry_run=true', { name: 'new.example', account: { id: foreign.id } }],
+    records: () => ['GET', `/zones/${mine}/dns_records`],
+    newRecord: () => [
+      'POST',
+      `/zones/${mine}/dns_records?dry_run=true`,
+      { type: 'A', name: 'a', content: '192.0.2.1' },
+    ],
+    export: () => ['GET', `/zones/${mine}/dns_records/export`],
+    settings: () => ['GET', `/zones/${mine}/settings/http2`],
+    setSettings: () => ['PATCH', `/zones/${mine}/settings/http2`, { value: 'on' }],
+    purge: () => ['POST', `/zones/${mine}/purge_cache`, { purge_everything: true }],
+    otherZone: () => ['GET', `/zones/${other}`],
+    otherRecords: () => ['GET', `/zones/${other}/dns_records`],
+    theirRecords: () => ['GET', `/zones/${theirs}/dns_records`],
+    account: () => ['GET', `/accounts/${account}`],
+    buckets: () => ['GET', `/accounts/${account}/r2/buckets`],
+    objects: () => ['GET', `/accounts/${account}/r2/buckets/assets/objects`],
+    otherObjects: () => ['GET', `/accounts/${account}/r2/buckets/others/objects`],
+    user: () => ['GET', '/user'],
+    memberships: () => ['GET', '/memberships'],
+    tokens: () => ['GET', '/user/tokens'],
+    accountTokens: () => ['GET', `/accounts/${account}/tokens`],
+  } as const;
+  type Name = keyof typeof requests;
+  const all = { [`${ZONE}*`]: '*' };
+  const rows: readonly (readonly [what: string, policies: readonly PolicyInput[], allowed: readonly Name[]])[] = [
+    [
+      'DNS Read on a zone',
+      [{ groups: ['DNS Read'], on: { [ZONE + mine]: '*' } }],
+      ['zones', 'zone', 'records', 'export'],
+    ],
+    [
+      'DNS Write on a zone',
+      [{ groups: ['DNS Write'], on: { [ZONE + mine]: '*' } }],
+      ['zones', 'zone', 'records', 'newRecord', 'export'],
+    ],
+    [
+      'DNS Read on all zones',
+      [{ groups: ['DNS Read'], on: all }],
+      ['zones', 'zone', 'records', 'export', 'otherZone', 'otherRecords', 'theirRecords'],
+    ],
+    [
+      'Zone Write in an account',
+      [{ groups: ['Zone Write'], on: { [ACCOUNT + account]: { [`${ZONE}*`]: '*' } } }],
+      ['zones', 'zone', 'editZone', 'newZone', 'otherZone'],
+    ],
+    [
+      'Zone Write on an account, all that is in it',
+      [{ groups: ['Zone Write'], on: { [ACCOUNT + account]: '*' } }],
+      ['zones', 'zone', 'editZone', 'newZone', 'otherZone'],
+    ],
+    [
+      'Zone Write on one zone makes no others',
+      [{ groups: ['Zone Write'], on: { [ZONE + mine]: '*' } }],
+      ['zones', 'zone', 'editZone'],
+    ],
+    [
+      'DNS Read in one account and on a zone of another',
+      [
+        { groups: ['DNS Read'], on: { [ACCOUNT + account]: '*' } },
+        { groups: ['Zone Read'], on: { [ZONE + theirs]: '*' } },
+      ],
+      ['zones', 'zone', 'records', 'export', 'otherZone', 'otherRecords'],
+    ],
+    [
+      'Zone Settings Write',
+      [{ groups: ['Zone Settings Write'], on: { [ZONE + mine]: '*' } }],
+      ['zones', 'zone', 'settings', 'setSettings'],
+    ],
+    ['Cache Purge', [{ groups: ['Cache Purge'], on: { [ZONE + mine]: '*' } }], ['zones', 'zone', 'purge']],
+    [
+      'denied for one zone',
+      [
+        { groups: ['DNS Read'], on: all },
+        { groups: ['DNS Read'], on: { [ZONE + other]: '*', [ZONE + theirs]: '*' }, effect: 'deny' },
+      ],
+      ['zones', 'zone', 'records', 'export'],
+    ],
+    [
+      'to write denied, to read not',
+      [
+        { groups: ['DNS Write'], on: { [ZONE + mine]: '*' } },
+        { groups: ['DNS Write'], on: all, effect: 'deny' },
+      ],
+      ['zones', 'zone', 'records', 'export'],
+    ],
+    [
+      'Account Settings Read',
+      [{ groups: ['Account Settings Read'], on: { [ACCOUNT + account]: '*' } }],
+      ['zones', 'account'],
+    ],
+    [
+      'R2 Storage Read',
+      [{ groups: ['Workers R2 Storage Read'], on: { [ACCOUNT + account]: '*' } }],
+      ['zones', 'buckets', 'objects', 'otherObjects'],
+    ],
+    [
+      'items of one bucket',
+      [
+        {
+          groups: ['Workers R2 Storage Bucket Item Read'],
+          on: { [`com.cloudflare.edge.r2.bucket.${account}_default_assets`]: '*' },
+        },
+      ],
+      ['zones', 'objects'],
+    ],
+    [
+      'user',
+      [
+        {
+          groups: ['User Details Read', 'Memberships Read', 'API Tokens Read'],
+          on: { [`com.cloudflare.api.user.${user}`]: '*' },
+        },
+      ],
+      ['zones', 'user', 'memberships', 'tokens'],
+    ],
+    [
+      'Account API Tokens Read',
+      [{ groups: ['Account API Tokens Read'], on: { [ACCOUNT + account]: '*' } }],
+      ['zones', 'accountTokens'],
+    ],
+  ];
+  for (const [what, policies, allowed] of rows) {
+    const { headers } = await make(installation, policies);
+    const passed: Name[] = [];
+    for (const [name, request] of Object.entries(requests)) {
+      const [method, path, body] = request() as [method: 'GET', path: string, body?: object];
+      const { status } = await call(method, path, body, { headers });
+      if (status === 200) passed.push(name as Name);
+      else if (status !== 403) t.fail(`${what}: ${name} answered ${status}`);
+    }
+    t.strictSame(passed, allowed, what);
+  }
+  const names = async (policies: readonly PolicyInput[]) => {
+    const { headers } = await make(installation, policies);
+    const { json } = await call('GET', '/zones', undefined, { headers });
+    return json.result.map(({ name }: { name: string }) => name);
+  };
+  t.strictSame(await names(rows[0]![1]), ['example.com'], 'lists leave out what is not given');
+  t.strictSame(await names(rows[2]![1]), ['example.com', 'example.net', 'example.org']);
+  t.strictSame(await names(rows[3]![1]), ['example.com', 'example.net']);
+  t.strictSame(await names(rows[6]![1]), ['example.com', 'example.net', 'example.org']);
+  t.strictSame(await names(rows[9]![1]), ['example.com']);
+  t.strictSame(await names(rows[11]![1]), []);
+  t.strictSame(misfits, []);
+});
+
+t.test('limits to certain records', async (t) => {
+  const installation = await install(t);
+  const { call, createZone, misfits } = installation;
+  const zone = await createZone('example.com');
+  const path = `/zones/${zone}/dns_records`;
+  const create = async (type: string, name: string, content: string): Promise<string> =>
+    (await call('POST', path, { type, name, content })).json.result.id;
+  const challenge = await create('TXT', '_acme-challenge.www', 'x');
+  const address = await create('A', 'www', '192.0.2.1');
+  const home = await create('A', 'home.dyn', '192.0.2.2');
+  const { headers } = await make(installation, [
+    { groups: ['DNS Write'], on: { [ZONE + zone]: '*' }, records: { names: ['_acme-challenge.*'], types: ['txt'] } },
+    { groups: ['DNS Write'], on: { [ZONE + zone]: '*' }, records: { names: ['*.dyn.Example.com.'] } },
+  ]);
+  const as = { headers };
+  const denied = { status: 403, json: { errors: [{ code: 10000 }] } };
+  const listed = await call('GET', path, undefined, as);
+  t.strictSame(listed.json.result.map(({ id }: { id: string }) => id).sort(), [challenge, home].sort());
+  t.equal(listed.json.result_info.total_count, 2, 'the others are not even counted');
+  t.match((await call('GET', `${path}?match=any&type=A&type=TXT`, undefined, as)).json.result_info, { total_count: 2 });
+  t.match(await call('GET', `${path}/${home}`, undefined, as), { status: 200 });
+  t.match(await call('GET', `${path}/${address}`, undefined, as), denied);
+  const rows: readonly (readonly ['POST' | 'PATCH' | 'PUT' | 'DELETE', string, object | undefined, boolean])[] = [
+    ['POST', path, { type: 'TXT', name: '_acme-challenge.a.b', content: 'y' }, true],
+    ['POST', path, { type: 'A', name: '_acme-challenge.a.b', content: '192.0.2.3' }, false],
+    ['POST', path, { type: 'TXT', name: 'www', content: 'y' }, false],
+    ['POST', path, { type: 'AAAA', name: 'x.dyn', content: '2001:db8::1' }, true],
+    ['POST', path, { type: 'A', name: 'dyn', content: '192.0.2.3' }, false],
+    ['PATCH', `${path}/${home}`, { content: '192.0.2.9' }, true],
+    ['PATCH', `${path}/${home}`, { name: 'www2' }, false],
+    ['PATCH', `${path}/${address}`, { content: '192.0.2.9' }, false],
+    ['PUT', `${path}/${challenge}`, { type: 'TXT', name: 'other', content: 'z' }, false],
+    ['POST', `${path}/batch`, { posts: [{ type: 'A', name: 'q.dyn', content: '192.0.2.7' }] }, true],
+    [
+      'POST',
+      `${path}/batch`,
+      { deletes: [{ id: home }], posts: [{ type: 'A', name: 'www', content: '192.0.2.8' }] },
+      false,
+    ],
+    ['DELETE', `${path}/${address}`, undefined, false],
+    ['DELETE', `${path}/${challenge}`, undefined, true],
+  ];
+  for (const [method, target, body, allowed] of rows) {
+    const answer = await call(method, target, body, as);
+    t.match(answer, allowed ? { status: 200 } : denied, `${method} ${target} ${JSON.stringify(body)}`);
+  }
+  t.match(
+    await call('GET', `${path}/${home}`),
+    { json: { result: { content: '192.0.2.9' } } },
+    'half a batch was not done',
+  );
+  for (const elsewhere of [
+    `${path}/export`,
+    `${path}/usage`,
+    `/zones/${zone}/dns_settings`,
+    `/zones/${zone}/history`,
+  ]) {
+    t.match(await call('GET', elsewhere, undefined, as), denied, elsewhere);
+  }
+  t.match(await call('GET', `/zones/${zone}`, undefined, as), { status: 200 });
+  t.strictSame(misfits, []);
+});
+
+t.test('where a token may be used, and from when on', async (t) => {
+  const installation = await install(t);
+  const { app, call, clock, createZone } = installation;
+  const zone = await createZone('example.com');
+  const given = [{ groups: ['DNS Read'], on: { [ZONE + zone]: '*' } }];
+  const from = async (headers: object, remoteAddress: string) => {
+    const answer = await app.inject({ url: '/client/v4/zones', headers: { ...headers }, remoteAddress });
+    return { status: answer.statusCode, text: answer.body };
+  };
+  const condition = { request_ip: { in: ['192.0.2.0/24', '2001:db8::/32'], not_in: ['192.0.2.7'] } };
+  const { headers, token } = await make(installation, given, { condition });
+  t.strictSame(token.condition, condition);
+  for (const address of ['192.0.2.1', '::ffff:192.0.2.1', '2001:db8::5']) {
+    t.equal((await from(headers, address)).status, 200, address);
+  }
+  for (const address of ['192.0.2.7', '::ffff:192.0.2.7', '198.51.100.1', '::1']) {
+    const { status, text } = await from(headers, address);
+    t.equal(status, 403, address);
+    t.ok(text.includes(`{"code":9109,"message":"Cannot use the access token from location: ${address}"}`), text);
+  }
+  const later = await make(installation, given, { not_before: new Date(clock.nowMs() + 60_000).toISOString() });
+  t.equal((await call('GET', '/zones', undefined, later)).status, 403, 'not yet');
+  clock.advance(60_001);
+  t.equal((await call('GET', '/zones', undefined, later)).status, 200);
+});
+
+t.test('nobody gives what is not theirs', async (t) => {
+  const installation = await install(t);
+  const { call, createZone, operator, token } = installation;
+  const mine = await createZone('example.com');
+  const other = await createZone('example.net');
+  const user = (await call('GET', '/user')).json.result.id as string;
+  const account = (await call('GET', '/accounts')).json.result[0].id as string;
+  const foreign = await createAccount(operator, { name: 'Foreign' });
+  const denied = { status: 403, json: { errors: [{ code: 10000 }] } };
+  const give = (headers: Record<string, string>, policies: readonly PolicyInput[], path = '/user/tokens') =>
+    call('POST', path, { name: 'x', policies: policies.map(policy) }, { headers });
+
+  const tokens = { groups: ['API Tokens Write'], on: { [`com.cloudflare.api.user.${user}`]: '*' } };
+  const maker = await make(installation, [tokens, { groups: ['DNS Write'], on: { [ZONE + mine]: '*' } }]);
+  t.match(await give(maker.headers, [{ groups: ['DNS Read'], on: { [ZONE + mine]: '*' } }]), { status: 200 }, 'less');
+  t.match(await give(maker.headers, [{ groups: ['Zone Write'], on: { [ZONE + mine]: '*' } }]), denied);
+  t.match(await give(maker.headers, [{ groups: ['DNS Write'], on: { [ZONE + other]: '*' } }]), denied);
+  t.match(await give(maker.headers, [{ groups: ['DNS Write'], on: { [`${ZONE}*`]: '*' } }]), denied);
+  t.match(await give(maker.headers, [{ groups: ['DNS Write'], on: { [ACCOUNT + account]: '*' } }]), denied);
+  const narrow = { groups: ['DNS Write'], on: { [ZONE + mine]: '*' }, records: { types: ['TXT'] } };
+  t.match(await give(maker.headers, [narrow]), { status: 200 });
+  const narrowMaker = await make(installation, [tokens, narrow]);
+  t.match(await give(narrowMaker.headers, [{ groups: ['DNS Write'], on: { [ZONE + mine]: '*' } }]), denied, 'widening');
+  const plain = await make(installation, [{ groups: ['DNS Write'], on: { [ZONE + mine]: '*' } }]);
+  t.match(
+    await give(plain.headers, [{ groups: ['DNS Read'], on: { [ZONE + mine]: '*' } }]),
+    denied,
+    'no right to make any',
+  );
+  t.match(await call('PUT', `/user/tokens/${plain.id}/value`, {}, { headers: plain.headers }), denied);
+  const limited = await token({ zoneIds: [mine] });
+  t.equal((await give(limited, [{ groups: ['DNS Read'], on: { [ZONE + mine]: '*' } }])).status, 403);
+
+  const tenant = await token({ email: 'tenant@example.org', accountId: foreign.id, kind: 'token' });
+  t.equal((await give(tenant, [{ groups: ['DNS Read'], on: { [ZONE + mine]: '*' } }])).status, 403, 'a tenant');
+  t.equal((await give(tenant, [], `/accounts/${account}/tokens`)).status, 403);
+
+  const owned = await give(
+    { 'x-auth-email': 'admin@localhost', 'x-auth-key': 'k0123456789abcdef0123456789abcdef0123' },
+    [{ groups: ['DNS Read'], on: { [ACCOUNT + account]: '*' } }],
+    `/accounts/${account}/tokens`,
+  );
+  t.match(owned, { status: 200 });
+  const { id, value } = owned.json.result;
+  t.match((await call('GET', `/accounts/${account}/tokens`)).json.result, [{ id }]);
+  t.notOk((await call('GET', '/user/tokens')).text.includes(id), 'an account’s token is not its maker’s');
+  t.match(await call('GET', `/accounts/${foreign.id}/tokens/${id}`), { status: 404 });
+  const asOwned = { headers: { authorization: `Bearer ${value}` } };
+  t.match((await call('GET', '/zones', undefined, asOwned)).json.result_info, { total_count: 2 });
+  t.match((await call('GET', `/accounts/${account}/tokens/verify`, undefined, asOwned)).json.result, { id });
+});
+
+t.test('bad bodies are told apart', async (t) => {
+  const { call, createZone } = await install(t);
+  const zone = await createZone('example.com');
+  const good = policy({ groups: ['DNS Read'], on: { [ZONE + zone]: '*' } });
+  const rows: readonly (readonly [body: object, pointer: string])[] = [
+    [{ policies: [good] }, '/name'],
+    [{ name: 'x' }, '/policies'],
+    [{ name: 'x', policies: [] }, '/policies'],
+    [{ name: 'x', policies: [7] }, '/policies/0'],
+    [{ name: 'x', policies: [{ ...good, effect: 'maybe' }] }, '/policies/0/effect'],
+    [{ name: 'x', policies: [{ ...good, permission_groups: [] }] }, '/policies/0/permission_groups'],
+    [
+      { name: 'x', policies: [good, { ...good, permission_groups: [{ id: 'nope' }] }] },
+      '/policies/1/permission_groups/0',
+    ],
+    [{ name: 'x', policies: [{ ...good, resources: {} }] }, '/policies/0/resources'],
+    [{ name: 'x', policies: [{ ...good, resources: { zone: '*' } }] }, '/policies/0/resources'],
+    [{ name: 'x', policies: [{ ...good, resources: { [ZONE + zone]: 'some' } }] }, '/policies/0/resources'],
+    [{ name: 'x', policies: [{ ...good, resources: { [`${ACCOUNT}*`]: { x: '*' } } }] }, '/policies/0/resources'],
+    [
+      { name: 'x', policies: [policy({ groups: ['Account Settings Read'], on: { [ZONE + zone]: '*' } })] },
+      '/policies/0/resources',
+    ],
+    [{ name: 'x', policies: [{ ...good, records: {} }] }, '/policies/0/records'],
+    [{ name: 'x', policies: [{ ...good, records: { names: ['a b'] } }] }, '/policies/0/records/names'],
+    [{ name: 'x', policies: [{ ...good, records: { types: ['NOPE'] } }] }, '/policies/0/records/types'],
+    [{ name: 'x', policies: [{ ...good, effect: 'deny', records: { types: ['A'] } }] }, '/policies/0/records'],
+    [{ name: 'x', policies: [good], expires_on: 'tomorrow' }, '/expires_on'],
+    [{ name: 'x', policies: [good], expires_on: '2020-01-01T00:00:00Z' }, '/expires_on'],
+    [
+      { name: 'x', policies: [good], expires_on: '2030-01-01T00:00:00Z', not_before: '2031-01-01T00:00:00Z' },
+      '/not_before',
+    ],
+    [{ name: 'x', policies: [good], condition: { request_ip: { in: ['192.0.2.0/33'] } } }, '/condition/request_ip/in'],
+  ];
+  for (const [body, pointer] of rows) {
+    const { status, json } = await call('POST', '/user/tokens', body);
+    t.match(
+      { status, errors: json.errors },
+      { status: 400, errors: [{ code: 9207, source: { pointer } }] },
+      JSON.stringify(body).slice(0, 200),
+    );
+  }
+  const missing = await call('POST', '/user/tokens', {
+    name: 'x',
+    policies: [policy({ groups: ['DNS Read'], on: { [`${ZONE}${'0'.repeat(32)}`]: '*' } })],
+  });
+  t.equal(missing.status, 404);
+});
