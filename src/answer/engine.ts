@@ -11,6 +11,7 @@ import { answerChaos } from './chaos.js';
 import { Cookie, judgeCookie } from './cookie.js';
 import { optLength, writeOpt } from './opt.js';
 import { DROP, HEADER_LENGTH, isInternet, parseQuery, type Query } from './query.js';
+import { judgeRate, type RateLimiter, Verdict } from './rate-limit.js';
 import { copyOctets, type Response } from './response.js';
 import { hashSearch, type Search, solve } from './solve.js';
 import { createEngineState, type Engine, type EngineSettings } from './state.js';
@@ -50,6 +51,8 @@ function answerOnce(
   const status = parseQuery(query, request, start, length);
   if (status === DROP || limit < HEADER_LENGTH) return 0;
   engine.cookie = Cookie.none;
+  engine.search.firstNode = 0;
+  engine.search.zone = 0;
   if (query.cookieLength !== 0 && client !== undefined) takeCookie(engine, client);
   resetResponse(query, response, out, at);
   response.rcode = status;
@@ -59,6 +62,11 @@ function answerOnce(
   const questionEnd = response.at;
   response.limit = size - (query.edns ? optLength(engine) : 0);
   if (status === Rcode.noError && query.hasQuestion) dispatch(engine, image, transport);
+  if (engine.limiter !== undefined && transport === Transport.udp && client !== undefined) {
+    const verdict = limitRate(engine, engine.limiter, client);
+    if (verdict === Verdict.drop) return 0;
+    if (verdict === Verdict.truncate) response.truncated = true;
+  }
   if (!response.truncated && isWhole(response.rcode)) writeAdditional(query, engine.search, response, image);
   if (response.truncated || !isWhole(response.rcode)) clearSections(response, questionEnd);
   response.limit = size;
@@ -72,6 +80,12 @@ function takeCookie(engine: Engine, client: Client): void {
   if (engine.jar.secrets.length === 0 || client.length === 0) return;
   engine.client = client;
   engine.cookie = judgeCookie(engine.jar, engine.query, client);
+}
+
+/** A cookie of ours shows that the source is not forged. */
+function limitRate({ response, search, cookie }: Engine, limiter: RateLimiter, client: Client): number {
+  if (client.length === 0 || cookie === Cookie.fresh || cookie === Cookie.old) return Verdict.send;
+  return judgeRate(limiter, response, client, search.firstNode, search.zone);
 }
 
 /** Who comes by a stream has shown where it is (RFC 7873 §5.2.3). */

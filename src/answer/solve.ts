@@ -12,8 +12,8 @@ import type { ImageReader } from '../image/reader.js';
 import type { Query } from './query.js';
 import { firstTarget, putPointer, type Response, skipLabels, writeRRset } from './response.js';
 
-/** Links of a CNAME or DNAME chain followed within the zone. */
-const MAX_CHAIN = 64;
+/** Links of a CNAME or DNAME chain followed within the zone; resolvers follow no more either. */
+const MAX_CHAIN = 20;
 /**
  * A chain is not followed past this octet of the message: compression reaches 14 bits (RFC 1035 §4.1.4), of which an RRset takes
  * up to 8191 octets inside itself (image/compile.ts).
@@ -38,6 +38,8 @@ export interface Search {
   zoneRecord: number;
   apexLabels: number;
   apexNode: number;
+  /** The node the question's own name led to: found, a wildcard, a cut, the owner of a DNAME; 0: none. */
+  firstNode: number;
   /** Hashes of the names of the chain so far. */
   chain: Int32Array;
   chainLength: number;
@@ -61,10 +63,11 @@ export function createSearch(query: Query): Search {
     zoneRecord: 0,
     apexLabels: 0,
     apexNode: 0,
-    chain: new Int32Array(MAX_CHAIN),
+    firstNode: 0,
+    chain: new Int32Array(MAX_CHAIN + 1),
     chainLength: 0,
-    dnames: new Int32Array(MAX_CHAIN),
-    dnameAt: new Int32Array(MAX_CHAIN),
+    dnames: new Int32Array(MAX_CHAIN + 1),
+    dnameAt: new Int32Array(MAX_CHAIN + 1),
     dnameCount: 0,
   };
 }
@@ -114,7 +117,9 @@ export function solve(query: Query, search: Search, response: Response, image: I
 }
 
 function solveName(query: Query, search: Search, response: Response, image: ImageReader): number {
-  switch (locate(query, search, image)) {
+  const where = locate(query, search, image);
+  if (search.chainLength === 0 && where !== MISSING) search.firstNode = locatedNode;
+  switch (where) {
     case FOUND:
       return answerNode(query, search, response, image, locatedNode);
     case AT_CUT:
@@ -124,7 +129,10 @@ function solveName(query: Query, search: Search, response: Response, image: Imag
       return substitute(query, search, response, image);
   }
   const wildcard = findWildcard(image, search);
-  if (wildcard !== 0) return answerNode(query, search, response, image, wildcard);
+  if (wildcard !== 0) {
+    if (search.chainLength === 0) search.firstNode = wildcard;
+    return answerNode(query, search, response, image, wildcard);
+  }
   response.rcode = Rcode.nxDomain;
   writeNegative(search, response, image);
   return DONE;
@@ -218,13 +226,13 @@ function followTarget(search: Search, image: ImageReader, rrset: number, at: num
 }
 
 function rememberName(search: Search): void {
-  if (search.chainLength < MAX_CHAIN) search.chain[search.chainLength] = search.hashes[0]!;
+  if (search.chainLength <= MAX_CHAIN) search.chain[search.chainLength] = search.hashes[0]!;
   search.chainLength++;
 }
 
 /** Each owner once: a loop ends quietly with what was found (RFC 1034 §5.2.2 leaves the rest to the resolver). */
 function seenBefore(search: Search): boolean {
-  if (search.chainLength >= MAX_CHAIN) return true;
+  if (search.chainLength > MAX_CHAIN) return true;
   const hash = search.hashes[0]!;
   for (let i = 0; i < search.chainLength; i++) if (search.chain[i] === hash) return true;
   return false;

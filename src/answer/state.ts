@@ -1,6 +1,7 @@
 /** What one engine keeps between queries: settings, and objects that are made once and reused for every answer. */
 import { type CookieJar, createCookieJar } from './cookie.js';
 import { createQuery, type Query } from './query.js';
+import { createRateLimiter, type RateLimiter, type RateLimitSettings } from './rate-limit.js';
 import { createResponse, type Response } from './response.js';
 import { createSearch, type Search } from './solve.js';
 import { type Client, createClient } from './transport.js';
@@ -18,6 +19,8 @@ export interface EngineSettings {
   readonly cookieSecrets: readonly Uint8Array[];
   /** Over UDP, a client that sends a cookie without a good server cookie is told to come back with one (RFC 7873 §5.2.3). */
   readonly requireCookies: boolean;
+  /** Answers over UDP are limited; absent: they are not. */
+  readonly rateLimit?: RateLimitSettings | undefined;
 }
 
 export const DEFAULT_ENGINE_SETTINGS: EngineSettings = {
@@ -37,6 +40,7 @@ export interface Engine {
   readonly version: Uint8Array;
   readonly identity: Uint8Array;
   readonly jar: CookieJar;
+  readonly limiter: RateLimiter | undefined;
   /** What the query's cookie is, a Cookie code; none without a client. */
   cookie: number;
   client: Client;
@@ -58,6 +62,7 @@ export function createEngineState(settings: EngineSettings): Engine {
     version: latin1(settings.version),
     identity: latin1(settings.identity),
     jar: createCookieJar(settings.cookieSecrets),
+    limiter: settings.rateLimit && createRateLimiter(settings.rateLimit),
     cookie: 0,
     client: createClient(),
     transport: 0,

@@ -128,4 +128,13 @@ export function parseCidrSet(texts: readonly string[]): CidrSet {
   };
 }
 
+/** A network of an address and the number of its leading bits that count; undefined for what is none. */
+export function parseNetwork(text: string): { readonly address: Uint8Array; readonly bits: number } | undefined {
+  const single = parseIP(text);
+  if (single) return { address: single, bits: single.length * 8 };
+  if (!ipaddr.isValidCIDR(text)) return undefined;
+  const [address, bits] = ipaddr.parseCIDR(text);
+  return { address: new Uint8Array(address.toByteArray()), bits };
+}
+
 const DOCUMENTATION = parseCidrSet(['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20']);

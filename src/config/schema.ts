@@ -171,6 +171,24 @@ export const settingsSchema = z.strictObject({
       summary:
         'A client that sends a cookie over UDP but none of ours: `answer` it, or `require` to come back (BADCOOKIE)',
     }),
+  dnsRateLimit: wholeNumber(0, 1_000_000, 'a number of answers').default(0).register(about, {
+    group: 'DNS',
+    value: 'answers',
+    summary:
+      'Answers a second over UDP to one network (/24, /56), of one kind, about one name or zone; 0: no limit. 200 is a good one',
+  }),
+  dnsRateSlip: wholeNumber(0, 10, 'a number').default(2).register(about, {
+    group: 'DNS',
+    value: 'number',
+    summary:
+      'Over the limit, every so-manieth answer is sent truncated, so that real clients come back over TCP; 0: none',
+  }),
+  dnsRateExempt: texts('networks', isCidr, { atLeast: 0 }).prefault('127.0.0.0/8,::1/128').register(about, {
+    group: 'DNS',
+    value: 'networks',
+    mayBeEmpty: true,
+    summary: 'Networks that are not limited, separated by commas',
+  }),
   nameservers: texts('host names of name servers', isHostName, { atLeast: 1 })
     .transform((names) => names.map((name) => name.toLowerCase().replace(/\.$/, '')))
     .prefault('ns1.zoneplane.test,ns2.zoneplane.test')

@@ -1,5 +1,5 @@
 /** The DNS process: reads the store, publishes the zones as an image, answers on UDP and TCP. It never writes. */
-import { DEFAULT_ENGINE_SETTINGS } from '../answer/state.js';
+import type { EngineSettings } from '../answer/state.js';
 import { parseIP } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { MetricSample } from '../base/metrics.js';
@@ -13,6 +13,7 @@ import { requireSchema } from '../store/migrate.js';
 import { servedZones, zoneStatements } from '../store/zones.js';
 import { type Acknowledger, startAcknowledger } from './acknowledgement.js';
 import { DNS_PORT } from './dns-port.js';
+import { engineSamples, engineSettings } from './engine-settings.js';
 import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
 import { STATUS_PERIOD_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
@@ -32,7 +33,8 @@ export async function startDns(options: DnsOptions): Promise<RunningRole<DnsRepo
     requireSchema(store);
     let acknowledger: Acknowledger | undefined;
     const onApplied = (change: number): void => acknowledger?.tell(change);
-    const publisher = lifecycle.own('publisher', publish(options, store, onApplied), (part) => part.close());
+    const engine = engineSettings(settings);
+    const publisher = lifecycle.own('publisher', publish(options, engine, store, onApplied), (part) => part.close());
     const tls = settings.dotPort === undefined ? undefined : readTlsFiles(settings);
     const servers = lifecycle.own('listeners', await listen(options, publisher, tls), (part) => part.close());
     if (tls) {
@@ -42,7 +44,8 @@ export async function startDns(options: DnsOptions): Promise<RunningRole<DnsRepo
     // Only now does it serve what it says it serves.
     acknowledger = startAcknowledger(settings.dataDir, () => publisher.status().appliedChange, clock);
     lifecycle.own('acknowledgements', acknowledger, (part) => part.close());
-    if (onStatus) reportStatus(options, onStatus, publisher, servers, lifecycle);
+    const samples = (): MetricSample[] => [...servers.readCounters(), ...gauges(publisher), ...engineSamples(engine)];
+    if (onStatus) reportStatus(options, onStatus, publisher, samples, lifecycle);
     return {
       report: describe(store, publisher, servers),
       drain: (limitMs) => lifecycle.stop(limitMs),
@@ -53,7 +56,12 @@ export async function startDns(options: DnsOptions): Promise<RunningRole<DnsRepo
   }
 }
 
-function publish({ settings, clock, log }: DnsOptions, store: Store, onApplied: (change: number) => void): Publisher {
+function publish(
+  { settings, clock, log }: DnsOptions,
+  engine: EngineSettings,
+  store: Store,
+  onApplied: (change: number) => void,
+): Publisher {
   const addresses = settings.edgeAddresses.map((text) => parseIP(text)!);
   return startPublisher({
     source: createZoneSource(store, settings.nameservers),
@@ -61,22 +69,12 @@ function publish({ settings, clock, log }: DnsOptions, store: Store, onApplied: 
       ipv4: addresses.filter(({ length }) => length === 4),
       ipv6: addresses.filter(({ length }) => length === 16),
     },
-    engine: { ...DEFAULT_ENGINE_SETTINGS, ...cookieSettings(settings) },
+    engine,
     clock,
     log,
     seed: Buffer.from(systemRandom.bytes(4)).readUInt32LE(),
     onApplied,
   });
-}
-
-/** Without a secret cookies are good until the next start: clients get a new one with the first answer. */
-function cookieSettings({ cookieSecret, cookiePolicy }: DnsOptions['settings']): {
-  readonly cookieSecrets: readonly Uint8Array[];
-  readonly requireCookies: boolean;
-} {
-  const given = cookieSecret.map((text) => new Uint8Array(Buffer.from(text, 'hex')));
-  const cookieSecrets = given.length > 0 ? given : [new Uint8Array(systemRandom.bytes(16))];
-  return { cookieSecrets, requireCookies: cookiePolicy === 'require' };
 }
 
 function listen(
@@ -131,12 +129,12 @@ function reportStatus(
   { clock }: DnsOptions,
   onStatus: (status: DnsStatus) => void,
   publisher: Publisher,
-  servers: DnsServers,
+  samples: () => MetricSample[],
   lifecycle: Lifecycle,
 ): void {
   const tell = (ready: boolean): void => {
     const { zones, appliedChange } = publisher.status();
-    onStatus({ ready, zones, appliedChange, samples: [...servers.readCounters(), ...gauges(publisher)] });
+    onStatus({ ready, zones, appliedChange, samples: samples() });
   };
   tell(true);
   const cancel = clock.every(STATUS_PERIOD_MS, () => tell(true));
