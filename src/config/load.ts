@@ -72,11 +72,12 @@ export function loadSettings(sources: SettingSources): LoadedSettings {
 }
 
 /** Settings that need each other. */
-function mismatches({ dotPort, adminTlsPort, tlsCert, tlsKey }: Partial<Settings>): string[] {
+function mismatches({ dotPort, dohPort, adminTlsPort, tlsCert, tlsKey }: Partial<Settings>): string[] {
   if (tlsCert !== undefined && tlsKey !== undefined) return [];
   const needs = 'needs a certificate and its key: give tls-cert and tls-key';
   return [
     ...(dotPort === undefined ? [] : [`dot-port: DNS over TLS ${needs}`]),
+    ...(dohPort === undefined ? [] : [`doh-port: DNS over HTTPS ${needs}`]),
     ...(adminTlsPort === undefined ? [] : [`admin-tls-port: the admin API over HTTPS ${needs}`]),
   ];
 }

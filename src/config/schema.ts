@@ -28,7 +28,6 @@ export interface SettingAbout {
 
 const about = z.registry<SettingAbout>();
 
-const NO_DOH = 'this version has no DNS over HTTPS';
 const NO_EDGE = 'this version has no edge';
 const NO_CERTIFICATES = 'this version issues no certificates';
 const NO_VAULT = 'this version stores no secrets that need decrypting';
@@ -139,10 +138,17 @@ export const settingsSchema = z.strictObject({
     summary: 'Port of DNS over TLS, on the same addresses; needs `tls-cert` and `tls-key`',
     defaultText: 'off',
   }),
+  dohPort: port().optional().register(about, {
+    group: 'DNS',
+    value: 'port',
+    summary: 'Port of DNS over HTTPS at `/dns-query`, on the same addresses; needs `tls-cert` and `tls-key`',
+    defaultText: 'off',
+  }),
   tlsCert: text().optional().register(about, {
     group: 'DNS',
     value: 'file',
-    summary: 'Certificate chain of DNS over TLS and of the admin API over HTTPS, PEM; read again when it changes',
+    summary:
+      'Certificate chain of DNS over TLS and HTTPS and of the admin API over HTTPS, PEM; read again when it changes',
     defaultText: 'none',
   }),
   tlsKey: text().optional().register(about, {
@@ -278,9 +284,6 @@ export const settingsSchema = z.strictObject({
       summary: 'Least severity that is logged; JSON lines unless standard output is a terminal',
     }),
 
-  dohPort: port()
-    .optional()
-    .register(about, { group: 'Later', value: 'port', summary: 'DNS over HTTPS', defaultText: 'off', inert: NO_DOH }),
   bucketHost: text().refine(isAddress, { error: 'expected an IP address' }).default('127.0.0.1').register(about, {
     group: 'Bucket application',
     value: 'address',

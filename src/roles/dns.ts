@@ -35,7 +35,8 @@ export async function startDns(options: DnsOptions): Promise<RunningRole<DnsRepo
     const onApplied = (change: number): void => acknowledger?.tell(change);
     const engine = engineSettings(settings);
     const publisher = lifecycle.own('publisher', publish(options, engine, store, onApplied), (part) => part.close());
-    const tls = settings.dotPort === undefined ? undefined : readTlsFiles(settings);
+    const encrypts = settings.dotPort !== undefined || settings.dohPort !== undefined;
+    const tls = encrypts ? readTlsFiles(settings) : undefined;
     const servers = lifecycle.own('listeners', await listen(options, publisher, tls), (part) => part.close());
     if (tls) {
       const renew = (credentials: TlsCredentials): void => servers.renewCertificate(credentials);
@@ -90,6 +91,7 @@ function listen(
     answer: publisher.answer,
     workerEngine: { connect: () => publisher.connectWorker() },
     ...(tls && settings.dotPort !== undefined && { tls: { port: settings.dotPort, credentials: tls.credentials } }),
+    ...(tls && settings.dohPort !== undefined && { https: { port: settings.dohPort, credentials: tls.credentials } }),
     log,
     clock,
   });
@@ -101,6 +103,7 @@ function describe(store: Store, publisher: Publisher, servers: DnsServers): DnsR
     { protocol: 'udp', host, port: servers.port },
     { protocol: 'tcp', host, port: servers.port },
     ...(servers.tlsPort === undefined ? [] : [{ protocol: 'tls' as const, host, port: servers.tlsPort }]),
+    ...(servers.httpsPort === undefined ? [] : [{ protocol: 'https' as const, host, port: servers.httpsPort }]),
   ]);
   const exampleZone = findExampleZone(store);
   return {

@@ -7,7 +7,7 @@ import type { Settings } from '../config/schema.js';
 export type Role = 'admin' | 'dns';
 
 export interface DnsListener {
-  readonly protocol: 'udp' | 'tcp' | 'tls';
+  readonly protocol: 'udp' | 'tcp' | 'tls' | 'https';
   readonly host: string;
   readonly port: number;
 }

@@ -1,7 +1,7 @@
 /** Why a DNS address could not be listened on, with the remedy an operator can follow. */
 import { messageOf, UserError } from '../base/errors.js';
 
-export type ListenProtocol = 'UDP' | 'TCP' | 'TLS';
+export type ListenProtocol = 'UDP' | 'TCP' | 'TLS' | 'HTTPS';
 
 export interface ListenAddress {
   readonly protocol: ListenProtocol;

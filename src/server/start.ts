@@ -1,4 +1,4 @@
-/** Starts and stops all DNS sockets of a process: UDP and TCP on one port number for every address, TLS on its own. */
+/** Starts and stops all DNS sockets of a process: UDP and TCP on one port number for every address, TLS and HTTPS on their own. */
 import { availableParallelism } from 'node:os';
 import type { Answer } from '../answer/transport.js';
 import { toHex } from '../base/bytes.js';
@@ -9,6 +9,7 @@ import type { MetricSample } from '../base/metrics.js';
 import { containAnswer, type ReportFault, thinOut } from './contain.js';
 import { readCounters } from './counter-samples.js';
 import { type CountBlock, type Counters, countBlock, createCounters } from './counters.js';
+import { startHttps } from './https.js';
 import { ListenError } from './listen-error.js';
 import type { AnswerTransfer } from './stream-connection.js';
 import { STREAM_LIMITS, StreamConnections, type StreamLimits } from './stream-connections.js';
@@ -37,6 +38,8 @@ export interface DnsServersOptions {
   readonly limits?: Partial<StreamLimits> | undefined;
   /** DNS over TLS on the same addresses. */
   readonly tls?: { readonly port: number; readonly credentials: TlsCredentials } | undefined;
+  /** DNS over HTTPS on the same addresses. */
+  readonly https?: { readonly port: number; readonly credentials: TlsCredentials } | undefined;
   readonly log: Logger;
   readonly clock: Clock;
 }
@@ -46,12 +49,13 @@ export interface DnsServers {
   readonly addresses: readonly string[];
   readonly port: number;
   readonly tlsPort: number | undefined;
+  readonly httpsPort: number | undefined;
   readonly transport: UdpTransport;
   /** The engine of this thread with counting and containment, for transports beyond these. */
   readonly answer: Answer;
   /** Sums of all threads, ready for the Prometheus text format. */
   readCounters(): MetricSample[];
-  /** Replaces the certificate of DNS over TLS. */
+  /** Replaces the certificate of DNS over TLS and HTTPS. */
   renewCertificate(credentials: TlsCredentials): void;
   /** Resolves within a second, when nothing is bound any more. */
   close(): Promise<void>;
@@ -93,9 +97,10 @@ async function chooseTransport(wish: DnsServersOptions['transport'], log: Logger
 }
 
 /** The system chose a port for one protocol that another one cannot have. */
-function mayTryAgain(error: unknown, { port, tls }: DnsServersOptions): boolean {
+function mayTryAgain(error: unknown, { port, tls, https }: DnsServersOptions): boolean {
   if (!(error instanceof ListenError) || error.code !== 'EADDRINUSE') return false;
-  return error.listen.protocol === 'TLS' ? tls?.port === 0 : port === 0;
+  const { protocol } = error.listen;
+  return (protocol === 'TLS' ? tls?.port : protocol === 'HTTPS' ? https?.port : port) === 0;
 }
 
 /** A machine without IPv6 refuses `::`, which is listened on by default. */
@@ -108,6 +113,7 @@ interface Bound {
   readonly connections: StreamConnections;
   readonly streams: StreamListener[];
   readonly tls: TlsListener[];
+  readonly https: TlsListener[];
   udp: UdpServer | undefined;
 }
 
@@ -124,6 +130,7 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
     connections: new StreamConnections(context, limits, clock),
     streams: [],
     tls: [],
+    https: [],
     udp: undefined,
   };
   try {
@@ -132,15 +139,17 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
       : await bindPortable(options, counts, reportFault);
     bound.udp = udp;
     await bindStreams(options, udp.port, bound);
+    await bindHttps(options, { answer, counts }, bound);
     return {
       addresses,
       port: udp.port,
       tlsPort: bound.tls[0]?.port,
+      httpsPort: bound.https[0]?.port,
       transport: calls ? 'batched' : 'portable',
       answer,
       readCounters: () => [...readCounters(counters), ...readGauges(bound.connections, udp)],
       renewCertificate: (credentials) => {
-        for (const listener of bound.tls) listener.renew(credentials);
+        for (const listener of [...bound.tls, ...bound.https]) listener.renew(credentials);
       },
       close: () => closeAll(bound),
     };
@@ -196,8 +205,22 @@ async function bindStreams(options: DnsServersOptions, port: number, bound: Boun
   }
 }
 
-async function closeAll({ connections, streams, tls, udp }: Bound): Promise<void> {
-  for (const listener of [...streams, ...tls]) listener.close();
+async function bindHttps(
+  { addresses, https, log, clock }: DnsServersOptions,
+  engine: { readonly answer: Answer; readonly counts: CountBlock },
+  bound: Bound,
+): Promise<void> {
+  if (!https) return;
+  let port = https.port;
+  for (const host of addresses) {
+    const listener = await startHttps({ host, port, credentials: https.credentials, ...engine, log, clock });
+    bound.https.push(listener);
+    port = listener.port;
+  }
+}
+
+async function closeAll({ connections, streams, tls, https, udp }: Bound): Promise<void> {
+  for (const listener of [...streams, ...tls, ...https]) listener.close();
   await Promise.all([udp?.close(), connections.close(CLOSE_GRACE_MS)]);
 }
 

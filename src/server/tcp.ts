@@ -33,10 +33,10 @@ export async function startTcp(options: StreamListenOptions): Promise<StreamList
   return listen(server, options, 'TCP');
 }
 
-/** Binds a server of node:net or node:tls. */
+/** Binds a server of node:net, node:tls or node:http2. */
 export function listen(
   server: Server,
-  { host, port, log }: StreamListenOptions,
+  { host, port, log }: Pick<StreamListenOptions, 'host' | 'port' | 'log'>,
   protocol: ListenProtocol,
 ): Promise<StreamListener> {
   const admit = thinOut();

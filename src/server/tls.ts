@@ -30,7 +30,7 @@ const HANDSHAKES = 500;
 export async function startTls(options: TlsListenOptions): Promise<TlsListener> {
   const { connections, log } = options;
   const admit = thinOut();
-  const server = usable(() =>
+  const server = usable('DNS over TLS', () =>
     createServer({
       ...STREAM_OPTIONS,
       ...contextOf(options.credentials),
@@ -59,7 +59,7 @@ export async function startTls(options: TlsListenOptions): Promise<TlsListener> 
   const listener = await listen(server, options, 'TLS');
   return {
     ...listener,
-    renew: (credentials) => usable(() => server.setSecureContext(contextOf(credentials))),
+    renew: (credentials) => usable('DNS over TLS', () => server.setSecureContext(contextOf(credentials))),
     close: () => {
       listener.close();
       for (const socket of handshakes.values()) socket.destroy();
@@ -72,16 +72,18 @@ function nameOf(socket: Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort}`;
 }
 
-function contextOf({ certificate, key }: TlsCredentials): { cert: Buffer; key: Buffer } {
+/** What node:tls takes. */
+export function contextOf({ certificate, key }: TlsCredentials): { cert: Buffer; key: Buffer } {
   return { cert: Buffer.from(certificate), key: Buffer.from(key) };
 }
 
-function usable<Result>(make: () => Result): Result {
+/** What `make` makes of certificate and key. Throws a UserError when it cannot. */
+export function usable<Result>(what: string, make: () => Result): Result {
   try {
     return make();
   } catch (error) {
     throw new UserError(
-      `the certificate or key for DNS over TLS cannot be used: ${messageOf(error)}`,
+      `the certificate or key for ${what} cannot be used: ${messageOf(error)}`,
       'Give a PEM file with the certificate chain, and one with the private key that belongs to its first certificate.',
     );
   }

@@ -153,8 +153,10 @@ t.test('an empty variable is an absent one, except for lists that may be empty',
 });
 
 t.test('settings of what this version lacks are checked, and said to have no effect', async (t) => {
-  const { warnings } = load({ environment: { ZONEPLANE_DOH_PORT: '443', ZONEPLANE_CA_GOOGLE_DIRECTORY: 'https://x' } });
-  t.match(warnings, [/^ZONEPLANE_DOH_PORT has no effect: /, /^ZONEPLANE_CA_GOOGLE_DIRECTORY has no effect: /]);
+  const { warnings } = load({
+    environment: { ZONEPLANE_EDGE_HTTP_PORT: '8080', ZONEPLANE_CA_GOOGLE_DIRECTORY: 'https://x' },
+  });
+  t.match(warnings, [/^ZONEPLANE_EDGE_HTTP_PORT has no effect: /, /^ZONEPLANE_CA_GOOGLE_DIRECTORY has no effect: /]);
   t.match(refusal({ environment: { ZONEPLANE_DOH_PORT: 'x' } }), /ZONEPLANE_DOH_PORT=x: expected a port/);
 });
 
