@@ -203,6 +203,13 @@ export const settingsSchema = z.strictObject({
       value: 'names',
       summary: 'Name servers of this service: the NS records of new zones',
     }),
+  nameserverAddresses: texts('IP addresses', isAddress, { atLeast: 0 }).optional().register(about, {
+    group: 'DNS',
+    value: 'addresses',
+    mayBeEmpty: true,
+    summary: 'Addresses of those name servers, answered where a zone holds their names and no addresses of them',
+    defaultText: 'those of `dns-host` that others can reach',
+  }),
   edgeAddresses: texts('IP addresses', isAddress, { atLeast: 1 }).prefault('127.0.0.1,::1').register(about, {
     group: 'DNS',
     value: 'addresses',

@@ -67,6 +67,8 @@ export interface ControlSettings {
   readonly nameServers: readonly string[];
   /** Addresses proxied names answer with, 4 or 16 octets each. */
   readonly edgeAddresses: readonly Uint8Array[];
+  /** Addresses of the name servers, for zones that hold their names and do not say; 4 or 16 octets each. */
+  readonly nameServerAddresses: readonly Uint8Array[];
   /** Addresses no A or AAAA record may hold: the service's own (v4: §5.10). */
   readonly ownAddresses: readonly Uint8Array[];
   /** Whether a new zone is active at once or waits for its delegation. */

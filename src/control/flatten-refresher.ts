@@ -80,12 +80,15 @@ function sample(
   return { name, type, help, labels, value };
 }
 
-/** Zones that were there before flattening was. */
+/** What the index holds; another number when the rule changes. */
+const INDEX_VERSION = 2;
+
+/** Zones that were there before this rule of the index was. */
 function indexOnce({ store }: Context): void {
-  if (findMeta(store, 'flattening_indexed') !== undefined) return;
+  if (findMeta(store, 'flattening_indexed') === INDEX_VERSION) return;
   store.immediate(() => {
     for (const [zone] of flattenStatements(store).zonesWithAliases.all()) indexFlattened(store, zone);
-    putMeta(store, 'flattening_indexed', 1);
+    putMeta(store, 'flattening_indexed', INDEX_VERSION);
   });
 }
 

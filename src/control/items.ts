@@ -104,6 +104,12 @@ export interface DnsSettingsItem {
   };
 }
 
+export interface TargetFault {
+  /** The chain ends without an address; nobody answers for it; nobody does any more, and what was heard last is used. */
+  readonly status: 'nowhere' | 'unreachable' | 'stale';
+  readonly reason: string;
+}
+
 export interface RecordItem {
   readonly id: string;
   readonly zoneId: string;
@@ -120,6 +126,8 @@ export interface RecordItem {
   readonly data?: Readonly<Record<string, unknown>>;
   readonly proxiable: boolean;
   readonly proxied: boolean;
+  /** Of a CNAME that is proxied or flattened: what is wrong with where it leads. */
+  readonly targetFault?: TargetFault;
   /** 1 = automatic. */
   readonly ttl: number;
   readonly settings: RecordSettings;

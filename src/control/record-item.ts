@@ -1,11 +1,32 @@
 /** A record's row as use cases hand it out. */
 import { toHex } from '../base/bytes.js';
+import { Type } from '../dns/codes.js';
 import { domainToUnicode } from '../dns/idna.js';
+import { lowerName } from '../dns/name.js';
 import { typeByCode } from '../dns/rr/registry.js';
+import type { Store } from '../store/driver.js';
+import { flattenStatements } from '../store/flatten-targets.js';
 import { type NewRecordRow, parseSettings, parseTags } from '../store/records.js';
 import type { ZoneRow } from '../store/zones.js';
-import type { RecordItem } from './items.js';
+import type { RecordItem, TargetFault } from './items.js';
 import { isProxiable } from './rules/proxiable.js';
+
+/** {@link recordItem}, with what is wrong with the target of a CNAME, as far as it was heard of. */
+export function recordItemWithTarget(store: Store, row: NewRecordRow, zone: ZoneRow): RecordItem {
+  const item = recordItem(row, zone);
+  const targetFault = row.type === Type.cname ? findTargetFault(store, row, zone) : undefined;
+  return targetFault ? { ...item, targetFault } : item;
+}
+
+function findTargetFault(store: Store, { owner_key, rdata }: NewRecordRow, { seq }: ZoneRow): TargetFault | undefined {
+  const { targetOfOwner, byName } = flattenStatements(store);
+  const target = targetOfOwner.get(seq, owner_key) && byName.get(lowerName(rdata));
+  if (!target || target.asked === 0) return undefined;
+  if (target.ipv4 === null) return { status: 'unreachable', reason: target.reason ?? 'no answer' };
+  if (target.stale === 1) return { status: 'stale', reason: target.reason ?? 'no answer' };
+  const addresses = target.ipv4.length + (target.ipv6?.length ?? 0);
+  return addresses > 0 ? undefined : { status: 'nowhere', reason: 'its chain ends without an address' };
+}
 
 export function recordItem(row: NewRecordRow, zone: ZoneRow): RecordItem {
   const type = typeByCode(row.type);

@@ -30,7 +30,7 @@ import type { Actor, Context, Page, PageQuery } from './context.js';
 import { readAsOf } from './history.js';
 import type { RecordItem } from './items.js';
 import type { RecordInput } from './record-input.js';
-import { recordItem } from './record-item.js';
+import { recordItem, recordItemWithTarget } from './record-item.js';
 import { changeRow, createRow, deleteRow, findRecord } from './record-write.js';
 
 export type { RecordOrder } from '../store/record-query.js';
@@ -100,7 +100,7 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
       offset: (page - 1) * perPage,
       mnemonic: typeMnemonic,
     });
-    return { items: rows.map((row) => recordItem(row, zone)), page, perPage, totalCount: total };
+    return { items: rows.map((row) => recordItemWithTarget(ctx.store, row, zone)), page, perPage, totalCount: total };
   };
   return query.asOf === undefined ? ctx.store.snapshot(read) : readAsOf(ctx, zoneId, query.asOf, read);
 }
@@ -194,7 +194,7 @@ function wordCondition(word: string): Condition {
 export async function getRecord(ctx: Context, zoneId: string, recordId: string, asOf?: string): Promise<RecordItem> {
   const read = (): RecordItem => {
     const zone = requireZone(ctx, zoneId);
-    return recordItem(findRecord(ctx, zone, recordId), zone);
+    return recordItemWithTarget(ctx.store, findRecord(ctx, zone, recordId), zone);
   };
   return asOf === undefined ? read() : readAsOf(ctx, zoneId, asOf, read);
 }

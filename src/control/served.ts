@@ -8,6 +8,7 @@ import { parseSettings, type ServedTuple, servedRowsOfOwner } from '../store/rec
 import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../store/zones.js';
 import { edgeAddressesOf, zoneFactsOf } from '../zone/derive/facts.js';
 import type { TargetFacts } from '../zone/derive/flatten.js';
+import { hostKeys, hostRecords } from '../zone/derive/hosts.js';
 import { deriveRRsets, type RecordFacts } from '../zone/derive/owner.js';
 import { soaRdata } from '../zone/derive/soa.js';
 import type { ControlSettings } from './context.js';
@@ -30,7 +31,9 @@ export function recordFactsOf([, type, ttl, proxied, rdata, settings]: ServedTup
 export function servedAt(store: Store, zone: ZoneRow, ownerKey: Uint8Array, settings: ControlSettings): ServedRR[] {
   const { nameServers } = settings;
   const facts = zoneFactsOf(zone, soaOfZone(zone, nameServers), nsTtlOfZone(zone), nameServers);
-  const rows = servedRowsOfOwner(store, zone.seq, ownerKey).map(recordFactsOf);
+  const stored = servedRowsOfOwner(store, zone.seq, ownerKey).map(recordFactsOf);
+  const isHost = hostKeys(facts).some((key) => equalBytes(key, ownerKey));
+  const rows = isHost ? [...stored, ...hostRecords(stored, settings.nameServerAddresses, facts.nsTtl)] : stored;
   const targetOf = (target: Uint8Array): TargetFacts | undefined => targetFacts(store, target);
   return deriveRRsets(facts, ownerKey.length === 0, rows, edgeAddressesOf(settings.edgeAddresses), targetOf)
     .filter(({ type }) => type !== Type.soa && type <= 0xffff)

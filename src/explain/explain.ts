@@ -29,7 +29,16 @@ import { createPartImage, wildcardOf } from './part-image.js';
 
 /** One thing that decided. */
 export interface ExplanationStep {
-  readonly step: 'zone' | 'node' | 'delegation' | 'alias' | 'proxied' | 'flattened' | 'synthesized' | 'outside';
+  readonly step:
+    | 'zone'
+    | 'node'
+    | 'delegation'
+    | 'alias'
+    | 'proxied'
+    | 'flattened'
+    | 'origin'
+    | 'synthesized'
+    | 'outside';
   /** FQDN without final dot. */
   readonly name: string;
   /** For people. */
@@ -108,7 +117,7 @@ function findServed({ store }: Context, name: Uint8Array): ZoneRow | undefined {
 }
 
 function explainIn(ctx: Context, zone: ZoneRow, name: Uint8Array, type: number): Pick<Explanation, 'steps' | 'answer'> {
-  const source = createZoneSource(ctx.store, ctx.settings.nameServers);
+  const source = createZoneSource(ctx.store, ctx.settings.nameServers, ctx.settings.nameServerAddresses);
   const facts = source.zoneFacts(zone.seq);
   if (!facts) {
     const detail = `the zone is ${zone.status} and not served`;
@@ -179,7 +188,9 @@ function explainName(
     }
   }
   const alias = flattenedAlias(facts, key.length === 0, rows);
-  if (alias) steps.push(...explainTarget(ctx, here, lowerName(alias.rdata)));
+  const origin = facts.dnsOnly ? undefined : rows.find((row) => row.proxied && row.type === Type.cname);
+  if (origin) steps.push(...explainTarget(ctx, here, lowerName(origin.rdata), 'origin'));
+  if (alias) steps.push(...explainTarget(ctx, here, lowerName(alias.rdata), 'flattened'));
   else if (rows.some((row) => row.type === Type.cname) && !rows.some(({ proxied }) => proxied && !facts.dnsOnly)) {
     steps.push({ step: 'alias', name: here, detail: 'a CNAME: the question goes on with its target' });
   }
@@ -231,18 +242,23 @@ function locate(
   return name;
 }
 
-function explainTarget(ctx: Context, owner: string, target: Uint8Array): ExplanationStep[] {
+/** `step`: whether the target's addresses are answered, or those of the edge that goes there. */
+function explainTarget(
+  ctx: Context,
+  owner: string,
+  target: Uint8Array,
+  step: 'flattened' | 'origin',
+): ExplanationStep[] {
   const text = toFqdn(target);
   const row = flattenStatements(ctx.store).byName.get(target);
-  const first = `flattened: answers the addresses of ${text}`;
-  if (!row || row.asked === 0)
-    return [{ step: 'flattened', name: owner, detail: `${first}, which nobody has been asked for yet` }];
+  const first = step === 'origin' ? `its origin is ${text}` : `flattened: answers the addresses of ${text}`;
+  if (!row || row.asked === 0) return [{ step, name: owner, detail: `${first}, which nobody has been asked for yet` }];
   const nowUs = ctx.clock.nowMs() * 1000;
   const seconds = (us: number): number => Math.max(0, Math.round(us / 1_000_000));
   const age = `heard ${seconds(nowUs - row.resolved_at)} s ago`;
   const hops = (JSON.parse(row.chain ?? '[]') as { name: string; ttl: number; source: string }[]).map(
     (hop): ExplanationStep => ({
-      step: 'flattened',
+      step,
       name: hop.name,
       detail: `next of the chain, TTL ${hop.ttl}, ${hop.source === 'own' ? 'from our own zones' : 'from outside'}`,
     }),
@@ -251,7 +267,9 @@ function explainTarget(ctx: Context, owner: string, target: Uint8Array): Explana
     row.failures === 0
       ? `${age}, TTL ${row.ttl}, asked again in ${seconds(row.refresh_at * 1000 - nowUs)} s`
       : `failed ${row.failures} times (${row.reason}), ${row.ipv4 === null ? 'nothing is known' : row.stale === 1 ? 'stale' : age}`;
-  return [{ step: 'flattened', name: owner, detail: `${first}; ${state}` }, ...hops];
+  const isNowhere = row.ipv4?.length === 0 && row.ipv6?.length === 0;
+  const where = isNowhere ? ', which leads nowhere: it has no address' : '';
+  return [{ step, name: owner, detail: `${first}${where}; ${state}` }, ...hops];
 }
 
 function printAnswer(message: ReadMessage): Explanation['answer'] {

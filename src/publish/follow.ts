@@ -3,6 +3,7 @@
  * again and recompiled; anything larger is loaded aside. Applying a change twice gives the same image, so reading rows that are
  * newer than the change at hand does no harm.
  */
+import { equalBytes } from '../base/bytes.js';
 import { nameOfOwnerKey } from '../dns/name.js';
 import type { ImageWriter } from '../image/writer.js';
 import { deriveRRsets, type EdgeAddresses, type ZoneFacts } from '../zone/derive/owner.js';
@@ -22,10 +23,16 @@ interface ServedZone {
 function changesManyOwners(before: ZoneFacts, after: ZoneFacts): boolean {
   return (
     before.flattenAll !== after.flattenAll ||
+    !sameNames(before.nameServers, after.nameServers) ||
     before.dnsOnly !== after.dnsOnly ||
     before.http2 !== after.http2 ||
     before.http3 !== after.http3
   );
+}
+
+/** Name servers inside the zone answer addresses, so other names are other owners. */
+function sameNames(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
+  return a.length === b.length && a.every((name, i) => equalBytes(name, b[i]!));
 }
 
 export interface Follower {

@@ -1,4 +1,5 @@
 /** What the publisher reads of the store, and how rows become the facts that zone/derive works on. */
+import { equalBytes } from '../base/bytes.js';
 import { changesAfter, firstChange, lastChange, touchedOwners } from '../store/changes.js';
 import type { Store } from '../store/driver.js';
 import { targetFacts } from '../store/flatten-targets.js';
@@ -6,6 +7,7 @@ import { hasDescendants, parseSettings, type ServedTuple, servedRows, servedRows
 import { countServedRecords, findServedZone, nsTtlOfZone, servedZones, soaOfZone } from '../store/zones.js';
 import { zoneFactsOf } from '../zone/derive/facts.js';
 import type { TargetLookup } from '../zone/derive/flatten.js';
+import { hostKeys, hostRecords } from '../zone/derive/hosts.js';
 import type { ZoneFacts } from '../zone/derive/owner.js';
 import type { ServedRow } from './load.js';
 
@@ -45,8 +47,28 @@ export interface ZoneSource {
   hasDescendants(zone: number, ownerKey: Uint8Array): boolean;
 }
 
-/** The store as a source. `nameServers`: host names of the service, without final dots. */
-export function createZoneSource(store: Store, nameServers: readonly string[]): ZoneSource {
+/**
+ * The store as a source. `nameServers`: host names of the service, without final dots; `addresses`: theirs, where they are inside a
+ * zone that does not say, 4 or 16 octets each.
+ */
+export function createZoneSource(
+  store: Store,
+  nameServers: readonly string[],
+  addresses: readonly Uint8Array[] = [],
+): ZoneSource {
+  const factsOf = (zone: number): ZoneFacts | undefined => {
+    const row = findServedZone(store, zone);
+    return row && zoneFactsOf(row, soaOfZone(row, nameServers), nsTtlOfZone(row), nameServers);
+  };
+  /** Owners that answer addresses nobody wrote, and how long these may be kept. */
+  const hostsOf = (zone: number): Hosts => {
+    const facts = addresses.length > 0 ? factsOf(zone) : undefined;
+    return facts ? { keys: hostKeys(facts), ttl: facts.nsTtl } : NO_HOSTS;
+  };
+  const addedAt = ({ keys, ttl }: Hosts, ownerKey: Uint8Array, rows: readonly ServedRow[]): ServedRow[] =>
+    keys.some((key) => equalBytes(key, ownerKey))
+      ? hostRecords(rows, addresses, ttl).map((record) => ({ ...record, ownerKey }))
+      : [];
   return {
     snapshot: (read) => store.snapshot(read),
     dataVersion: () => store.dataVersion(),
@@ -57,17 +79,44 @@ export function createZoneSource(store: Store, nameServers: readonly string[]): 
     touchedOwners: (sequence) => touchedOwners(store, sequence),
     servedZones: () => servedZones(store),
     servedRecords: () => countServedRecords(store),
-    zoneFacts(zone) {
-      const row = findServedZone(store, zone);
-      return row && zoneFactsOf(row, soaOfZone(row, nameServers), nsTtlOfZone(row), nameServers);
-    },
+    zoneFacts: factsOf,
     *zoneRows(zone) {
-      for (const tuple of servedRows(store, zone)) yield servedRow(tuple);
+      const hosts = hostsOf(zone);
+      const added = hosts.keys.map((key) => addedAt(hosts, key, servedRowsOfOwner(store, zone, key).map(servedRow)));
+      yield* mergeRows(
+        servedRows(store, zone),
+        added.filter((rows) => rows.length > 0),
+      );
     },
-    ownerRows: (zone, ownerKey) => servedRowsOfOwner(store, zone, ownerKey).map(servedRow),
+    ownerRows(zone, ownerKey) {
+      const rows = servedRowsOfOwner(store, zone, ownerKey).map(servedRow);
+      return [...rows, ...addedAt(hostsOf(zone), ownerKey, rows)];
+    },
     targetFacts: (target) => targetFacts(store, target),
-    hasDescendants: (zone, ownerKey) => hasDescendants(store, zone, ownerKey),
+    hasDescendants: (zone, ownerKey) =>
+      hasDescendants(store, zone, ownerKey) || hostsOf(zone).keys.some((key) => isBelow(key, ownerKey)),
   };
+}
+
+interface Hosts {
+  readonly keys: readonly Uint8Array[];
+  readonly ttl: number;
+}
+
+const NO_HOSTS: Hosts = { keys: [], ttl: 0 };
+
+function isBelow(key: Uint8Array, ancestor: Uint8Array): boolean {
+  return key.length > ancestor.length && equalBytes(key.subarray(0, ancestor.length), ancestor);
+}
+
+/** Both in the order of their owner keys; what is added at an owner comes behind what is stored there. */
+function* mergeRows(stored: Iterable<ServedTuple>, added: readonly (readonly ServedRow[])[]): Generator<ServedRow> {
+  let next = 0;
+  for (const tuple of stored) {
+    while (next < added.length && Buffer.compare(added[next]![0]!.ownerKey, tuple[0]) < 0) yield* added[next++]!;
+    yield servedRow(tuple);
+  }
+  for (; next < added.length; next++) yield* added[next]!;
 }
 
 function servedRow([ownerKey, type, ttl, proxied, rdata, settings]: ServedTuple): ServedRow {

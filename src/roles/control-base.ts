@@ -1,7 +1,7 @@
 /** The control plane's context, made of settings: for the admin process and for commands. */
 import { getServers } from 'node:dns';
 import type { Clock } from '../base/clock.js';
-import { parseIP } from '../base/ip.js';
+import { isRoutable, parseIP } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { systemRandom } from '../base/random.js';
 import { parseHostPort, type Settings } from '../config/schema.js';
@@ -13,6 +13,12 @@ import type { Store } from '../store/driver.js';
 /** Resolvers of the settings, or those of the system when they name none. */
 export function upstreamServers(settings: Settings): readonly UpstreamServer[] {
   return settings.resolverUpstreams ?? getServers().flatMap((server) => parseHostPort(server) ?? []);
+}
+
+/** Those of the settings, or else what the DNS server listens on, where that is an address others can reach. */
+export function nameServerAddresses({ nameserverAddresses, dnsHost }: Settings): Uint8Array[] {
+  if (nameserverAddresses !== undefined) return nameserverAddresses.map((text) => parseIP(text)!);
+  return dnsHost.map((text) => parseIP(text)!).filter(isRoutable);
 }
 
 /** Everything of a use case's context that does not change from request to request. */
@@ -27,6 +33,7 @@ export function createControlBase(settings: Settings, store: Store, clock: Clock
     settings: {
       nameServers: settings.nameservers,
       edgeAddresses,
+      nameServerAddresses: nameServerAddresses(settings),
       ownAddresses: edgeAddresses,
       activation: settings.zoneActivation,
       limits: DEFAULT_LIMITS,

@@ -12,6 +12,7 @@ import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
 import { servedZones, zoneStatements } from '../store/zones.js';
 import { type Acknowledger, startAcknowledger } from './acknowledgement.js';
+import { nameServerAddresses } from './control-base.js';
 import { DNS_PORT } from './dns-port.js';
 import { engineSamples, engineSettings } from './engine-settings.js';
 import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
@@ -65,7 +66,7 @@ function publish(
 ): Publisher {
   const addresses = settings.edgeAddresses.map((text) => parseIP(text)!);
   return startPublisher({
-    source: createZoneSource(store, settings.nameservers),
+    source: createZoneSource(store, settings.nameservers, nameServerAddresses(settings)),
     edge: {
       ipv4: addresses.filter(({ length }) => length === 4),
       ipv6: addresses.filter(({ length }) => length === 16),

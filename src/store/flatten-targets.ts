@@ -46,10 +46,13 @@ export interface StoredTargetFacts {
 
 type OwnerTuple = readonly [ownerKey: Uint8Array, rdata: Uint8Array];
 
-/** CNAMEs that are flattened; the rule is that of flattenedAlias in zone/derive/owner.ts. */
+/**
+ * CNAMEs whose targets are asked for: those that are flattened, by the rule of flattenedAlias in zone/derive/owner.ts, and proxied
+ * ones, so that one that leads nowhere is seen.
+ */
 const FLATTENED = `SELECT r.owner_key, r.rdata FROM records r JOIN zones z ON z.seq = r.zone
-  WHERE r.zone = ? AND r.type = 5 AND (r.proxied = 0 OR z.paused = 1 OR z.zone_mode = 'dns_only')
-  AND (r.owner_key = x'' OR z.flatten_all_cnames = 1 OR json_extract(r.settings, '$.flatten_cname') = 1
+  WHERE r.zone = ? AND r.type = 5
+  AND (r.proxied = 1 OR r.owner_key = x'' OR z.flatten_all_cnames = 1 OR json_extract(r.settings, '$.flatten_cname') = 1
     OR EXISTS (SELECT 1 FROM records o WHERE o.zone = r.zone AND o.owner_key = r.owner_key AND o.type <> 5))`;
 
 /** Another value each time, so that a question under way is seen to be too old. */

@@ -86,6 +86,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     settings: {
       nameServers: ['ns1.dns.test', 'ns2.dns.test'],
       edgeAddresses: [parseIP('192.0.2.250')!, parseIP('2001:db8::fa')!],
+      nameServerAddresses: [],
       ownAddresses: [parseIP('192.0.2.251')!],
       activation: 'trust',
       limits: { ...DEFAULT_LIMITS, ...options.limits },

@@ -25,6 +25,7 @@ export interface Fixture {
 const SETTINGS: ControlSettings = {
   nameServers: ['ns1.dns.test', 'ns2.dns.test'],
   edgeAddresses: [parseIP('198.51.100.250')!, parseIP('2001:db8::edge'.replace('edge', 'ed9e'))!],
+  nameServerAddresses: [],
   ownAddresses: [parseIP('198.51.100.250')!],
   activation: 'trust',
   limits: DEFAULT_LIMITS,

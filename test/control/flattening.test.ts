@@ -12,10 +12,11 @@ import { seededRandom } from '../../src/base/random.js';
 import type { Context } from '../../src/control/context.js';
 import { editDnsSettings } from '../../src/control/dns-settings.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../../src/control/flatten-refresher.js';
-import { createRecord, deleteRecord, editRecord } from '../../src/control/records.js';
+import { createRecord, deleteRecord, editRecord, getRecord, listRecords } from '../../src/control/records.js';
 import { createZone, deleteZone, editZone, getZone } from '../../src/control/zones.js';
 import { parseName } from '../../src/dns/name.js';
 import { typeByMnemonic } from '../../src/dns/rr/registry.js';
+import { explain } from '../../src/explain/explain.js';
 import { ImageWriter } from '../../src/image/writer.js';
 import { createFollower } from '../../src/publish/follow.js';
 import { createZoneSource } from '../../src/publish/source.js';
@@ -59,7 +60,8 @@ async function startWorld(t: Test, first: Script, privateAddresses: 'allow' | 'r
       servers: [upstream.server],
       clock: new SystemClock(),
       random: seededRandom(3),
-      timeoutMs: 100,
+      // Long enough for a machine that is busy with other tests.
+      timeoutMs: 600,
     }),
     clock,
     random: seededRandom(5),
@@ -213,6 +215,34 @@ t.test('what targets may come to', async (t) => {
   t.equal(await flat('own', 'www.flat.test'), '0 70 203.0.113.80', 'our own zone');
   t.equal(await flat('there', 'home.t.test'), '0 70 203.0.113.80', 'out and back');
   t.equal(await flat('lost', 'nowhere.flat.test'), '0');
+});
+
+t.test('proxied names that lead nowhere are seen', async (t) => {
+  const { ctx, zoneId, ask, settle, serial } = await startWorld(t, OUTSIDE);
+  const rows: readonly (readonly [name: string, target: string, status: string | undefined])[] = [
+    ['good', 'both.t.test', undefined],
+    ['gone', 'gone.t.test', 'nowhere'],
+    ['broken', 'broken.t.test', 'unreachable'],
+    ['loop', 'loop.t.test', 'unreachable'],
+    ['lost', 'nowhere.flat.test', 'nowhere'],
+  ];
+  for (const [name, target] of rows) await createRecord(ctx, zoneId, alias(name, target, { proxied: true }));
+  const before = await serial();
+  await settle();
+  for (const [name, target, status] of rows) {
+    t.equal(ask(`${name}.flat.test`, 'A'), '0 300 198.51.100.1', `${name} answers the edge`);
+    const { items } = await listRecords(ctx, zoneId, { name: { exact: `${name}.flat.test` } });
+    t.equal(items[0]?.targetFault?.status, status, name);
+    t.strictSame(await getRecord(ctx, zoneId, items[0]!.id), items[0]);
+    const { steps } = explain(ctx, `${name}.flat.test`, 'A');
+    const origin = steps.find(({ step }) => step === 'origin');
+    t.ok(origin?.detail.includes(target), `${name}: ${origin?.detail}`);
+    t.equal(origin?.detail.includes('leads nowhere'), status === 'nowhere');
+  }
+  t.equal(await serial(), before, 'what is heard of an origin is no change of the zone');
+  const plain = await createRecord(ctx, zoneId, alias('plain', 'gone.t.test'));
+  await settle();
+  t.notOk('targetFault' in (await getRecord(ctx, zoneId, plain.id)), 'an alias is the resolvers’ affair');
 });
 
 t.test('a change in our own zones shows at once where it is flattened', async (t) => {

@@ -11,6 +11,7 @@ const [directory, file] = process.argv.slice(2);
 const settings = {
   nameServers: ['ns1.dns.test'],
   edgeAddresses: [],
+  nameServerAddresses: [],
   ownAddresses: [],
   activation: 'trust' as const,
   limits: DEFAULT_LIMITS,

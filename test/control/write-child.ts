@@ -10,6 +10,7 @@ const [directory, zoneId, count] = process.argv.slice(2);
 const settings = {
   nameServers: ['ns1.dns.test'],
   edgeAddresses: [],
+  nameServerAddresses: [],
   ownAddresses: [],
   activation: 'trust' as const,
   limits: DEFAULT_LIMITS,

@@ -1,5 +1,5 @@
 /** Following the change log: whatever is added and removed in whatever order, the image equals one loaded anew. */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { createEngine } from '../../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { Transport } from '../../src/answer/transport.js';
@@ -17,6 +17,7 @@ import { IN_MEMORY, openStore, type Store } from '../../src/store/driver.js';
 import { migrate } from '../../src/store/migrate.js';
 import { insertRecord, recordStatements } from '../../src/store/records.js';
 import { updateZone, zoneStatements } from '../../src/store/zones.js';
+import { decodeMessage } from '../support/message.js';
 
 const NAME_SERVERS = ['ns1.service.test', 'ns2.service.test'];
 const EDGE = { ipv4: [Uint8Array.of(203, 0, 113, 1)], ipv6: [parseName('.')].map(() => new Uint8Array(16).fill(1)) };
@@ -112,9 +113,14 @@ function append(store: Store, zone: number, kind: ChangeKind, rrs: readonly Chan
   });
 }
 
-function serve(store: Store): Served {
+interface NameServers {
+  readonly names: readonly string[];
+  readonly addresses: readonly Uint8Array[];
+}
+
+function serve(store: Store, { names, addresses }: NameServers = { names: NAME_SERVERS, addresses: [] }): Served {
   const writer = new ImageWriter({ seed: 99 });
-  const follower = createFollower(createZoneSource(store, NAME_SERVERS), writer, EDGE);
+  const follower = createFollower(createZoneSource(store, names, addresses), writer, EDGE);
   follower.loadAll();
   return { follower, writer };
 }
@@ -160,9 +166,24 @@ function randomRdata(type: number): Uint8Array {
   }
 }
 
-t.test('random changes leave the image as if it had been loaded anew', async (t) => {
+const OUTSIDE: NameServers = { names: NAME_SERVERS, addresses: [] };
+const INSIDE: NameServers = {
+  names: ['b.example', 'c.b.a.example', 'b.c.example'],
+  addresses: [Uint8Array.of(192, 0, 2, 53), new Uint8Array(16).fill(5)],
+};
+
+for (const [where, nameServers] of [
+  ['outside', OUTSIDE],
+  ['inside the zones', INSIDE],
+] as const) {
+  t.test(`random changes leave the image as if it had been loaded anew, with name servers ${where}`, (t) =>
+    changeAtRandom(t, nameServers),
+  );
+}
+
+async function changeAtRandom(t: Test, nameServers: NameServers): Promise<void> {
   const { store, zones } = openZones(ZONES);
-  const served = serve(store);
+  const served = serve(store, nameServers);
   const asked = names(3, 'example.').filter((name, index) => name.split('.').length < 5 || index % 3 === 0);
   for (let round = 0; round < 60; round++) {
     for (let step = 0; step < 12; step++) {
@@ -177,10 +198,34 @@ t.test('random changes leave the image as if it had been loaded anew', async (t)
     }
     served.follower.catchUp();
     if (round % 6 !== 5) continue;
-    const fresh = serve(store);
+    const fresh = serve(store, nameServers);
     t.strictSame(answersTo(served, asked, TYPES), answersTo(fresh, asked, TYPES), `after ${(round + 1) * 12} changes`);
     t.equal(served.writer.usage().nodes, fresh.writer.usage().nodes, 'no name is left over');
   }
+  store.close();
+}
+
+t.test('name servers inside their zone have addresses, unless the zone says otherwise', async (t) => {
+  const { store, zones } = openZones(['example']);
+  const served = serve(store, INSIDE);
+  const rows = (name: string, type: number): string[] => {
+    served.follower.catchUp();
+    return decodeMessage(Buffer.from(answersTo(served, [name], [type])[0]!.split(': ')[1]!, 'hex')).answer.map(
+      ({ rdata, ttl }) => `${ttl} ${rdata}`,
+    );
+  };
+  const own = Uint8Array.of(203, 0, 113, 1);
+  t.strictSame(rows('b.example.', Type.a), ['86400 c0000235']);
+  t.strictSame(rows('b.c.example.', Type.aaaa), [`86400 ${'05'.repeat(16)}`]);
+  t.equal(rows('example.', Type.ns).length, 3);
+  t.match(answersTo(served, ['c.example.'], [Type.a])[0], /: 0{4}84000001/, 'what is between is there, without data');
+  change(store, zones[0]!, 1, 'b.example.', Type.txt, Uint8Array.of(1, 65));
+  t.strictSame(rows('b.example.', Type.a), ['86400 c0000235'], 'beside other types');
+  change(store, zones[0]!, 1, 'b.example.', Type.a, own);
+  t.strictSame(rows('b.example.', Type.a), ['300 cb007101'], 'its own address');
+  t.strictSame(rows('b.example.', Type.aaaa), [], 'and nothing beside it');
+  change(store, zones[0]!, 0, 'b.example.', Type.a, own);
+  t.strictSame(rows('b.example.', Type.a), ['86400 c0000235'], 'which goes again');
   store.close();
 });
 

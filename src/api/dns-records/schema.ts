@@ -75,6 +75,10 @@ export const record = z
       managed_by_apps: z.boolean(),
       managed_by_argo_tunnel: z.boolean(),
       source: z.string(),
+      target: z
+        .object({ status: z.enum(['nowhere', 'unreachable', 'stale']), reason: z.string() })
+        .optional()
+        .describe('Of a CNAME that is proxied or flattened, when something is wrong with where it leads; ours'),
     }),
     comment: z.string().nullable(),
     tags: z.array(z.string()),

@@ -21,7 +21,17 @@ const explanation = z
     zone: z.object({ id: z.string(), name: z.string(), status: z.string(), serial: z.int() }).nullable(),
     steps: z.array(
       z.object({
-        step: z.enum(['zone', 'node', 'delegation', 'alias', 'proxied', 'flattened', 'synthesized', 'outside']),
+        step: z.enum([
+          'zone',
+          'node',
+          'delegation',
+          'alias',
+          'proxied',
+          'flattened',
+          'origin',
+          'synthesized',
+          'outside',
+        ]),
         name: z.string(),
         detail: z.string(),
       }),
