@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { measureObjects } from './objects.js';
 import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { cpuSeconds, memoryOctets, type Started, stop } from './processes.js';
+import { measureSynthesis } from './synthesis.js';
 import { CASES, type Case, writeQueries, writeZone } from './workload.js';
 import { type Figures, measureLoading, measureWrites } from './writes.js';
 
@@ -18,7 +19,7 @@ const STREAMS: readonly string[] = ['tcp', 'dot'];
 
 const HELP = `Usage: npm run bench -- [options]
 
-  --parts LIST     of answers, writes, loading, objects (default: answers)
+  --parts LIST     of answers, writes, loading, objects, synthesis (default: answers)
   --cases LIST     of ${CASES.join(', ')}, tcp, dot (default: all)
   --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
   --names N        host names in the zone (default 100000)
@@ -63,7 +64,7 @@ else await main();
 
 async function main(): Promise<void> {
   const parts = values.parts.split(',');
-  const unknown = parts.find((part) => !['answers', 'writes', 'loading', 'objects'].includes(part));
+  const unknown = parts.find((part) => !['answers', 'writes', 'loading', 'objects', 'synthesis'].includes(part));
   if (unknown !== undefined) {
     process.stderr.write(`There is no part called ${unknown}.\n\n${HELP}`);
     process.exitCode = 2;
@@ -86,6 +87,10 @@ async function main(): Promise<void> {
     if (parts.includes('objects')) {
       figures['objects'] = await measureObjects(directory, 20640);
       printFigures('objects', figures['objects']);
+    }
+    if (parts.includes('synthesis')) {
+      figures['synthesis'] = await measureSynthesis(directory, 20650, taskset);
+      printFigures('synthesis', figures['synthesis']);
     }
     if (values.json !== undefined)
       writeFileSync(values.json, `${JSON.stringify({ machine: machine(), samples, ...figures }, undefined, 1)}\n`);

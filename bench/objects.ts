@@ -1,14 +1,14 @@
 /** Objects of the bucket application beside files of nginx: requests a second and octets a second; DNS while large objects come in. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { askWhile, named } from './latency.js';
 import { stop } from './processes.js';
 import { startProgram } from './program.js';
-import { writeZone, ZONE } from './workload.js';
+import { writeZone } from './workload.js';
 import type { Figures } from './writes.js';
 
 const SECRET = 'bench-secret';
@@ -17,9 +17,6 @@ const ROUNDS = 5;
 const SECONDS = 1.5;
 const AT_ONCE = 8;
 const UPLOAD_OCTETS = 64 << 20;
-/** Milliseconds between two questions, and how many there are. */
-const QUESTION_EVERY_MS = 2;
-const QUESTIONS = 1500;
 
 interface Place {
   readonly port: number;
@@ -152,45 +149,6 @@ function send({ port, path, agent }: Place, method: string, name: string, body?:
     call.on('error', reject);
     call.end(body);
   });
-}
-
-/** Milliseconds DNS answers take while something else is done over and over; the ones that never came count as 1000. */
-async function askWhile(port: number, work: () => Promise<void>): Promise<number[]> {
-  const socket = createSocket('udp4');
-  const sentAt = new Float64Array(QUESTIONS);
-  const times = new Float64Array(QUESTIONS).fill(1000);
-  const query = Buffer.concat([
-    Buffer.from('000001000001000000000000', 'hex'),
-    ...`ns1.${ZONE}`.split('.').map((label) => Buffer.from([label.length, ...Buffer.from(label)])),
-    Buffer.from('0000010001', 'hex'),
-  ]);
-  socket.on('message', (answer) => {
-    const id = answer.readUInt16BE(0);
-    times[id] = performance.now() - sentAt[id]!;
-  });
-  let asking = true;
-  const working = (async () => {
-    while (asking) {
-      await work();
-      await sleep(1);
-    }
-  })();
-  for (let id = 0; id < QUESTIONS; id++) {
-    query.writeUInt16BE(id, 0);
-    sentAt[id] = performance.now();
-    socket.send(query, port, '127.0.0.1');
-    await sleep(QUESTION_EVERY_MS);
-  }
-  await sleep(1000);
-  asking = false;
-  await working;
-  socket.close();
-  return [...times].sort((a, b) => a - b);
-}
-
-function named(what: string, sorted: readonly number[]): Record<string, number> {
-  const at = (part: number): number => sorted[Math.floor(sorted.length * part)]!;
-  return { [`${what}, p50 ms`]: at(0.5), [`${what}, p99 ms`]: at(0.99) };
 }
 
 function median(values: readonly number[]): number {
