@@ -29,6 +29,7 @@ import { JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
 import { addTag, noteTag } from './conditions.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
 import { recordRoutes } from './dns-records/routes.js';
+import { scanRoutes } from './dns-records/scan-routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
 import { failure, MalformedIdentifier, pathOf, sendError } from './errors.js';
 import { explainRoutes } from './explain/routes.js';
@@ -260,6 +261,7 @@ async function registerVersion4(scope: FastifyInstance, { base, objects, propaga
   const contextOf = makeContextOf(base);
   await scope.register(zoneRoutes, { contextOf });
   await scope.register(recordRoutes, { contextOf });
+  await scope.register(scanRoutes, { contextOf });
   await scope.register(explainRoutes, { contextOf });
   await scope.register(dnsSettingsRoutes, { contextOf });
   await scope.register(zoneHoldRoutes, { contextOf });

@@ -5,6 +5,7 @@ import type { Random } from '../base/random.js';
 import type { Store } from '../store/driver.js';
 import type { Policy, RecordScope } from './permissions.js';
 import type { Precondition } from './precondition.js';
+import type { AskOutside, Scans } from './scans.js';
 import type { WriteOutcome } from './zone-outcome.js';
 
 /** Who asks. Identifiers are 32 lower-case hexadecimal digits. */
@@ -95,6 +96,10 @@ export interface Context {
   readonly outcome?: WriteOutcome;
   /** Name servers the parent delegates a name to; undefined when it is not delegated. Needed for activation 'delegation'. */
   readonly findDelegation?: (name: string) => Promise<readonly string[] | undefined>;
+  /** Resolvers of the outside world, for scans; absent where there are none to ask. */
+  readonly askOutside?: AskOutside;
+  /** What scans have found, by zone. */
+  readonly scans?: Scans;
 }
 
 /** Everything of a context that stays the same from request to request. */

@@ -39,5 +39,7 @@ export function createControlBase(settings: Settings, store: Store, clock: Clock
       limits: DEFAULT_LIMITS,
     },
     findDelegation: createDelegationFinder({ upstream, clock }),
+    askOutside: (name, type) => upstream.query(name, type),
+    scans: new Map(),
   };
 }

@@ -18,6 +18,7 @@ import {
   OPERATOR,
 } from '../../src/control/context.js';
 import { createKey, ensureFirstAdministrator, type KeyInput } from '../../src/control/keys.js';
+import type { AskOutside } from '../../src/control/scans.js';
 import { openStore, type Store } from '../../src/store/driver.js';
 import { migrate } from '../../src/store/migrate.js';
 
@@ -35,6 +36,8 @@ export interface InstallationOptions {
   readonly limits?: Partial<ControlLimits>;
   readonly log?: Logger;
   readonly ready?: () => boolean;
+  /** Resolvers for scans. */
+  readonly askOutside?: AskOutside;
   /** Requests in five minutes. */
   readonly rateLimit?: number;
 }
@@ -91,6 +94,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
       activation: 'trust',
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     },
+    ...(options.askOutside && { askOutside: options.askOutside, scans: new Map() }),
   };
   await ensureFirstAdministrator(base, { email: EMAIL, key: KEY });
   const app = buildApi({

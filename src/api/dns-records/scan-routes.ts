@@ -1,0 +1,79 @@
+/** `/zones/{zone_id}/dns_records/scan`: records the domain has elsewhere, found and taken over (v4: §7.5). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { listFound, reviewFound, scanAndAdd, triggerScan } from '../../control/scan.js';
+import { success, successPage } from '../envelope.js';
+import { resultInfo } from '../paging.js';
+import { bodyObject, type ContextOf } from '../request.js';
+import { answers, answersList, answersOne, message } from '../schema.js';
+import { zoneParams } from '../zones/schema.js';
+import { record, recordCreation } from './schema.js';
+import { recordView } from './view.js';
+
+const tags = ['DNS records'];
+const SCAN = '/zones/:zone_id/dns_records/scan';
+
+const scanned = z.object({ recs_added: z.int(), total_records_parsed: z.int() });
+const noResult = z.object({ success: z.literal(true), errors: z.array(message), messages: z.array(message) });
+const review = z.object({ accepts: z.array(record), rejects: z.array(z.string()) });
+const reviewBody = z.object({
+  accepts: z.array(recordCreation).optional(),
+  rejects: z.array(z.object({ id: z.string() })).optional(),
+});
+
+export const scanRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.post(
+    SCAN,
+    {
+      config: { area: 'dns', zoneState: 'write' },
+      schema: { tags, summary: 'Find records and add them at once', params: zoneParams, response: answersOne(scanned) },
+    },
+    async (request) => {
+      const { added, parsed } = await scanAndAdd(contextOf(request), request.params.zone_id);
+      return success({ recs_added: added, total_records_parsed: parsed });
+    },
+  );
+
+  app.post(
+    `${SCAN}/trigger`,
+    {
+      config: { area: 'dns' },
+      schema: { tags, summary: 'Begin to find records', params: zoneParams, response: answers(noResult) },
+    },
+    async (request) => {
+      triggerScan(contextOf(request), request.params.zone_id);
+      return { success: true as const, errors: [], messages: [] };
+    },
+  );
+
+  app.get(
+    `${SCAN}/review`,
+    {
+      config: { area: 'dns' },
+      schema: { tags, summary: 'List records that were found', params: zoneParams, response: answersList(record) },
+    },
+    async (request) => {
+      const views = listFound(contextOf(request), request.params.zone_id).map(recordView);
+      const page = { page: 1, perPage: Math.max(1, views.length) };
+      return successPage(views, resultInfo(page, views.length, views.length));
+    },
+  );
+
+  app.post(
+    `${SCAN}/review`,
+    {
+      config: { area: 'dns', zoneState: 'write' },
+      schema: {
+        tags,
+        summary: 'Accept or reject what was found',
+        params: zoneParams,
+        body: reviewBody,
+        response: answersOne(review),
+      },
+    },
+    async (request) => {
+      const done = await reviewFound(contextOf(request), request.params.zone_id, bodyObject(request));
+      return success({ accepts: done.accepts.map(recordView), rejects: [...done.rejects] });
+    },
+  );
+};
