@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measureLists } from './lists.js';
 import { measureObjects } from './objects.js';
 import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { cpuSeconds, memoryOctets, type Started, stop } from './processes.js';
@@ -19,7 +20,7 @@ const STREAMS: readonly string[] = ['tcp', 'dot'];
 
 const HELP = `Usage: npm run bench -- [options]
 
-  --parts LIST     of answers, writes, loading, objects, synthesis (default: answers)
+  --parts LIST     of answers, writes, loading, objects, synthesis, lists (default: answers)
   --cases LIST     of ${CASES.join(', ')}, tcp, dot (default: all)
   --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
   --names N        host names in the zone (default 100000)
@@ -64,7 +65,9 @@ else await main();
 
 async function main(): Promise<void> {
   const parts = values.parts.split(',');
-  const unknown = parts.find((part) => !['answers', 'writes', 'loading', 'objects', 'synthesis'].includes(part));
+  const unknown = parts.find(
+    (part) => !['answers', 'writes', 'loading', 'objects', 'synthesis', 'lists'].includes(part),
+  );
   if (unknown !== undefined) {
     process.stderr.write(`There is no part called ${unknown}.\n\n${HELP}`);
     process.exitCode = 2;
@@ -91,6 +94,10 @@ async function main(): Promise<void> {
     if (parts.includes('synthesis')) {
       figures['synthesis'] = await measureSynthesis(directory, 20650, taskset);
       printFigures('synthesis', figures['synthesis']);
+    }
+    if (parts.includes('lists')) {
+      figures['lists'] = await measureLists(directory, names, 20660);
+      printFigures('lists', figures['lists']);
     }
     if (values.json !== undefined)
       writeFileSync(values.json, `${JSON.stringify({ machine: machine(), samples, ...figures }, undefined, 1)}\n`);

@@ -76,6 +76,8 @@ export interface RecordQuery extends PageQuery {
 const DEFAULT_PER_PAGE = 100;
 const MOST_PER_PAGE = 50_000;
 const OPERATORS: readonly TextOperator[] = ['exact', 'contains', 'startswith', 'endswith'];
+/** Records of a zone up to which every text is compared. */
+const LOOKED_THROUGH = 20_000;
 /** Words of a free-text search that are looked at. */
 const MOST_WORDS = 10;
 
@@ -159,6 +161,9 @@ function contentCondition(
   types: readonly RRType[] | undefined,
 ): Condition {
   if (operator !== 'exact') return matchContentPart(operator, value);
+  // The text is of use for case, and for types without a spelling of their own; looking at every text takes too long here.
+  if (zone.record_count > LOOKED_THROUGH)
+    return matchData((types ?? TYPES).flatMap((type) => dataKey(type, value, zone)));
   const collapsed = value.trim().replace(/[ \t]+/g, ' ');
   return joinConditions('any', [
     matchText('content', 'exact', value),

@@ -8,10 +8,11 @@ import { buckets } from './migrations/0002-buckets.js';
 import { history } from './migrations/0003-history.js';
 import { flattening } from './migrations/0004-flattening.js';
 import { tokens } from './migrations/0005-tokens.js';
+import { lists } from './migrations/0006-lists.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
-export const MIGRATIONS: readonly Migration[] = [foundation, buckets, history, flattening, tokens];
+export const MIGRATIONS: readonly Migration[] = [foundation, buckets, history, flattening, tokens, lists];
 
 /** The version the schema has after all migrations. */
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

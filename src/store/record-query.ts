@@ -11,6 +11,8 @@ export type TextOperator = 'exact' | 'contains' | 'startswith' | 'endswith';
 export interface Condition {
   readonly sql: string;
   readonly params: readonly SqlValue[];
+  /** An index of the zone's records knows which fit. */
+  readonly indexed?: boolean;
 }
 
 export type RecordOrder = 'type' | 'name' | 'content' | 'ttl' | 'proxied';
@@ -38,6 +40,9 @@ export interface RecordSelection {
  */
 const SORTED_BY_TEXT = 20_000;
 
+/** So many records are sorted rather than looked for in order. */
+const FEW = 5000;
+
 const TXT = 16;
 
 const prepared = perStore((store) => {
@@ -57,27 +62,52 @@ function joinStrings(rdata: Uint8Array): string {
 
 /** One page of the records that fit, and how many fit altogether. */
 export function selectRecords(store: Store, selection: RecordSelection): { rows: RecordRow[]; total: number } {
-  const statements = prepared(store);
   const where = whereOf(selection);
-  const total = where
-    ? store
-        .prepareTuples<SqlValue[], [number]>(`SELECT count(*) FROM records WHERE ${where.sql}`)
-        .get(...where.params)![0]
-    : selection.zoneCount;
+  // Defines the functions that conditions use.
+  prepared(store);
+  if (!where) return inOrder(store, selection, { sql: 'zone = ?', params: [selection.zone] }, selection.zoneCount);
+  // Without a condition an index knows, the rows are read one after the other as they lie.
+  const source = where.indexed ? 'records' : 'records INDEXED BY records_owner';
+  const first = store
+    .prepareTuples<SqlValue[], [number]>(`SELECT seq FROM ${source} WHERE ${where.sql} LIMIT ${FEW + 1}`)
+    .all(...where.params);
+  if (first.length <= FEW) return sorted(store, selection, first);
+  const count = store.prepareTuples<SqlValue[], [number]>(`SELECT count(*) FROM ${source} WHERE ${where.sql}`);
+  return inOrder(store, selection, where, count.get(...where.params)![0]);
+}
+
+/** Many are met soon enough in the order of their owners. */
+function inOrder(
+  store: Store,
+  selection: RecordSelection,
+  { sql, params }: Condition,
+  total: number,
+): { rows: RecordRow[]; total: number } {
   if (selection.offset >= total || selection.limit === 0) return { rows: [], total };
-  const types =
-    selection.order === undefined || selection.order === 'content' ? [] : statements.types.all(selection.zone);
-  const order = orderOf(
+  const query = `SELECT * FROM records INDEXED BY records_owner WHERE ${sql} ORDER BY ${orderIn(store, selection)}`;
+  const rows = store.prepare<SqlValue[], RecordRow>(`${query} LIMIT ? OFFSET ?`);
+  return { rows: rows.all(...params, selection.limit, selection.offset), total };
+}
+
+function sorted(
+  store: Store,
+  selection: RecordSelection,
+  found: readonly (readonly [seq: number])[],
+): { rows: RecordRow[]; total: number } {
+  const total = found.length;
+  if (selection.offset >= total || selection.limit === 0) return { rows: [], total };
+  const among = `SELECT * FROM records WHERE seq IN (SELECT value FROM json_each(?))`;
+  const rows = store.prepare<SqlValue[], RecordRow>(`${among} ORDER BY ${orderIn(store, selection)} LIMIT ? OFFSET ?`);
+  return { rows: rows.all(JSON.stringify(found.map(([seq]) => seq)), selection.limit, selection.offset), total };
+}
+
+function orderIn(store: Store, selection: RecordSelection): string {
+  const { order, zone } = selection;
+  const types = order === undefined || order === 'content' ? [] : prepared(store).types.all(zone);
+  return orderOf(
     selection,
     types.map(([type]) => type),
   );
-  const filter = where ?? { sql: 'zone = ?', params: [selection.zone] };
-  const rows = store
-    .prepare<SqlValue[], RecordRow>(
-      `SELECT * FROM records INDEXED BY records_owner WHERE ${filter.sql} ORDER BY ${order} LIMIT ? OFFSET ?`,
-    )
-    .all(...filter.params, selection.limit, selection.offset);
-  return { rows, total };
 }
 
 /** Undefined when every record of the zone fits. */
@@ -91,9 +121,11 @@ function whereOf({ zone, match, conditions, search }: RecordSelection): Conditio
 /** Conditions of which all, or any, must hold. */
 export function joinConditions(match: 'all' | 'any', conditions: readonly Condition[]): Condition {
   const word = match === 'all' ? ' AND ' : ' OR ';
+  const isIndexed = ({ indexed = false }: Condition): boolean => indexed;
   return {
     sql: conditions.map(({ sql }) => `(${sql})`).join(word),
     params: conditions.flatMap(({ params }) => params),
+    indexed: match === 'all' ? conditions.some(isIndexed) : conditions.every(isIndexed),
   };
 }
 
@@ -116,7 +148,7 @@ function orderOf(selection: RecordSelection, types: readonly number[]): string {
   }
 }
 
-const NEVER: Condition = { sql: '0', params: [] };
+const NEVER: Condition = { sql: '0', params: [], indexed: true };
 const ALWAYS: Condition = { sql: '1', params: [] };
 
 /** Never true: a filter that nothing can fit. */
@@ -125,11 +157,11 @@ export function matchNothing(): Condition {
 }
 
 export function matchOwner(ownerKey: Uint8Array): Condition {
-  return { sql: 'owner_key = ?', params: [ownerKey] };
+  return { sql: 'owner_key = ?', params: [ownerKey], indexed: true };
 }
 
 export function matchTypes(types: readonly number[]): Condition {
-  return types.length === 0 ? NEVER : { sql: `type IN (${types.join(', ')})`, params: [] };
+  return types.length === 0 ? NEVER : { sql: `type IN (${types.join(', ')})`, params: [], indexed: true };
 }
 
 export function matchProxied(proxied: boolean): Condition {
@@ -139,7 +171,9 @@ export function matchProxied(proxied: boolean): Condition {
 /** A test of a text column or expression. */
 export function matchText(expression: string, operator: TextOperator, value: string): Condition {
   const needle = value.toLowerCase();
-  const folded = /^[\0-\x7f]*$/.test(needle) ? `lower(${expression})` : `fold(${expression})`;
+  // Names of records are in lower case.
+  const isFolded = expression === 'name';
+  const folded = isFolded ? expression : /^[\0-\x7f]*$/.test(needle) ? `lower(${expression})` : `fold(${expression})`;
   switch (operator) {
     case 'exact':
       return { sql: `${folded} = ?`, params: [needle] };
@@ -161,10 +195,11 @@ export function matchNamePattern(pattern: string): Condition {
 /** Records whose data is one of these, by type and duplicate key. */
 export function matchData(keys: readonly { readonly type: number; readonly rdataKey: Uint8Array }[]): Condition {
   if (keys.length === 0) return NEVER;
-  return joinConditions(
-    'any',
-    keys.map(({ type, rdataKey }) => ({ sql: 'type = ? AND rdata_key = ?', params: [type, rdataKey] })),
-  );
+  return {
+    sql: `(type, rdata_key) IN (VALUES ${keys.map(() => '(?, ?)').join(', ')})`,
+    params: keys.flatMap(({ type, rdataKey }) => [type, rdataKey]),
+    indexed: true,
+  };
 }
 
 /** A part of the content: of the text as answered, and for quoted TXT also of what it stands for. */

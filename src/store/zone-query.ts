@@ -1,7 +1,7 @@
 /** Lists of zones: the v4 filters as SQL (v4: §3.3). What the actor may see always holds, the filters are joined by `match`. */
 import type { SqlValue, Store } from './driver.js';
 import { type Condition, joinConditions, matchText } from './record-query.js';
-import type { ZoneRow, ZoneStatus, ZoneType } from './zones.js';
+import { type ZoneRow, type ZoneStatus, type ZoneType, zoneStatements } from './zones.js';
 
 export type NameOperator =
   | 'equal'
@@ -29,7 +29,8 @@ export interface ZoneSelection {
   readonly offset: number;
 }
 
-const FROM = 'FROM zones AS z JOIN accounts AS a ON a.seq = z.account';
+const FROM = 'FROM zones AS z';
+const WITH_ACCOUNT = `${FROM} JOIN accounts AS a ON a.seq = z.account`;
 
 const ORDER_COLUMNS: Readonly<Record<ZoneOrder, string>> = {
   name: 'z.name',
@@ -43,17 +44,25 @@ const ORDER_COLUMNS: Readonly<Record<ZoneOrder, string>> = {
 export function selectZones(store: Store, selection: ZoneSelection): { rows: ZoneRow[]; total: number } {
   const { accounts, zones, types, match, conditions, order, direction, limit, offset } = selection;
   const all: Condition[] = [matchAnyOf('z.type', types)];
-  if (accounts) all.push(matchAnyOf('a.id', accounts));
+  if (accounts) all.push(inAccounts(matchAnyOf('id', accounts)));
   if (zones) all.push(matchAnyOf('z.id', zones));
   if (conditions.length > 0) all.push(joinConditions(match, conditions));
   const { sql, params } = joinConditions('all', all);
   const total = store.prepareTuples<SqlValue[], [number]>(`SELECT count(*) ${FROM} WHERE ${sql}`).get(...params)![0];
-  const rows = store
-    .prepare<SqlValue[], ZoneRow>(
-      `SELECT z.* ${FROM} WHERE ${sql} ORDER BY ${ORDER_COLUMNS[order]} ${direction}, z.name, z.id LIMIT ? OFFSET ?`,
-    )
-    .all(...params, limit, offset);
-  return { rows, total };
+  if (offset >= total) return { rows: [], total };
+  const column = ORDER_COLUMNS[order];
+  const ties = column === 'z.name' ? 'z.id' : 'z.name, z.id';
+  const from = column.startsWith('a.') ? WITH_ACCOUNT : FROM;
+  // Which zones they are is found in an index; their rows are read for the page alone.
+  const page = `SELECT z.seq ${from} WHERE ${sql} ORDER BY ${column} ${direction}, ${ties} LIMIT ? OFFSET ?`;
+  const found = store.prepareTuples<SqlValue[], [number]>(page).all(...params, limit, offset);
+  const { bySeq } = zoneStatements(store);
+  return { rows: found.map(([seq]) => bySeq.get(seq)!), total };
+}
+
+/** Zones of the accounts that fit. */
+function inAccounts({ sql, params }: Condition): Condition {
+  return { sql: `z.account IN (SELECT seq FROM accounts WHERE ${sql})`, params };
 }
 
 /** A column equal to one of the values; none of them = never. */
@@ -66,14 +75,20 @@ export function matchStatuses(statuses: readonly ZoneStatus[]): Condition {
 }
 
 export function matchAccount(id: Uint8Array): Condition {
-  return matchAnyOf('a.id', [id]);
+  return inAccounts(matchAnyOf('id', [id]));
 }
 
 export function matchName(subject: 'zone' | 'account', operator: NameOperator, value: string): Condition {
-  const column = subject === 'zone' ? 'z.name' : 'a.name';
+  return subject === 'zone'
+    ? matchColumn('z.name', operator, value)
+    : inAccounts(matchColumn('accounts.name', operator, value));
+}
+
+function matchColumn(column: string, operator: NameOperator, value: string): Condition {
   switch (operator) {
     case 'equal':
-      return matchText(column, 'exact', value);
+      // Names of zones are in lower case.
+      return column === 'z.name' ? matchAnyOf(column, [value.toLowerCase()]) : matchText(column, 'exact', value);
     case 'not_equal': {
       const { sql, params } = matchText(column, 'exact', value);
       return { sql: `NOT (${sql})`, params };
