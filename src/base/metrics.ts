@@ -3,11 +3,13 @@
 /** One line. */
 export interface MetricSample {
   readonly name: string;
-  readonly type: 'counter' | 'gauge';
+  readonly type: 'counter' | 'gauge' | 'histogram';
   /** One sentence; it and the type are the same for all samples of a name. */
   readonly help: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
+  /** Of a histogram: which of its lines. */
+  readonly suffix?: '_bucket' | '_sum' | '_count';
 }
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -25,7 +27,9 @@ export function printMetrics(samples: readonly MetricSample[], prefix = 'zonepla
   for (const [name, family] of families) {
     text += `# HELP ${prefix}${name} ${escapeHelp(family[0]!.help)}\n`;
     text += `# TYPE ${prefix}${name} ${family[0]!.type}\n`;
-    for (const { labels, value } of family) text += `${prefix}${name}${printLabels(labels)} ${value}\n`;
+    for (const { labels, value, suffix = '' } of family) {
+      text += `${prefix}${name}${suffix}${printLabels(labels)} ${value}\n`;
+    }
   }
   return text;
 }

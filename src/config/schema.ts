@@ -231,6 +231,11 @@ export const settingsSchema = z.strictObject({
     summary: 'Port of the admin API over HTTPS, besides the other; needs `tls-cert` and `tls-key`',
     defaultText: 'off',
   }),
+  recordsPerZone: wholeNumber(0, 100_000_000, 'a number of records').default(0).register(about, {
+    group: 'Admin API',
+    value: 'records',
+    summary: 'Records a zone may hold; 0: as many as it likes',
+  }),
   adminRateLimit: wholeNumber(0, 1_000_000_000, 'a number of requests').default(0).register(about, {
     group: 'Admin API',
     value: 'requests',

@@ -36,7 +36,10 @@ export function createControlBase(settings: Settings, store: Store, clock: Clock
       nameServerAddresses: nameServerAddresses(settings),
       ownAddresses: edgeAddresses,
       activation: settings.zoneActivation,
-      limits: DEFAULT_LIMITS,
+      limits: {
+        ...DEFAULT_LIMITS,
+        ...(settings.recordsPerZone > 0 && { recordsPerZone: settings.recordsPerZone }),
+      },
     },
     findDelegation: createDelegationFinder({ upstream, clock }),
     askOutside: (name, type) => upstream.query(name, type),

@@ -1,7 +1,7 @@
 /** The counters of all threads, summed and named for the Prometheus text format. */
 import type { MetricSample } from '../base/metrics.js';
 import { RCODE_MNEMONICS } from '../dns/codes.js';
-import { BLOCK, Count, type Counters, countBlock, TYPE_NAMES } from './counters.js';
+import { BLOCK, Count, type Counters, countBlock, LATENCY_LIMITS_US, TIMED_BATCH, TYPE_NAMES } from './counters.js';
 
 const SINGLE: readonly (readonly [place: number, name: string, help: string])[] = [
   [Count.silent, 'dns_queries_unanswered_total', 'Messages that are not answered by rule, such as responses'],
@@ -19,6 +19,24 @@ const SINGLE: readonly (readonly [place: number, name: string, help: string])[] 
 ];
 
 const TRANSPORT_NAMES = ['udp', 'tcp', 'tls', 'https'] as const;
+
+/** A histogram as Prometheus reads it: each class holds those below it. */
+function latencySamples(sums: Float64Array): MetricSample[] {
+  const name = 'dns_udp_batch_seconds';
+  const help = `Time from the arrival of UDP messages until their answers were handed over, of one batch in ${TIMED_BATCH}`;
+  const common = { name, type: 'histogram', help } as const;
+  let count = 0;
+  const buckets = [...LATENCY_LIMITS_US, Number.POSITIVE_INFINITY].map((limit, line): MetricSample => {
+    count += sums[Count.latency + line]!;
+    const le = Number.isFinite(limit) ? String(limit / 1e6) : '+Inf';
+    return { ...common, suffix: '_bucket', labels: { le }, value: count };
+  });
+  return [
+    ...buckets,
+    { ...common, suffix: '_sum', labels: {}, value: sums[Count.latencySum]! / 1e6 },
+    { ...common, suffix: '_count', labels: {}, value: count },
+  ];
+}
 
 /** The sums over all threads. Types and rcodes that never came are left out. */
 export function readCounters(counters: Counters): MetricSample[] {
@@ -47,5 +65,5 @@ export function readCounters(counters: Counters): MetricSample[] {
     if (value > 0) samples.push({ type, name: 'dns_responses_total', help, labels, value });
   }
   for (const [place, name, help] of SINGLE) samples.push({ type, name, help, labels: {}, value: sums[place]! });
-  return samples;
+  return [...samples, ...latencySamples(sums)];
 }

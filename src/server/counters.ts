@@ -27,7 +27,16 @@ export const Count = {
   response: 16,
   /** One place per line of TYPE_NAMES. */
   type: 32,
+  /** One place per line of LATENCY_LIMITS_US and one for what takes longer, then the sum of microseconds. */
+  latency: 54,
+  latencySum: 62,
 } as const;
+
+/** Upper limits of the classes of sampled latencies, microseconds. */
+export const LATENCY_LIMITS_US: readonly number[] = [50, 100, 200, 500, 1000, 5000, 20_000];
+
+/** One batch of so many is timed: asking for the time costs more than an answer's look-up. */
+export const TIMED_BATCH = 256;
 
 /** Types counted one by one, each on a line of its own; the first line is all others. */
 export const TYPE_NAMES: readonly (readonly [mnemonic: string, code: number])[] = [
@@ -105,6 +114,14 @@ export function countQuery(
   block[Count.query + transport]! += 1;
   const type = questionType(bytes, start, length);
   block[type < TYPE_LIMIT ? TYPE_PLACES[type]! : Count.type]! += 1;
+}
+
+/** Counts the time a batch took, from its arrival in the process until its answers were handed to the system. */
+export function countLatency(block: Float64Array, micros: number): void {
+  let line = 0;
+  while (line < LATENCY_LIMITS_US.length && micros > LATENCY_LIMITS_US[line]!) line++;
+  block[Count.latency + line]! += 1;
+  block[Count.latencySum]! += micros;
 }
 
 /** Counts an answer by the rcode of its header; the upper bits that EDNS adds are not looked for. */
