@@ -17,6 +17,8 @@ export interface Page {
 export const ZONE_PAGES: PageSizes = { usual: 20, most: 50 };
 /** The documented maximum differs by source, from 100 to 5,000,000; this one bounds the memory of an answer (v4: §18.11). */
 export const RECORD_PAGES: PageSizes = { usual: 100, most: 50_000 };
+/** Each record is looked at one by one (v4: §5.7). */
+export const SHADOW_PAGES: PageSizes = { usual: 100, most: 1000 };
 export const HISTORY_PAGES: PageSizes = { usual: 20, most: 100 };
 export const AUDIT_PAGES: PageSizes = { usual: 100, most: 1000 };
 export const TOKEN_PAGES: PageSizes = { usual: 20, most: 100 };

@@ -110,6 +110,17 @@ export interface TargetFault {
   readonly reason: string;
 }
 
+/** Whether a delegation keeps a record from being answered (v4: §5.7). */
+export interface ShadowItem {
+  /** Identifiers of the NS records that do. */
+  readonly shadowedBy: readonly string[];
+  readonly isGlue: boolean;
+  /** Glue of a delegation that is itself below another one. */
+  readonly deadGlue: boolean;
+  /** Of NS records below the apex: records they keep from being answered. */
+  readonly shadowedRecords?: number;
+}
+
 export interface RecordItem {
   readonly id: string;
   readonly zoneId: string;
@@ -128,6 +139,8 @@ export interface RecordItem {
   readonly proxied: boolean;
   /** Of a CNAME that is proxied or flattened: what is wrong with where it leads. */
   readonly targetFault?: TargetFault;
+  /** Only when asked for. */
+  readonly shadow?: ShadowItem;
   /** 1 = automatic. */
   readonly ttl: number;
   readonly settings: RecordSettings;

@@ -22,7 +22,7 @@ import {
   selectRecords,
   type TextOperator,
 } from '../store/record-query.js';
-import { rdataKeyOf } from '../store/records.js';
+import { type RecordRow, rdataKeyOf } from '../store/records.js';
 import type { ZoneRow } from '../store/zones.js';
 import { requireZone } from './access.js';
 import { commit } from './commit.js';
@@ -32,6 +32,7 @@ import type { RecordItem } from './items.js';
 import type { RecordInput } from './record-input.js';
 import { recordItem, recordItemWithTarget } from './record-item.js';
 import { changeRow, createRow, deleteRow, findRecord } from './record-write.js';
+import { type ShadowQuery, shadowConditions, shadowOf } from './shadow.js';
 
 export type { RecordOrder } from '../store/record-query.js';
 export { applyBatch, type BatchInput, type BatchResult } from './batch.js';
@@ -57,7 +58,7 @@ export interface TagFilter {
   readonly value?: string;
 }
 
-export interface RecordQuery extends PageQuery {
+export interface RecordQuery extends PageQuery, ShadowQuery {
   readonly name?: TextFilter;
   readonly content?: TextFilter;
   /** Mnemonics in any case; one that is no type matches nothing. */
@@ -94,6 +95,7 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
       conditions: conditionsOf(zone, query),
       search: [
         ...scopeConditions(ctx.actor),
+        ...shadowConditions(zone, query),
         ...(query.search ?? '').split(/\s+/).filter(Boolean).slice(0, MOST_WORDS).map(wordCondition),
       ],
       order: query.order,
@@ -102,7 +104,11 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
       offset: (page - 1) * perPage,
       mnemonic: typeMnemonic,
     });
-    return { items: rows.map((row) => recordItemWithTarget(ctx.store, row, zone)), page, perPage, totalCount: total };
+    const itemOf = (row: RecordRow): RecordItem => {
+      const item = recordItemWithTarget(ctx.store, row, zone);
+      return query.withShadow ? { ...item, shadow: shadowOf(ctx.store, zone, row) } : item;
+    };
+    return { items: rows.map(itemOf), page, perPage, totalCount: total };
   };
   return query.asOf === undefined ? ctx.store.snapshot(read) : readAsOf(ctx, zoneId, query.asOf, read);
 }

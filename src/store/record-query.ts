@@ -160,6 +160,11 @@ export function matchOwner(ownerKey: Uint8Array): Condition {
   return { sql: 'owner_key = ?', params: [ownerKey], indexed: true };
 }
 
+/** Owners from a key on, up to another one. */
+export function matchOwnerRange(from: Uint8Array, to: Uint8Array): Condition {
+  return { sql: 'owner_key >= ? AND owner_key < ?', params: [from, to], indexed: true };
+}
+
 export function matchTypes(types: readonly number[]): Condition {
   return types.length === 0 ? NEVER : { sql: `type IN (${types.join(', ')})`, params: [], indexed: true };
 }

@@ -175,6 +175,14 @@ export const recordStatements = perStore((store) => ({
   proxiedOwners: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
     'SELECT DISTINCT owner_key FROM records WHERE zone = ? AND proxied = 1 LIMIT ?',
   ),
+  nameServersAt: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [id: Uint8Array, rdata: Uint8Array]>(
+    'SELECT id, rdata FROM records WHERE zone = ? AND owner_key = ? AND type = 2 ORDER BY rdata_key',
+  ),
+  /** From an owner key on, up to another one. */
+  below: store.prepareTuples<
+    [zone: number, from: Uint8Array, to: Uint8Array, limit: number],
+    [ownerKey: Uint8Array, type: number]
+  >('SELECT owner_key, type FROM records WHERE zone = ? AND owner_key >= ? AND owner_key < ? LIMIT ?'),
   types: store.prepareTuples<[zone: number], [type: number]>('SELECT DISTINCT type FROM records WHERE zone = ?'),
   between: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [number]>(
     'SELECT 1 FROM records WHERE zone = ? AND owner_key > ? AND owner_key < ? LIMIT 1',

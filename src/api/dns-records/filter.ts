@@ -20,6 +20,9 @@ export function recordFilter(query: Query): RecordQuery {
   const search = textValue(query, 'search');
   const order = choiceValue(query, 'order', RECORD_ORDERS);
   const direction = choiceValue(query, 'direction', ['asc', 'desc']);
+  const withShadow = flagValue(query, 'include_shadow_metadata');
+  const shadowedByName = textValue(query, 'shadowed_by_name');
+  const shadowingName = textValue(query, 'shadowing_name');
   return {
     ...(name === undefined ? {} : { name }),
     ...(content === undefined ? {} : { content }),
@@ -32,6 +35,9 @@ export function recordFilter(query: Query): RecordQuery {
     ...(search === undefined ? {} : { search }),
     ...(order === undefined ? {} : { order }),
     ...(direction === undefined ? {} : { direction }),
+    ...(withShadow === undefined ? {} : { withShadow }),
+    ...(shadowedByName === undefined ? {} : { shadowedByName }),
+    ...(shadowingName === undefined ? {} : { shadowingName }),
   };
 }
 

@@ -15,7 +15,7 @@ import {
 import { getZone } from '../../control/zones.js';
 import { BATCH_LIMIT_BYTES } from '../body.js';
 import { success, successPage } from '../envelope.js';
-import { pageOf, RECORD_PAGES, resultInfo } from '../paging.js';
+import { pageOf, RECORD_PAGES, resultInfo, SHADOW_PAGES } from '../paging.js';
 import { textValue } from '../query.js';
 import { bodyObject, type ContextOf, queryOf } from '../request.js';
 import { answers, answersList, answersOne, failureEnvelope, onlyId } from '../schema.js';
@@ -56,8 +56,8 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       },
     },
     async (request) => {
-      const page = pageOf(queryOf(request), RECORD_PAGES);
       const filter = recordFilter(queryOf(request));
+      const page = pageOf(queryOf(request), filter.withShadow ? SHADOW_PAGES : RECORD_PAGES);
       const asOf = textValue(queryOf(request), 'as_of');
       const found = await listRecords(contextOf(request), request.params.zone_id, { ...filter, ...page, asOf });
       const views = found.items.map(recordView);

@@ -79,6 +79,10 @@ export const record = z
         .object({ status: z.enum(['nowhere', 'unreachable', 'stale']), reason: z.string() })
         .optional()
         .describe('Of a CNAME that is proxied or flattened, when something is wrong with where it leads; ours'),
+      shadowed_by: z.array(z.string()).optional().describe('NS records that keep it from being answered'),
+      is_glue: z.boolean().optional(),
+      dead_glue: z.boolean().optional(),
+      shadowed_records_count: z.int().optional(),
     }),
     comment: z.string().nullable(),
     tags: z.array(z.string()),
@@ -180,6 +184,9 @@ export const recordQuery = z.object({
   'tag.absent': z.string().optional(),
   match,
   tag_match: z.enum(['all', 'any']).optional(),
+  include_shadow_metadata: z.enum(['true', 'false']).optional().describe('At most 1000 a page then'),
+  shadowed_by_name: z.string().optional().describe('Records at and below a delegation; needs include_shadow_metadata'),
+  shadowing_name: z.string().optional().describe('NS records at a name and above it'),
   as_of: asOf,
   search: z.string().optional().describe('Words that occur in name, type, content, comment or a tag'),
   order: z.enum(RECORD_ORDERS).optional(),

@@ -1,5 +1,5 @@
 /** Records as v4 clients read them; the order of the members is part of the contract (v4: §0.8, §5.4). */
-import type { RecordItem } from '../../control/items.js';
+import type { RecordItem, ShadowItem } from '../../control/items.js';
 import { printTime } from '../times.js';
 import type { DnsRecord } from './schema.js';
 
@@ -25,6 +25,7 @@ export function recordView(item: RecordItem): DnsRecord {
       managed_by_argo_tunnel: false,
       source: 'primary',
       ...(item.targetFault && { target: item.targetFault }),
+      ...(item.shadow && shadowView(item.shadow)),
     },
     comment: item.comment,
     tags: [...item.tags],
@@ -32,6 +33,15 @@ export function recordView(item: RecordItem): DnsRecord {
     modified_on: printTime(item.modifiedAt),
     ...(item.commentModifiedAt === undefined ? {} : { comment_modified_on: printTime(item.commentModifiedAt) }),
     ...(item.tagsModifiedAt === undefined ? {} : { tags_modified_on: printTime(item.tagsModifiedAt) }),
+  };
+}
+
+function shadowView({ shadowedBy, isGlue, deadGlue, shadowedRecords }: ShadowItem) {
+  return {
+    shadowed_by: [...shadowedBy],
+    is_glue: isGlue,
+    dead_glue: deadGlue,
+    ...(shadowedRecords === undefined ? {} : { shadowed_records_count: shadowedRecords }),
   };
 }
 
