@@ -17,7 +17,7 @@ import {
   type UsageRow,
 } from '../store/buckets.js';
 import { objectStatements } from '../store/objects.js';
-import { chooseAccount } from './access.js';
+import { chooseAccount, requirePermission } from './access.js';
 import { commit } from './commit.js';
 import type { Context } from './context.js';
 import { accountFailure, bucketFailure } from './errors.js';
@@ -274,6 +274,9 @@ export async function bucketUsage(
   jurisdiction: Jurisdiction,
 ): Promise<BucketUsage> {
   const row = requireBucket(ctx, accountId, name, jurisdiction);
+  // Questions by GraphQL come by a path that says nothing of what they are about.
+  const account = toHex(accountStatements(ctx.store).bySeq.get(row.account)!.id);
+  requirePermission(ctx.actor, 'buckets', 'read', { account });
   return sumUp(bucketStatements(ctx.store).usage.all(row.seq));
 }
 

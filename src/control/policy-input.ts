@@ -5,7 +5,7 @@ import { typeByMnemonic } from '../dns/rr/registry.js';
 import { zoneStatements } from '../store/zones.js';
 import { accountIdOf, parseId, requireAccount, requirePermission, requireZone } from './access.js';
 import type { Context } from './context.js';
-import { badBody } from './errors.js';
+import { accountFailure, badBody } from './errors.js';
 import type { Networks } from './items.js';
 import {
   findPermissionGroup,
@@ -109,9 +109,23 @@ function checkResource(
   for (const entry of groups) {
     const fits = entry.scope === scope || (scope === 'account' && entry.scope !== 'user');
     if (!fits) throw badBody(`${entry.name} is not for ${scope} resources`, at);
-    if (policy.effect === 'deny') continue;
-    const target = targetOf(ctx, entry, { scope, id, ...(account === undefined ? {} : { account }) });
-    for (const area of entry.areas) requirePermission(ctx.actor, area, entry.level, target);
+    if (policy.effect === 'allow')
+      requireGivable(ctx, entry, { scope, id, ...(account === undefined ? {} : { account }) });
+  }
+}
+
+function requireGivable(ctx: Context, entry: PermissionGroup, resource: Resource): void {
+  const target = targetOf(ctx, entry, resource);
+  for (const area of entry.areas) requirePermission(ctx.actor, area, entry.level, target);
+}
+
+/** Throws 403/10000 unless the actor could give these policies itself; null is everything a user may. */
+export function requireNoMore(ctx: Context, policies: readonly Policy[] | null): void {
+  if (!ctx.actor.policies) return;
+  if (policies === null) throw accountFailure('outOfScope');
+  for (const policy of policies.filter(({ effect }) => effect === 'allow')) {
+    const entries = policy.groups.flatMap((id) => findPermissionGroup(id) ?? []);
+    for (const resource of resourcesOf(policy)) for (const entry of entries) requireGivable(ctx, entry, resource);
   }
 }
 

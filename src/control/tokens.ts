@@ -9,7 +9,7 @@ import { accountFailure, badBody } from './errors.js';
 import type { KeyItem } from './items.js';
 import { addKey, hashSecret, keyItem, makeSecret, readKeyName, refuseLimited } from './keys.js';
 import { PERMISSION_GROUPS, type Policy } from './permissions.js';
-import { readNetworks, readPolicies } from './policy-input.js';
+import { readNetworks, readPolicies, requireNoMore } from './policy-input.js';
 import { parseInstant } from './rules/instant.js';
 
 /** Whose tokens: those of the actor's user, or those an account owns. */
@@ -120,7 +120,11 @@ export async function rollToken(ctx: Context, owner: TokenOwner, tokenId: string
   const secret = makeSecret(ctx);
   await commit(ctx, (draft) => {
     const row = requireToken(ctx, owner, tokenId);
-    if (toHex(row.id) !== ctx.actor.keyId) refuseLimitedMaker(ctx);
+    // Whoever rolls a token has it: it must not be worth more than the actor.
+    if (toHex(row.id) !== ctx.actor.keyId) {
+      refuseLimitedMaker(ctx);
+      requireNoMore(ctx, keyItem(ctx, row).policies);
+    }
     keyStatements(ctx.store).setHash.run(hashSecret(ctx.store, secret), draft.now, row.seq);
     draft.audit({ action: 'key.roll', object: row.id, account: row.account ?? undefined });
   });

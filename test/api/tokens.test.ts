@@ -265,6 +265,13 @@ t.test('what is let through, and what is not', async (t) => {
     const { json } = await call('GET', '/zones', undefined, { headers });
     return json.result.map(({ name }: { name: string }) => name);
   };
+  const question = { query: 'r2StorageAdaptiveGroups', variables: { accountTag: account, filter: { bucketName: 'assets' } } };
+  const sizes = async (policies: readonly PolicyInput[]) => {
+    const { headers } = await make(installation, policies);
+    return (await call('POST', '/graphql', question, { headers })).json.data;
+  };
+  t.ok(await sizes(rows[12]![1]), 'sizes of buckets for whom they concern');
+  t.equal(await sizes(rows[0]![1]), null, 'and for nobody else');
   t.strictSame(await names(rows[0]![1]), ['example.com'], 'lists leave out what is not given');
   t.strictSame(await names(rows[2]![1]), ['example.com', 'example.net', 'example.org']);
   t.strictSame(await names(rows[3]![1]), ['example.com', 'example.net']);
@@ -393,6 +400,15 @@ t.test('nobody gives what is not theirs', async (t) => {
     'no right to make any',
   );
   t.match(await call('PUT', `/user/tokens/${plain.id}/value`, {}, { headers: plain.headers }), denied);
+  const roll = (id: string, headers: Record<string, string>) =>
+    call('PUT', `/user/tokens/${id}/value`, {}, { headers });
+  t.match(await roll(plain.id, maker.headers), { status: 200 }, 'a secret of less');
+  const more = await make(installation, [{ groups: ['DNS Write'], on: { [ZONE + other]: '*' } }]);
+  t.match(await roll(more.id, maker.headers), denied, 'a secret of more would be a way around');
+  await token();
+  const everything = (await call('GET', '/user/tokens')).json.result.at(-1).id as string;
+  t.match(await roll(everything, maker.headers), denied);
+  t.match(await roll(maker.id, maker.headers), { status: 200 }, 'its own');
   const limited = await token({ zoneIds: [mine] });
   t.equal((await give(limited, [{ groups: ['DNS Read'], on: { [ZONE + mine]: '*' } }])).status, 403);
 
