@@ -19,6 +19,8 @@ import { judgeTarget, ownNamesOf, type TargetPolicy } from './flatten-target.js'
 const POLL_MS = 20;
 /** Targets asked for at the same time. */
 const MOST_AT_ONCE = 64;
+/** Targets that nobody is answered with rest so long, milliseconds. */
+const WATCH_MS = 3_600_000;
 /** The store could not be written to, or a bug: the target is tried again after this, milliseconds. */
 const TROUBLE_MS = 5_000;
 
@@ -81,7 +83,7 @@ function sample(
 }
 
 /** What the index holds; another number when the rule changes. */
-const INDEX_VERSION = 2;
+const INDEX_VERSION = 3;
 
 /** Zones that were there before this rule of the index was. */
 function indexOnce({ store }: Context): void {
@@ -115,6 +117,7 @@ function refreshDue(state: Refreshing, clock: Clock): void {
 async function refresh(state: Refreshing, row: FlattenTargetRow): Promise<void> {
   const { ctx, resolver, policy, counts } = state;
   const name = printName(row.name);
+  const startMs = ctx.clock.nowMs();
   const ask = (type: 'A' | 'AAAA'): Promise<Resolution> => resolver.resolve(name, type, { bypassCache: true });
   const [ipv4, ipv6] = await Promise.all([ask('A'), ask('AAAA')]);
   const { random } = ctx;
@@ -134,9 +137,15 @@ async function refresh(state: Refreshing, row: FlattenTargetRow): Promise<void> 
     if (changed) for (const owner of owners) draft.noteTarget(owner.zone, new Uint8Array(owner.owner_key));
     // Something it came from has changed meanwhile: it stays due.
     const hurried = current.refresh_at !== row.refresh_at;
-    updateTarget(ctx.store, hurried ? { ...next, refresh_at: current.refresh_at } : next, links);
+    const dueMs = owners.some(({ answered }) => answered === 1) ? next.refresh_at : laterOf(next.refresh_at, startMs);
+    updateTarget(ctx.store, { ...next, refresh_at: hurried ? current.refresh_at : dueMs }, links);
   });
   counts[next.failures > 0 ? 'failed' : changed ? 'changed' : 'same']++;
+}
+
+/** Spread as the other moment is. */
+function laterOf(refreshMs: number, startMs: number): number {
+  return Math.max(refreshMs, startMs + WATCH_MS + ((refreshMs - startMs) % (WATCH_MS / 10)));
 }
 
 /** A number from 0 up to 1. */

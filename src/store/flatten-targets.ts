@@ -34,6 +34,8 @@ export interface FlattenTargetRow {
 export interface FlattenedOwner {
   readonly zone: number;
   readonly owner_key: Uint8Array;
+  /** 0: it is proxied, and only whether the target leads somewhere is of interest. */
+  readonly answered: number;
 }
 
 /** What is served of a target; see zone/derive/flatten.ts. */
@@ -44,16 +46,20 @@ export interface StoredTargetFacts {
   readonly stale: boolean;
 }
 
-type OwnerTuple = readonly [ownerKey: Uint8Array, rdata: Uint8Array];
+type OwnerTuple = readonly [ownerKey: Uint8Array, rdata: Uint8Array, answered: number];
 
 /**
  * CNAMEs whose targets are asked for: those that are flattened, by the rule of flattenedAlias in zone/derive/owner.ts, and proxied
  * ones, so that one that leads nowhere is seen.
  */
-const FLATTENED = `SELECT r.owner_key, r.rdata FROM records r JOIN zones z ON z.seq = r.zone
+const FLATTENED = `SELECT r.owner_key, r.rdata,
+    r.proxied = 0 OR z.paused = 1 OR z.zone_mode = 'dns_only' FROM records r JOIN zones z ON z.seq = r.zone
   WHERE r.zone = ? AND r.type = 5
   AND (r.proxied = 1 OR r.owner_key = x'' OR z.flatten_all_cnames = 1 OR json_extract(r.settings, '$.flatten_cname') = 1
     OR EXISTS (SELECT 1 FROM records o WHERE o.zone = r.zone AND o.owner_key = r.owner_key AND o.type <> 5))`;
+
+/** Targets that are answered rest no longer than this after their time is over, milliseconds. */
+const LONGEST_REST_MS = 500_000;
 
 /** Another value each time, so that a question under way is seen to be too old. */
 const HURRY = 'refresh_at = CASE WHEN refresh_at > 0 THEN 0 ELSE refresh_at - 1 END';
@@ -69,7 +75,7 @@ export const flattenStatements = perStore((store) => ({
   ),
   count: store.prepareTuples<[], [number]>('SELECT count(*) FROM flatten_targets'),
   ownersOf: store.prepare<[target: Uint8Array], FlattenedOwner>(
-    'SELECT zone, owner_key FROM flatten_owners WHERE target = ?',
+    'SELECT zone, owner_key, answered FROM flatten_owners WHERE target = ?',
   ),
   targetOfOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [Uint8Array]>(
     'SELECT target FROM flatten_owners WHERE zone = ? AND owner_key = ?',
@@ -84,14 +90,18 @@ export const flattenStatements = perStore((store) => ({
   clearOwner: store.prepare<[zone: number, ownerKey: Uint8Array]>(
     'DELETE FROM flatten_owners WHERE zone = ? AND owner_key = ?',
   ),
-  putOwner: store.prepare<[zone: number, ownerKey: Uint8Array, target: Uint8Array]>(
-    'INSERT INTO flatten_owners (zone, owner_key, target) VALUES (?, ?, ?)',
+  putOwner: store.prepare<[zone: number, ownerKey: Uint8Array, target: Uint8Array, answered: number]>(
+    'INSERT INTO flatten_owners (zone, owner_key, target, answered) VALUES (?, ?, ?, ?)',
   ),
   /** Asked for as soon as possible. */
   putTarget: store.prepare<[name: Uint8Array]>('INSERT OR IGNORE INTO flatten_targets (name) VALUES (?)'),
   remove: store.prepare<[name: Uint8Array]>('DELETE FROM flatten_targets WHERE name = ?'),
   hurryDependents: store.prepare<[name: Uint8Array]>(
     `UPDATE flatten_targets SET ${HURRY} WHERE name IN (SELECT target FROM flatten_links WHERE name = ?)`,
+  ),
+  /** One that was only watched: it rests far beyond its time. */
+  hurryWatched: store.prepare<[name: Uint8Array]>(
+    `UPDATE flatten_targets SET ${HURRY} WHERE name = ? AND refresh_at > expires_at / 1000 + ${LONGEST_REST_MS}`,
   ),
   hurryOwn: store.prepare<[]>(`UPDATE flatten_targets SET ${HURRY} WHERE name IN (SELECT target FROM flatten_links)`),
   anyLink: store.prepareTuples<[], [number]>('SELECT 1 FROM flatten_links LIMIT 1'),
@@ -142,10 +152,11 @@ export function indexFlattened(store: Store, zone: number, ownerKey?: Uint8Array
   if (ownerKey) statements.clearOwner.run(zone, ownerKey);
   else statements.clearZone.run(zone);
   const rows = ownerKey ? statements.ofOwner.all(zone, ownerKey) : statements.ofZone.all(zone);
-  for (const [owner, rdata] of rows) {
+  for (const [owner, rdata, answered] of rows) {
     const target = lowerName(rdata);
-    statements.putOwner.run(zone, owner, target);
+    statements.putOwner.run(zone, owner, target, answered);
     statements.putTarget.run(target);
+    if (answered === 1) statements.hurryWatched.run(target);
   }
 }
 

@@ -9,10 +9,19 @@ import { history } from './migrations/0003-history.js';
 import { flattening } from './migrations/0004-flattening.js';
 import { tokens } from './migrations/0005-tokens.js';
 import { lists } from './migrations/0006-lists.js';
+import { watchedTargets } from './migrations/0007-watched-targets.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
-export const MIGRATIONS: readonly Migration[] = [foundation, buckets, history, flattening, tokens, lists];
+export const MIGRATIONS: readonly Migration[] = [
+  foundation,
+  buckets,
+  history,
+  flattening,
+  tokens,
+  lists,
+  watchedTargets,
+];
 
 /** The version the schema has after all migrations. */
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

@@ -265,7 +265,10 @@ t.test('what is let through, and what is not', async (t) => {
     const { json } = await call('GET', '/zones', undefined, { headers });
     return json.result.map(({ name }: { name: string }) => name);
   };
-  const question = { query: 'r2StorageAdaptiveGroups', variables: { accountTag: account, filter: { bucketName: 'assets' } } };
+  const question = {
+    query: 'r2StorageAdaptiveGroups',
+    variables: { accountTag: account, filter: { bucketName: 'assets' } },
+  };
   const sizes = async (policies: readonly PolicyInput[]) => {
     const { headers } = await make(installation, policies);
     return (await call('POST', '/graphql', question, { headers })).json.data;

@@ -218,7 +218,7 @@ t.test('what targets may come to', async (t) => {
 });
 
 t.test('proxied names that lead nowhere are seen', async (t) => {
-  const { ctx, zoneId, ask, settle, serial } = await startWorld(t, OUTSIDE);
+  const { ctx, zoneId, ask, settle, serial, leap, upstream } = await startWorld(t, OUTSIDE);
   const rows: readonly (readonly [name: string, target: string, status: string | undefined])[] = [
     ['good', 'both.t.test', undefined],
     ['gone', 'gone.t.test', 'nowhere'],
@@ -240,6 +240,19 @@ t.test('proxied names that lead nowhere are seen', async (t) => {
     t.equal(origin?.detail.includes('leads nowhere'), status === 'nowhere');
   }
   t.equal(await serial(), before, 'what is heard of an origin is no change of the zone');
+  const asked = upstream.asked.length;
+  await leap(1_800_000);
+  await settle();
+  t.equal(upstream.asked.length, asked, 'nobody is answered with them: they are asked for now and then');
+  await leap(3_600_000);
+  await settle();
+  t.ok(upstream.asked.length > asked);
+  const now = upstream.asked.length;
+  await leap(600_000);
+  await createRecord(ctx, zoneId, alias('answered', 'both.t.test', { settings: { flatten_cname: true } }));
+  await settle();
+  t.ok(upstream.asked.length > now, 'one that is answered from now on is asked for at once');
+  t.match(ask('answered.flat.test', 'A'), /^0 100 203/);
   const plain = await createRecord(ctx, zoneId, alias('plain', 'gone.t.test'));
   await settle();
   t.notOk('targetFault' in (await getRecord(ctx, zoneId, plain.id)), 'an alias is the resolvers’ affair');
