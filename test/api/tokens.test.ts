@@ -66,7 +66,12 @@ t.test('made, listed, edited, rolled, deleted', async (t) => {
   t.match(listed.json, { result: [{ id }], result_info: { count: 1, total_count: 1, per_page: 1 } });
   t.notOk(listed.text.includes(token.value), 'the secret is shown once');
   t.match((await call('GET', `/user/tokens/${id}`)).json.result, { id, name: 'certbot' });
-  t.match((await call('GET', '/user/tokens/verify', undefined, { headers })).json.result, { id, status: 'active' });
+  t.strictSame((await call('GET', '/user/tokens/verify', undefined, { headers })).json.result, {
+    id,
+    status: 'active',
+    expires_on: '2024-06-05T00:00:00.000000Z',
+    not_before: '2024-05-05T00:00:00.000000Z',
+  });
   t.ok((await call('GET', `/user/tokens/${id}`)).json.result.last_used_on, 'its use is noted');
 
   const edit = { name: 'renamed', policies: [policy({ ...given, groups: ['DNS Read'] })], status: 'disabled' };

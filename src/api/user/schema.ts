@@ -32,5 +32,6 @@ export const tokenVerification = z
     id: z.string(),
     status: z.enum(['active', 'disabled', 'expired']),
     expires_on: time.optional(),
+    not_before: time.optional(),
   })
   .meta({ id: 'TokenVerification' });

@@ -39,6 +39,7 @@ export function verifyToken(request: FastifyRequest): Success<z.output<typeof to
     id: key.id,
     status: key.status,
     ...(key.expiresAt === null ? {} : { expires_on: printTime(key.expiresAt) }),
+    ...(key.notBefore === null ? {} : { not_before: printTime(key.notBefore) }),
   };
   return success(view, [{ code: 10000, message: 'This API Token is valid and active', type: null }]);
 }
