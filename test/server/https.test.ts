@@ -205,8 +205,9 @@ t.test('HTTP/1.1 with a body in pieces, a plain connection, and too many', async
     socket.on('error', () => {});
     return new Promise<void>((resolve) => socket.once('close', () => resolve()));
   });
-  await sleep(300);
-  const open = sockets.filter(({ destroyed }) => !destroyed).length;
+  const stillOpen = (): number => sockets.filter(({ destroyed }) => !destroyed).length;
+  for (let wait = 0; wait < 250 && stillOpen() > 101; wait++) await sleep(20);
+  const open = stillOpen();
   for (const socket of sockets) socket.destroy();
   await Promise.all(closed);
   t.ok(open <= 101, `${open} connections of one client stay open`);
