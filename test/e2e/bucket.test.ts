@@ -1,60 +1,40 @@
 /** The bucket application of the real program: beside nginx on conditions and ranges, killed, filled, stopped. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { freePort } from '../support/free-ports.js';
+import { type Program, startProgram, stopProgram } from '../support/program.js';
 
-const PROGRAM = resolve('build/src/main.js');
 const AUTH = { 'x-custom-auth-key': 'a-secret' };
 const KILLS = Number(process.env['ZONEPLANE_BUCKET_KILLS'] ?? 4);
 const LARGE_MIB = Number(process.env['ZONEPLANE_BUCKET_LARGE_MIB'] ?? 192);
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-bucket-e2e-'));
-mkdirSync(join(directory, 'none'));
 t.teardown(() => rmSync(directory, { recursive: true, force: true }));
 
-interface Program {
-  readonly child: ChildProcess;
-  readonly port: number;
-}
-
-async function start(data: string): Promise<Program> {
-  const port = await freePort();
-  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
-    env: {
-      PATH: process.env['PATH'],
-      ZONEPLANE_DATA_DIR: join(directory, data),
-      ZONEPLANE_ZONES_DIR: join(directory, 'none'),
-      ZONEPLANE_DNS_HOST: '127.0.0.1',
-      ZONEPLANE_DNS_PORT: String(await freePort()),
-      ZONEPLANE_DNS_WORKERS: '1',
-      ZONEPLANE_ADMIN_PORT: String(await freePort()),
-      ZONEPLANE_BUCKET_PORT: String(port),
-      ZONEPLANE_BUCKET_ALLOW_LIST: ['a.txt', 'large', ...Array.from({ length: 200 }, (_, i) => `k${i}`)].join(','),
-      ZONEPLANE_BUCKET_OBJECT_LIMIT: String(2 ** 31),
-      AUTH_KEY_SECRET: AUTH['x-custom-auth-key'],
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let printed = '';
-  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (piece) => (printed += piece));
-  for (let attempt = 0; !printed.includes('"msg":"ready"'); attempt++) {
-    if (attempt > 300 || child.exitCode !== null) throw new Error(`the program did not start: ${printed}`);
-    await sleep(50);
-  }
+async function start(data: string): Promise<Running> {
+  const keys = ['a.txt', 'large', ...Array.from({ length: 200 }, (_, i) => `k${i}`)];
+  const environment = {
+    ZONEPLANE_BUCKET_ALLOW_LIST: keys.join(','),
+    ZONEPLANE_BUCKET_OBJECT_LIMIT: String(2 ** 31),
+    AUTH_KEY_SECRET: AUTH['x-custom-auth-key'],
+  };
+  const { child, bucketPort: port } = await startProgram({ directory, data, environment });
   return { child, port };
 }
 
-async function stop({ child }: Program): Promise<number | null> {
-  if (child.exitCode === null && child.kill('SIGTERM')) await once(child, 'exit');
-  return child.exitCode;
+const stop = (program: Running): Promise<number | null> => stopProgram(program);
+
+interface Running extends Pick<Program, 'child'> {
+  /** Of the bucket application. */
+  readonly port: number;
 }
 
 interface Answer {

@@ -1,14 +1,15 @@
 /** Flattening in the real program: Unbound answers for the outside world, and believes what we answer. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { parseName } from '../../src/dns/name.js';
 import { freePort } from '../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
+import { startProgram } from '../support/program.js';
 import { askAll } from '../support/reference-servers.js';
 
 const KEY = 'flat-key-0123456789-0123456789-0123456789';
@@ -17,8 +18,7 @@ const skip = hasUnbound || process.env['CI'] === 'true' ? false : 'unbound is no
 
 t.test('an apex CNAME, from Unbound and to Unbound', { skip, timeout: 60_000 }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-flat-'));
-  mkdirSync(join(directory, 'none'));
-  const [dnsPort, adminPort, unboundPort] = [await freePort(), await freePort(), await freePort()];
+  const [dnsPort, unboundPort] = [await freePort(), await freePort()];
   const children: ChildProcess[] = [];
   t.teardown(async () => {
     for (const child of children) if (child.exitCode === null && child.kill('SIGTERM')) await once(child, 'exit');
@@ -50,24 +50,13 @@ remote-control:
 `,
   );
   children.push(spawn('unbound', ['-c', configuration], { stdio: 'ignore' }));
-  const program = spawn(process.execPath, [resolve('build/src/main.js'), 'serve'], {
-    env: {
-      PATH: process.env['PATH'],
-      ZONEPLANE_DATA_DIR: join(directory, 'data'),
-      ZONEPLANE_ZONES_DIR: join(directory, 'none'),
-      ZONEPLANE_DNS_HOST: '127.0.0.1',
-      ZONEPLANE_DNS_PORT: String(dnsPort),
-      ZONEPLANE_DNS_WORKERS: '1',
-      ZONEPLANE_ADMIN_PORT: String(adminPort),
-      ZONEPLANE_BUCKET_PORT: String(await freePort()),
-      ZONEPLANE_ADMIN_KEY: KEY,
-      ZONEPLANE_RESOLVER_UPSTREAMS: `127.0.0.1:${unboundPort}`,
-    },
-    stdio: 'ignore',
+  const program = await startProgram({
+    directory,
+    key: KEY,
+    environment: { ZONEPLANE_RESOLVER_UPSTREAMS: `127.0.0.1:${unboundPort}`, ZONEPLANE_DNS_PORT: String(dnsPort) },
   });
-  children.push(program);
-  const api = `http://127.0.0.1:${adminPort}`;
-  await until(async () => (await fetch(`${api}/readyz`)).status === 200);
+  children.push(program.child);
+  const { api } = program;
   const post = async (path: string, body: unknown): Promise<{ readonly result: { readonly id: string } }> => {
     const answer = await fetch(`${api}/client/v4${path}`, {
       method: 'POST',

@@ -1,53 +1,35 @@
 /** The real program under load and under attack: how soon a change is answered, and what garbage does to it. */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { seededRandom } from '../../src/base/random.js';
 import { parseName } from '../../src/dns/name.js';
-import { freePort } from '../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
+import { startProgram, stopProgram } from '../support/program.js';
 import { askAll } from '../support/reference-servers.js';
 
-const PROGRAM = resolve('build/src/main.js');
 const KEY = 'serving-key-0123456789-0123456789-0123456789';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-serving-'));
-const dnsPort = await freePort();
-const adminPort = await freePort();
-const api = `http://127.0.0.1:${adminPort}/client/v4`;
 
 mkdirSync(join(directory, 'zones'));
 writeFileSync(
   join(directory, 'zones', 'example.com.zone'),
   '$ORIGIN example.com.\n$TTL 300\n@ SOA ns h 1 3600 600 86400 60\n@ NS ns\nns A 192.0.2.1\nwww A 192.0.2.2\n*.wild TXT "w"\nsub NS ns.sub\nns.sub A 192.0.2.3\n',
 );
-const server = spawn(process.execPath, [PROGRAM, 'serve'], {
-  stdio: 'ignore',
-  env: {
-    PATH: process.env['PATH'],
-    ZONEPLANE_DATA_DIR: join(directory, 'data'),
-    ZONEPLANE_ZONES_DIR: join(directory, 'zones'),
-    ZONEPLANE_DNS_HOST: '127.0.0.1',
-    ZONEPLANE_DNS_PORT: String(dnsPort),
-    ZONEPLANE_DNS_WORKERS: '1',
-    ZONEPLANE_ADMIN_PORT: String(adminPort),
-    ZONEPLANE_ADMIN_KEY: KEY,
-    ZONEPLANE_RESOLVER_UPSTREAMS: '',
-  },
-});
+const program = await startProgram({ directory, key: KEY });
+const { child: server, dnsPort, adminPort } = program;
+const api = `${program.api}/client/v4`;
 t.teardown(async () => {
-  const ended = once(server, 'exit');
-  server.kill('SIGTERM');
-  await ended;
+  await stopProgram(program);
   rmSync(directory, { recursive: true, force: true });
 });
-for (let attempt = 0; attempt < 400 && !(await isReady()); attempt++) await sleep(50);
 
 async function isReady(): Promise<boolean> {
   try {

@@ -8,16 +8,16 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { sleep } from '../../../src/base/clock.js';
 import { parseName } from '../../../src/dns/name.js';
 import { freePort } from '../../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../../support/message.js';
+import { startProgram } from '../../support/program.js';
 import { askAll } from '../../support/reference-servers.js';
 
-const PROGRAM = resolve('build/src/main.js');
 const CERTBOT = '/usr/bin/certbot';
 const PEBBLE = '/usr/bin/pebble';
 const PLUGIN = '/usr/lib/python3/dist-packages/certbot_dns_cloudflare';
@@ -68,30 +68,9 @@ async function startZoneplane(): Promise<{ api: string; dnsPort: number }> {
     join(zones, `${ZONE}.zone`),
     `$ORIGIN ${ZONE}.\n$TTL 60\n@ SOA ns h 1 3600 600 86400 60\n@ NS ns\nns A 192.0.2.1\n`,
   );
-  const [dnsPort, adminPort] = [await freePort(), await freePort()];
-  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
-    stdio: 'ignore',
-    env: {
-      PATH: process.env['PATH'],
-      ZONEPLANE_DATA_DIR: join(directory, 'data'),
-      ZONEPLANE_ZONES_DIR: zones,
-      ZONEPLANE_DNS_HOST: '127.0.0.1',
-      ZONEPLANE_DNS_PORT: String(dnsPort),
-      ZONEPLANE_DNS_WORKERS: '1',
-      ZONEPLANE_ADMIN_PORT: String(adminPort),
-      ZONEPLANE_ADMIN_EMAIL: EMAIL,
-      ZONEPLANE_ADMIN_KEY: KEY,
-      ZONEPLANE_RESOLVER_UPSTREAMS: '',
-    },
-  });
-  started.push(child);
-  const isReady = (): Promise<boolean> =>
-    fetch(`http://127.0.0.1:${adminPort}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  await until(isReady, 'zoneplane is ready');
-  return { api: `http://127.0.0.1:${adminPort}/client/v4/`, dnsPort };
+  const program = await startProgram({ directory, key: KEY, environment: { ZONEPLANE_ADMIN_EMAIL: EMAIL } });
+  started.push(program.child);
+  return { api: `${program.api}/client/v4/`, dnsPort: program.dnsPort };
 }
 
 /** A certificate authority that asks our name server; returns the address of its directory. */

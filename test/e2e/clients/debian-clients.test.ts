@@ -2,22 +2,22 @@
  * Programs of other people that Debian ships, unmodified: ddclient (https only, its own HTTP), python3-cloudflare, libcloud, and
  * lexicon, which knows no other host than the vendor's and comes through a proxy.
  */
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { sleep } from '../../../src/base/clock.js';
 import { parseName } from '../../../src/dns/name.js';
 import { freePort } from '../../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../../support/message.js';
+import { type Program, startProgram, stopProgram } from '../../support/program.js';
 import { askAll } from '../../support/reference-servers.js';
 
-const PROGRAM = resolve('build/src/main.js');
 const PYTHON = '/usr/bin/python3';
 const KEY = 'clients-key-0123456789-0123456789-0123456789';
 const EMAIL = 'admin@clients.test';
@@ -27,7 +27,7 @@ const VENDOR = 'api.cloudflare.com';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-clients-'));
 const at = (file: string): string => join(directory, file);
-let server: ChildProcess | undefined;
+let server: Program | undefined;
 let dnsPort = 0;
 let tlsPort = 0;
 let api = '';
@@ -49,50 +49,21 @@ t.before(async () => {
   const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
   const files = ['-out', at('cert.pem'), '-keyout', at('key.pem')];
   execFileSync('openssl', [...request, ...subject, ...files], { stdio: 'ignore' });
-  const adminPort = await freePort();
-  [dnsPort, tlsPort] = [await freePort(), await freePort()];
-  api = `http://127.0.0.1:${adminPort}`;
-  server = spawn(process.execPath, [PROGRAM, 'serve'], {
-    stdio: 'ignore',
-    env: {
-      PATH: process.env['PATH'],
-      ZONEPLANE_DATA_DIR: at('data'),
-      ZONEPLANE_ZONES_DIR: at('zones'),
-      ZONEPLANE_DNS_HOST: '127.0.0.1',
-      ZONEPLANE_DNS_PORT: String(dnsPort),
-      ZONEPLANE_DNS_WORKERS: '1',
-      ZONEPLANE_ADMIN_PORT: String(adminPort),
-      ZONEPLANE_ADMIN_TLS_PORT: String(tlsPort),
-      ZONEPLANE_TLS_CERT: at('cert.pem'),
-      ZONEPLANE_TLS_KEY: at('key.pem'),
-      ZONEPLANE_ADMIN_EMAIL: EMAIL,
-      ZONEPLANE_ADMIN_KEY: KEY,
-      ZONEPLANE_RESOLVER_UPSTREAMS: '',
-    },
-  });
-  for (let attempt = 0; attempt < 400; attempt++) {
-    if (await isReady()) return;
-    await sleep(50);
-  }
-  throw new Error('zoneplane is not ready within 20 s');
+  tlsPort = await freePort();
+  const environment = {
+    ZONEPLANE_ADMIN_TLS_PORT: String(tlsPort),
+    ZONEPLANE_TLS_CERT: at('cert.pem'),
+    ZONEPLANE_TLS_KEY: at('key.pem'),
+    ZONEPLANE_ADMIN_EMAIL: EMAIL,
+  };
+  server = await startProgram({ directory, key: KEY, environment });
+  ({ dnsPort, api } = server);
 });
 
 t.teardown(async () => {
-  if (server && server.exitCode === null) {
-    const ended = once(server, 'exit');
-    server.kill('SIGTERM');
-    await ended;
-  }
+  if (server) await stopProgram(server);
   rmSync(directory, { recursive: true, force: true });
 });
-
-async function isReady(): Promise<boolean> {
-  try {
-    return (await fetch(`${api}/readyz`)).ok;
-  } catch {
-    return false;
-  }
-}
 
 /** What our name server answers, data as hexadecimal text, as soon as it is what is expected; or what it is after 5 s. */
 async function servedData(name: string, type: number, expected: readonly string[]): Promise<string[]> {

@@ -1,0 +1,74 @@
+/** The real program, started for a test on ports of its own and stopped by it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { sleep } from '../../src/base/clock.js';
+import { freePort } from './free-ports.js';
+
+export interface ProgramOptions {
+  /** Where its directories are: `data` (or another name) and `zones`, which is made when it is missing. */
+  readonly directory: string;
+  readonly data?: string;
+  /** Key of the first administrator. */
+  readonly key?: string;
+  readonly environment?: NodeJS.ProcessEnv;
+  /** In a process group of its own, so that all its processes can be killed at one stroke. */
+  readonly detached?: boolean;
+}
+
+export interface Program {
+  readonly child: ChildProcess;
+  readonly dnsPort: number;
+  readonly adminPort: number;
+  readonly bucketPort: number;
+  /** `http://127.0.0.1:…` */
+  readonly api: string;
+}
+
+const PROGRAM = resolve('build/src/main.js');
+const ATTEMPTS = 600;
+
+/** Resolves when it says that it is ready. Throws with what it printed when it does not come to that. */
+export async function startProgram(options: ProgramOptions): Promise<Program> {
+  const { directory, data = 'data', key, environment = {}, detached = false } = options;
+  const [dnsPort, adminPort, bucketPort] = [await freePort(), await freePort(), await freePort()];
+  mkdirSync(join(directory, 'zones'), { recursive: true });
+  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+    detached,
+    env: {
+      PATH: process.env['PATH'],
+      ZONEPLANE_DATA_DIR: join(directory, data),
+      ZONEPLANE_ZONES_DIR: join(directory, 'zones'),
+      ZONEPLANE_DNS_HOST: '127.0.0.1',
+      ZONEPLANE_DNS_PORT: String(dnsPort),
+      ZONEPLANE_DNS_WORKERS: '1',
+      ZONEPLANE_ADMIN_PORT: String(adminPort),
+      ZONEPLANE_BUCKET_PORT: String(bucketPort),
+      ZONEPLANE_RESOLVER_UPSTREAMS: '',
+      ...(key !== undefined && { ZONEPLANE_ADMIN_KEY: key }),
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let printed = '';
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (piece: Buffer) => (printed += piece));
+  for (let attempt = 0; !printed.includes('"msg":"ready"'); attempt++) {
+    if (attempt > ATTEMPTS || child.exitCode !== null) throw new Error(`the program did not start: ${printed}`);
+    await sleep(20);
+  }
+  return { child, dnsPort, adminPort, bucketPort, api: `http://127.0.0.1:${adminPort}` };
+}
+
+/** Resolves with the exit code when it has ended; null after SIGKILL, which goes to its whole group where it has one. */
+export async function stopProgram(
+  { child }: Pick<Program, 'child'>,
+  signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM',
+): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const ended = once(child, 'exit');
+  if (signal === 'SIGKILL') process.kill(-child.pid!, signal);
+  else child.kill(signal);
+  await ended;
+  return child.exitCode;
+}
