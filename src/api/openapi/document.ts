@@ -17,10 +17,10 @@ and says in the header \`zoneplane-status\` whether that is so.`;
 
 const withSchemas = createJsonSchemaTransform({ skipList: [] });
 
-/** Routes under `hidden` prefixes are the same again and are left out. */
 /** Name of the path parameter that may hold slashes. */
 const REST = 'object_key';
 
+/** Routes under `hidden` prefixes are the same again and are left out. */
 export function openapiOptions(version: string, hidden: readonly string[]): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
@@ -33,6 +33,7 @@ export function openapiOptions(version: string, hidden: readonly string[]): Fast
         'Zone history',
         'Audit log',
         'User',
+        'API tokens',
         'Accounts',
         'Networks',
         'Buckets',
