@@ -1,6 +1,7 @@
 /** How long pages of long lists take: 100,000 zones, and the records of one zone with as many names as asked for. */
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
+import { median } from './median.js';
 import { stop } from './processes.js';
 import { startProgram } from './program.js';
 import { writeZone, ZONE } from './workload.js';
@@ -54,5 +55,5 @@ async function medianOf(work: () => Promise<unknown>): Promise<number> {
     await work();
     times.push(performance.now() - began);
   }
-  return times.sort((a, b) => a - b)[Math.floor(REPEATS / 2)]!;
+  return median(times);
 }

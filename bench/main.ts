@@ -8,6 +8,7 @@ import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureLists } from './lists.js';
+import { median } from './median.js';
 import { measureObjects } from './objects.js';
 import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { cpuSeconds, memoryOctets, type Started, stop } from './processes.js';
@@ -212,11 +213,6 @@ function printMemory(running: readonly { readonly started: Started }[]): void {
   for (const { started } of running) {
     process.stdout.write(`${started.name.padEnd(20)}${(memoryOctets(started) / 1e6).toFixed(1).padStart(10)} MB\n`);
   }
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
 /** `median (min–max)`. */

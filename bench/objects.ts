@@ -6,6 +6,7 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { askWhile, named } from './latency.js';
+import { median } from './median.js';
 import { stop } from './processes.js';
 import { startProgram } from './program.js';
 import { writeZone } from './workload.js';
@@ -149,8 +150,4 @@ function send({ port, path, agent }: Place, method: string, name: string, body?:
     call.on('error', reject);
     call.end(body);
   });
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

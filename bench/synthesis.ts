@@ -4,6 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { askWhile, named } from './latency.js';
+import { median } from './median.js';
 import { cpuSeconds, stop } from './processes.js';
 import { type Running, startProgram } from './program.js';
 import { writeZone, ZONE } from './workload.js';
@@ -131,10 +132,6 @@ function dnsperf(queries: string, port: number, taskset: boolean): { readonly an
   const { status, stdout, stderr } = spawnSync(program!, rest, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`dnsperf failed: ${stderr}`);
   return { answered: Number(/Queries completed:\s+(\d+)/.exec(stdout)?.[1]) };
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -35,6 +35,7 @@ const TALLY_WORDS = 16;
 /** Words of a bucket. */
 const Bucket = { check: 0, second: 1, used: 2, over: 3 } as const;
 const BUCKET_WORDS = 4;
+/** One for each value of half a hash. */
 const BUCKETS = 1 << 16;
 
 /** Networks are told apart by so many octets of an address: /24 and /56. */
@@ -94,7 +95,7 @@ export function judgeRate(
   }
   hash = mix(hash, subject);
   check = mix(check, kind + client.length * 8) | 1;
-  const bucket = TALLY_WORDS + ((hash >>> 16) % BUCKETS) * BUCKET_WORDS;
+  const bucket = TALLY_WORDS + (hash >>> 16) * BUCKET_WORDS;
   if (words[bucket + Bucket.check] !== check) {
     words[bucket + Bucket.check] = check;
     words[bucket + Bucket.second] = client.seconds | 0;

@@ -15,9 +15,9 @@ export function requireArea({ url, method, config }: RouteOptions): void {
 
 /** Checks the policies of a token against the route; returns the caller as far as it may act. Throws 403/10000. */
 export function permit(base: ContextBase, request: FastifyRequest, caller: Caller): Caller {
-  const { area, level: declared, narrowable } = request.routeOptions.config;
+  const { area, narrowable } = request.routeOptions.config;
   if (!caller.actor.policies || area === undefined || area === 'any') return caller;
-  const level: Level = declared ?? (request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write');
+  const level: Level = request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write';
   const target = targetOf(base, request, caller);
   if (target === undefined) return caller;
   if (narrowable) return { ...caller, actor: permitted(caller.actor, area, level, target) };

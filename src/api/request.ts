@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Actor, Context, ContextBase } from '../control/context.js';
 import type { KeyItem } from '../control/items.js';
-import type { Area, Level } from '../control/permissions.js';
+import type { Area } from '../control/permissions.js';
 import type { WriteOutcome } from '../control/zone-outcome.js';
 import { bodyFailure } from './body.js';
 import { preconditionOf } from './conditions.js';
@@ -26,8 +26,6 @@ declare module 'fastify' {
     rawBody?: boolean;
     /** What the route is about, for tokens with policies (permission.ts); `any`: what is shown is up to the use case. */
     area?: Area | 'any';
-    /** What is done there, where the method does not tell. */
-    level?: Level;
     /** The use case heeds limits to certain records; elsewhere a token with such limits may nothing. */
     narrowable?: boolean;
     /** `read`: shows a zone's state, under its entity tag. `write`: changes it, if the state is as demanded; may be rehearsed. */

@@ -14,7 +14,7 @@ import {
   type NamedAuditRow,
   selectAudit,
 } from '../store/audit-query.js';
-import { type Condition, matchNothing } from '../store/record-query.js';
+import { type Condition, matchIds, matchNothing } from '../store/record-query.js';
 import { parseId, requireAccount } from './access.js';
 import type { Context, Page, PageQuery } from './context.js';
 
@@ -129,7 +129,7 @@ function visibleIn(ctx: Context, accountId: string): Condition[] {
 /** A credential for certain zones sees entries of those only. */
 function inZones(ctx: Context): Condition[] {
   const ids = ctx.actor.zoneIds?.flatMap((id) => parseId(id) ?? []);
-  return ids ? [ids.length === 0 ? matchNothing() : matchColumn('zone', ids)] : [];
+  return ids ? [matchIds('a.zone', ids)] : [];
 }
 
 function selectPage(ctx: Context, conditions: readonly Condition[], query: AuditQuery): Page<AuditItem> {

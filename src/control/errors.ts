@@ -28,6 +28,7 @@ export const zoneFailure = defineErrors('zones', {
   },
   badPurge: { status: 400, code: 1012, text: 'Invalid purge request: {reason}.' },
   settingUnknown: { status: 400, code: 1003, text: 'Undefined zone setting: {name}' },
+  scansBusy: { status: 429, code: 971, text: '{most} scans are under way. Please wait and try again.' },
   badSetting: { status: 400, code: 1007, text: 'Invalid value for zone setting {name}' },
   typeUnsupported: { status: 400, code: 1002, text: 'Zones of type {type} are not supported.' },
   badEdit: { status: 400, code: 1006, text: '{reason}' },

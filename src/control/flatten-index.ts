@@ -6,9 +6,13 @@ import { flattenStatements, indexFlattened } from '../store/flatten-targets.js';
 import type { ZoneRow } from '../store/zones.js';
 import type { TouchedZone } from './touched-zone.js';
 
+/** Settings of a zone that decide which CNAMEs are flattened; other settings leave the index as it is. */
+const DECIDING = ['paused', 'zone_mode', 'flatten_all_cnames'] as const satisfies readonly (keyof ZoneRow)[];
+
 /** After the edits, before what is served is looked at again. */
-export function reindexFlattened(store: Store, { seq }: ZoneRow, { kind, owners }: TouchedZone): void {
-  if (kind !== undefined) {
+export function reindexFlattened(store: Store, zone: ZoneRow, { before, kind, owners }: TouchedZone): void {
+  const { seq } = zone;
+  if (kind !== undefined && (kind !== 'settings' || DECIDING.some((column) => before[column] !== zone[column]))) {
     indexFlattened(store, seq);
     return;
   }

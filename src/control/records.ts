@@ -32,7 +32,7 @@ import type { RecordItem } from './items.js';
 import type { RecordInput } from './record-input.js';
 import { recordItem, recordItemWithTarget } from './record-item.js';
 import { changeRow, createRow, deleteRow, findRecord } from './record-write.js';
-import { type ShadowQuery, shadowConditions, shadowOf } from './shadow.js';
+import { createShadows, type ShadowQuery, shadowConditions } from './shadow.js';
 
 export type { RecordOrder } from '../store/record-query.js';
 export { applyBatch, type BatchInput, type BatchResult } from './batch.js';
@@ -104,9 +104,10 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
       offset: (page - 1) * perPage,
       mnemonic: typeMnemonic,
     });
+    const shadowOf = createShadows(ctx.store, zone);
     const itemOf = (row: RecordRow): RecordItem => {
       const item = recordItemWithTarget(ctx.store, row, zone);
-      return query.withShadow ? { ...item, shadow: shadowOf(ctx.store, zone, row) } : item;
+      return query.withShadow ? { ...item, shadow: shadowOf(row) } : item;
     };
     return { items: rows.map(itemOf), page, perPage, totalCount: total };
   };

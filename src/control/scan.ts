@@ -8,7 +8,7 @@ import type { UpstreamType } from '../resolver/upstream.js';
 import { requireZone } from './access.js';
 import { applyBatch } from './batch.js';
 import type { Context } from './context.js';
-import { accountFailure, badBody } from './errors.js';
+import { accountFailure, badBody, zoneFailure } from './errors.js';
 import type { RecordItem } from './items.js';
 import { createRecord } from './records.js';
 import type { AskOutside, Scan, Scans } from './scans.js';
@@ -33,6 +33,8 @@ const AT_ONCE = 12;
 /** What nobody has looked at for so long is forgotten. */
 const KEPT_MS = 86_400_000;
 const MOST_SCANS = 100;
+/** Each sends some two hundred questions. */
+const MOST_RUNNING = 8;
 
 /** Starts looking; what is found is in {@link listFound} from then on, more with time. */
 export function triggerScan(ctx: Context, zoneId: string): void {
@@ -40,6 +42,7 @@ export function triggerScan(ctx: Context, zoneId: string): void {
   const { scans, askOutside } = requireOutside(ctx);
   forgetOld(scans, ctx.clock);
   if (scans.get(zoneId)?.running) return;
+  requireRoom(scans);
   const scan: Scan = { found: new Map(), beganMs: ctx.clock.nowMs(), running: true };
   scans.set(zoneId, scan);
   look(ctx, zoneId, askOutside, (item) => scan.found.set(item.id, item))
@@ -55,8 +58,20 @@ export function triggerScan(ctx: Context, zoneId: string): void {
 /** Looks, and adds at once what is found and does not conflict with what is here. */
 export async function scanAndAdd(ctx: Context, zoneId: string): Promise<ScanOutcome> {
   requireZone(ctx, zoneId);
+  const { scans, askOutside } = requireOutside(ctx);
+  forgetOld(scans, ctx.clock);
+  requireRoom(scans);
+  const scan: Scan = { found: new Map(), beganMs: ctx.clock.nowMs(), running: true };
+  // Another scan of the zone may be there for review; this one only takes its room.
+  const place = `${zoneId} ${ctx.requestId}`;
+  scans.set(place, scan);
   const found: RecordItem[] = [];
-  const parsed = await look(ctx, zoneId, requireOutside(ctx).askOutside, (item) => found.push(item));
+  let parsed = 0;
+  try {
+    parsed = await look(ctx, zoneId, askOutside, (item) => found.push(item));
+  } finally {
+    scans.delete(place);
+  }
   let added = 0;
   for (const item of found) if (await tryAdd(ctx, zoneId, item)) added++;
   return { added, parsed };
@@ -97,6 +112,12 @@ function readList(value: unknown, member: string): Readonly<Record<string, unkno
 function requireOutside({ scans, askOutside }: Context): { readonly scans: Scans; readonly askOutside: AskOutside } {
   if (!scans || !askOutside) throw accountFailure('badInput', { reason: 'No resolver is set up that could be asked.' });
   return { scans, askOutside };
+}
+
+/** Throws 429 when as many scans are under way as may be. */
+function requireRoom(scans: Scans): void {
+  const running = [...scans.values()].filter((scan) => scan.running).length;
+  if (running >= MOST_RUNNING) throw zoneFailure('scansBusy', { most: MOST_RUNNING });
 }
 
 function forgetOld(scans: Scans, clock: Clock): void {

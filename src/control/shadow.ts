@@ -26,7 +26,6 @@ export interface ShadowQuery {
 const MOST_COUNTED = 10_000;
 
 interface Cut {
-  readonly ownerKey: Uint8Array;
   readonly servers: readonly { readonly id: Uint8Array; readonly target: Uint8Array }[];
 }
 
@@ -82,39 +81,55 @@ function keyBehind(ownerKey: Uint8Array): Uint8Array {
   return behind;
 }
 
-export function shadowOf(store: Store, zone: ZoneRow, row: RecordRow): ShadowItem {
-  const isOfCut = row.type === Type.ns || row.type === Type.ds;
-  const cuts = keysAbove(row.owner_key)
-    .filter((key) => !isOfCut || key.length < row.owner_key.length)
-    .map((key) => cutAt(store, zone, key))
-    .filter(({ servers }) => servers.length > 0);
-  const name = nameOfOwnerKey(row.owner_key, zone.apex);
-  const isAddress = row.type === Type.a || row.type === Type.aaaa;
-  const serving = isAddress ? cuts.filter((cut) => cut.servers.some(({ target }) => equalBytes(target, name))) : [];
-  // Only the topmost delegation is ever answered, and its addresses with it.
-  const isAlive = serving.length > 0 && serving[0] === cuts[0];
-  return {
-    shadowedBy: isAlive ? [] : cuts.flatMap(({ servers }) => servers.map(({ id }) => toHex(id))),
-    isGlue: serving.length > 0,
-    deadGlue: serving.length > 0 && !isAlive,
-    ...(row.type === Type.ns &&
-      row.owner_key.length > 0 && { shadowedRecords: countBelow(store, zone, row.owner_key) }),
+/** Looks at the records of one list; each delegation is looked up once, however many records it concerns. */
+export function createShadows(store: Store, zone: ZoneRow): (row: RecordRow) => ShadowItem {
+  const cutAt = remembered((ownerKey) => readCut(store, zone, ownerKey));
+  const countAt = remembered((ownerKey) => countBelow(store, zone, ownerKey, cutAt(ownerKey)));
+  return (row) => {
+    const isOfCut = row.type === Type.ns || row.type === Type.ds;
+    const cuts = keysAbove(row.owner_key)
+      .filter((key) => !isOfCut || key.length < row.owner_key.length)
+      .map(cutAt)
+      .filter(({ servers }) => servers.length > 0);
+    const name = nameOfOwnerKey(row.owner_key, zone.apex);
+    const serving = isAddress(row.type) ? cuts.filter((cut) => serves(cut, name)) : [];
+    // Only the topmost delegation is ever answered, and its addresses with it.
+    const isAlive = serving.length > 0 && serving[0] === cuts[0];
+    return {
+      shadowedBy: isAlive ? [] : cuts.flatMap(({ servers }) => servers.map(({ id }) => toHex(id))),
+      isGlue: serving.length > 0,
+      deadGlue: serving.length > 0 && !isAlive,
+      ...(row.type === Type.ns && row.owner_key.length > 0 && { shadowedRecords: countAt(row.owner_key) }),
+    };
   };
 }
 
-function cutAt(store: Store, { seq }: ZoneRow, ownerKey: Uint8Array): Cut {
-  const rows = recordStatements(store).nameServersAt.all(seq, ownerKey);
-  return { ownerKey, servers: rows.map(([id, rdata]) => ({ id, target: lowerName(new Uint8Array(rdata)) })) };
+function remembered<Value>(find: (ownerKey: Uint8Array) => Value): (ownerKey: Uint8Array) => Value {
+  const known = new Map<string, Value>();
+  return (ownerKey) => {
+    const key = Buffer.from(ownerKey).toString('latin1');
+    const value = known.get(key) ?? find(ownerKey);
+    known.set(key, value);
+    return value;
+  };
 }
 
-/** Records at and below a cut that are never answered; no more than so many are counted. */
-function countBelow(store: Store, zone: ZoneRow, ownerKey: Uint8Array): number {
-  const targets = cutAt(store, zone, ownerKey).servers.map(({ target }) => target);
+const isAddress = (type: number): boolean => type === Type.a || type === Type.aaaa;
+
+function serves({ servers }: Cut, name: Uint8Array): boolean {
+  return servers.some(({ target }) => equalBytes(target, name));
+}
+
+function readCut(store: Store, { seq }: ZoneRow, ownerKey: Uint8Array): Cut {
+  const rows = recordStatements(store).nameServersAt.all(seq, ownerKey);
+  return { servers: rows.map(([id, rdata]) => ({ id, target: lowerName(new Uint8Array(rdata)) })) };
+}
+
+/** Records at and below a cut that are never answered; no more than so many are looked at. */
+function countBelow(store: Store, zone: ZoneRow, ownerKey: Uint8Array, cut: Cut): number {
   const rows = recordStatements(store).below.all(zone.seq, ownerKey, keyBehind(ownerKey), MOST_COUNTED);
   return rows.filter(([key, type]) => {
     if (type === Type.ns || type === Type.ds) return key.length > ownerKey.length;
-    const isAddress = type === Type.a || type === Type.aaaa;
-    const name = nameOfOwnerKey(new Uint8Array(key), zone.apex);
-    return !(isAddress && targets.some((target) => equalBytes(target, name)));
+    return !(isAddress(type) && serves(cut, nameOfOwnerKey(new Uint8Array(key), zone.apex)));
   }).length;
 }

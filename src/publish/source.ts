@@ -60,17 +60,27 @@ export function createZoneSource(
     const row = findServedZone(store, zone);
     return row && zoneFactsOf(row, soaOfZone(row, nameServers), nsTtlOfZone(row), nameServers);
   };
+  /** By zone, for one snapshot: every owner of a change asks for them. */
+  const hosts = new Map<number, Hosts>();
   /** Owners that answer addresses nobody wrote, and how long these may be kept. */
   const hostsOf = (zone: number): Hosts => {
-    const facts = addresses.length > 0 ? factsOf(zone) : undefined;
-    return facts ? { keys: hostKeys(facts), ttl: facts.nsTtl } : NO_HOSTS;
+    if (addresses.length === 0) return NO_HOSTS;
+    const known = hosts.get(zone);
+    if (known) return known;
+    const facts = factsOf(zone);
+    const found = facts ? { keys: hostKeys(facts), ttl: facts.nsTtl } : NO_HOSTS;
+    hosts.set(zone, found);
+    return found;
   };
   const addedAt = ({ keys, ttl }: Hosts, ownerKey: Uint8Array, rows: readonly ServedRow[]): ServedRow[] =>
     keys.some((key) => equalBytes(key, ownerKey))
       ? hostRecords(rows, addresses, ttl).map((record) => ({ ...record, ownerKey }))
       : [];
   return {
-    snapshot: (read) => store.snapshot(read),
+    snapshot(read) {
+      hosts.clear();
+      return store.snapshot(read);
+    },
     dataVersion: () => store.dataVersion(),
     lastChange: () => lastChange(store),
     firstChange: () => firstChange(store),
@@ -81,8 +91,8 @@ export function createZoneSource(
     servedRecords: () => countServedRecords(store),
     zoneFacts: factsOf,
     *zoneRows(zone) {
-      const hosts = hostsOf(zone);
-      const added = hosts.keys.map((key) => addedAt(hosts, key, servedRowsOfOwner(store, zone, key).map(servedRow)));
+      const own = hostsOf(zone);
+      const added = own.keys.map((key) => addedAt(own, key, servedRowsOfOwner(store, zone, key).map(servedRow)));
       yield* mergeRows(
         servedRows(store, zone),
         added.filter((rows) => rows.length > 0),

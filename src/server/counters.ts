@@ -38,6 +38,11 @@ export const LATENCY_LIMITS_US: readonly number[] = [50, 100, 200, 500, 1000, 50
 /** One batch of so many is timed: asking for the time costs more than an answer's look-up. */
 export const TIMED_BATCH = 256;
 
+/** Whether the batch just counted is to be timed. */
+export function isTimed(block: Float64Array): boolean {
+  return (block[Count.batch]! & (TIMED_BATCH - 1)) === 0;
+}
+
 /** Types counted one by one, each on a line of its own; the first line is all others. */
 export const TYPE_NAMES: readonly (readonly [mnemonic: string, code: number])[] = [
   ['other', 0],

@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.js';
 import { parseIP } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { containAnswer, type ReportFault } from './contain.js';
-import { Count, type CountBlock, countLatency, TIMED_BATCH } from './counters.js';
+import { Count, type CountBlock, countLatency, isTimed } from './counters.js';
 import { REQUEST_ROOM, RESPONSE_ROOM } from './datagram-batch.js';
 import { listenErrorOf } from './listen-error.js';
 
@@ -70,7 +70,7 @@ function serve(socket: Socket, options: UdpPortableOptions): void {
   };
   socket.on('message', (request: Buffer, peer: RemoteInfo) => {
     counts[Count.batch]! += 1;
-    const startUs = counts[Count.batch]! % TIMED_BATCH === 0 ? options.clock.nowUs() : 0;
+    const startUs = isTimed(counts) ? options.clock.nowUs() : 0;
     if (peer.port === 0 || request.length > REQUEST_ROOM) {
       counts[Count.discarded]! += 1;
       return;

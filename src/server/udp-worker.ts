@@ -10,7 +10,7 @@ import { toHex } from '../base/bytes.js';
 import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
 import { containAnswer, thinOut } from './contain.js';
-import { Count, countBlock, countLatency, TIMED_BATCH } from './counters.js';
+import { countBlock, countLatency, isTimed } from './counters.js';
 import { answerBatch, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
 import { type DatagramCalls, Linux, loadSyscalls } from './syscalls.js';
 import {
@@ -72,7 +72,7 @@ function serveSeveral(descriptors: readonly number[]): void {
 function answerFrom(fd: number, flags: number): number {
   const received = receiveBatch(batch, calls, fd, flags, counts);
   if (received === 0) return 0;
-  const startUs = counts[Count.batch]! % TIMED_BATCH === 0 ? clock.nowUs() : 0;
+  const startUs = isTimed(counts) ? clock.nowUs() : 0;
   if (engine.isStale()) engine.refresh(data.port);
   const ready = answerBatch(batch, received, answer, counts, Math.floor(clock.nowMs() / 1000));
   if (ready > 0) sendBatch(batch, calls, fd, ready, counts);

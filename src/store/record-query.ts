@@ -118,6 +118,16 @@ function whereOf({ zone, match, conditions, search }: RecordSelection): Conditio
   return joinConditions('all', all);
 }
 
+/** Identifiers that are values of a statement each, so that an index may serve; SQLite takes 32,766 values at most. */
+const FEW_IDS = 500;
+
+/** One of these identifiers, however many there are. */
+export function matchIds(column: string, ids: readonly Uint8Array[]): Condition {
+  if (ids.length <= FEW_IDS) return { sql: `${column} IN (${ids.map(() => '?').join(', ')})`, params: ids };
+  const list = JSON.stringify(ids.map((id) => Buffer.from(id).toString('hex').toUpperCase()));
+  return { sql: `hex(${column}) IN (SELECT value FROM json_each(?))`, params: [list] };
+}
+
 /** Conditions of which all, or any, must hold. */
 export function joinConditions(match: 'all' | 'any', conditions: readonly Condition[]): Condition {
   const word = match === 'all' ? ' AND ' : ' OR ';

@@ -1,6 +1,6 @@
 /** Lists of zones: the v4 filters as SQL (v4: §3.3). What the actor may see always holds, the filters are joined by `match`. */
 import type { SqlValue, Store } from './driver.js';
-import { type Condition, joinConditions, matchText } from './record-query.js';
+import { type Condition, joinConditions, matchIds, matchText } from './record-query.js';
 import { type ZoneRow, type ZoneStatus, type ZoneType, zoneStatements } from './zones.js';
 
 export type NameOperator =
@@ -44,8 +44,8 @@ const ORDER_COLUMNS: Readonly<Record<ZoneOrder, string>> = {
 export function selectZones(store: Store, selection: ZoneSelection): { rows: ZoneRow[]; total: number } {
   const { accounts, zones, types, match, conditions, order, direction, limit, offset } = selection;
   const all: Condition[] = [matchAnyOf('z.type', types)];
-  if (accounts) all.push(inAccounts(matchAnyOf('id', accounts)));
-  if (zones) all.push(matchAnyOf('z.id', zones));
+  if (accounts) all.push(inAccounts(matchIds('id', accounts)));
+  if (zones) all.push(matchIds('z.id', zones));
   if (conditions.length > 0) all.push(joinConditions(match, conditions));
   const { sql, params } = joinConditions('all', all);
   const total = store.prepareTuples<SqlValue[], [number]>(`SELECT count(*) ${FROM} WHERE ${sql}`).get(...params)![0];

@@ -2,6 +2,7 @@
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
+import type { AskOutside } from '../../src/control/scans.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.js';
 import { install } from './installation.js';
@@ -90,6 +91,28 @@ t.test('found and added at once, wildcards as such', async (t) => {
   t.strictSame(printed(json.result), ['*.example.com A', ...NAMES, ...OTHERS].sort());
   t.strictSame(await client.dns.records.scan({ zone_id }), { recs_added: 0, total_records_parsed: 9 }, 'again');
   t.strictSame(misfits, []);
+});
+
+t.test('only so many at once', async (t) => {
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const askOutside: AskOutside = async () => {
+    await held;
+    return { status: 'nxdomain', records: [], referral: [] } as never;
+  };
+  const { call, createZone } = await install(t, { askOutside });
+  const zones: string[] = [];
+  for (let i = 0; i < 9; i++) zones.push(await createZone(`z${i}.example`));
+  const trigger = (zone: string) => call('POST', `/zones/${zone}/dns_records/scan/trigger`);
+  for (const zone of zones.slice(0, 8)) t.match(await trigger(zone), { status: 200 });
+  t.match(await trigger(zones[8]!), { status: 429, json: { errors: [{ code: 971 }] } });
+  t.match(await call('POST', `/zones/${zones[8]}/dns_records/scan`), { status: 429 });
+  t.match(await trigger(zones[0]!), { status: 200 }, 'one that is under way goes on');
+  release();
+  await sleep(50);
+  t.match(await trigger(zones[8]!), { status: 200 });
 });
 
 t.test('without a resolver', async (t) => {

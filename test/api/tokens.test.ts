@@ -1,7 +1,11 @@
 /** API tokens over HTTP: what they are given, what they let through, and what they never tell. */
 import t from 'tap';
 import { createAccount } from '../../src/control/accounts.js';
+import { listAccountAudit } from '../../src/control/audit-log.js';
+import { OPERATOR } from '../../src/control/context.js';
 import { PERMISSION_GROUPS } from '../../src/control/permissions.js';
+import { listZones } from '../../src/control/zones.js';
+import { accountStatements } from '../../src/store/accounts.js';
 import { auditStatements } from '../../src/store/audit.js';
 import { type Installation, install } from './installation.js';
 
@@ -487,4 +491,22 @@ t.test('bad bodies are told apart', async (t) => {
     policies: [policy({ groups: ['DNS Read'], on: { [`${ZONE}${'0'.repeat(32)}`]: '*' } })],
   });
   t.equal(missing.status, 404);
+});
+
+t.test('more zones than a statement takes values', async (t) => {
+  const { base, createZone } = await install(t);
+  const ids = [await createZone('example.com'), await createZone('example.net')];
+  const actor = { ...OPERATOR, superAdministrator: false, kind: 'token' as const };
+  const [account] = accountStatements(base.store).all.all();
+  const accountIds = [Buffer.from(account!.id).toString('hex')];
+  const unknown = Array.from({ length: 40_000 }, (_, i) => i.toString(16).padStart(32, '0'));
+  const ctx = { ...base, requestId: 'test', source: 'api' as const };
+  const many = { ...ctx, actor: { ...actor, accountIds, zoneIds: [...unknown, ids[1]!] } };
+  const found = await listZones(many, {});
+  t.strictSame(
+    found.items.map(({ name }) => name),
+    ['example.net'],
+  );
+  const entries = await listAccountAudit(many, accountIds[0]!, { filter: {} } as never);
+  t.ok(entries.items.length > 0 && entries.items.every(({ zone }) => zone?.id !== ids[0]));
 });

@@ -288,6 +288,21 @@ t.test('a change in our own zones shows at once where it is flattened', async (t
   t.equal(ask('far.flat.test', 'A'), '0', 'that zone is gone');
 });
 
+t.test('settings that decide nothing leave the index alone', async (t) => {
+  const { ctx, zoneId } = await startWorld(t, OUTSIDE);
+  await createRecord(ctx, zoneId, alias('plain', 'both.t.test'));
+  await createRecord(ctx, zoneId, alias('marked', 'both.t.test', { settings: { flatten_cname: true } }));
+  const owners = (): number => ctx.store.prepareTuples<[], [number]>('SELECT count(*) FROM flatten_owners').get()![0];
+  t.equal(owners(), 1);
+  ctx.store.exec('DELETE FROM flatten_owners');
+  await editDnsSettings(ctx, zoneId, { ns_ttl: 300 });
+  t.equal(owners(), 0, 'not made anew');
+  await editDnsSettings(ctx, zoneId, { flatten_all_cnames: true });
+  t.equal(owners(), 2);
+  await editDnsSettings(ctx, zoneId, { flatten_all_cnames: false });
+  t.equal(owners(), 1);
+});
+
 t.test('time passes', async (t) => {
   const { ctx, zoneId, ask, settle, clock, setScript, upstream, serial, restart, leap } = await startWorld(t, OUTSIDE);
   await createRecord(ctx, zoneId, alias('@', 'both.t.test'));
