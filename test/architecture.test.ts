@@ -41,7 +41,8 @@ const allowedImports = (floor: string): readonly string[] =>
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['base/ip.ts'],
   undici: ['certs/', 'hostnames/'],
-  '@peculiar/x509': ['certs/'],
+  '@peculiar/x509': ['certs/x509.ts'],
+  'reflect-metadata': ['certs/x509.ts'],
   tldts: ['dns/', 'control/', 'certs/', 'hostnames/'],
   pino: ['base/log.ts'],
   'pino-pretty': ['base/log.ts'],
