@@ -7,12 +7,12 @@ import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
-import { type Clock, sleep } from '../base/clock.js';
+import type { Clock } from '../base/clock.js';
 import { AppError, messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { Random } from '../base/random.js';
 import { bucketStatements } from '../store/buckets.js';
-import { type Store, StoreBusy } from '../store/driver.js';
+import type { Store } from '../store/driver.js';
 import { insertObject, type NewObjectRow, type ObjectRow, objectStatements } from '../store/objects.js';
 import { type BlobDraft, type Blobs, createBlobs } from './blobs.js';
 import { objectFailure } from './errors.js';
@@ -32,10 +32,6 @@ const MOST_INLINE = 64 * 1024;
 const MOST_METADATA = 8192;
 /** How often opening starts anew when the object is replaced between finding its row and opening its file. */
 const MOST_REPLACEMENTS = 100;
-/** How long one attempt stands still for the write lock, how long it rests, and when it gives up, in milliseconds. */
-const ATTEMPT_MS = 20;
-const PAUSE_MS = 15;
-const PATIENCE_MS = 60_000;
 const GARBAGE_BATCH = 100;
 /** Read from a file at once. */
 const READ_OCTETS = 1 << 18;
@@ -61,17 +57,15 @@ export function createLocalStore({ store, clock, random, log }: LocalStoreOption
   /** Runs a write; the files it made garbage are removed afterwards, and those removed earlier forgotten with it. */
   const publish = async <T>(work: (discard: (row: ObjectRow) => void) => T): Promise<T> => {
     const forgotten = [...removed].slice(0, GARBAGE_BATCH);
-    const { value, garbage } = await whenFree(() =>
-      store.immediate(() => {
-        const garbage: string[] = [];
-        const value = work((row) => {
-          statements.remove.run(row.seq);
-          if (row.blob !== null) garbage.push(row.blob);
-        });
-        for (const blob of forgotten) statements.forgetGarbage.run(blob);
-        return { value, garbage };
-      }, ATTEMPT_MS),
-    );
+    const { value, garbage } = await store.write(() => {
+      const garbage: string[] = [];
+      const value = work((row) => {
+        statements.remove.run(row.seq);
+        if (row.blob !== null) garbage.push(row.blob);
+      });
+      for (const blob of forgotten) statements.forgetGarbage.run(blob);
+      return { value, garbage };
+    });
     for (const blob of forgotten) removed.delete(blob);
     await Promise.all(garbage.map(removeBlob));
     return value;
@@ -161,11 +155,9 @@ export function createLocalStore({ store, clock, random, log }: LocalStoreOption
         const noted = statements.garbage.all(GARBAGE_BATCH);
         if (noted.length === 0) break;
         for (const [blob] of noted) await blobs.remove(blob);
-        await whenFree(() =>
-          store.immediate(() => {
-            for (const [blob] of noted) statements.forgetGarbage.run(blob);
-          }, ATTEMPT_MS),
-        );
+        await store.write(() => {
+          for (const [blob] of noted) statements.forgetGarbage.run(blob);
+        });
       }
       for await (const blob of blobs.list(clock.nowMs())) {
         if (!statements.blobInUse.get(blob)) await blobs.remove(blob);
@@ -242,16 +234,4 @@ function openFile(item: ObjectItem, file: FileHandle): OpenObject {
       file.createReadStream({ start: first, end: last, highWaterMark: READ_OCTETS, autoClose: false }),
     close: () => file.close(),
   };
-}
-
-/** Tries until the write lock is free, without standing still for long. */
-async function whenFree<T>(attempt: () => T): Promise<T> {
-  for (let waitedMs = 0; ; waitedMs += ATTEMPT_MS + PAUSE_MS) {
-    try {
-      return attempt();
-    } catch (error) {
-      if (!(error instanceof StoreBusy) || waitedMs >= PATIENCE_MS) throw error;
-      await sleep(PAUSE_MS);
-    }
-  }
 }

@@ -7,9 +7,9 @@
  * Writes asked for in the same turn of the event loop share a transaction: what takes time is the disk, and it is asked once
  * for all of them. Each is a part of its own that can be taken back alone.
  */
-import { sleep } from '../base/clock.js';
 import { AppError } from '../base/errors.js';
 import { perStore, type Store, StoreBusy, StoreFull } from '../store/driver.js';
+import { whenFree } from '../store/patience.js';
 import { requireWriter } from './access.js';
 import type { Context } from './context.js';
 import { type Draft, OpenDraft } from './draft.js';
@@ -25,11 +25,6 @@ export interface Committed<T> {
   readonly zones: readonly ZoneOutcome[];
 }
 
-/** How long one attempt waits for the lock; short, because the thread stands still meanwhile. */
-const ATTEMPT_MS = 20;
-const PAUSE_MS = 15;
-/** How long a write waits for others altogether, such as for an import by another process. */
-const PATIENCE_MS = 60_000;
 /** Writes that share a transaction at most: what waits for the disk is not the single write but all that came meanwhile. */
 const MOST_TOGETHER = 100;
 /** After so long a shared transaction takes no more, so that nobody waits for long. */
@@ -65,7 +60,7 @@ export async function commitAndRead<T, Result>(
 ): Promise<Committed<Result>> {
   requireWriter(ctx.actor);
   const run = (): Committed<Result> => draftAndFinish(ctx, work, read);
-  return noteOutcome(ctx, ctx.dryRun ? await whenFree(() => runDry(ctx, run)) : await enqueue(ctx, run));
+  return noteOutcome(ctx, ctx.dryRun ? await runDry(ctx, run) : await enqueue(ctx, run));
 }
 
 function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
@@ -78,13 +73,13 @@ function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>
   });
 }
 
-function runDry<T>(ctx: Context, run: () => Committed<T>): Committed<T> {
-  return rollBack(ctx, () => rehearse(ctx, run), ATTEMPT_MS);
+function runDry<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
+  return readUnderLock(ctx, () => rehearse(ctx, run));
 }
 
 /** Reads a state that `work` makes by writing; of that nothing stays. Waits for the write lock like a commit. */
 export function readUnderLock<T>(ctx: Context, work: () => T): Promise<T> {
-  return whenFree(() => rollBack(ctx, work, ATTEMPT_MS));
+  return orUnavailable(whenFree((timeoutMs) => rollBack(ctx, work, timeoutMs)));
 }
 
 function noteOutcome<T>(ctx: Context, committed: Committed<T>): Committed<T> {
@@ -96,7 +91,7 @@ function noteOutcome<T>(ctx: Context, committed: Committed<T>): Committed<T> {
 export async function commitAlone<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
   requireWriter(ctx.actor);
   const run = (): Committed<T> => draftAndFinish(ctx, work, (value) => value);
-  return noteOutcome(ctx, await whenFree(() => (ctx.dryRun ? runDry(ctx, run) : runJob(ctx, run))));
+  return noteOutcome(ctx, await (ctx.dryRun ? runDry(ctx, run) : runJob(ctx, run)));
 }
 
 async function drain(store: Store, queue: Queue): Promise<void> {
@@ -109,14 +104,14 @@ async function drain(store: Store, queue: Queue): Promise<void> {
 
 /** Settles one job and returns 1; never throws. */
 async function runOne({ ctx, run, resolve, reject }: Job): Promise<number> {
-  await whenFree(() => runJob(ctx, run)).then((committed) => resolve(committed as Committed<never>), reject);
+  await runJob(ctx, run).then((committed) => resolve(committed as Committed<never>), reject);
   return 1;
 }
 
 /** Settles the first jobs, as many as one transaction takes in good time, and returns their number; never throws. */
 async function runTogether(store: Store, jobs: readonly Job[]): Promise<number> {
   try {
-    const settlers = await whenFree(() => store.immediate(() => runParts(store, jobs), ATTEMPT_MS));
+    const settlers = await orUnavailable(store.write(() => runParts(store, jobs)));
     for (const settle of settlers) settle();
     return settlers.length;
   } catch (error) {
@@ -148,8 +143,8 @@ function runPart(store: Store, { run, resolve, reject }: Job): () => void {
   }
 }
 
-function runJob<T>(ctx: Context, run: () => Committed<T>): Committed<T> {
-  return ctx.store.immediate(run, ATTEMPT_MS);
+function runJob<T>({ store }: Context, run: () => Committed<T>): Promise<Committed<T>> {
+  return orUnavailable(store.write(run));
 }
 
 function draftAndFinish<T, Result>(
@@ -163,16 +158,13 @@ function draftAndFinish<T, Result>(
   return { value: read(value), zones };
 }
 
-/** Tries until the write lock is free, without standing still for long. */
-async function whenFree<T>(attempt: () => T): Promise<T> {
-  for (let waitedMs = 0; ; waitedMs += ATTEMPT_MS + PAUSE_MS) {
-    try {
-      return attempt();
-    } catch (error) {
-      if (error instanceof StoreFull) throw storeUnavailable('full');
-      if (!(error instanceof StoreBusy)) throw error;
-      if (waitedMs >= PATIENCE_MS) throw storeUnavailable('busy');
-      await sleep(PAUSE_MS);
-    }
+/** The failures of the store that a client can wait out, as 503. */
+async function orUnavailable<T>(written: Promise<T>): Promise<T> {
+  try {
+    return await written;
+  } catch (error) {
+    if (error instanceof StoreFull) throw storeUnavailable('full');
+    if (error instanceof StoreBusy) throw storeUnavailable('busy');
+    throw error;
   }
 }

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { UserError } from '../base/errors.js';
 import { StoreBusy, StoreConflict, StoreCorrupt, StoreFull } from './failures.js';
+import { whenFree } from './patience.js';
 
 export { StoreBusy, StoreConflict, StoreCorrupt, StoreFull } from './failures.js';
 
@@ -44,6 +45,12 @@ export interface Store {
   exec(sql: string): void;
   /** Makes a pure function available to SQL under a name. */
   defineFunction(name: string, compute: (value: SqlValue) => SqlValue): void;
+  /**
+   * The only way to write: runs `work` in one transaction and resolves with its result when that is durable. Nothing stays
+   * when `work` throws. `work` is synchronous, touches nothing but the database, and may run more than once. Throws
+   * {@link StoreBusy} when the lock is not free within `timeoutMs` (default: a minute), {@link StoreFull} on a full disk.
+   */
+  write<T>(work: () => T, timeoutMs?: number): Promise<T>;
   /**
    * Runs `work` in one write transaction that holds the write lock from its beginning; rolled back when `work` throws.
    * Throws {@link StoreBusy} when the lock is not free within `timeoutMs` (default: that of the handle).
@@ -173,6 +180,10 @@ class SqliteStore implements Store {
 
   defineFunction(name: string, compute: (value: SqlValue) => SqlValue): void {
     guard(() => this.database.function(name, { deterministic: true }, (value) => compute(value as SqlValue)));
+  }
+
+  write<T>(work: () => T, timeoutMs?: number): Promise<T> {
+    return whenFree((attemptMs) => this.immediate(work, attemptMs), timeoutMs);
   }
 
   immediate<T>(work: () => T, timeoutMs?: number): T {
