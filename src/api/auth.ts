@@ -2,8 +2,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { ChainedError } from '../base/errors.js';
-import { authenticateKey, authenticateToken } from '../control/authentication.js';
-import type { ContextBase } from '../control/context.js';
+import { authenticateKey, authenticateToken } from '../control/access/authentication.js';
+import type { ContextBase } from '../control/write/context.js';
 import { failure } from './errors.js';
 import type { Caller } from './request.js';
 

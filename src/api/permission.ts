@@ -1,9 +1,9 @@
 /** Whether the credential of a request may do what its route does. Every route says what it is about; one that does not is refused. */
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import { fromHex } from '../base/bytes.js';
-import { accountIdOf, permitted, requirePermission } from '../control/access.js';
-import type { ContextBase } from '../control/context.js';
-import type { Level, Target } from '../control/permissions.js';
+import { accountIdOf, permitted, requirePermission } from '../control/access/access.js';
+import type { Level, Target } from '../control/access/permissions.js';
+import type { ContextBase } from '../control/write/context.js';
 import { zoneStatements } from '../store/zones.js';
 import type { Caller } from './request.js';
 

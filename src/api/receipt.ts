@@ -4,9 +4,9 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fromHex } from '../base/bytes.js';
-import { zoneTag } from '../control/precondition.js';
-import type { Propagation } from '../control/propagation.js';
-import { printDiff, type ZoneOutcome } from '../control/zone-outcome.js';
+import { zoneTag } from '../control/write/precondition.js';
+import type { Propagation } from '../control/write/propagation.js';
+import { printDiff, type ZoneOutcome } from '../control/write/zone-outcome.js';
 import type { Store } from '../store/driver.js';
 import { zoneStatements } from '../store/zones.js';
 import type { Message, Success } from './envelope.js';

@@ -1,9 +1,9 @@
 /** What the HTTP layer keeps of a request between its hooks and the use case. */
 import type { FastifyRequest } from 'fastify';
-import type { Actor, Context, ContextBase } from '../control/context.js';
-import type { KeyItem } from '../control/items.js';
-import type { Area } from '../control/permissions.js';
-import type { WriteOutcome } from '../control/zone-outcome.js';
+import type { KeyItem } from '../control/access/item.js';
+import type { Area } from '../control/access/permissions.js';
+import type { Actor, Context, ContextBase } from '../control/write/context.js';
+import type { WriteOutcome } from '../control/write/zone-outcome.js';
 import { bodyFailure } from './body.js';
 import { preconditionOf } from './conditions.js';
 import { flagValue, type Query } from './query.js';

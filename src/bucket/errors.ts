@@ -1,4 +1,4 @@
-/** Refusals of the object store: HTTP status, v4 code, text (v4: §15.5). The bucket application has texts of its own. */
+/** Refusals of buckets and of the object store: HTTP status, v4 code, text (v4: §15.5). The bucket application has texts of its own. */
 import { defineErrors } from '../base/errors.js';
 
 export const objectFailure = defineErrors('objects', {
@@ -17,4 +17,16 @@ export const objectFailure = defineErrors('objects', {
   },
   range: { status: 416, code: 10039, text: 'The requested range cannot be satisfied.' },
   tooLarge: { status: 413, code: 100100, text: 'The object is too large: at most {limit} octets are accepted.' },
+});
+
+export const bucketFailure = defineErrors('buckets', {
+  exists: { status: 409, code: 10004, text: 'The bucket you tried to create already exists, and you own it.' },
+  badName: { status: 400, code: 10005, text: 'The specified bucket name is not valid.' },
+  missing: { status: 404, code: 10006, text: 'The specified bucket does not exist.' },
+  notEmpty: { status: 409, code: 10008, text: 'The bucket you tried to delete is not empty (account {account})' },
+  tooMany: { status: 400, code: 10009, text: 'The account has as many buckets as it may have: {limit}.' },
+  noRoute: { status: 404, code: 10015, text: 'No route of a bucket has this path.' },
+  corsMissing: { status: 404, code: 10059, text: 'The CORS configuration does not exist.' },
+  badInput: { status: 400, code: 9207, text: '{reason}' },
+  badBinding: { status: 400, code: 9207, text: '{name} cannot name a binding: {reason}.' },
 });

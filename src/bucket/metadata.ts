@@ -1,6 +1,6 @@
 /** The headers of HTTP that are kept with an object and given back with it. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { printHttpDate } from './http-date.js';
+import { printHttpDate } from '../http/date.js';
 import type { HttpMetadata, ObjectItem } from './object-store.js';
 
 const HEADERS = {

@@ -1,7 +1,7 @@
 /** Several ranges of one object in one answer: `multipart/byteranges` (RFC 9110 §14.6). */
 import { Readable } from 'node:stream';
+import type { Range } from '../http/range.js';
 import type { OpenObject } from './object-store.js';
-import type { Range } from './range.js';
 
 export interface Multipart {
   readonly contentType: string;

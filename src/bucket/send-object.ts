@@ -1,12 +1,12 @@
 /** GET of the bucket application: an object, a part of it, or word that the client's copy is still good. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Random } from '../base/random.js';
-import { judgeRead } from './conditions.js';
+import { judgeRead } from '../http/conditions.js';
+import { chooseRanges } from '../http/range.js';
 import { objectFailure } from './errors.js';
 import { objectHeaders } from './metadata.js';
 import { makeMultipart } from './multipart.js';
 import type { OpenObject } from './object-store.js';
-import { chooseRanges } from './range.js';
 
 /** What a 304 repeats of the object (RFC 9110 §15.4.5). */
 const KEPT_WHEN_NOT_MODIFIED = ['etag', 'last-modified', 'cache-control', 'expires'];

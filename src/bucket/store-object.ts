@@ -1,6 +1,6 @@
 /** PUT of the bucket application: the body of a request becomes an object. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { judgeWrite } from './conditions.js';
+import { judgeWrite } from '../http/conditions.js';
 import { objectFailure } from './errors.js';
 import { readMetadata } from './metadata.js';
 import type { ObjectItem, ObjectStore } from './object-store.js';

@@ -1,7 +1,7 @@
 /** `zoneplane account`: the accounts that zones belong to. */
 import { type Command, Option } from 'commander';
-import { createAccount, listAccounts } from '../control/accounts.js';
-import type { AccountItem } from '../control/items.js';
+import { createAccount, listAccounts } from '../control/access/accounts.js';
+import type { AccountItem } from '../control/access/item.js';
 import { gather } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, withControl } from './control.js';

@@ -9,8 +9,8 @@ import {
   deleteBucket,
   getBucket,
   listEveryBucket,
-} from '../control/buckets.js';
-import type { Context } from '../control/context.js';
+} from '../bucket/buckets.js';
+import type { Context } from '../control/write/context.js';
 import { JURISDICTIONS, type Jurisdiction, LOCATIONS, STORAGE_CLASSES } from '../store/buckets.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, printInstant, withControl } from './control.js';

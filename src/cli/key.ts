@@ -1,8 +1,8 @@
 /** `zoneplane key`: credentials of the admin API. A secret is printed when it is made, and never again. */
 import { type Command, Option } from 'commander';
-import type { KeyItem } from '../control/items.js';
-import { createKey, type KeyInput, listKeys, revokeKey } from '../control/keys.js';
-import { PERMISSION_GROUPS } from '../control/permissions.js';
+import type { KeyItem } from '../control/access/item.js';
+import { createKey, type KeyInput, listKeys, revokeKey } from '../control/access/keys.js';
+import { PERMISSION_GROUPS } from '../control/access/permissions.js';
 import { gather, wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';

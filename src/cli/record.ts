@@ -1,9 +1,10 @@
 /** `zoneplane record`: the daily edits of one zone. */
 import { type Command, Option } from 'commander';
 import { UserError } from '../base/errors.js';
-import type { Context } from '../control/context.js';
-import type { RecordItem, ZoneItem } from '../control/items.js';
-import { applyBatch, createRecord, deleteRecord, listRecords, type RecordInput } from '../control/records.js';
+import type { RecordItem } from '../control/records/item.js';
+import { applyBatch, createRecord, deleteRecord, listRecords, type RecordInput } from '../control/records/records.js';
+import type { Context } from '../control/write/context.js';
+import type { ZoneItem } from '../control/zones/item.js';
 import { gather, wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, requireZoneNamed, withControl } from './control.js';

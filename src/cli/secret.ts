@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { UserError } from '../base/errors.js';
-import { deleteSecret, listSecrets, putSecret } from '../control/secrets.js';
+import { deleteSecret, listSecrets, putSecret } from '../bucket/secrets.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, printInstant, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';

@@ -2,9 +2,9 @@
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { UserError } from '../base/errors.js';
-import { exportZone } from '../control/export.js';
-import type { ZoneItem } from '../control/items.js';
-import { createZone, deleteZone, listZones } from '../control/zones.js';
+import { exportZone } from '../control/zones/export.js';
+import type { ZoneItem } from '../control/zones/item.js';
+import { createZone, deleteZone, listZones } from '../control/zones/zones.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';

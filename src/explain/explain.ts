@@ -3,10 +3,11 @@
  * the very code that serves.
  */
 import { toHex } from '../base/bytes.js';
-import { parseId } from '../control/access.js';
-import type { Context } from '../control/context.js';
-import { accountFailure } from '../control/errors.js';
+import { parseId } from '../control/access/access.js';
+import { accountFailure } from '../control/access/errors.js';
+import type { Context } from '../control/write/context.js';
 import { RCODE_MNEMONICS, Type } from '../dns/codes.js';
+import { type ReadMessage, type ReadRecord, readMessage } from '../dns/message.js';
 import {
   isAtOrBelow,
   isWildcard,
@@ -20,7 +21,6 @@ import {
 import { typeByMnemonic, typeMnemonic } from '../dns/rr/registry.js';
 import { printRecord } from '../dns/zonefile/writer.js';
 import { createZoneSource, type ZoneSource } from '../publish/source.js';
-import { type ReadMessage, type ReadRecord, readMessage } from '../resolver/message.js';
 import { flattenStatements } from '../store/flatten-targets.js';
 import { type ZoneRow, zoneStatements } from '../store/zones.js';
 import { edgeAddressesOf } from '../zone/derive/facts.js';

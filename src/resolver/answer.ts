@@ -1,7 +1,7 @@
 /** What a believed response says about a name (RFC 1034 §5.3.3, RFC 2308 §2). */
 import { Class, Rcode } from '../dns/codes.js';
+import { negativeTtlOf, type ReadMessage, type ReadRecord } from '../dns/message.js';
 import { nameEquals, toFqdn } from '../dns/name.js';
-import { negativeTtlOf, type ReadMessage, type ReadRecord } from './message.js';
 import { contentOf, TYPE_CODES, typeOfCode, type UpstreamType } from './types.js';
 
 export type UpstreamStatus = 'ok' | 'nxdomain' | 'nodata' | 'servfail' | 'timeout';

@@ -13,10 +13,10 @@ import { parseIP, printIP } from '../base/ip.js';
 import { withLimit } from '../base/lifecycle.js';
 import { type Random, systemRandom } from '../base/random.js';
 import { Class, RCODE_MNEMONICS, Rcode } from '../dns/codes.js';
+import { type ReadMessage, readMessage, TRUNCATED } from '../dns/message.js';
 import { labelsOf, NameError, nameEquals, parseName } from '../dns/name.js';
 import { readAnswer, type UpstreamAnswer } from './answer.js';
 import { askByDatagram, type DatagramServer } from './datagram-question.js';
-import { type ReadMessage, readMessage, TRUNCATED } from './message.js';
 import { createServerRest, type Leave, type ServerRest } from './server-rest.js';
 import { TYPE_CODES, type UpstreamType } from './types.js';
 

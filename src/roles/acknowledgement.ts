@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
-import type { Propagation } from '../control/propagation.js';
+import type { Propagation } from '../control/write/propagation.js';
 
 const SOCKET_FILE = 'changes.sock';
 /** Milliseconds until a DNS process tries again to reach the admin process. */

@@ -5,7 +5,7 @@ import { isRoutable, parseIP } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { systemRandom } from '../base/random.js';
 import { parseHostPort, type Settings } from '../config/schema.js';
-import { type ContextBase, DEFAULT_LIMITS } from '../control/context.js';
+import { type ContextBase, DEFAULT_LIMITS } from '../control/write/context.js';
 import { createDelegationFinder } from '../resolver/delegation.js';
 import { createUpstream, type UpstreamServer } from '../resolver/upstream.js';
 import type { Store } from '../store/driver.js';

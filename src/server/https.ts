@@ -5,9 +5,9 @@ import { type Answer, createClient, Transport } from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
 import { parseIP } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
-import { thinOut } from './contain.js';
 import { Count, type CountBlock } from './counters.js';
 import { freshnessOf } from './freshness.js';
+import { thinOut } from './guard.js';
 import { listen } from './tcp.js';
 import { contextOf, type TlsCredentials, type TlsListener, usable } from './tls.js';
 

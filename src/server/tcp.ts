@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:net';
 import { Transport } from '../answer/transport.js';
 import type { Logger } from '../base/log.js';
-import { thinOut } from './contain.js';
+import { thinOut } from './guard.js';
 import { type ListenProtocol, listenErrorOf } from './listen-error.js';
 import type { StreamConnections } from './stream-connections.js';
 

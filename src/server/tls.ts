@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import { Transport } from '../answer/transport.js';
 import { messageOf, UserError } from '../base/errors.js';
-import { thinOut } from './contain.js';
+import { thinOut } from './guard.js';
 import { listen, STREAM_OPTIONS, type StreamListener, type StreamListenOptions } from './tcp.js';
 
 export interface TlsCredentials {

@@ -10,9 +10,9 @@ import { type Answer, createClient, Transport } from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
 import { parseIP } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
-import { containAnswer, type ReportFault } from './contain.js';
 import { Count, type CountBlock, countLatency, isTimed } from './counters.js';
 import { REQUEST_ROOM, RESPONSE_ROOM } from './datagram-batch.js';
+import { containAnswer, type ReportFault } from './guard.js';
 import { listenErrorOf } from './listen-error.js';
 
 export interface UdpPortableOptions {

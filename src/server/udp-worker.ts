@@ -9,9 +9,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { toHex } from '../base/bytes.js';
 import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
-import { containAnswer, thinOut } from './contain.js';
 import { countBlock, countLatency, isTimed } from './counters.js';
 import { answerBatch, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
+import { containAnswer, thinOut } from './guard.js';
 import { type DatagramCalls, Linux, loadSyscalls } from './syscalls.js';
 import {
   Control,

@@ -1,6 +1,6 @@
 /** The audit log over HTTP: what is in it, for whom, and how it is looked through. */
 import t from 'tap';
-import { createAccount } from '../../src/control/accounts.js';
+import { createAccount } from '../../src/control/access/accounts.js';
 import { install } from './installation.js';
 
 t.test('what was done is found by its filters, in pages', async (t) => {

@@ -10,15 +10,15 @@ import { parseIP } from '../../src/base/ip.js';
 import { type Logger, silentLogger } from '../../src/base/log.js';
 import { seededRandom } from '../../src/base/random.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
+import { createKey, ensureFirstAdministrator, type KeyInput } from '../../src/control/access/keys.js';
+import type { AskOutside } from '../../src/control/records/scans.js';
 import {
   type Context,
   type ContextBase,
   type ControlLimits,
   DEFAULT_LIMITS,
   OPERATOR,
-} from '../../src/control/context.js';
-import { createKey, ensureFirstAdministrator, type KeyInput } from '../../src/control/keys.js';
-import type { AskOutside } from '../../src/control/scans.js';
+} from '../../src/control/write/context.js';
 import { openStore, type Store } from '../../src/store/driver.js';
 import { migrate } from '../../src/store/migrate.js';
 

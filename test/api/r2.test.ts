@@ -2,7 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { createAccount } from '../../src/control/accounts.js';
+import { createAccount } from '../../src/control/access/accounts.js';
 import {
   ADMIN_HEADERS,
   type Answer,

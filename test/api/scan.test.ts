@@ -2,7 +2,7 @@
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
-import type { AskOutside } from '../../src/control/scans.js';
+import type { AskOutside } from '../../src/control/records/scans.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.js';
 import { install } from './installation.js';

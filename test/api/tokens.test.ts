@@ -1,10 +1,10 @@
 /** API tokens over HTTP: what they are given, what they let through, and what they never tell. */
 import t from 'tap';
-import { createAccount } from '../../src/control/accounts.js';
-import { listAccountAudit } from '../../src/control/audit-log.js';
-import { OPERATOR } from '../../src/control/context.js';
-import { PERMISSION_GROUPS } from '../../src/control/permissions.js';
-import { listZones } from '../../src/control/zones.js';
+import { createAccount } from '../../src/control/access/accounts.js';
+import { listAccountAudit } from '../../src/control/access/audit.js';
+import { PERMISSION_GROUPS } from '../../src/control/access/permissions.js';
+import { OPERATOR } from '../../src/control/write/context.js';
+import { listZones } from '../../src/control/zones/zones.js';
 import { accountStatements } from '../../src/store/accounts.js';
 import { auditStatements } from '../../src/store/audit.js';
 import { type Installation, install } from './installation.js';

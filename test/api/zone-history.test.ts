@@ -1,7 +1,7 @@
 /** History of zones: every past state can be read and brought back, as far as it is kept. */
 import t from 'tap';
 import { seededRandom } from '../../src/base/random.js';
-import { importZone } from '../../src/control/import.js';
+import { importZone } from '../../src/control/imports/zone.js';
 import { pruneEdits } from '../../src/store/edits.js';
 import { type Installation, install } from './installation.js';
 

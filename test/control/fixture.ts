@@ -7,9 +7,9 @@ import { TestClock } from '../../src/base/clock.js';
 import { parseIP } from '../../src/base/ip.js';
 import { silentLogger } from '../../src/base/log.js';
 import { seededRandom } from '../../src/base/random.js';
-import { type Context, type ControlSettings, DEFAULT_LIMITS, OPERATOR } from '../../src/control/context.js';
-import { ensureFirstAdministrator } from '../../src/control/keys.js';
-import { createZone } from '../../src/control/zones.js';
+import { ensureFirstAdministrator } from '../../src/control/access/keys.js';
+import { type Context, type ControlSettings, DEFAULT_LIMITS, OPERATOR } from '../../src/control/write/context.js';
+import { createZone } from '../../src/control/zones/zones.js';
 import { openStore } from '../../src/store/driver.js';
 import { migrate } from '../../src/store/migrate.js';
 

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { SystemClock, TestClock } from '../../src/base/clock.js';
 import { seededRandom } from '../../src/base/random.js';
-import { importZone } from '../../src/control/import.js';
+import { importZone } from '../../src/control/imports/zone.js';
 import {
   createResolver,
   createResolverMetrics,

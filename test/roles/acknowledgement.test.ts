@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep, TestClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
-import { createPropagation, type Propagation } from '../../src/control/propagation.js';
+import { createPropagation, type Propagation } from '../../src/control/write/propagation.js';
 import { hearAcknowledgements, startAcknowledger } from '../../src/roles/acknowledgement.js';
 
 function makeDirectory(t: Test, below = ''): string {

@@ -1,6 +1,6 @@
 /** `/accounts`: list, get, and the check of a token within one (v4: §12). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { getAccount, listAccounts } from '../../control/accounts.js';
+import { getAccount, listAccounts } from '../../control/access/accounts.js';
 import { success, successPage } from '../envelope.js';
 import { ACCOUNT_PAGES, pageOf, resultInfo } from '../paging.js';
 import { choiceValue, textValue } from '../query.js';

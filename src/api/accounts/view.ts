@@ -1,5 +1,5 @@
 /** Accounts as v4 clients read them (v4: §12). */
-import type { AccountItem } from '../../control/items.js';
+import type { AccountItem } from '../../control/access/item.js';
 import { printTime } from '../times.js';
 import type { Account } from './schema.js';
 

@@ -1,5 +1,5 @@
 /** Filters of the audit log out of query strings. */
-import type { AuditFilter, Choice } from '../../control/audit-log.js';
+import type { AuditFilter, Choice } from '../../control/access/audit.js';
 import { parseInstant } from '../../control/rules/instant.js';
 import { failure } from '../errors.js';
 import { firstValue, listValues, type Query, textValue } from '../query.js';

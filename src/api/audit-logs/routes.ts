@@ -1,6 +1,6 @@
 /** `/accounts/{account_id}/audit_logs`, `/user/audit_logs`, `/accounts/{account_id}/logs/audit`: who did what. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { listAccountAudit, listUserAudit, sliceAccountAudit } from '../../control/audit-log.js';
+import { listAccountAudit, listUserAudit, sliceAccountAudit } from '../../control/access/audit.js';
 import { accountParams } from '../accounts/schema.js';
 import { success, successPage } from '../envelope.js';
 import { AUDIT_PAGES, pageOf, resultInfo } from '../paging.js';

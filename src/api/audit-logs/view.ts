@@ -1,5 +1,5 @@
 /** Entries of the audit log as v4 clients read them. */
-import type { AuditItem } from '../../control/audit-log.js';
+import type { AuditItem } from '../../control/access/audit.js';
 import { printTime } from '../times.js';
 import type { AuditEvent, AuditLog } from './schema.js';
 

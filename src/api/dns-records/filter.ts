@@ -1,5 +1,5 @@
 /** The query of a list of records as the use case takes it (v4: §5.5). */
-import type { CommentFilter, RecordQuery, TagFilter, TextFilter } from '../../control/records.js';
+import type { CommentFilter, RecordQuery, TagFilter, TextFilter } from '../../control/records/records.js';
 import { failure } from '../errors.js';
 import { choiceValue, flagValue, isPresent, listValues, type Query, textValue } from '../query.js';
 import { RECORD_ORDERS } from './schema.js';

@@ -1,9 +1,8 @@
 /** `/zones/{zone_id}/dns_records`: CRUD, batch, import, export, usage (v4: §5, §7). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { applyBatch } from '../../control/batch.js';
-import { exportZone } from '../../control/export.js';
-import { importRecords } from '../../control/import-records.js';
+import { importRecords } from '../../control/imports/records.js';
+import { applyBatch } from '../../control/records/batch.js';
 import {
   createRecord,
   deleteRecord,
@@ -11,8 +10,9 @@ import {
   getRecord,
   listRecords,
   replaceRecord,
-} from '../../control/records.js';
-import { getZone } from '../../control/zones.js';
+} from '../../control/records/records.js';
+import { exportZone } from '../../control/zones/export.js';
+import { getZone } from '../../control/zones/zones.js';
 import { BATCH_LIMIT_BYTES } from '../body.js';
 import { success, successPage } from '../envelope.js';
 import { pageOf, RECORD_PAGES, resultInfo, SHADOW_PAGES } from '../paging.js';

@@ -1,7 +1,7 @@
 /** `/zones/{zone_id}/dns_records/scan`: records the domain has elsewhere, found and taken over (v4: §7.5). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { listFound, reviewFound, scanAndAdd, triggerScan } from '../../control/scan.js';
+import { listFound, reviewFound, scanAndAdd, triggerScan } from '../../control/records/scan.js';
 import { success, successPage } from '../envelope.js';
 import { resultInfo } from '../paging.js';
 import { bodyObject, type ContextOf } from '../request.js';

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from '../../base/log.js';
-import type { RecordImportResult } from '../../control/import-records.js';
+import type { RecordImportResult } from '../../control/imports/records.js';
 import { bodyFailure } from '../body.js';
 import type { Message } from '../envelope.js';
 import { failure } from '../errors.js';

@@ -1,5 +1,5 @@
 /** Records as v4 clients read them; the order of the members is part of the contract (v4: §0.8, §5.4). */
-import type { RecordItem, ShadowItem } from '../../control/items.js';
+import type { RecordItem, ShadowItem } from '../../control/records/item.js';
 import { printTime } from '../times.js';
 import type { DnsRecord } from './schema.js';
 

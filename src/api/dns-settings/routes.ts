@@ -1,6 +1,6 @@
 /** `/zones/{zone_id}/dns_settings` (v4: §8). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { editDnsSettings, getDnsSettings } from '../../control/zones.js';
+import { editDnsSettings, getDnsSettings } from '../../control/zones/zones.js';
 import { success } from '../envelope.js';
 import { bodyObject, type ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';

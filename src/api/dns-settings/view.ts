@@ -1,5 +1,5 @@
 /** DNS settings as v4 clients read them (v4: §8). */
-import type { DnsSettingsItem } from '../../control/items.js';
+import type { DnsSettingsItem } from '../../control/zones/item.js';
 import type { DnsSettings } from './schema.js';
 
 export function dnsSettingsView({ soa, ...item }: DnsSettingsItem): DnsSettings {

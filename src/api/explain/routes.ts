@@ -1,7 +1,7 @@
 /** `/zones/{zone_id}/dns_records/explain`: why a question is answered as it is (ours). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { requireZone } from '../../control/access.js';
+import { requireZone } from '../../control/access/access.js';
 import { explain } from '../../explain/explain.js';
 import { success } from '../envelope.js';
 import { textValue } from '../query.js';

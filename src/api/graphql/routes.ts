@@ -5,9 +5,9 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { AppError } from '../../base/errors.js';
-import { type BucketUsage, bucketUsage } from '../../control/buckets.js';
-import type { Context } from '../../control/context.js';
-import { findChoice } from '../../control/rules/buckets.js';
+import { findChoice } from '../../bucket/bucket-name.js';
+import { type BucketUsage, bucketUsage } from '../../bucket/buckets.js';
+import type { Context } from '../../control/write/context.js';
 import { JURISDICTIONS } from '../../store/buckets.js';
 import { bodyObject, type ContextOf } from '../request.js';
 import { answers } from '../schema.js';

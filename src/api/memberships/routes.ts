@@ -1,8 +1,8 @@
 /** `/memberships`: the accounts the user belongs to (v4: §12). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { listMemberships } from '../../control/accounts.js';
-import type { MembershipItem } from '../../control/items.js';
+import { listMemberships } from '../../control/access/accounts.js';
+import type { MembershipItem } from '../../control/access/item.js';
 import { accountSettings } from '../accounts/schema.js';
 import { accountView } from '../accounts/view.js';
 import { successPage } from '../envelope.js';

@@ -1,6 +1,6 @@
 /** `/zones/{zone_id}/purge_cache` (v4: §11). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { purgeCache } from '../../control/purge-cache.js';
+import { purgeCache } from '../../control/zones/purge.js';
 import { success } from '../envelope.js';
 import { bodyObject, type ContextOf } from '../request.js';
 import { answersOne, onlyId } from '../schema.js';

@@ -4,8 +4,8 @@
  */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { getBucket } from '../../control/buckets.js';
-import { bucketFailure } from '../../control/errors.js';
+import { getBucket } from '../../bucket/buckets.js';
+import { bucketFailure } from '../../bucket/errors.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';

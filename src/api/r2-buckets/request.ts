@@ -1,7 +1,7 @@
 /** What requests about buckets have in common: which bucket, and the headers that say more (v4: §13). */
 import type { FastifyRequest } from 'fastify';
 import type { AppError } from '../../base/errors.js';
-import { findChoice } from '../../control/rules/buckets.js';
+import { findChoice } from '../../bucket/bucket-name.js';
 import { JURISDICTIONS, type Jurisdiction, STORAGE_CLASSES, type StorageClass } from '../../store/buckets.js';
 import { failure } from '../errors.js';
 

@@ -1,7 +1,7 @@
 /** `/accounts/{account_id}/r2/buckets` and `/r2/metrics` (v4: §13). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { accountUsage, createBucket, deleteBucket, editBucket, getBucket, listBuckets } from '../../control/buckets.js';
+import { accountUsage, createBucket, deleteBucket, editBucket, getBucket, listBuckets } from '../../bucket/buckets.js';
 import { accountParams } from '../accounts/schema.js';
 import { success } from '../envelope.js';
 import { BUCKET_PAGES, pageOf } from '../paging.js';

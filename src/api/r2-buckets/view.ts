@@ -1,5 +1,5 @@
 /** Buckets as v4 clients read them (v4: §13). */
-import type { BucketItem, BucketUsage } from '../../control/buckets.js';
+import type { BucketItem, BucketUsage } from '../../bucket/buckets.js';
 import { printTime } from '../times.js';
 import type { Bucket } from './schema.js';
 

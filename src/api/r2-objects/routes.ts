@@ -1,10 +1,10 @@
 /** `/accounts/{account_id}/r2/buckets/{bucket_name}/objects`: the list, and deletion of many (v4: §13). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { requireBucket } from '../../bucket/buckets.js';
 import { objectFailure } from '../../bucket/errors.js';
 import { isObjectKey, type ObjectStore } from '../../bucket/object-store.js';
-import { requireWriter } from '../../control/access.js';
-import { requireBucket } from '../../control/buckets.js';
+import { requireWriter } from '../../control/access/access.js';
 import { bodyFailure } from '../body.js';
 import { success } from '../envelope.js';
 import { OBJECT_PAGES, pageOf } from '../paging.js';

@@ -1,6 +1,7 @@
 /** Objects as v4 clients read them (v4: §13). */
-import { parseHttpDate } from '../../bucket/http-date.js';
+
 import type { HttpMetadata, ObjectItem, ObjectPage } from '../../bucket/object-store.js';
+import { parseHttpDate } from '../../http/date.js';
 import { printTime } from '../times.js';
 import type { BucketObject, HttpMetadataView, ObjectListInfo, UploadedObject } from './schema.js';
 

@@ -1,8 +1,8 @@
 /** `/user/tokens` and `/accounts/{account_id}/tokens`: API tokens and what they may be given (v4: §12). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { getAccount } from '../../control/accounts.js';
-import { PERMISSION_GROUPS } from '../../control/permissions.js';
+import { getAccount } from '../../control/access/accounts.js';
+import { PERMISSION_GROUPS } from '../../control/access/permissions.js';
 import {
   createToken,
   deleteToken,
@@ -11,7 +11,7 @@ import {
   replaceToken,
   rollToken,
   type TokenOwner,
-} from '../../control/tokens.js';
+} from '../../control/access/tokens.js';
 import { success, successPage } from '../envelope.js';
 import { pageOf, resultInfo, TOKEN_PAGES } from '../paging.js';
 import { choiceValue, flagValue, type Query, textValue } from '../query.js';

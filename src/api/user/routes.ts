@@ -1,6 +1,6 @@
 /** `/user` and the check of a token (v4: §12). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { getUser } from '../../control/accounts.js';
+import { getUser } from '../../control/access/accounts.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';

@@ -1,7 +1,7 @@
 /** The user and token checks as v4 clients read them (v4: §12). */
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { UserItem } from '../../control/items.js';
+import type { UserItem } from '../../control/access/item.js';
 import { type Success, success } from '../envelope.js';
 import { failure } from '../errors.js';
 import { callerOf } from '../request.js';

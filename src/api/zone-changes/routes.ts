@@ -1,7 +1,7 @@
 /** `/zones/{zone_id}/changes/{change}`: whether every DNS process answers with a change (ours). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { getChange } from '../../control/changes.js';
-import type { Propagation } from '../../control/propagation.js';
+import { getChange } from '../../control/write/changes.js';
+import type { Propagation } from '../../control/write/propagation.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';

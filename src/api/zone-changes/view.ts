@@ -1,6 +1,6 @@
 /** A change and how far it has come (ours). */
-import type { ChangeItem } from '../../control/changes.js';
-import type { DnsProcess } from '../../control/propagation.js';
+import type { ChangeItem } from '../../control/write/changes.js';
+import type { DnsProcess } from '../../control/write/propagation.js';
 import { printTime } from '../times.js';
 import type { ZoneChange } from './schema.js';
 

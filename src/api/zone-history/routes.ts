@@ -1,6 +1,6 @@
 /** `/zones/{zone_id}/history`: what was changed, and bringing it back (ours). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { getEdit, listHistory, restoreZone } from '../../control/history.js';
+import { getEdit, listHistory, restoreZone } from '../../control/zones/history.js';
 import { success, successPage } from '../envelope.js';
 import { HISTORY_PAGES, pageOf, resultInfo } from '../paging.js';
 import { type ContextOf, queryOf } from '../request.js';

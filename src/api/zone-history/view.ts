@@ -1,5 +1,5 @@
 /** History of a zone on the wire (ours). */
-import type { EditItem, RestoreResult } from '../../control/history.js';
+import type { EditItem, RestoreResult } from '../../control/zones/history.js';
 import { printTime } from '../times.js';
 import type { ZoneEdit, ZoneRestore } from './schema.js';
 

@@ -1,6 +1,6 @@
 /** `/zones/{zone_id}/hold` (v4: §4). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { createZoneHold, deleteZoneHold, editZoneHold, getZoneHold } from '../../control/zone-hold.js';
+import { createZoneHold, deleteZoneHold, editZoneHold, getZoneHold } from '../../control/zones/hold.js';
 import { success } from '../envelope.js';
 import { flagValue, textValue } from '../query.js';
 import { bodyObject, type ContextOf, queryOf } from '../request.js';

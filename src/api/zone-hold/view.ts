@@ -1,5 +1,5 @@
 /** Holds as v4 clients read them (v4: §4). */
-import type { ZoneHoldItem } from '../../control/zone-hold.js';
+import type { ZoneHoldItem } from '../../control/zones/hold.js';
 import { printOptionalTime } from '../times.js';
 import type { ZoneHold } from './schema.js';
 

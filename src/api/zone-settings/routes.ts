@@ -1,6 +1,6 @@
 /** `/zones/{zone_id}/settings` (v4: §14). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { editZoneSetting, getZoneSetting, listZoneSettings } from '../../control/zone-settings.js';
+import { editZoneSetting, getZoneSetting, listZoneSettings } from '../../control/zones/settings.js';
 import { success } from '../envelope.js';
 import { bodyObject, type ContextOf } from '../request.js';
 import { answersList, answersOne } from '../schema.js';

@@ -1,5 +1,5 @@
 /** Zone settings as v4 clients read them (v4: §14). */
-import type { ZoneSettingItem } from '../../control/zone-settings.js';
+import type { ZoneSettingItem } from '../../control/zones/settings.js';
 import { printOptionalTime } from '../times.js';
 import type { ZoneSetting } from './schema.js';
 

@@ -10,7 +10,7 @@ import {
   type NameFilter,
   type NameOperator,
   type ZoneQuery,
-} from '../../control/zones.js';
+} from '../../control/zones/zones.js';
 import { success, successPage } from '../envelope.js';
 import { pageOf, resultInfo, ZONE_PAGES } from '../paging.js';
 import { choiceValue, choiceValues, type Query, textValue } from '../query.js';

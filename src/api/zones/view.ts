@@ -1,6 +1,6 @@
 /** Zones as v4 clients read them; the order of the members is part of the contract (v4: §0.8). */
 import type { z } from 'zod';
-import type { ZoneItem } from '../../control/items.js';
+import type { ZoneItem } from '../../control/zones/item.js';
 import { printOptionalTime, printTime } from '../times.js';
 import type { plan, Zone } from './schema.js';
 

@@ -4,8 +4,7 @@
  */
 import type { ByteWriter } from '../../base/bytes.js';
 import { ROOT } from '../name.js';
-import type { Token, TokenCursor } from '../presentation.js';
-import { latin1Text, TokenCursor as Tokens } from '../presentation.js';
+import { latin1Text, type Token, type TokenCursor, TokenCursor as Tokens } from '../presentation.js';
 import { octetsOfText, textOfOctets } from './octet-text.js';
 import { tokenizeRdata } from './tokens.js';
 import { type DataMember, RdataError, type RdataName } from './type.js';

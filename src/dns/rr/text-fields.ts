@@ -1,7 +1,6 @@
 /** Field kinds for character strings (RFC 1035 §3.3). */
 import type { ByteWriter } from '../../base/bytes.js';
-import type { TokenCursor } from '../presentation.js';
-import { latin1Text, quoteText, unescapeText } from '../presentation.js';
+import { latin1Text, quoteText, type TokenCursor, unescapeText } from '../presentation.js';
 import { type Field, lengthPrefixedEnd, makeField, readText } from './field.js';
 import { octetsOfText, textOfOctets } from './octet-text.js';
 import { RdataError } from './type.js';

@@ -5,8 +5,7 @@
  * other is one raw text, in which quotes and backslashes mean themselves (v4: §6.1).
  */
 import { concatBytes } from '../../base/bytes.js';
-import type { TokenCursor } from '../presentation.js';
-import { latin1Text, PresentationError, unescapeText } from '../presentation.js';
+import { latin1Text, PresentationError, type TokenCursor, unescapeText } from '../presentation.js';
 import { defineType } from './define.js';
 import { octetsOfText } from './octet-text.js';
 import { MAX_STRING_LENGTH, strings, stringsOf } from './text-fields.js';

@@ -1,7 +1,6 @@
 /** Types without a definition, and the `\# length hex` notation that every type takes (RFC 3597 §5). */
 import { fromHex, toHex } from '../../base/bytes.js';
-import type { TokenCursor } from '../presentation.js';
-import { latin1Text, PresentationError, TokenCursor as Tokens } from '../presentation.js';
+import { latin1Text, PresentationError, type TokenCursor, TokenCursor as Tokens } from '../presentation.js';
 import { octetsOfText } from './octet-text.js';
 import { tokenizeRdata } from './tokens.js';
 import { RdataError, type RdataName, type RRType } from './type.js';

@@ -1,6 +1,5 @@
 /** $GENERATE as BIND has it: one line of text becomes a run of records, `$` and `${offset,width,base}` being the counter. */
-import type { Token } from '../presentation.js';
-import { PresentationError } from '../presentation.js';
+import { PresentationError, type Token } from '../presentation.js';
 
 /** Records one directive may make. */
 export const MAX_GENERATED = 65536;

@@ -1,0 +1,83 @@
+/**
+ * Routes of features this service does not have, which ordinary clients ask on their way (v4: §10.9, §14). They answer
+ * truthfully that there is nothing, so that the client goes on.
+ */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { getZone } from '../../control/zones/zones.js';
+import { success, successPage } from '../envelope.js';
+import { failure } from '../errors.js';
+import { pageOf, resultInfo, ZONE_PAGES } from '../paging.js';
+import { type ContextOf, queryOf } from '../request.js';
+import { answersList, answersOne } from '../schema.js';
+import { plan, zoneParams } from '../zones/schema.js';
+import { PLAN } from '../zones/view.js';
+
+const tags = ['Neighbours'];
+
+/** Lists that are always empty. */
+const EMPTY_LISTS = [
+  { path: 'pagerules', summary: 'List page rules' },
+  { path: 'workers/routes', summary: 'List worker routes' },
+  { path: 'addressing/regional_hostnames', summary: 'List regional hostnames' },
+  { path: 'custom_certificates', summary: 'List uploaded certificates' },
+];
+
+export const neighbourRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  for (const { path, summary } of EMPTY_LISTS) {
+    app.get(
+      `/zones/:zone_id/${path}`,
+      { config: { area: 'zone' }, schema: { tags, summary, params: zoneParams, response: answersList(z.unknown()) } },
+      async (request) => {
+        await getZone(contextOf(request), request.params.zone_id);
+        return successPage([], resultInfo(pageOf(queryOf(request), ZONE_PAGES), 0, 0));
+      },
+    );
+  }
+
+  app.get(
+    '/zones/:zone_id/available_plans',
+    {
+      config: { area: 'zone' },
+      schema: { tags, summary: 'List plans', params: zoneParams, response: answersList(plan) },
+    },
+    async (request) => {
+      await getZone(contextOf(request), request.params.zone_id);
+      return success([PLAN]);
+    },
+  );
+
+  app.get(
+    '/zones/:zone_id/ssl/universal/settings',
+    {
+      config: { area: 'zone' },
+      schema: {
+        tags,
+        summary: 'Get universal certificate settings',
+        params: zoneParams,
+        response: answersOne(z.object({ enabled: z.boolean() })),
+      },
+    },
+    async (request) => {
+      await getZone(contextOf(request), request.params.zone_id);
+      return success({ enabled: true });
+    },
+  );
+
+  app.get(
+    '/zones/:zone_id/rulesets/phases/:phase/entrypoint',
+    {
+      config: { area: 'zone' },
+      schema: {
+        tags,
+        summary: 'Get the rules of a phase: there are none',
+        params: zoneParams.extend({ phase: z.string() }),
+        response: answersOne(z.null()),
+      },
+    },
+    async (request) => {
+      await getZone(contextOf(request), request.params.zone_id);
+      throw failure('noRuleset', { phase: request.params.phase });
+    },
+  );
+};

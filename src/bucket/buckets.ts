@@ -1,0 +1,302 @@
+/**
+ * Use cases of buckets: make, list, edit, delete, bind to the bucket application (v4: §13). A name is taken within an account
+ * and a jurisdiction. The objects in a bucket are the object store's.
+ */
+import { toHex } from '../base/bytes.js';
+import type { AppError } from '../base/errors.js';
+import { chooseAccount, requirePermission } from '../control/access/access.js';
+import { accountFailure } from '../control/access/errors.js';
+import { commit } from '../control/write/commit.js';
+import type { Context } from '../control/write/context.js';
+import { type AccountRow, accountStatements } from '../store/accounts.js';
+import {
+  type BucketRow,
+  bucketStatements,
+  insertBucket,
+  type Jurisdiction,
+  LOCATIONS,
+  type Location,
+  STORAGE_CLASSES,
+  type StorageClass,
+  type UsageRow,
+} from '../store/buckets.js';
+import { objectStatements } from '../store/objects.js';
+import { bindingNameFault } from './binding-name.js';
+import { findChoice, isBucketName } from './bucket-name.js';
+import { bucketFailure } from './errors.js';
+import { AUTH_KEY_SECRET } from './secrets.js';
+
+export interface BucketItem {
+  readonly name: string;
+  readonly jurisdiction: Jurisdiction;
+  readonly account: { readonly id: string; readonly name: string };
+  /** The hint given when it was made. */
+  readonly location: Location | null;
+  /** Of objects that name none. */
+  readonly storageClass: StorageClass;
+  /** Names under which the application sees it. */
+  readonly bindings: readonly string[];
+  /** Microseconds since 1970. */
+  readonly createdAt: number;
+}
+
+/** The members a client may send are unchecked. */
+export interface BucketInput {
+  readonly name?: unknown;
+  readonly locationHint?: unknown;
+  readonly storageClass?: unknown;
+  readonly jurisdiction: Jurisdiction;
+}
+
+export interface BucketQuery {
+  readonly jurisdiction: Jurisdiction;
+  readonly nameContains?: string | undefined;
+  /** Only names after this one, in the direction asked for. */
+  readonly startAfter?: string | undefined;
+  /** Where the page before ended. */
+  readonly cursor?: string | undefined;
+  readonly direction?: 'asc' | 'desc' | undefined;
+  readonly perPage: number;
+}
+
+export interface BucketPage {
+  readonly items: readonly BucketItem[];
+  /** Cursor of the next page; undefined on the last. */
+  readonly next?: string;
+}
+
+/** What is stored; sizes in octets. */
+export interface BucketUsage {
+  readonly objects: number;
+  readonly payloadOctets: number;
+  readonly metadataOctets: number;
+}
+
+const MOST_BUCKETS = 10_000;
+
+/** The account, when the actor may use its buckets. A credential for zones may not. */
+function requireBucketAccount(ctx: Context, accountId: string | undefined): AccountRow {
+  const account = chooseAccount(ctx, accountId);
+  if (!ctx.actor.policies && ctx.actor.zoneIds !== undefined) throw accountFailure('outOfScope');
+  return account;
+}
+
+/**
+ * The bucket of that name. Throws 400/10005 for what is no name, 404/10006 when there is none; and what accounts throw when
+ * the actor may not see the account.
+ */
+export function requireBucket(
+  ctx: Context,
+  accountId: string | undefined,
+  name: string,
+  jurisdiction: Jurisdiction,
+): BucketRow {
+  const account = requireBucketAccount(ctx, accountId);
+  if (!isBucketName(name)) throw bucketFailure('badName');
+  const row = bucketStatements(ctx.store).byName.get(account.seq, jurisdiction, name);
+  if (!row) throw bucketFailure('missing');
+  return row;
+}
+
+function bucketItem(ctx: Context, row: BucketRow): BucketItem {
+  const account = accountStatements(ctx.store).bySeq.get(row.account)!;
+  return {
+    name: row.name,
+    jurisdiction: row.jurisdiction,
+    account: { id: toHex(account.id), name: account.name },
+    location: row.location,
+    storageClass: row.storage_class,
+    bindings: bucketStatements(ctx.store)
+      .bindingsOf.all(row.seq)
+      .map(([name]) => name),
+    createdAt: row.created_at,
+  };
+}
+
+/** Makes an empty bucket. The account is the actor's first unless named. */
+export async function createBucket(
+  ctx: Context,
+  accountId: string | undefined,
+  input: BucketInput,
+): Promise<BucketItem> {
+  requireBucketAccount(ctx, accountId);
+  const { name, jurisdiction } = input;
+  if (!isBucketName(name)) throw bucketFailure('badName');
+  const location = readChoice(LOCATIONS, input.locationHint, 'locationHint') ?? null;
+  const storageClass = readChoice(STORAGE_CLASSES, input.storageClass, 'storageClass') ?? 'Standard';
+  const { value } = await commit(ctx, (draft) => {
+    const account = requireBucketAccount(ctx, accountId);
+    const statements = bucketStatements(ctx.store);
+    if (statements.byName.get(account.seq, jurisdiction, name)) throw bucketFailure('exists');
+    if (statements.count.get(account.seq)![0] >= MOST_BUCKETS) throw bucketFailure('tooMany', { limit: MOST_BUCKETS });
+    insertBucket(ctx.store, {
+      account: account.seq,
+      jurisdiction,
+      name,
+      location,
+      storage_class: storageClass,
+      created_at: draft.now,
+    });
+    draft.audit({ action: 'bucket.create', object: account.id, after: { name, jurisdiction, location, storageClass } });
+    return statements.byName.get(account.seq, jurisdiction, name)!;
+  });
+  return bucketItem(ctx, value);
+}
+
+/** Null and what is missing choose nothing (v4: §0.9). */
+function readChoice<Choice extends string>(
+  choices: readonly Choice[],
+  value: unknown,
+  member: string,
+): Choice | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  const choice = findChoice(choices, value);
+  if (choice === undefined) throw badMember(member, choices);
+  return choice;
+}
+
+function badMember(member: string, choices: readonly string[]): AppError {
+  const reason = `${member} is invalid: expected one of ${choices.join(', ')}.`;
+  return bucketFailure('badInput', { reason }, { pointer: `/${member}` });
+}
+
+/** One page of an account's buckets, by name. */
+export async function listBuckets(
+  ctx: Context,
+  accountId: string | undefined,
+  query: BucketQuery,
+): Promise<BucketPage> {
+  const account = requireBucketAccount(ctx, accountId);
+  const { nameContains = '', direction = 'asc', perPage } = query;
+  const bounds = [query.startAfter, readCursor(query.cursor)].filter((bound) => bound !== undefined);
+  const rows = bucketStatements(ctx.store)
+    .ofJurisdiction.all(account.seq, query.jurisdiction)
+    .filter(({ name }) => name.includes(nameContains))
+    .filter(({ name }) => bounds.every((bound) => (direction === 'desc' ? name < bound : name > bound)));
+  if (direction === 'desc') rows.reverse();
+  const items = rows.slice(0, perPage).map((row) => bucketItem(ctx, row));
+  return rows.length > perPage ? { items, next: makeCursor(items.at(-1)!.name) } : { items };
+}
+
+/** All buckets the actor may see, or those of one account, by name. */
+export async function listEveryBucket(ctx: Context, accountId: string | undefined): Promise<BucketItem[]> {
+  const all = bucketStatements(ctx.store).all.all();
+  if (accountId === undefined && ctx.actor.superAdministrator) return all.map((row) => bucketItem(ctx, row));
+  const account = requireBucketAccount(ctx, accountId);
+  return all.filter((row) => row.account === account.seq).map((row) => bucketItem(ctx, row));
+}
+
+const makeCursor = (name: string): string => Buffer.from(name).toString('base64url');
+
+function readCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const name = Buffer.from(cursor, 'base64url').toString();
+  if (isBucketName(name)) return name;
+  throw bucketFailure('badInput', { reason: 'Query parameter cursor is invalid: expected one that a page has given.' });
+}
+
+export async function getBucket(
+  ctx: Context,
+  accountId: string | undefined,
+  name: string,
+  jurisdiction: Jurisdiction,
+): Promise<BucketItem> {
+  return bucketItem(ctx, requireBucket(ctx, accountId, name, jurisdiction));
+}
+
+/** Changes the class of objects that name none; those that are there keep theirs. */
+export async function editBucket(
+  ctx: Context,
+  accountId: string | undefined,
+  name: string,
+  jurisdiction: Jurisdiction,
+  storageClass: StorageClass,
+): Promise<BucketItem> {
+  const { value } = await commit(ctx, (draft) => {
+    const row = requireBucket(ctx, accountId, name, jurisdiction);
+    if (row.storage_class === storageClass) return row;
+    bucketStatements(ctx.store).setStorageClass.run(storageClass, row.seq);
+    draft.audit({
+      action: 'bucket.edit',
+      before: { name, jurisdiction, storageClass: row.storage_class },
+      after: { name, jurisdiction, storageClass },
+    });
+    return { ...row, storage_class: storageClass };
+  });
+  return bucketItem(ctx, value);
+}
+
+/** Deletes an empty bucket, with what binds it. Returns what it was. Throws 409/10008 while objects are in it. */
+export async function deleteBucket(
+  ctx: Context,
+  accountId: string | undefined,
+  name: string,
+  jurisdiction: Jurisdiction,
+): Promise<BucketItem> {
+  const { value } = await commit(ctx, (draft) => {
+    const row = requireBucket(ctx, accountId, name, jurisdiction);
+    const item = bucketItem(ctx, row);
+    if (objectStatements(ctx.store).any.get(row.seq)) throw bucketFailure('notEmpty', { account: item.account.id });
+    bucketStatements(ctx.store).remove.run(row.seq);
+    draft.audit({ action: 'bucket.delete', before: { name, jurisdiction, bindings: item.bindings } });
+    return item;
+  });
+  return value;
+}
+
+/**
+ * Lets the application see the bucket under the name of a variable, in place of the one that had the name. For super
+ * administrators: there is one application. Throws for a name that JavaScript would not have.
+ */
+export async function bindBucket(
+  ctx: Context,
+  accountId: string | undefined,
+  name: string,
+  jurisdiction: Jurisdiction,
+  binding: string,
+): Promise<BucketItem> {
+  if (!ctx.actor.superAdministrator) throw accountFailure('notAllowed');
+  const reason = binding === AUTH_KEY_SECRET ? 'it is the name of the secret' : bindingNameFault(binding);
+  if (reason !== undefined) throw bucketFailure('badBinding', { name: `'${binding.slice(0, 64)}'`, reason });
+  const { value } = await commit(ctx, (draft) => {
+    const row = requireBucket(ctx, accountId, name, jurisdiction);
+    bucketStatements(ctx.store).bind.run(binding, row.seq, draft.now);
+    draft.audit({ action: 'bucket.bind', after: { name, jurisdiction, binding } });
+    return row;
+  });
+  return bucketItem(ctx, value);
+}
+
+/** What is stored in a bucket now. */
+export async function bucketUsage(
+  ctx: Context,
+  accountId: string | undefined,
+  name: string,
+  jurisdiction: Jurisdiction,
+): Promise<BucketUsage> {
+  const row = requireBucket(ctx, accountId, name, jurisdiction);
+  // Questions by GraphQL come by a path that says nothing of what they are about.
+  const account = toHex(accountStatements(ctx.store).bySeq.get(row.account)!.id);
+  requirePermission(ctx.actor, 'buckets', 'read', { account });
+  return sumUp(bucketStatements(ctx.store).usage.all(row.seq));
+}
+
+/** What is stored in all buckets of an account now, by the class of the objects. */
+export async function accountUsage(
+  ctx: Context,
+  accountId: string | undefined,
+): Promise<Readonly<Record<StorageClass, BucketUsage>>> {
+  const account = requireBucketAccount(ctx, accountId);
+  const rows = bucketStatements(ctx.store).accountUsage.all(account.seq);
+  const ofClass = (name: StorageClass): BucketUsage => sumUp(rows.filter((row) => row.storage_class === name));
+  return { Standard: ofClass('Standard'), InfrequentAccess: ofClass('InfrequentAccess') };
+}
+
+function sumUp(rows: readonly UsageRow[]): BucketUsage {
+  const sum = (octets: (row: UsageRow) => number): number => rows.reduce((total, row) => total + octets(row), 0);
+  return {
+    objects: sum((row) => row.objects),
+    payloadOctets: sum((row) => row.payload_size),
+    metadataOctets: sum((row) => row.metadata_size),
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * What an actor may see and change. Lists leave foreign things out without a word; a direct hit on a foreign zone is refused
+ * (v4: Appendix B no. 5).
+ */
+import { fromHex, toHex } from '../../base/bytes.js';
+import { type AccountRow, accountStatements } from '../../store/accounts.js';
+import type { Store } from '../../store/driver.js';
+import { type ZoneRow, zoneStatements } from '../../store/zones.js';
+import type { Actor, Context } from '../write/context.js';
+import { requireState } from '../write/precondition.js';
+import { zoneFailure } from '../zones/errors.js';
+import { accountFailure } from './errors.js';
+import { type Area, decide, inRecordScopes, type Level, showsZone, type Target } from './permissions.js';
+
+/** The octets of an identifier, or undefined when it is none. */
+export function parseId(text: string): Uint8Array | undefined {
+  return text.length === 32 ? fromHex(text) : undefined;
+}
+
+export function maySeeAccount(actor: Actor, accountId: string): boolean {
+  return actor.superAdministrator || actor.accountIds.includes(accountId);
+}
+
+export function maySeeZone(actor: Actor, zoneId: string, accountId: string): boolean {
+  return maySeeAccount(actor, accountId) && (actor.zoneIds === undefined || actor.zoneIds.includes(zoneId));
+}
+
+/** Identifier of the account a zone belongs to. */
+export function accountIdOf(store: Store, { account }: ZoneRow): string {
+  return toHex(accountStatements(store).bySeq.get(account)!.id);
+}
+
+/**
+ * The actor as far as its policies let it do something: limited to records where they say so. Throws 403 when they do not let
+ * it. An actor without policies may do what its user may.
+ */
+export function permitted(actor: Actor, area: Area, level: Level, target: Target): Actor {
+  if (!actor.policies) return actor;
+  // A zone that is in lists may be looked at: clients find its identifier there and then ask for it.
+  const shown = area === 'zone' && level === 'read' && target.zone !== undefined && showsZone(actor.policies, target);
+  const decision = shown ? ({ allowed: true } as const) : decide(actor.policies, area, level, target);
+  if (!decision.allowed) throw accountFailure('outOfScope');
+  return decision.records ? { ...actor, recordScopes: decision.records } : actor;
+}
+
+/** Throws 403 unless the actor's policies let it do something without limits to certain records. */
+export function requirePermission(actor: Actor, area: Area, level: Level, target: Target): void {
+  if (permitted(actor, area, level, target).recordScopes) throw accountFailure('outOfScope');
+}
+
+/** Throws 403 unless the actor may see and change records of this name (lower-case FQDN) and type (mnemonic). */
+export function requireRecord({ recordScopes }: Actor, name: string, type: string): void {
+  if (recordScopes && !inRecordScopes(recordScopes, name, type)) throw accountFailure('outOfScope');
+}
+
+/** Throws unless the actor may change things at all. */
+export function requireWriter(actor: Actor): void {
+  if (actor.readOnly) throw accountFailure('readOnly');
+}
+
+/** The zone, when it exists, the actor may see it, and it is in the state the request demands. */
+export function requireZone(ctx: Context, zoneId: string): ZoneRow {
+  const id = parseId(zoneId);
+  const zone = id && zoneStatements(ctx.store).byId.get(id);
+  if (!zone) throw zoneFailure('missing');
+  const account = accountStatements(ctx.store).bySeq.get(zone.account)!;
+  if (!maySeeZone(ctx.actor, toHex(zone.id), toHex(account.id))) throw zoneFailure('foreign');
+  if (ctx.precondition) requireState(zone, ctx.precondition);
+  return zone;
+}
+
+/** The account, when it exists and the actor may see it. */
+export function requireAccount(ctx: Context, accountId: string): AccountRow {
+  const id = parseId(accountId);
+  const account = id && accountStatements(ctx.store).byId.get(id);
+  if (!account) throw accountFailure('missing', { id: accountId.slice(0, 64) });
+  if (!maySeeAccount(ctx.actor, toHex(account.id))) throw accountFailure('foreign');
+  return account;
+}
+
+/** The account named, or the one an actor works in when it names none: its first, for the operator the oldest. */
+export function chooseAccount(ctx: Context, accountId: string | undefined): AccountRow {
+  if (accountId) return requireAccount(ctx, accountId);
+  const first = ctx.actor.accountIds[0];
+  if (first) return requireAccount(ctx, first);
+  const oldest = ctx.actor.superAdministrator ? accountStatements(ctx.store).all.all()[0] : undefined;
+  if (!oldest) throw accountFailure('none');
+  return oldest;
+}

@@ -1,0 +1,144 @@
+/** Use cases of accounts and users. */
+import { toHex } from '../../base/bytes.js';
+import { makeId } from '../../base/random.js';
+import {
+  type AccountRow,
+  accountStatements,
+  membershipStatements,
+  type UserRow,
+  userStatements,
+} from '../../store/accounts.js';
+import { commit, type Draft } from '../write/commit.js';
+import type { Context, Page, PageQuery } from '../write/context.js';
+import { maySeeAccount, parseId, requireAccount } from './access.js';
+import { accountFailure } from './errors.js';
+import type { AccountItem, MembershipItem, UserItem } from './item.js';
+
+export interface AccountQuery extends PageQuery {
+  /** Whole name, case ignored. */
+  readonly name?: string;
+}
+
+export interface AccountInput {
+  readonly name: string;
+  readonly type?: 'standard' | 'enterprise';
+  /** E-mail addresses of users who join it; a user that does not exist is made. */
+  readonly members?: readonly string[];
+}
+
+const DEFAULT_PER_PAGE = 20;
+const MOST_PER_PAGE = 1000;
+const LONGEST_NAME = 100;
+const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,190}$/;
+
+export function accountItem(row: AccountRow): AccountItem {
+  return { id: toHex(row.id), name: row.name, type: row.type, createdAt: row.created_at };
+}
+
+function userItem(row: UserRow): UserItem {
+  return {
+    id: toHex(row.id),
+    email: row.email,
+    firstName: row.first_name,
+    lastName: row.last_name,
+    superAdministrator: row.super_administrator === 1,
+    createdAt: row.created_at,
+    modifiedAt: row.modified_at,
+  };
+}
+
+/** Accounts the actor belongs to; a super administrator sees all. Default 20 a page, at most 1000. */
+export async function listAccounts(ctx: Context, query: AccountQuery): Promise<Page<AccountItem>> {
+  const page = Math.max(1, Math.trunc(query.page ?? 1));
+  const perPage = Math.min(MOST_PER_PAGE, Math.max(1, Math.trunc(query.perPage ?? DEFAULT_PER_PAGE)));
+  const name = query.name?.toLowerCase();
+  const items = accountStatements(ctx.store)
+    .all.all()
+    .filter((row) => maySeeAccount(ctx.actor, toHex(row.id)))
+    .filter((row) => name === undefined || row.name.toLowerCase() === name)
+    .map(accountItem);
+  if (query.direction === 'desc') items.reverse();
+  const start = (page - 1) * perPage;
+  return { items: items.slice(start, start + perPage), page, perPage, totalCount: items.length };
+}
+
+/** Throws 404/7003 when there is none, 403/9109 when it is foreign. */
+export async function getAccount(ctx: Context, accountId: string): Promise<AccountItem> {
+  return accountItem(requireAccount(ctx, accountId));
+}
+
+/** For super administrators. */
+export async function createAccount(ctx: Context, input: AccountInput): Promise<AccountItem> {
+  if (!ctx.actor.superAdministrator) throw accountFailure('notAllowed');
+  const name = input.name.trim();
+  if (name === '' || name.length > LONGEST_NAME) {
+    throw accountFailure('badInput', { reason: `An account's name has 1 to ${LONGEST_NAME} characters.` });
+  }
+  const { value } = await commit(ctx, (draft) => {
+    const account = addAccount(ctx, draft, name, input.type ?? 'standard');
+    for (const email of input.members ?? []) {
+      joinAccount(ctx, draft, findOrAddUser(ctx, draft, email, false), account);
+    }
+    return accountItem(account);
+  });
+  return value;
+}
+
+export function addAccount(ctx: Context, draft: Draft, name: string, type: 'standard' | 'enterprise'): AccountRow {
+  const id = makeId(ctx.clock.nowUs(), ctx.random);
+  accountStatements(ctx.store).insert.run(id, name, type, draft.now);
+  const account = accountStatements(ctx.store).byId.get(id)!;
+  draft.audit({ action: 'account.create', account: account.seq, object: id, after: { name, type } });
+  return account;
+}
+
+/** The user of an e-mail address, made if there is none. */
+export function findOrAddUser(ctx: Context, draft: Draft, email: string, superAdministrator: boolean): UserRow {
+  const address = email.trim();
+  if (!EMAIL.test(address))
+    throw accountFailure('badInput', { reason: `${address.slice(0, 60)} is no e-mail address.` });
+  const statements = userStatements(ctx.store);
+  const known = statements.byEmail.get(address);
+  if (known) return known;
+  const id = makeId(ctx.clock.nowUs(), ctx.random);
+  statements.insert.run(id, address, superAdministrator ? 1 : 0, draft.now, draft.now);
+  draft.audit({ action: 'user.create', object: id, after: { email: address, superAdministrator } });
+  return statements.byId.get(id)!;
+}
+
+export function joinAccount(ctx: Context, draft: Draft, user: UserRow, account: AccountRow): void {
+  const statements = membershipStatements(ctx.store);
+  if (statements.ofUser.all(user.seq).some((membership) => membership.account === account.seq)) return;
+  const id = makeId(ctx.clock.nowUs(), ctx.random);
+  statements.insert.run(id, user.seq, account.seq, draft.now);
+  const after = { user: user.email, account: account.name };
+  draft.audit({ action: 'membership.create', account: account.seq, object: id, after });
+}
+
+/** The user whose credential was used. */
+export async function getUser(ctx: Context): Promise<UserItem> {
+  const id = parseId(ctx.actor.userId);
+  const row = id && userStatements(ctx.store).byId.get(id);
+  if (!row) throw accountFailure('none');
+  return userItem(row);
+}
+
+/** All users, for the command line; for super administrators. */
+export async function listUsers(ctx: Context): Promise<readonly UserItem[]> {
+  if (!ctx.actor.superAdministrator) throw accountFailure('notAllowed');
+  return userStatements(ctx.store).all.all().map(userItem);
+}
+
+/** The accounts the user whose credential was used belongs to. */
+export async function listMemberships(ctx: Context): Promise<readonly MembershipItem[]> {
+  const id = parseId(ctx.actor.userId);
+  const user = id && userStatements(ctx.store).byId.get(id);
+  if (!user) return [];
+  return membershipStatements(ctx.store)
+    .ofUser.all(user.seq)
+    .map((row) => ({
+      id: toHex(row.id),
+      account: accountItem(accountStatements(ctx.store).bySeq.get(row.account)!),
+      createdAt: row.created_at,
+    }));
+}

@@ -1,0 +1,213 @@
+/** Use cases of the audit log: who did what to an account and its zones, and what a user did. */
+import { toHex } from '../../base/bytes.js';
+import { parseIP, printIP } from '../../base/ip.js';
+import { domainToAscii } from '../../dns/idna.js';
+import {
+  countAudit,
+  matchAccountOf,
+  matchBehind,
+  matchColumn,
+  matchResource,
+  matchTime,
+  matchVerbs,
+  matchZoneNames,
+  type NamedAuditRow,
+  selectAudit,
+} from '../../store/audit-query.js';
+import { type Condition, matchIds, matchNothing } from '../../store/record-query.js';
+import type { Context, Page, PageQuery } from '../write/context.js';
+import { parseId, requireAccount } from './access.js';
+
+/** What was done, in one of the words the v4 service has for it. */
+export type AuditVerb = 'create' | 'update' | 'delete';
+
+export interface AuditItem {
+  readonly id: string;
+  /** Microseconds since 1970. */
+  readonly at: number;
+  /** Such as `record.create`. */
+  readonly action: string;
+  /** The first part of the action. */
+  readonly resource: string;
+  readonly verb: AuditVerb;
+  readonly actor: {
+    readonly id: string | null;
+    readonly email: string;
+    readonly kind: string;
+    readonly address: string | null;
+  };
+  /** `api` or `cli`. */
+  readonly source: string;
+  readonly account: { readonly id: string; readonly name: string } | null;
+  readonly zone: { readonly id: string; readonly name: string | null } | null;
+  /** Identifier of the thing changed. */
+  readonly object: string | null;
+  readonly requestId: string;
+  /** Parsed JSON; undefined when there is none. */
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** Values of which any must fit, and values of which none may. */
+export interface Choice {
+  readonly any: readonly string[];
+  readonly none: readonly string[];
+}
+
+export interface AuditFilter {
+  readonly id?: Choice;
+  /** Whole actions, such as `record.create`. */
+  readonly action?: Choice;
+  readonly verb?: Choice;
+  readonly resource?: Choice;
+  readonly actorEmail?: Choice;
+  readonly actorId?: Choice;
+  readonly address?: Choice;
+  readonly zoneId?: Choice;
+  readonly zoneName?: Choice;
+  readonly objectId?: Choice;
+  readonly requestId?: Choice;
+  /** Microseconds since 1970: from the first on, before the second. */
+  readonly since?: number;
+  readonly before?: number;
+}
+
+export interface AuditQuery extends PageQuery {
+  readonly filter: AuditFilter;
+}
+
+const VERBS: Readonly<Record<AuditVerb, readonly string[]>> = {
+  create: ['create', 'import'],
+  update: ['edit', 'replace', 'activate', 'move', 'restore', 'purge', 'roll', 'update'],
+  delete: ['delete', 'revoke', 'remove'],
+};
+
+const DEFAULT_PER_PAGE = 100;
+const MOST_PER_PAGE = 1000;
+
+/** Entries of an account, the newest first unless asked otherwise. Default 100 a page, at most 1000. */
+export async function listAccountAudit(ctx: Context, accountId: string, query: AuditQuery): Promise<Page<AuditItem>> {
+  return selectPage(ctx, [...visibleIn(ctx, accountId), ...conditionsOf(query.filter)], query);
+}
+
+/** What the user whose credential is used did, wherever. */
+export async function listUserAudit(ctx: Context, query: AuditQuery): Promise<Page<AuditItem>> {
+  const id = parseId(ctx.actor.userId);
+  const own = id ? matchColumn('actorId', [id]) : matchNothing();
+  return selectPage(ctx, [own, ...inZones(ctx), ...conditionsOf(query.filter)], query);
+}
+
+export interface AuditSlice {
+  readonly items: readonly AuditItem[];
+  /** Where the next slice begins; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+/** Entries of an account from a place in the list on, `limit` at most. `cursor`: what the slice before gave. */
+export async function sliceAccountAudit(
+  ctx: Context,
+  accountId: string,
+  query: {
+    readonly filter: AuditFilter;
+    readonly direction: 'asc' | 'desc';
+    readonly limit: number;
+    readonly cursor?: number;
+  },
+): Promise<AuditSlice> {
+  const { filter, direction, limit, cursor } = query;
+  const behind = cursor === undefined ? [] : [matchBehind(cursor, direction)];
+  const conditions = [...visibleIn(ctx, accountId), ...conditionsOf(filter), ...behind];
+  const rows = selectAudit(ctx.store, { conditions, direction, limit: limit + 1, offset: 0 });
+  const shown = rows.slice(0, limit);
+  return { items: shown.map(auditItem), next: rows.length > limit ? String(shown.at(-1)!.seq) : undefined };
+}
+
+function visibleIn(ctx: Context, accountId: string): Condition[] {
+  return [matchAccountOf(requireAccount(ctx, accountId).seq), ...inZones(ctx)];
+}
+
+/** A credential for certain zones sees entries of those only. */
+function inZones(ctx: Context): Condition[] {
+  const ids = ctx.actor.zoneIds?.flatMap((id) => parseId(id) ?? []);
+  return ids ? [matchIds('a.zone', ids)] : [];
+}
+
+function selectPage(ctx: Context, conditions: readonly Condition[], query: AuditQuery): Page<AuditItem> {
+  const page = Math.max(1, Math.trunc(query.page ?? 1));
+  const perPage = Math.min(MOST_PER_PAGE, Math.max(1, Math.trunc(query.perPage ?? DEFAULT_PER_PAGE)));
+  return ctx.store.snapshot(() => {
+    const direction = query.direction ?? 'desc';
+    const rows = selectAudit(ctx.store, { conditions, direction, limit: perPage, offset: (page - 1) * perPage });
+    return { items: rows.map(auditItem), page, perPage, totalCount: countAudit(ctx.store, conditions) };
+  });
+}
+
+function conditionsOf(filter: AuditFilter): Condition[] {
+  const lower = (text: string): string => text.toLowerCase();
+  const octets = (text: string): Uint8Array => parseId(text) ?? new Uint8Array(0);
+  return [
+    ...chosen(filter.id, (ids, not) => matchColumn('seq', ids.map(Number), not)),
+    ...chosen(filter.action, (actions, not) => matchColumn('action', actions.map(lower), not)),
+    ...chosen(filter.verb, (verbs, not) => matchVerbs(verbs.flatMap(wordsOf), not)),
+    ...chosen(filter.resource, (types, not) => matchResource(types.map(lower), not)),
+    ...chosen(filter.actorEmail, (emails, not) => matchColumn('actor', emails.map(lower), not)),
+    ...chosen(filter.actorId, (ids, not) => matchColumn('actorId', ids.map(octets), not)),
+    ...chosen(filter.address, (texts, not) => matchColumn('address', texts.map(plainAddress), not)),
+    ...chosen(filter.zoneId, (ids, not) => matchColumn('zone', ids.map(octets), not)),
+    ...chosen(filter.zoneName, (names, not) => matchZoneNames(names.map(asciiName), not)),
+    ...chosen(filter.objectId, (ids, not) => matchColumn('object', ids.map(octets), not)),
+    ...chosen(filter.requestId, (ids, not) => matchColumn('request', ids.map(lower), not)),
+    ...matchTime(filter.since, filter.before),
+  ];
+}
+
+function chosen(
+  choice: Choice | undefined,
+  condition: (values: readonly string[], not: boolean) => Condition,
+): Condition[] {
+  const { any = [], none = [] } = choice ?? {};
+  return [...(any.length === 0 ? [] : [condition(any, false)]), ...(none.length === 0 ? [] : [condition(none, true)])];
+}
+
+function wordsOf(verb: string): readonly string[] {
+  return VERBS[verb.toLowerCase() as AuditVerb] ?? [verb.toLowerCase()];
+}
+
+function plainAddress(text: string): string {
+  const address = parseIP(text);
+  return address ? printIP(address) : text;
+}
+
+function asciiName(text: string): string {
+  const name = text.replace(/\.$/, '');
+  return (domainToAscii(name) ?? name).toLowerCase();
+}
+
+function verbOf(action: string): AuditVerb {
+  const word = action.slice(action.indexOf('.') + 1);
+  if (VERBS.create.includes(word)) return 'create';
+  return VERBS.delete.includes(word) ? 'delete' : 'update';
+}
+
+function auditItem(row: NamedAuditRow): AuditItem {
+  return {
+    id: String(row.seq),
+    at: row.at_us,
+    action: row.action,
+    resource: row.action.slice(0, Math.max(0, row.action.indexOf('.'))),
+    verb: verbOf(row.action),
+    actor: {
+      id: row.actor_id && toHex(row.actor_id),
+      email: row.actor,
+      kind: row.actor_kind,
+      address: row.address,
+    },
+    source: row.source,
+    account: row.account_id && { id: toHex(row.account_id), name: row.account_name ?? '' },
+    zone: row.zone && { id: toHex(row.zone), name: row.zone_name },
+    object: row.object && toHex(row.object),
+    requestId: row.request_id,
+    before: row.before === null ? undefined : JSON.parse(row.before),
+    after: row.after === null ? undefined : JSON.parse(row.after),
+  };
+}

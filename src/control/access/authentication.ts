@@ -1,0 +1,151 @@
+/** Checks credentials, and says what the actor behind one may see (v4: §2, Appendix B no. 5). */
+import { timingSafeEqual } from 'node:crypto';
+import { toHex } from '../../base/bytes.js';
+import { parseCidrSet, parseIP } from '../../base/ip.js';
+import { accountStatements, membershipStatements, type UserRow, userStatements } from '../../store/accounts.js';
+import { type Store, StoreBusy } from '../../store/driver.js';
+import { type KeyRow, keyStatements } from '../../store/keys.js';
+import { zoneStatements } from '../../store/zones.js';
+import type { Actor, ContextBase } from '../write/context.js';
+import { accountIdOf, parseId } from './access.js';
+import type { KeyItem, Networks } from './item.js';
+import { hashSecret, keyItem } from './keys.js';
+import { findPermissionGroup, type Policy, resourcesOf, showsZone } from './permissions.js';
+
+export type Authentication =
+  | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem }
+  | { readonly ok: false; readonly reason: 'unknown' | 'expired' | 'disabled' | 'location' };
+
+/** `last_used_at` is written this often at most, in microseconds. */
+const TOUCH_EVERY_US = 300_000_000;
+const TOUCH_TIMEOUT_MS = 5;
+
+/** Checks `X-Auth-Email` with `X-Auth-Key`. `address`: where the request came from. */
+export async function authenticateKey(
+  base: ContextBase,
+  email: string,
+  secret: string,
+  address: string,
+): Promise<Authentication> {
+  const row = findKey(base, secret);
+  const user = row && userStatements(base.store).bySeq.get(row.user);
+  const fits = row?.kind === 'key' && user?.email.toLowerCase() === email.trim().toLowerCase();
+  return fits ? admit(base, row, user, address) : { ok: false, reason: 'unknown' };
+}
+
+/** Checks the secret of `Authorization: Bearer`; a key works there too. */
+export async function authenticateToken(base: ContextBase, secret: string, address: string): Promise<Authentication> {
+  const row = findKey(base, secret);
+  const user = row && userStatements(base.store).bySeq.get(row.user);
+  return row && user ? admit(base, row, user, address) : { ok: false, reason: 'unknown' };
+}
+
+/** The search goes by the hash, of which a client learns nothing by timing; the comparison takes constant time anyway. */
+function findKey(base: ContextBase, secret: string): KeyRow | undefined {
+  const hash = hashSecret(base.store, secret);
+  const row = keyStatements(base.store).byHash.get(hash);
+  return row && timingSafeEqual(row.hash, hash) ? row : undefined;
+}
+
+function admit(base: ContextBase, row: KeyRow, user: UserRow, address: string): Authentication {
+  const key = keyItem(base, row);
+  if (key.status !== 'active') return { ok: false, reason: key.status };
+  if (key.notBefore !== null && key.notBefore > base.clock.nowUs()) return { ok: false, reason: 'disabled' };
+  if (key.networks && !isWithin(key.networks, address)) return { ok: false, reason: 'location' };
+  touch(base, row);
+  const superAdministrator = user.super_administrator === 1;
+  const limited = key.accountId !== null || key.zoneIds !== null || key.policies !== null;
+  const common = {
+    userId: toHex(user.id),
+    email: user.email,
+    kind: row.kind,
+    superAdministrator: superAdministrator && !limited,
+    keyId: key.id,
+  };
+  const accountIds = accountsOf(base.store, user, key);
+  if (key.policies) return { ok: true, key, actor: { ...common, ...reachOf(base.store, key.policies, accountIds) } };
+  const zones = key.zoneIds === null ? {} : { zoneIds: key.zoneIds };
+  return { ok: true, key, actor: { ...common, accountIds, ...zones, readOnly: key.readOnly } };
+}
+
+/** Accounts a credential is good for, the default one first; its policies may leave fewer. */
+function accountsOf(store: Store, user: UserRow, key: KeyItem): string[] {
+  // What belongs to an account stays when the user who made it leaves.
+  if (key.accountOwned) return key.accountId === null ? [] : [key.accountId];
+  const own = membershipStatements(store)
+    .accountsOfUser.all(user.seq)
+    .map(([id]) => toHex(id));
+  if (user.super_administrator === 0) return key.accountId === null ? own : own.filter((id) => id === key.accountId);
+  if (key.accountId !== null) return [key.accountId];
+  if (key.policies === null && key.zoneIds === null) return own;
+  // A super administrator's token may be about any account.
+  const others = accountStatements(store)
+    .all.all()
+    .map(({ id }) => toHex(id));
+  return [...new Set([...own, ...others])];
+}
+
+/** What an actor with policies sees: the zones something is allowed in, and the accounts they and other resources are in. */
+function reachOf(
+  store: Store,
+  policies: readonly Policy[],
+  accountIds: readonly string[],
+): Pick<Actor, 'accountIds' | 'zoneIds' | 'policies' | 'readOnly'> {
+  const allowing = policies.filter(({ effect }) => effect === 'allow');
+  const resources = allowing.flatMap(resourcesOf);
+  const zones = resources.filter(({ scope, id }) => scope === 'zone' && id !== '*').map(({ id }) => zoneOf(store, id));
+  const mentioned = new Set([
+    ...zones.flatMap((zone) => zone?.account ?? []),
+    ...resources.flatMap(({ scope, id, account }) => [account, scope === 'bucket' ? id.split('_', 1)[0] : id]),
+  ]);
+  const visible = accountIds.filter((id) => mentioned.has(id) || mentioned.has('*'));
+  const groups = allowing.flatMap((policy) => policy.groups.map(findPermissionGroup));
+  const readOnly = !groups.some((entry) => entry?.level === 'write');
+  return { accountIds: visible, ...zonesOf(store, policies, visible), policies, readOnly };
+}
+
+function zoneOf(store: Store, zoneId: string): { readonly id: string; readonly account: string } | undefined {
+  const id = parseId(zoneId);
+  const zone = id && zoneStatements(store).byId.get(id);
+  return zone && { id: zoneId, account: accountIdOf(store, zone) };
+}
+
+/** The zones of a list, one by one where that is the shorter way or nothing else says it; undefined = all of the accounts. */
+function zonesOf(store: Store, policies: readonly Policy[], accountIds: readonly string[]): Pick<Actor, 'zoneIds'> {
+  const whole = accountIds.filter((account) => showsZone(policies, { account, zone: '*' }));
+  const denies = policies.some(({ effect }) => effect === 'deny');
+  if (whole.length === accountIds.length && !denies) return {};
+  if (whole.length === 0 && !denies) {
+    const named = policies.flatMap(resourcesOf).filter(({ scope, id }) => scope === 'zone' && id !== '*');
+    const ids = [...new Set(named.map(({ id }) => id))];
+    return {
+      zoneIds: ids.filter((zone) => showsZone(policies, { zone, account: zoneOf(store, zone)?.account ?? '' })),
+    };
+  }
+  const shown = accountIds.flatMap((account) =>
+    zoneStatements(store)
+      .idsOfAccount.all(parseId(account)!)
+      .map(([id]) => toHex(id))
+      .filter((zone) => showsZone(policies, { zone, account })),
+  );
+  return { zoneIds: shown };
+}
+
+/** Whether an address is in the networks a credential may be used from. An IPv4 address may come in IPv6 clothes. */
+function isWithin(networks: Networks, address: string): boolean {
+  const octets = parseIP(address.replace(/^::ffff:(?=\d+\.)/i, ''));
+  if (!octets) return false;
+  const inside = networks.in.length === 0 || parseCidrSet(networks.in).contains(octets);
+  return inside && !(networks.notIn.length > 0 && parseCidrSet(networks.notIn).contains(octets));
+}
+
+/** Notes the use, now and then. It is not worth waiting for a writer: the next use will note it. */
+function touch({ store, clock }: ContextBase, row: KeyRow): void {
+  const now = clock.nowMs() * 1000;
+  if (store.readonly || (row.last_used_at !== null && now - row.last_used_at < TOUCH_EVERY_US)) return;
+  try {
+    store.immediate(() => keyStatements(store).touch.run(now, row.seq), TOUCH_TIMEOUT_MS);
+  } catch (error) {
+    if (!(error instanceof StoreBusy)) throw error;
+  }
+}

@@ -1,0 +1,14 @@
+/** Refusals of accounts and credentials: HTTP status, v4 code, text (v4: §15). */
+import { defineErrors } from '../../base/errors.js';
+
+export const accountFailure = defineErrors('accounts', {
+  missing: { status: 404, code: 7003, text: 'No account has the identifier {id}.' },
+  foreign: { status: 403, code: 9109, text: 'Unauthorized to access requested resource' },
+  none: { status: 403, code: 9109, text: 'This credential belongs to no account.' },
+  notAllowed: { status: 403, code: 1002, text: 'Only a super administrator may do this.' },
+  readOnly: { status: 403, code: 10000, text: 'Authentication error' },
+  outOfScope: { status: 403, code: 10000, text: 'Authentication error' },
+  badInput: { status: 400, code: 9207, text: '{reason}' },
+  keyMissing: { status: 404, code: 7003, text: 'No credential has the identifier {id}.' },
+  keyExists: { status: 400, code: 9207, text: 'That secret is in use already.' },
+});

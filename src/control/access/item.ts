@@ -1,0 +1,58 @@
+/**
+ * Accounts, users and credentials as use cases hand them out: plain values, ready for any surface. Identifiers are 32 lower-case
+ * hexadecimal digits, instants microseconds since 1970.
+ */
+import type { KeyKind } from '../../store/keys.js';
+import type { Policy } from './permissions.js';
+
+export interface AccountItem {
+  readonly id: string;
+  readonly name: string;
+  readonly type: 'standard' | 'enterprise';
+  readonly createdAt: number;
+}
+
+export interface UserItem {
+  readonly id: string;
+  readonly email: string;
+  readonly firstName: string | null;
+  readonly lastName: string | null;
+  readonly superAdministrator: boolean;
+  readonly createdAt: number;
+  readonly modifiedAt: number;
+}
+
+export interface MembershipItem {
+  readonly id: string;
+  readonly account: AccountItem;
+  readonly createdAt: number;
+}
+
+/** Networks as CIDR texts: used from one of `in`, when there are any, and from none of `notIn`. */
+export interface Networks {
+  readonly in: readonly string[];
+  readonly notIn: readonly string[];
+}
+
+export interface KeyItem {
+  readonly id: string;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly userEmail: string;
+  readonly accountId: string | null;
+  readonly zoneIds: readonly string[] | null;
+  readonly readOnly: boolean;
+  /** What it may do; null for everything its user may, within the limits above. */
+  readonly policies: readonly Policy[] | null;
+  /** Where it may be used; null for anywhere. */
+  readonly networks: Networks | null;
+  /** Belongs to its account, not to the user who made it. */
+  readonly accountOwned: boolean;
+  readonly status: 'active' | 'expired' | 'disabled';
+  readonly createdAt: number;
+  readonly modifiedAt: number;
+  readonly notBefore: number | null;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+  readonly lastUsedAt: number | null;
+}

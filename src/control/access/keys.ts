@@ -1,0 +1,227 @@
+/**
+ * Use cases of credentials: make, list, revoke; authentication.ts checks them, tokens.ts is what clients of the API do with theirs. A secret is stored as HMAC-SHA256 under a pepper of the installation;
+ * being long and random it needs no slow hash. It is shown once and never written anywhere.
+ */
+import { createHmac } from 'node:crypto';
+import { toHex } from '../../base/bytes.js';
+import { makeId } from '../../base/random.js';
+import { accountStatements, type UserRow, userStatements } from '../../store/accounts.js';
+import type { Store } from '../../store/driver.js';
+import { insertKey, type KeyKind, type KeyRow, keyStatements } from '../../store/keys.js';
+import { credentialPepper } from '../../store/meta.js';
+import { commit, type Draft } from '../write/commit.js';
+import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
+import { parseId, requireAccount, requireZone } from './access.js';
+import { addAccount, findOrAddUser, joinAccount } from './accounts.js';
+import { accountFailure } from './errors.js';
+import type { KeyItem, Networks } from './item.js';
+import type { Policy } from './permissions.js';
+import { readNetworks, readPolicies } from './policy.js';
+
+export interface KeyInput {
+  readonly kind: KeyKind;
+  readonly name: string;
+  /** User it belongs to; made when there is none of that address. The actor's own when absent. */
+  readonly email?: string;
+  /** Account it is limited to; a user that is made joins it. */
+  readonly accountId?: string;
+  readonly zoneIds?: readonly string[];
+  readonly readOnly?: boolean;
+  /** Microseconds since 1970. */
+  readonly expiresAt?: number;
+  /** As clients write them; what it may do then. */
+  readonly policies?: unknown;
+  /** CIDR texts it may be used from. */
+  readonly networks?: readonly string[];
+}
+
+/** What is stored of a new credential, besides its secret. */
+export interface NewKey {
+  readonly kind: KeyKind;
+  readonly name: string;
+  /** Store number. */
+  readonly account: number | null;
+  readonly zoneIds?: readonly string[];
+  readonly readOnly?: boolean;
+  readonly expiresAt?: number | null;
+  readonly notBefore?: number | null;
+  readonly policies?: readonly Policy[] | null;
+  readonly networks?: Networks | null;
+  readonly accountOwned?: boolean;
+}
+
+/** Characters of a generated secret, 6 bits each: 240 bits. */
+const SECRET_LENGTH = 40;
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+/** What a secret chosen by the operator must look like. */
+const SECRET = /^[0-9A-Za-z_-]{37,200}$/;
+const LONGEST_NAME = 120;
+
+export function hashSecret(store: Store, secret: string): Uint8Array {
+  return createHmac('sha256', credentialPepper(store)).update(secret).digest();
+}
+
+export function makeSecret(ctx: ContextBase): string {
+  return Array.from(ctx.random.bytes(SECRET_LENGTH), (octet) => ALPHABET[octet & 63]).join('');
+}
+
+/** Makes a credential. The secret is returned here and never again. */
+export async function createKey(
+  ctx: Context,
+  input: KeyInput,
+): Promise<{ readonly key: KeyItem; readonly secret: string }> {
+  const name = readKeyName(input.name);
+  const secret = makeSecret(ctx);
+  const { value } = await commit(ctx, (draft) => {
+    refuseLimited(ctx);
+    const user = chooseUser(ctx, draft, input);
+    const account = input.accountId === undefined ? undefined : requireAccount(ctx, input.accountId);
+    for (const zoneId of input.zoneIds ?? []) requireZone(ctx, zoneId);
+    const { networks, policies, ...rest } = input;
+    const limits = {
+      ...(policies === undefined ? {} : { policies: readPolicies(ctx, policies, {}) }),
+      ...(networks === undefined ? {} : { networks: readNetworks({ request_ip: { in: networks } }) }),
+    };
+    return addKey(ctx, draft, user, { ...rest, ...limits, name, account: account?.seq ?? null }, secret);
+  });
+  return { key: keyItem(ctx, value), secret };
+}
+
+/** Throws 400 for what cannot name a credential. */
+export function readKeyName(text: string): string {
+  const name = text.trim();
+  if (name === '' || name.length > LONGEST_NAME) {
+    throw accountFailure('badInput', { reason: `A credential's name has 1 to ${LONGEST_NAME} characters.` });
+  }
+  return name;
+}
+
+/** A credential that is limited to an account or zones must not make one that is not, nor take others away. */
+export function refuseLimited({ store, actor }: Context): void {
+  const id = actor.keyId === undefined ? undefined : parseId(actor.keyId);
+  const row = id && keyStatements(store).byId.get(id);
+  if (row && (row.account !== null || row.zones !== null)) throw accountFailure('foreign');
+}
+
+function chooseUser(ctx: Context, draft: Draft, { email, accountId }: KeyInput): UserRow {
+  const own = parseId(ctx.actor.userId);
+  const self = own && userStatements(ctx.store).byId.get(own);
+  if (email === undefined || email.toLowerCase() === self?.email.toLowerCase()) {
+    if (!self) throw accountFailure('badInput', { reason: 'The e-mail address of the user is missing.' });
+    return self;
+  }
+  if (!ctx.actor.superAdministrator) throw accountFailure('notAllowed');
+  const known = userStatements(ctx.store).byEmail.get(email.trim());
+  if (known) return known;
+  const user = findOrAddUser(ctx, draft, email, false);
+  if (accountId !== undefined) joinAccount(ctx, draft, user, requireAccount(ctx, accountId));
+  return user;
+}
+
+/** Stores a credential; inside a commit. */
+export function addKey(ctx: Context, draft: Draft, user: UserRow, input: NewKey, secret: string): KeyRow {
+  const statements = keyStatements(ctx.store);
+  const hash = hashSecret(ctx.store, secret);
+  if (statements.byHash.get(hash)) throw accountFailure('keyExists');
+  const id = makeId(ctx.clock.nowUs(), ctx.random);
+  const { kind, name, account, zoneIds, readOnly = false, expiresAt = null, notBefore = null } = input;
+  const { policies = null, networks = null, accountOwned = false } = input;
+  insertKey(ctx.store, {
+    id,
+    user: user.seq,
+    account,
+    kind,
+    name,
+    hash,
+    read_only: readOnly ? 1 : 0,
+    zones: zoneIds === undefined ? null : JSON.stringify(zoneIds),
+    created_at: draft.now,
+    expires_at: expiresAt,
+    policies: policies && JSON.stringify(policies),
+    networks: networks && JSON.stringify(networks),
+    not_before: notBefore,
+    disabled: 0,
+    account_owned: accountOwned ? 1 : 0,
+  });
+  const limits = { readOnly, zoneIds, policies, networks, notBefore, expiresAt };
+  const after = { kind, name, user: user.email, accountOwned, ...limits };
+  draft.audit({ action: 'key.create', object: id, account: account ?? undefined, after });
+  return statements.byId.get(id)!;
+}
+
+export function keyItem(ctx: ContextBase, row: KeyRow): KeyItem {
+  const account = row.account === null ? undefined : accountStatements(ctx.store).bySeq.get(row.account);
+  const expired = row.expires_at !== null && row.expires_at <= ctx.clock.nowMs() * 1000;
+  return {
+    id: toHex(row.id),
+    kind: row.kind,
+    name: row.name,
+    userEmail: userStatements(ctx.store).bySeq.get(row.user)!.email,
+    accountId: account ? toHex(account.id) : null,
+    zoneIds: row.zones === null ? null : (JSON.parse(row.zones) as string[]),
+    readOnly: row.read_only === 1,
+    policies: row.policies === null ? null : (JSON.parse(row.policies) as Policy[]),
+    networks: row.networks === null ? null : (JSON.parse(row.networks) as Networks),
+    accountOwned: row.account_owned === 1,
+    status: row.revoked_at !== null || row.disabled === 1 ? 'disabled' : expired ? 'expired' : 'active',
+    createdAt: row.created_at,
+    modifiedAt: row.modified_at ?? row.created_at,
+    notBefore: row.not_before,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+    lastUsedAt: row.last_used_at,
+  };
+}
+
+/** Credentials the actor may see: its own, or all for a super administrator. */
+export async function listKeys(ctx: Context): Promise<readonly KeyItem[]> {
+  const statements = keyStatements(ctx.store);
+  if (ctx.actor.superAdministrator) return statements.all.all().map((row) => keyItem(ctx, row));
+  const id = parseId(ctx.actor.userId);
+  const user = id && userStatements(ctx.store).byId.get(id);
+  return user ? statements.ofUser.all(user.seq).map((row) => keyItem(ctx, row)) : [];
+}
+
+/** Revokes a credential for good. Revoking it again changes nothing. */
+export async function revokeKey(ctx: Context, keyId: string): Promise<KeyItem> {
+  const { value } = await commit(ctx, (draft) => {
+    refuseLimited(ctx);
+    const statements = keyStatements(ctx.store);
+    const id = parseId(keyId);
+    const row = id && statements.byId.get(id);
+    const owner = row && toHex(userStatements(ctx.store).bySeq.get(row.user)!.id);
+    if (!row || (!ctx.actor.superAdministrator && owner !== ctx.actor.userId)) {
+      throw accountFailure('keyMissing', { id: keyId.slice(0, 64) });
+    }
+    if (statements.revoke.run(draft.now, row.seq).changes > 0) draft.audit({ action: 'key.revoke', object: row.id });
+    return statements.byId.get(row.id)!;
+  });
+  return keyItem(ctx, value);
+}
+
+/**
+ * Makes the first account, user and key of an installation, once: nothing happens when there is a user already. `secret` is
+ * there only when a key was generated because none was given. Throws when the given key is too weak.
+ */
+export async function ensureFirstAdministrator(
+  base: ContextBase,
+  input: { readonly email: string; readonly key?: string },
+): Promise<{ readonly created: boolean; readonly secret?: string }> {
+  if (userStatements(base.store).all.all().length > 0) return { created: false };
+  if (input.key !== undefined && !SECRET.test(input.key)) {
+    throw accountFailure('badInput', {
+      reason: "The first administrator's key must have 37 to 200 letters, digits, hyphens or underscores.",
+    });
+  }
+  const ctx: Context = { ...base, actor: OPERATOR, requestId: 'first-start', source: 'service' };
+  const secret = input.key ?? makeSecret(base);
+  const { value: created } = await commit(ctx, (draft) => {
+    if (userStatements(ctx.store).all.all().length > 0) return false;
+    const account = addAccount(ctx, draft, `${input.email}'s Account`, 'standard');
+    const user = findOrAddUser(ctx, draft, input.email, true);
+    joinAccount(ctx, draft, user, account);
+    addKey(ctx, draft, user, { kind: 'key', name: 'First administrator', account: null }, secret);
+    return true;
+  });
+  return created && input.key === undefined ? { created, secret } : { created };
+}

@@ -1,0 +1,212 @@
+/** Use cases of API tokens, of a user and of an account (v4: §12): list, get, make, edit, roll, delete. */
+import { toHex } from '../../base/bytes.js';
+import { type AccountRow, userStatements } from '../../store/accounts.js';
+import { type KeyRow, keyStatements, updateKey } from '../../store/keys.js';
+import { parseInstant } from '../rules/instant.js';
+import { commit } from '../write/commit.js';
+import type { Context, Page, PageQuery } from '../write/context.js';
+import { badBody } from '../write/errors.js';
+import { parseId, requireAccount } from './access.js';
+import { accountFailure } from './errors.js';
+import type { KeyItem } from './item.js';
+import { addKey, hashSecret, keyItem, makeSecret, readKeyName, refuseLimited } from './keys.js';
+import { PERMISSION_GROUPS, type Policy } from './permissions.js';
+import { readNetworks, readPolicies, requireNoMore } from './policy.js';
+
+/** Whose tokens: those of the actor's user, or those an account owns. */
+export type TokenOwner = { readonly user: true } | { readonly account: string };
+
+export interface TokenQuery extends PageQuery {
+  readonly includeExpired?: boolean;
+}
+
+export interface NewToken {
+  readonly token: KeyItem;
+  /** Told once, here. */
+  readonly secret: string;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+const DEFAULT_PER_PAGE = 20;
+const MOST_PER_PAGE = 100;
+const MOST_TOKENS = 5000;
+
+interface OwnedRows {
+  readonly account: AccountRow | undefined;
+  readonly rows: readonly KeyRow[];
+}
+
+/** Tokens that were not deleted, in the order they were made. */
+function ownedBy(ctx: Context, owner: TokenOwner): OwnedRows {
+  const statements = keyStatements(ctx.store);
+  const account = 'account' in owner ? requireAccount(ctx, owner.account) : undefined;
+  const userId = parseId(ctx.actor.userId);
+  const user = userId && userStatements(ctx.store).byId.get(userId);
+  const all = account ? statements.ofAccount.all(account.seq) : user ? statements.ofUser.all(user.seq) : [];
+  const isListed = (row: KeyRow): boolean =>
+    row.kind === 'token' && row.revoked_at === null && (row.account_owned === 1) === (account !== undefined);
+  return { account, rows: all.filter(isListed) };
+}
+
+/** Throws 404/7003 when the owner has no such token. */
+function requireToken(ctx: Context, owner: TokenOwner, tokenId: string): KeyRow {
+  const row = ownedBy(ctx, owner).rows.find(({ id }) => toHex(id) === tokenId);
+  if (!row) throw accountFailure('keyMissing', { id: tokenId.slice(0, 64) });
+  return row;
+}
+
+export async function listTokens(ctx: Context, owner: TokenOwner, query: TokenQuery): Promise<Page<KeyItem>> {
+  const page = query.page ?? 1;
+  const perPage = Math.min(MOST_PER_PAGE, query.perPage ?? DEFAULT_PER_PAGE);
+  const items = ownedBy(ctx, owner)
+    .rows.map((row) => keyItem(ctx, row))
+    .filter(({ status }) => query.includeExpired !== false || status !== 'expired');
+  if (query.direction === 'desc') items.reverse();
+  return { items: items.slice((page - 1) * perPage, page * perPage), page, perPage, totalCount: items.length };
+}
+
+export async function getToken(ctx: Context, owner: TokenOwner, tokenId: string): Promise<KeyItem> {
+  return keyItem(ctx, requireToken(ctx, owner, tokenId));
+}
+
+/** Makes a token. It may do no more than who makes it. Throws 400/9207 for a wrong body, 403/10000 for what is not to be given. */
+export async function createToken(ctx: Context, owner: TokenOwner, body: Body): Promise<NewToken> {
+  const secret = makeSecret(ctx);
+  const { value } = await commit(ctx, (draft) => {
+    refuseLimitedMaker(ctx);
+    const { account, rows } = ownedBy(ctx, owner);
+    if (rows.length >= MOST_TOKENS)
+      throw accountFailure('badInput', { reason: `There are ${MOST_TOKENS} tokens already.` });
+    const userId = parseId(ctx.actor.userId);
+    const user = userId && userStatements(ctx.store).byId.get(userId);
+    if (!user) throw accountFailure('notAllowed');
+    const input = readToken(ctx, owner, body, draft.now);
+    return addKey(
+      ctx,
+      draft,
+      user,
+      { ...input, kind: 'token', account: account?.seq ?? null, accountOwned: account !== undefined },
+      secret,
+    );
+  });
+  return { token: keyItem(ctx, value), secret };
+}
+
+/** Replaces what a token may do and when; members that are absent return to their defaults. The secret stays. */
+export async function replaceToken(ctx: Context, owner: TokenOwner, tokenId: string, body: Body): Promise<KeyItem> {
+  const { value } = await commit(ctx, (draft) => {
+    refuseLimitedMaker(ctx);
+    const row = requireToken(ctx, owner, tokenId);
+    const { name, policies, networks, notBefore, expiresAt } = readToken(ctx, owner, body, draft.now);
+    const before = keyItem(ctx, row);
+    updateKey(ctx.store, row.seq, {
+      name,
+      policies: JSON.stringify(policies),
+      networks: networks && JSON.stringify(networks),
+      not_before: notBefore,
+      expires_at: expiresAt,
+      disabled: readDisabled(body['status'], row),
+      modified_at: draft.now,
+    });
+    const after = keyItem(ctx, keyStatements(ctx.store).byId.get(row.id)!);
+    draft.audit({ action: 'key.edit', object: row.id, account: row.account ?? undefined, before, after });
+    return after;
+  });
+  return value;
+}
+
+/** Gives a token a new secret; the old one is worth nothing from then on. */
+export async function rollToken(ctx: Context, owner: TokenOwner, tokenId: string): Promise<string> {
+  const secret = makeSecret(ctx);
+  await commit(ctx, (draft) => {
+    const row = requireToken(ctx, owner, tokenId);
+    // Whoever rolls a token has it: it must not be worth more than the actor.
+    if (toHex(row.id) !== ctx.actor.keyId) {
+      refuseLimitedMaker(ctx);
+      requireNoMore(ctx, keyItem(ctx, row).policies);
+    }
+    keyStatements(ctx.store).setHash.run(hashSecret(ctx.store, secret), draft.now, row.seq);
+    draft.audit({ action: 'key.roll', object: row.id, account: row.account ?? undefined });
+  });
+  return secret;
+}
+
+export async function deleteToken(ctx: Context, owner: TokenOwner, tokenId: string): Promise<string> {
+  const { value } = await commit(ctx, (draft) => {
+    refuseLimitedMaker(ctx);
+    const row = requireToken(ctx, owner, tokenId);
+    keyStatements(ctx.store).revoke.run(draft.now, row.seq);
+    draft.audit({ action: 'key.revoke', object: row.id, account: row.account ?? undefined });
+    return toHex(row.id);
+  });
+  return value;
+}
+
+/** A credential limited by the command line makes none; one with policies passes on what they say at most. */
+function refuseLimitedMaker(ctx: Context): void {
+  if (!ctx.actor.policies) refuseLimited(ctx);
+}
+
+interface TokenMembers {
+  readonly name: string;
+  readonly policies: readonly Policy[];
+  readonly networks: KeyItem['networks'];
+  readonly notBefore: number | null;
+  readonly expiresAt: number | null;
+}
+
+function readToken(ctx: Context, owner: TokenOwner, body: Body, now: number): TokenMembers {
+  if (typeof body['name'] !== 'string') throw badBody('name must be a string', '/name');
+  const notBefore = readTime(body['not_before'], '/not_before');
+  const expiresAt = readTime(body['expires_on'], '/expires_on');
+  if (expiresAt !== null && expiresAt <= now) throw badBody('expires_on is in the past', '/expires_on');
+  if (expiresAt !== null && notBefore !== null && notBefore >= expiresAt) {
+    throw badBody('not_before must come before expires_on', '/not_before');
+  }
+  return {
+    name: readKeyName(body['name']),
+    policies: readPolicies(ctx, body['policies'], 'account' in owner ? { account: owner.account } : {}),
+    networks: readNetworks(body['condition']),
+    notBefore,
+    expiresAt,
+  };
+}
+
+function readTime(value: unknown, pointer: string): number | null {
+  if (value === undefined || value === null) return null;
+  const instant = typeof value === 'string' ? parseInstant(value) : undefined;
+  if (instant === undefined) throw badBody('expected a time such as 2030-01-01T00:00:00Z', pointer);
+  return instant;
+}
+
+function readDisabled(status: unknown, row: KeyRow): number {
+  if (status === undefined || status === null || status === 'expired') return row.disabled;
+  if (status !== 'active' && status !== 'disabled') throw badBody('status must be active or disabled', '/status');
+  return status === 'disabled' ? 1 : 0;
+}
+
+/** What a token limited at the command line may do, told as policies. */
+export function policiesOf(token: KeyItem, userId: string): readonly Policy[] {
+  if (token.policies) return token.policies;
+  const level = (entry: (typeof PERMISSION_GROUPS)[number]): boolean => !token.readOnly || entry.level === 'read';
+  const ofScope = (...scopes: string[]): string[] =>
+    PERMISSION_GROUPS.filter((entry) => scopes.includes(entry.scope) && level(entry)).map(({ id }) => id);
+  const policy = (groups: string[], names: readonly string[]): Policy => ({
+    id: token.id,
+    effect: 'allow',
+    groups,
+    resources: Object.fromEntries(names.map((name) => [name, '*'])),
+  });
+  if (token.zoneIds)
+    return [
+      policy(
+        ofScope('zone'),
+        token.zoneIds.map((id) => `com.cloudflare.api.account.zone.${id}`),
+      ),
+    ];
+  const account = policy(ofScope('zone', 'account'), [`com.cloudflare.api.account.${token.accountId ?? '*'}`]);
+  return token.accountId === null
+    ? [account, policy(ofScope('user'), [`com.cloudflare.api.user.${userId}`])]
+    : [account];
+}

@@ -1,0 +1,100 @@
+/** Reads and checks the file of a whole zone; what comes out is ready to be stored. Knows no store, so any thread can do it. */
+import { dirname, resolve } from 'node:path';
+import { ByteReader } from '../../base/bytes.js';
+import type { Issue } from '../../base/result.js';
+import { Type } from '../../dns/codes.js';
+import { nameLength, printName } from '../../dns/name.js';
+import { type ParsedRecord, readZone } from '../../dns/zonefile/parser.js';
+import type { ZoneText } from '../../dns/zonefile/source.js';
+import type { ZoneChange } from '../../store/zones.js';
+import { createZoneChecker } from '../../zone/check.js';
+import type { ControlLimits } from '../write/context.js';
+import { createRowMaker, type ImportedRow, isApexAuthority } from './row.js';
+
+export interface ImportOrder {
+  readonly source: ZoneText;
+  /** Wire name, lower case. */
+  readonly apex: Uint8Array;
+  /** Leave SOA and apex NS of the file out. */
+  readonly automaticSoa: boolean;
+  readonly proxied: boolean;
+  readonly limits: ControlLimits;
+}
+
+export interface ImportBatch {
+  readonly rows: readonly ImportedRow[];
+  /** Records read so far. */
+  readonly parsed: number;
+}
+
+/** What is known when the whole file has been read. */
+export interface ImportEnd {
+  readonly issues: readonly Issue[];
+  readonly soa: ImportedSoa | undefined;
+  readonly apexNameServers: number;
+  /** RRsets seen to have several TTLs among records that follow one another. */
+  readonly unevenSets: readonly (readonly [ownerKey: Uint8Array, type: number])[];
+  /** Octets. */
+  readonly longestRdata: number;
+}
+
+export interface ImportedSoa {
+  readonly columns: ZoneChange;
+  readonly serial: number;
+}
+
+/** Yields the rows of a file and returns the rest. Throws a UserError when the file cannot be read. */
+export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEnd> {
+  const { source, apex, automaticSoa, proxied, limits } = order;
+  const maker = createRowMaker({ apex, limits, proxied });
+  const checker = createZoneChecker(apex, { selfContained: !automaticSoa });
+  const include = 'file' in source ? { includeDirectory: dirname(resolve(source.file)) } : {};
+  const reading = readZone(source, { origin: apex, keepComments: true, ...include });
+  const unevenSets: [Uint8Array, number][] = [];
+  let soa: ImportedSoa | undefined;
+  let apexNameServers = 0;
+  let longestRdata = 0;
+  let parsed = 0;
+  let last: ImportedRow | undefined;
+  for (const batch of reading.records()) {
+    const rows: ImportedRow[] = [];
+    for (const record of batch) {
+      if (!checker.add(record)) continue;
+      if (isApexAuthority(record, apex)) {
+        if (record.type === Type.soa) soa ??= soaOf(record);
+        if (automaticSoa || record.type === Type.soa) continue;
+        apexNameServers++;
+      }
+      const row = maker.rowOf(record);
+      const sameSet = last?.owner_key === row.owner_key && last.type === row.type;
+      if (sameSet && last?.ttl !== row.ttl) unevenSets.push([row.owner_key, row.type]);
+      if (row.rdata.length > longestRdata) longestRdata = row.rdata.length;
+      rows.push(row);
+      last = row;
+    }
+    parsed += batch.length;
+    yield { rows, parsed };
+  }
+  const issues = [...reading.issues, ...checker.finish(), ...maker.issues];
+  return { issues, soa, apexNameServers, unevenSets, longestRdata };
+}
+
+/** SOA rdata: two names and five numbers (RFC 1035 §3.3.13). */
+function soaOf({ rdata, ttl }: ParsedRecord): ImportedSoa {
+  const rnameAt = nameLength(rdata);
+  const numbersAt = rnameAt + nameLength(rdata, rnameAt);
+  const reader = new ByteReader(rdata, numbersAt);
+  const serial = reader.u32();
+  return {
+    serial,
+    columns: {
+      soa_mname: printName(rdata).slice(0, -1),
+      soa_rname: printName(rdata, rnameAt).slice(0, -1),
+      soa_refresh: reader.u32(),
+      soa_retry: reader.u32(),
+      soa_expire: reader.u32(),
+      soa_minimum: reader.u32(),
+      soa_ttl: ttl ?? null,
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** Worker thread: reads and checks a zone file and posts its rows; the other end is import-pipe.ts. */
+import { workerData } from 'node:worker_threads';
+import { messageOf, UserError } from '../../base/errors.js';
+import { packRows } from './packet.js';
+import { CONSUMED, MOST_WAITING, POSTED, type ThreadData, type ThreadMessage } from './pipe.js';
+import { readImport } from './reader.js';
+
+const { port, flow, order } = workerData as ThreadData;
+
+function post(message: ThreadMessage, transfer: ArrayBuffer[] = []): void {
+  port.postMessage(message, transfer);
+  Atomics.add(flow, POSTED, 1);
+  Atomics.notify(flow, POSTED);
+}
+
+/** Stands still while the storing side is far behind, so that memory stays small. */
+function waitForRoom(): void {
+  for (;;) {
+    const consumed = Atomics.load(flow, CONSUMED);
+    if (Atomics.load(flow, POSTED) - consumed < MOST_WAITING) return;
+    Atomics.wait(flow, CONSUMED, consumed);
+  }
+}
+
+try {
+  const reading = readImport(order);
+  let step = reading.next();
+  for (; !step.done; step = reading.next()) {
+    const packet = packRows(step.value);
+    waitForRoom();
+    post({ packet }, [packet.numbers.buffer as ArrayBuffer, packet.octets.buffer as ArrayBuffer]);
+  }
+  post({ end: step.value });
+} catch (error) {
+  const remedy = error instanceof UserError ? error.remedy : undefined;
+  const stack = error instanceof Error ? error.stack : undefined;
+  post({ failure: { user: error instanceof UserError, message: messageOf(error), remedy, stack } });
+}

@@ -1,0 +1,274 @@
+/**
+ * Use cases: a zone file becomes a zone, or records of one. The file is read, checked and stored in one pass and one
+ * transaction, which is given up when there are errors: the zone that was there stays as it was, also when the process dies.
+ */
+import { statSync } from 'node:fs';
+import { toHex } from '../../base/bytes.js';
+import { makeId } from '../../base/random.js';
+import type { Issue } from '../../base/result.js';
+import { Type } from '../../dns/codes.js';
+import { printName } from '../../dns/name.js';
+import { typeMnemonic } from '../../dns/rr/registry.js';
+import { nextSerial, serialIsAfter } from '../../dns/serial.js';
+import { AUTOMATIC_TTL } from '../../dns/ttl.js';
+import { detectOrigin } from '../../dns/zonefile/source.js';
+import { factsOfSet, recordStatements } from '../../store/records.js';
+import { type ZoneChange, type ZoneRow, zoneStatements } from '../../store/zones.js';
+import { chooseAccount, requireZone } from '../access/access.js';
+import { parseZoneName } from '../rules/names.js';
+import { commitAlone, type Draft } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+import { zoneFailure } from '../zones/errors.js';
+import { zoneItem } from '../zones/item.js';
+import { insertZone } from '../zones/write.js';
+import { readImportOnThread } from './pipe.js';
+import { type ImportEnd, type ImportOrder, readImport } from './reader.js';
+import { type ImportedRow, pooledRandom } from './row.js';
+
+export { importRecords, type RecordImportResult } from './records.js';
+
+export interface ImportInput {
+  /** A zone file by path, or its text. */
+  readonly source: { readonly file: string } | { readonly text: string };
+  /** Name of the zone; taken from the file's SOA owner when absent. */
+  readonly origin?: string;
+  /** Leave SOA and apex NS of the file out and use the service's. */
+  readonly automaticSoa?: boolean;
+  /** Replace a zone of that name. Without it an existing zone is an error. */
+  readonly replace?: boolean;
+  /** Make proxiable records proxied. */
+  readonly proxied?: boolean;
+  /** The actor's first account when absent. */
+  readonly accountId?: string;
+  readonly onProgress?: (progress: ImportProgress) => void;
+}
+
+export interface ImportProgress {
+  readonly records: number;
+}
+
+export interface ImportResult {
+  /** Whether the zone was stored; false when there are errors, and then nothing has changed. */
+  readonly imported: boolean;
+  readonly zoneId?: string;
+  readonly name?: string;
+  readonly serial?: number;
+  /** Records stored. */
+  readonly records: number;
+  /** Records left out because the file has them twice. */
+  readonly duplicates: number;
+  /** Errors first. */
+  readonly issues: readonly Issue[];
+}
+
+/** Ends the transaction of a file with errors; never leaves this module. */
+class FileHasErrors extends Error {
+  constructor(readonly issues: readonly Issue[]) {
+    super('the file has errors');
+  }
+}
+
+/** Makes or replaces a whole zone, atomically. Errors of the file come as issues; refusals are thrown. */
+export async function importZone(ctx: Context, input: ImportInput): Promise<ImportResult> {
+  const zone = nameOfZone(input);
+  if ('severity' in zone) return { imported: false, records: 0, duplicates: 0, issues: [zone] };
+  try {
+    const { value } = await commitAlone(ctx, (draft) => storeFile(ctx, draft, zone, input));
+    // Moves what a large import left in the write-ahead log into the database before somebody else has to.
+    if (value.records >= CHECKPOINT_FROM) ctx.store.checkpoint();
+    return value;
+  } catch (error) {
+    if (!(error instanceof FileHasErrors)) throw error;
+    return { imported: false, name: zone.name, records: 0, duplicates: 0, issues: error.issues };
+  }
+}
+
+const CHECKPOINT_FROM = 10_000;
+
+interface ImportedName {
+  readonly name: string;
+  readonly apex: Uint8Array;
+}
+
+function nameOfZone({ source, origin }: ImportInput): ImportedName | Issue {
+  const file = 'file' in source ? { file: source.file } : {};
+  const detected = origin ?? apexText(detectOrigin(source));
+  if (detected === undefined) {
+    const message = 'the file does not say which zone it is: it has no SOA and no $ORIGIN; name the zone';
+    return { severity: 'error', code: 'no-origin', message, ...file };
+  }
+  const parsed = parseZoneName(detected);
+  if ('name' in parsed) return parsed;
+  return { severity: 'error', code: 'bad-origin', message: `'${detected}' is no zone name: ${parsed.reason}`, ...file };
+}
+
+function apexText(apex: Uint8Array | undefined): string | undefined {
+  return apex && printName(apex);
+}
+
+function storeFile(ctx: Context, draft: Draft, name: ImportedName, input: ImportInput): ImportResult {
+  const { zone, isNew } = prepareZone(ctx, draft, name, input);
+  if (!isNew) {
+    draft.forgetRecords(zone.seq);
+    recordStatements(ctx.store).removeZone.run(zone.seq);
+  }
+  const stored = storeRecords(ctx, draft, zone, input);
+  const issues = [...stored.issues];
+  if (stored.records > 0 && !issues.some(isError)) issues.push(...settleSets(ctx, zone, stored));
+  if (issues.some(isError)) throw new FileHasErrors(issues.sort(errorsFirst));
+  const serial = input.automaticSoa ? (isNew ? zone.serial : nextSerial(zone.serial)) : stored.soa!.serial;
+  if (!isNew && !input.automaticSoa && !serialIsAfter(serial, zone.serial)) issues.push(staleSerial(serial, zone));
+  const nameServerMode = !input.automaticSoa && stored.apexNameServers > 0 ? 'records' : 'service';
+  const columns = input.automaticSoa ? DEFAULT_SOA : stored.soa!.columns;
+  draft.setZone(zone.seq, { ...columns, serial, name_server_mode: nameServerMode, record_count: stored.records });
+  if (!isNew) draft.noteZone(zone.seq, 'zone-replaced');
+  const item = zoneItem(ctx, draft.zone(zone.seq)!);
+  const { records, duplicates } = stored;
+  draft.audit({ action: 'zone.import', zone: zone.id, object: zone.id, after: { ...item, records, duplicates } });
+  return {
+    imported: true,
+    zoneId: item.id,
+    name: item.asciiName,
+    serial,
+    records,
+    duplicates,
+    issues: issues.sort(errorsFirst),
+  };
+}
+
+const DEFAULT_SOA: ZoneChange = {
+  soa_mname: null,
+  soa_rname: null,
+  soa_refresh: null,
+  soa_retry: null,
+  soa_expire: null,
+  soa_minimum: null,
+  soa_ttl: null,
+};
+
+function isError({ severity }: Issue): boolean {
+  return severity === 'error';
+}
+
+function errorsFirst(a: Issue, b: Issue): number {
+  return Number(isError(b)) - Number(isError(a)) || (a.line ?? 0) - (b.line ?? 0);
+}
+
+function staleSerial(serial: number, zone: ZoneRow): Issue {
+  const message = `serial ${serial} does not come after ${zone.serial}, which was served until now: secondaries will not notice`;
+  return { severity: 'warning', code: 'stale-serial', message };
+}
+
+function prepareZone(
+  ctx: Context,
+  draft: Draft,
+  { name, apex }: ImportedName,
+  input: ImportInput,
+): { readonly zone: ZoneRow; readonly isNew: boolean } {
+  const account = chooseAccount(ctx, input.accountId);
+  const known = zoneStatements(ctx.store).byName.all(name);
+  // Without an account named, the one zone of that name is meant.
+  const only =
+    input.accountId === undefined && ctx.actor.superAdministrator && known.length === 1 ? known[0] : undefined;
+  const zone = known.find((row) => row.account === account.seq) ?? only;
+  if (!zone) return { zone: insertZone(ctx, draft, { name, apex, account: account.seq, type: 'full' }), isNew: true };
+  if (!input.replace) throw zoneFailure('importExists', { name });
+  return { zone: requireZone(ctx, toHex(zone.id)), isNew: false };
+}
+
+interface Stored extends ImportEnd {
+  readonly records: number;
+  readonly duplicates: number;
+}
+
+/** Files from this size on are read on a thread of their own, in octets; starting one takes as long as reading this much. */
+const LARGE_FILE_BYTES = 2 << 20;
+
+function storeRecords(ctx: Context, draft: Draft, zone: ZoneRow, input: ImportInput): Stored {
+  const order: ImportOrder = {
+    source: input.source,
+    apex: zone.apex,
+    automaticSoa: input.automaticSoa ?? false,
+    proxied: input.proxied ?? false,
+    limits: ctx.settings.limits,
+  };
+  const reading = isLarge(input) ? readImportOnThread(order) : readImport(order);
+  const insert = rowInserter(ctx, zone.seq, draft.now);
+  let records = 0;
+  let rows = 0;
+  let step = reading.next();
+  try {
+    for (; !step.done; step = reading.next()) {
+      for (const row of step.value.rows) records += insert(row);
+      rows += step.value.rows.length;
+      input.onProgress?.({ records: step.value.parsed });
+    }
+  } catch (error) {
+    reading.return(NOTHING_READ);
+    throw error;
+  }
+  return { ...step.value, records, duplicates: rows - records };
+}
+
+/** A function that stores one row and returns 1, or 0 when the zone has it already. */
+function rowInserter({ store, clock, random }: Context, zone: number, now: number): (row: ImportedRow) => number {
+  const statement = recordStatements(store).insertImported;
+  const pool = pooledRandom(random);
+  return (row) => {
+    const { comment, tags } = row;
+    return statement.run(
+      makeId(clock.nowUs(), pool),
+      zone,
+      row.owner_key,
+      row.name,
+      row.type,
+      row.content,
+      row.rdata,
+      row.rdata_key,
+      row.ttl,
+      row.proxied,
+      row.settings,
+      comment,
+      tags,
+      now,
+      now,
+      comment === null ? null : now,
+      tags === null ? null : now,
+    ).changes;
+  };
+}
+
+const NOTHING_READ: ImportEnd = { issues: [], soa: undefined, apexNameServers: 0, unevenSets: [], longestRdata: 0 };
+
+function isLarge({ source }: ImportInput): boolean {
+  if ('text' in source) return false;
+  // A file that is not there is reported by the reader.
+  return (statSync(source.file, { throwIfNoEntry: false })?.size ?? 0) >= LARGE_FILE_BYTES;
+}
+
+/** Octets an RRset may take in a message, with room for the question and EDNS (RFC 1035 §4.2.2). */
+const MOST_RRSET_OCTETS = 65_000;
+const RR_OVERHEAD = 12;
+
+/**
+ * Rules about whole RRsets, on the rows as stored: one TTL each, the lowest (RFC 2181 §5.2; signatures have that of what they
+ * cover), and none too large to be sent.
+ */
+function settleSets(ctx: Context, zone: ZoneRow, { unevenSets, longestRdata }: Stored): Issue[] {
+  const { store } = ctx;
+  const atLeast = Math.floor(MOST_RRSET_OCTETS / (longestRdata + RR_OVERHEAD));
+  const notable = recordStatements(store).notableSets.all(zone.seq, atLeast);
+  const issues: Issue[] = [];
+  for (const [ownerKey, type] of [...unevenSets, ...notable]) {
+    const facts = factsOfSet(store, { zone: zone.seq, ownerKey, type }, RR_OVERHEAD, AUTOMATIC_TTL);
+    if (facts.lowestTtl !== undefined && type !== Type.rrsig) {
+      recordStatements(store).setTtl.run(facts.lowestTtl, zone.seq, ownerKey, type);
+    }
+    if (facts.octets > MOST_RRSET_OCTETS) {
+      const what = `the ${typeMnemonic(type)} records of ${facts.name}`;
+      const message = `${what} take ${facts.octets} octets; a message holds ${MOST_RRSET_OCTETS}`;
+      issues.push({ severity: 'error', code: 'rrset-too-large', message });
+    }
+  }
+  return issues;
+}

@@ -1,0 +1,49 @@
+/** Refusals of records: HTTP status, v4 code, text (v4: §15.3). */
+import { type AppError, defineErrors } from '../../base/errors.js';
+
+export const recordFailure = defineErrors('records', {
+  missing: { status: 404, code: 81044, text: 'Record does not exist.' },
+  badTtl: { status: 400, code: 9208, text: 'Failed to parse. ttl must be a number' },
+  badName: { status: 400, code: 9000, text: 'DNS name is invalid.' },
+  notProxiableTarget: { status: 400, code: 9003, text: 'Target {target} is not allowed for a proxied record.' },
+  ownAddress: {
+    status: 400,
+    code: 9003,
+    text: 'Target {target} is not allowed for a record: it is an address of this service.',
+  },
+  notProxiableType: { status: 400, code: 9004, text: 'This record type cannot be proxied.' },
+  selfReference: { status: 400, code: 9039, text: 'CNAME content cannot reference itself.' },
+  ttlRange: {
+    status: 400,
+    code: 9021,
+    text: 'TTL must be between {minimum} and {maximum} seconds, or 1 for Automatic.',
+  },
+  tooManyTags: { status: 400, code: 9300, text: 'DNS record has {count} tags, exceeding the quota of {quota}.' },
+  badTag: { status: 400, code: 9301, text: 'Tag {tag} is invalid: {reason}.' },
+  commentTooLong: {
+    status: 400,
+    code: 9313,
+    text: 'DNS record comment exceeds the maximum length of {maximum} characters.',
+  },
+  validation: { status: 400, code: 1004, text: 'DNS Validation Error: {reason}.' },
+  identical: { status: 400, code: 81058, text: 'An identical record already exists.' },
+  hostExists: {
+    status: 400,
+    code: 81053,
+    text: 'An A, AAAA, or CNAME record with that host already exists.',
+  },
+  cnameExists: { status: 400, code: 81054, text: 'A CNAME record with that host already exists.' },
+  addressExists: {
+    status: 400,
+    code: 81055,
+    text: 'An A, AAAA, or CNAME record with that host already exists.',
+  },
+  nameServerExists: { status: 400, code: 81056, text: 'NS records with that host already exist.' },
+  quota: { status: 400, code: 81045, text: 'Record quota exceeded.' },
+  importFault: { status: 400, code: 1004, text: 'Line {line}: {reason}' },
+});
+
+/** A duplicate is told in both the current and the older form: clients look for one or the other (v4: §15.3). */
+export function identicalRecord(): AppError {
+  return recordFailure('identical', {}, { also: [{ code: 81057, message: 'The record already exists.' }] });
+}

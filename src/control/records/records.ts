@@ -1,0 +1,264 @@
+/** Use cases of records: list, get, create, replace, edit, delete, and many at once. */
+import { domainToAscii } from '../../dns/idna.js';
+import { NameError, ownerKeyOf, parseName } from '../../dns/name.js';
+import { TYPES, typeByMnemonic, typeMnemonic } from '../../dns/rr/registry.js';
+import { RdataError, type RRType } from '../../dns/rr/type.js';
+import {
+  type Condition,
+  joinConditions,
+  matchCommentPresence,
+  matchContentPart,
+  matchData,
+  matchNamePattern,
+  matchNoTag,
+  matchNothing,
+  matchOwner,
+  matchProxied,
+  matchTag,
+  matchText,
+  matchTypes,
+  matchWord,
+  type RecordOrder,
+  selectRecords,
+  type TextOperator,
+} from '../../store/record-query.js';
+import { type RecordRow, rdataKeyOf } from '../../store/records.js';
+import type { ZoneRow } from '../../store/zones.js';
+import { requireZone } from '../access/access.js';
+import { commit } from '../write/commit.js';
+import type { Actor, Context, Page, PageQuery } from '../write/context.js';
+import { readAsOf } from '../zones/history.js';
+import type { RecordInput } from './input.js';
+import { type RecordItem, recordItem, recordItemWithTarget } from './item.js';
+import { createShadows, type ShadowQuery, shadowConditions } from './shadow.js';
+import { changeRow, createRow, deleteRow, findRecord } from './write.js';
+
+export type { RecordOrder } from '../../store/record-query.js';
+export { applyBatch, type BatchInput, type BatchResult } from './batch.js';
+export type { RecordInput } from './input.js';
+
+/** Conditions on one text, each a condition of its own for `match`. */
+export interface TextFilter {
+  readonly exact?: string;
+  readonly contains?: string;
+  readonly startswith?: string;
+  readonly endswith?: string;
+}
+
+export interface CommentFilter extends TextFilter {
+  readonly present?: boolean;
+  readonly absent?: boolean;
+}
+
+/** `value` of 'exact', 'contains', 'startswith', 'endswith' belongs to the tag named `name`; the others need the name only. */
+export interface TagFilter {
+  readonly operator: 'exact' | 'contains' | 'startswith' | 'endswith' | 'present' | 'absent';
+  readonly name: string;
+  readonly value?: string;
+}
+
+export interface RecordQuery extends PageQuery, ShadowQuery {
+  readonly name?: TextFilter;
+  readonly content?: TextFilter;
+  /** Mnemonics in any case; one that is no type matches nothing. */
+  readonly types?: readonly string[];
+  readonly proxied?: boolean;
+  readonly comment?: CommentFilter;
+  readonly tags?: readonly TagFilter[];
+  readonly tagMatch?: 'all' | 'any';
+  readonly match?: 'all' | 'any';
+  readonly search?: string;
+  readonly order?: RecordOrder;
+  /** The records as they were at a moment (see moment.ts). */
+  readonly asOf?: string | undefined;
+}
+
+const DEFAULT_PER_PAGE = 100;
+const MOST_PER_PAGE = 50_000;
+const OPERATORS: readonly TextOperator[] = ['exact', 'contains', 'startswith', 'endswith'];
+/** Records of a zone up to which every text is compared. */
+const LOOKED_THROUGH = 20_000;
+/** Words of a free-text search that are looked at. */
+const MOST_WORDS = 10;
+
+/** Records of a zone that fit the query (v4: §5.5). Default 100 a page, at most 50,000. */
+export async function listRecords(ctx: Context, zoneId: string, query: RecordQuery): Promise<Page<RecordItem>> {
+  const page = Math.max(1, Math.trunc(query.page ?? 1));
+  const perPage = Math.min(MOST_PER_PAGE, Math.max(1, Math.trunc(query.perPage ?? DEFAULT_PER_PAGE)));
+  const read = (): Page<RecordItem> => {
+    const zone = requireZone(ctx, zoneId);
+    const { rows, total } = selectRecords(ctx.store, {
+      zone: zone.seq,
+      zoneCount: zone.record_count,
+      match: query.match ?? 'all',
+      conditions: conditionsOf(zone, query),
+      search: [
+        ...scopeConditions(ctx.actor),
+        ...shadowConditions(zone, query),
+        ...(query.search ?? '').split(/\s+/).filter(Boolean).slice(0, MOST_WORDS).map(wordCondition),
+      ],
+      order: query.order,
+      direction: query.direction ?? 'asc',
+      limit: perPage,
+      offset: (page - 1) * perPage,
+      mnemonic: typeMnemonic,
+    });
+    const shadowOf = createShadows(ctx.store, zone);
+    const itemOf = (row: RecordRow): RecordItem => {
+      const item = recordItemWithTarget(ctx.store, row, zone);
+      return query.withShadow ? { ...item, shadow: shadowOf(row) } : item;
+    };
+    return { items: rows.map(itemOf), page, perPage, totalCount: total };
+  };
+  return query.asOf === undefined ? ctx.store.snapshot(read) : readAsOf(ctx, zoneId, query.asOf, read);
+}
+
+/** Records outside the scopes of the actor are left out without a word (v4: Appendix B no. 5). */
+function scopeConditions({ recordScopes }: Actor): Condition[] {
+  if (!recordScopes) return [];
+  const scopes = recordScopes.map(({ names, types }) =>
+    joinConditions('all', [
+      ...(names ? [joinConditions('any', names.map(matchNamePattern))] : []),
+      ...(types ? [matchTypes(types.flatMap((type) => typeByMnemonic(type)?.code ?? []))] : []),
+    ]),
+  );
+  return [joinConditions('any', scopes)];
+}
+
+function conditionsOf(zone: ZoneRow, query: RecordQuery): Condition[] {
+  const conditions: Condition[] = [];
+  const types = query.types?.map((text) => typeByMnemonic(text.trim())).filter((type) => type !== undefined);
+  for (const operator of OPERATORS) {
+    const name = query.name?.[operator];
+    if (name !== undefined) conditions.push(nameCondition(zone, operator, name));
+    const content = query.content?.[operator];
+    if (content !== undefined) conditions.push(contentCondition(zone, operator, content, types));
+    const comment = query.comment?.[operator];
+    if (comment !== undefined) conditions.push(matchText('comment', operator, comment));
+  }
+  if (types) conditions.push(matchTypes(types.map(({ code }) => code)));
+  if (query.proxied !== undefined) conditions.push(matchProxied(query.proxied));
+  if (query.comment?.present) conditions.push(matchCommentPresence(true));
+  if (query.comment?.absent) conditions.push(matchCommentPresence(false));
+  if (query.tags && query.tags.length > 0) {
+    conditions.push(joinConditions(query.tagMatch ?? 'all', query.tags.map(tagCondition)));
+  }
+  return conditions;
+}
+
+function nameCondition(zone: ZoneRow, operator: TextOperator, value: string): Condition {
+  const text = value.trim();
+  if (operator !== 'exact') return matchText('name', operator, domainToAscii(text) ?? text);
+  const name = domainToAscii(text.replace(/\.$/, ''))?.toLowerCase();
+  if (name === undefined || (name !== zone.name && !name.endsWith(`.${zone.name}`))) return matchNothing();
+  try {
+    return matchOwner(ownerKeyOf(parseName(`${name}.`), zone.apex));
+  } catch (error) {
+    if (error instanceof NameError) return matchNothing();
+    throw error;
+  }
+}
+
+/** Equality is that of duplicates: any spelling of the same data (Appendix B.2); parts are looked for in the text. */
+function contentCondition(
+  zone: ZoneRow,
+  operator: TextOperator,
+  value: string,
+  types: readonly RRType[] | undefined,
+): Condition {
+  if (operator !== 'exact') return matchContentPart(operator, value);
+  // The text is of use for case, and for types without a spelling of their own; looking at every text takes too long here.
+  if (zone.record_count > LOOKED_THROUGH)
+    return matchData((types ?? TYPES).flatMap((type) => dataKey(type, value, zone)));
+  const collapsed = value.trim().replace(/[ \t]+/g, ' ');
+  return joinConditions('any', [
+    matchText('content', 'exact', value),
+    matchText('content', 'exact', collapsed === '.' ? collapsed : collapsed.replace(/\.$/, '')),
+    matchData((types ?? TYPES.filter(({ creatable }) => creatable)).flatMap((type) => dataKey(type, value, zone))),
+  ]);
+}
+
+function dataKey(type: RRType, content: string, zone: ZoneRow): { type: number; rdataKey: Uint8Array }[] {
+  try {
+    const { rdata } = type.fromApi({ content }, zone.apex);
+    return [{ type: type.code, rdataKey: rdataKeyOf(type.duplicateKey(rdata)) }];
+  } catch (error) {
+    if (error instanceof RdataError) return [];
+    throw error;
+  }
+}
+
+function tagCondition({ operator, name, value }: TagFilter): Condition {
+  if (operator === 'absent') return matchNoTag(name);
+  return operator === 'present' ? matchTag(name) : matchTag(name, operator, value ?? '');
+}
+
+function wordCondition(word: string): Condition {
+  const needle = word.toUpperCase();
+  return matchWord(
+    word,
+    TYPES.filter(({ mnemonic }) => mnemonic.includes(needle)).map(({ code }) => code),
+  );
+}
+
+/** `asOf`: as it was at a moment (see moment.ts). */
+export async function getRecord(ctx: Context, zoneId: string, recordId: string, asOf?: string): Promise<RecordItem> {
+  const read = (): RecordItem => {
+    const zone = requireZone(ctx, zoneId);
+    return recordItemWithTarget(ctx.store, findRecord(ctx, zone, recordId), zone);
+  };
+  return asOf === undefined ? read() : readAsOf(ctx, zoneId, asOf, read);
+}
+
+export async function createRecord(ctx: Context, zoneId: string, input: RecordInput): Promise<RecordItem> {
+  const { value } = await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    return recordItem(createRow(ctx, draft, zone, input), zone);
+  });
+  return value;
+}
+
+/** PUT: members that are absent return to their defaults (v4: §5.3). */
+export async function replaceRecord(
+  ctx: Context,
+  zoneId: string,
+  recordId: string,
+  input: RecordInput,
+): Promise<RecordItem> {
+  return changeRecord(ctx, zoneId, recordId, input, 'replace');
+}
+
+/** PATCH: members that are absent stay (v4: §5.3). */
+export async function editRecord(
+  ctx: Context,
+  zoneId: string,
+  recordId: string,
+  input: RecordInput,
+): Promise<RecordItem> {
+  return changeRecord(ctx, zoneId, recordId, input, 'edit');
+}
+
+async function changeRecord(
+  ctx: Context,
+  zoneId: string,
+  recordId: string,
+  input: RecordInput,
+  mode: 'replace' | 'edit',
+): Promise<RecordItem> {
+  const { value } = await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    return recordItem(changeRow(ctx, draft, zone, findRecord(ctx, zone, recordId), input, mode), zone);
+  });
+  return value;
+}
+
+/** Returns the record as it was. */
+export async function deleteRecord(ctx: Context, zoneId: string, recordId: string): Promise<RecordItem> {
+  const { value } = await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const row = findRecord(ctx, zone, recordId);
+    deleteRow(draft, zone, row);
+    return recordItem(row, zone);
+  });
+  return value;
+}

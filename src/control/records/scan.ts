@@ -1,0 +1,195 @@
+/**
+ * What a zone has elsewhere (v4: §7.5): names that are common are asked for in the outside world, so that whoever moves a domain
+ * here need not type it in. What is found waits for a while for somebody to accept or reject it.
+ */
+import type { Clock } from '../../base/clock.js';
+import { AppError } from '../../base/errors.js';
+import type { UpstreamType } from '../../resolver/upstream.js';
+import { requireZone } from '../access/access.js';
+import { accountFailure } from '../access/errors.js';
+import type { Context } from '../write/context.js';
+import { badBody } from '../write/errors.js';
+import { zoneFailure } from '../zones/errors.js';
+import { applyBatch } from './batch.js';
+import type { RecordItem } from './item.js';
+import { createRecord } from './records.js';
+import type { AskOutside, Scan, Scans } from './scans.js';
+
+export interface ScanOutcome {
+  readonly added: number;
+  /** Records the outside world has, those that are here already included. */
+  readonly parsed: number;
+}
+
+const HOSTS =
+  'www mail smtp imap pop pop3 webmail mx mx1 mx2 ftp sftp ns1 ns2 ns3 autodiscover autoconfig m mobile blog shop store api app ' +
+  'apps dev staging test demo beta cdn static assets img images media video files download upload vpn remote portal login sso auth ' +
+  'admin panel cpanel support help docs wiki status git gitlab ci jira chat meet calendar cloud db proxy gateway secure dashboard ' +
+  'monitor stats news forum lists sip lyncdiscover enterpriseregistration enterpriseenrollment msoid';
+const TEXTS =
+  '_dmarc _mta-sts _smtp._tls default._domainkey google._domainkey selector1._domainkey selector2._domainkey k1._domainkey ' +
+  'mail._domainkey dkim._domainkey s1._domainkey s2._domainkey _acme-challenge _github-challenge';
+const APEX_TYPES: readonly UpstreamType[] = ['A', 'AAAA', 'MX', 'TXT', 'CAA'];
+const HOST_TYPES: readonly UpstreamType[] = ['A', 'AAAA'];
+const AT_ONCE = 12;
+/** What nobody has looked at for so long is forgotten. */
+const KEPT_MS = 86_400_000;
+const MOST_SCANS = 100;
+/** Each sends some two hundred questions. */
+const MOST_RUNNING = 8;
+
+/** Starts looking; what is found is in {@link listFound} from then on, more with time. */
+export function triggerScan(ctx: Context, zoneId: string): void {
+  requireZone(ctx, zoneId);
+  const { scans, askOutside } = requireOutside(ctx);
+  forgetOld(scans, ctx.clock);
+  if (scans.get(zoneId)?.running) return;
+  requireRoom(scans);
+  const scan: Scan = { found: new Map(), beganMs: ctx.clock.nowMs(), running: true };
+  scans.set(zoneId, scan);
+  look(ctx, zoneId, askOutside, (item) => scan.found.set(item.id, item))
+    .catch((error: unknown) => {
+      // The zone may be gone meanwhile.
+      if (!(error instanceof AppError)) ctx.log.error({ err: error, zoneId }, 'a scan of a zone failed');
+    })
+    .finally(() => {
+      scan.running = false;
+    });
+}
+
+/** Looks, and adds at once what is found and does not conflict with what is here. */
+export async function scanAndAdd(ctx: Context, zoneId: string): Promise<ScanOutcome> {
+  requireZone(ctx, zoneId);
+  const { scans, askOutside } = requireOutside(ctx);
+  forgetOld(scans, ctx.clock);
+  requireRoom(scans);
+  const scan: Scan = { found: new Map(), beganMs: ctx.clock.nowMs(), running: true };
+  // Another scan of the zone may be there for review; this one only takes its room.
+  const place = `${zoneId} ${ctx.requestId}`;
+  scans.set(place, scan);
+  const found: RecordItem[] = [];
+  let parsed = 0;
+  try {
+    parsed = await look(ctx, zoneId, askOutside, (item) => found.push(item));
+  } finally {
+    scans.delete(place);
+  }
+  let added = 0;
+  for (const item of found) if (await tryAdd(ctx, zoneId, item)) added++;
+  return { added, parsed };
+}
+
+/** What was found and not yet decided about. */
+export function listFound(ctx: Context, zoneId: string): readonly RecordItem[] {
+  requireZone(ctx, zoneId);
+  return [...(requireOutside(ctx).scans.get(zoneId)?.found.values() ?? [])];
+}
+
+export interface Review {
+  readonly accepts: readonly RecordItem[];
+  readonly rejects: readonly string[];
+}
+
+/** Adds what is accepted, all or nothing, as the client sends it back; forgets it and what is rejected. */
+export async function reviewFound(
+  ctx: Context,
+  zoneId: string,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Review> {
+  const accepts = readList(body['accepts'], 'accepts');
+  const rejects = readList(body['rejects'], 'rejects').map(({ id }) => String(id));
+  const { posts } = await applyBatch(ctx, zoneId, { posts: accepts });
+  const found = requireOutside(ctx).scans.get(zoneId)?.found;
+  if (!ctx.dryRun) for (const id of [...accepts.map((item) => String(item['id'])), ...rejects]) found?.delete(id);
+  return { accepts: posts, rejects };
+}
+
+function readList(value: unknown, member: string): Readonly<Record<string, unknown>>[] {
+  const list = value ?? [];
+  const isList = Array.isArray(list) && list.every((item) => typeof item === 'object' && item !== null);
+  if (!isList) throw badBody(`${member} must be a list of objects`, `/${member}`);
+  return list;
+}
+
+function requireOutside({ scans, askOutside }: Context): { readonly scans: Scans; readonly askOutside: AskOutside } {
+  if (!scans || !askOutside) throw accountFailure('badInput', { reason: 'No resolver is set up that could be asked.' });
+  return { scans, askOutside };
+}
+
+/** Throws 429 when as many scans are under way as may be. */
+function requireRoom(scans: Scans): void {
+  const running = [...scans.values()].filter((scan) => scan.running).length;
+  if (running >= MOST_RUNNING) throw zoneFailure('scansBusy', { most: MOST_RUNNING });
+}
+
+function forgetOld(scans: Scans, clock: Clock): void {
+  for (const [zone, { beganMs, running }] of scans) {
+    const isMany = scans.size >= MOST_SCANS;
+    if (!running && (isMany || clock.nowMs() - beganMs > KEPT_MS)) scans.delete(zone);
+  }
+}
+
+/** Asks for every name; hands out what could be added, and returns how many records there are. */
+async function look(ctx: Context, zoneId: string, ask: AskOutside, take: (item: RecordItem) => void): Promise<number> {
+  const { name: apex } = requireZone(ctx, zoneId);
+  const wildcard = await contentsOf(ask, `${ctx.random.uuid()}.${apex}`, 'A');
+  const questions: (readonly [name: string, type: UpstreamType])[] = [
+    ...APEX_TYPES.map((type) => [apex, type] as const),
+    ...HOSTS.split(' ').flatMap((host) => HOST_TYPES.map((type) => [`${host}.${apex}`, type] as const)),
+    ...TEXTS.split(' ').map((text) => [`${text}.${apex}`, 'TXT'] as const),
+  ];
+  const seen = new Set<string>();
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let i = next++; i < questions.length; i = next++) {
+      const [name, type] = questions[i]!;
+      for (const [kind, content] of await contentsOf(ask, name, type)) {
+        const isWild = wildcard.some(([other, same]) => other === kind && same === content);
+        const owner = isWild && name !== apex ? `*.${apex}` : name;
+        const key = `${owner} ${kind} ${content}`;
+        if (seen.has(key)) continue;
+        seen.add(key);
+        const item = await rehearse(ctx, zoneId, owner, kind, content);
+        if (item) take(item);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return seen.size;
+}
+
+/** Types and contents a name itself has; a name that is an alias has that. */
+async function contentsOf(ask: AskOutside, name: string, type: UpstreamType): Promise<[UpstreamType, string][]> {
+  const { records } = await ask(name, type);
+  return records.filter((record) => record.name === name).map((record) => [record.type, record.content]);
+}
+
+/** The record as it would be, or nothing where it cannot be added or is there. */
+async function rehearse(
+  ctx: Context,
+  zoneId: string,
+  name: string,
+  type: UpstreamType,
+  content: string,
+): Promise<RecordItem | undefined> {
+  const [, priority, exchange] = type === 'MX' ? (/^(\d+) (.+)$/.exec(content) ?? []) : [];
+  const input = priority === undefined ? { content } : { content: exchange, priority: Number(priority) };
+  const { outcome: _, ...rest } = ctx;
+  try {
+    return await createRecord({ ...rest, dryRun: true }, zoneId, { type, name, ttl: 1, ...input });
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+async function tryAdd(ctx: Context, zoneId: string, { type, name, content, priority }: RecordItem): Promise<boolean> {
+  try {
+    await createRecord(ctx, zoneId, { type, name, content, ttl: 1, ...(priority === undefined ? {} : { priority }) });
+    return true;
+  } catch (error) {
+    // Another of the same scan may stand in its way.
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Records that are there and never answered, because a delegation stands above them or beside them (v4: §5.7): what is below a cut is
+ * somewhere else's matter (RFC 1034 §4.2.1), but for the addresses of the name servers it goes to.
+ */
+import { equalBytes, toHex } from '../../base/bytes.js';
+import type { AppError } from '../../base/errors.js';
+import { Type } from '../../dns/codes.js';
+import { domainToAscii } from '../../dns/idna.js';
+import { lowerName, NameError, nameOfOwnerKey, ownerKeyOf, parseName } from '../../dns/name.js';
+import type { Store } from '../../store/driver.js';
+import { type Condition, joinConditions, matchOwner, matchOwnerRange, matchTypes } from '../../store/record-query.js';
+import { type RecordRow, recordStatements } from '../../store/records.js';
+import type { ZoneRow } from '../../store/zones.js';
+import { accountFailure } from '../access/errors.js';
+import type { ShadowItem } from './item.js';
+
+export interface ShadowQuery {
+  /** Says of each record whether a delegation keeps it from being answered. */
+  readonly withShadow?: boolean;
+  /** Records at and below a delegation, its NS records left out; `withShadow` must be given. */
+  readonly shadowedByName?: string;
+  /** NS records at a name and above it, those of the apex left out. */
+  readonly shadowingName?: string;
+}
+
+const MOST_COUNTED = 10_000;
+
+interface Cut {
+  readonly servers: readonly { readonly id: Uint8Array; readonly target: Uint8Array }[];
+}
+
+/** What a list of records is limited to. Throws 400 for a name that is not below the apex. */
+export function shadowConditions(
+  zone: ZoneRow,
+  { withShadow, shadowedByName, shadowingName }: ShadowQuery,
+): Condition[] {
+  const conditions: Condition[] = [];
+  if (shadowedByName !== undefined) {
+    if (!withShadow) throw badFilter('shadowed_by_name needs include_shadow_metadata=true');
+    const key = keyOfName(zone, shadowedByName, 'shadowed_by_name');
+    const notOfCut = { sql: 'NOT (owner_key = ? AND type = 2)', params: [key] };
+    conditions.push(matchOwnerRange(key, keyBehind(key)), notOfCut);
+  }
+  if (shadowingName !== undefined) {
+    const keys = keysAbove(keyOfName(zone, shadowingName, 'shadowing_name'));
+    conditions.push(joinConditions('any', keys.map(matchOwner)), matchTypes([Type.ns]));
+  }
+  return conditions;
+}
+
+/** The owner key of a name below the apex. Throws 400 for another one. */
+function keyOfName(zone: ZoneRow, text: string, parameter: string): Uint8Array {
+  const name = domainToAscii(text.trim().replace(/\.$/, ''))?.toLowerCase();
+  if (name === undefined || !name.endsWith(`.${zone.name}`))
+    throw badFilter(`${parameter} must be a name below the apex`);
+  try {
+    return ownerKeyOf(parseName(`${name}.`), zone.apex);
+  } catch (error) {
+    if (error instanceof NameError) throw badFilter(`${parameter}: ${error.message}`);
+    throw error;
+  }
+}
+
+function badFilter(reason: string): AppError {
+  return accountFailure('badInput', { reason: `${reason}.` });
+}
+
+/** Owner keys from below the apex down to and with this one. */
+function keysAbove(ownerKey: Uint8Array): Uint8Array[] {
+  const keys: Uint8Array[] = [];
+  for (let end = ownerKey.indexOf(0); end >= 0; end = ownerKey.indexOf(0, end + 1)) {
+    keys.push(ownerKey.subarray(0, end + 1));
+  }
+  return keys;
+}
+
+/** The least key that is behind an owner and everything below it. */
+function keyBehind(ownerKey: Uint8Array): Uint8Array {
+  const behind = new Uint8Array(ownerKey);
+  behind[behind.length - 1] = 1;
+  return behind;
+}
+
+/** Looks at the records of one list; each delegation is looked up once, however many records it concerns. */
+export function createShadows(store: Store, zone: ZoneRow): (row: RecordRow) => ShadowItem {
+  const cutAt = remembered((ownerKey) => readCut(store, zone, ownerKey));
+  const countAt = remembered((ownerKey) => countBelow(store, zone, ownerKey, cutAt(ownerKey)));
+  return (row) => {
+    const isOfCut = row.type === Type.ns || row.type === Type.ds;
+    const cuts = keysAbove(row.owner_key)
+      .filter((key) => !isOfCut || key.length < row.owner_key.length)
+      .map(cutAt)
+      .filter(({ servers }) => servers.length > 0);
+    const name = nameOfOwnerKey(row.owner_key, zone.apex);
+    const serving = isAddress(row.type) ? cuts.filter((cut) => serves(cut, name)) : [];
+    // Only the topmost delegation is ever answered, and its addresses with it.
+    const isAlive = serving.length > 0 && serving[0] === cuts[0];
+    return {
+      shadowedBy: isAlive ? [] : cuts.flatMap(({ servers }) => servers.map(({ id }) => toHex(id))),
+      isGlue: serving.length > 0,
+      deadGlue: serving.length > 0 && !isAlive,
+      ...(row.type === Type.ns && row.owner_key.length > 0 && { shadowedRecords: countAt(row.owner_key) }),
+    };
+  };
+}
+
+function remembered<Value>(find: (ownerKey: Uint8Array) => Value): (ownerKey: Uint8Array) => Value {
+  const known = new Map<string, Value>();
+  return (ownerKey) => {
+    const key = Buffer.from(ownerKey).toString('latin1');
+    const value = known.get(key) ?? find(ownerKey);
+    known.set(key, value);
+    return value;
+  };
+}
+
+const isAddress = (type: number): boolean => type === Type.a || type === Type.aaaa;
+
+function serves({ servers }: Cut, name: Uint8Array): boolean {
+  return servers.some(({ target }) => equalBytes(target, name));
+}
+
+function readCut(store: Store, { seq }: ZoneRow, ownerKey: Uint8Array): Cut {
+  const rows = recordStatements(store).nameServersAt.all(seq, ownerKey);
+  return { servers: rows.map(([id, rdata]) => ({ id, target: lowerName(new Uint8Array(rdata)) })) };
+}
+
+/** Records at and below a cut that are never answered; no more than so many are looked at. */
+function countBelow(store: Store, zone: ZoneRow, ownerKey: Uint8Array, cut: Cut): number {
+  const rows = recordStatements(store).below.all(zone.seq, ownerKey, keyBehind(ownerKey), MOST_COUNTED);
+  return rows.filter(([key, type]) => {
+    if (type === Type.ns || type === Type.ds) return key.length > ownerKey.length;
+    return !(isAddress(type) && serves(cut, nameOfOwnerKey(new Uint8Array(key), zone.apex)));
+  }).length;
+}

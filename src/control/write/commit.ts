@@ -1,0 +1,170 @@
+/**
+ * The one write path. Whatever changes zones, records, accounts or credentials goes through {@link commit}: one transaction
+ * that takes the write lock first, lets the use case check its rules on the rows as they are now and edit them through a
+ * draft (draft.ts), then moves the serials, appends to the change log and the audit log, and commits. Nothing is visible to
+ * anybody before it is durable, and a failure at any step leaves nothing behind.
+ *
+ * Writes asked for in the same turn of the event loop share a transaction: what takes time is the disk, and it is asked once
+ * for all of them. Each is a part of its own that can be taken back alone.
+ */
+import { AppError } from '../../base/errors.js';
+import { perStore, type Store, StoreBusy, StoreFull } from '../../store/driver.js';
+import { whenFree } from '../../store/patience.js';
+import { requireWriter } from '../access/access.js';
+import type { Context } from './context.js';
+import { type Draft, OpenDraft } from './draft.js';
+import { rehearse, rollBack } from './dry-run.js';
+import { storeUnavailable } from './errors.js';
+import type { ZoneOutcome } from './zone-outcome.js';
+
+export type { Draft } from './draft.js';
+
+export interface Committed<T> {
+  readonly value: T;
+  /** Zones that were touched, also those where resolvers see nothing of it. */
+  readonly zones: readonly ZoneOutcome[];
+}
+
+/** Writes that share a transaction at most: what waits for the disk is not the single write but all that came meanwhile. */
+const MOST_TOGETHER = 100;
+/** After so long a shared transaction takes no more, so that nobody waits for long. */
+const TOGETHER_MS = 30;
+
+interface Job {
+  readonly ctx: Context;
+  readonly run: () => Committed<unknown>;
+  readonly resolve: (committed: Committed<never>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Queue {
+  readonly jobs: Job[];
+  draining: boolean;
+}
+
+const queues = perStore((): Queue => ({ jobs: [], draining: false }));
+
+/**
+ * Runs one write; see the head of this file. Resolves when it is durable. Throws what `work` throws, or 503 when the store
+ * stays locked. `work` may run more than once, but takes effect once; of a dry run nothing stays.
+ */
+export async function commit<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
+  return commitAndRead(ctx, work, (value) => value);
+}
+
+/** A {@link commit} whose result is read after everything is written, serials included: what a dry run would leave, too. */
+export async function commitAndRead<T, Result>(
+  ctx: Context,
+  work: (draft: Draft) => T,
+  read: (value: T) => Result,
+): Promise<Committed<Result>> {
+  requireWriter(ctx.actor);
+  const run = (): Committed<Result> => draftAndFinish(ctx, work, read);
+  return noteOutcome(ctx, ctx.dryRun ? await runDry(ctx, run) : await enqueue(ctx, run));
+}
+
+function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
+  return new Promise((resolve, reject) => {
+    const queue = queues(ctx.store);
+    queue.jobs.push({ ctx, run, resolve: resolve as Job['resolve'], reject });
+    if (queue.draining) return;
+    queue.draining = true;
+    setImmediate(() => void drain(ctx.store, queue));
+  });
+}
+
+function runDry<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
+  return readUnderLock(ctx, () => rehearse(ctx, run));
+}
+
+/** Reads a state that `work` makes by writing; of that nothing stays. Waits for the write lock like a commit. */
+export function readUnderLock<T>(ctx: Context, work: () => T): Promise<T> {
+  return orUnavailable(whenFree((timeoutMs) => rollBack(ctx, work, timeoutMs)));
+}
+
+function noteOutcome<T>(ctx: Context, committed: Committed<T>): Committed<T> {
+  if (ctx.outcome) ctx.outcome.zones = [...ctx.outcome.zones, ...committed.zones];
+  return committed;
+}
+
+/** A {@link commit} that shares its transaction with nothing: for work so large that taking back a part would cost memory. */
+export async function commitAlone<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
+  requireWriter(ctx.actor);
+  const run = (): Committed<T> => draftAndFinish(ctx, work, (value) => value);
+  return noteOutcome(ctx, await (ctx.dryRun ? runDry(ctx, run) : runJob(ctx, run)));
+}
+
+async function drain(store: Store, queue: Queue): Promise<void> {
+  while (queue.jobs.length > 0) {
+    const jobs = queue.jobs.slice(0, MOST_TOGETHER);
+    queue.jobs.splice(0, jobs.length > 1 ? await runTogether(store, jobs) : await runOne(jobs[0]!));
+  }
+  queue.draining = false;
+}
+
+/** Settles one job and returns 1; never throws. */
+async function runOne({ ctx, run, resolve, reject }: Job): Promise<number> {
+  await runJob(ctx, run).then((committed) => resolve(committed as Committed<never>), reject);
+  return 1;
+}
+
+/** Settles the first jobs, as many as one transaction takes in good time, and returns their number; never throws. */
+async function runTogether(store: Store, jobs: readonly Job[]): Promise<number> {
+  try {
+    const settlers = await orUnavailable(store.write(() => runParts(store, jobs)));
+    for (const settle of settlers) settle();
+    return settlers.length;
+  } catch (error) {
+    // Nothing was written. Either the store cannot be had, or a job is at fault and meets its error again alone.
+    if (!(error instanceof AppError)) return runOne(jobs[0]!);
+    for (const { reject } of jobs) reject(error);
+    return jobs.length;
+  }
+}
+
+function runParts(store: Store, jobs: readonly Job[]): (() => void)[] {
+  const settlers: (() => void)[] = [];
+  const { clock } = jobs[0]!.ctx;
+  const endMs = clock.nowMs() + TOGETHER_MS;
+  for (const job of jobs) {
+    settlers.push(runPart(store, job));
+    if (clock.nowMs() > endMs) break;
+  }
+  return settlers;
+}
+
+function runPart(store: Store, { run, resolve, reject }: Job): () => void {
+  try {
+    const committed = store.part(run);
+    return () => resolve(committed as Committed<never>);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return () => reject(error);
+  }
+}
+
+function runJob<T>({ store }: Context, run: () => Committed<T>): Promise<Committed<T>> {
+  return orUnavailable(store.write(run));
+}
+
+function draftAndFinish<T, Result>(
+  ctx: Context,
+  work: (draft: Draft) => T,
+  read: (value: T) => Result,
+): Committed<Result> {
+  const draft = new OpenDraft(ctx);
+  const value = work(draft);
+  const zones = draft.finish();
+  return { value: read(value), zones };
+}
+
+/** The failures of the store that a client can wait out, as 503. */
+async function orUnavailable<T>(written: Promise<T>): Promise<T> {
+  try {
+    return await written;
+  } catch (error) {
+    if (error instanceof StoreFull) throw storeUnavailable('full');
+    if (error instanceof StoreBusy) throw storeUnavailable('busy');
+    throw error;
+  }
+}

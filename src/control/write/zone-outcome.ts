@@ -1,0 +1,58 @@
+/** What a commit did to zones: for receipts of writes, entity tags, and dry runs. */
+
+import { nameOfOwnerKey } from '../../dns/name.js';
+import { printRecord } from '../../dns/zonefile/writer.js';
+import { type ChangedRR, type ChangeKind, isUnknownData } from '../../store/changes.js';
+
+/** One zone after a commit; also one that is gone. */
+export interface ZoneOutcome {
+  /** Store number. */
+  readonly zone: number;
+  /** 32 hexadecimal digits. */
+  readonly id: string;
+  readonly apex: Uint8Array;
+  /** Undefined when resolvers see nothing of it. */
+  readonly kind: ChangeKind | undefined;
+  /** Number in the change log. */
+  readonly change: number | undefined;
+  /** Undefined for a zone that is new. */
+  readonly serialFrom: number | undefined;
+  /** Version and serial after the commit; undefined when the zone is gone. */
+  readonly version: number | undefined;
+  readonly serial: number | undefined;
+  /** What resolvers see less and more, SOA included. */
+  readonly rrs: readonly ChangedRR[];
+  /** Whether `rrs` tells everything. */
+  readonly complete: boolean;
+}
+
+/** Filled by commits. */
+export interface WriteOutcome {
+  zones: readonly ZoneOutcome[];
+}
+
+/** Records that resolvers see less and more, as lines of a zone file. */
+export interface ZoneDiff {
+  readonly removed: readonly string[];
+  readonly added: readonly string[];
+  /** False when the lists do not tell everything. */
+  readonly complete: boolean;
+}
+
+/** Lines shown of each list. */
+const MOST_LINES = 10_000;
+
+export function printDiff(apex: Uint8Array, rrs: readonly ChangedRR[], complete: boolean): ZoneDiff {
+  const known = rrs.filter((rr) => !isUnknownData(rr));
+  const lines = (op: 0 | 1): string[] => {
+    const wanted = known.filter((rr) => rr.op === op).slice(0, MOST_LINES);
+    return wanted.map((rr) => printLine(apex, rr));
+  };
+  const [removed, added] = [lines(0), lines(1)];
+  return { removed, added, complete: complete && removed.length + added.length === known.length };
+}
+
+function printLine(apex: Uint8Array, { owner_key: key, type, ttl, rdata }: ChangedRR): string {
+  const owner = nameOfOwnerKey(new Uint8Array(key), apex);
+  return printRecord({ owner, type, ttl, rdata: new Uint8Array(rdata) }).replaceAll('\t', ' ');
+}

@@ -1,0 +1,66 @@
+/** Moments in the history of a zone, as clients name them: by time, by change, by serial or by version. */
+import type { AppError } from '../../base/errors.js';
+import { type EditRow, editStatements, historyKeptFrom } from '../../store/edits.js';
+import type { ZoneRow } from '../../store/zones.js';
+import { parseInstant, printInstant } from '../rules/instant.js';
+import type { Context } from '../write/context.js';
+import { zoneFailure } from './errors.js';
+
+type Unit = 'change' | 'serial' | 'version';
+
+export interface Moment {
+  readonly unit: Unit | 'time' | 'number';
+  /** Microseconds since 1970 of a time. */
+  readonly value: number;
+}
+
+/** `2026-01-31T12:00:00Z`, `change:7`, `serial:2026013101`, `version:3`, `time:…`, or a number alone. Throws 400 otherwise. */
+export function parseMoment(text: string): Moment {
+  const [, unit, digits] = /^(?:(change|serial|version):)?(\d{1,15})$/.exec(text) ?? [];
+  if (digits !== undefined) return { unit: (unit as Unit | undefined) ?? 'number', value: Number(digits) };
+  const value = parseInstant(text.replace(/^time:/, ''));
+  if (value === undefined) throw zoneFailure('badMoment', { text: text.slice(0, 64) });
+  return { unit: 'time', value };
+}
+
+/**
+ * The number of the edit after which the zone was as it was at the moment: all later edits are to be undone. Throws 404 with
+ * the reason when the moment lies outside what is kept. A number alone is a serial the zone had, else a change.
+ */
+export function editAt(ctx: Context, zone: ZoneRow, { unit, value }: Moment): number {
+  if (unit === 'time') return editAtTime(ctx, zone, value);
+  const edit =
+    unit === 'number'
+      ? (findEdit(ctx, zone, 'serial', value) ?? findEdit(ctx, zone, 'change', value))
+      : findEdit(ctx, zone, unit, value);
+  if (edit) return edit.seq;
+  // A zone that was not edited since the journal is kept has its serial and version all the same.
+  const isSerial = unit === 'serial' || unit === 'number';
+  if (isSerial ? value === zone.serial : unit === 'version' && value === zone.version) return Number.MAX_SAFE_INTEGER;
+  const what = unit === 'number' ? 'serial or change' : unit;
+  throw notKept(
+    `The zone had no ${what} ${value} since ${printInstant(keptFrom(ctx, zone))}, from when on its history is kept.`,
+  );
+}
+
+/** The edit that made this serial (the last one of it), this change or this version. */
+export function findEdit(ctx: Context, zone: ZoneRow, unit: Unit, value: number): EditRow | undefined {
+  const { ofChange, ofSerial, ofVersion } = editStatements(ctx.store);
+  if (unit === 'change') return ofChange.get(value, zone.seq);
+  return unit === 'serial' ? ofSerial.get(zone.seq, value) : ofVersion.get(zone.seq, value);
+}
+
+function editAtTime(ctx: Context, zone: ZoneRow, atUs: number): number {
+  if (atUs < zone.created_at) throw notKept(`The zone was created at ${printInstant(zone.created_at)}.`);
+  const from = historyKeptFrom(ctx.store);
+  if (atUs < from) throw notKept(`History is kept from ${printInstant(from)} on.`);
+  return editStatements(ctx.store).atTime.get(zone.seq, atUs)?.seq ?? 0;
+}
+
+function keptFrom(ctx: Context, zone: ZoneRow): number {
+  return Math.max(zone.created_at, historyKeptFrom(ctx.store));
+}
+
+export function notKept(reason: string): AppError {
+  return zoneFailure('notKept', { reason });
+}

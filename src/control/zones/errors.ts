@@ -1,0 +1,40 @@
+/** Refusals of zones: HTTP status, v4 code, text (v4: §15). */
+import { defineErrors } from '../../base/errors.js';
+
+export const zoneFailure = defineErrors('zones', {
+  missing: { status: 404, code: 1001, text: 'Invalid zone identifier' },
+  foreign: { status: 403, code: 10000, text: 'Authentication error' },
+  exists: { status: 400, code: 1061, text: '{name} already exists' },
+  badName: { status: 400, code: 1002, text: 'Invalid domain name: {reason}.' },
+  subdomainOfForeign: {
+    status: 400,
+    code: 1116,
+    text: 'Please ensure you are providing the root domain and not any subdomains (e.g., example.com, not subdomain.example.com)',
+  },
+  stale: { status: 412, code: 10412, text: 'The zone is not in the state that was demanded. Its entity tag is {tag}.' },
+  changeMissing: { status: 404, code: 10404, text: 'The zone has no change {change}, or it is no longer kept.' },
+  badMoment: {
+    status: 400,
+    code: 9207,
+    text: '{text} is no moment: expected a time as of RFC 3339, a serial, a change, or one of change:N, serial:N, version:N.',
+  },
+  notKept: { status: 404, code: 10410, text: '{reason}' },
+  held: { status: 400, code: 1118, text: '{name} is held by another account.' },
+  holdMissing: { status: 404, code: 1003, text: 'No Zone Hold Found' },
+  purgeSelector: {
+    status: 400,
+    code: 1012,
+    text: 'Request must contain one of "purge_everything", "files", "tags", "hosts" or "prefixes"',
+  },
+  badPurge: { status: 400, code: 1012, text: 'Invalid purge request: {reason}.' },
+  settingUnknown: { status: 400, code: 1003, text: 'Undefined zone setting: {name}' },
+  scansBusy: { status: 429, code: 971, text: '{most} scans are under way. Please wait and try again.' },
+  badSetting: { status: 400, code: 1007, text: 'Invalid value for zone setting {name}' },
+  typeUnsupported: { status: 400, code: 1002, text: 'Zones of type {type} are not supported.' },
+  badEdit: { status: 400, code: 1006, text: '{reason}' },
+  importExists: {
+    status: 400,
+    code: 1061,
+    text: '{name} already exists. Replace it explicitly to import it again.',
+  },
+});

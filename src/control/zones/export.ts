@@ -1,0 +1,127 @@
+/**
+ * Use case: a zone as text, in pieces, so that a large one never lies in memory as a whole. All pieces show the zone as it
+ * was when the first one was asked for.
+ */
+
+import { Type } from '../../dns/codes.js';
+import { nameOfOwnerKey } from '../../dns/name.js';
+import { compareSections, type ExportRecord, type ExportSection, writeV4Export } from '../../dns/zonefile/writer.js';
+import { openSnapshot, type Store } from '../../store/driver.js';
+import { parseSettings, parseTags, type RecordRow, recordStatements } from '../../store/records.js';
+import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../../store/zones.js';
+import { zoneFactsOf } from '../../zone/derive/facts.js';
+import { soaRdata } from '../../zone/derive/soa.js';
+import { requireZone } from '../access/access.js';
+import { recordItem } from '../records/item.js';
+import { isProxiableType } from '../rules/proxiable.js';
+import type { Context } from '../write/context.js';
+import { dnsSettingsItem, zoneItem } from './item.js';
+
+/**
+ * 'bind': a zone file (RFC 1035 §5) in the layout of v4 exports, SOA and NS included, that imports to the same zone again
+ * (v4: §7.2). 'json': one document `{zone, settings, records}`.
+ */
+export async function* exportZone(ctx: Context, zoneId: string, format: 'bind' | 'json'): AsyncGenerator<string> {
+  requireZone(ctx, zoneId);
+  const snapshot = openSnapshot(ctx.store);
+  try {
+    const { store } = snapshot;
+    const zone = requireZone({ ...ctx, store }, zoneId);
+    yield* format === 'bind' ? exportBind(ctx, store, zone) : exportJson({ ...ctx, store }, zone);
+  } finally {
+    snapshot.close();
+  }
+}
+
+function exportBind(ctx: Context, store: Store, zone: ZoneRow): Generator<string> {
+  const exportedAt = new Date(ctx.clock.nowMs()).toISOString().slice(0, 19).replace('T', ' ');
+  return writeV4Export(zone.apex, exportedAt, sectionsOf(ctx, store, zone));
+}
+
+function* sectionsOf(ctx: Context, store: Store, zone: ZoneRow): Generator<ExportSection> {
+  const { nameServers } = ctx.settings;
+  const facts = zoneFactsOf(zone, soaOfZone(zone, nameServers), nsTtlOfZone(zone), nameServers);
+  const { apex } = zone;
+  const rr = (type: number, ttl: number, rdata: Uint8Array): ExportRecord => {
+    return {
+      owner: apex,
+      type,
+      ttl,
+      rdata,
+      attributes: { comment: null, tags: [], proxied: undefined, flattenCname: false },
+    };
+  };
+  const added = new Map<number, ExportRecord[]>([
+    [Type.soa, [rr(Type.soa, facts.soa.ttl, soaRdata(facts.soa))]],
+    [Type.ns, facts.nameServers.map((name) => rr(Type.ns, facts.nsTtl, name))],
+  ]);
+  const statements = recordStatements(store);
+  const stored = statements.types.all(zone.seq).map(([type]) => type);
+  const types = [...new Set([Type.soa, Type.ns, ...stored])].sort(compareSections);
+  for (const type of types) {
+    const records = concat(added.get(type) ?? [], exportRecords(statements.ofType.iterate(zone.seq, type), apex));
+    yield { type, records };
+  }
+}
+
+function* concat<T>(...lists: readonly Iterable<T>[]): Generator<T> {
+  for (const list of lists) yield* list;
+}
+
+function* exportRecords(rows: Iterable<RecordRow>, apex: Uint8Array): Generator<ExportRecord> {
+  for (const row of rows) {
+    yield {
+      owner: nameOfOwnerKey(row.owner_key, apex),
+      type: row.type,
+      ttl: row.ttl,
+      rdata: row.rdata,
+      attributes: {
+        comment: row.comment,
+        tags: parseTags(row.tags),
+        proxied: isProxiableType(row.type) ? row.proxied === 1 : undefined,
+        flattenCname: parseSettings(row.settings).flatten_cname === true,
+      },
+    };
+  }
+}
+
+function* exportJson(ctx: Context, zone: ZoneRow): Generator<string> {
+  const { id, name, asciiName, type, paused, soa } = zoneItem(ctx, zone);
+  const head = { id, name, ascii_name: asciiName, type, paused, serial: soa.serial };
+  const {
+    multiProvider,
+    flattenAllCnames,
+    nsTtl,
+    zoneMode,
+    soa: own,
+  } = dnsSettingsItem(zone, ctx.settings.nameServers);
+  const { minTtl, ...timers } = own;
+  const settings = {
+    multi_provider: multiProvider,
+    flatten_all_cnames: flattenAllCnames,
+    ns_ttl: nsTtl,
+    zone_mode: zoneMode,
+    soa: { ...timers, min_ttl: minTtl },
+  };
+  yield `{"zone":${JSON.stringify(head)},\n"settings":${JSON.stringify(settings)},\n"records":[`;
+  let separator = '\n';
+  for (const row of recordStatements(ctx.store).ofZone.iterate(zone.seq)) {
+    const item = recordItem(row, zone);
+    const { proxied, ttl, comment, tags, content, data, priority } = item;
+    const record = {
+      id: item.id,
+      name: item.name,
+      type: item.type,
+      content,
+      data,
+      priority,
+      ttl,
+      proxied,
+      comment,
+      tags,
+    };
+    yield `${separator}${JSON.stringify({ ...record, settings: item.settings })}`;
+    separator = ',\n';
+  }
+  yield '\n]}\n';
+}

@@ -1,0 +1,209 @@
+/**
+ * Use cases of a zone's history: what was changed by whom, the records as they were, and bringing them back. A past state is made by
+ * undoing the journal's later edits inside a transaction; of reading nothing stays, of restoring the difference does.
+ */
+import { equalBytes, toHex } from '../../base/bytes.js';
+import { Type } from '../../dns/codes.js';
+import { type ChangedRR, changeStatements } from '../../store/changes.js';
+import { type EditRow, editedRecords, editStatements } from '../../store/edits.js';
+import { insertRecord, type NewRecordRow, recordStatements } from '../../store/records.js';
+import { updateZone, type ZoneRow } from '../../store/zones.js';
+import { requireZone } from '../access/access.js';
+import { recordFailure } from '../records/errors.js';
+import { printInstant } from '../rules/instant.js';
+import { commitAndRead, type Draft, readUnderLock } from '../write/commit.js';
+import type { Context, Page, PageQuery } from '../write/context.js';
+import { printDiff, type ZoneDiff } from '../write/zone-outcome.js';
+import { editAt, findEdit, notKept, parseMoment } from './as-of.js';
+import { zoneFailure } from './errors.js';
+
+export interface EditItem {
+  /** How `as_of` and restore name it: the number of the change, or `version:N` when resolvers saw nothing of it. */
+  readonly id: string;
+  readonly change: number | null;
+  readonly version: number;
+  readonly kind: EditRow['kind'];
+  /** Microseconds since 1970. */
+  readonly at: number;
+  readonly actor: { readonly email: string; readonly kind: string };
+  readonly source: string;
+  readonly requestId: string;
+  readonly serialFrom: number | null;
+  readonly serialTo: number;
+  readonly diff: ZoneDiff;
+}
+
+export interface RestoreResult {
+  readonly zoneId: string;
+  readonly serial: number;
+  readonly version: number;
+  readonly recordsAdded: number;
+  readonly recordsRemoved: number;
+  readonly recordsChanged: number;
+}
+
+const DEFAULT_PER_PAGE = 20;
+const MOST_PER_PAGE = 100;
+/** Records undone at most: what is further back takes too long. */
+const MOST_UNDONE = 100_000;
+
+/** The newest edits first. Default 20 a page, at most 100. */
+export async function listHistory(ctx: Context, zoneId: string, query: PageQuery): Promise<Page<EditItem>> {
+  const page = Math.max(1, Math.trunc(query.page ?? 1));
+  const perPage = Math.min(MOST_PER_PAGE, Math.max(1, Math.trunc(query.perPage ?? DEFAULT_PER_PAGE)));
+  return ctx.store.snapshot(() => {
+    const zone = requireZone(ctx, zoneId);
+    const { newest, count } = editStatements(ctx.store);
+    const rows = newest.all(zone.seq, perPage, (page - 1) * perPage);
+    const totalCount = count.get(zone.seq)![0];
+    return { items: rows.map((row) => editItem(ctx, zone, row)), page, perPage, totalCount };
+  });
+}
+
+/** One edit, by the number of its change or as `version:N`. Throws 404 when it is not kept. */
+export async function getEdit(ctx: Context, zoneId: string, text: string): Promise<EditItem> {
+  return ctx.store.snapshot(() => {
+    const zone = requireZone(ctx, zoneId);
+    const { unit, value } = parseMoment(text);
+    const edit = findEdit(ctx, zone, unit === 'version' || unit === 'serial' ? unit : 'change', value);
+    if (!edit || unit === 'time') throw zoneFailure('changeMissing', { change: text.slice(0, 64) });
+    return editItem(ctx, zone, edit);
+  });
+}
+
+function editItem(ctx: Context, zone: ZoneRow, edit: EditRow): EditItem {
+  return {
+    id: edit.change === null ? `version:${edit.version}` : String(edit.change),
+    change: edit.change,
+    version: edit.version,
+    kind: edit.kind,
+    at: edit.at_us,
+    actor: { email: edit.actor, kind: edit.actor_kind },
+    source: edit.source,
+    requestId: edit.request_id,
+    serialFrom: edit.serial_from,
+    serialTo: edit.serial_to,
+    diff: diffOf(ctx, zone, edit),
+  };
+}
+
+/** What resolvers saw change. Of whole zones, and of very many records at once, it is not kept. */
+function diffOf(ctx: Context, zone: ZoneRow, edit: EditRow): ZoneDiff {
+  const apex = new Uint8Array(0);
+  const soa = (op: 0 | 1, ttl: number | null, rdata: Uint8Array | null): ChangedRR[] =>
+    ttl === null || rdata === null ? [] : [{ op, owner_key: apex, type: Type.soa, ttl, rdata }];
+  const { bySeq, rrs } = changeStatements(ctx.store);
+  const change = edit.change === null ? undefined : bySeq.get(edit.change);
+  const told = edit.change === null || change?.kind === 'rrs' || change?.kind === 'settings';
+  const lines = [
+    ...soa(0, edit.soa_ttl_from, edit.soa_from),
+    ...soa(1, edit.soa_ttl_to, edit.soa_to),
+    ...(change ? rrs.all(change.seq) : []),
+  ];
+  return printDiff(zone.apex, lines, told);
+}
+
+/**
+ * What `read` returns of the zone's records as they were at a moment (see moment.ts). Throws 404 when the moment lies outside what
+ * is kept. `read` must be synchronous.
+ */
+export async function readAsOf<T>(ctx: Context, zoneId: string, asOf: string, read: () => T): Promise<T> {
+  const moment = parseMoment(asOf);
+  return readUnderLock(ctx, () => {
+    const zone = requireZone(ctx, zoneId);
+    const past = recordsAt(ctx, zone, editAt(ctx, zone, moment));
+    const { byId, remove } = recordStatements(ctx.store);
+    let count = zone.record_count;
+    for (const { id } of past) {
+      const row = byId.get(id, zone.seq);
+      if (!row) continue;
+      remove.run(row.seq);
+      count--;
+    }
+    for (const { was } of past) {
+      if (!was) continue;
+      insertRecord(ctx.store, was);
+      count++;
+    }
+    updateZone(ctx.store, zone.seq, { record_count: count });
+    return read();
+  });
+}
+
+interface PastRecord {
+  readonly id: Uint8Array;
+  /** The row it had; null when there was none. */
+  readonly was: NewRecordRow | null;
+}
+
+/** The records that later edits touched, as they were after the edit numbered `seq`. */
+function recordsAt(ctx: Context, zone: ZoneRow, seq: number): PastRecord[] {
+  const { after, countRecordsAfter } = editStatements(ctx.store);
+  const later = after.all(zone.seq, seq);
+  const broken = later.find(({ complete }) => complete === 0);
+  if (broken) {
+    throw notKept(`All records were replaced at ${printInstant(broken.at_us)}; what they were before is not kept.`);
+  }
+  const [count] = countRecordsAfter.get(zone.seq, seq)!;
+  if (count > MOST_UNDONE) {
+    throw notKept(`Since then ${count} records were changed; ${MOST_UNDONE} can be undone at once.`);
+  }
+  const past = new Map<string, PastRecord>();
+  // Newest first: what was before the oldest edit of a record stays.
+  for (const edit of later) {
+    for (const record of editedRecords(ctx.store, edit.seq, zone.seq)) past.set(toHex(record.id), record);
+  }
+  return [...past.values()];
+}
+
+/**
+ * Brings the zone's records to what they were right after an edit, which is named like in `as_of`, a number alone being a
+ * change. Settings stay as they are. Throws 404 when it is not kept.
+ */
+export async function restoreZone(ctx: Context, zoneId: string, text: string): Promise<RestoreResult> {
+  const named = parseMoment(text);
+  const moment = named.unit === 'number' ? { ...named, unit: 'change' as const } : named;
+  const work = (draft: Draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const counts = bringBack(ctx, draft, zone, recordsAt(ctx, zone, editAt(ctx, zone, moment)));
+    const quota = ctx.settings.limits.recordsPerZone;
+    if (quota !== undefined && counts.recordsAdded > 0 && draft.recordCount(zone) > quota) throw recordFailure('quota');
+    const changed = counts.recordsAdded + counts.recordsRemoved + counts.recordsChanged;
+    if (changed > 0)
+      draft.audit({ action: 'zone.restore', zone: zone.id, object: zone.id, after: { to: text, ...counts } });
+    return { seq: zone.seq, counts };
+  };
+  const read = ({ counts }: ReturnType<typeof work>): RestoreResult => {
+    const { serial, version } = requireZone({ ...ctx, precondition: {} }, zoneId);
+    return { zoneId, serial, version, ...counts };
+  };
+  return (await commitAndRead(ctx, work, read)).value;
+}
+
+interface RestoreCounts {
+  readonly recordsAdded: number;
+  readonly recordsRemoved: number;
+  readonly recordsChanged: number;
+}
+
+/** All that differ are taken away before any comes back: two may have changed places. */
+function bringBack(ctx: Context, draft: Draft, zone: ZoneRow, past: readonly PastRecord[]): RestoreCounts {
+  const { byId } = recordStatements(ctx.store);
+  const pairs = past
+    .map(({ id, was }) => ({ was, now: byId.get(id, zone.seq) }))
+    .filter(({ was, now }) => (was === null ? now !== undefined : now === undefined || !sameRow(was, now)));
+  for (const { now } of pairs) if (now) draft.removeRecord(now);
+  for (const { was } of pairs) if (was) draft.insertRecord(was);
+  return {
+    recordsAdded: pairs.filter(({ now }) => !now).length,
+    recordsRemoved: pairs.filter(({ was }) => !was).length,
+    recordsChanged: pairs.filter(({ was, now }) => was && now).length,
+  };
+}
+
+function sameRow(was: NewRecordRow, now: NewRecordRow): boolean {
+  return Object.entries(was).every(([column, value]) => {
+    const other = now[column as keyof NewRecordRow];
+    return value instanceof Uint8Array ? equalBytes(value, other as Uint8Array) : value === other;
+  });
+}

@@ -1,0 +1,114 @@
+/** Use cases of a zone's hold, which keeps other accounts from taking its name (v4: §4). */
+import type { ZoneChange, ZoneRow } from '../../store/zones.js';
+import { requireZone } from '../access/access.js';
+import { isOn } from '../rules/hold.js';
+import { parseInstant } from '../rules/instant.js';
+import { commit } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+import { badBody } from '../write/errors.js';
+import { zoneFailure } from './errors.js';
+
+export interface ZoneHoldItem {
+  readonly hold: boolean;
+  /** Microseconds since 1970 at which the hold is on; null = off for good. */
+  readonly holdAfter: number | null;
+  readonly includeSubdomains: boolean;
+}
+
+type Columns = Pick<ZoneRow, 'hold_after' | 'hold_include_subdomains'>;
+
+export async function getZoneHold(ctx: Context, zoneId: string): Promise<ZoneHoldItem> {
+  return holdItem(requireZone(ctx, zoneId), ctx.clock.nowUs());
+}
+
+/** Puts the hold on at once; one that is on keeps its instant. */
+export async function createZoneHold(ctx: Context, zoneId: string, includeSubdomains: unknown): Promise<ZoneHoldItem> {
+  const include = readFlag(includeSubdomains) ?? false;
+  return changeHold(ctx, zoneId, 'zone_hold.create', (zone, now) => ({
+    hold_after: isOn(zone, now) ? zone.hold_after : now,
+    hold_include_subdomains: include ? 1 : 0,
+  }));
+}
+
+/** PATCH, unchecked body, of a hold that is on, waits or was released: an empty `hold_after` is now, null is off for good, absent members stay. */
+export async function editZoneHold(
+  ctx: Context,
+  zoneId: string,
+  edit: Readonly<Record<string, unknown>>,
+): Promise<ZoneHoldItem> {
+  const { hold_after: after } = edit;
+  const include = readFlag(edit['include_subdomains']);
+  const instant = after === undefined || after === null || after === '' ? after : readInstant(after);
+  return changeHold(ctx, zoneId, 'zone_hold.edit', (zone, now) => {
+    requireHold(zone);
+    return {
+      hold_after: instant === undefined ? zone.hold_after : moveHold(zone, now, instant === '' ? now : instant),
+      hold_include_subdomains: include === undefined ? zone.hold_include_subdomains : include ? 1 : 0,
+    };
+  });
+}
+
+/** Takes the hold off, until `holdAfter` when that is given. */
+export async function deleteZoneHold(ctx: Context, zoneId: string, holdAfter?: string): Promise<ZoneHoldItem> {
+  const instant = holdAfter === undefined ? null : readInstant(holdAfter);
+  return changeHold(ctx, zoneId, 'zone_hold.delete', (zone, now) => {
+    requireHold(zone);
+    return {
+      hold_after: moveHold(zone, now, instant),
+      hold_include_subdomains: zone.hold_include_subdomains,
+    };
+  });
+}
+
+/** A hold that is on is not changed by an instant that is past (v4: §4). */
+function moveHold(zone: ZoneRow, now: number, instant: number | null): number | null {
+  return instant !== null && instant <= now && isOn(zone, now) ? zone.hold_after : instant;
+}
+
+function requireHold(zone: ZoneRow): void {
+  if (zone.hold_set === 0) throw zoneFailure('holdMissing');
+}
+
+function holdItem(zone: Columns, now: number): ZoneHoldItem {
+  return {
+    hold: isOn(zone, now),
+    holdAfter: zone.hold_after,
+    includeSubdomains: zone.hold_include_subdomains === 1,
+  };
+}
+
+/** Nothing in DNS depends on a hold: no serial moves. */
+async function changeHold(
+  ctx: Context,
+  zoneId: string,
+  action: string,
+  changeOf: (zone: ZoneRow, now: number) => Columns,
+): Promise<ZoneHoldItem> {
+  const { value } = await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const change: Columns = changeOf(zone, draft.now);
+    const before: Columns = { hold_after: zone.hold_after, hold_include_subdomains: zone.hold_include_subdomains };
+    const same =
+      before.hold_after === change.hold_after && before.hold_include_subdomains === change.hold_include_subdomains;
+    if (!same) {
+      draft.setZone(zone.seq, { ...change, hold_set: 1 } satisfies ZoneChange);
+      draft.audit({ action, zone: zone.id, object: zone.id, before, after: change });
+    }
+    return holdItem(change, draft.now);
+  });
+  return value;
+}
+
+function readFlag(value: unknown): boolean | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (value === true || value === 'true') return true;
+  if (value === false || value === 'false') return false;
+  throw badBody('include_subdomains must be true or false', '/include_subdomains');
+}
+
+/** Microseconds since 1970 of an RFC 3339 instant. */
+function readInstant(value: unknown): number {
+  const instant = typeof value === 'string' ? parseInstant(value) : undefined;
+  if (instant === undefined) throw badBody('hold_after must be an RFC 3339 time', '/hold_after');
+  return instant;
+}

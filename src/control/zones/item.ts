@@ -1,0 +1,115 @@
+/**
+ * Zones as use cases hand them out: plain values, ready for any surface. Identifiers are 32 lower-case hexadecimal digits, instants
+ * microseconds since 1970, TTLs seconds.
+ */
+import { toHex } from '../../base/bytes.js';
+import { domainToUnicode } from '../../dns/idna.js';
+import { accountStatements } from '../../store/accounts.js';
+import {
+  assignedNameServers,
+  defaultMailbox,
+  type NameServerMode,
+  nsTtlOfZone,
+  soaOfZone,
+  ZONE_DEFAULTS,
+  type ZoneMode,
+  type ZoneRow,
+  type ZoneSoa,
+  type ZoneStatus,
+  type ZoneType,
+} from '../../store/zones.js';
+import type { Context } from '../write/context.js';
+
+export interface ZoneItem {
+  readonly id: string;
+  /** For people: Unicode where the name is internationalised (v4: §3.2). */
+  readonly name: string;
+  /** Lower-case punycode, the suffix of the zone's record names. */
+  readonly asciiName: string;
+  readonly status: ZoneStatus;
+  readonly paused: boolean;
+  readonly type: ZoneType;
+  /** Host names without final dot. */
+  readonly nameServers: readonly string[];
+  readonly originalNameServers: readonly string[] | null;
+  readonly vanityNameServers: readonly string[] | null;
+  readonly verificationKey: string | null;
+  readonly account: { readonly id: string; readonly name: string };
+  readonly createdAt: number;
+  readonly modifiedAt: number;
+  readonly activatedAt: number | null;
+  readonly recordCount: number;
+  /** For If-Match: grows with every change of the zone or its records. */
+  readonly version: number;
+  readonly soa: ZoneSoa;
+  readonly nameServerMode: NameServerMode;
+}
+
+/** `dns_settings` of a zone (v4: §8), defaults filled in. */
+export interface DnsSettingsItem {
+  readonly flattenAllCnames: boolean;
+  readonly foundationDns: boolean;
+  readonly multiProvider: boolean;
+  readonly secondaryOverrides: boolean;
+  readonly nsTtl: number;
+  readonly zoneMode: ZoneMode;
+  readonly soa: {
+    /** Null = assigned by the service. */
+    readonly mname: string | null;
+    readonly rname: string;
+    readonly refresh: number;
+    readonly retry: number;
+    readonly expire: number;
+    readonly minTtl: number;
+    readonly ttl: number;
+  };
+}
+
+export function zoneItem(ctx: Context, zone: ZoneRow): ZoneItem {
+  const account = accountStatements(ctx.store).bySeq.get(zone.account)!;
+  const { nameServers } = ctx.settings;
+  return {
+    id: toHex(zone.id),
+    name: domainToUnicode(zone.name),
+    asciiName: zone.name,
+    status: zone.status,
+    paused: zone.paused === 1,
+    type: zone.type,
+    nameServers: assignedNameServers(zone, nameServers),
+    originalNameServers: parseList(zone.original_name_servers),
+    vanityNameServers: parseList(zone.vanity_name_servers),
+    verificationKey: zone.verification_key,
+    account: { id: toHex(account.id), name: account.name },
+    createdAt: zone.created_at,
+    modifiedAt: zone.modified_at,
+    activatedAt: zone.activated_at,
+    recordCount: zone.record_count,
+    version: zone.version,
+    soa: soaOfZone(zone, nameServers),
+    nameServerMode: zone.name_server_mode,
+  };
+}
+
+function parseList(text: string | null): readonly string[] | null {
+  return text === null ? null : (JSON.parse(text) as string[]);
+}
+
+export function dnsSettingsItem(zone: ZoneRow, nameServers: readonly string[]): DnsSettingsItem {
+  return {
+    flattenAllCnames: zone.flatten_all_cnames === 1,
+    foundationDns: zone.foundation_dns === 1,
+    multiProvider: zone.multi_provider === 1,
+    secondaryOverrides: zone.secondary_overrides === 1,
+    nsTtl: nsTtlOfZone(zone),
+    zoneMode: zone.zone_mode,
+    soa: {
+      mname: zone.soa_mname,
+      rname: zone.soa_rname ?? defaultMailbox(nameServers),
+      refresh: zone.soa_refresh ?? ZONE_DEFAULTS.refresh,
+      retry: zone.soa_retry ?? ZONE_DEFAULTS.retry,
+      expire: zone.soa_expire ?? ZONE_DEFAULTS.expire,
+      minTtl: zone.soa_minimum ?? ZONE_DEFAULTS.minimum,
+      ttl: zone.soa_ttl ?? ZONE_DEFAULTS.soaTtl,
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/** Writes zones inside a commit: adding one after the rules about names that others hold, and changing its settings. */
+import { toHex } from '../../base/bytes.js';
+import { type FailureOptions, invariant } from '../../base/errors.js';
+import { makeId } from '../../base/random.js';
+import { accountStatements } from '../../store/accounts.js';
+import { type ZoneChange, type ZoneRow, type ZoneType, zoneStatements } from '../../store/zones.js';
+import { requirePermission, requireZone } from '../access/access.js';
+import { isHeldFrom, type WantedName } from '../rules/hold.js';
+import { commitAndRead, type Draft } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+import { zoneFailure } from './errors.js';
+
+export interface NewZone {
+  /** Lower-case ASCII, no final dot. */
+  readonly name: string;
+  readonly apex: Uint8Array;
+  /** Store number. */
+  readonly account: number;
+  readonly type: ZoneType;
+  readonly serial?: number;
+  readonly nameServerMode?: 'service' | 'records';
+}
+
+/** Adds a zone after the rules about names that others hold; inside a commit. */
+export function insertZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
+  const { name, apex, account, type } = zone;
+  // A credential for certain zones is for no others.
+  if (ctx.actor.policies) {
+    const accountId = toHex(accountStatements(ctx.store).bySeq.get(account)!.id);
+    requirePermission(ctx.actor, 'zone', 'write', { account: accountId, zone: '*' });
+  } else if (ctx.actor.zoneIds !== undefined) throw zoneFailure('foreign');
+  const statements = zoneStatements(ctx.store);
+  const sameName = statements.byName.all(name);
+  const exists = sameName.some((other) => other.account === account);
+  const trusted = ctx.settings.activation === 'trust';
+  // Without proof of delegation the first account to add a name has it (ours).
+  if (exists || (trusted && sameName.length > 0)) throw zoneFailure('exists', { name }, { pointer: '/name' });
+  refuseHeld(ctx, draft.now, zone, { pointer: '/name' });
+  refuseBelowForeign(ctx, zone);
+  const active = trusted;
+  const served = type === 'full' && sameName.every((other) => other.served === 0) ? 1 : 0;
+  const id = makeId(ctx.clock.nowUs(), ctx.random);
+  const serial = zone.serial ?? Math.floor(ctx.clock.nowMs() / 1000) >>> 0;
+  const seq = statements.insert.run(
+    id,
+    account,
+    name,
+    apex,
+    active ? 'active' : 'pending',
+    served,
+    type,
+    serial,
+    zone.nameServerMode ?? 'service',
+    type === 'partial' ? verificationKey(ctx) : null,
+    draft.now,
+    draft.now,
+    active ? draft.now : null,
+  ).lastInsertRowid;
+  draft.noteZone(seq, 'zone-added');
+  const row = draft.zone(seq);
+  invariant(row, 'a zone just added is there');
+  return row;
+}
+
+/** Throws when a hold at the name or above it keeps the name from the account (v4: §4). `now`: microseconds since 1970. */
+export function refuseHeld(ctx: Context, now: number, wanted: WantedName, options: FailureOptions = {}): void {
+  const held = zonesAtOrAbove(ctx, wanted.name).some((zone) => isHeldFrom(zone, wanted, now));
+  if (held) throw zoneFailure('held', { name: wanted.name }, options);
+}
+
+/** A name below another account's zone would take answers away from it. */
+function refuseBelowForeign(ctx: Context, { name, account }: WantedName): void {
+  const isAbove = (zone: ZoneRow): boolean => zone.name !== name && zone.account !== account && zone.served === 1;
+  if (!ctx.actor.superAdministrator && zonesAtOrAbove(ctx, name).some(isAbove)) {
+    throw zoneFailure('subdomainOfForeign', {}, { pointer: '/name' });
+  }
+}
+
+function zonesAtOrAbove(ctx: Context, name: string): ZoneRow[] {
+  const zones: ZoneRow[] = [];
+  const { byName } = zoneStatements(ctx.store);
+  for (let ancestor = name; ancestor !== ''; ancestor = parentOf(ancestor)) zones.push(...byName.all(ancestor));
+  return zones;
+}
+
+function parentOf(name: string): string {
+  const dot = name.indexOf('.');
+  return dot < 0 ? '' : name.slice(dot + 1);
+}
+
+/** What the owner of a partial zone puts into DNS as proof (v4: §3.2). */
+function verificationKey(ctx: Context): string {
+  const digits = (): string => String(100_000_000 + (Buffer.from(ctx.random.bytes(4)).readUInt32BE() % 900_000_000));
+  return `${digits()}-${digits()}`;
+}
+
+/** Changes settings of a zone and returns its row after that; a change that changes nothing writes nothing. */
+export async function changeZone(
+  ctx: Context,
+  zoneId: string,
+  action: string,
+  changeOf: (zone: ZoneRow, draft: Draft) => ZoneChange,
+): Promise<ZoneRow> {
+  const change = (draft: Draft): number => applyChange(ctx, draft, requireZone(ctx, zoneId), action, changeOf);
+  const read = (seq: number): ZoneRow => zoneStatements(ctx.store).bySeq.get(seq)!;
+  return (await commitAndRead(ctx, change, read)).value;
+}
+
+function applyChange(
+  ctx: Context,
+  draft: Draft,
+  zone: ZoneRow,
+  action: string,
+  changeOf: (zone: ZoneRow, draft: Draft) => ZoneChange,
+): number {
+  const change = changeOf(zone, draft);
+  const columns = Object.keys(change) as (keyof ZoneChange)[];
+  if (columns.every((column) => zone[column] === change[column])) return zone.seq;
+  const served = servedAfter(ctx, { ...zone, ...change });
+  draft.setZone(zone.seq, { ...change, served });
+  draft.noteZone(zone.seq, served === zone.served ? 'settings' : 'zone-replaced');
+  const before = Object.fromEntries(columns.map((column) => [column, zone[column]]));
+  draft.audit({ action, zone: zone.id, object: zone.id, before, after: change });
+  return zone.seq;
+}
+
+/** A full zone is served unless it has moved away or another account's zone of its name is served. */
+function servedAfter(ctx: Context, zone: ZoneRow): number {
+  if (zone.type !== 'full' || zone.status === 'moved') return 0;
+  const others = zoneStatements(ctx.store).byName.all(zone.name);
+  return others.some((other) => other.seq !== zone.seq && other.served === 1) ? 0 : 1;
+}

@@ -1,0 +1,177 @@
+/**
+ * Responses that came from outside, read strictly (RFC 1035 §4.1): every name, length and count must fit, or nothing of the
+ * message is believed.
+ *
+ * dns2 is not asked to read them: it goes on behind records it could not parse, joins labels that hold dots, and twelve octets
+ * that announce 65535 records keep it busy for more than a second.
+ */
+import { Type } from './codes.js';
+import { isAtOrBelow, MAX_LABEL_LENGTH, MAX_NAME_LENGTH } from './name.js';
+import { typeByCode } from './rr/registry.js';
+import { RdataError } from './rr/type.js';
+
+const HEADER_LENGTH = 12;
+/** The bit of the flags that says that the answer did not fit. */
+export const TRUNCATED = 0x0200;
+/** Owner of one octet, type, class, TTL and length: what a record takes at least. */
+const SHORTEST_RECORD = 11;
+
+export interface ReadRecord {
+  /** Wire name, uncompressed, case as it came. */
+  readonly owner: Uint8Array;
+  readonly type: number;
+  readonly class: number;
+  /** Seconds; 0 where the highest bit was set (RFC 2181 §8). */
+  readonly ttl: number;
+  /** Names uncompressed. */
+  readonly rdata: Uint8Array;
+}
+
+export interface ReadMessage {
+  readonly id: number;
+  /** The second 16 bits of the header. */
+  readonly flags: number;
+  /** All 12 bits of it, when there is an OPT record (RFC 6891 §6.1.3). */
+  readonly rcode: number;
+  /** Wire name, case as it came. */
+  readonly question: { readonly name: Uint8Array; readonly type: number; readonly class: number };
+  readonly answers: readonly ReadRecord[];
+  readonly authorities: readonly ReadRecord[];
+}
+
+/** A message that is not one; ends the reading. */
+class Unreadable extends Error {}
+
+/** The message, or undefined when any of it cannot be read. Messages with other than one question are not read. */
+export function readMessage(octets: Uint8Array): ReadMessage | undefined {
+  try {
+    return readWhole(octets);
+  } catch (error) {
+    if (error instanceof Unreadable || error instanceof RdataError) return undefined;
+    throw error;
+  }
+}
+
+interface Cursor {
+  readonly octets: Uint8Array;
+  at: number;
+}
+
+function readWhole(octets: Uint8Array): ReadMessage {
+  const cursor: Cursor = { octets, at: 0 };
+  const id = take16(cursor);
+  const flags = take16(cursor);
+  const questions = take16(cursor);
+  const counts = [take16(cursor), take16(cursor), take16(cursor)] as const;
+  const announced = counts[0] + counts[1] + counts[2];
+  if (questions !== 1 || (!(flags & TRUNCATED) && announced * SHORTEST_RECORD > octets.length - HEADER_LENGTH))
+    throw new Unreadable();
+  const question = { name: takeName(cursor), type: take16(cursor), class: take16(cursor) };
+  // What is left of a truncated answer is not to be used (RFC 2181 §9), and may end anywhere.
+  if (flags & TRUNCATED) return { id, flags, rcode: flags & 15, question, answers: [], authorities: [] };
+  const answers = takeRecords(cursor, counts[0]);
+  const authorities = takeRecords(cursor, counts[1]);
+  const opt = takeRecords(cursor, counts[2]).find(({ type }) => type === Type.opt);
+  if (cursor.at !== octets.length) throw new Unreadable();
+  const rcode = (flags & 15) | ((opt ? opt.ttl >>> 20 : 0) & 0xff0);
+  return { id, flags, rcode, question, answers, authorities };
+}
+
+function takeRecords(cursor: Cursor, count: number): ReadRecord[] {
+  const records: ReadRecord[] = [];
+  for (let i = 0; i < count; i++) records.push(takeRecord(cursor));
+  return records;
+}
+
+function takeRecord(cursor: Cursor): ReadRecord {
+  const owner = takeName(cursor);
+  const type = take16(cursor);
+  const recordClass = take16(cursor);
+  const high = take16(cursor);
+  const ttl = high * 0x10000 + take16(cursor);
+  const length = take16(cursor);
+  const end = cursor.at + length;
+  if (end > cursor.octets.length) throw new Unreadable();
+  const rdata = takeRdata(cursor, type, end);
+  if (cursor.at !== end) throw new Unreadable();
+  // OPT keeps flags there, of which the highest bit is one.
+  return { owner, type, class: recordClass, ttl: high < 0x8000 || type === Type.opt ? ttl : 0, rdata };
+}
+
+/** Octets before the names of the types that may be compressed (RFC 1035 §3.3, RFC 3597 §4), and how many names there are. */
+const COMPRESSED: Readonly<Record<number, readonly [before: number, names: number]>> = {
+  [Type.ns]: [0, 1],
+  [Type.cname]: [0, 1],
+  [Type.soa]: [0, 2],
+  [Type.ptr]: [0, 1],
+  [Type.mx]: [2, 1],
+  [Type.dname]: [0, 1],
+};
+
+function takeRdata(cursor: Cursor, type: number, end: number): Uint8Array {
+  const shape = COMPRESSED[type];
+  if (shape === undefined) {
+    const rdata = takeOctets(cursor, end);
+    if (type !== Type.opt) typeByCode(type).check(rdata);
+    return rdata;
+  }
+  const parts = [takeOctets(cursor, cursor.at + shape[0])];
+  for (let i = 0; i < shape[1]; i++) parts.push(takeName(cursor));
+  if (cursor.at > end) throw new Unreadable();
+  parts.push(takeOctets(cursor, end));
+  const rdata = new Uint8Array(Buffer.concat(parts));
+  typeByCode(type).check(rdata);
+  return rdata;
+}
+
+function takeOctets(cursor: Cursor, end: number): Uint8Array {
+  if (end > cursor.octets.length) throw new Unreadable();
+  const octets = new Uint8Array(cursor.octets.subarray(cursor.at, end));
+  cursor.at = end;
+  return octets;
+}
+
+function take16(cursor: Cursor): number {
+  const { octets, at } = cursor;
+  if (at + 2 > octets.length) throw new Unreadable();
+  cursor.at = at + 2;
+  return (octets[at]! << 8) | octets[at + 1]!;
+}
+
+/** A name, its pointers followed; each must point before the one that led to it, so that there is an end. */
+function takeName(cursor: Cursor): Uint8Array {
+  const { octets } = cursor;
+  const name: number[] = [];
+  let at = cursor.at;
+  let behind = -1;
+  let lowest = at;
+  for (;;) {
+    const length = octets[at];
+    if (length === undefined) throw new Unreadable();
+    if (length >= 0xc0) {
+      const target = ((length & 0x3f) << 8) | (octets[at + 1] ?? 0);
+      if (at + 2 > octets.length || target >= lowest) throw new Unreadable();
+      if (behind < 0) behind = at + 2;
+      at = lowest = target;
+      continue;
+    }
+    if (length > MAX_LABEL_LENGTH || at + 1 + length > octets.length) throw new Unreadable();
+    for (let i = 0; i <= length; i++) name.push(octets[at + i]!);
+    if (name.length > MAX_NAME_LENGTH) throw new Unreadable();
+    at += 1 + length;
+    if (length === 0) break;
+  }
+  cursor.at = behind < 0 ? at : behind;
+  return Uint8Array.from(name);
+}
+
+/**
+ * Seconds a negative answer may be kept (RFC 2308 §5): the lesser of the SOA's TTL and its last field. Undefined without an SOA
+ * of a zone the name is in.
+ */
+export function negativeTtlOf(message: ReadMessage, name: Uint8Array): number | undefined {
+  const soa = message.authorities.find((record) => record.type === Type.soa && isAtOrBelow(name, record.owner));
+  if (soa === undefined) return undefined;
+  const minimum = new DataView(soa.rdata.buffer, soa.rdata.byteOffset + soa.rdata.length - 4).getUint32(0);
+  return Math.min(soa.ttl, minimum);
+}

@@ -1,0 +1,198 @@
+/** The one write path: all or nothing, serials without gaps, several writers at once. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { AppError } from '../../../src/base/errors.js';
+import { applyBatch } from '../../../src/control/records/batch.js';
+import { createRecord, deleteRecord, editRecord, listRecords } from '../../../src/control/records/records.js';
+import { commit } from '../../../src/control/write/commit.js';
+import type { Context } from '../../../src/control/write/context.js';
+import { createZone, getZone } from '../../../src/control/zones/zones.js';
+import { auditStatements } from '../../../src/store/audit.js';
+import { changeStatements, changesAfter, lastChange } from '../../../src/store/changes.js';
+import { openStore, StoreConflict } from '../../../src/store/driver.js';
+import { recordStatements } from '../../../src/store/records.js';
+import { zoneStatements } from '../../../src/store/zones.js';
+import { startZone } from '../fixture.js';
+
+/** Everything a commit could have touched. */
+function stateOf(ctx: Context): unknown {
+  const tables = ['zones', 'records', 'changes', 'change_rrs', 'audit'];
+  return tables.map((table) => ctx.store.prepare(`SELECT * FROM ${table}`).all());
+}
+
+t.test('a failure at any step leaves nothing', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const made = await createRecord(ctx, zoneId, { type: 'A', name: 'a', content: '192.0.2.1' });
+  const before = stateOf(ctx);
+  for (const step of [
+    'INSERT ON records',
+    'UPDATE ON zones',
+    'INSERT ON changes',
+    'INSERT ON change_rrs',
+    'INSERT ON audit',
+  ]) {
+    ctx.store.exec(`CREATE TRIGGER broken BEFORE ${step} BEGIN SELECT RAISE(ABORT, 'injected'); END`);
+    await t.rejects(createRecord(ctx, zoneId, { type: 'A', name: 'b', content: '192.0.2.2' }), StoreConflict, step);
+    await t.rejects(
+      applyBatch(ctx, zoneId, { deletes: [{ id: made.id }], posts: [{ type: 'A', name: 'c', content: '192.0.2.3' }] }),
+      StoreConflict,
+      step,
+    );
+    ctx.store.exec('DROP TRIGGER broken');
+    t.same(stateOf(ctx), before, step);
+  }
+  ctx.store.exec("CREATE TRIGGER broken BEFORE DELETE ON records BEGIN SELECT RAISE(ABORT, 'injected'); END");
+  await t.rejects(deleteRecord(ctx, zoneId, made.id), StoreConflict);
+  ctx.store.exec('DROP TRIGGER broken');
+  t.same(stateOf(ctx), before);
+  await createRecord(ctx, zoneId, { type: 'A', name: 'b', content: '192.0.2.2' });
+});
+
+t.test('two processes write at once', async (t) => {
+  const { ctx, zoneId, directory } = await startZone(t);
+  const first = (await getZone(ctx, zoneId)).soa.serial;
+  const each = 150;
+  const script = fileURLToPath(new URL('./write-child.js', import.meta.url));
+  const child = spawn(process.execPath, [script, directory, zoneId, String(each)], { stdio: 'inherit' });
+  t.teardown(() => child.kill('SIGKILL'));
+  const ended = once(child, 'exit');
+  for (let i = 0; i < each; i++) {
+    await createRecord(ctx, zoneId, { type: 'A', name: `parent-${i}`, content: '192.0.2.1' });
+    // Gives way, so that the two really take turns.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  t.same(await ended, [0, null]);
+  const zone = await getZone(ctx, zoneId);
+  t.equal(zone.recordCount, 2 * each);
+  t.equal(zone.soa.serial, first + 2 * each, 'no update was lost');
+  t.equal((await listRecords(ctx, zoneId, {})).totalCount, 2 * each);
+  const serials = changesAfter(ctx.store, 1, 1000).map(({ serial_from, serial_to }) => [serial_from, serial_to]);
+  t.same(
+    serials,
+    Array.from({ length: 2 * each }, (_, i) => [first + i, first + i + 1]),
+    'one after the other',
+  );
+});
+
+t.test('writes that share a transaction', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const first = (await getZone(ctx, zoneId)).soa.serial;
+  const create = (name: string, content = '192.0.2.1') => createRecord(ctx, zoneId, { type: 'A', name, content });
+  const outcomes = await Promise.allSettled([
+    create('a'),
+    create('a'),
+    create('b', 'nonsense'),
+    applyBatch(ctx, zoneId, {
+      posts: [
+        { type: 'A', name: 'half', content: '192.0.2.1' },
+        { type: 'CNAME', name: 'half', content: 'x.test' },
+      ],
+    }),
+    ...Array.from({ length: 250 }, (_, i) => create(`many-${i}`)),
+    create('c'),
+  ]);
+  const codes = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.code] : []));
+  t.same(codes, [81058, 9005, 81053], 'each is refused or done by itself');
+  t.match(await getZone(ctx, zoneId), { recordCount: 252, soa: { serial: first + 252 } });
+  const seq = zoneStatements(ctx.store).byName.get('example.com')!.seq;
+  t.equal(recordStatements(ctx.store).count.get(seq)![0], 252);
+
+  ctx.store.exec(
+    "CREATE TRIGGER broken BEFORE INSERT ON records WHEN new.name LIKE 'x%' BEGIN SELECT RAISE(ABORT, 'injected'); END",
+  );
+  const [one, broken, two] = await Promise.allSettled([create('one'), create('x1'), create('two')]);
+  ctx.store.exec('DROP TRIGGER broken');
+  t.same([one?.status, broken?.status, two?.status], ['fulfilled', 'rejected', 'fulfilled'], 'a fault is not shared');
+  t.match(await getZone(ctx, zoneId), { recordCount: 254, soa: { serial: first + 254 } });
+  t.equal(
+    auditStatements(ctx.store)
+      .latest.all(1000)
+      .filter(({ action }) => action === 'record.create').length,
+    254,
+  );
+});
+
+t.test('waiting for a writer', async (t) => {
+  const { ctx, zoneId, directory } = await startZone(t);
+  const other = openStore(directory);
+  t.teardown(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  const pending = createRecord(ctx, zoneId, { type: 'A', name: 'a', content: '192.0.2.1' });
+  let done = false;
+  pending.then(() => {
+    done = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  t.notOk(done, 'waits without holding up the event loop');
+  other.exec('COMMIT');
+  t.match(await pending, { name: 'a.example.com' });
+});
+
+t.test('many records in one change', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const posts = Array.from({ length: 3500 }, (_, i) => ({ type: 'A', name: `h${i}`, content: '192.0.2.1' }));
+  await applyBatch(ctx, zoneId, { posts });
+  const [change] = changesAfter(ctx.store, lastChange(ctx.store) - 1, 1);
+  t.equal(change!.kind, 'rrs');
+  t.equal(changeStatements(ctx.store).rrs.all(change!.seq).length, 3500);
+  const { items } = await listRecords(ctx, zoneId, { perPage: 5000 });
+  const patches = items.map(({ id }) => ({ id, content: '192.0.2.2' }));
+  const serial = (await getZone(ctx, zoneId)).soa.serial;
+  await applyBatch(ctx, zoneId, { patches });
+  const [large] = changesAfter(ctx.store, lastChange(ctx.store) - 1, 1);
+  t.match(large, { kind: 'zone-replaced', serial_from: serial, serial_to: serial + 1 });
+  t.equal(changeStatements(ctx.store).rrs.all(large!.seq).length, 0, 'more than 5,000 are not listed one by one');
+});
+
+t.test('the version of a zone, and the serial at its end', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const seq = zoneStatements(ctx.store).byName.get('example.com')!.seq;
+  ctx.store.exec(`UPDATE zones SET serial = 4294967295 WHERE seq = ${seq}`);
+  const { version } = await getZone(ctx, zoneId);
+  const { id } = await createRecord(ctx, zoneId, { type: 'A', name: 'a', content: '192.0.2.1' });
+  t.match(await getZone(ctx, zoneId), { version: version + 1, soa: { serial: 1 } }, 'zero is skipped');
+  await editRecord(ctx, zoneId, id, { comment: 'x' });
+  t.match(await getZone(ctx, zoneId), { version: version + 2, soa: { serial: 1 } });
+  await editRecord(ctx, zoneId, id, { comment: 'x' });
+  t.match(await getZone(ctx, zoneId), { version: version + 2 }, 'nothing changed');
+});
+
+t.test('several zones in one commit, and a refusal in its middle', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const second = await createZone(ctx, { name: 'example.net' });
+  const seqs = ['example.com', 'example.net'].map((name) => zoneStatements(ctx.store).byName.get(name)!.seq);
+  const { zones } = await commit(ctx, (draft) => {
+    for (const seq of seqs) {
+      draft.setZone(seq, { paused: 1 });
+      draft.noteZone(seq, 'settings');
+    }
+  });
+  t.same(
+    zones.map(({ zone }) => zone),
+    seqs,
+  );
+  const before = stateOf(ctx);
+  await t.rejects(
+    commit(ctx, (draft) => {
+      draft.setZone(seqs[0]!, { paused: 0 });
+      throw new AppError('test', 400, 1, 'no');
+    }),
+    { message: 'no' },
+  );
+  t.same(stateOf(ctx), before);
+  t.match(await getZone(ctx, second.id), { paused: true });
+  t.match(await getZone(ctx, zoneId), { paused: true });
+  t.match(auditStatements(ctx.store).latest.all(1), [{ action: 'zone.create' }]);
+  t.equal(recordStatements(ctx.store).count.get(seqs[0]!)![0], 0);
+});
+
+t.test('nobody else writes the change log', async (t) => {
+  const root = fileURLToPath(new URL('../../../../src/', import.meta.url));
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const users = files.filter((name) => /\b(appendChange|appendAudit)\(/.test(readFileSync(join(root, name), 'utf8')));
+  t.same(users.sort(), ['control/write/draft.ts', 'store/audit.ts', 'store/changes.ts']);
+});

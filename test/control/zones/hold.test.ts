@@ -1,0 +1,132 @@
+/** Holds of zones, also against other accounts, and the settings of zones that have a name. */
+import t from 'tap';
+import { createAccount } from '../../../src/control/access/accounts.js';
+import { authenticateToken } from '../../../src/control/access/authentication.js';
+import { createKey } from '../../../src/control/access/keys.js';
+import { createZoneHold, deleteZoneHold, editZoneHold, getZoneHold } from '../../../src/control/zones/hold.js';
+import { editZoneSetting, getZoneSetting, listZoneSettings } from '../../../src/control/zones/settings.js';
+import { checkActivation, createZone, getZone } from '../../../src/control/zones/zones.js';
+import { auditStatements } from '../../../src/store/audit.js';
+import { changesAfter, lastChange } from '../../../src/store/changes.js';
+import { startControl, startZone } from '../fixture.js';
+
+t.test('hold', async (t) => {
+  const { ctx, clock, zoneId } = await startZone(t);
+  const { soa } = await getZone(ctx, zoneId);
+  const before = lastChange(ctx.store);
+  const none = { hold: false, holdAfter: null, includeSubdomains: false };
+  t.strictSame(await getZoneHold(ctx, zoneId), none);
+  for (const attempt of [editZoneHold(ctx, zoneId, { hold_after: '' }), deleteZoneHold(ctx, zoneId)]) {
+    await t.rejects(attempt, { status: 404, code: 1003, message: 'No Zone Hold Found' });
+  }
+  const start = clock.nowUs();
+  const on = await createZoneHold(ctx, zoneId, 'true');
+  t.match(on, { hold: true, includeSubdomains: true });
+  t.ok(on.holdAfter! > start);
+  t.match(auditStatements(ctx.store).latest.all(1)[0], { action: 'zone_hold.create' });
+  const past = { hold_after: '2001-02-03T04:05:06Z' };
+  t.strictSame(await editZoneHold(ctx, zoneId, past), on, 'a past time changes nothing');
+  const at = clock.nowMs() + 60_000;
+  const later = await editZoneHold(ctx, zoneId, { hold_after: new Date(at).toISOString(), include_subdomains: false });
+  t.strictSame(later, { hold: false, holdAfter: at * 1000, includeSubdomains: false });
+  t.match(await editZoneHold(ctx, zoneId, { hold_after: '' }), { hold: true });
+  t.match(await editZoneHold(ctx, zoneId, { hold_after: null }), { hold: false, holdAfter: null });
+  await createZoneHold(ctx, zoneId, undefined);
+  const micro = await deleteZoneHold(ctx, zoneId, '2099-01-01T01:00:00.123456+01:00');
+  t.strictSame(micro.holdAfter, Date.UTC(2099, 0, 1) * 1000 + 123456);
+  t.match(await deleteZoneHold(ctx, zoneId), { hold: false, holdAfter: null });
+  for (const bad of ['tomorrow', '2099-13-01T00:00:00Z']) {
+    await t.rejects(editZoneHold(ctx, zoneId, { hold_after: bad }), {
+      status: 400,
+      code: 9207,
+      pointer: '/hold_after',
+    });
+  }
+  await t.rejects(createZoneHold(ctx, zoneId, 'maybe'), { status: 400, code: 9207 });
+  t.equal((await getZone(ctx, zoneId)).soa.serial, soa.serial);
+  t.equal(lastChange(ctx.store), before, 'nothing for DNS');
+});
+
+t.test('a held name is not to be had by another account', async (t) => {
+  const { ctx } = await startControl(t, { activation: 'delegation' });
+  const { id } = await createZone(ctx, { name: 'example.com' });
+  const account = await createAccount(ctx, { name: 'tenant', members: ['tenant@example.org'] });
+  const { secret } = await createKey(ctx, { kind: 'token', name: 'test', email: 'tenant@example.org' });
+  const result = await authenticateToken(ctx, secret, '127.0.0.1');
+  if (!result.ok) throw new Error(result.reason);
+  const tenant = { ...ctx, actor: result.actor };
+  const elsewhere = { id: account.id };
+  const held = { status: 400, code: 1118, message: /is held by another account/ };
+  await createZoneHold(ctx, id, false);
+  await t.rejects(createZone(tenant, { name: 'example.com' }), held);
+  await t.rejects(createZone(tenant, { name: 'a.example.com' }), { code: 1116 });
+  t.match(await createZone(ctx, { name: 'b.example.com', account: elsewhere }), { name: 'b.example.com' });
+  await editZoneHold(ctx, id, { include_subdomains: true });
+  await t.rejects(createZone(tenant, { name: 'a.example.com' }), held);
+  await t.rejects(createZone(ctx, { name: 'c.d.example.com', account: elsewhere }), held);
+  t.match(await createZone(ctx, { name: 'own.example.com' }), { name: 'own.example.com' }, 'its own account may');
+  await deleteZoneHold(ctx, id);
+  t.match(await createZone(tenant, { name: 'example.com' }), { status: 'pending' });
+});
+
+t.test('activation of a name that another account holds', async (t) => {
+  const { ctx: plain, clock } = await startControl(t, { activation: 'delegation' });
+  const ctx = { ...plain, findDelegation: async () => ['ns1.dns.test', 'ns2.dns.test'] };
+  const { id } = await createZone(ctx, { name: 'example.com' });
+  const { id: account } = await createAccount(ctx, { name: 'tenant', members: ['tenant@example.org'] });
+  const rival = await createZone(ctx, { name: 'example.com', account: { id: account } });
+  const below = await createZone(ctx, { name: 'a.example.com', account: { id: account } });
+  const own = await createZone(ctx, { name: 'b.example.com' });
+  await createZoneHold(ctx, id, false);
+  const held = { status: 400, code: 1118, message: /is held by another account/ };
+  await t.rejects(checkActivation(ctx, rival.id), held);
+  t.match(await getZone(ctx, rival.id), { status: 'pending' });
+  await editZoneHold(ctx, id, { include_subdomains: true });
+  await t.rejects(checkActivation(ctx, below.id), held);
+  t.match(await checkActivation(ctx, own.id), { status: 'active' }, 'its own account may');
+  const at = clock.nowMs() + 60_000;
+  await deleteZoneHold(ctx, id, new Date(at).toISOString());
+  t.match(await checkActivation(ctx, below.id), { status: 'active' }, 'the hold is off until then');
+  clock.advance(60_000);
+  await t.rejects(checkActivation(ctx, rival.id), held, 'and on again after it');
+  await deleteZoneHold(ctx, id);
+  t.match(await checkActivation(ctx, rival.id), { status: 'active' });
+  t.match(await getZone(ctx, id), { status: 'moved' });
+});
+
+t.test('a hold that was released is not one that never was', async (t) => {
+  const { ctx, clock, zoneId } = await startZone(t);
+  await createZoneHold(ctx, zoneId, true);
+  await deleteZoneHold(ctx, zoneId);
+  t.match(await editZoneHold(ctx, zoneId, { include_subdomains: false }), { hold: false, includeSubdomains: false });
+  t.match(await editZoneHold(ctx, zoneId, { hold_after: '' }), { hold: true });
+  const at = new Date(clock.nowMs() + 60_000).toISOString();
+  await deleteZoneHold(ctx, zoneId);
+  t.match(await editZoneHold(ctx, zoneId, { hold_after: at }), { hold: false });
+  clock.advance(60_001);
+  t.match(await getZoneHold(ctx, zoneId), { hold: true });
+});
+
+t.test('settings', async (t) => {
+  const { ctx, clock, zoneId } = await startZone(t);
+  const { soa } = await getZone(ctx, zoneId);
+  const fresh = { on: true, modifiedAt: null };
+  t.strictSame(await listZoneSettings(ctx, zoneId), [
+    { name: 'http2', ...fresh },
+    { name: 'http3', ...fresh },
+  ]);
+  const before = lastChange(ctx.store);
+  const start = clock.nowUs();
+  const off = await editZoneSetting(ctx, zoneId, 'http3', 'off');
+  t.match(off, { name: 'http3', on: false });
+  t.ok(off.modifiedAt! > start);
+  t.strictSame(await editZoneSetting(ctx, zoneId, 'http3', 'off'), off);
+  t.match(changesAfter(ctx.store, before, 9), [{ kind: 'settings', serial_to: soa.serial + 1 }]);
+  t.equal(changesAfter(ctx.store, before, 9).length, 1);
+  await t.rejects(getZoneSetting(ctx, zoneId, 'x'), { status: 400, code: 1003, message: 'Undefined zone setting: x' });
+  await t.rejects(editZoneSetting(ctx, zoneId, 'http2', true), {
+    status: 400,
+    code: 1007,
+    message: 'Invalid value for zone setting http2',
+  });
+});

@@ -1,0 +1,381 @@
+/** Use cases of zones, their settings, accounts and credentials; who sees what. */
+import t from 'tap';
+import type { AppError } from '../../../src/base/errors.js';
+import {
+  createAccount,
+  getAccount,
+  getUser,
+  listAccounts,
+  listMemberships,
+  listUsers,
+} from '../../../src/control/access/accounts.js';
+import { authenticateKey, authenticateToken } from '../../../src/control/access/authentication.js';
+import { createKey, ensureFirstAdministrator, listKeys, revokeKey } from '../../../src/control/access/keys.js';
+import { importZone } from '../../../src/control/imports/zone.js';
+import { createRecord } from '../../../src/control/records/records.js';
+import type { Context } from '../../../src/control/write/context.js';
+import { editDnsSettings, getDnsSettings } from '../../../src/control/zones/dns-settings.js';
+import {
+  checkActivation,
+  createZone,
+  deleteZone,
+  editZone,
+  findZoneByName,
+  getZone,
+  listZones,
+  type ZoneQuery,
+} from '../../../src/control/zones/zones.js';
+import { auditStatements } from '../../../src/store/audit.js';
+import { changesAfter, lastChange } from '../../../src/store/changes.js';
+import { servedZones, updateZone, zoneStatements } from '../../../src/store/zones.js';
+import { ADMIN, ADMIN_KEY, startControl } from '../fixture.js';
+
+async function refusal(attempt: Promise<unknown>): Promise<AppError> {
+  try {
+    await attempt;
+  } catch (error) {
+    return error as AppError;
+  }
+  throw new Error('was not refused');
+}
+
+/** A context of a user of an account of their own. */
+async function asTenant(ctx: Context, name: string): Promise<Context & { accountId: string }> {
+  const account = await createAccount(ctx, { name, members: [`${name}@example.org`] });
+  const { secret } = await createKey(ctx, { kind: 'token', name: 'test', email: `${name}@example.org` });
+  const result = await authenticateToken(ctx, secret, '127.0.0.1');
+  if (!result.ok) throw new Error(result.reason);
+  return { ...ctx, actor: result.actor, accountId: account.id };
+}
+
+t.test('create', async (t) => {
+  const { ctx, clock } = await startControl(t);
+  const zone = await createZone(ctx, { name: 'Example.COM.', account: { id: '' }, type: null });
+  t.match(zone, {
+    name: 'example.com',
+    asciiName: 'example.com',
+    status: 'active',
+    paused: false,
+    type: 'full',
+    nameServers: ['ns1.dns.test', 'ns2.dns.test'],
+    vanityNameServers: null,
+    recordCount: 0,
+    nameServerMode: 'service',
+    soa: { mname: 'ns1.dns.test', rname: 'dns.dns.test', serial: Math.floor(clock.nowMs() / 1000) },
+  });
+  t.match(zone.id, /^[0-9a-f]{32}$/);
+  t.equal(zone.activatedAt, zone.createdAt);
+  t.match(await createZone(ctx, { name: 'bücher.example' }), {
+    name: 'bücher.example',
+    asciiName: 'xn--bcher-kva.example',
+  });
+  t.match(await createZone(ctx, { name: 'sub.example.com' }), { name: 'sub.example.com' }, 'sub-domains are zones too');
+  t.match(await createZone(ctx, { name: '2.0.192.in-addr.arpa' }), { status: 'active' });
+  t.match(await createZone(ctx, { name: 'partial.example', type: 'partial' }), { verificationKey: /^\d{9}-\d{9}$/ });
+
+  const refused: [unknown, number, string | RegExp][] = [
+    ['example.com', 1061, 'example.com already exists'],
+    ['EXAMPLE.com.', 1061, 'example.com already exists'],
+    ['', 1002, /empty/],
+    ['.', 1002, /empty/],
+    ['a..example', 1002, /empty label/],
+    ['a b.example', 1002, /a b/],
+    ['*.example', 1002, /\*/],
+    [`${'x'.repeat(64)}.example`, 1002, /63/],
+    [`${'x'.repeat(60)}.`.repeat(5), 1002, /253/],
+    ['192.0.2.1', 1002, /number/],
+    [undefined, 9207, 'Request body is invalid.'],
+    [42, 9207, 'Request body is invalid.'],
+  ];
+  for (const [name, code, message] of refused) {
+    t.match(await refusal(createZone(ctx, { name })), { status: 400, code, message }, String(name));
+  }
+  t.match(await refusal(createZone(ctx, null as never)), { code: 9207 });
+  t.match(await refusal(createZone(ctx, { name: 'x.example', type: 'secondary' })), { status: 400, code: 1002 });
+  t.match(await refusal(createZone(ctx, { name: 'x.example', type: 'other' })), { code: 9207 });
+  t.match(await refusal(createZone(ctx, { name: 'x.example', account: { id: '0'.repeat(32) } })), { status: 404 });
+  t.match(changesAfter(ctx.store, 0, 1)[0], { kind: 'zone-added', serial_to: zone.soa.serial });
+});
+
+t.test('list', async (t) => {
+  const { ctx } = await startControl(t);
+  for (const name of ['example.com', 'example.net', 'bücher.example', 'other.org']) await createZone(ctx, { name });
+  await createZone(ctx, { name: 'partial.org', type: 'partial' });
+  const find = async (query: ZoneQuery): Promise<string[]> =>
+    (await listZones(ctx, query)).items.map(({ name }) => name);
+  const byName = (operator: NonNullable<ZoneQuery['name']>['operator'], value: string) =>
+    find({ name: { operator, value } });
+  t.equal((await find({})).length, 5);
+  t.same(await byName('equal', 'Example.com.'), ['example.com']);
+  t.same(await byName('equal', 'BÜCHER.example'), ['bücher.example']);
+  t.same(await byName('equal', 'xn--bcher-kva.example'), ['bücher.example']);
+  t.same(await byName('equal', 'com'), []);
+  t.equal((await byName('not_equal', 'example.com')).length, 4);
+  t.same(await byName('starts_with', 'EXAMPLE'), ['example.com', 'example.net']);
+  t.same(await byName('ends_with', '.ORG'), ['other.org', 'partial.org']);
+  t.same(await byName('contains', 'THE'), ['other.org']);
+  t.same(await byName('contains_case_sensitive', 'THE'), []);
+  t.same(await byName('starts_with_case_sensitive', 'example.n'), ['example.net']);
+  t.same(await byName('ends_with_case_sensitive', '.com'), ['example.com']);
+  t.same(await find({ types: ['partial'] }), ['partial.org']);
+  t.same(await find({ types: ['internal'] }), []);
+  t.equal((await find({ statuses: ['active'] })).length, 5);
+  t.same(await find({ statuses: ['pending', 'moved'] }), []);
+  t.same(await find({ name: { operator: 'equal', value: 'example.com' }, statuses: ['pending'], match: 'any' }), [
+    'example.com',
+  ]);
+  t.same(await find({ direction: 'desc', perPage: 2 }), ['bücher.example', 'partial.org']);
+  const account = (await listAccounts(ctx, {})).items[0]!;
+  t.equal((await find({ accountId: account.id })).length, 5);
+  t.same(await find({ accountId: 'x' }), []);
+  t.equal((await find({ accountName: { operator: 'contains', value: 'ADMIN@' } })).length, 5);
+  t.match(await listZones(ctx, { page: 3, perPage: 2 }), { page: 3, perPage: 2, totalCount: 5, items: { length: 1 } });
+  t.match(await listZones(ctx, { page: 9 }), { page: 9, perPage: 20, totalCount: 5, items: { length: 0 } });
+  t.equal((await findZoneByName(ctx, 'Bücher.Example.'))?.asciiName, 'xn--bcher-kva.example');
+  t.equal(await findZoneByName(ctx, 'not a name'), undefined);
+});
+
+t.test('edit and delete', async (t) => {
+  const { ctx } = await startControl(t);
+  const { id, soa, version } = await createZone(ctx, { name: 'example.com' });
+  const before = lastChange(ctx.store);
+  t.match(await editZone(ctx, id, {}), { soa, version });
+  t.equal(lastChange(ctx.store), before, 'nothing changed');
+  const paused = await editZone(ctx, id, {
+    paused: true,
+    vanity_name_servers: ['NS1.Example.com.', 'ns1.example.com'],
+  });
+  t.match(paused, { paused: true, nameServers: ['ns1.example.com'], vanityNameServers: ['ns1.example.com'] });
+  t.equal(paused.soa.serial, soa.serial + 1);
+  t.match(changesAfter(ctx.store, before, 9), [
+    { kind: 'settings', serial_from: soa.serial, serial_to: soa.serial + 1 },
+  ]);
+  t.match(JSON.parse(auditStatements(ctx.store).latest.all(1)[0]!.after!), { paused: 1 });
+  t.match(await editZone(ctx, id, { vanity_name_servers: [] }), { vanityNameServers: null });
+  t.match(await refusal(editZone(ctx, id, { paused: 'yes' })), { status: 400, code: 1006 });
+  t.match(await refusal(editZone(ctx, id, { vanity_name_servers: ['no host'] })), {
+    status: 400,
+    code: 1006,
+    message: /no host/,
+  });
+  const seq = servedZones(ctx.store)[0]!;
+  t.match(await editZone(ctx, id, { type: 'partial' }), { type: 'partial' });
+  t.same(servedZones(ctx.store), [], 'a partial zone is not served');
+  await editZone(ctx, id, { type: 'full' });
+  t.same(servedZones(ctx.store), [seq]);
+
+  await createRecord(ctx, id, { type: 'A', name: 'a', content: '192.0.2.1' });
+  const last = lastChange(ctx.store);
+  t.equal(await deleteZone(ctx, id), id);
+  t.match(changesAfter(ctx.store, last, 9), [{ kind: 'zone-removed', zone: seq }]);
+  t.match(await refusal(getZone(ctx, id)), { status: 404, code: 1001, message: 'Invalid zone identifier' });
+  t.match(await refusal(deleteZone(ctx, id)), { status: 404, code: 1001 });
+  t.equal(ctx.store.prepareTuples<[], [number]>('SELECT count(*) FROM records').get()![0], 0);
+  await createZone(ctx, { name: 'example.com' });
+  t.notSame(servedZones(ctx.store), [seq], 'store numbers are never used again');
+});
+
+t.test('DNS settings', async (t) => {
+  const { ctx } = await startControl(t);
+  const { id, soa } = await createZone(ctx, { name: 'example.com' });
+  t.same(await getDnsSettings(ctx, id), {
+    flattenAllCnames: false,
+    foundationDns: false,
+    multiProvider: false,
+    secondaryOverrides: false,
+    nsTtl: 86400,
+    zoneMode: 'standard',
+    soa: { mname: null, rname: 'dns.dns.test', refresh: 10000, retry: 2400, expire: 604800, minTtl: 1800, ttl: 3600 },
+  });
+  const edit = {
+    multi_provider: true,
+    ns_ttl: 3600,
+    soa: { refresh: 7200, mname: 'Ns.Example.com.' },
+    nameservers: { type: 'cloudflare.standard' },
+  };
+  t.match(await editDnsSettings(ctx, id, edit), {
+    multiProvider: true,
+    nsTtl: 3600,
+    soa: { refresh: 7200, retry: 2400, mname: 'ns.example.com' },
+  });
+  t.match(await editDnsSettings(ctx, id, { soa: { mname: null }, zone_mode: 'dns_only' }), {
+    zoneMode: 'dns_only',
+    soa: { mname: null, refresh: 7200 },
+  });
+  t.equal((await getZone(ctx, id)).soa.serial, soa.serial + 2);
+  const refused: [Record<string, unknown>, string][] = [
+    [{ ns_ttl: 29 }, '/ns_ttl'],
+    [{ ns_ttl: '3600' }, '/ns_ttl'],
+    [{ multi_provider: 1 }, '/multi_provider'],
+    [{ zone_mode: 'other' }, '/zone_mode'],
+    [{ soa: { refresh: 86401 } }, '/soa/refresh'],
+    [{ soa: { retry: 86400 } }, '/soa/retry'],
+    [{ soa: { expire: 86399 } }, '/soa/expire'],
+    [{ soa: { rname: 'a b' } }, '/soa/rname'],
+    [{ soa: 7 }, '/soa'],
+    [{ nameservers: { type: 'custom.zone' } }, '/nameservers/type'],
+  ];
+  for (const [body, pointer] of refused) {
+    t.match(await refusal(editDnsSettings(ctx, id, body)), { status: 400, code: 9207, pointer }, pointer);
+  }
+});
+
+t.test('tenants', async (t) => {
+  const { ctx } = await startControl(t);
+  const zone = await createZone(ctx, { name: 'example.com' });
+  const tenant = await asTenant(ctx, 'tenant');
+  t.equal((await listZones(tenant, {})).totalCount, 0, 'lists leave foreign zones out');
+  t.match(await refusal(getZone(tenant, zone.id)), { status: 403, code: 10000, message: 'Authentication error' });
+  t.match(await refusal(editZone(tenant, zone.id, { paused: true })), { status: 403, code: 10000 });
+  t.match(await refusal(deleteZone(tenant, zone.id)), { status: 403, code: 10000 });
+  t.match(await refusal(createZone(tenant, { name: 'example.com' })), { code: 1061 }, 'first come, first served');
+  t.match(await refusal(createZone(tenant, { name: 'www.example.com' })), { code: 1116 }, 'nor a part of it');
+  const own = await createZone(tenant, { name: 'tenant.example' });
+  t.equal(own.account.id, tenant.accountId);
+  t.same((await listZones(tenant, {})).items, [own]);
+  t.match(await createZone(tenant, { name: 'a.tenant.example' }), { status: 'active' });
+  t.match(await refusal(createZone(tenant, { name: 'b.example', account: { id: zone.account.id } })), {
+    status: 403,
+    code: 9109,
+  });
+  t.same(
+    (await listAccounts(tenant, {})).items.map(({ id }) => id),
+    [tenant.accountId],
+  );
+  t.match(await getAccount(tenant, tenant.accountId), { name: 'tenant' });
+  t.match(await refusal(getAccount(tenant, zone.account.id)), { status: 403, code: 9109 });
+  t.match(await refusal(getAccount(tenant, 'x')), { status: 404 });
+  t.match(await refusal(createAccount(tenant, { name: 'mine' })), { status: 403, code: 1002 });
+  t.match(await getUser(tenant), { email: 'tenant@example.org', superAdministrator: false });
+  t.match(await listMemberships(tenant), [{ account: { id: tenant.accountId } }]);
+  t.match(await refusal(listUsers(tenant)), { status: 403 });
+  t.equal((await listUsers(ctx)).length, 2);
+
+  updateZone(ctx.store, zoneStatements(ctx.store).byName.get('tenant.example')!.seq, {
+    hold_after: 1,
+    hold_include_subdomains: 1,
+  });
+  t.match(await refusal(createZone(ctx, { name: 'c.tenant.example' })), { code: 1118 }, 'held with its sub-domains');
+});
+
+t.test('activation by delegation', async (t) => {
+  const delegations: Record<string, string[]> = {};
+  const started = await startControl(t, { activation: 'delegation' });
+  const ctx: Context = { ...started.ctx, findDelegation: async (name) => delegations[name] };
+  const first = await createZone(ctx, { name: 'example.com' });
+  t.match(first, { status: 'pending', activatedAt: null });
+  t.equal(servedZones(ctx.store).length, 1, 'answered before the delegation points here');
+  t.match(await checkActivation(ctx, first.id), { status: 'pending' });
+  delegations['example.com'] = ['NS1.dns.test.'];
+  t.match(await checkActivation(ctx, first.id), { status: 'pending' }, 'one of two is not enough');
+  delegations['example.com'] = ['NS1.dns.test.', 'ns2.dns.test', 'ns3.other.test'];
+  const active = await checkActivation(ctx, first.id);
+  t.match(active, { status: 'active' });
+  t.ok(active.activatedAt);
+
+  const tenant = await asTenant(ctx, 'tenant');
+  const second = await createZone({ ...ctx, actor: tenant.actor }, { name: 'example.com' });
+  t.equal(second.status, 'pending');
+  t.equal(servedZones(ctx.store).length, 1, 'the first one is served');
+  t.match(await checkActivation({ ...ctx, actor: tenant.actor }, second.id), { status: 'active' });
+  t.match(await getZone(ctx, first.id), { status: 'moved' });
+  t.equal(servedZones(ctx.store).length, 1);
+  t.equal(
+    zoneStatements(ctx.store)
+      .byName.all('example.com')
+      .find(({ served }) => served === 1)?.account,
+    2,
+  );
+});
+
+t.test('credentials', async (t) => {
+  const { ctx, clock } = await startControl(t);
+  t.same(await ensureFirstAdministrator(ctx, { email: 'b@example.org' }), { created: false });
+  const admin = await authenticateKey(ctx, ADMIN.toUpperCase(), ADMIN_KEY, '127.0.0.1');
+  t.match(admin, { ok: true, actor: { email: ADMIN, superAdministrator: true, kind: 'key', readOnly: false } });
+  t.match(await authenticateToken(ctx, ADMIN_KEY, '127.0.0.1'), { ok: true }, 'the key is a bearer token too');
+  t.same(await authenticateKey(ctx, 'other@example.org', ADMIN_KEY, '127.0.0.1'), { ok: false, reason: 'unknown' });
+  t.same(await authenticateKey(ctx, ADMIN, `${ADMIN_KEY.slice(0, -1)}B`, '127.0.0.1'), {
+    ok: false,
+    reason: 'unknown',
+  });
+  t.same(await authenticateToken(ctx, '', '127.0.0.1'), { ok: false, reason: 'unknown' });
+
+  const zone = await createZone(ctx, { name: 'example.com' });
+  const expiresAt = clock.nowMs() * 1000 + 5_000_000;
+  const { key, secret } = await createKey(ctx, {
+    kind: 'token',
+    name: ' ci ',
+    email: ADMIN,
+    accountId: zone.account.id,
+    zoneIds: [zone.id],
+    readOnly: true,
+    expiresAt,
+  });
+  t.match(secret, /^[A-Za-z0-9_-]{40}$/);
+  t.match(key, {
+    kind: 'token',
+    name: 'ci',
+    status: 'active',
+    readOnly: true,
+    zoneIds: [zone.id],
+    lastUsedAt: null,
+    expiresAt,
+  });
+  t.same(await authenticateKey(ctx, ADMIN, secret, '127.0.0.1'), { ok: false, reason: 'unknown' }, 'a token is no key');
+  const token = await authenticateToken(ctx, secret, '127.0.0.1');
+  t.match(token, {
+    ok: true,
+    actor: { superAdministrator: false, accountIds: [zone.account.id], zoneIds: [zone.id], readOnly: true },
+  });
+  if (token.ok) {
+    const limited = { ...ctx, actor: token.actor };
+    t.match(await getZone(limited, zone.id), { name: 'example.com' });
+    t.match(await refusal(editZone(limited, zone.id, { paused: true })), { status: 403, code: 10000 });
+    const other = await createZone(ctx, { name: 'example.net' });
+    t.match(await refusal(getZone(limited, other.id)), { status: 403, code: 10000 });
+    t.equal((await listZones(limited, {})).totalCount, 1);
+    const writing = { ...limited, actor: { ...token.actor, readOnly: false } };
+    t.match(await refusal(createKey(writing, { kind: 'token', name: 'wider' })), { status: 403, code: 9109 });
+    t.match(await refusal(revokeKey(writing, token.key.id)), { status: 403, code: 9109 });
+    t.match(await refusal(createZone(writing, { name: 'example.org' })), { status: 403, code: 10000 });
+    const source = { text: '@ 60 SOA a b 1 2 3 4 5\n@ NS a\na A 192.0.2.1\n' };
+    const file = { source, origin: 'example.net', replace: true };
+    t.match(await refusal(importZone(writing, file)), { status: 403, code: 10000 });
+  }
+  t.ok((await listKeys(ctx)).find(({ id }) => id === key.id)?.lastUsedAt);
+  clock.advance(5000);
+  t.same(await authenticateToken(ctx, secret, '127.0.0.1'), { ok: false, reason: 'expired' });
+
+  const other = await createKey(ctx, { kind: 'key', name: 'second', email: ADMIN });
+  t.match(await authenticateKey(ctx, ADMIN, other.secret, '127.0.0.1'), { ok: true });
+  t.match(await revokeKey(ctx, other.key.id), { status: 'disabled' });
+  t.same(await authenticateKey(ctx, ADMIN, other.secret, '127.0.0.1'), { ok: false, reason: 'disabled' });
+  t.match(await revokeKey(ctx, other.key.id), { status: 'disabled' }, 'again');
+  t.match(await refusal(revokeKey(ctx, 'x')), { status: 404 });
+  t.match(await refusal(createKey(ctx, { kind: 'key', name: '', email: ADMIN })), { status: 400 });
+  t.match(await refusal(createKey(ctx, { kind: 'key', name: 'x' })), { status: 400 }, 'the operator is no user');
+  t.match(await refusal(createKey(ctx, { kind: 'key', name: 'x', email: 'nonsense' })), { status: 400 });
+
+  const tenant = await asTenant(ctx, 'tenant');
+  t.equal((await listKeys(tenant)).length, 1);
+  t.match(await refusal(createKey(tenant, { kind: 'key', name: 'x', email: ADMIN })), { status: 403 });
+  t.match(await refusal(revokeKey(tenant, key.id)), { status: 404 });
+  t.match(await createKey(tenant, { kind: 'token', name: 'own' }), { key: { userEmail: 'tenant@example.org' } });
+
+  const stored = ctx.store.prepareTuples<[], [string]>('SELECT hex(hash) || name FROM api_keys').all().join();
+  const audited = JSON.stringify(auditStatements(ctx.store).latest.all(1000));
+  for (const known of [ADMIN_KEY, secret, other.secret]) {
+    t.notOk(stored.includes(known) || audited.includes(known), 'no secret is stored');
+  }
+});
+
+t.test('the first administrator', async (t) => {
+  const { ctx } = await startControl(t);
+  ctx.store.exec('DELETE FROM api_keys; DELETE FROM memberships; DELETE FROM users; DELETE FROM accounts');
+  t.match(await refusal(ensureFirstAdministrator(ctx, { email: ADMIN, key: 'short' })), { status: 400 });
+  const { created, secret } = await ensureFirstAdministrator(ctx, { email: ADMIN });
+  t.ok(created);
+  t.match(secret, /^[A-Za-z0-9_-]{40}$/);
+  t.match(await authenticateKey(ctx, ADMIN, secret!, '127.0.0.1'), { ok: true });
+});
