@@ -7,11 +7,22 @@
 /** Names of authorities on the wire of the v4 API. */
 export type AuthorityName = 'google' | 'lets_encrypt' | 'ssl_com' | 'digicert';
 
+/** Domains that name each authority in CAA records (RFC 8659 §4.2), for where its directory names none. */
+export const CAA_IDENTITIES: Readonly<Record<AuthorityName, readonly string[]>> = {
+  google: ['pki.goog'],
+  lets_encrypt: ['letsencrypt.org'],
+  ssl_com: ['ssl.com'],
+  digicert: ['digicert.com'],
+};
+
 export type ChallengeType = 'dns-01' | 'http-01';
 
 /** A problem document (RFC 9457, RFC 8555 §6.7). */
 export interface Problem {
-  /** Without `urn:ietf:params:acme:error:`, such as `caa`, `rateLimited`, `rejectedIdentifier`; else the whole type. */
+  /**
+   * Without `urn:ietf:params:acme:error:`, such as `caa`, `rateLimited`, `rejectedIdentifier`; else the whole type. Two are our
+   * own: `connection` (no answer, or none in time) and `unexpectedAnswer` (one that is not of the protocol).
+   */
   readonly type: string;
   readonly detail: string;
   /** HTTP status; 0 where there was no answer at all. */
@@ -23,8 +34,11 @@ export interface Problem {
 
 /** The authority refused, or could not be reached: `problem.type` is `connection` then. */
 export class AuthorityError extends Error {
-  constructor(readonly problem: Problem) {
-    super(problem.detail);
+  constructor(
+    readonly problem: Problem,
+    options?: ErrorOptions,
+  ) {
+    super(problem.detail, options);
     this.name = 'AuthorityError';
   }
 }
@@ -45,6 +59,8 @@ export interface Authorization {
   readonly status: 'pending' | 'valid' | 'invalid' | 'deactivated' | 'expired' | 'revoked';
   readonly expiresMs?: number;
   readonly challenges: readonly Challenge[];
+  /** How long to wait before asking again, in milliseconds. */
+  readonly retryAfterMs?: number;
 }
 
 export interface Order {
@@ -53,6 +69,7 @@ export interface Order {
   readonly expiresMs?: number;
   /** URLs. */
   readonly authorizations: readonly string[];
+  readonly finalizeUrl: string;
   /** Where the certificate is; present when the order is valid. */
   readonly certificateUrl?: string;
   readonly problem?: Problem;
@@ -66,6 +83,8 @@ export interface RenewalWindow {
   readonly endMs: number;
   /** When to ask again, in milliseconds from now. */
   readonly retryAfterMs: number;
+  /** A page for people that says why the window is as it is. */
+  readonly explanationUrl?: string;
 }
 
 export interface OrderOptions {
@@ -92,7 +111,7 @@ export interface Authority {
   finalize(order: Order, csr: Uint8Array): Promise<Order>;
   /** The chain, PEM, the certificate itself first. */
   certificate(certificateUrl: string): Promise<string>;
-  /** `certificate`: DER. `reason`: RFC 5280 §5.3.1. */
+  /** `certificate`: DER. `reason`: RFC 5280 §5.3.1. One that is revoked already is no error. */
   revoke(certificate: Uint8Array, reason?: number): Promise<void>;
   /** Undefined where the authority has no renewal information. */
   renewalInfo(certificate: Uint8Array): Promise<RenewalWindow | undefined>;
