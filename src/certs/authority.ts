@@ -99,6 +99,8 @@ export interface Authority {
   readonly name: AuthorityName;
   /** Domains that CAA records name to let this authority issue (RFC 8659 §4.2). */
   caaIdentities(): Promise<readonly string[]>;
+  /** The account that orders, as a CAA record may ask for it in `accounturi` (RFC 8657 §3). */
+  accountUri(): Promise<string>;
   /** `names`: host names in A-labels, lower case, a wildcard with `*.`. */
   createOrder(names: readonly string[], options?: OrderOptions): Promise<Order>;
   order(url: string): Promise<Order>;
