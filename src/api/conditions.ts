@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fromHex } from '../base/bytes.js';
 import { matchesWeakly, type Precondition, type TagList, zoneTag } from '../control/write/precondition.js';
 import type { Store } from '../store/driver.js';
-import { zoneStatements } from '../store/zones.js';
+import { zoneStatements } from '../store/zones/zones.js';
 import { failure } from './errors.js';
 import type { Query } from './query.js';
 

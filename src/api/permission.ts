@@ -4,7 +4,7 @@ import { fromHex } from '../base/bytes.js';
 import { accountIdOf, permitted, requirePermission } from '../control/access/access.js';
 import type { Level, Target } from '../control/access/permissions.js';
 import type { ContextBase } from '../control/write/context.js';
-import { zoneStatements } from '../store/zones.js';
+import { zoneStatements } from '../store/zones/zones.js';
 import type { Caller } from './request.js';
 
 /** Throws at start-up for a route that needs a credential and does not say what it is about. */

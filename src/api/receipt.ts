@@ -8,7 +8,7 @@ import { zoneTag } from '../control/write/precondition.js';
 import type { Propagation } from '../control/write/propagation.js';
 import { printDiff, type ZoneOutcome } from '../control/write/zone-outcome.js';
 import type { Store } from '../store/driver.js';
-import { zoneStatements } from '../store/zones.js';
+import { zoneStatements } from '../store/zones/zones.js';
 import type { Message, Success } from './envelope.js';
 import { failure } from './errors.js';
 import { choiceValue, firstValue } from './query.js';

@@ -8,7 +8,7 @@ import { chooseAccount, requirePermission } from '../control/access/access.js';
 import { accountFailure } from '../control/access/errors.js';
 import { commit } from '../control/write/commit.js';
 import type { Context } from '../control/write/context.js';
-import { type AccountRow, accountStatements } from '../store/accounts.js';
+import { type AccountRow, accountStatements } from '../store/access/accounts.js';
 import {
   type BucketRow,
   bucketStatements,
@@ -19,8 +19,8 @@ import {
   STORAGE_CLASSES,
   type StorageClass,
   type UsageRow,
-} from '../store/buckets.js';
-import { objectStatements } from '../store/objects.js';
+} from '../store/objects/buckets.js';
+import { objectStatements } from '../store/objects/objects.js';
 import { bindingNameFault } from './binding-name.js';
 import { findChoice, isBucketName } from './bucket-name.js';
 import { bucketFailure } from './errors.js';

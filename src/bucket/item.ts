@@ -1,6 +1,6 @@
 /** Rows of the database as objects. */
 import { toHex } from '../base/bytes.js';
-import type { ObjectRow } from '../store/objects.js';
+import type { ObjectRow } from '../store/objects/objects.js';
 import type { ObjectItem } from './object-store.js';
 
 export function objectItem(row: ObjectRow): ObjectItem {

@@ -1,6 +1,6 @@
 /** Lists of objects: by prefix, with the keys that share a part up to a delimiter told as one group. */
 import type { Store } from '../store/driver.js';
-import { type ObjectRow, objectStatements } from '../store/objects.js';
+import { type ObjectRow, objectStatements } from '../store/objects/objects.js';
 import { objectFailure } from './errors.js';
 import { objectItem } from './item.js';
 import type { ListQuery, ObjectItem, ObjectPage } from './object-store.js';

@@ -3,7 +3,7 @@
  * to 1024 octets in UTF-8, compared by those octets.
  */
 import type { Readable } from 'node:stream';
-import type { StorageClass } from '../store/buckets.js';
+import type { StorageClass } from '../store/objects/buckets.js';
 
 /** The six headers of HTTP that are kept with an object and given back with it. */
 export interface HttpMetadata {

@@ -3,7 +3,7 @@
 import { accountFailure } from '../control/access/errors.js';
 import { commit } from '../control/write/commit.js';
 import type { Context } from '../control/write/context.js';
-import { authKeySecretSetAt, deleteAuthKeySecret, putAuthKeySecret } from '../store/auth-key-secret.js';
+import { authKeySecretSetAt, deleteAuthKeySecret, putAuthKeySecret } from '../store/objects/auth-key-secret.js';
 
 /** The secret that changes by the bucket application must carry. */
 export const AUTH_KEY_SECRET = 'AUTH_KEY_SECRET';

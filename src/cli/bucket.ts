@@ -11,7 +11,7 @@ import {
   listEveryBucket,
 } from '../bucket/buckets.js';
 import type { Context } from '../control/write/context.js';
-import { JURISDICTIONS, type Jurisdiction, LOCATIONS, STORAGE_CLASSES } from '../store/buckets.js';
+import { JURISDICTIONS, type Jurisdiction, LOCATIONS, STORAGE_CLASSES } from '../store/objects/buckets.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, printInstant, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';

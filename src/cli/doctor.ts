@@ -14,7 +14,7 @@ import { chooseDnsPort, DNS_PORT } from '../roles/dns-port.js';
 import { checkHealth } from '../roles/health.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
-import { servedZones } from '../store/zones.js';
+import { servedZones } from '../store/zones/zones.js';
 import { type CommandContext, example } from './command.js';
 import { healthTarget } from './healthcheck.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';

@@ -6,7 +6,7 @@ import { reachableHost } from '../roles/announce.js';
 import { hasDatabase, readRunning } from '../roles/data-directory.js';
 import { checkHealth, type HealthTarget } from '../roles/health.js';
 import { openStore } from '../store/driver.js';
-import { zoneStatements } from '../store/zones.js';
+import { zoneStatements } from '../store/zones/zones.js';
 import { wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';

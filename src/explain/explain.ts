@@ -21,8 +21,8 @@ import {
 import { typeByMnemonic, typeMnemonic } from '../dns/rr/registry.js';
 import { printRecord } from '../dns/zonefile/writer.js';
 import { createZoneSource, type ZoneSource } from '../publish/source.js';
-import { flattenStatements } from '../store/flatten-targets.js';
-import { type ZoneRow, zoneStatements } from '../store/zones.js';
+import { flattenStatements } from '../store/flatten/targets.js';
+import { type ZoneRow, zoneStatements } from '../store/zones/zones.js';
 import { edgeAddressesOf } from '../zone/derive/facts.js';
 import { flattenedAlias, type ZoneFacts } from '../zone/derive/owner.js';
 import { createPartImage, wildcardOf } from './part-image.js';

@@ -1,10 +1,16 @@
 /** What the publisher reads of the store, and how rows become the facts that zone/derive works on. */
 import { equalBytes } from '../base/bytes.js';
-import { changesAfter, firstChange, lastChange, touchedOwners } from '../store/changes.js';
 import type { Store } from '../store/driver.js';
-import { targetFacts } from '../store/flatten-targets.js';
-import { hasDescendants, parseSettings, type ServedTuple, servedRows, servedRowsOfOwner } from '../store/records.js';
-import { countServedRecords, findServedZone, nsTtlOfZone, servedZones, soaOfZone } from '../store/zones.js';
+import { targetFacts } from '../store/flatten/targets.js';
+import { changesAfter, firstChange, lastChange, touchedOwners } from '../store/log/changes.js';
+import {
+  hasDescendants,
+  parseSettings,
+  type ServedTuple,
+  servedRows,
+  servedRowsOfOwner,
+} from '../store/records/records.js';
+import { countServedRecords, findServedZone, nsTtlOfZone, servedZones, soaOfZone } from '../store/zones/zones.js';
 import { zoneFactsOf } from '../zone/derive/facts.js';
 import type { TargetLookup } from '../zone/derive/flatten.js';
 import { hostKeys, hostRecords } from '../zone/derive/hosts.js';

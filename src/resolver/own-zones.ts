@@ -19,8 +19,8 @@ import {
 } from '../dns/name.js';
 import { AUTOMATIC_TTL } from '../dns/ttl.js';
 import type { Store } from '../store/driver.js';
-import { hasDescendants, type ServedTuple, servedRowsOfOwner } from '../store/records.js';
-import { assignedNameServers, nsTtlOfZone, soaOfZone, type ZoneRow, zoneStatements } from '../store/zones.js';
+import { hasDescendants, type ServedTuple, servedRowsOfOwner } from '../store/records/records.js';
+import { assignedNameServers, nsTtlOfZone, soaOfZone, type ZoneRow, zoneStatements } from '../store/zones/zones.js';
 import { contentOf, TYPE_CODES, type UpstreamType } from './types.js';
 
 interface Traffic {

@@ -11,9 +11,9 @@ import type { ObjectStore } from '../bucket/object-store.js';
 import { allowedKeys } from '../bucket/request-key.js';
 import type { Settings } from '../config/schema.js';
 import { type Context, type ContextBase, OPERATOR } from '../control/write/context.js';
-import { isAuthKeySecret } from '../store/auth-key-secret.js';
-import { bucketStatements } from '../store/buckets.js';
 import type { Store } from '../store/driver.js';
+import { isAuthKeySecret } from '../store/objects/auth-key-secret.js';
+import { bucketStatements } from '../store/objects/buckets.js';
 import { listenFor } from './listen.js';
 import type { RoleContext } from './role.js';
 

@@ -10,7 +10,7 @@ import { type DnsServers, startDnsServers } from '../server/start.js';
 import type { TlsCredentials } from '../server/tls.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
-import { servedZones, zoneStatements } from '../store/zones.js';
+import { servedZones, zoneStatements } from '../store/zones/zones.js';
 import { type Acknowledger, startAcknowledger } from './acknowledgement.js';
 import { nameServerAddresses } from './control-base.js';
 import { DNS_PORT } from './dns-port.js';

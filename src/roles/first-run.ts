@@ -7,7 +7,7 @@ import type { Settings } from '../config/schema.js';
 import { ensureFirstAdministrator } from '../control/access/keys.js';
 import { importZone } from '../control/imports/zone.js';
 import { type Context, type ContextBase, OPERATOR } from '../control/write/context.js';
-import { userStatements } from '../store/accounts.js';
+import { userStatements } from '../store/access/accounts.js';
 import { findMeta, putMeta } from '../store/meta.js';
 import { dataFile } from './data-directory.js';
 import type { FirstImport } from './ipc.js';

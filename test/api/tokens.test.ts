@@ -5,8 +5,8 @@ import { listAccountAudit } from '../../src/control/access/audit.js';
 import { PERMISSION_GROUPS } from '../../src/control/access/permissions.js';
 import { OPERATOR } from '../../src/control/write/context.js';
 import { listZones } from '../../src/control/zones/zones.js';
-import { accountStatements } from '../../src/store/accounts.js';
-import { auditStatements } from '../../src/store/audit.js';
+import { accountStatements } from '../../src/store/access/accounts.js';
+import { auditStatements } from '../../src/store/access/audit.js';
 import { type Installation, install } from './installation.js';
 
 const groupId = (name: string): string => PERMISSION_GROUPS.find((entry) => entry.name === name)!.id;

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { seededRandom } from '../../src/base/random.js';
 import { importZone } from '../../src/control/imports/zone.js';
-import { pruneEdits } from '../../src/store/edits.js';
+import { pruneEdits } from '../../src/store/log/edits.js';
 import { type Installation, install } from './installation.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: records are looked into freely

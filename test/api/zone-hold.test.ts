@@ -1,6 +1,6 @@
 /** Holds and cache purges over HTTP: where each parameter may stand, and what is refused. */
 import t from 'tap';
-import { auditStatements } from '../../src/store/audit.js';
+import { auditStatements } from '../../src/store/access/audit.js';
 import { install } from './installation.js';
 
 t.test('hold: flags in query and body, release, edit after it', async (t) => {

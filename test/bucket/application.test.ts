@@ -15,10 +15,10 @@ import { createBucketMetrics } from '../../src/bucket/application-metrics.js';
 import { type Authorize, authorizeByMethod, secretMatcher } from '../../src/bucket/authorization.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { allowedKeys } from '../../src/bucket/request-key.js';
-import { accountStatements } from '../../src/store/accounts.js';
-import { insertBucket } from '../../src/store/buckets.js';
+import { accountStatements } from '../../src/store/access/accounts.js';
 import { openStore } from '../../src/store/driver.js';
 import { migrate } from '../../src/store/migrate.js';
+import { insertBucket } from '../../src/store/objects/buckets.js';
 
 const SECRET = 'correct horse battery staple';
 const AUTH = { 'x-custom-auth-key': SECRET };

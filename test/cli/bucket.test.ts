@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { runCommandLine } from '../../src/cli/program.js';
-import { isAuthKeySecret } from '../../src/store/auth-key-secret.js';
 import { openStore } from '../../src/store/driver.js';
+import { isAuthKeySecret } from '../../src/store/objects/auth-key-secret.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-cli-bucket-'));
 const DATA = join(directory, 'data');

@@ -14,7 +14,7 @@ import { type Explanation, explain, printExplanation } from '../../src/explain/e
 import { ImageWriter } from '../../src/image/writer.js';
 import { createFollower } from '../../src/publish/follow.js';
 import { createZoneSource } from '../../src/publish/source.js';
-import { flattenStatements, updateTarget } from '../../src/store/flatten-targets.js';
+import { flattenStatements, updateTarget } from '../../src/store/flatten/targets.js';
 import { startControl } from '../control/fixture.js';
 import { makeQuery } from '../support/message.js';
 

@@ -11,12 +11,12 @@ import { typeByCode } from '../../src/dns/rr/registry.js';
 import { ImageWriter } from '../../src/image/writer.js';
 import { createFollower, type Follower } from '../../src/publish/follow.js';
 import { createZoneSource } from '../../src/publish/source.js';
-import { accountStatements } from '../../src/store/accounts.js';
-import { appendChange, type ChangedRR, type ChangeKind, changeStatements } from '../../src/store/changes.js';
+import { accountStatements } from '../../src/store/access/accounts.js';
 import { IN_MEMORY, openStore, type Store } from '../../src/store/driver.js';
+import { appendChange, type ChangedRR, type ChangeKind, changeStatements } from '../../src/store/log/changes.js';
 import { migrate } from '../../src/store/migrate.js';
-import { insertRecord, recordStatements } from '../../src/store/records.js';
-import { updateZone, zoneStatements } from '../../src/store/zones.js';
+import { insertRecord, recordStatements } from '../../src/store/records/records.js';
+import { updateZone, zoneStatements } from '../../src/store/zones/zones.js';
 import { decodeMessage } from '../support/message.js';
 
 const NAME_SERVERS = ['ns1.service.test', 'ns2.service.test'];

@@ -12,7 +12,7 @@ import {
 } from '../../src/resolver/resolve.js';
 import { createUpstream, type Upstream, type UpstreamOptions } from '../../src/resolver/upstream.js';
 import type { Store } from '../../src/store/driver.js';
-import { updateZone, zoneStatements } from '../../src/store/zones.js';
+import { updateZone, zoneStatements } from '../../src/store/zones/zones.js';
 import { startControl } from '../control/fixture.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.js';
 

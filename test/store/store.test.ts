@@ -9,8 +9,7 @@ import { TestClock } from '../../src/base/clock.js';
 import { UserError } from '../../src/base/errors.js';
 import { makeId, seededRandom } from '../../src/base/random.js';
 import { ownerKeyOf, parseName } from '../../src/dns/name.js';
-import { accountStatements } from '../../src/store/accounts.js';
-import { appendChange, changesAfter, firstChange, lastChange, touchedOwners } from '../../src/store/changes.js';
+import { accountStatements } from '../../src/store/access/accounts.js';
 import {
   DATABASE_FILE,
   IN_MEMORY,
@@ -21,6 +20,7 @@ import {
   StoreFull,
   storeSize,
 } from '../../src/store/driver.js';
+import { appendChange, changesAfter, firstChange, lastChange, touchedOwners } from '../../src/store/log/changes.js';
 import { credentialPepper, findMeta, putMeta } from '../../src/store/meta.js';
 import { migrate, requireSchema, SCHEMA_VERSION, schemaVersion } from '../../src/store/migrate.js';
 import {
@@ -31,8 +31,8 @@ import {
   recordStatements,
   servedRows,
   servedRowsOfOwner,
-} from '../../src/store/records.js';
-import { findServedZone, servedZones, soaOfZone, updateZone, zoneStatements } from '../../src/store/zones.js';
+} from '../../src/store/records/records.js';
+import { findServedZone, servedZones, soaOfZone, updateZone, zoneStatements } from '../../src/store/zones/zones.js';
 
 const clock = new TestClock();
 const random = seededRandom(7);

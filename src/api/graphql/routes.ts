@@ -8,7 +8,7 @@ import { AppError } from '../../base/errors.js';
 import { findChoice } from '../../bucket/bucket-name.js';
 import { type BucketUsage, bucketUsage } from '../../bucket/buckets.js';
 import type { Context } from '../../control/write/context.js';
-import { JURISDICTIONS } from '../../store/buckets.js';
+import { JURISDICTIONS } from '../../store/objects/buckets.js';
 import { bodyObject, type ContextOf } from '../request.js';
 import { answers } from '../schema.js';
 import { printTime } from '../times.js';

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { AppError } from '../../base/errors.js';
 import { findChoice } from '../../bucket/bucket-name.js';
-import { JURISDICTIONS, type Jurisdiction, STORAGE_CLASSES, type StorageClass } from '../../store/buckets.js';
+import { JURISDICTIONS, type Jurisdiction, STORAGE_CLASSES, type StorageClass } from '../../store/objects/buckets.js';
 import { failure } from '../errors.js';
 
 /** The first value of a header; undefined for a missing or an empty one. */

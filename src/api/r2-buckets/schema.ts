@@ -1,6 +1,6 @@
 /** Shapes of buckets on the wire (v4: §13). */
 import { z } from 'zod';
-import { JURISDICTIONS, LOCATIONS, STORAGE_CLASSES } from '../../store/buckets.js';
+import { JURISDICTIONS, LOCATIONS, STORAGE_CLASSES } from '../../store/objects/buckets.js';
 import { accountParams } from '../accounts/schema.js';
 import { answers, direction, message, time } from '../schema.js';
 

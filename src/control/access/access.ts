@@ -3,9 +3,9 @@
  * (v4: Appendix B no. 5).
  */
 import { fromHex, toHex } from '../../base/bytes.js';
-import { type AccountRow, accountStatements } from '../../store/accounts.js';
+import { type AccountRow, accountStatements } from '../../store/access/accounts.js';
 import type { Store } from '../../store/driver.js';
-import { type ZoneRow, zoneStatements } from '../../store/zones.js';
+import { type ZoneRow, zoneStatements } from '../../store/zones/zones.js';
 import type { Actor, Context } from '../write/context.js';
 import { requireState } from '../write/precondition.js';
 import { zoneFailure } from '../zones/errors.js';

@@ -7,7 +7,7 @@ import {
   membershipStatements,
   type UserRow,
   userStatements,
-} from '../../store/accounts.js';
+} from '../../store/access/accounts.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
 import { maySeeAccount, parseId, requireAccount } from './access.js';

@@ -13,8 +13,8 @@ import {
   matchZoneNames,
   type NamedAuditRow,
   selectAudit,
-} from '../../store/audit-query.js';
-import { type Condition, matchIds, matchNothing } from '../../store/record-query.js';
+} from '../../store/access/audit-query.js';
+import { type Condition, matchIds, matchNothing } from '../../store/records/query.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
 import { parseId, requireAccount } from './access.js';
 

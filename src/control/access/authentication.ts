@@ -2,10 +2,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { toHex } from '../../base/bytes.js';
 import { parseCidrSet, parseIP } from '../../base/ip.js';
-import { accountStatements, membershipStatements, type UserRow, userStatements } from '../../store/accounts.js';
+import { accountStatements, membershipStatements, type UserRow, userStatements } from '../../store/access/accounts.js';
+import { type KeyRow, keyStatements } from '../../store/access/keys.js';
 import { type Store, StoreBusy } from '../../store/driver.js';
-import { type KeyRow, keyStatements } from '../../store/keys.js';
-import { zoneStatements } from '../../store/zones.js';
+import { zoneStatements } from '../../store/zones/zones.js';
 import type { Actor, ContextBase } from '../write/context.js';
 import { accountIdOf, parseId } from './access.js';
 import type { KeyItem, Networks } from './item.js';

@@ -2,7 +2,7 @@
  * Accounts, users and credentials as use cases hand them out: plain values, ready for any surface. Identifiers are 32 lower-case
  * hexadecimal digits, instants microseconds since 1970.
  */
-import type { KeyKind } from '../../store/keys.js';
+import type { KeyKind } from '../../store/access/keys.js';
 import type { Policy } from './permissions.js';
 
 export interface AccountItem {

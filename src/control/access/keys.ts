@@ -5,9 +5,9 @@
 import { createHmac } from 'node:crypto';
 import { toHex } from '../../base/bytes.js';
 import { makeId } from '../../base/random.js';
-import { accountStatements, type UserRow, userStatements } from '../../store/accounts.js';
+import { accountStatements, type UserRow, userStatements } from '../../store/access/accounts.js';
+import { insertKey, type KeyKind, type KeyRow, keyStatements } from '../../store/access/keys.js';
 import type { Store } from '../../store/driver.js';
-import { insertKey, type KeyKind, type KeyRow, keyStatements } from '../../store/keys.js';
 import { credentialPepper } from '../../store/meta.js';
 import { commit, type Draft } from '../write/commit.js';
 import { type Context, type ContextBase, OPERATOR } from '../write/context.js';

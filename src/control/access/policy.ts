@@ -2,7 +2,7 @@
 import { parseCidrSet } from '../../base/ip.js';
 import { makeId } from '../../base/random.js';
 import { typeByMnemonic } from '../../dns/rr/registry.js';
-import { zoneStatements } from '../../store/zones.js';
+import { zoneStatements } from '../../store/zones/zones.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { accountIdOf, parseId, requireAccount, requirePermission, requireZone } from './access.js';

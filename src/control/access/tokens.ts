@@ -1,7 +1,7 @@
 /** Use cases of API tokens, of a user and of an account (v4: §12): list, get, make, edit, roll, delete. */
 import { toHex } from '../../base/bytes.js';
-import { type AccountRow, userStatements } from '../../store/accounts.js';
-import { type KeyRow, keyStatements, updateKey } from '../../store/keys.js';
+import { type AccountRow, userStatements } from '../../store/access/accounts.js';
+import { type KeyRow, keyStatements, updateKey } from '../../store/access/keys.js';
 import { parseInstant } from '../rules/instant.js';
 import { commit } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';

@@ -1,9 +1,9 @@
 /** What a commit does for flattened names: keeps the index of their owners, and has targets asked for again that it touches. */
 import { isWildcard, nameOfOwnerKey } from '../../dns/name.js';
-import type { ChangeKind } from '../../store/changes.js';
 import type { Store } from '../../store/driver.js';
-import { flattenStatements, indexFlattened } from '../../store/flatten-targets.js';
-import type { ZoneRow } from '../../store/zones.js';
+import { flattenStatements, indexFlattened } from '../../store/flatten/targets.js';
+import type { ChangeKind } from '../../store/log/changes.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import type { TouchedZone } from '../write/touched-zone.js';
 
 /** Settings of a zone that decide which CNAMEs are flattened; other settings leave the index as it is. */

@@ -9,7 +9,7 @@ import type { MetricSample } from '../../base/metrics.js';
 import type { Random } from '../../base/random.js';
 import { printName } from '../../dns/name.js';
 import type { Resolution, Resolver } from '../../resolver/resolve.js';
-import { type FlattenTargetRow, flattenStatements, indexFlattened, updateTarget } from '../../store/flatten-targets.js';
+import { type FlattenTargetRow, flattenStatements, indexFlattened, updateTarget } from '../../store/flatten/targets.js';
 import { findMeta, putMeta } from '../../store/meta.js';
 import { commit } from '../write/commit.js';
 import { type Context, type ContextBase, OPERATOR } from '../write/context.js';

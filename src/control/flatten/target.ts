@@ -6,7 +6,7 @@ import { AUTOMATIC_TTL } from '../../dns/ttl.js';
 import { findActiveZone } from '../../resolver/own-zones.js';
 import type { Resolution } from '../../resolver/resolve.js';
 import type { Store } from '../../store/driver.js';
-import type { FlattenTargetRow } from '../../store/flatten-targets.js';
+import type { FlattenTargetRow } from '../../store/flatten/targets.js';
 
 export interface TargetPolicy {
   /** Addresses of proxied names, 4 or 16 octets each. */

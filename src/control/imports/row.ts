@@ -7,7 +7,7 @@ import { lowerName, ownerKeyOf, toFqdn } from '../../dns/name.js';
 import { typeByCode } from '../../dns/rr/registry.js';
 import type { ParsedRecord } from '../../dns/zonefile/parser.js';
 import { parseAttributes, type RecordAttributes } from '../../dns/zonefile/writer.js';
-import { type NewRecordRow, rdataKeyOf } from '../../store/records.js';
+import { type NewRecordRow, rdataKeyOf } from '../../store/records/records.js';
 import { isProxiable, isProxiableType } from '../rules/proxiable.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
 import { AUTOMATIC } from '../rules/ttl.js';

@@ -6,7 +6,7 @@
 import { AppError } from '../../base/errors.js';
 import { typeByMnemonic } from '../../dns/rr/registry.js';
 import { RdataError, type RRType } from '../../dns/rr/type.js';
-import type { RecordSettings } from '../../store/records.js';
+import type { RecordSettings } from '../../store/records/records.js';
 import { badBody } from '../write/errors.js';
 
 /**

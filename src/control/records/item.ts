@@ -8,9 +8,9 @@ import { domainToUnicode } from '../../dns/idna.js';
 import { lowerName } from '../../dns/name.js';
 import { typeByCode } from '../../dns/rr/registry.js';
 import type { Store } from '../../store/driver.js';
-import { flattenStatements } from '../../store/flatten-targets.js';
-import { type NewRecordRow, parseSettings, parseTags, type RecordSettings } from '../../store/records.js';
-import type { ZoneRow } from '../../store/zones.js';
+import { flattenStatements } from '../../store/flatten/targets.js';
+import { type NewRecordRow, parseSettings, parseTags, type RecordSettings } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import { isProxiable } from '../rules/proxiable.js';
 
 export interface TargetFault {

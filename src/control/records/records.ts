@@ -21,9 +21,9 @@ import {
   type RecordOrder,
   selectRecords,
   type TextOperator,
-} from '../../store/record-query.js';
-import { type RecordRow, rdataKeyOf } from '../../store/records.js';
-import type { ZoneRow } from '../../store/zones.js';
+} from '../../store/records/query.js';
+import { type RecordRow, rdataKeyOf } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { commit } from '../write/commit.js';
 import type { Actor, Context, Page, PageQuery } from '../write/context.js';
@@ -33,7 +33,7 @@ import { type RecordItem, recordItem, recordItemWithTarget } from './item.js';
 import { createShadows, type ShadowQuery, shadowConditions } from './shadow.js';
 import { changeRow, createRow, deleteRow, findRecord } from './write.js';
 
-export type { RecordOrder } from '../../store/record-query.js';
+export type { RecordOrder } from '../../store/records/query.js';
 export { applyBatch, type BatchInput, type BatchResult } from './batch.js';
 export type { RecordInput } from './input.js';
 

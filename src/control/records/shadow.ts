@@ -8,9 +8,9 @@ import { Type } from '../../dns/codes.js';
 import { domainToAscii } from '../../dns/idna.js';
 import { lowerName, NameError, nameOfOwnerKey, ownerKeyOf, parseName } from '../../dns/name.js';
 import type { Store } from '../../store/driver.js';
-import { type Condition, joinConditions, matchOwner, matchOwnerRange, matchTypes } from '../../store/record-query.js';
-import { type RecordRow, recordStatements } from '../../store/records.js';
-import type { ZoneRow } from '../../store/zones.js';
+import { type Condition, joinConditions, matchOwner, matchOwnerRange, matchTypes } from '../../store/records/query.js';
+import { type RecordRow, recordStatements } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import { accountFailure } from '../access/errors.js';
 import type { ShadowItem } from './item.js';
 

@@ -17,8 +17,8 @@ import {
   type RecordSettings,
   rdataKeyOf,
   recordStatements,
-} from '../../store/records.js';
-import type { ZoneRow } from '../../store/zones.js';
+} from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireRecord } from '../access/access.js';
 import { findConflict, findDnssecFault } from '../rules/coexist.js';
 import { recordNameIn } from '../rules/names.js';

@@ -1,5 +1,5 @@
 /** What a zone's hold keeps other accounts from (v4: §4). */
-import type { ZoneRow } from '../../store/zones.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 
 /** A name an account wants to have, or to be served under. */
 export interface WantedName {

@@ -1,5 +1,5 @@
 /** Use case: how far a change of a zone has come (ours). */
-import { changeStatements } from '../../store/changes.js';
+import { changeStatements } from '../../store/log/changes.js';
 import { requireZone } from '../access/access.js';
 import { zoneFailure } from '../zones/errors.js';
 import type { Context } from './context.js';

@@ -7,17 +7,17 @@ import { toHex } from '../../base/bytes.js';
 import { invariant } from '../../base/errors.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
 import { nextSerial } from '../../dns/serial.js';
-import { appendAudit } from '../../store/audit.js';
-import { appendChange, type ChangedRR, type ChangeKind, MOST_CHANGED_RRS } from '../../store/changes.js';
-import { appendEdit, type EditKind } from '../../store/edits.js';
+import { appendAudit } from '../../store/access/audit.js';
+import { appendChange, type ChangedRR, type ChangeKind, MOST_CHANGED_RRS } from '../../store/log/changes.js';
+import { appendEdit, type EditKind } from '../../store/log/edits.js';
 import {
   insertRecord,
   type NewRecordRow,
   type RecordRow,
   recordStatements,
   updateRecord,
-} from '../../store/records.js';
-import { updateZone, type ZoneChange, type ZoneRow, zoneStatements } from '../../store/zones.js';
+} from '../../store/records/records.js';
+import { updateZone, type ZoneChange, type ZoneRow, zoneStatements } from '../../store/zones/zones.js';
 import { requireRecord } from '../access/access.js';
 import { hurryTargets, reindexFlattened } from '../flatten/index.js';
 import type { Context } from './context.js';

@@ -3,9 +3,9 @@
  * they serve; of single owners the draft knows the difference itself.
  */
 import { Type } from '../../dns/codes.js';
-import type { ChangedRR } from '../../store/changes.js';
-import { servedRows } from '../../store/records.js';
-import { zoneStatements } from '../../store/zones.js';
+import type { ChangedRR } from '../../store/log/changes.js';
+import { servedRows } from '../../store/records/records.js';
+import { zoneStatements } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
 import { diffServed, type ServedRR, servedAt, soaOf } from './served.js';
 import type { ZoneOutcome } from './zone-outcome.js';

@@ -2,7 +2,7 @@
  * Conditional requests: a zone's entity tag, and what a client demands of it (RFC 9110 §8.8.3, §13.1). The tag stands for the
  * whole zone, records and settings; it changes with every change of any of them.
  */
-import type { ZoneRow } from '../../store/zones.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import { zoneFailure } from '../zones/errors.js';
 
 /** Entity tags with their quotes, weak ones with `W/`; or any at all. */

@@ -1,11 +1,11 @@
 /** What resolvers are given for an owner: the records of the change log, made the same way as the publisher makes answers. */
 import { compareBytes, equalBytes } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
-import { UNKNOWN_DATA } from '../../store/changes.js';
 import type { Store } from '../../store/driver.js';
-import { targetFacts } from '../../store/flatten-targets.js';
-import { parseSettings, type ServedTuple, servedRowsOfOwner } from '../../store/records.js';
-import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../../store/zones.js';
+import { targetFacts } from '../../store/flatten/targets.js';
+import { UNKNOWN_DATA } from '../../store/log/changes.js';
+import { parseSettings, type ServedTuple, servedRowsOfOwner } from '../../store/records/records.js';
+import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../../store/zones/zones.js';
 import { edgeAddressesOf, zoneFactsOf } from '../../zone/derive/facts.js';
 import type { TargetFacts } from '../../zone/derive/flatten.js';
 import { hostKeys, hostRecords } from '../../zone/derive/hosts.js';

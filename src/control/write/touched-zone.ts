@@ -1,9 +1,10 @@
 /** What a write in progress remembers of a zone it touches. */
-import type { ChangeKind } from '../../store/changes.js';
+
 import type { Store } from '../../store/driver.js';
-import type { EditedRecord } from '../../store/edits.js';
-import { recordStatements } from '../../store/records.js';
-import type { ZoneRow } from '../../store/zones.js';
+import type { ChangeKind } from '../../store/log/changes.js';
+import type { EditedRecord } from '../../store/log/edits.js';
+import { recordStatements } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import type { ServedRR } from './served.js';
 
 export interface TouchedOwner {

@@ -2,7 +2,7 @@
 
 import { nameOfOwnerKey } from '../../dns/name.js';
 import { printRecord } from '../../dns/zonefile/writer.js';
-import { type ChangedRR, type ChangeKind, isUnknownData } from '../../store/changes.js';
+import { type ChangedRR, type ChangeKind, isUnknownData } from '../../store/log/changes.js';
 
 /** One zone after a commit; also one that is gone. */
 export interface ZoneOutcome {

@@ -1,7 +1,7 @@
 /** Moments in the history of a zone, as clients name them: by time, by change, by serial or by version. */
 import type { AppError } from '../../base/errors.js';
-import { type EditRow, editStatements, historyKeptFrom } from '../../store/edits.js';
-import type { ZoneRow } from '../../store/zones.js';
+import { type EditRow, editStatements, historyKeptFrom } from '../../store/log/edits.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import { parseInstant, printInstant } from '../rules/instant.js';
 import type { Context } from '../write/context.js';
 import { zoneFailure } from './errors.js';

@@ -1,5 +1,5 @@
 /** Use cases of a zone's DNS settings: SOA timers, NS TTL, modes (v4: §8). */
-import type { ZoneChange, ZoneMode, ZoneRow } from '../../store/zones.js';
+import type { ZoneChange, ZoneMode, ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { parseHostName } from '../rules/names.js';
 import type { Context } from '../write/context.js';

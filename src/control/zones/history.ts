@@ -4,10 +4,10 @@
  */
 import { equalBytes, toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
-import { type ChangedRR, changeStatements } from '../../store/changes.js';
-import { type EditRow, editedRecords, editStatements } from '../../store/edits.js';
-import { insertRecord, type NewRecordRow, recordStatements } from '../../store/records.js';
-import { updateZone, type ZoneRow } from '../../store/zones.js';
+import { type ChangedRR, changeStatements } from '../../store/log/changes.js';
+import { type EditRow, editedRecords, editStatements } from '../../store/log/edits.js';
+import { insertRecord, type NewRecordRow, recordStatements } from '../../store/records/records.js';
+import { updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { recordFailure } from '../records/errors.js';
 import { printInstant } from '../rules/instant.js';

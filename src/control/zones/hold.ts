@@ -1,5 +1,5 @@
 /** Use cases of a zone's hold, which keeps other accounts from taking its name (v4: §4). */
-import type { ZoneChange, ZoneRow } from '../../store/zones.js';
+import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { isOn } from '../rules/hold.js';
 import { parseInstant } from '../rules/instant.js';

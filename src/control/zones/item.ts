@@ -4,7 +4,7 @@
  */
 import { toHex } from '../../base/bytes.js';
 import { domainToUnicode } from '../../dns/idna.js';
-import { accountStatements } from '../../store/accounts.js';
+import { accountStatements } from '../../store/access/accounts.js';
 import {
   assignedNameServers,
   defaultMailbox,
@@ -17,7 +17,7 @@ import {
   type ZoneSoa,
   type ZoneStatus,
   type ZoneType,
-} from '../../store/zones.js';
+} from '../../store/zones/zones.js';
 import type { Context } from '../write/context.js';
 
 export interface ZoneItem {

@@ -1,5 +1,5 @@
 /** Use cases of the settings of a zone that have a name and a value: which HTTP versions its edge speaks (v4: §14). */
-import type { ZoneRow } from '../../store/zones.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import type { Context } from '../write/context.js';
 import { zoneFailure } from './errors.js';

@@ -2,8 +2,8 @@
 import { toHex } from '../../base/bytes.js';
 import { type FailureOptions, invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
-import { accountStatements } from '../../store/accounts.js';
-import { type ZoneChange, type ZoneRow, type ZoneType, zoneStatements } from '../../store/zones.js';
+import { accountStatements } from '../../store/access/accounts.js';
+import { type ZoneChange, type ZoneRow, type ZoneType, zoneStatements } from '../../store/zones/zones.js';
 import { requirePermission, requireZone } from '../access/access.js';
 import { isHeldFrom, type WantedName } from '../rules/hold.js';
 import { commitAndRead, type Draft } from '../write/commit.js';

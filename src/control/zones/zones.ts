@@ -1,7 +1,7 @@
 /** Use cases of zones: list, get, create, edit, delete, activation. */
 import { toHex } from '../../base/bytes.js';
 import { domainToAscii } from '../../dns/idna.js';
-import { type Condition, matchNothing } from '../../store/record-query.js';
+import { type Condition, matchNothing } from '../../store/records/query.js';
 import {
   matchAccount,
   matchName,
@@ -9,7 +9,7 @@ import {
   type NameOperator,
   selectZones,
   type ZoneOrder,
-} from '../../store/zone-query.js';
+} from '../../store/zones/query.js';
 import {
   assignedNameServers,
   type ZoneChange,
@@ -17,7 +17,7 @@ import {
   type ZoneStatus,
   type ZoneType,
   zoneStatements,
-} from '../../store/zones.js';
+} from '../../store/zones/zones.js';
 import { accountIdOf, chooseAccount, maySeeZone, parseId, requireZone } from '../access/access.js';
 import { parseHostName, parseZoneName } from '../rules/names.js';
 import { commit, commitAndRead, type Draft } from '../write/commit.js';
@@ -27,7 +27,7 @@ import { zoneFailure } from './errors.js';
 import { type ZoneItem, zoneItem } from './item.js';
 import { changeZone, insertZone, refuseHeld } from './write.js';
 
-export type { NameOperator, ZoneOrder } from '../../store/zone-query.js';
+export type { NameOperator, ZoneOrder } from '../../store/zones/query.js';
 export { editDnsSettings, getDnsSettings } from './dns-settings.js';
 
 export interface NameFilter {

@@ -28,7 +28,7 @@ import { createFollower } from '../../../src/publish/follow.js';
 import { createZoneSource } from '../../../src/publish/source.js';
 import { createResolver } from '../../../src/resolver/resolve.js';
 import { createUpstream } from '../../../src/resolver/upstream.js';
-import { flattenStatements } from '../../../src/store/flatten-targets.js';
+import { flattenStatements } from '../../../src/store/flatten/targets.js';
 import { decodeMessage, makeQuery } from '../../support/message.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream.js';
 import { startControl } from '../fixture.js';

@@ -17,10 +17,10 @@ import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context
 import { exportZone } from '../../../src/control/zones/export.js';
 import { createZone, editZone, getZone } from '../../../src/control/zones/zones.js';
 import { parseName } from '../../../src/dns/name.js';
-import { auditStatements } from '../../../src/store/audit.js';
-import { changesAfter, lastChange } from '../../../src/store/changes.js';
+import { auditStatements } from '../../../src/store/access/audit.js';
 import { openStore } from '../../../src/store/driver.js';
-import { zoneStatements } from '../../../src/store/zones.js';
+import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
+import { zoneStatements } from '../../../src/store/zones/zones.js';
 import { startControl, startZone } from '../fixture.js';
 
 async function refusal(attempt: Promise<unknown>): Promise<AppError> {

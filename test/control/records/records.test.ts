@@ -14,9 +14,9 @@ import {
 } from '../../../src/control/records/records.js';
 import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context.js';
 import { getZone } from '../../../src/control/zones/zones.js';
-import { auditStatements } from '../../../src/store/audit.js';
-import { changeStatements, changesAfter, lastChange } from '../../../src/store/changes.js';
-import { recordStatements } from '../../../src/store/records.js';
+import { auditStatements } from '../../../src/store/access/audit.js';
+import { changeStatements, changesAfter, lastChange } from '../../../src/store/log/changes.js';
+import { recordStatements } from '../../../src/store/records/records.js';
 import { startZone } from '../fixture.js';
 
 async function refusal(attempt: Promise<unknown>): Promise<AppError> {

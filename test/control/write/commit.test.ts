@@ -11,11 +11,11 @@ import { createRecord, deleteRecord, editRecord, listRecords } from '../../../sr
 import { commit } from '../../../src/control/write/commit.js';
 import type { Context } from '../../../src/control/write/context.js';
 import { createZone, getZone } from '../../../src/control/zones/zones.js';
-import { auditStatements } from '../../../src/store/audit.js';
-import { changeStatements, changesAfter, lastChange } from '../../../src/store/changes.js';
+import { auditStatements } from '../../../src/store/access/audit.js';
 import { openStore, StoreConflict } from '../../../src/store/driver.js';
-import { recordStatements } from '../../../src/store/records.js';
-import { zoneStatements } from '../../../src/store/zones.js';
+import { changeStatements, changesAfter, lastChange } from '../../../src/store/log/changes.js';
+import { recordStatements } from '../../../src/store/records/records.js';
+import { zoneStatements } from '../../../src/store/zones/zones.js';
 import { startZone } from '../fixture.js';
 
 /** Everything a commit could have touched. */
@@ -194,5 +194,5 @@ t.test('nobody else writes the change log', async (t) => {
   const root = fileURLToPath(new URL('../../../../src/', import.meta.url));
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const users = files.filter((name) => /\b(appendChange|appendAudit)\(/.test(readFileSync(join(root, name), 'utf8')));
-  t.same(users.sort(), ['control/write/draft.ts', 'store/audit.ts', 'store/changes.ts']);
+  t.same(users.sort(), ['control/write/draft.ts', 'store/access/audit.ts', 'store/log/changes.ts']);
 });

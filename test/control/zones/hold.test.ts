@@ -6,8 +6,8 @@ import { createKey } from '../../../src/control/access/keys.js';
 import { createZoneHold, deleteZoneHold, editZoneHold, getZoneHold } from '../../../src/control/zones/hold.js';
 import { editZoneSetting, getZoneSetting, listZoneSettings } from '../../../src/control/zones/settings.js';
 import { checkActivation, createZone, getZone } from '../../../src/control/zones/zones.js';
-import { auditStatements } from '../../../src/store/audit.js';
-import { changesAfter, lastChange } from '../../../src/store/changes.js';
+import { auditStatements } from '../../../src/store/access/audit.js';
+import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
 import { startControl, startZone } from '../fixture.js';
 
 t.test('hold', async (t) => {

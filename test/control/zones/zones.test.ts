@@ -25,9 +25,9 @@ import {
   listZones,
   type ZoneQuery,
 } from '../../../src/control/zones/zones.js';
-import { auditStatements } from '../../../src/store/audit.js';
-import { changesAfter, lastChange } from '../../../src/store/changes.js';
-import { servedZones, updateZone, zoneStatements } from '../../../src/store/zones.js';
+import { auditStatements } from '../../../src/store/access/audit.js';
+import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
+import { servedZones, updateZone, zoneStatements } from '../../../src/store/zones/zones.js';
 import { ADMIN, ADMIN_KEY, startControl } from '../fixture.js';
 
 async function refusal(attempt: Promise<unknown>): Promise<AppError> {

@@ -3,8 +3,8 @@
  * installation's pepper: enough to compare with what a request brings, no use to who reads the database.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Store } from './driver.js';
-import { credentialPepper, deleteMeta, findMeta, putMeta } from './meta.js';
+import type { Store } from '../driver.js';
+import { credentialPepper, deleteMeta, findMeta, putMeta } from '../meta.js';
 
 /** When the secret was set, microseconds since 1970; undefined when none is. */
 export function authKeySecretSetAt(store: Store): number | undefined {

@@ -1,5 +1,5 @@
 /** Buckets, their bindings to the bucket application, and the sums over their objects. */
-import { perStore, type Store } from './driver.js';
+import { perStore, type Store } from '../driver.js';
 
 export const JURISDICTIONS = ['default', 'eu', 'us', 'fedramp', 'fedramp-high'] as const;
 export type Jurisdiction = (typeof JURISDICTIONS)[number];

@@ -1,7 +1,8 @@
 /** Lists of the audit log: filters as SQL. */
+
+import type { SqlValue, Store } from '../driver.js';
+import { type Condition, joinConditions } from '../records/query.js';
 import type { AuditRow } from './audit.js';
-import type { SqlValue, Store } from './driver.js';
-import { type Condition, joinConditions } from './record-query.js';
 
 export interface AuditSelection {
   readonly conditions: readonly Condition[];

@@ -5,7 +5,7 @@
  * the rows of some thousand owners come as one octet string, owner keys and rdata one after the other, and one JSON list
  * of the numbers between. Concatenating BLOBs as text and casting back keeps the octets (SQLite, "CAST expressions").
  */
-import { perStore, type Store } from './driver.js';
+import { perStore, type Store } from '../driver.js';
 
 /** The columns the publisher reads, in this order. */
 export type ServedTuple = readonly [

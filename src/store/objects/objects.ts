@@ -1,6 +1,7 @@
 /** Objects: their descriptions, the bodies of the small ones, and the files of large ones that nobody needs any more. */
+
+import { perStore, type Store } from '../driver.js';
 import type { StorageClass } from './buckets.js';
-import { perStore, type Store } from './driver.js';
 
 export interface ObjectRow {
   readonly seq: number;

@@ -2,8 +2,8 @@
  * Targets of flattened names, and the owners that answer for them. The index of owners is kept by every commit that touches a
  * CNAME; what is heard of a target is written by the refresher alone.
  */
-import { lowerName } from '../dns/name.js';
-import { perStore, type Store } from './driver.js';
+import { lowerName } from '../../dns/name.js';
+import { perStore, type Store } from '../driver.js';
 
 export interface FlattenTargetRow {
   /** Lower-case wire name. */

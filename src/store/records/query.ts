@@ -2,7 +2,7 @@
  * Lists of records: the v4 filters as SQL (v4: §5.5, Appendix B). Conditions are joined by `match`; zone and search always
  * hold. Texts are compared without regard to case, in plain ASCII by SQLite itself, else by JavaScript.
  */
-import { perStore, type SqlValue, type Store } from './driver.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 import type { RecordRow } from './records.js';
 
 export type TextOperator = 'exact' | 'contains' | 'startswith' | 'endswith';

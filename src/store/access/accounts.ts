@@ -1,5 +1,5 @@
 /** Accounts, users, and which user belongs to which account. */
-import { perStore } from './driver.js';
+import { perStore } from '../driver.js';
 
 export interface AccountRow {
   readonly seq: number;

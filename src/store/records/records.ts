@@ -3,10 +3,10 @@
  * `owner_key` sorts that way; so a zone is read in the order it is compiled in, and descendants of a name are one range.
  */
 import { createHash } from 'node:crypto';
-import { descendantsEnd } from '../dns/name.js';
-import { perStore, type Store } from './driver.js';
+import { descendantsEnd } from '../../dns/name.js';
+import { perStore, type Store } from '../driver.js';
 
-export { type ServedTuple, servedRows, servedRowsOfOwner } from './served-rows.js';
+export { type ServedTuple, servedRows, servedRowsOfOwner } from './served.js';
 
 export interface RecordRow {
   readonly seq: number;

@@ -1,5 +1,5 @@
 /** The audit log: who did what, when, and what it was before and after. Never holds secrets. */
-import { perStore, type Store } from './driver.js';
+import { perStore, type Store } from '../driver.js';
 
 export interface AuditRow {
   readonly seq: number;

@@ -1,5 +1,5 @@
 /** Zones: their rows, their settings with the defaults a NULL stands for, and which of them are served. */
-import { perStore, type SqlValue, type Statement, type Store } from './driver.js';
+import { perStore, type SqlValue, type Statement, type Store } from '../driver.js';
 
 export type ZoneStatus = 'initializing' | 'pending' | 'active' | 'moved';
 export type ZoneType = 'full' | 'partial' | 'secondary' | 'internal';

@@ -1,5 +1,5 @@
 /** Credentials of the API. Only a keyed hash of each secret is stored. */
-import { perStore, type SqlValue, type Store } from './driver.js';
+import { perStore, type SqlValue, type Store } from '../driver.js';
 
 export type KeyKind = 'key' | 'token';
 

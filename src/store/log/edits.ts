@@ -2,9 +2,9 @@
  * The journal of zones: what each commit did to a zone's records, kept so that it can be undone. Undoing the newest edits one by
  * one, backwards, gives the records as they were at any moment the journal reaches back to.
  */
-import { fromHex, toHex } from '../base/bytes.js';
-import { perStore, type Store } from './driver.js';
-import type { NewRecordRow } from './records.js';
+import { fromHex, toHex } from '../../base/bytes.js';
+import { perStore, type Store } from '../driver.js';
+import type { NewRecordRow } from '../records/records.js';
 
 export type EditKind = 'added' | 'records' | 'settings' | 'replaced';
 

@@ -1,6 +1,6 @@
 /** Lists of zones: the v4 filters as SQL (v4: §3.3). What the actor may see always holds, the filters are joined by `match`. */
-import type { SqlValue, Store } from './driver.js';
-import { type Condition, joinConditions, matchIds, matchText } from './record-query.js';
+import type { SqlValue, Store } from '../driver.js';
+import { type Condition, joinConditions, matchIds, matchText } from '../records/query.js';
 import { type ZoneRow, type ZoneStatus, type ZoneType, zoneStatements } from './zones.js';
 
 export type NameOperator =

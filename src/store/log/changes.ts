@@ -1,6 +1,6 @@
 /** The change log: what followers apply, what IXFR and history read. Within a change removed records come first. */
-import { Type } from '../dns/codes.js';
-import { perStore, type Store } from './driver.js';
+import { Type } from '../../dns/codes.js';
+import { perStore, type Store } from '../driver.js';
 
 export type ChangeKind = 'zone-added' | 'zone-removed' | 'zone-replaced' | 'rrs' | 'settings' | 'derived';
 
