@@ -7,7 +7,7 @@ import { messageOf, UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
 import { readCounters } from './counter-samples.js';
-import { type CountBlock, type Counters, countBlock, createCounters } from './counters.js';
+import { type CountBlock, countBlock, createCounters } from './counters.js';
 import { containAnswer, type ReportFault, thinOut } from './guard.js';
 import { startHttps } from './https.js';
 import { ListenError } from './listen-error.js';
@@ -16,8 +16,9 @@ import { STREAM_LIMITS, StreamConnections, type StreamLimits } from './stream-co
 import { loadSyscalls, type Syscalls, SyscallsUnavailable } from './syscalls.js';
 import { type StreamListener, startTcp } from './tcp.js';
 import { startTls, type TlsCredentials, type TlsListener } from './tls.js';
-import { startUdpBatched, type UdpServer, type WorkerEngineSource } from './udp-batched.js';
-import { startUdpPortable, type UdpPortableServer } from './udp-portable.js';
+import { startUdpBatched, type UdpServer } from './udp-batched.js';
+import { startUdpPortable } from './udp-portable.js';
+import type { WorkerEngineSource } from './udp-workers.js';
 
 export type UdpTransport = 'batched' | 'portable';
 
@@ -28,9 +29,9 @@ export interface DnsServersOptions {
   readonly port: number;
   /** `auto`: batched where this machine can. */
   readonly transport: 'auto' | UdpTransport;
-  /** Threads for batched UDP; undefined: one a core. */
+  /** Threads for UDP; undefined: one a core. */
   readonly workers?: number | undefined;
-  /** Engine of this thread: for TCP, TLS and portable UDP. */
+  /** Engine of this thread: for TCP and TLS, and for UDP where sockets cannot share a port. */
   readonly answer: Answer;
   /** Engines of the UDP workers. */
   readonly workerEngine: WorkerEngineSource;
@@ -119,11 +120,10 @@ interface Bound {
 
 async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined): Promise<DnsServers> {
   const { addresses, log, clock } = options;
-  const workers = calls ? Math.max(1, options.workers ?? availableParallelism()) : 0;
+  const workers = Math.max(1, options.workers ?? availableParallelism());
   const counters = createCounters(1 + workers);
   const counts = countBlock(counters.memory, 0);
-  const reportFault = faultLogger(log);
-  const answer = containAnswer(options.answer, counts, reportFault);
+  const answer = containAnswer(options.answer, counts, faultLogger(log));
   const context = { answer, answerTransfer: options.answerTransfer, counts, log, now: () => clock.nowMs() };
   const limits = { ...STREAM_LIMITS, ...options.limits };
   const bound: Bound = {
@@ -134,9 +134,9 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
     udp: undefined,
   };
   try {
-    const udp = calls
-      ? await bindBatched(options, calls, counters, workers)
-      : await bindPortable(options, counts, reportFault);
+    const threads = { workers, engine: options.workerEngine, counters, firstThread: 1 };
+    const udpOptions = { addresses, port: options.port, ...threads, log, clock };
+    const udp = calls ? await startUdpBatched(calls, udpOptions) : await startUdpPortable({ ...udpOptions, answer });
     bound.udp = udp;
     await bindStreams(options, udp.port, bound);
     await bindHttps(options, { answer, counts }, bound);
@@ -157,39 +157,6 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
     await closeAll(bound);
     throw error;
   }
-}
-
-function bindBatched(
-  { addresses, port, workerEngine: engine, log, clock }: DnsServersOptions,
-  calls: Syscalls,
-  counters: Counters,
-  workers: number,
-): Promise<UdpServer> {
-  return startUdpBatched(calls, { addresses, port, workers, engine, counters, firstThread: 1, log, clock });
-}
-
-/** One socket per address, all on the port of the first. */
-async function bindPortable(
-  { addresses, port: wanted, answer, log, clock }: DnsServersOptions,
-  counts: CountBlock,
-  reportFault: ReportFault,
-): Promise<UdpServer> {
-  const sockets: UdpPortableServer[] = [];
-  const close = async (): Promise<void> => {
-    await Promise.all(sockets.map((socket) => socket.close()));
-  };
-  let port = wanted;
-  try {
-    for (const host of addresses) {
-      const socket = await startUdpPortable({ host, port, answer, counts, reportFault, log, clock });
-      sockets.push(socket);
-      port = socket.port;
-    }
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  return { port, countQueueDrops: () => undefined, close };
 }
 
 async function bindStreams(options: DnsServersOptions, port: number, bound: Bound): Promise<void> {

@@ -1,121 +1,93 @@
 /**
  * UDP through node:dgram, for systems without batched system calls.
  *
+ * Where the system lets sockets share a port (SO_REUSEPORT with load balancing: Linux, FreeBSD …), worker threads serve as they
+ * do with batched calls; elsewhere the thread that starts it serves alone.
+ *
  * On a wildcard address the system chooses the source of an answer, which on a machine with several addresses may not be the
  * one that was asked; such machines should name their addresses, and are told so.
  */
-import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import type { Socket } from 'node:dgram';
 import { networkInterfaces } from 'node:os';
-import { type Answer, createClient, Transport } from '../answer/transport.js';
-import type { Clock } from '../base/clock.js';
-import { parseIP } from '../base/ip.js';
+import type { Answer } from '../answer/transport.js';
 import type { Logger } from '../base/log.js';
-import { Count, type CountBlock, countLatency, isTimed } from './counters.js';
-import { REQUEST_ROOM, RESPONSE_ROOM } from './datagram-batch.js';
-import { containAnswer, type ReportFault } from './guard.js';
-import { listenErrorOf } from './listen-error.js';
+import { type CountBlock, countBlock } from './counters.js';
+import { answerPortable, closePortableSocket, openPortableSocket } from './portable-socket.js';
+import type { UdpServer } from './udp-batched.js';
+import { UdpWorkers, type UdpWorkersOptions } from './udp-workers.js';
 
-export interface UdpPortableOptions {
-  /** A literal address. */
-  readonly host: string;
+export interface UdpPortableOptions extends Omit<UdpWorkersOptions, 'script' | 'openSockets'> {
+  /** Literal addresses. */
+  readonly addresses: readonly string[];
+  /** 0: one the system chooses, the same for all addresses. */
   readonly port: number;
+  /** The engine of this thread, where it serves alone; counts in block 0 and contains its faults. */
   readonly answer: Answer;
-  readonly counts: CountBlock;
-  readonly reportFault: ReportFault;
-  readonly log: Logger;
-  readonly clock: Clock;
-  /** Octets of kernel queue asked for, each way; 1 MiB by default. */
-  readonly queueOctets?: number;
 }
 
-export interface UdpPortableServer {
-  readonly port: number;
-  close(): Promise<void>;
+/** Binds the addresses; resolves when they are served. Rejects with a ListenError, or with what a worker threw while starting. */
+export async function startUdpPortable(options: UdpPortableOptions): Promise<UdpServer> {
+  const { addresses, log } = options;
+  for (const host of addresses) warnOfManyAddresses(host, log);
+  if (await canSharePorts()) return startWorkers(options);
+  log.info({}, 'this system does not let UDP sockets share a port: one thread answers over UDP');
+  return startUdpAlone(options);
 }
 
-/** Answers that may wait in the process for the kernel; with more, new ones are dropped. */
-const WAITING = 128;
-const NO_ADDRESS = new Uint8Array(0);
-const QUEUE_OCTETS = 1024 * 1024;
+/** Serves in this thread. */
+export async function startUdpAlone(options: UdpPortableOptions): Promise<UdpServer> {
+  const { addresses, answer, counters, clock, log } = options;
+  const counts: CountBlock = countBlock(counters.memory, 0);
+  const { sockets, port } = await openAll(addresses, options.port);
+  const onError = (error: Error): void => log.warn({ error: error.message }, 'UDP socket error');
+  for (const socket of sockets) answerPortable(socket, { answer, counts, clock, onError });
+  return { port, countQueueDrops: () => undefined, close: () => closeAll(sockets) };
+}
 
-/** Binds one socket. Rejects with a ListenError. */
-export async function startUdpPortable(options: UdpPortableOptions): Promise<UdpPortableServer> {
-  const { host, port, log } = options;
-  const family = host.includes(':') ? 6 : 4;
-  const socket = createSocket({
-    type: family === 6 ? 'udp6' : 'udp4',
-    ipv6Only: family === 6,
-    // Addresses are literal, hence found without asking, and a datagram is handed to the kernel at once.
-    lookup: (address, _options, found) => found(null, address, family),
+async function startWorkers(options: UdpPortableOptions): Promise<UdpServer> {
+  const { addresses } = options;
+  // Sockets that share a port are bound without complaint beside those of another process; only one that does not share
+  // shows that nobody else has the port.
+  const { sockets, port } = await openAll(addresses, options.port);
+  await closeAll(sockets);
+  const places = { addresses, port };
+  const workers = new UdpWorkers({
+    ...options,
+    script: new URL('./udp-portable-worker.js', import.meta.url),
+    openSockets: () => ({ places, countDrops: () => undefined, close: () => {} }),
   });
-  await bindSocket(socket, host, port);
-  setQueues(socket, options.queueOctets ?? QUEUE_OCTETS, log);
-  warnOfManyAddresses(host, log);
-  serve(socket, options);
-  return {
-    port: socket.address().port,
-    close: () => new Promise((resolve) => socket.close(() => resolve())),
-  };
+  await workers.start();
+  return { port, countQueueDrops: () => undefined, close: () => workers.stop() };
 }
 
-function serve(socket: Socket, options: UdpPortableOptions): void {
-  const { counts, log } = options;
-  const answer = containAnswer(options.answer, counts, options.reportFault);
-  // A datagram the kernel does not take at once still refers to its octets, so each answer has a place of its own.
-  const responses = new Uint8Array((WAITING + 1) * RESPONSE_ROOM);
-  let place = 0;
-  const client = createClient();
-  const sent = (error: Error | null): void => {
-    if (error) counts[Count.sendFailed]! += 1;
-  };
-  socket.on('message', (request: Buffer, peer: RemoteInfo) => {
-    counts[Count.batch]! += 1;
-    const startUs = isTimed(counts) ? options.clock.nowUs() : 0;
-    if (peer.port === 0 || request.length > REQUEST_ROOM) {
-      counts[Count.discarded]! += 1;
-      return;
-    }
-    if (socket.getSendQueueCount() >= WAITING) {
-      counts[Count.sendFailed]! += 1;
-      return;
-    }
-    const at = place * RESPONSE_ROOM;
-    client.source = parseIP(peer.address.replace(/%.*$/, '')) ?? NO_ADDRESS;
-    client.length = client.source.length;
-    client.seconds = Math.floor(options.clock.nowMs() / 1000);
-    const length = answer(request, 0, request.length, responses, at, RESPONSE_ROOM, Transport.udp, client);
-    if (length === 0) return;
-    place = place === WAITING ? 0 : place + 1;
-    socket.send(responses, at, length, peer.port, peer.address, sent);
-    if (startUs !== 0) countLatency(counts, options.clock.nowUs() - startUs);
-  });
-  socket.on('error', (error) => {
-    counts[Count.receiveFailed]! += 1;
-    log.warn({ error: error.message, host: options.host }, 'UDP socket error');
-  });
-}
-
-function bindSocket(socket: Socket, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const fail = (error: Error): void => {
-      socket.close();
-      reject(listenErrorOf(error, { protocol: 'UDP', host, port }));
-    };
-    socket.once('error', fail);
-    socket.bind({ address: host, port, exclusive: true }, () => {
-      socket.off('error', fail);
-      resolve();
-    });
-  });
-}
-
-/** Queues larger than the system's limit are cut to it by some systems and refused by others. */
-function setQueues(socket: Socket, octets: number, log: Logger): void {
+/** One socket an address, all on the port of the first. */
+async function openAll(addresses: readonly string[], wanted: number): Promise<{ sockets: Socket[]; port: number }> {
+  const sockets: Socket[] = [];
+  let port = wanted;
   try {
-    socket.setRecvBufferSize(octets);
-    socket.setSendBufferSize(octets);
+    for (const host of addresses) {
+      const socket = await openPortableSocket({ host, port, shared: false });
+      sockets.push(socket);
+      port = socket.address().port;
+    }
+    return { sockets, port };
   } catch (error) {
-    log.debug({ error, octets }, 'the UDP queue sizes stay as the system sets them');
+    await closeAll(sockets);
+    throw error;
+  }
+}
+
+async function closeAll(sockets: readonly Socket[]): Promise<void> {
+  await Promise.all(sockets.map(closePortableSocket));
+}
+
+/** Whether this system spreads datagrams over sockets of one port; binding one tells. */
+async function canSharePorts(): Promise<boolean> {
+  try {
+    await closePortableSocket(await openPortableSocket({ host: '127.0.0.1', port: 0, shared: true }));
+    return true;
+  } catch {
+    return false;
   }
 }
 

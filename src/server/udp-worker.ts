@@ -5,47 +5,29 @@
  * It hears of new data through the engine's own shared memory and of shutdown through a word of the control memory, both
  * looked at once per batch. With one socket the receiving call itself blocks; with several, poll() comes first.
  */
-import { parentPort, workerData } from 'node:worker_threads';
-import { toHex } from '../base/bytes.js';
 import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
-import { countBlock, countLatency, isTimed } from './counters.js';
+import { countLatency, isTimed } from './counters.js';
 import { answerBatch, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
-import { containAnswer, thinOut } from './guard.js';
 import { type DatagramCalls, Linux, loadSyscalls } from './syscalls.js';
-import {
-  Control,
-  RECEIVE_TIMEOUT_MS,
-  type UdpWorkerData,
-  type UdpWorkerMessage,
-  type WorkerEngineModule,
-} from './udp-protocol.js';
+import { Control, RECEIVE_TIMEOUT_MS } from './udp-protocol.js';
+import { beginWorker } from './worker-thread.js';
 
 /** Batches still answered after the order to stop, so that what has arrived already is not lost. */
 const LAST_BATCHES = 16;
 
-const data = workerData as UdpWorkerData;
-const parent = parentPort;
-invariant(parent, 'udp-worker runs in a worker thread');
-const tell = (message: UdpWorkerMessage): void => parent.postMessage(message);
-
 const calls = await loadSyscalls();
-const { createWorkerEngine } = (await import(data.module)) as WorkerEngineModule;
-const engine = createWorkerEngine(data.engine);
-const counts = countBlock(data.counters, data.thread);
+const { data, engine, answer, counts, parent, tell } = await beginWorker();
+const { places } = data;
+invariant('descriptors' in places, 'a batched worker is given open sockets');
+const { descriptors } = places;
 const control = new Int32Array(data.control);
 const clock = new SystemClock();
 const batch = createDatagramBatch(calls.addressOf);
-const admitFault = thinOut();
-const answer = containAnswer(engine.answer, counts, (error, request) => {
-  if (admitFault() === undefined) return;
-  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  tell({ kind: 'fault', stack, request: toHex(request) });
-});
 
 tell({ kind: 'serving' });
-if (data.descriptors.length === 1) serveOne(data.descriptors[0]!);
-else serveSeveral(data.descriptors);
+if (descriptors.length === 1) serveOne(descriptors[0]!);
+else serveSeveral(descriptors);
 // The port would keep the thread alive.
 data.port.close();
 parent.close();

@@ -46,7 +46,11 @@ const servers = await startDnsServers({
   port: 0,
   transport: 'portable',
   answer,
-  workerEngine: { connect: () => ({ data: {}, port: new MessageChannel().port1 }) },
+  workers: 1,
+  workerEngine: {
+    module: new URL('./stand-in-engine.js', import.meta.url),
+    connect: () => ({ data: { words: new SharedArrayBuffer(8) }, port: new MessageChannel().port1 }),
+  },
   https: { port: 0, credentials: { certificate: TLS_CERTIFICATE, key: TLS_KEY } },
   log: silentLogger(),
   clock: new SystemClock(),

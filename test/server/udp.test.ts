@@ -7,7 +7,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { Transport } from '../../src/answer/transport.js';
 import { SystemClock, sleep } from '../../src/base/clock.js';
-import { createLogger, silentLogger } from '../../src/base/log.js';
+import { createLogger } from '../../src/base/log.js';
 import { seededRandom } from '../../src/base/random.js';
 import { readCounters } from '../../src/server/counter-samples.js';
 import { Count, countBlock, createCounters } from '../../src/server/counters.js';
@@ -16,7 +16,7 @@ import { openDatagramSocket } from '../../src/server/datagram-socket.js';
 import { containAnswer } from '../../src/server/guard.js';
 import { type DatagramCalls, loadSyscalls, type Syscalls, SyscallsUnavailable } from '../../src/server/syscalls.js';
 import { startUdpBatched, type UdpServer } from '../../src/server/udp-batched.js';
-import { startUdpPortable } from '../../src/server/udp-portable.js';
+import { startUdpAlone, startUdpPortable } from '../../src/server/udp-portable.js';
 import { makeQuery, UdpClient } from './clients.js';
 import { Odd, standInAnswer } from './stand-in-engine.js';
 
@@ -43,7 +43,9 @@ interface Served {
   readonly lines: string[];
 }
 
-async function serveBatched(test: Test, addresses: readonly string[], workers = 2, port = 0): Promise<Served> {
+type Way = 'batched' | 'portable' | 'alone';
+
+async function serve(test: Test, way: Way, addresses: readonly string[], workers = 2, port = 0): Promise<Served> {
   const counters = createCounters(1 + workers);
   const words = new Int32Array(new SharedArrayBuffer(8));
   const ports: MessagePort[] = [];
@@ -54,13 +56,13 @@ async function serveBatched(test: Test, addresses: readonly string[], workers = 
       done();
     },
   });
-  const server = await startUdpBatched(await loadSyscalls(), {
+  const options = {
     addresses,
     port,
     workers,
     engine: {
       module: new URL('./stand-in-engine.js', import.meta.url),
-      connect(worker) {
+      connect(worker: number) {
         const { port1, port2 } = new MessageChannel();
         ports[worker] = port1;
         test.teardown(() => port1.close());
@@ -71,27 +73,18 @@ async function serveBatched(test: Test, addresses: readonly string[], workers = 
     firstThread: 1,
     log: createLogger({ level: 'debug', pretty: false, destination }),
     clock,
-  });
+    answer: containAnswer(standInAnswer, countBlock(counters.memory, 0), () => {}),
+  };
+  const server =
+    way === 'batched'
+      ? await startUdpBatched(await loadSyscalls(), options)
+      : await (way === 'portable' ? startUdpPortable : startUdpAlone)(options);
   test.teardown(() => server.close());
   return { server, counters, words, ports, lines };
 }
 
-async function servePortable(test: Test, host: string) {
-  const counters = createCounters(1);
-  const counts = countBlock(counters.memory, 0);
-  const log = silentLogger();
-  const server = await startUdpPortable({
-    clock: new SystemClock(),
-    host,
-    port: 0,
-    answer: standInAnswer,
-    counts,
-    reportFault: () => {},
-    log,
-  });
-  test.teardown(() => server.close());
-  return { server, counters };
-}
+const serveBatched = (test: Test, addresses: readonly string[], workers?: number, port?: number): Promise<Served> =>
+  serve(test, 'batched', addresses, workers, port);
 
 async function open(test: Test, address: string, port: number, from?: string): Promise<UdpClient> {
   const client = await UdpClient.open(address, port, from);
@@ -140,10 +133,12 @@ async function compareAll(client: UdpClient, packets: readonly Buffer[]): Promis
   return different;
 }
 
-t.test('both transports give the answers of the engine to 10,000 packets', async (t) => {
+t.test('all transports give the answers of the engine to 10,000 packets', async (t) => {
   const packets = makePackets(10_000, 7);
-  const portable = await servePortable(t, '127.0.0.1');
+  const portable = await serve(t, 'portable', ['127.0.0.1']);
   t.equal(await compareAll(await open(t, '127.0.0.1', portable.server.port), packets), 0, 'portable');
+  const alone = await serve(t, 'alone', ['127.0.0.1']);
+  t.equal(await compareAll(await open(t, '127.0.0.1', alone.server.port), packets), 0, 'portable, in one thread');
   const sums = readCounters(portable.counters);
   if (skip === false) {
     const batched = await serveBatched(t, ['127.0.0.1']);
@@ -151,6 +146,7 @@ t.test('both transports give the answers of the engine to 10,000 packets', async
     const comparable = (samples: typeof sums) =>
       samples.filter(({ name }) => name !== 'dns_batches_total' && name !== 'dns_udp_batch_seconds');
     t.same(comparable(readCounters(batched.counters)), comparable(sums), 'and count the same');
+    t.same(comparable(readCounters(alone.counters)), comparable(sums), 'and count the same in one thread');
     t.equal(batched.server.countQueueDrops(), 0);
   } else t.comment(`batched transport not tested: ${skip}`);
   const value = (name: string, labels: object) =>
@@ -174,10 +170,10 @@ t.test('100,000 random and mutated packets', { skip }, async (t) => {
   t.equal(queries?.value, 100_000 + Math.ceil(100_000 / 48), 'each was counted once');
 });
 
-t.test('datagrams too long are dropped by both', async (t) => {
+t.test('datagrams too long are dropped by all', async (t) => {
   const long = Buffer.concat([makeQuery(1, 'a.test', A), Buffer.alloc(4096)]);
   const fits = long.subarray(0, 4096);
-  const servers = [await servePortable(t, '127.0.0.1')];
+  const servers = [await serve(t, 'portable', ['127.0.0.1'], 1), await serve(t, 'alone', ['127.0.0.1'])];
   if (skip === false) servers.push(await serveBatched(t, ['127.0.0.1'], 1));
   for (const { server, counters } of servers) {
     const client = await open(t, '127.0.0.1', server.port);
@@ -187,15 +183,6 @@ t.test('datagrams too long are dropped by both', async (t) => {
     const discarded = readCounters(counters).find((sample) => sample.name === 'dns_datagrams_discarded_total');
     t.equal(discarded?.value, 1);
   }
-});
-
-t.test('a fault of the engine gives SERVFAIL and is reported', { skip }, async (t) => {
-  const { server, lines } = await serveBatched(t, ['127.0.0.1'], 1);
-  const client = await open(t, '127.0.0.1', server.port);
-  const query = makeQuery(0xabcd, 'odd.test', Odd.fault);
-  t.same(await client.ask(query), Buffer.from([0xab, 0xcd, 0x81, 2, 0, 0, 0, 0, 0, 0, 0, 0]));
-  while (!lines.some((line) => line.includes(query.toString('hex')))) await sleep(1);
-  t.match(lines.join(''), /stand-in fault/);
 });
 
 t.test('answers come from the address that was asked', { skip }, async (t) => {
@@ -224,95 +211,115 @@ t.test('answers come from the address that was asked', { skip }, async (t) => {
   other.close();
 });
 
-t.test('several addresses are served by one worker', { skip }, async (t) => {
-  const addresses = ['127.0.0.1', '127.0.0.2', ...(hasIPv6 ? ['::1'] : [])];
-  const { server } = await serveBatched(t, addresses, 1);
-  for (const address of addresses) {
-    const client = await open(t, address, server.port);
-    t.equal(await compareAll(client, makePackets(500, 11)), 0, address);
-  }
-});
-
-t.test('all workers take part, and all see new data before the next answer', { skip }, async (t) => {
-  const { server, words, ports } = await serveBatched(t, ['127.0.0.1'], 3);
-  const clients = await Promise.all(Array.from({ length: 40 }, () => open(t, '127.0.0.1', server.port)));
-  const lastOctets = async (type: number): Promise<Set<number | undefined>> => {
-    const got = await Promise.all(clients.map((client) => client.ask(makeQuery(1, 'odd.test', type))));
-    return new Set(got.map((answer) => answer?.at(-1)));
-  };
-  t.equal((await lastOctets(Odd.thread)).size, 3, 'three threads answered');
-  t.same(await lastOctets(Odd.generation), new Set([0]));
-  for (let generation = 1; generation <= 3; generation++) {
-    for (const port of ports) port.postMessage(generation);
-    Atomics.store(words, 0, generation);
-    t.same(await lastOctets(Odd.generation), new Set([generation]));
-  }
-});
-
-t.test('a worker that crashes is replaced while the others serve on', { skip }, async (t) => {
-  const { server, words, lines } = await serveBatched(t, ['127.0.0.1'], 2);
-  const clients = await Promise.all(Array.from({ length: 24 }, () => open(t, '127.0.0.1', server.port)));
-  const said = (text: string): number => lines.filter((line) => line.includes(text)).length;
-  const query = makeQuery(1, 'a.test', A);
-  // While the dead worker cannot start again, its share goes to the other one.
-  words[1] = 1;
-  clients[0]!.send(makeQuery(2, 'odd.test', Odd.exit));
-  while (said('a UDP worker crashed') < 2) await sleep(1);
-  const meanwhile = await Promise.all(clients.map((client) => client.ask(query)));
-  t.ok(meanwhile.every((answer) => answer !== undefined));
-  words[1] = 0;
-  while (said('serves again') < 1) await sleep(1);
-  const threads = await Promise.all(clients.map((client) => client.ask(makeQuery(3, 'odd.test', Odd.thread))));
-  t.equal(new Set(threads.map((answer) => answer?.at(-1))).size, 2, 'two threads answer again');
-  t.match(lines.join(''), /exit code 3/);
-  t.match(lines.join(''), /stand-in cannot start/);
-});
-
-t.test('stops while queries keep coming, and leaves the port free', { skip }, async (t) => {
-  const { server } = await serveBatched(t, ['127.0.0.1'], 2);
-  const client = await open(t, '127.0.0.1', server.port);
-  let flooding = true;
-  const flood = (async () => {
-    while (flooding) {
-      for (let i = 0; i < 32; i++) client.send(makeQuery(i, 'a.test', A));
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  })();
-  await client.receive();
-  const begun = performance.now();
-  await server.close();
-  const took = performance.now() - begun;
-  flooding = false;
-  await flood;
-  t.ok(took < 1_000, `stopped in ${Math.round(took)} ms`);
-  const again = await serveBatched(t, ['127.0.0.1'], 1, server.port);
-  t.equal(again.server.port, server.port);
-});
-
-t.test('a start that fails leaves nothing behind', { skip }, async (t) => {
-  const first = await serveBatched(t, ['127.0.0.1'], 1);
-  const { port } = first.server;
-  const error = { name: 'ListenError', code: 'EADDRINUSE', listen: { protocol: 'UDP', host: '127.0.0.1', port } };
-  await t.rejects(serveBatched(t, ['127.0.0.1'], 1, port), error, 'also between servers that share ports');
-  await t.rejects(serveBatched(t, ['127.0.0.9', '127.0.0.1'], 1, port), error);
-  const free = createSocket('udp4');
-  free.bind(port, '127.0.0.9');
-  await once(free, 'listening');
-  free.close();
-  await t.rejects(serveBatched(t, ['203.0.113.77'], 1), { code: 'EADDRNOTAVAIL' });
-  await t.rejects(
-    startUdpPortable({
-      clock: new SystemClock(),
-      host: '127.0.0.1',
-      port,
-      answer: standInAnswer,
-      counts: countBlock(createCounters(1).memory, 0),
-      reportFault: () => {},
-      log: silentLogger(),
-    }),
-    error,
+for (const way of ['batched', 'portable'] as const) {
+  t.test(
+    `${way}: a fault of the engine gives SERVFAIL and is reported`,
+    { skip: way === 'batched' ? skip : false },
+    async (t) => {
+      const { server, lines } = await serve(t, way, ['127.0.0.1'], 1);
+      const client = await open(t, '127.0.0.1', server.port);
+      const query = makeQuery(0xabcd, 'odd.test', Odd.fault);
+      t.same(await client.ask(query), Buffer.from([0xab, 0xcd, 0x81, 2, 0, 0, 0, 0, 0, 0, 0, 0]));
+      while (!lines.some((line) => line.includes(query.toString('hex')))) await sleep(1);
+      t.match(lines.join(''), /stand-in fault/);
+    },
   );
-});
+
+  t.test(
+    `${way}: several addresses are served by one worker`,
+    { skip: way === 'batched' ? skip : false },
+    async (t) => {
+      const addresses = ['127.0.0.1', '127.0.0.2', ...(hasIPv6 ? ['::1'] : [])];
+      const { server } = await serve(t, way, addresses, 1);
+      for (const address of addresses) {
+        const client = await open(t, address, server.port);
+        t.equal(await compareAll(client, makePackets(500, 11)), 0, address);
+      }
+    },
+  );
+
+  t.test(
+    `${way}: all workers take part, and all see new data before the next answer`,
+    { skip: way === 'batched' ? skip : false },
+    async (t) => {
+      const { server, words, ports } = await serve(t, way, ['127.0.0.1'], 3);
+      const clients = await Promise.all(Array.from({ length: 40 }, () => open(t, '127.0.0.1', server.port)));
+      const lastOctets = async (type: number): Promise<Set<number | undefined>> => {
+        const got = await Promise.all(clients.map((client) => client.ask(makeQuery(1, 'odd.test', type))));
+        return new Set(got.map((answer) => answer?.at(-1)));
+      };
+      t.equal((await lastOctets(Odd.thread)).size, 3, 'three threads answered');
+      t.same(await lastOctets(Odd.generation), new Set([0]));
+      for (let generation = 1; generation <= 3; generation++) {
+        for (const port of ports) port.postMessage(generation);
+        Atomics.store(words, 0, generation);
+        t.same(await lastOctets(Odd.generation), new Set([generation]));
+      }
+    },
+  );
+
+  t.test(
+    `${way}: a worker that crashes is replaced while the others serve on`,
+    { skip: way === 'batched' ? skip : false },
+    async (t) => {
+      const { server, words, lines } = await serve(t, way, ['127.0.0.1'], 2);
+      const clients = await Promise.all(Array.from({ length: 24 }, () => open(t, '127.0.0.1', server.port)));
+      const said = (text: string): number => lines.filter((line) => line.includes(text)).length;
+      const query = makeQuery(1, 'a.test', A);
+      // While the dead worker cannot start again, its share goes to the other one.
+      words[1] = 1;
+      clients[0]!.send(makeQuery(2, 'odd.test', Odd.exit));
+      while (said('a UDP worker crashed') < 2) await sleep(1);
+      const meanwhile = await Promise.all(clients.map((client) => client.ask(query)));
+      t.ok(meanwhile.every((answer) => answer !== undefined));
+      words[1] = 0;
+      while (said('serves again') < 1) await sleep(1);
+      const threads = await Promise.all(clients.map((client) => client.ask(makeQuery(3, 'odd.test', Odd.thread))));
+      t.equal(new Set(threads.map((answer) => answer?.at(-1))).size, 2, 'two threads answer again');
+      t.match(lines.join(''), /exit code 3/);
+      t.match(lines.join(''), /stand-in cannot start/);
+    },
+  );
+
+  t.test(
+    `${way}: stops while queries keep coming, and leaves the port free`,
+    { skip: way === 'batched' ? skip : false },
+    async (t) => {
+      const { server } = await serve(t, way, ['127.0.0.1'], 2);
+      const client = await open(t, '127.0.0.1', server.port);
+      let flooding = true;
+      const flood = (async () => {
+        while (flooding) {
+          for (let i = 0; i < 32; i++) client.send(makeQuery(i, 'a.test', A));
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      })();
+      await client.receive();
+      const begun = performance.now();
+      await server.close();
+      const took = performance.now() - begun;
+      flooding = false;
+      await flood;
+      t.ok(took < 1_000, `stopped in ${Math.round(took)} ms`);
+      const again = await serve(t, way, ['127.0.0.1'], 1, server.port);
+      t.equal(again.server.port, server.port);
+    },
+  );
+
+  t.test(`${way}: a start that fails leaves nothing behind`, { skip: way === 'batched' ? skip : false }, async (t) => {
+    const first = await serve(t, way, ['127.0.0.1'], 1);
+    const { port } = first.server;
+    const error = { name: 'ListenError', code: 'EADDRINUSE', listen: { protocol: 'UDP', host: '127.0.0.1', port } };
+    await t.rejects(serve(t, way, ['127.0.0.1'], 1, port), error, 'also between servers that share ports');
+    await t.rejects(serve(t, way, ['127.0.0.9', '127.0.0.1'], 1, port), error);
+    const free = createSocket('udp4');
+    free.bind(port, '127.0.0.9');
+    await once(free, 'listening');
+    free.close();
+    await t.rejects(serve(t, way, ['203.0.113.77'], 1), { code: 'EADDRNOTAVAIL' });
+    await t.rejects(serve(t, 'alone', ['127.0.0.1'], 1, port), error);
+  });
+}
 
 t.test('sending goes on after errors and partial sends', { skip }, async (t) => {
   const calls = await loadSyscalls();

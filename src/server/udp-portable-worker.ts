@@ -1,0 +1,34 @@
+/** A UDP worker thread without batched system calls: sockets of node:dgram that share their port with those of other workers. */
+import type { Answer } from '../answer/transport.js';
+import { SystemClock } from '../base/clock.js';
+import { invariant } from '../base/errors.js';
+import { answerPortable, closePortableSocket, openPortableSocket } from './portable-socket.js';
+import { STOP } from './udp-protocol.js';
+import { beginWorker } from './worker-thread.js';
+
+const { data, engine, answer, counts, parent, tell } = await beginWorker();
+const { places } = data;
+invariant('addresses' in places, 'a portable worker is given addresses');
+
+const newest: Answer = (request, start, length, response, at, limit, transport, client) => {
+  if (engine.isStale()) engine.refresh(data.port);
+  return answer(request, start, length, response, at, limit, transport, client);
+};
+const service = {
+  answer: newest,
+  counts,
+  clock: new SystemClock(),
+  onError: (error: Error) => tell({ kind: 'socket-error', error: error.message }),
+};
+const sockets = await Promise.all(
+  places.addresses.map((host) => openPortableSocket({ host, port: places.port, shared: true })),
+);
+for (const socket of sockets) answerPortable(socket, service);
+parent.on('message', async (message) => {
+  if (message !== STOP) return;
+  await Promise.all(sockets.map(closePortableSocket));
+  // Either would keep the thread alive.
+  data.port.close();
+  parent.close();
+});
+tell({ kind: 'serving' });

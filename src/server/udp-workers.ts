@@ -1,0 +1,203 @@
+/**
+ * The threads that answer over UDP: started together, replaced after a crash, stopped within a time.
+ *
+ * How a thread gets its datagrams is the matter of its script: udp-worker.ts (batched) or udp-portable-worker.ts.
+ */
+import { type MessagePort, Worker } from 'node:worker_threads';
+import type { Clock } from '../base/clock.js';
+import type { Logger } from '../base/log.js';
+import type { Counters } from './counters.js';
+import { Control, STOP, type UdpWorkerData, type UdpWorkerMessage, type WorkerPlaces } from './udp-protocol.js';
+
+/** Where workers get their engine from. */
+export interface WorkerEngineSource {
+  /** A module that exports createWorkerEngine; the answer engine by default. */
+  readonly module?: URL;
+  /**
+   * Called whenever a worker starts, also when it replaces a dead one. `port` is moved to the worker; its other end
+   * sees 'close' when the worker ends.
+   */
+  connect(worker: number): { readonly data: unknown; readonly port: MessagePort };
+}
+
+/** What one thread serves. The sockets may be open already (batched) or are opened by the thread (portable). */
+export interface WorkerSockets {
+  /** Posted to the thread as it is. */
+  readonly places: WorkerPlaces;
+  /** Datagrams lost in full queues of the kernel; undefined where it does not say. */
+  countDrops(): number | undefined;
+  /** Called when the thread has ended. */
+  close(): void;
+}
+
+export interface UdpWorkersOptions {
+  readonly script: URL;
+  readonly workers: number;
+  /** Called whenever a worker starts, also when it replaces a dead one. */
+  openSockets(): WorkerSockets;
+  readonly engine: WorkerEngineSource;
+  readonly counters: Counters;
+  /** The counter block of the first worker; those of the others follow. */
+  readonly firstThread: number;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+/** A stopping worker that does not leave in this time is ended by force, milliseconds. */
+const STOP_LIMIT_MS = 700;
+const FIRST_DELAY_MS = 50;
+const LONGEST_DELAY_MS = 5_000;
+/** A worker that served this long was healthy: its next crash is followed by a restart without delay again. */
+const HEALTHY_MS = 30_000;
+
+/** One worker's place: the thread and its sockets change with each restart, the place stays. */
+interface Seat {
+  readonly index: number;
+  sockets: WorkerSockets | undefined;
+  thread: Worker | undefined;
+  /** 0 until it serves. */
+  servingSinceMs: number;
+  crashes: number;
+  /** Lost in the queues of sockets that are closed by now. */
+  formerDrops: number;
+}
+
+export class UdpWorkers {
+  private readonly control = new Int32Array(new SharedArrayBuffer(64));
+  private readonly restarts = new Set<() => void>();
+  private readonly seats: readonly Seat[];
+  private stopping = false;
+
+  constructor(private readonly options: UdpWorkersOptions) {
+    this.seats = Array.from({ length: options.workers }, (_, index) => {
+      return { index, sockets: undefined, thread: undefined, servingSinceMs: 0, crashes: 0, formerDrops: 0 };
+    });
+  }
+
+  /** Resolves when all serve. Rejects with what opening the sockets or starting a thread threw; nothing runs then. */
+  async start(): Promise<void> {
+    try {
+      await Promise.all(this.seats.map((seat) => this.occupy(seat)));
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  /** Datagrams lost in full queues of the kernel; undefined where it does not say. */
+  countQueueDrops(): number | undefined {
+    let drops = 0;
+    for (const { formerDrops, sockets } of this.seats) {
+      const lost = sockets ? sockets.countDrops() : 0;
+      if (lost === undefined) return undefined;
+      drops += formerDrops + lost;
+    }
+    return drops;
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    for (const cancel of this.restarts) cancel();
+    // A thread that sits in system calls looks at the word; one with an event loop receives the message.
+    Atomics.store(this.control, Control.stop, 1);
+    for (const { thread } of this.seats) thread?.postMessage(STOP);
+    await Promise.all(this.seats.map(({ thread }) => thread && this.awaitEnd(thread)));
+  }
+
+  /** Opens the sockets of a seat and starts its thread; resolves when it serves. */
+  private async occupy(seat: Seat): Promise<void> {
+    const sockets = this.options.openSockets();
+    seat.sockets = sockets;
+    try {
+      await this.startThread(seat, sockets);
+    } catch (error) {
+      this.vacate(seat);
+      throw error;
+    }
+  }
+
+  private vacate(seat: Seat): void {
+    seat.thread = undefined;
+    seat.formerDrops += seat.sockets?.countDrops() ?? 0;
+    seat.sockets?.close();
+    seat.sockets = undefined;
+  }
+
+  /** Resolves when the thread serves, rejects if it ends before. */
+  private startThread(seat: Seat, sockets: WorkerSockets): Promise<void> {
+    const { script, engine, counters, firstThread, log, clock } = this.options;
+    const { data, port } = engine.connect(seat.index);
+    const workerData: UdpWorkerData = {
+      module: (engine.module ?? new URL('../answer/worker-engine.js', import.meta.url)).href,
+      engine: data,
+      port,
+      control: this.control.buffer,
+      counters: counters.memory,
+      thread: firstThread + seat.index,
+      places: sockets.places,
+    };
+    const name = `dns-udp-${seat.index}`;
+    const thread = new Worker(script, { name, workerData, transferList: [port] });
+    seat.thread = thread;
+    return new Promise((resolve, reject) => {
+      let cause: unknown;
+      thread.on('message', (message: UdpWorkerMessage) => {
+        switch (message.kind) {
+          case 'serving':
+            seat.servingSinceMs = clock.nowMs();
+            resolve();
+            return;
+          case 'fault': {
+            const { stack, request } = message;
+            log.error({ worker: seat.index, request, stack }, 'a fault in the answer engine; SERVFAIL was answered');
+            return;
+          }
+          case 'socket-error':
+            log.warn({ worker: seat.index, error: message.error }, 'UDP socket error');
+        }
+      });
+      thread.on('error', (error) => {
+        cause = error;
+      });
+      thread.on('exit', (exitCode) => {
+        cause ??= new Error(`UDP worker ${seat.index} ended with exit code ${exitCode}`);
+        const served = seat.servingSinceMs > 0;
+        if (served) this.vacate(seat);
+        if (served && !this.stopping) this.replace(seat, cause);
+        reject(cause);
+      });
+    });
+  }
+
+  /** After a crash: a new thread, at once the first time, then later and later. */
+  private replace(seat: Seat, cause: unknown): void {
+    const { log, clock } = this.options;
+    if (seat.servingSinceMs > 0 && clock.nowMs() - seat.servingSinceMs > HEALTHY_MS) seat.crashes = 0;
+    const delayMs = seat.crashes === 0 ? 0 : Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (seat.crashes - 1));
+    seat.crashes += 1;
+    seat.servingSinceMs = 0;
+    const stack = cause instanceof Error ? cause.stack : String(cause);
+    log.error({ worker: seat.index, delayMs, stack }, 'a UDP worker crashed and is started again');
+    const cancel = clock.after(delayMs, () => {
+      this.restarts.delete(cancel);
+      this.occupy(seat).then(
+        () => log.info({ worker: seat.index }, 'the UDP worker serves again'),
+        (error: unknown) => {
+          if (!this.stopping) this.replace(seat, error);
+        },
+      );
+    });
+    this.restarts.add(cancel);
+  }
+
+  /** Waits until a thread that was told to stop has ended; ends it by force if it takes too long. */
+  private awaitEnd(thread: Worker): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.options.clock.after(STOP_LIMIT_MS, () => void thread.terminate());
+      thread.once('exit', () => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+}
