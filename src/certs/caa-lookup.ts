@@ -1,0 +1,45 @@
+/** Finding the CAA records that count for a name: up the name towards the root, aliases followed at every step (RFC 8659 §3). */
+import type { Clock } from '../base/clock.js';
+import { ROOT } from '../dns/name.js';
+import { latin1Text } from '../dns/presentation.js';
+import { parseRdata } from '../dns/rr/registry.js';
+import type { ResolveOptions, Resolver } from '../resolver/resolve.js';
+import { TYPE_CODES } from '../resolver/types.js';
+import type { CaaLookup, CaaRecord } from './caa.js';
+
+/** Milliseconds for a whole climb; the resolver has a shorter one for each of its steps. */
+const DEADLINE_MS = 30_000;
+
+/** Never rejects for what DNS does. `name`: A-labels, without `*.`; the climb ends at its last label. */
+export async function lookUpCaa(
+  resolver: Resolver,
+  clock: Clock,
+  name: string,
+  options: ResolveOptions = {},
+): Promise<CaaLookup> {
+  const endMs = clock.nowMs() + DEADLINE_MS;
+  let at = name.toLowerCase().replace(/\.$/, '');
+  for (;;) {
+    if (clock.nowMs() > endMs) return { kind: 'unknown', name: at, reason: 'looking them up took too long' };
+    const { status, records, end, reason = status } = await resolver.resolve(at, 'CAA', options);
+    // An answer that is not known is no permission, and no refusal either.
+    if (status === 'servfail' || status === 'timeout') return { kind: 'unknown', name: at, reason };
+    if (records.length > 0) {
+      return { kind: 'set', name: at, owner: end, records: records.map(({ content }) => readCaa(content)) };
+    }
+    const dot = at.indexOf('.');
+    if (dot < 0) return { kind: 'none' };
+    at = at.slice(dot + 1);
+  }
+}
+
+/** A record from its presentation form, such as `0 issue "ca.test"`. */
+function readCaa(content: string): CaaRecord {
+  const rdata = parseRdata(TYPE_CODES.CAA, content, ROOT);
+  const value = 2 + rdata[1]!;
+  return {
+    flags: rdata[0]!,
+    tag: latin1Text(rdata.subarray(2, value)),
+    value: latin1Text(rdata.subarray(value)),
+  };
+}

@@ -1,0 +1,209 @@
+/**
+ * Who may issue for a name by its CAA records: RFC 8659, with the parameters of RFC 8657. Pure: looking the records up is
+ * caa-lookup.ts.
+ */
+import { latin1Bytes, quoteText } from '../dns/presentation.js';
+import type { ChallengeType } from './authority.js';
+
+export interface CaaRecord {
+  readonly flags: number;
+  readonly tag: string;
+  /** Octets as latin1 text. */
+  readonly value: string;
+}
+
+/** What the climb from a name towards the root found (RFC 8659 §3). Names without final dot. */
+export type CaaLookup =
+  | {
+      readonly kind: 'set';
+      /** The name of the climb at which the set was found. */
+      readonly name: string;
+      /** The owner of the records: `name`, or where its aliases lead. */
+      readonly owner: string;
+      readonly records: readonly CaaRecord[];
+    }
+  | { readonly kind: 'none' }
+  /** `name` could not be looked up: whether the authority may issue is not known yet. */
+  | { readonly kind: 'unknown'; readonly name: string; readonly reason: string };
+
+/** The authority that wants to issue. */
+export interface CaaIssuer {
+  /** Domains that name it. */
+  readonly identities: readonly string[];
+  /** The account that orders; without one no record that asks for an account is satisfied. */
+  readonly accountUri?: string;
+}
+
+export type CaaVerdict =
+  /** `methods`: those of the given ones that may be used for validation (RFC 8657 §4). */
+  | { readonly outcome: 'permitted'; readonly because: string; readonly methods: readonly ChallengeType[] }
+  | {
+      readonly outcome: 'forbidden';
+      readonly because: string;
+      /** Records that would permit it, as lines of a zone file. */
+      readonly add: readonly string[];
+      /** Records that forbid it whatever else there is. */
+      readonly remove: readonly string[];
+    }
+  /** Not a refusal: ask again later. */
+  | { readonly outcome: 'unknown'; readonly because: string };
+
+type CaaSet = Extract<CaaLookup, { kind: 'set' }>;
+
+const CRITICAL = 128;
+/** `issuemail` (RFC 9495) and the contacts of the CA/Browser Forum are understood: they say nothing about TLS certificates. */
+const KNOWN_TAGS: ReadonlySet<string> = new Set([
+  'issue',
+  'issuewild',
+  'iodef',
+  'issuemail',
+  'contactemail',
+  'contactphone',
+]);
+
+/** RFC 8659 §4.2: labels, parameter tags, and the octets of a parameter's value. */
+const LABEL = '[A-Za-z0-9](?:-*[A-Za-z0-9])*';
+const DOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
+const PARAMETER = new RegExp(`^(${LABEL})[ \\t]*=[ \\t]*([\\x21-\\x3a\\x3c-\\x7e]*)$`);
+/** RFC 8657 §4. */
+const METHODS = new RegExp(`^${LABEL}(?:,${LABEL})*$`);
+
+interface IssueValue {
+  /** Lower case; empty: nobody. */
+  readonly domain: string;
+  readonly parameters: readonly (readonly [tag: string, value: string])[];
+}
+
+const NOBODY: IssueValue = { domain: '', parameters: [] };
+
+/**
+ * Whether `issuer` may issue for a name with these records. `wildcard`: the certificate is for `*.` below the name. `methods`: how
+ * control over the name may be proved; one that is permitted is enough.
+ */
+export function decideCaa(
+  lookup: CaaLookup,
+  issuer: CaaIssuer,
+  { wildcard, methods }: { readonly wildcard: boolean; readonly methods: readonly ChallengeType[] },
+): CaaVerdict {
+  if (lookup.kind === 'none') return { outcome: 'permitted', because: 'There are no CAA records.', methods };
+  if (lookup.kind === 'unknown') {
+    return {
+      outcome: 'unknown',
+      because: `The CAA records of ${lookup.name} could not be looked up: ${lookup.reason}.`,
+    };
+  }
+  const foreign = lookup.records.filter(isCriticalUnknown);
+  if (foreign.length > 0) return forbiddenByForeign(lookup, foreign);
+  const tag = wildcard && lookup.records.some(hasTag('issuewild')) ? 'issuewild' : 'issue';
+  const values = lookup.records.filter(hasTag(tag)).map(({ value }) => readIssueValue(value));
+  if (values.length === 0) {
+    return { outcome: 'permitted', because: `The CAA records at ${place(lookup)} restrict no authority.`, methods };
+  }
+  const permitted = methods.filter((method) => values.some((value) => permits(value, issuer, method)));
+  if (permitted.length > 0) {
+    const because = `The CAA records at ${place(lookup)} permit ${issuer.identities.join(' or ')}.`;
+    return { outcome: 'permitted', because, methods: permitted };
+  }
+  return forbiddenByIssue(lookup, tag, values, issuer, methods);
+}
+
+/** Whether the decision depends on the account that orders. */
+export function asksForAccount(lookup: CaaLookup): boolean {
+  return (
+    lookup.kind === 'set' &&
+    lookup.records.some(({ value }) => readIssueValue(value).parameters.some(([tag]) => tag === 'accounturi'))
+  );
+}
+
+/** `customer.test. CAA 0 issue "ca.test"`: a line of a zone file. */
+export function printCaa(owner: string, { flags, tag, value }: CaaRecord): string {
+  return `${owner}. CAA ${flags} ${tag} ${quoteText(latin1Bytes(value))}`;
+}
+
+/** Tags are compared without regard to case (RFC 8659 §4.1). */
+function hasTag(tag: string): (record: CaaRecord) => boolean {
+  return (record) => record.tag.toLowerCase() === tag;
+}
+
+function isCriticalUnknown({ flags, tag }: CaaRecord): boolean {
+  return (flags & CRITICAL) !== 0 && !KNOWN_TAGS.has(tag.toLowerCase());
+}
+
+/** A value that does not follow the grammar permits nobody (RFC 8659 §4.2). */
+function readIssueValue(text: string): IssueValue {
+  const [domain, ...rest] = text.split(';').map(trimBlanks);
+  if (domain !== '' && !DOMAIN.test(domain!)) return NOBODY;
+  // One semicolon may stand without parameters.
+  if (rest.length === 1 && rest[0] === '') rest.pop();
+  const parameters: [string, string][] = [];
+  for (const parameter of rest) {
+    const match = PARAMETER.exec(parameter);
+    if (!match) return NOBODY;
+    parameters.push([match[1]!.toLowerCase(), match[2]!]);
+  }
+  return { domain: domain!.toLowerCase(), parameters };
+}
+
+function trimBlanks(text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, '');
+}
+
+function permits(value: IssueValue, issuer: CaaIssuer, method: ChallengeType): boolean {
+  return (
+    names(value, issuer) &&
+    satisfies(value, 'accounturi', (uri) => uri === issuer.accountUri) &&
+    satisfies(value, 'validationmethods', (list) => METHODS.test(list) && list.split(',').includes(method))
+  );
+}
+
+function names({ domain }: IssueValue, { identities }: CaaIssuer): boolean {
+  return domain !== '' && identities.some((identity) => identity.toLowerCase() === domain);
+}
+
+/** A parameter that is there more than once cannot be satisfied (RFC 8657 §3, §4). */
+function satisfies({ parameters }: IssueValue, tag: string, holds: (value: string) => boolean): boolean {
+  const given = parameters.filter(([name]) => name === tag);
+  return given.length === 0 || (given.length === 1 && holds(given[0]![1]));
+}
+
+function place({ name, owner }: CaaSet): string {
+  return name === owner ? owner : `${owner}, where ${name} leads,`;
+}
+
+function forbiddenByForeign(set: CaaSet, foreign: readonly CaaRecord[]): CaaVerdict {
+  const tags = foreign.map(({ tag }) => tag).join(', ');
+  return {
+    outcome: 'forbidden',
+    because: `The CAA records at ${place(set)} have a critical property that is not known (${tags}).`,
+    add: [],
+    remove: foreign.map((record) => printCaa(set.owner, record)),
+  };
+}
+
+function forbiddenByIssue(
+  set: CaaSet,
+  tag: 'issue' | 'issuewild',
+  values: readonly IssueValue[],
+  issuer: CaaIssuer,
+  methods: readonly ChallengeType[],
+): CaaVerdict {
+  const [identity] = issuer.identities;
+  const meant = values.find((value) => names(value, issuer));
+  const has = (parameter: string): boolean => meant?.parameters.some(([name]) => name === parameter) ?? false;
+  // What the owner of the name narrowed stays narrow.
+  const parts = [identity!];
+  if (has('accounturi') && issuer.accountUri !== undefined) parts.push(`accounturi=${issuer.accountUri}`);
+  if (has('validationmethods')) parts.push(`validationmethods=${methods.join(',')}`);
+  const others = [...new Set(values.map(({ domain }) => domain).filter((domain) => domain !== ''))];
+  const because = meant
+    ? `permit ${identity} only with another account or method of validation`
+    : others.length > 0
+      ? `permit only ${others.join(', ')}, not ${identity}`
+      : 'permit no authority';
+  return {
+    outcome: 'forbidden',
+    because: `The CAA records at ${place(set)} ${because} (${tag}).`,
+    add: [printCaa(set.owner, { flags: 0, tag, value: parts.join('; ') })],
+    remove: [],
+  };
+}
