@@ -1,19 +1,17 @@
 # syntax=docker/dockerfile:1
 
-# Builds: better-sqlite3 compiles where no prebuilt binary can be fetched, hence the compiler.
-FROM node:20-bookworm AS build
-RUN apt-get update \
- && apt-get install -y --no-install-recommends python3 make g++ \
- && rm -rf /var/lib/apt/lists/*
+# Builds. Native packages ship their binaries, so no install script runs; that of `node` would fetch the Node.js the image has.
+FROM node:24-bookworm-slim AS build
 WORKDIR /app
-COPY package.json package-lock.json ./
-RUN npm ci
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY src ./src
-RUN npx tsc -p tsconfig.json && npm prune --omit=dev
+RUN node node_modules/typescript/bin/tsc -p tsconfig.json \
+ && npm ci --ignore-scripts --omit=dev
 
-# Runs: no compiler, no development packages, not root.
-FROM node:20-bookworm-slim
+# Runs: no development packages, not root.
+FROM node:24-bookworm-slim
 RUN apt-get update \
  && apt-get install -y --no-install-recommends libcap2-bin \
  && setcap cap_net_bind_service=+ep /usr/local/bin/node \

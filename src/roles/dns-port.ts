@@ -22,10 +22,10 @@ export async function chooseDnsPort(hosts: readonly string[], port: number = DNS
 }
 
 /** Serving on port 53 without being root. */
-export function privilegeRemedy(): string {
+function privilegeRemedy(): string {
   return (
     'port 53 needs a privilege: run `sysctl -w net.ipv4.ip_unprivileged_port_start=53`, or ' +
-    '`setcap cap_net_bind_service=+ep "$(readlink -f "$(command -v node)")"`, or under systemd set ' +
+    `\`setcap cap_net_bind_service=+ep ${process.execPath}\`, or under systemd set ` +
     'AmbientCapabilities=CAP_NET_BIND_SERVICE'
   );
 }
