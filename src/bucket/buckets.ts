@@ -8,7 +8,7 @@ import { chooseAccount, requirePermission } from '../control/access/access.js';
 import { accountFailure } from '../control/access/errors.js';
 import { commit } from '../control/write/commit.js';
 import type { Context } from '../control/write/context.js';
-import { type AccountRow, accountStatements } from '../store/access/accounts.js';
+import { type AccountRow, findAccount } from '../store/access/accounts.js';
 import {
   type BucketRow,
   bucketStatements,
@@ -99,7 +99,7 @@ export function requireBucket(
 }
 
 function bucketItem(ctx: Context, row: BucketRow): BucketItem {
-  const account = accountStatements(ctx.store).bySeq.get(row.account)!;
+  const account = findAccount(ctx.store, row.account)!;
   return {
     name: row.name,
     jurisdiction: row.jurisdiction,
@@ -276,7 +276,7 @@ export async function bucketUsage(
 ): Promise<BucketUsage> {
   const row = requireBucket(ctx, accountId, name, jurisdiction);
   // Questions by GraphQL come by a path that says nothing of what they are about.
-  const account = toHex(accountStatements(ctx.store).bySeq.get(row.account)!.id);
+  const account = toHex(findAccount(ctx.store, row.account)!.id);
   requirePermission(ctx.actor, 'buckets', 'read', { account });
   return sumUp(bucketStatements(ctx.store).usage.all(row.seq));
 }

@@ -7,7 +7,7 @@ import type { Settings } from '../config/schema.js';
 import { ensureFirstAdministrator } from '../control/access/keys.js';
 import { importZone } from '../control/imports/zone.js';
 import { type Context, type ContextBase, OPERATOR } from '../control/write/context.js';
-import { userStatements } from '../store/access/accounts.js';
+import { hasUsers } from '../store/access/users.js';
 import { findMeta, putMeta } from '../store/meta.js';
 import { dataFile } from './data-directory.js';
 import type { FirstImport } from './ipc.js';
@@ -30,7 +30,7 @@ export async function ensureAdministrator(
   settings: Settings,
   terminal: boolean,
 ): Promise<InitialKey> {
-  if (userStatements(base.store).all.all().length > 0) return {};
+  if (hasUsers(base.store)) return {};
   const { adminEmail: email, adminKey } = settings;
   if (adminKey !== undefined) {
     await ensureFirstAdministrator(base, { email, key: adminKey });

@@ -5,8 +5,8 @@ import { listAccountAudit } from '../../src/control/access/audit.js';
 import { PERMISSION_GROUPS } from '../../src/control/access/permissions.js';
 import { OPERATOR } from '../../src/control/write/context.js';
 import { listZones } from '../../src/control/zones/zones.js';
-import { accountStatements } from '../../src/store/access/accounts.js';
-import { auditStatements } from '../../src/store/access/audit.js';
+import { allAccounts } from '../../src/store/access/accounts.js';
+import { latestAudit } from '../support/rows.js';
 import { type Installation, install } from './installation.js';
 
 const groupId = (name: string): string => PERMISSION_GROUPS.find((entry) => entry.name === name)!.id;
@@ -65,7 +65,7 @@ t.test('made, listed, edited, rolled, deleted', async (t) => {
     policies: [{ effect: 'allow', permission_groups: [{ name: 'DNS Write' }, { name: 'Zone Read' }] }],
   });
   t.match(token.value, /^[A-Za-z0-9_-]{40}$/);
-  t.notOk(JSON.stringify(auditStatements(store).latest.all(50)).includes(token.value), 'the secret is in no log');
+  t.notOk(JSON.stringify(latestAudit(store, 50)).includes(token.value), 'the secret is in no log');
   const listed = await call('GET', '/user/tokens?per_page=1');
   t.match(listed.json, { result: [{ id }], result_info: { count: 1, total_count: 1, per_page: 1 } });
   t.notOk(listed.text.includes(token.value), 'the secret is shown once');
@@ -497,7 +497,7 @@ t.test('more zones than a statement takes values', async (t) => {
   const { base, createZone } = await install(t);
   const ids = [await createZone('example.com'), await createZone('example.net')];
   const actor = { ...OPERATOR, superAdministrator: false, kind: 'token' as const };
-  const [account] = accountStatements(base.store).all.all();
+  const [account] = allAccounts(base.store);
   const accountIds = [Buffer.from(account!.id).toString('hex')];
   const unknown = Array.from({ length: 40_000 }, (_, i) => i.toString(16).padStart(32, '0'));
   const ctx = { ...base, requestId: 'test', source: 'api' as const };

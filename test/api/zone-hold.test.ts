@@ -1,6 +1,6 @@
 /** Holds and cache purges over HTTP: where each parameter may stand, and what is refused. */
 import t from 'tap';
-import { auditStatements } from '../../src/store/access/audit.js';
+import { latestAudit } from '../support/rows.js';
 import { install } from './installation.js';
 
 t.test('hold: flags in query and body, release, edit after it', async (t) => {
@@ -48,12 +48,12 @@ t.test('purge_cache', async (t) => {
   ];
   for (const body of accepted) {
     t.match(await purge(body), { status: 200, json: { result: { id: zone }, success: true, messages: [] } });
-    const [entry] = auditStatements(store).latest.all(1);
+    const [entry] = latestAudit(store, 1);
     const [kind, items] = Object.entries(body)[0]!;
     t.match(entry, { action: 'cache.purge', actor: 'admin@localhost' });
     t.strictSame(JSON.parse(entry!.after!), { [kind]: items }, 'is written down');
   }
-  const recorded = auditStatements(store).latest.all(100).length;
+  const recorded = latestAudit(store, 100).length;
   const refused: (readonly [body: object, pointer: string | undefined])[] = [
     [{}, undefined],
     [{ purge_everything: true, hosts: ['example.com'] }, undefined],
@@ -89,6 +89,6 @@ t.test('purge_cache', async (t) => {
     t.match({ status, json }, { status: 400, json: { result: null, errors: [{ code: 1012 }] } }, JSON.stringify(body));
     t.equal(json.errors[0].source?.pointer, pointer, JSON.stringify(body).slice(0, 60));
   }
-  t.equal(auditStatements(store).latest.all(100).length, recorded, 'nothing of a refused request is kept');
+  t.equal(latestAudit(store, 100).length, recorded, 'nothing of a refused request is kept');
   t.strictSame(misfits, []);
 });

@@ -15,7 +15,7 @@ import { createBucketMetrics } from '../../src/bucket/application-metrics.js';
 import { type Authorize, authorizeByMethod, secretMatcher } from '../../src/bucket/authorization.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { allowedKeys } from '../../src/bucket/request-key.js';
-import { accountStatements } from '../../src/store/access/accounts.js';
+import { insertAccount } from '../../src/store/access/accounts.js';
 import { openStore } from '../../src/store/driver.js';
 import { migrate } from '../../src/store/migrate.js';
 import { insertBucket } from '../../src/store/objects/buckets.js';
@@ -55,7 +55,7 @@ async function serve(t: Test, { allow = [], secret = SECRET, authorize, bound = 
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-bucket-'));
   const store = openStore(directory);
   migrate(store, clock, systemRandom);
-  const account = accountStatements(store).insert.run(new Uint8Array(16), 'a', 'standard', 1).lastInsertRowid;
+  const account = insertAccount(store, { id: new Uint8Array(16), name: 'a', type: 'standard', created_at: 1 });
   insertBucket(store, {
     account,
     jurisdiction: 'default',

@@ -11,7 +11,7 @@ import { typeByCode } from '../../src/dns/rr/registry.js';
 import { ImageWriter } from '../../src/image/writer.js';
 import { createFollower, type Follower } from '../../src/publish/follow.js';
 import { createZoneSource } from '../../src/publish/source.js';
-import { accountStatements } from '../../src/store/access/accounts.js';
+import { insertAccount } from '../../src/store/access/accounts.js';
 import { IN_MEMORY, openStore, type Store } from '../../src/store/driver.js';
 import { appendChange, type ChangedRR, type ChangeKind, changeStatements } from '../../src/store/log/changes.js';
 import { migrate } from '../../src/store/migrate.js';
@@ -34,7 +34,12 @@ interface Served {
 function openZones(names: readonly string[]): { store: Store; zones: readonly number[] } {
   const store = openStore(IN_MEMORY);
   migrate(store, new TestClock(), random);
-  const account = accountStatements(store).insert.run(makeId(time++, random), 'Test', 'standard', time).lastInsertRowid;
+  const account = insertAccount(store, {
+    id: makeId(time++, random),
+    name: 'Test',
+    type: 'standard',
+    created_at: time,
+  });
   const zones = names.map((name) => addZone(store, account, name));
   return { store, zones };
 }

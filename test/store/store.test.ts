@@ -9,17 +9,9 @@ import { TestClock } from '../../src/base/clock.js';
 import { UserError } from '../../src/base/errors.js';
 import { makeId, seededRandom } from '../../src/base/random.js';
 import { ownerKeyOf, parseName } from '../../src/dns/name.js';
-import { accountStatements } from '../../src/store/access/accounts.js';
-import {
-  DATABASE_FILE,
-  IN_MEMORY,
-  openStore,
-  type Store,
-  StoreBusy,
-  StoreConflict,
-  StoreFull,
-  storeSize,
-} from '../../src/store/driver.js';
+import { allAccounts, insertAccount } from '../../src/store/access/accounts.js';
+import { DATABASE_FILE, IN_MEMORY, openStore, type Store, storeSize } from '../../src/store/driver.js';
+import { StoreBusy, StoreConflict, StoreFull } from '../../src/store/failures.js';
 import { appendChange, changesAfter, firstChange, lastChange, touchedOwners } from '../../src/store/log/changes.js';
 import { credentialPepper, findMeta, putMeta } from '../../src/store/meta.js';
 import { migrate, requireSchema, SCHEMA_VERSION, schemaVersion } from '../../src/store/migrate.js';
@@ -29,9 +21,8 @@ import {
   type NewRecordRow,
   rdataKeyOf,
   recordStatements,
-  servedRows,
-  servedRowsOfOwner,
 } from '../../src/store/records/records.js';
+import { servedRows, servedRowsOfOwner } from '../../src/store/records/served.js';
 import { findServedZone, servedZones, soaOfZone, updateZone, zoneStatements } from '../../src/store/zones/zones.js';
 
 const clock = new TestClock();
@@ -53,8 +44,9 @@ function openMigrated(t: Test, directory = temporaryDirectory(t)): Store {
 
 function addZone(store: Store, name = 'example.com', served = 1): number {
   const now = clock.nowUs();
-  const account = accountStatements(store);
-  if (account.all.all().length === 0) account.insert.run(makeId(now, random), 'Main', 'standard', now);
+  if (allAccounts(store).length === 0) {
+    insertAccount(store, { id: makeId(now, random), name: 'Main', type: 'standard', created_at: now });
+  }
   const apex = parseName(`${name}.`);
   return zoneStatements(store).insert.run(
     makeId(now, random),

@@ -3,7 +3,7 @@
  * (v4: Appendix B no. 5).
  */
 import { fromHex, toHex } from '../../base/bytes.js';
-import { type AccountRow, accountStatements } from '../../store/access/accounts.js';
+import { type AccountRow, allAccounts, findAccount, findAccountById } from '../../store/access/accounts.js';
 import type { Store } from '../../store/driver.js';
 import { type ZoneRow, zoneStatements } from '../../store/zones/zones.js';
 import type { Actor, Context } from '../write/context.js';
@@ -27,7 +27,7 @@ export function maySeeZone(actor: Actor, zoneId: string, accountId: string): boo
 
 /** Identifier of the account a zone belongs to. */
 export function accountIdOf(store: Store, { account }: ZoneRow): string {
-  return toHex(accountStatements(store).bySeq.get(account)!.id);
+  return toHex(findAccount(store, account)!.id);
 }
 
 /**
@@ -63,7 +63,7 @@ export function requireZone(ctx: Context, zoneId: string): ZoneRow {
   const id = parseId(zoneId);
   const zone = id && zoneStatements(ctx.store).byId.get(id);
   if (!zone) throw zoneFailure('missing');
-  const account = accountStatements(ctx.store).bySeq.get(zone.account)!;
+  const account = findAccount(ctx.store, zone.account)!;
   if (!maySeeZone(ctx.actor, toHex(zone.id), toHex(account.id))) throw zoneFailure('foreign');
   if (ctx.precondition) requireState(zone, ctx.precondition);
   return zone;
@@ -72,7 +72,7 @@ export function requireZone(ctx: Context, zoneId: string): ZoneRow {
 /** The account, when it exists and the actor may see it. */
 export function requireAccount(ctx: Context, accountId: string): AccountRow {
   const id = parseId(accountId);
-  const account = id && accountStatements(ctx.store).byId.get(id);
+  const account = id && findAccountById(ctx.store, id);
   if (!account) throw accountFailure('missing', { id: accountId.slice(0, 64) });
   if (!maySeeAccount(ctx.actor, toHex(account.id))) throw accountFailure('foreign');
   return account;
@@ -83,7 +83,7 @@ export function chooseAccount(ctx: Context, accountId: string | undefined): Acco
   if (accountId) return requireAccount(ctx, accountId);
   const first = ctx.actor.accountIds[0];
   if (first) return requireAccount(ctx, first);
-  const oldest = ctx.actor.superAdministrator ? accountStatements(ctx.store).all.all()[0] : undefined;
+  const oldest = ctx.actor.superAdministrator ? allAccounts(ctx.store)[0] : undefined;
   if (!oldest) throw accountFailure('none');
   return oldest;
 }

@@ -1,13 +1,15 @@
 /** Use cases of accounts and users. */
 import { toHex } from '../../base/bytes.js';
 import { makeId } from '../../base/random.js';
+import { type AccountRow, allAccounts, findAccount, insertAccount } from '../../store/access/accounts.js';
 import {
-  type AccountRow,
-  accountStatements,
-  membershipStatements,
+  findUserByEmail,
+  findUserById,
+  insertMembership,
+  insertUser,
+  membershipsOfUser,
   type UserRow,
-  userStatements,
-} from '../../store/access/accounts.js';
+} from '../../store/access/users.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
 import { maySeeAccount, parseId, requireAccount } from './access.js';
@@ -52,8 +54,7 @@ export async function listAccounts(ctx: Context, query: AccountQuery): Promise<P
   const page = Math.max(1, Math.trunc(query.page ?? 1));
   const perPage = Math.min(MOST_PER_PAGE, Math.max(1, Math.trunc(query.perPage ?? DEFAULT_PER_PAGE)));
   const name = query.name?.toLowerCase();
-  const items = accountStatements(ctx.store)
-    .all.all()
+  const items = allAccounts(ctx.store)
     .filter((row) => maySeeAccount(ctx.actor, toHex(row.id)))
     .filter((row) => name === undefined || row.name.toLowerCase() === name)
     .map(accountItem);
@@ -86,8 +87,8 @@ export async function createAccount(ctx: Context, input: AccountInput): Promise<
 
 export function addAccount(ctx: Context, draft: Draft, name: string, type: 'standard' | 'enterprise'): AccountRow {
   const id = makeId(ctx.clock.nowUs(), ctx.random);
-  accountStatements(ctx.store).insert.run(id, name, type, draft.now);
-  const account = accountStatements(ctx.store).byId.get(id)!;
+  const row = { id, name, type, created_at: draft.now };
+  const account = { ...row, seq: insertAccount(ctx.store, row) };
   draft.audit({ action: 'account.create', account: account.seq, object: id, after: { name, type } });
   return account;
 }
@@ -97,20 +98,27 @@ export function findOrAddUser(ctx: Context, draft: Draft, email: string, superAd
   const address = email.trim();
   if (!EMAIL.test(address))
     throw accountFailure('badInput', { reason: `${address.slice(0, 60)} is no e-mail address.` });
-  const statements = userStatements(ctx.store);
-  const known = statements.byEmail.get(address);
+  const known = findUserByEmail(ctx.store, address);
   if (known) return known;
   const id = makeId(ctx.clock.nowUs(), ctx.random);
-  statements.insert.run(id, address, superAdministrator ? 1 : 0, draft.now, draft.now);
+  const row = {
+    id,
+    email: address,
+    first_name: null,
+    last_name: null,
+    super_administrator: superAdministrator ? 1 : 0,
+    created_at: draft.now,
+    modified_at: draft.now,
+  };
+  const user = { ...row, seq: insertUser(ctx.store, row) };
   draft.audit({ action: 'user.create', object: id, after: { email: address, superAdministrator } });
-  return statements.byId.get(id)!;
+  return user;
 }
 
 export function joinAccount(ctx: Context, draft: Draft, user: UserRow, account: AccountRow): void {
-  const statements = membershipStatements(ctx.store);
-  if (statements.ofUser.all(user.seq).some((membership) => membership.account === account.seq)) return;
+  if (membershipsOfUser(ctx.store, user.seq).some((membership) => membership.account === account.seq)) return;
   const id = makeId(ctx.clock.nowUs(), ctx.random);
-  statements.insert.run(id, user.seq, account.seq, draft.now);
+  insertMembership(ctx.store, { id, user: user.seq, account: account.seq, created_at: draft.now });
   const after = { user: user.email, account: account.name };
   draft.audit({ action: 'membership.create', account: account.seq, object: id, after });
 }
@@ -118,27 +126,19 @@ export function joinAccount(ctx: Context, draft: Draft, user: UserRow, account: 
 /** The user whose credential was used. */
 export async function getUser(ctx: Context): Promise<UserItem> {
   const id = parseId(ctx.actor.userId);
-  const row = id && userStatements(ctx.store).byId.get(id);
+  const row = id && findUserById(ctx.store, id);
   if (!row) throw accountFailure('none');
   return userItem(row);
-}
-
-/** All users, for the command line; for super administrators. */
-export async function listUsers(ctx: Context): Promise<readonly UserItem[]> {
-  if (!ctx.actor.superAdministrator) throw accountFailure('notAllowed');
-  return userStatements(ctx.store).all.all().map(userItem);
 }
 
 /** The accounts the user whose credential was used belongs to. */
 export async function listMemberships(ctx: Context): Promise<readonly MembershipItem[]> {
   const id = parseId(ctx.actor.userId);
-  const user = id && userStatements(ctx.store).byId.get(id);
+  const user = id && findUserById(ctx.store, id);
   if (!user) return [];
-  return membershipStatements(ctx.store)
-    .ofUser.all(user.seq)
-    .map((row) => ({
-      id: toHex(row.id),
-      account: accountItem(accountStatements(ctx.store).bySeq.get(row.account)!),
-      createdAt: row.created_at,
-    }));
+  return membershipsOfUser(ctx.store, user.seq).map((row) => ({
+    id: toHex(row.id),
+    account: accountItem(findAccount(ctx.store, row.account)!),
+    createdAt: row.created_at,
+  }));
 }

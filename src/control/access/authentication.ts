@@ -2,9 +2,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import { toHex } from '../../base/bytes.js';
 import { parseCidrSet, parseIP } from '../../base/ip.js';
-import { accountStatements, membershipStatements, type UserRow, userStatements } from '../../store/access/accounts.js';
-import { type KeyRow, keyStatements } from '../../store/access/keys.js';
-import { type Store, StoreBusy } from '../../store/driver.js';
+import { allAccounts } from '../../store/access/accounts.js';
+import { findKeyByHash, type KeyRow, setKeyLastUsed } from '../../store/access/keys.js';
+import { accountIdsOfUser, findUser, type UserRow } from '../../store/access/users.js';
+import type { Store } from '../../store/driver.js';
+import { StoreBusy } from '../../store/failures.js';
 import { zoneStatements } from '../../store/zones/zones.js';
 import type { Actor, ContextBase } from '../write/context.js';
 import { accountIdOf, parseId } from './access.js';
@@ -28,7 +30,7 @@ export async function authenticateKey(
   address: string,
 ): Promise<Authentication> {
   const row = findKey(base, secret);
-  const user = row && userStatements(base.store).bySeq.get(row.user);
+  const user = row && findUser(base.store, row.user);
   const fits = row?.kind === 'key' && user?.email.toLowerCase() === email.trim().toLowerCase();
   return fits ? admit(base, row, user, address) : { ok: false, reason: 'unknown' };
 }
@@ -36,14 +38,14 @@ export async function authenticateKey(
 /** Checks the secret of `Authorization: Bearer`; a key works there too. */
 export async function authenticateToken(base: ContextBase, secret: string, address: string): Promise<Authentication> {
   const row = findKey(base, secret);
-  const user = row && userStatements(base.store).bySeq.get(row.user);
+  const user = row && findUser(base.store, row.user);
   return row && user ? admit(base, row, user, address) : { ok: false, reason: 'unknown' };
 }
 
 /** The search goes by the hash, of which a client learns nothing by timing; the comparison takes constant time anyway. */
 function findKey(base: ContextBase, secret: string): KeyRow | undefined {
   const hash = hashSecret(base.store, secret);
-  const row = keyStatements(base.store).byHash.get(hash);
+  const row = findKeyByHash(base.store, hash);
   return row && timingSafeEqual(row.hash, hash) ? row : undefined;
 }
 
@@ -72,16 +74,12 @@ function admit(base: ContextBase, row: KeyRow, user: UserRow, address: string): 
 function accountsOf(store: Store, user: UserRow, key: KeyItem): string[] {
   // What belongs to an account stays when the user who made it leaves.
   if (key.accountOwned) return key.accountId === null ? [] : [key.accountId];
-  const own = membershipStatements(store)
-    .accountsOfUser.all(user.seq)
-    .map(([id]) => toHex(id));
+  const own = accountIdsOfUser(store, user.seq).map(toHex);
   if (user.super_administrator === 0) return key.accountId === null ? own : own.filter((id) => id === key.accountId);
   if (key.accountId !== null) return [key.accountId];
   if (key.policies === null && key.zoneIds === null) return own;
   // A super administrator's token may be about any account.
-  const others = accountStatements(store)
-    .all.all()
-    .map(({ id }) => toHex(id));
+  const others = allAccounts(store).map(({ id }) => toHex(id));
   return [...new Set([...own, ...others])];
 }
 
@@ -144,7 +142,7 @@ function touch({ store, clock }: ContextBase, row: KeyRow): void {
   const now = clock.nowMs() * 1000;
   if (store.readonly || (row.last_used_at !== null && now - row.last_used_at < TOUCH_EVERY_US)) return;
   try {
-    store.immediate(() => keyStatements(store).touch.run(now, row.seq), TOUCH_TIMEOUT_MS);
+    store.immediate(() => setKeyLastUsed(store, row.seq, now), TOUCH_TIMEOUT_MS);
   } catch (error) {
     if (!(error instanceof StoreBusy)) throw error;
   }

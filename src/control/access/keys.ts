@@ -5,8 +5,18 @@
 import { createHmac } from 'node:crypto';
 import { toHex } from '../../base/bytes.js';
 import { makeId } from '../../base/random.js';
-import { accountStatements, type UserRow, userStatements } from '../../store/access/accounts.js';
-import { insertKey, type KeyKind, type KeyRow, keyStatements } from '../../store/access/keys.js';
+import { findAccount } from '../../store/access/accounts.js';
+import {
+  allKeys,
+  findKeyByHash,
+  findKeyById,
+  insertKey,
+  type KeyKind,
+  type KeyRow,
+  keysOfUser,
+  setKeyRevoked,
+} from '../../store/access/keys.js';
+import { findUser, findUserByEmail, findUserById, hasUsers, type UserRow } from '../../store/access/users.js';
 import type { Store } from '../../store/driver.js';
 import { credentialPepper } from '../../store/meta.js';
 import { commit, type Draft } from '../write/commit.js';
@@ -99,19 +109,19 @@ export function readKeyName(text: string): string {
 /** A credential that is limited to an account or zones must not make one that is not, nor take others away. */
 export function refuseLimited({ store, actor }: Context): void {
   const id = actor.keyId === undefined ? undefined : parseId(actor.keyId);
-  const row = id && keyStatements(store).byId.get(id);
+  const row = id && findKeyById(store, id);
   if (row && (row.account !== null || row.zones !== null)) throw accountFailure('foreign');
 }
 
 function chooseUser(ctx: Context, draft: Draft, { email, accountId }: KeyInput): UserRow {
   const own = parseId(ctx.actor.userId);
-  const self = own && userStatements(ctx.store).byId.get(own);
+  const self = own && findUserById(ctx.store, own);
   if (email === undefined || email.toLowerCase() === self?.email.toLowerCase()) {
     if (!self) throw accountFailure('badInput', { reason: 'The e-mail address of the user is missing.' });
     return self;
   }
   if (!ctx.actor.superAdministrator) throw accountFailure('notAllowed');
-  const known = userStatements(ctx.store).byEmail.get(email.trim());
+  const known = findUserByEmail(ctx.store, email.trim());
   if (known) return known;
   const user = findOrAddUser(ctx, draft, email, false);
   if (accountId !== undefined) joinAccount(ctx, draft, user, requireAccount(ctx, accountId));
@@ -120,9 +130,8 @@ function chooseUser(ctx: Context, draft: Draft, { email, accountId }: KeyInput):
 
 /** Stores a credential; inside a commit. */
 export function addKey(ctx: Context, draft: Draft, user: UserRow, input: NewKey, secret: string): KeyRow {
-  const statements = keyStatements(ctx.store);
   const hash = hashSecret(ctx.store, secret);
-  if (statements.byHash.get(hash)) throw accountFailure('keyExists');
+  if (findKeyByHash(ctx.store, hash)) throw accountFailure('keyExists');
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   const { kind, name, account, zoneIds, readOnly = false, expiresAt = null, notBefore = null } = input;
   const { policies = null, networks = null, accountOwned = false } = input;
@@ -146,17 +155,17 @@ export function addKey(ctx: Context, draft: Draft, user: UserRow, input: NewKey,
   const limits = { readOnly, zoneIds, policies, networks, notBefore, expiresAt };
   const after = { kind, name, user: user.email, accountOwned, ...limits };
   draft.audit({ action: 'key.create', object: id, account: account ?? undefined, after });
-  return statements.byId.get(id)!;
+  return findKeyById(ctx.store, id)!;
 }
 
 export function keyItem(ctx: ContextBase, row: KeyRow): KeyItem {
-  const account = row.account === null ? undefined : accountStatements(ctx.store).bySeq.get(row.account);
+  const account = row.account === null ? undefined : findAccount(ctx.store, row.account);
   const expired = row.expires_at !== null && row.expires_at <= ctx.clock.nowMs() * 1000;
   return {
     id: toHex(row.id),
     kind: row.kind,
     name: row.name,
-    userEmail: userStatements(ctx.store).bySeq.get(row.user)!.email,
+    userEmail: findUser(ctx.store, row.user)!.email,
     accountId: account ? toHex(account.id) : null,
     zoneIds: row.zones === null ? null : (JSON.parse(row.zones) as string[]),
     readOnly: row.read_only === 1,
@@ -175,26 +184,24 @@ export function keyItem(ctx: ContextBase, row: KeyRow): KeyItem {
 
 /** Credentials the actor may see: its own, or all for a super administrator. */
 export async function listKeys(ctx: Context): Promise<readonly KeyItem[]> {
-  const statements = keyStatements(ctx.store);
-  if (ctx.actor.superAdministrator) return statements.all.all().map((row) => keyItem(ctx, row));
+  if (ctx.actor.superAdministrator) return allKeys(ctx.store).map((row) => keyItem(ctx, row));
   const id = parseId(ctx.actor.userId);
-  const user = id && userStatements(ctx.store).byId.get(id);
-  return user ? statements.ofUser.all(user.seq).map((row) => keyItem(ctx, row)) : [];
+  const user = id && findUserById(ctx.store, id);
+  return user ? keysOfUser(ctx.store, user.seq).map((row) => keyItem(ctx, row)) : [];
 }
 
 /** Revokes a credential for good. Revoking it again changes nothing. */
 export async function revokeKey(ctx: Context, keyId: string): Promise<KeyItem> {
   const { value } = await commit(ctx, (draft) => {
     refuseLimited(ctx);
-    const statements = keyStatements(ctx.store);
     const id = parseId(keyId);
-    const row = id && statements.byId.get(id);
-    const owner = row && toHex(userStatements(ctx.store).bySeq.get(row.user)!.id);
+    const row = id && findKeyById(ctx.store, id);
+    const owner = row && toHex(findUser(ctx.store, row.user)!.id);
     if (!row || (!ctx.actor.superAdministrator && owner !== ctx.actor.userId)) {
       throw accountFailure('keyMissing', { id: keyId.slice(0, 64) });
     }
-    if (statements.revoke.run(draft.now, row.seq).changes > 0) draft.audit({ action: 'key.revoke', object: row.id });
-    return statements.byId.get(row.id)!;
+    if (setKeyRevoked(ctx.store, row.seq, draft.now)) draft.audit({ action: 'key.revoke', object: row.id });
+    return findKeyById(ctx.store, row.id)!;
   });
   return keyItem(ctx, value);
 }
@@ -207,7 +214,7 @@ export async function ensureFirstAdministrator(
   base: ContextBase,
   input: { readonly email: string; readonly key?: string },
 ): Promise<{ readonly created: boolean; readonly secret?: string }> {
-  if (userStatements(base.store).all.all().length > 0) return { created: false };
+  if (hasUsers(base.store)) return { created: false };
   if (input.key !== undefined && !SECRET.test(input.key)) {
     throw accountFailure('badInput', {
       reason: "The first administrator's key must have 37 to 200 letters, digits, hyphens or underscores.",
@@ -216,7 +223,7 @@ export async function ensureFirstAdministrator(
   const ctx: Context = { ...base, actor: OPERATOR, requestId: 'first-start', source: 'service' };
   const secret = input.key ?? makeSecret(base);
   const { value: created } = await commit(ctx, (draft) => {
-    if (userStatements(ctx.store).all.all().length > 0) return false;
+    if (hasUsers(ctx.store)) return false;
     const account = addAccount(ctx, draft, `${input.email}'s Account`, 'standard');
     const user = findOrAddUser(ctx, draft, input.email, true);
     joinAccount(ctx, draft, user, account);

@@ -1,7 +1,16 @@
 /** Use cases of API tokens, of a user and of an account (v4: §12): list, get, make, edit, roll, delete. */
 import { toHex } from '../../base/bytes.js';
-import { type AccountRow, userStatements } from '../../store/access/accounts.js';
-import { type KeyRow, keyStatements, updateKey } from '../../store/access/keys.js';
+import type { AccountRow } from '../../store/access/accounts.js';
+import {
+  findKeyById,
+  type KeyRow,
+  keysOfUser,
+  keysOwnedByAccount,
+  setKeyHash,
+  setKeyRevoked,
+  updateKey,
+} from '../../store/access/keys.js';
+import { findUserById } from '../../store/access/users.js';
 import { parseInstant } from '../rules/instant.js';
 import { commit } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
@@ -39,11 +48,10 @@ interface OwnedRows {
 
 /** Tokens that were not deleted, in the order they were made. */
 function ownedBy(ctx: Context, owner: TokenOwner): OwnedRows {
-  const statements = keyStatements(ctx.store);
   const account = 'account' in owner ? requireAccount(ctx, owner.account) : undefined;
   const userId = parseId(ctx.actor.userId);
-  const user = userId && userStatements(ctx.store).byId.get(userId);
-  const all = account ? statements.ofAccount.all(account.seq) : user ? statements.ofUser.all(user.seq) : [];
+  const user = userId && findUserById(ctx.store, userId);
+  const all = account ? keysOwnedByAccount(ctx.store, account.seq) : user ? keysOfUser(ctx.store, user.seq) : [];
   const isListed = (row: KeyRow): boolean =>
     row.kind === 'token' && row.revoked_at === null && (row.account_owned === 1) === (account !== undefined);
   return { account, rows: all.filter(isListed) };
@@ -79,7 +87,7 @@ export async function createToken(ctx: Context, owner: TokenOwner, body: Body): 
     if (rows.length >= MOST_TOKENS)
       throw accountFailure('badInput', { reason: `There are ${MOST_TOKENS} tokens already.` });
     const userId = parseId(ctx.actor.userId);
-    const user = userId && userStatements(ctx.store).byId.get(userId);
+    const user = userId && findUserById(ctx.store, userId);
     if (!user) throw accountFailure('notAllowed');
     const input = readToken(ctx, owner, body, draft.now);
     return addKey(
@@ -109,7 +117,7 @@ export async function replaceToken(ctx: Context, owner: TokenOwner, tokenId: str
       disabled: readDisabled(body['status'], row),
       modified_at: draft.now,
     });
-    const after = keyItem(ctx, keyStatements(ctx.store).byId.get(row.id)!);
+    const after = keyItem(ctx, findKeyById(ctx.store, row.id)!);
     draft.audit({ action: 'key.edit', object: row.id, account: row.account ?? undefined, before, after });
     return after;
   });
@@ -126,7 +134,7 @@ export async function rollToken(ctx: Context, owner: TokenOwner, tokenId: string
       refuseLimitedMaker(ctx);
       requireNoMore(ctx, keyItem(ctx, row).policies);
     }
-    keyStatements(ctx.store).setHash.run(hashSecret(ctx.store, secret), draft.now, row.seq);
+    setKeyHash(ctx.store, row.seq, hashSecret(ctx.store, secret), draft.now);
     draft.audit({ action: 'key.roll', object: row.id, account: row.account ?? undefined });
   });
   return secret;
@@ -136,7 +144,7 @@ export async function deleteToken(ctx: Context, owner: TokenOwner, tokenId: stri
   const { value } = await commit(ctx, (draft) => {
     refuseLimitedMaker(ctx);
     const row = requireToken(ctx, owner, tokenId);
-    keyStatements(ctx.store).revoke.run(draft.now, row.seq);
+    setKeyRevoked(ctx.store, row.seq, draft.now);
     draft.audit({ action: 'key.revoke', object: row.id, account: row.account ?? undefined });
     return toHex(row.id);
   });

@@ -4,7 +4,7 @@
  */
 import { toHex } from '../../base/bytes.js';
 import { domainToUnicode } from '../../dns/idna.js';
-import { accountStatements } from '../../store/access/accounts.js';
+import { findAccount } from '../../store/access/accounts.js';
 import {
   assignedNameServers,
   defaultMailbox,
@@ -66,7 +66,7 @@ export interface DnsSettingsItem {
 }
 
 export function zoneItem(ctx: Context, zone: ZoneRow): ZoneItem {
-  const account = accountStatements(ctx.store).bySeq.get(zone.account)!;
+  const account = findAccount(ctx.store, zone.account)!;
   const { nameServers } = ctx.settings;
   return {
     id: toHex(zone.id),

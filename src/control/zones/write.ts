@@ -2,7 +2,7 @@
 import { toHex } from '../../base/bytes.js';
 import { type FailureOptions, invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
-import { accountStatements } from '../../store/access/accounts.js';
+import { findAccount } from '../../store/access/accounts.js';
 import { type ZoneChange, type ZoneRow, type ZoneType, zoneStatements } from '../../store/zones/zones.js';
 import { requirePermission, requireZone } from '../access/access.js';
 import { isHeldFrom, type WantedName } from '../rules/hold.js';
@@ -26,7 +26,7 @@ export function insertZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   const { name, apex, account, type } = zone;
   // A credential for certain zones is for no others.
   if (ctx.actor.policies) {
-    const accountId = toHex(accountStatements(ctx.store).bySeq.get(account)!.id);
+    const accountId = toHex(findAccount(ctx.store, account)!.id);
     requirePermission(ctx.actor, 'zone', 'write', { account: accountId, zone: '*' });
   } else if (ctx.actor.zoneIds !== undefined) throw zoneFailure('foreign');
   const statements = zoneStatements(ctx.store);

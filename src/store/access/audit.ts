@@ -27,7 +27,7 @@ export type NewAuditRow = Omit<AuditRow, 'seq'>;
 const KEPT_ENTRIES = 1_000_000;
 const PRUNE_EVERY = 1000;
 
-export const auditStatements = perStore((store) => ({
+const statements = perStore((store) => ({
   insert: store.prepare<
     [
       number,
@@ -49,17 +49,13 @@ export const auditStatements = perStore((store) => ({
        before, after)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
-  latest: store.prepare<[limit: number], AuditRow>('SELECT * FROM audit ORDER BY seq DESC LIMIT ?'),
-  ofZone: store.prepare<[zone: Uint8Array, limit: number], AuditRow>(
-    'SELECT * FROM audit WHERE zone = ? ORDER BY seq DESC LIMIT ?',
-  ),
   prune: store.prepare<[seq: number]>('DELETE FROM audit WHERE seq <= ?'),
 }));
 
 /** Appends an entry. Called from the one commit function only, inside its transaction. */
 export function appendAudit(store: Store, row: NewAuditRow): void {
-  const statements = auditStatements(store);
-  const seq = statements.insert.run(
+  const { insert, prune } = statements(store);
+  const seq = insert.run(
     row.at_us,
     row.actor,
     row.actor_kind,
@@ -74,5 +70,5 @@ export function appendAudit(store: Store, row: NewAuditRow): void {
     row.before,
     row.after,
   ).lastInsertRowid;
-  if (seq % PRUNE_EVERY === 0 && seq > KEPT_ENTRIES) statements.prune.run(seq - KEPT_ENTRIES);
+  if (seq % PRUNE_EVERY === 0 && seq > KEPT_ENTRIES) prune.run(seq - KEPT_ENTRIES);
 }

@@ -63,7 +63,7 @@ const NEW_COLUMNS = [
   'account_owned',
 ] as const satisfies readonly (keyof NewKeyRow)[];
 
-export const keyStatements = perStore((store) => ({
+const statements = perStore((store) => ({
   byHash: store.prepare<[hash: Uint8Array], KeyRow>('SELECT * FROM api_keys WHERE hash = ?'),
   byId: store.prepare<[id: Uint8Array], KeyRow>('SELECT * FROM api_keys WHERE id = ?'),
   all: store.prepare<[], KeyRow>('SELECT * FROM api_keys ORDER BY seq'),
@@ -86,10 +86,46 @@ export const keyStatements = perStore((store) => ({
   touch: store.prepare<[at: number, seq: number]>('UPDATE api_keys SET last_used_at = ? WHERE seq = ?'),
 }));
 
+export function findKeyByHash(store: Store, hash: Uint8Array): KeyRow | undefined {
+  return statements(store).byHash.get(hash);
+}
+
+export function findKeyById(store: Store, id: Uint8Array): KeyRow | undefined {
+  return statements(store).byId.get(id);
+}
+
+/** All credentials, the oldest first. */
+export function allKeys(store: Store): KeyRow[] {
+  return statements(store).all.all();
+}
+
+/** Credentials a user made, those that belong to an account included; the oldest first. */
+export function keysOfUser(store: Store, user: number): KeyRow[] {
+  return statements(store).ofUser.all(user);
+}
+
+/** Credentials that belong to an account itself, the oldest first. */
+export function keysOwnedByAccount(store: Store, account: number): KeyRow[] {
+  return statements(store).ofAccount.all(account);
+}
+
 export function insertKey(store: Store, row: NewKeyRow): void {
-  keyStatements(store).insert.run(...NEW_COLUMNS.map((name) => row[name]));
+  statements(store).insert.run(...NEW_COLUMNS.map((name) => row[name]));
 }
 
 export function updateKey(store: Store, seq: number, change: KeyChange): void {
-  keyStatements(store).update.run(...CHANGED_COLUMNS.map((name) => change[name]), seq);
+  statements(store).update.run(...CHANGED_COLUMNS.map((name) => change[name]), seq);
+}
+
+export function setKeyHash(store: Store, seq: number, hash: Uint8Array, modifiedAt: number): void {
+  statements(store).setHash.run(hash, modifiedAt, seq);
+}
+
+/** Returns false when the credential was revoked before. */
+export function setKeyRevoked(store: Store, seq: number, at: number): boolean {
+  return statements(store).revoke.run(at, seq).changes > 0;
+}
+
+export function setKeyLastUsed(store: Store, seq: number, at: number): void {
+  statements(store).touch.run(at, seq);
 }

@@ -17,10 +17,10 @@ import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context
 import { exportZone } from '../../../src/control/zones/export.js';
 import { createZone, editZone, getZone } from '../../../src/control/zones/zones.js';
 import { parseName } from '../../../src/dns/name.js';
-import { auditStatements } from '../../../src/store/access/audit.js';
 import { openStore } from '../../../src/store/driver.js';
 import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
 import { zoneStatements } from '../../../src/store/zones/zones.js';
+import { latestAudit } from '../../support/rows.js';
 import { startControl, startZone } from '../fixture.js';
 
 async function refusal(attempt: Promise<unknown>): Promise<AppError> {
@@ -112,7 +112,7 @@ t.test('a new zone', async (t) => {
   t.match(items[0], { comment: 'the note', tags: ['env:prod', 'team:a b'] });
   t.match((await listRecords(ctx, zone.id, { proxied: true })).items, [{ name: 'mail.example.com', type: 'A' }]);
   t.match(changesAfter(ctx.store, 0, 9), [{ kind: 'zone-added', serial_to: 4000000000 }]);
-  t.match(auditStatements(ctx.store).latest.all(1), [{ action: 'zone.import' }]);
+  t.match(latestAudit(ctx.store, 1), [{ action: 'zone.import' }]);
 });
 
 t.test('the service provides SOA and NS', async (t) => {

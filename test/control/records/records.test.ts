@@ -14,9 +14,9 @@ import {
 } from '../../../src/control/records/records.js';
 import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context.js';
 import { getZone } from '../../../src/control/zones/zones.js';
-import { auditStatements } from '../../../src/store/access/audit.js';
 import { changeStatements, changesAfter, lastChange } from '../../../src/store/log/changes.js';
 import { recordStatements } from '../../../src/store/records/records.js';
+import { latestAudit } from '../../support/rows.js';
 import { startZone } from '../fixture.js';
 
 async function refusal(attempt: Promise<unknown>): Promise<AppError> {
@@ -433,7 +433,7 @@ t.test('what resolvers see reaches the change log', async (t) => {
     '-28 300 20010db800000000000000000000ed9e',
     `-65 300 ${EDGE_HTTPS}`,
   ]);
-  const actions = auditStatements(ctx.store).latest.all(3);
+  const actions = latestAudit(ctx.store, 3);
   t.same(
     actions.map(({ action }) => action),
     ['record.delete', 'record.edit', 'record.edit'],

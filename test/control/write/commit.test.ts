@@ -11,11 +11,11 @@ import { createRecord, deleteRecord, editRecord, listRecords } from '../../../sr
 import { commit } from '../../../src/control/write/commit.js';
 import type { Context } from '../../../src/control/write/context.js';
 import { createZone, getZone } from '../../../src/control/zones/zones.js';
-import { auditStatements } from '../../../src/store/access/audit.js';
 import { openStore, StoreConflict } from '../../../src/store/driver.js';
 import { changeStatements, changesAfter, lastChange } from '../../../src/store/log/changes.js';
 import { recordStatements } from '../../../src/store/records/records.js';
 import { zoneStatements } from '../../../src/store/zones/zones.js';
+import { latestAudit } from '../../support/rows.js';
 import { startZone } from '../fixture.js';
 
 /** Everything a commit could have touched. */
@@ -108,12 +108,7 @@ t.test('writes that share a transaction', async (t) => {
   ctx.store.exec('DROP TRIGGER broken');
   t.same([one?.status, broken?.status, two?.status], ['fulfilled', 'rejected', 'fulfilled'], 'a fault is not shared');
   t.match(await getZone(ctx, zoneId), { recordCount: 254, soa: { serial: first + 254 } });
-  t.equal(
-    auditStatements(ctx.store)
-      .latest.all(1000)
-      .filter(({ action }) => action === 'record.create').length,
-    254,
-  );
+  t.equal(latestAudit(ctx.store, 1000).filter(({ action }) => action === 'record.create').length, 254);
 });
 
 t.test('waiting for a writer', async (t) => {
@@ -186,7 +181,7 @@ t.test('several zones in one commit, and a refusal in its middle', async (t) => 
   t.same(stateOf(ctx), before);
   t.match(await getZone(ctx, second.id), { paused: true });
   t.match(await getZone(ctx, zoneId), { paused: true });
-  t.match(auditStatements(ctx.store).latest.all(1), [{ action: 'zone.create' }]);
+  t.match(latestAudit(ctx.store, 1), [{ action: 'zone.create' }]);
   t.equal(recordStatements(ctx.store).count.get(seqs[0]!)![0], 0);
 });
 

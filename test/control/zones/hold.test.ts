@@ -6,8 +6,8 @@ import { createKey } from '../../../src/control/access/keys.js';
 import { createZoneHold, deleteZoneHold, editZoneHold, getZoneHold } from '../../../src/control/zones/hold.js';
 import { editZoneSetting, getZoneSetting, listZoneSettings } from '../../../src/control/zones/settings.js';
 import { checkActivation, createZone, getZone } from '../../../src/control/zones/zones.js';
-import { auditStatements } from '../../../src/store/access/audit.js';
 import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
+import { latestAudit } from '../../support/rows.js';
 import { startControl, startZone } from '../fixture.js';
 
 t.test('hold', async (t) => {
@@ -23,7 +23,7 @@ t.test('hold', async (t) => {
   const on = await createZoneHold(ctx, zoneId, 'true');
   t.match(on, { hold: true, includeSubdomains: true });
   t.ok(on.holdAfter! > start);
-  t.match(auditStatements(ctx.store).latest.all(1)[0], { action: 'zone_hold.create' });
+  t.match(latestAudit(ctx.store, 1)[0], { action: 'zone_hold.create' });
   const past = { hold_after: '2001-02-03T04:05:06Z' };
   t.strictSame(await editZoneHold(ctx, zoneId, past), on, 'a past time changes nothing');
   const at = clock.nowMs() + 60_000;

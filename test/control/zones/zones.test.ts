@@ -7,7 +7,6 @@ import {
   getUser,
   listAccounts,
   listMemberships,
-  listUsers,
 } from '../../../src/control/access/accounts.js';
 import { authenticateKey, authenticateToken } from '../../../src/control/access/authentication.js';
 import { createKey, ensureFirstAdministrator, listKeys, revokeKey } from '../../../src/control/access/keys.js';
@@ -25,9 +24,9 @@ import {
   listZones,
   type ZoneQuery,
 } from '../../../src/control/zones/zones.js';
-import { auditStatements } from '../../../src/store/access/audit.js';
 import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
 import { servedZones, updateZone, zoneStatements } from '../../../src/store/zones/zones.js';
+import { latestAudit } from '../../support/rows.js';
 import { ADMIN, ADMIN_KEY, startControl } from '../fixture.js';
 
 async function refusal(attempt: Promise<unknown>): Promise<AppError> {
@@ -150,7 +149,7 @@ t.test('edit and delete', async (t) => {
   t.match(changesAfter(ctx.store, before, 9), [
     { kind: 'settings', serial_from: soa.serial, serial_to: soa.serial + 1 },
   ]);
-  t.match(JSON.parse(auditStatements(ctx.store).latest.all(1)[0]!.after!), { paused: 1 });
+  t.match(JSON.parse(latestAudit(ctx.store, 1)[0]!.after!), { paused: 1 });
   t.match(await editZone(ctx, id, { vanity_name_servers: [] }), { vanityNameServers: null });
   t.match(await refusal(editZone(ctx, id, { paused: 'yes' })), { status: 400, code: 1006 });
   t.match(await refusal(editZone(ctx, id, { vanity_name_servers: ['no host'] })), {
@@ -248,8 +247,6 @@ t.test('tenants', async (t) => {
   t.match(await refusal(createAccount(tenant, { name: 'mine' })), { status: 403, code: 1002 });
   t.match(await getUser(tenant), { email: 'tenant@example.org', superAdministrator: false });
   t.match(await listMemberships(tenant), [{ account: { id: tenant.accountId } }]);
-  t.match(await refusal(listUsers(tenant)), { status: 403 });
-  t.equal((await listUsers(ctx)).length, 2);
 
   updateZone(ctx.store, zoneStatements(ctx.store).byName.get('tenant.example')!.seq, {
     hold_after: 1,
@@ -364,7 +361,7 @@ t.test('credentials', async (t) => {
   t.match(await createKey(tenant, { kind: 'token', name: 'own' }), { key: { userEmail: 'tenant@example.org' } });
 
   const stored = ctx.store.prepareTuples<[], [string]>('SELECT hex(hash) || name FROM api_keys').all().join();
-  const audited = JSON.stringify(auditStatements(ctx.store).latest.all(1000));
+  const audited = JSON.stringify(latestAudit(ctx.store, 1000));
   for (const known of [ADMIN_KEY, secret, other.secret]) {
     t.notOk(stored.includes(known) || audited.includes(known), 'no secret is stored');
   }

@@ -1,0 +1,88 @@
+/** Users, and the accounts they belong to. */
+import { perStore, type Store } from '../driver.js';
+
+export interface UserRow {
+  readonly seq: number;
+  readonly id: Uint8Array;
+  readonly email: string;
+  readonly first_name: string | null;
+  readonly last_name: string | null;
+  readonly super_administrator: number;
+  readonly created_at: number;
+  readonly modified_at: number;
+}
+
+export type NewUserRow = Omit<UserRow, 'seq'>;
+
+export interface MembershipRow {
+  readonly id: Uint8Array;
+  readonly user: number;
+  readonly account: number;
+  readonly created_at: number;
+}
+
+const statements = perStore((store) => ({
+  byId: store.prepare<[id: Uint8Array], UserRow>('SELECT * FROM users WHERE id = ?'),
+  bySeq: store.prepare<[seq: number], UserRow>('SELECT * FROM users WHERE seq = ?'),
+  byEmail: store.prepare<[email: string], UserRow>('SELECT * FROM users WHERE email = ?'),
+  any: store.prepareTuples<[], [1]>('SELECT 1 FROM users LIMIT 1'),
+  insert: store.prepare<[Uint8Array, string, string | null, string | null, number, number, number]>(
+    `INSERT INTO users (id, email, first_name, last_name, super_administrator, created_at, modified_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  ),
+  membershipsOf: store.prepare<[user: number], MembershipRow>(
+    'SELECT id, user, account, created_at FROM memberships WHERE user = ? ORDER BY seq',
+  ),
+  accountsOf: store.prepareTuples<[user: number], [id: Uint8Array]>(
+    'SELECT a.id FROM memberships m JOIN accounts a ON a.seq = m.account WHERE m.user = ? ORDER BY m.seq',
+  ),
+  insertMembership: store.prepare<[id: Uint8Array, user: number, account: number, createdAt: number]>(
+    'INSERT INTO memberships (id, user, account, created_at) VALUES (?, ?, ?, ?)',
+  ),
+}));
+
+export function findUser(store: Store, seq: number): UserRow | undefined {
+  return statements(store).bySeq.get(seq);
+}
+
+export function findUserById(store: Store, id: Uint8Array): UserRow | undefined {
+  return statements(store).byId.get(id);
+}
+
+/** Addresses are compared as the schema says: without regard to case. */
+export function findUserByEmail(store: Store, email: string): UserRow | undefined {
+  return statements(store).byEmail.get(email);
+}
+
+export function hasUsers(store: Store): boolean {
+  return statements(store).any.get() !== undefined;
+}
+
+/** Returns the number of the new row. */
+export function insertUser(store: Store, row: NewUserRow): number {
+  return statements(store).insert.run(
+    row.id,
+    row.email,
+    row.first_name,
+    row.last_name,
+    row.super_administrator,
+    row.created_at,
+    row.modified_at,
+  ).lastInsertRowid;
+}
+
+/** The account joined first comes first. */
+export function membershipsOfUser(store: Store, user: number): MembershipRow[] {
+  return statements(store).membershipsOf.all(user);
+}
+
+/** Identifiers of the accounts a user belongs to, the one joined first comes first. */
+export function accountIdsOfUser(store: Store, user: number): Uint8Array[] {
+  return statements(store)
+    .accountsOf.all(user)
+    .map(([id]) => id);
+}
+
+export function insertMembership(store: Store, { id, user, account, created_at }: MembershipRow): void {
+  statements(store).insertMembership.run(id, user, account, created_at);
+}
