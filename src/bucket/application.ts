@@ -22,7 +22,7 @@ import type { Authorize } from './authorization.js';
 import { isObjectKey, LONGEST_KEY, type ObjectStore } from './object-store.js';
 import { keyOfTarget } from './request-key.js';
 import { sendObject } from './send-object.js';
-import { storeObject } from './store-object.js';
+import { bodyOf, storeObject } from './store-object.js';
 
 export interface ApplicationOptions {
   readonly objects: ObjectStore;
@@ -111,7 +111,9 @@ async function serve(options: ApplicationOptions, request: FastifyRequest, reply
   reply.header('x-content-type-options', 'nosniff');
   switch (request.method) {
     case 'PUT': {
-      const { etag } = await storeObject(objects, bucket, key, { request, reply, limit });
+      const { raw, headers } = request;
+      const body = bodyOf(raw, () => allowBody(raw, reply));
+      const { etag } = await storeObject(objects, bucket, key, { headers, body, limit });
       return reply.code(200).header('etag', `"${etag}"`).type(TEXT).send(`Put ${key} successfully!`);
     }
     case 'DELETE':
@@ -120,6 +122,11 @@ async function serve(options: ApplicationOptions, request: FastifyRequest, reply
     default:
       return sendObject(await objects.open(bucket, key), request, reply, random);
   }
+}
+
+/** A client that waits for leave to send gets it once everything else has been found in order (RFC 9110 §10.1.1). */
+function allowBody({ headers }: IncomingMessage, reply: FastifyReply): void {
+  if (headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
 }
 
 /** `zoneplane bucket bind` was not run yet. */

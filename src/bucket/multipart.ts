@@ -7,7 +7,7 @@ export interface Multipart {
   readonly contentType: string;
   /** Octets. */
   readonly length: number;
-  /** To be read once; closes the object. */
+  /** To be read once. The object is left open. */
   readonly body: Readable;
 }
 
@@ -40,13 +40,9 @@ async function* writeParts(
   heads: readonly Buffer[],
   end: Buffer,
 ): AsyncGenerator<Uint8Array> {
-  try {
-    for (const [i, { first, last }] of ranges.entries()) {
-      yield heads[i]!;
-      yield* found.readPart(first, last);
-    }
-    yield end;
-  } finally {
-    await found.close();
+  for (const [i, { first, last }] of ranges.entries()) {
+    yield heads[i]!;
+    yield* found.readPart(first, last);
   }
+  yield end;
 }

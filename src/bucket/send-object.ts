@@ -1,17 +1,29 @@
-/** GET of the bucket application: an object, a part of it, or word that the client's copy is still good. */
+/** GET and HEAD of an object, for the bucket application and the API: the object, parts of it, or a 304. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Random } from '../base/random.js';
-import { judgeRead } from '../http/conditions.js';
-import { chooseRanges } from '../http/range.js';
+import type { Range } from '../http/range.js';
+import { notModifiedHeaders, selectParts } from '../http/selection.js';
 import { objectFailure } from './errors.js';
 import { objectHeaders } from './metadata.js';
 import { makeMultipart } from './multipart.js';
-import type { OpenObject } from './object-store.js';
+import type { ObjectItem, OpenObject } from './object-store.js';
 
-/** What a 304 repeats of the object (RFC 9110 §15.4.5). */
-const KEPT_WHEN_NOT_MODIFIED = ['etag', 'last-modified', 'cache-control', 'expires'];
+/** Answers a HEAD request. Throws 404 and 412 as object failures. */
+export function sendObjectHead(
+  item: ObjectItem | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  if (!item) throw objectFailure('missing');
+  select(item, request, reply);
+  if (reply.statusCode !== 304) reply.header('content-length', item.size);
+  return reply.send();
+}
 
-/** Closes the object, sooner or later. Throws 404, 412 and 416 as object failures. */
+/**
+ * Answers a GET request. The object is closed when the response is, in whatever way that ends. Throws 404, 412 and 416 as
+ * object failures.
+ */
 export async function sendObject(
   found: OpenObject | undefined,
   request: FastifyRequest,
@@ -19,34 +31,49 @@ export async function sendObject(
   random: Random,
 ): Promise<FastifyReply> {
   if (!found) throw objectFailure('missing');
-  let handedOver = false;
   try {
-    const { item } = found;
-    const verdict = judgeRead(request.headers, item);
-    if (verdict === 'failed') throw objectFailure('precondition');
-    const headers = objectHeaders(item);
-    if (verdict === 'not-modified') {
-      for (const name of KEPT_WHEN_NOT_MODIFIED) if (headers[name] !== undefined) reply.header(name, headers[name]);
-      return reply.code(304).send();
+    const ranges = select(found.item, request, reply);
+    // A client that has gone away already will not close its response again.
+    if (reply.statusCode === 304 || reply.raw.destroyed) {
+      await found.close();
+      return reply.send();
     }
-    const ranges = chooseRanges(request.headers.range, request.headers['if-range'] as string | undefined, item);
-    if (ranges === 'unsatisfiable') {
-      reply.header('content-range', `bytes */${item.size}`);
-      throw objectFailure('range');
-    }
-    reply.headers(headers);
-    handedOver = true;
-    if (ranges === undefined) return reply.header('content-length', item.size).send(found.read());
-    reply.code(206);
-    if (ranges.length > 1) {
-      const boundary = Buffer.from(random.bytes(16)).toString('hex');
-      const { contentType, length, body } = makeMultipart(found, ranges, headers['content-type']!, boundary);
-      return reply.headers({ 'content-type': contentType, 'content-length': length }).send(body);
-    }
-    const { first, last } = ranges[0]!;
-    reply.header('content-range', `bytes ${first}-${last}/${item.size}`);
-    return reply.header('content-length', last - first + 1).send(found.read(first, last));
-  } finally {
-    if (!handedOver) await found.close();
+    reply.raw.once('close', () => void found.close());
+    return sendParts(found, ranges, reply, random);
+  } catch (error) {
+    await found.close();
+    throw error;
   }
+}
+
+/** Sets status and header fields, and returns the parts to send; none for the whole object. Throws 412 and 416. */
+function select(item: ObjectItem, { method, headers }: FastifyRequest, reply: FastifyReply): readonly Range[] {
+  const { status, ranges } = selectParts(method, headers, item);
+  if (status === 412) throw objectFailure('precondition');
+  if (status === 416) {
+    reply.header('content-range', `bytes */${item.size}`);
+    throw objectFailure('range');
+  }
+  const all = objectHeaders(item);
+  reply.code(status).headers(status === 304 ? notModifiedHeaders(all) : all);
+  return ranges;
+}
+
+function sendParts(found: OpenObject, ranges: readonly Range[], reply: FastifyReply, random: Random): FastifyReply {
+  const { size } = found.item;
+  const [only, ...others] = ranges;
+  if (only === undefined) return reply.header('content-length', size).send(found.read());
+  if (others.length > 0) {
+    const boundary = Buffer.from(random.bytes(16)).toString('hex');
+    const { contentType, length, body } = makeMultipart(
+      found,
+      ranges,
+      String(reply.getHeader('content-type')),
+      boundary,
+    );
+    return reply.headers({ 'content-type': contentType, 'content-length': length }).send(body);
+  }
+  const { first, last } = only;
+  reply.headers({ 'content-range': `bytes ${first}-${last}/${size}`, 'content-length': last - first + 1 });
+  return reply.send(found.read(first, last));
 }

@@ -1,15 +1,18 @@
-/** PUT of the bucket application: the body of a request becomes an object. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+/** PUT of an object, for the bucket application and the API: the body of a request becomes an object. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { judgeWrite } from '../http/conditions.js';
+import type { StorageClass } from '../store/buckets.js';
 import { objectFailure } from './errors.js';
 import { readMetadata } from './metadata.js';
 import type { ObjectItem, ObjectStore } from './object-store.js';
 
 export interface Upload {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: AsyncIterable<Uint8Array>;
   /** Largest body, octets. */
   readonly limit: number;
+  /** That of the bucket when undefined. */
+  readonly storageClass?: StorageClass | undefined;
 }
 
 /** Resolves when the object is durable and visible. Rejects with what ObjectStore.put does. */
@@ -17,14 +20,14 @@ export async function storeObject(
   objects: ObjectStore,
   bucket: number,
   key: string,
-  { request, reply, limit }: Upload,
+  { headers, body, limit, storageClass }: Upload,
 ): Promise<ObjectItem> {
-  const { headers } = request;
   const declared = headers['content-length'];
   const size = declared === undefined ? undefined : Number(declared);
   if (size !== undefined && size > limit) throw objectFailure('tooLarge', { limit });
-  return objects.put(bucket, key, bodyOf(request, reply), {
+  return objects.put(bucket, key, body, {
     httpMetadata: readMetadata(headers),
+    storageClass,
     limit,
     size: size ?? (headers['transfer-encoding'] === undefined ? 0 : undefined),
     md5: readDigest(headers['content-md5'], 16),
@@ -34,12 +37,12 @@ export async function storeObject(
 }
 
 /**
- * A client that waits for leave to send gets it when reading begins, once everything else has been found in order. Left
- * early, the body leaves the connection open, so that the refusal can still be sent.
+ * The body of a request as it comes. Reading left early leaves the connection open, so that the refusal can still be sent.
+ * `beginReading` is called when the first octets are asked for.
  */
-async function* bodyOf({ raw }: FastifyRequest, reply: FastifyReply): AsyncGenerator<Uint8Array> {
-  if (raw.headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
-  yield* raw.iterator({ destroyOnReturn: false });
+export async function* bodyOf(message: IncomingMessage, beginReading = (): void => {}): AsyncGenerator<Uint8Array> {
+  beginReading();
+  yield* message.iterator({ destroyOnReturn: false });
 }
 
 /** A checksum in base64 or hexadecimal; undefined when there is none. Throws 400 for what is no such checksum. */

@@ -11,7 +11,7 @@ export interface Range {
 
 const UNIT = /^bytes=/i;
 const ONE = /^(\d*)-(\d*)$/;
-/** More of them are an attack, not a wish (RFC 9110 §17.15). */
+/** A request for more of them is taken for an attack (RFC 9110 §17.15). */
 const MOST_RANGES = 16;
 
 /**
@@ -39,17 +39,6 @@ export function chooseRanges(
   if (ranges.length === 0) return 'unsatisfiable';
   const octets = ranges.reduce((sum, { first, last }) => sum + last - first + 1, 0);
   return ranges.length > 1 && octets > item.size ? undefined : ranges;
-}
-
-/** As {@link chooseRanges}, where several ranges at once are answered with the whole body, which is allowed. */
-export function chooseRange(
-  range: string | undefined,
-  ifRange: string | undefined,
-  item: Representation,
-): Range | 'unsatisfiable' | undefined {
-  if (range?.includes(',')) return undefined;
-  const ranges = chooseRanges(range, ifRange, item);
-  return typeof ranges === 'object' ? ranges[0] : ranges;
 }
 
 /** Undefined for what is no range. Digits beyond what a number holds exactly only mean more than there are. */

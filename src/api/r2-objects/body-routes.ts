@@ -8,13 +8,12 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { requireBucket } from '../../bucket/buckets.js';
 import { objectFailure } from '../../bucket/errors.js';
-import { objectHeaders, readMetadata } from '../../bucket/metadata.js';
-import { isObjectKey, type ObjectItem, type ObjectStore, type OpenObject } from '../../bucket/object-store.js';
+import { isObjectKey, type ObjectItem, type ObjectStore } from '../../bucket/object-store.js';
+import { sendObject, sendObjectHead } from '../../bucket/send-object.js';
+import { bodyOf, storeObject } from '../../bucket/store-object.js';
 import { requireWriter } from '../../control/access/access.js';
-import { judgeRead, judgeWrite } from '../../http/conditions.js';
-import { chooseRange } from '../../http/range.js';
 import { success } from '../envelope.js';
-import { headerText, jurisdictionOf, storageClassOf } from '../r2-buckets/request.js';
+import { jurisdictionOf, storageClassOf } from '../r2-buckets/request.js';
 import { bucketHeaders } from '../r2-buckets/schema.js';
 import { answersOne, failureEnvelope } from '../schema.js';
 import { objectKeyOf } from './key.js';
@@ -28,8 +27,6 @@ const ONE = `${OBJECTS}/*`;
 export const UPLOAD_LIMIT_BYTES = 300 * 1024 * 1024;
 /** The rest of a refused body is read up to this length, so that the client gets to read the refusal, octets. */
 const MOST_DISCARDED = 8 << 20;
-/** What a 304 repeats of the object (RFC 9110 §15.4.5). */
-const KEPT_WHEN_NOT_MODIFIED = ['etag', 'last-modified', 'cache-control', 'expires'];
 
 const octets = z.string().describe('The octets of the object').meta({ format: 'binary' });
 
@@ -39,11 +36,12 @@ export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
 
   const read = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { account_id, bucket_name } = request.params as z.output<typeof objectParams>;
-    const bucket = requireBucket(contextOf(request), account_id, bucket_name, jurisdictionOf(request));
+    const context = contextOf(request);
+    const bucket = requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
     const key = requireKey(request);
     return request.method === 'HEAD'
-      ? answerHead(objects.find(bucket.seq, key), request, reply)
-      : answerBody(await objects.open(bucket.seq, key), request, reply);
+      ? sendObjectHead(objects.find(bucket.seq, key), request, reply)
+      : sendObject(await objects.open(bucket.seq, key), request, reply, context.random);
   };
 
   app.get(
@@ -121,37 +119,17 @@ function requireKey(request: FastifyRequest): string {
   return key;
 }
 
-async function upload(objects: ObjectStore, bucket: number, request: FastifyRequest): Promise<ObjectItem> {
-  const { headers } = request;
-  const declared = headers['content-length'];
-  const size = declared === undefined ? undefined : Number(declared);
-  if (size !== undefined && size > UPLOAD_LIMIT_BYTES) throw objectFailure('tooLarge', { limit: UPLOAD_LIMIT_BYTES });
-  return objects.put(bucket, requireKey(request), bodyOf(request), {
-    httpMetadata: readMetadata(headers),
-    storageClass: storageClassOf(request),
+function upload(objects: ObjectStore, bucket: number, request: FastifyRequest): Promise<ObjectItem> {
+  const body = request.body as IncomingMessage | undefined;
+  return storeObject(objects, bucket, requireKey(request), {
+    headers: request.headers,
+    body: body ? bodyOf(body) : noOctets(),
     limit: UPLOAD_LIMIT_BYTES,
-    size,
-    md5: checksumOf(request),
-    mayReplace: (existing) => judgeWrite(headers, existing),
+    storageClass: storageClassOf(request),
   });
 }
 
-/** Left early, it leaves the connection open, so that the refusal can still be sent. */
-function bodyOf(request: FastifyRequest): AsyncIterable<Uint8Array> {
-  const body = request.body as IncomingMessage | undefined;
-  return body ? body.iterator({ destroyOnReturn: false }) : noOctets();
-}
-
 async function* noOctets(): AsyncGenerator<Uint8Array> {}
-
-/** `Content-MD5` (RFC 1864): 16 octets in base64. */
-function checksumOf(request: FastifyRequest): Uint8Array | undefined {
-  const text = headerText(request, 'content-md5');
-  if (text === undefined) return undefined;
-  const digest = Buffer.from(text, 'base64');
-  if (digest.length !== 16) throw objectFailure('badChecksum');
-  return digest;
-}
 
 function discardRest({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
   if (raw.readableEnded || raw.destroyed) return;
@@ -159,49 +137,4 @@ function discardRest({ raw, headers }: FastifyRequest, reply: FastifyReply): voi
     reply.header('connection', 'close');
   }
   raw.resume();
-}
-
-function answerHead(item: ObjectItem | undefined, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (!item) throw objectFailure('missing');
-  if (isAnswered(item, request, reply)) return reply.send();
-  return reply.headers(objectHeaders(item)).header('content-length', item.size).send();
-}
-
-async function answerBody(
-  found: OpenObject | undefined,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  if (!found) throw objectFailure('missing');
-  const { item } = found;
-  try {
-    if (isAnswered(item, request, reply)) {
-      await found.close();
-      return reply.send();
-    }
-    const range = chooseRange(headerText(request, 'range'), headerText(request, 'if-range'), item);
-    if (range === 'unsatisfiable') {
-      reply.header('content-range', `bytes */${item.size}`);
-      throw objectFailure('range');
-    }
-    reply.headers(objectHeaders(item));
-    if (range === undefined) return reply.header('content-length', item.size).send(found.read());
-    const { first, last } = range;
-    reply.code(206).header('content-range', `bytes ${first}-${last}/${item.size}`);
-    return reply.header('content-length', last - first + 1).send(found.read(first, last));
-  } catch (error) {
-    await found.close();
-    throw error;
-  }
-}
-
-/** Whether the preconditions let nothing but a 304 be answered, which is set up then. Throws 412 when they fail. */
-function isAnswered(item: ObjectItem, { headers }: FastifyRequest, reply: FastifyReply): boolean {
-  const verdict = judgeRead(headers, item);
-  if (verdict === 'failed') throw objectFailure('precondition');
-  if (verdict === 'proceed') return false;
-  const all = objectHeaders(item);
-  for (const name of KEPT_WHEN_NOT_MODIFIED) if (all[name] !== undefined) reply.header(name, all[name]);
-  reply.code(304);
-  return true;
 }
