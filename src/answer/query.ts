@@ -3,7 +3,9 @@
  * Never throws, never allocates; whatever is wrong comes back as a status.
  */
 // hot
+
 import { Class, EdnsOption, Opcode, Rcode, Type } from '../dns/codes.js';
+import { nameEnd } from '../dns/wire-name.js';
 import { viewOf } from '../image/layout.js';
 
 /** What became of a packet; values >= 0 are response codes to answer with, {@link Rcode}.noError meaning: go on. */
@@ -187,7 +189,7 @@ function parseRecords(query: Query, from: number): number {
   for (let index = 0; index < total; index++) {
     // TSIG is the last record of the additional section (RFC 8945 §5.1).
     if (query.tsigAt !== 0) return Rcode.formErr;
-    const fixed = skipName(request, at, query.end);
+    const fixed = nameEnd(request, at, query.end);
     if (fixed < 0 || fixed + 10 > query.end) return Rcode.formErr;
     const type = u16(request, fixed);
     const rdata = fixed + 10;
@@ -239,21 +241,6 @@ function noteOption(query: Query, code: number, length: number): void {
   else if (code === EdnsOption.zoneVersion && length === 0) query.wantsZoneVersion = true;
   else if (code === EdnsOption.tcpKeepalive && length === 0) query.wantsKeepalive = true;
   else if (code === EdnsOption.padding) query.wantsPadding = true;
-}
-
-/** Offset behind a name that may be compressed; -1 when it runs out of the message or is malformed. */
-function skipName(request: Uint8Array, from: number, end: number): number {
-  // 255 octets are the most a name has (RFC 1035 §2.3.4).
-  const stop = Math.min(end, from + 255);
-  let at = from;
-  while (at < stop) {
-    const length = request[at]!;
-    if (length === 0) return at + 1;
-    if (length >= 0xc0) return at + 2 <= end ? at + 2 : -1;
-    if (length > 63) return -1;
-    at += 1 + length;
-  }
-  return -1;
 }
 
 export function u16(bytes: Uint8Array, at: number): number {

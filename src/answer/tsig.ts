@@ -1,5 +1,6 @@
 /** What a server without keys says to a signed query: NOTAUTH with an unsigned TSIG, error BADKEY (RFC 8945 §5.2.1, §5.3.2). */
 // hot
+import { plainNameEnd } from '../dns/wire-name.js';
 import { type Query, u16 } from './query.js';
 import type { Response } from './response.js';
 
@@ -9,20 +10,10 @@ const BADKEY = 17;
 export function writeUnknownKey(query: Query, response: Response): void {
   const { request, end } = query;
   const key = query.tsigAt;
-  let fixed = key;
-  while (request[fixed]! !== 0) {
-    if (request[fixed]! >= 0xc0) return;
-    fixed += 1 + request[fixed]!;
-  }
-  fixed++;
+  const fixed = plainNameEnd(request, key, end);
   const algorithm = fixed + 10;
-  let time = algorithm;
-  while (time < end && request[time]! !== 0) {
-    if (request[time]! >= 0xc0) return;
-    time += 1 + request[time]!;
-  }
-  time++;
-  if (time + 10 > end || time - algorithm > 255) return;
+  const time = plainNameEnd(request, algorithm, end);
+  if (fixed < 0 || time < 0 || time + 10 > end) return;
   const macLength = u16(request, time + 8);
   const originalId = time + 10 + macLength;
   if (originalId + 6 > end) return;

@@ -6,9 +6,10 @@
  * that announce 65535 records keep it busy for more than a second.
  */
 import { Type } from './codes.js';
-import { isAtOrBelow, MAX_LABEL_LENGTH, MAX_NAME_LENGTH } from './name.js';
+import { isAtOrBelow, MAX_NAME_LENGTH } from './name.js';
 import { typeByCode } from './rr/registry.js';
 import { RdataError } from './rr/type.js';
+import { nameTail, POINTER } from './wire-name.js';
 
 const HEADER_LENGTH = 12;
 /** The bit of the flags that says that the answer did not fit. */
@@ -39,7 +40,7 @@ export interface ReadMessage {
   readonly authorities: readonly ReadRecord[];
 }
 
-/** A message that is not one; ends the reading. */
+/** Ends the reading of octets that are not a message. */
 class Unreadable extends Error {}
 
 /** The message, or undefined when any of it cannot be read. Messages with other than one question are not read. */
@@ -138,31 +139,25 @@ function take16(cursor: Cursor): number {
   return (octets[at]! << 8) | octets[at + 1]!;
 }
 
-/** A name, its pointers followed; each must point before the one that led to it, so that there is an end. */
+/** A name, its pointers followed; each must point before the one that led to it, so that there is an end (RFC 1035 §4.1.4). */
 function takeName(cursor: Cursor): Uint8Array {
   const { octets } = cursor;
-  const name: number[] = [];
-  let at = cursor.at;
+  const name = new Uint8Array(MAX_NAME_LENGTH);
+  let length = 0;
   let behind = -1;
-  let lowest = at;
-  for (;;) {
-    const length = octets[at];
-    if (length === undefined) throw new Unreadable();
-    if (length >= 0xc0) {
-      const target = ((length & 0x3f) << 8) | (octets[at + 1] ?? 0);
-      if (at + 2 > octets.length || target >= lowest) throw new Unreadable();
-      if (behind < 0) behind = at + 2;
-      at = lowest = target;
-      continue;
-    }
-    if (length > MAX_LABEL_LENGTH || at + 1 + length > octets.length) throw new Unreadable();
-    for (let i = 0; i <= length; i++) name.push(octets[at + i]!);
-    if (name.length > MAX_NAME_LENGTH) throw new Unreadable();
-    at += 1 + length;
-    if (length === 0) break;
+  for (let from = cursor.at; ; ) {
+    const tail = nameTail(octets, from, octets.length);
+    if (tail < 0 || length + tail - from >= MAX_NAME_LENGTH) throw new Unreadable();
+    name.set(octets.subarray(from, tail), length);
+    length += tail - from;
+    if (behind < 0) behind = octets[tail] === 0 ? tail + 1 : tail + 2;
+    if (octets[tail] === 0) break;
+    const target = ((octets[tail]! & ~POINTER) << 8) | (octets[tail + 1] ?? 0);
+    if (tail + 2 > octets.length || target >= from) throw new Unreadable();
+    from = target;
   }
-  cursor.at = behind < 0 ? at : behind;
-  return Uint8Array.from(name);
+  cursor.at = behind;
+  return name.slice(0, length + 1);
 }
 
 /**

@@ -6,6 +6,7 @@
  * sums the blocks when somebody looks. A restarted worker gets its old block again, hence sums never go back.
  */
 // hot
+import { plainNameEnd } from '../dns/wire-name.js';
 
 /** Places in a block. `response` and `type` begin runs. */
 export const Count = {
@@ -97,15 +98,9 @@ export function countBlock(memory: SharedArrayBuffer, thread: number): CountBloc
 
 /** The QTYPE of a request, or 0 if there is no whole question. Reads nothing outside `start … start + length`. */
 export function questionType(bytes: Uint8Array, start: number, length: number): number {
-  const last = start + length - 5;
-  let at = start + 12;
-  while (at <= last) {
-    const label = bytes[at]!;
-    if (label === 0) return (bytes[at + 1]! << 8) | bytes[at + 2]!;
-    if (label > 63) return 0;
-    at += label + 1;
-  }
-  return 0;
+  const end = start + length;
+  const at = plainNameEnd(bytes, start + 12, end - 4);
+  return at < 0 ? 0 : (bytes[at]! << 8) | bytes[at + 1]!;
 }
 
 /** Counts a request of `transport`, by type. */

@@ -1,5 +1,6 @@
 /** How long an answer may be kept by a cache that knows HTTP and no DNS (RFC 8484 §5.1). */
 import { Rcode, Type } from '../dns/codes.js';
+import { nameEnd } from '../dns/wire-name.js';
 
 const HEADER_LENGTH = 12;
 
@@ -12,24 +13,15 @@ export function freshnessOf(message: Buffer): number {
   const truncated = (message.readUInt8(2) & 2) !== 0;
   if (truncated || (rcode !== Rcode.noError && rcode !== Rcode.nxDomain)) return 0;
   let at = HEADER_LENGTH;
-  for (let left = message.readUInt16BE(4); left > 0; left--) at = skipName(message, at) + 4;
+  for (let left = message.readUInt16BE(4); left > 0; left--) at = nameEnd(message, at, message.length) + 4;
   const answers = message.readUInt16BE(6);
   const authorities = message.readUInt16BE(8);
   let least = Number.POSITIVE_INFINITY;
   for (let left = answers > 0 ? answers : authorities; left > 0; left--) {
-    at = skipName(message, at);
+    at = nameEnd(message, at, message.length);
     const counts = answers > 0 || message.readUInt16BE(at) === Type.soa;
     if (counts) least = Math.min(least, message.readUInt32BE(at + 4));
     at += 10 + message.readUInt16BE(at + 8);
   }
   return Number.isFinite(least) ? least : 0;
-}
-
-/** The octet behind a name, compressed or not. */
-function skipName(message: Buffer, from: number): number {
-  for (let at = from; ; at += 1 + message.readUInt8(at)) {
-    const length = message.readUInt8(at);
-    if (length >= 0xc0) return at + 2;
-    if (length === 0) return at + 1;
-  }
 }

@@ -107,18 +107,6 @@ export function unicodeOfToken(token: Token): string {
   return textOfOctets(Buffer.from(token.text, 'latin1'));
 }
 
-/** Position after the uncompressed name at `at`, or -1 (RFC 1035 §3.1). */
-export function wireNameEnd(rdata: Uint8Array, at: number): number {
-  const start = at;
-  for (;;) {
-    const length = rdata[at];
-    if (length === undefined || length > 63) return -1;
-    at += 1 + length;
-    if (at - start > 255) return -1;
-    if (length === 0) return at;
-  }
-}
-
 /** Position after a string with a length octet, or -1. */
 export function lengthPrefixedEnd(rdata: Uint8Array, at: number): number {
   const end = at + 1 + (rdata[at] ?? 0);

@@ -3,16 +3,8 @@ import { parseIPv4, parseIPv6, printIP } from '../../base/ip.js';
 import { NameError, parseName, printName } from '../name.js';
 import type { Token, TokenCursor } from '../presentation.js';
 import { parseTtl } from '../ttl.js';
-import {
-  type Field,
-  makeField,
-  type NameRules,
-  readNumber,
-  readText,
-  takeWord,
-  unicodeOfToken,
-  wireNameEnd,
-} from './field.js';
+import { plainNameEnd } from '../wire-name.js';
+import { type Field, makeField, type NameRules, readNumber, readText, takeWord, unicodeOfToken } from './field.js';
 import { endsWithDot, parseHost, printHost } from './host.js';
 import { RdataError } from './type.js';
 
@@ -147,7 +139,7 @@ export function domainName(options: NameOptions = {}): Field {
       lower: options.lower ?? false,
       additional: options.additional ?? false,
     },
-    end: wireNameEnd,
+    end: (rdata, at) => plainNameEnd(rdata, at, rdata.length),
     parse(tokens, origin, out, label) {
       out.octets(takeName(tokens, origin, label));
     },

@@ -3,15 +3,16 @@ import { fromBase64, fromHex, toBase64, toHex } from '../../base/bytes.js';
 import { parseIPv4, parseIPv6, printIP } from '../../base/ip.js';
 import { printName } from '../name.js';
 import type { TokenCursor } from '../presentation.js';
+import { plainNameEnd } from '../wire-name.js';
 import { optionalBase64, typeCovered } from './binary-fields.js';
 import { defineType } from './define.js';
-import { type Field, makeField, takeWord, wireNameEnd } from './field.js';
+import { type Field, makeField, takeWord } from './field.js';
 import { domainName, integer, nameOfWord, parseInteger, readU16, takeName, u8, u16, u32 } from './fields.js';
 import { charString } from './text-fields.js';
 
 /** Position after a gateway of kind 0 none, 1 IPv4, 2 IPv6, 3 name; -1 when malformed (RFC 4025 §2.3). */
 function gatewayEnd(kind: number, rdata: Uint8Array, at: number): number {
-  if (kind === 3) return wireNameEnd(rdata, at);
+  if (kind === 3) return plainNameEnd(rdata, at, rdata.length);
   const length = [0, 4, 16][kind];
   return length === undefined || at + length > rdata.length ? -1 : at + length;
 }
@@ -117,7 +118,7 @@ const servers: Field = makeField({
   schema: { type: 'string' },
   optional: true,
   end(rdata, at) {
-    while (at >= 0 && at < rdata.length) at = wireNameEnd(rdata, at);
+    while (at >= 0 && at < rdata.length) at = plainNameEnd(rdata, at, rdata.length);
     return at;
   },
   parse(tokens, origin, out, label) {
@@ -125,7 +126,7 @@ const servers: Field = makeField({
   },
   print(rdata, at, end) {
     const texts: string[] = [];
-    for (; at < end; at = wireNameEnd(rdata, at)) texts.push(printName(rdata, at));
+    for (; at < end; at = plainNameEnd(rdata, at, rdata.length)) texts.push(printName(rdata, at));
     return texts.join(' ');
   },
 });

@@ -1,6 +1,7 @@
 /** SVCB and HTTPS: service bindings (RFC 9460). */
+
+import { plainNameEnd } from '../wire-name.js';
 import { defineType } from './define.js';
-import { wireNameEnd } from './field.js';
 import { domainName, u16 } from './fields.js';
 import { parametersFault, serviceParameters } from './svcparams.js';
 import { RdataError, type RRType } from './type.js';
@@ -17,11 +18,11 @@ function serviceBinding(mnemonic: string, code: number): RRType {
       target: domainName({ additional: true, root: true, keepDot: true }),
       value: serviceParameters,
     },
-    check: (rdata) => parametersFault(rdata, wireNameEnd(rdata, TARGET_AT)),
+    check: (rdata) => parametersFault(rdata, plainNameEnd(rdata, TARGET_AT, rdata.length)),
     api: {
       // Recipients ignore parameters in AliasMode (RFC 9460 §2.4.2), so who sends them is mistaken.
       check: (rdata) =>
-        rdata[0] === 0 && rdata[1] === 0 && wireNameEnd(rdata, TARGET_AT) < rdata.length
+        rdata[0] === 0 && rdata[1] === 0 && plainNameEnd(rdata, TARGET_AT, rdata.length) < rdata.length
           ? new RdataError(`${mnemonic} record of priority 0 must have an empty value.`, '/data/value')
           : undefined,
     },
