@@ -1,7 +1,7 @@
 /** PUT of an object, for the bucket application and the API: the body of a request becomes an object. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { judgeWrite } from '../http/conditions.js';
-import type { StorageClass } from '../store/buckets.js';
+import type { StorageClass } from '../store/objects/buckets.js';
 import { objectFailure } from './errors.js';
 import { readMetadata } from './metadata.js';
 import type { ObjectItem, ObjectStore } from './object-store.js';
