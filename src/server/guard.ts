@@ -1,4 +1,4 @@
-/** What every transport puts around the engine: counting, and SERVFAIL instead of a crash when the engine has a fault. */
+/** What every transport puts around the engine: it counts, and it answers SERVFAIL instead of crashing when the engine has a fault. */
 import type { Answer } from '../answer/transport.js';
 import { Rcode } from '../dns/codes.js';
 import { Count, type CountBlock, countQuery, countResponse } from './counters.js';
@@ -6,8 +6,8 @@ import { Count, type CountBlock, countQuery, countResponse } from './counters.js
 /** A fault of the engine with the message that caused it (a copy). */
 export type ReportFault = (error: unknown, request: Uint8Array) => void;
 
-/** `answer` with its queries and answers counted in `block`; whatever it throws is reported and becomes SERVFAIL. */
-export function containAnswer(answer: Answer, block: CountBlock, report: ReportFault): Answer {
+/** Wraps `answer`: queries and answers are counted in `block`; whatever it throws is reported and becomes SERVFAIL. */
+export function guardAnswer(answer: Answer, block: CountBlock, report: ReportFault): Answer {
   return (request, start, length, response, at, limit, transport, client) => {
     countQuery(block, request, start, length, transport);
     let written = 0;
@@ -34,8 +34,8 @@ function writeServFail(request: Uint8Array, start: number, length: number, respo
   return 12;
 }
 
-/** Lets the first ten of a kind through, then each power of two, so that a flood of faults does not become a flood of lines. */
-export function thinOut(): () => number | undefined {
+/** Samples what is logged: the first ten of a kind, then each power of two, so that many faults do not make many lines. */
+export function sampleReports(): () => number | undefined {
   let seen = 0;
   return () => {
     seen += 1;

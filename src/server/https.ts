@@ -7,7 +7,7 @@ import { parseIP } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { Count, type CountBlock } from './counters.js';
 import { freshnessOf } from './freshness.js';
-import { thinOut } from './guard.js';
+import { sampleReports } from './guard.js';
 import { listen } from './tcp.js';
 import { contextOf, type TlsCredentials, type TlsListener, usable } from './tls.js';
 
@@ -42,7 +42,7 @@ const REQUEST_MS = 10_000;
 /** Rejects with a ListenError, or with a UserError if certificate and key cannot be used. */
 export async function startHttps(options: HttpsListenOptions): Promise<TlsListener> {
   const { counts, log } = options;
-  const admit = thinOut();
+  const admit = sampleReports();
   const server = usable('DNS over HTTPS', () =>
     createSecureServer({
       ...contextOf(options.credentials),

@@ -8,7 +8,7 @@ import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
 import { readCounters } from './counter-samples.js';
 import { type CountBlock, countBlock, createCounters } from './counters.js';
-import { containAnswer, type ReportFault, thinOut } from './guard.js';
+import { guardAnswer, type ReportFault, sampleReports } from './guard.js';
 import { startHttps } from './https.js';
 import { ListenError } from './listen-error.js';
 import type { AnswerTransfer } from './stream-connection.js';
@@ -123,7 +123,7 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
   const workers = Math.max(1, options.workers ?? availableParallelism());
   const counters = createCounters(1 + workers);
   const counts = countBlock(counters.memory, 0);
-  const answer = containAnswer(options.answer, counts, faultLogger(log));
+  const answer = guardAnswer(options.answer, counts, faultLogger(log));
   const context = { answer, answerTransfer: options.answerTransfer, counts, log, now: () => clock.nowMs() };
   const limits = { ...STREAM_LIMITS, ...options.limits };
   const bound: Bound = {
@@ -192,7 +192,7 @@ async function closeAll({ connections, streams, tls, https, udp }: Bound): Promi
 }
 
 function faultLogger(log: Logger): ReportFault {
-  const admit = thinOut();
+  const admit = sampleReports();
   return (error, request) => {
     const seen = admit();
     if (seen === undefined) return;

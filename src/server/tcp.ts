@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:net';
 import { Transport } from '../answer/transport.js';
 import type { Logger } from '../base/log.js';
-import { thinOut } from './guard.js';
+import { sampleReports } from './guard.js';
 import { type ListenProtocol, listenErrorOf } from './listen-error.js';
 import type { StreamConnections } from './stream-connections.js';
 
@@ -39,7 +39,7 @@ export function listen(
   { host, port, log }: Pick<StreamListenOptions, 'host' | 'port' | 'log'>,
   protocol: ListenProtocol,
 ): Promise<StreamListener> {
-  const admit = thinOut();
+  const admit = sampleReports();
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => reject(listenErrorOf(error, { protocol, host, port }));
     server.once('error', fail);

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import { Transport } from '../answer/transport.js';
 import { messageOf, UserError } from '../base/errors.js';
-import { thinOut } from './guard.js';
+import { sampleReports } from './guard.js';
 import { listen, STREAM_OPTIONS, type StreamListener, type StreamListenOptions } from './tcp.js';
 
 export interface TlsCredentials {
@@ -29,7 +29,7 @@ const HANDSHAKES = 500;
 /** Rejects with a ListenError, or with a UserError if certificate and key cannot be used. */
 export async function startTls(options: TlsListenOptions): Promise<TlsListener> {
   const { connections, log } = options;
-  const admit = thinOut();
+  const admit = sampleReports();
   const server = usable('DNS over TLS', () =>
     createServer({
       ...STREAM_OPTIONS,

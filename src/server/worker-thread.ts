@@ -4,7 +4,7 @@ import type { Answer } from '../answer/transport.js';
 import { toHex } from '../base/bytes.js';
 import { invariant } from '../base/errors.js';
 import { type CountBlock, countBlock } from './counters.js';
-import { containAnswer, thinOut } from './guard.js';
+import { guardAnswer, sampleReports } from './guard.js';
 import type { UdpWorkerData, UdpWorkerMessage, WorkerEngine, WorkerEngineModule } from './udp-protocol.js';
 
 export interface WorkerThread {
@@ -26,8 +26,8 @@ export async function beginWorker(): Promise<WorkerThread> {
   const { createWorkerEngine } = (await import(data.module)) as WorkerEngineModule;
   const engine = createWorkerEngine(data.engine);
   const counts = countBlock(data.counters, data.thread);
-  const admitFault = thinOut();
-  const answer = containAnswer(engine.answer, counts, (error, request) => {
+  const admitFault = sampleReports();
+  const answer = guardAnswer(engine.answer, counts, (error, request) => {
     if (admitFault() === undefined) return;
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
     tell({ kind: 'fault', stack, request: toHex(request) });

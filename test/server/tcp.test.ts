@@ -6,7 +6,7 @@ import { Transport } from '../../src/answer/transport.js';
 import { SystemClock, sleep, TestClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { Count, type CountBlock, countBlock, createCounters } from '../../src/server/counters.js';
-import { containAnswer } from '../../src/server/guard.js';
+import { guardAnswer } from '../../src/server/guard.js';
 import type { ListenError } from '../../src/server/listen-error.js';
 import type { AnswerTransfer } from '../../src/server/stream-connection.js';
 import { STREAM_LIMITS, StreamConnections, type StreamLimits } from '../../src/server/stream-connections.js';
@@ -28,7 +28,7 @@ async function serve(test: Test, limits: Partial<StreamLimits> = {}, transfer?: 
   const clock = new TestClock();
   const counts = countBlock(createCounters(1).memory, 0);
   const log = silentLogger();
-  const answer = containAnswer(standInAnswer, counts, () => {});
+  const answer = guardAnswer(standInAnswer, counts, () => {});
   const context = { answer, answerTransfer: transfer, counts, log, now: () => clock.nowMs() };
   const connections = new StreamConnections(context, { ...STREAM_LIMITS, ...limits }, clock);
   const listener = await startTcp({ host: '127.0.0.1', port: 0, connections, log });

@@ -13,7 +13,7 @@ import { readCounters } from '../../src/server/counter-samples.js';
 import { Count, countBlock, createCounters } from '../../src/server/counters.js';
 import { BATCH, createDatagramBatch, receiveBatch, sendBatch } from '../../src/server/datagram-batch.js';
 import { openDatagramSocket } from '../../src/server/datagram-socket.js';
-import { containAnswer } from '../../src/server/guard.js';
+import { guardAnswer } from '../../src/server/guard.js';
 import { type DatagramCalls, loadSyscalls, type Syscalls, SyscallsUnavailable } from '../../src/server/syscalls.js';
 import { startUdpBatched, type UdpServer } from '../../src/server/udp-batched.js';
 import { startUdpAlone, startUdpPortable } from '../../src/server/udp-portable.js';
@@ -73,7 +73,7 @@ async function serve(test: Test, way: Way, addresses: readonly string[], workers
     firstThread: 1,
     log: createLogger({ level: 'debug', pretty: false, destination }),
     clock,
-    answer: containAnswer(standInAnswer, countBlock(counters.memory, 0), () => {}),
+    answer: guardAnswer(standInAnswer, countBlock(counters.memory, 0), () => {}),
   };
   const server =
     way === 'batched'
@@ -105,7 +105,7 @@ function makePackets(count: number, seed: number): Buffer[] {
   });
 }
 
-const direct = containAnswer(standInAnswer, countBlock(createCounters(1).memory, 0), () => {});
+const direct = guardAnswer(standInAnswer, countBlock(createCounters(1).memory, 0), () => {});
 
 /** What the engine says without a transport; undefined for silence. */
 function directAnswer(packet: Buffer): Buffer | undefined {

@@ -39,7 +39,7 @@ export const graphqlRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
     {
       config: { area: 'any' },
       schema: {
-        tags: ['Neighbours'],
+        tags: ['Unsupported'],
         summary: 'What is stored in a bucket; no other analytics',
         body: z.object({ query: z.string().optional(), variables: z.record(z.string(), z.unknown()).optional() }),
         response: answers(answer),

@@ -37,7 +37,7 @@ export function openapiOptions(version: string, hidden: readonly string[]): Fast
         'Accounts',
         'Networks',
         'Buckets',
-        'Neighbours',
+        'Unsupported',
         'Operations',
       ].map((name) => ({ name })),
       components: {

@@ -13,7 +13,7 @@ import { answersList, answersOne } from '../schema.js';
 import { plan, zoneParams } from '../zones/schema.js';
 import { PLAN } from '../zones/view.js';
 
-const tags = ['Neighbours'];
+const tags = ['Unsupported'];
 
 /** Lists that are always empty. */
 const EMPTY_LISTS = [

@@ -1,4 +1,4 @@
-/** Moments in the history of a zone, as clients name them: by time, by change, by serial or by version. */
+/** Past states of a zone, as clients name them: by time, by change, by serial or by version. */
 import type { AppError } from '../../base/errors.js';
 import { type EditRow, editStatements, historyKeptFrom } from '../../store/log/edits.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
@@ -8,33 +8,33 @@ import { zoneFailure } from './errors.js';
 
 type Unit = 'change' | 'serial' | 'version';
 
-export interface Moment {
+export interface AsOf {
   readonly unit: Unit | 'time' | 'number';
   /** Microseconds since 1970 of a time. */
   readonly value: number;
 }
 
 /** `2026-01-31T12:00:00Z`, `change:7`, `serial:2026013101`, `version:3`, `time:…`, or a number alone. Throws 400 otherwise. */
-export function parseMoment(text: string): Moment {
+export function parseAsOf(text: string): AsOf {
   const [, unit, digits] = /^(?:(change|serial|version):)?(\d{1,15})$/.exec(text) ?? [];
   if (digits !== undefined) return { unit: (unit as Unit | undefined) ?? 'number', value: Number(digits) };
   const value = parseInstant(text.replace(/^time:/, ''));
-  if (value === undefined) throw zoneFailure('badMoment', { text: text.slice(0, 64) });
+  if (value === undefined) throw zoneFailure('badAsOf', { text: text.slice(0, 64) });
   return { unit: 'time', value };
 }
 
 /**
- * The number of the edit after which the zone was as it was at the moment: all later edits are to be undone. Throws 404 with
- * the reason when the moment lies outside what is kept. A number alone is a serial the zone had, else a change.
+ * The number of the last edit of that state: all later edits are to be undone. Throws 404 with the reason when the state lies
+ * outside what is kept. A number alone is a serial that the zone had, else a change.
  */
-export function editAt(ctx: Context, zone: ZoneRow, { unit, value }: Moment): number {
+export function editAt(ctx: Context, zone: ZoneRow, { unit, value }: AsOf): number {
   if (unit === 'time') return editAtTime(ctx, zone, value);
   const edit =
     unit === 'number'
       ? (findEdit(ctx, zone, 'serial', value) ?? findEdit(ctx, zone, 'change', value))
       : findEdit(ctx, zone, unit, value);
   if (edit) return edit.seq;
-  // A zone that was not edited since the journal is kept has its serial and version all the same.
+  // A zone that was not edited since the journal began has its serial and version all the same.
   const isSerial = unit === 'serial' || unit === 'number';
   if (isSerial ? value === zone.serial : unit === 'version' && value === zone.version) return Number.MAX_SAFE_INTEGER;
   const what = unit === 'number' ? 'serial or change' : unit;

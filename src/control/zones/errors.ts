@@ -13,10 +13,10 @@ export const zoneFailure = defineErrors('zones', {
   },
   stale: { status: 412, code: 10412, text: 'The zone is not in the state that was demanded. Its entity tag is {tag}.' },
   changeMissing: { status: 404, code: 10404, text: 'The zone has no change {change}, or it is no longer kept.' },
-  badMoment: {
+  badAsOf: {
     status: 400,
     code: 9207,
-    text: '{text} is no moment: expected a time as of RFC 3339, a serial, a change, or one of change:N, serial:N, version:N.',
+    text: '{text} does not name a past state: expected an RFC 3339 time, a serial, a change, or one of change:N, serial:N, version:N.',
   },
   notKept: { status: 404, code: 10410, text: '{reason}' },
   held: { status: 400, code: 1118, text: '{name} is held by another account.' },

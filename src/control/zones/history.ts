@@ -14,7 +14,7 @@ import { printInstant } from '../rules/instant.js';
 import { commitAndRead, type Draft, readUnderLock } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
 import { printDiff, type ZoneDiff } from '../write/zone-outcome.js';
-import { editAt, findEdit, notKept, parseMoment } from './as-of.js';
+import { editAt, findEdit, notKept, parseAsOf } from './as-of.js';
 import { zoneFailure } from './errors.js';
 
 export interface EditItem {
@@ -64,7 +64,7 @@ export async function listHistory(ctx: Context, zoneId: string, query: PageQuery
 export async function getEdit(ctx: Context, zoneId: string, text: string): Promise<EditItem> {
   return ctx.store.snapshot(() => {
     const zone = requireZone(ctx, zoneId);
-    const { unit, value } = parseMoment(text);
+    const { unit, value } = parseAsOf(text);
     const edit = findEdit(ctx, zone, unit === 'version' || unit === 'serial' ? unit : 'change', value);
     if (!edit || unit === 'time') throw zoneFailure('changeMissing', { change: text.slice(0, 64) });
     return editItem(ctx, zone, edit);
@@ -108,7 +108,7 @@ function diffOf(ctx: Context, zone: ZoneRow, edit: EditRow): ZoneDiff {
  * is kept. `read` must be synchronous.
  */
 export async function readAsOf<T>(ctx: Context, zoneId: string, asOf: string, read: () => T): Promise<T> {
-  const moment = parseMoment(asOf);
+  const moment = parseAsOf(asOf);
   return readUnderLock(ctx, () => {
     const zone = requireZone(ctx, zoneId);
     const past = recordsAt(ctx, zone, editAt(ctx, zone, moment));
@@ -161,7 +161,7 @@ function recordsAt(ctx: Context, zone: ZoneRow, seq: number): PastRecord[] {
  * change. Settings stay as they are. Throws 404 when it is not kept.
  */
 export async function restoreZone(ctx: Context, zoneId: string, text: string): Promise<RestoreResult> {
-  const named = parseMoment(text);
+  const named = parseAsOf(text);
   const moment = named.unit === 'number' ? { ...named, unit: 'change' as const } : named;
   const work = (draft: Draft) => {
     const zone = requireZone(ctx, zoneId);
