@@ -165,7 +165,7 @@ t.test('the list says who did what', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('moments outside what is kept, and what is no moment', async (t) => {
+t.test('states outside what is kept, and what names none', async (t) => {
   const installation = await install(t);
   const { call, clock, createZone, operator, store, misfits } = installation;
   await createZone('other.test');
@@ -177,7 +177,7 @@ t.test('moments outside what is kept, and what is no moment', async (t) => {
     t.match({ ...answer, json }, { status, json: { errors: [{ code, message: text }] } }, asOf);
   };
   for (const bad of ['yesterday', '2024-13-01T00:00:00Z', 'change:x', '-1', 'zone:1', '2024-05-05']) {
-    await refused(bad, 400, 9207, /is no moment/);
+    await refused(bad, 400, 9207, /does not name a past state/);
   }
   await refused('2024-05-05T12:00:30Z', 404, 10410, /^The zone was created at 2024-05-05T12:01:00Z/);
   await refused('change:1', 404, 10410, /had no change 1 since/);
