@@ -21,9 +21,9 @@ import {
 import { typeByMnemonic, typeMnemonic } from '../dns/rr/registry.js';
 import { printRecord } from '../dns/zonefile/writer.js';
 import { createZoneSource, type ZoneSource } from '../publish/source.js';
+import type { ServingZone } from '../serving/zone.js';
 import { flattenStatements } from '../store/flatten/targets.js';
 import { type ZoneRow, zoneStatements } from '../store/zones/zones.js';
-import { edgeAddressesOf } from '../zone/derive/facts.js';
 import { flattenedAlias, type ZoneFacts } from '../zone/derive/owner.js';
 import { createPartImage, wildcardOf } from './part-image.js';
 
@@ -117,13 +117,14 @@ function findServed({ store }: Context, name: Uint8Array): ZoneRow | undefined {
 }
 
 function explainIn(ctx: Context, zone: ZoneRow, name: Uint8Array, type: number): Pick<Explanation, 'steps' | 'answer'> {
-  const source = createZoneSource(ctx.store, ctx.settings.nameServers, ctx.settings.nameServerAddresses);
-  const facts = source.zoneFacts(zone.seq);
-  if (!facts) {
+  const source = createZoneSource(ctx.store, ctx.settings);
+  const serving = source.zone(zone.seq);
+  if (!serving) {
     const detail = `the zone is ${zone.status} and not served`;
     return { steps: [{ step: 'zone', name: zone.name, detail }], answer: REFUSED };
   }
-  const image = createPartImage(source, zone.seq, facts, edgeAddressesOf(ctx.settings.edgeAddresses));
+  const { facts } = serving;
+  const image = createPartImage(source, serving);
   image.add(name);
   let message = readMessage(image.ask(name, type))!;
   // Names that the answer leads to decide about the rest of it.
@@ -134,7 +135,7 @@ function explainIn(ctx: Context, zone: ZoneRow, name: Uint8Array, type: number):
   }
   const steps = [
     zoneStep(zone, facts),
-    ...chainOf(message, name).flatMap((link) => explainName(ctx, zone, source, facts, link, type)),
+    ...chainOf(message, name).flatMap((link) => explainName(ctx, zone, source, serving, link, type)),
   ];
   return { steps, answer: printAnswer(message) };
 }
@@ -158,18 +159,19 @@ function explainName(
   ctx: Context,
   zone: ZoneRow,
   source: ZoneSource,
-  facts: ZoneFacts,
+  serving: ServingZone,
   name: Uint8Array,
   type: number,
 ): ExplanationStep[] {
+  const { facts } = serving;
   if (!isAtOrBelow(name, facts.apex)) {
     return [{ step: 'outside', name: toFqdn(name), detail: `not in ${zone.name}: resolvers ask for it elsewhere` }];
   }
   const steps: ExplanationStep[] = [];
-  const owner = locate(source, zone.seq, facts, name, steps, type);
+  const owner = locate(source, serving, name, steps, type);
   if (!owner) return steps;
   const key = ownerKeyOf(owner, facts.apex);
-  const rows = source.ownerRows(zone.seq, key);
+  const rows = source.owner(serving, key).records;
   const here = toFqdn(owner);
   const types = [...new Set(rows.map((row) => typeMnemonic(row.type)))].join(', ');
   const kind = isWildcard(owner) && owner.length !== name.length ? 'wildcard' : 'owner';
@@ -206,17 +208,18 @@ const emptyDetail = (key: Uint8Array): string =>
 /** Down from the apex (RFC 1034 §4.3.2): the owner that answers; undefined where a step has said why there is none. */
 function locate(
   source: ZoneSource,
-  zone: number,
-  facts: ZoneFacts,
+  zone: ServingZone,
   name: Uint8Array,
   steps: ExplanationStep[],
   type: number,
 ): Uint8Array | undefined {
+  const { facts } = zone;
   const path = [name];
   while (path[0]!.length > facts.apex.length) path.unshift(parentName(path[0]!));
   for (const [depth, owner] of path.entries()) {
     const key = ownerKeyOf(owner, facts.apex);
-    const rows = source.ownerRows(zone, key);
+    const served = source.owner(zone, key);
+    const rows = served.records;
     const isLast = depth === path.length - 1;
     const hasType = (code: number): boolean => rows.some((row) => row.type === code);
     if (depth > 0 && hasType(Type.ns) && !(isLast && type === Type.ds)) {
@@ -227,10 +230,10 @@ function locate(
       steps.push({ step: 'alias', name: toFqdn(owner), detail: 'a DNAME: names below it are somewhere else' });
       return undefined;
     }
-    if (depth === 0 || rows.length > 0 || source.hasDescendants(zone, key)) continue;
+    if (source.exists(zone, served)) continue;
     const wildcard = wildcardOf(path[depth - 1]!);
     const wildcardKey = ownerKeyOf(wildcard, facts.apex);
-    if (source.ownerRows(zone, wildcardKey).length > 0 || source.hasDescendants(zone, wildcardKey)) return wildcard;
+    if (source.exists(zone, source.owner(zone, wildcardKey))) return wildcard;
     const encloser = toFqdn(path[depth - 1]!);
     steps.push({
       step: 'node',

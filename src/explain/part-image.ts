@@ -8,7 +8,7 @@ import { Transport } from '../answer/transport.js';
 import { lowerName, nameOfLabels, ownerKeyOf, parentName } from '../dns/name.js';
 import { ImageWriter } from '../image/writer.js';
 import type { ZoneSource } from '../publish/source.js';
-import { deriveRRsets, type EdgeAddresses, type ZoneFacts } from '../zone/derive/owner.js';
+import type { ServingZone } from '../serving/zone.js';
 
 const LONGEST_MESSAGE = 65_535;
 const ASTERISK = Uint8Array.of(42);
@@ -21,8 +21,8 @@ export interface PartImage {
   ask(name: Uint8Array, type: number): Uint8Array;
 }
 
-/** `zone`: store number. */
-export function createPartImage(source: ZoneSource, zone: number, facts: ZoneFacts, edge: EdgeAddresses): PartImage {
+export function createPartImage(source: ZoneSource, zone: ServingZone): PartImage {
+  const { facts } = zone;
   const owners = new Map<string, Uint8Array>();
   const add = (owner: Uint8Array): boolean => {
     const key = Buffer.from(owner).toString('latin1');
@@ -46,10 +46,9 @@ export function createPartImage(source: ZoneSource, zone: number, facts: ZoneFac
       const number = writer.beginZone(facts.apex);
       for (const owner of owners.values()) {
         const key = ownerKeyOf(owner, facts.apex);
-        const rows = source.ownerRows(zone, key);
-        if (rows.length === 0 && key.length > 0 && !source.hasDescendants(zone, key)) continue;
-        const rrsets = deriveRRsets(facts, key.length === 0, rows, edge, source.targetFacts);
-        writer.loadNode(number, { owner, apex: facts.apex, rrsets });
+        const served = source.owner(zone, key);
+        if (!source.exists(zone, served)) continue;
+        writer.loadNode(number, { owner, apex: facts.apex, rrsets: served.rrsets });
       }
       writer.publishZone(number);
       writer.commit();

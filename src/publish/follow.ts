@@ -6,17 +6,18 @@
 import { equalBytes } from '../base/bytes.js';
 import { nameOfOwnerKey } from '../dns/name.js';
 import type { ImageWriter } from '../image/writer.js';
-import { deriveRRsets, type EdgeAddresses, type ZoneFacts } from '../zone/derive/owner.js';
+import type { ServingZone } from '../serving/zone.js';
+import type { ZoneFacts } from '../zone/derive/owner.js';
 import { loadZone } from './load.js';
 import type { Change, ZoneSource } from './source.js';
 
 /** Changes read at once. */
 const BATCH = 1000;
 
-interface ServedZone {
+interface LoadedZone {
   /** Number in the image. */
   number: number;
-  facts: ZoneFacts;
+  zone: ServingZone;
 }
 
 /** Whether a change of settings shows at more owners than the apex. */
@@ -45,59 +46,53 @@ export interface Follower {
   zoneCount(): number;
 }
 
-export function createFollower(source: ZoneSource, writer: ImageWriter, edge: EdgeAddresses): Follower {
-  const zones = new Map<number, ServedZone>();
+export function createFollower(source: ZoneSource, writer: ImageWriter): Follower {
+  const zones = new Map<number, LoadedZone>();
   let applied = 0;
 
-  function replaceZone(zone: number): number {
-    const facts = source.zoneFacts(zone);
-    const served = zones.get(zone);
-    if (!facts) {
-      if (served) writer.removeZone(served.number);
-      zones.delete(zone);
+  function replaceZone(seq: number): number {
+    const zone = source.zone(seq);
+    const loaded = zones.get(seq);
+    if (!zone) {
+      if (loaded) writer.removeZone(loaded.number);
+      zones.delete(seq);
       return 0;
     }
-    const { number, records } = loadZone(writer, facts, source.zoneRows(zone), edge, source.targetFacts);
-    writer.publishZone(number, served?.number);
-    zones.set(zone, { number, facts });
+    const { number, records } = loadZone(writer, zone.facts.apex, source.owners(zone));
+    writer.publishZone(number, loaded?.number);
+    zones.set(seq, { number, zone });
     return records;
   }
 
-  function recompile(served: ServedZone, zone: number, ownerKey: Uint8Array): void {
-    const { facts, number } = served;
-    const rows = source.ownerRows(zone, ownerKey);
-    const rrsets = deriveRRsets(facts, ownerKey.length === 0, rows, edge, source.targetFacts);
-    const owner = nameOfOwnerKey(ownerKey, facts.apex);
+  function recompile({ number, zone }: LoadedZone, ownerKey: Uint8Array): void {
+    const { apex } = zone.facts;
+    const owner = nameOfOwnerKey(ownerKey, apex);
+    const served = source.owner(zone, ownerKey);
     // A flattened name whose target has no addresses exists all the same.
-    if (rows.length > 0 || ownerKey.length === 0) {
-      writer.putNode(number, { owner, apex: facts.apex, rrsets });
-    } else if (source.hasDescendants(zone, ownerKey)) {
-      writer.putNode(number, { owner, apex: facts.apex, rrsets: [] });
-    } else {
-      writer.removeNode(number, owner);
-    }
+    if (source.exists(zone, served)) writer.putNode(number, { owner, apex, rrsets: served.rrsets });
+    else writer.removeNode(number, owner);
   }
 
   /** Names between the apex and a touched owner that exist only while something stands below them. */
-  function affectedAncestors(served: ServedZone, zone: number, ownerKey: Uint8Array): Uint8Array[] {
+  function affectedAncestors({ number, zone }: LoadedZone, ownerKey: Uint8Array): Uint8Array[] {
     const ancestors: Uint8Array[] = [];
     for (let end = ownerKey.lastIndexOf(0, ownerKey.length - 2); end >= 0; end = ownerKey.lastIndexOf(0, end - 1)) {
       ancestors.push(ownerKey.subarray(0, end + 1));
     }
     return ancestors.filter((ancestor) => {
-      const node = writer.findNode(served.number, nameOfOwnerKey(ancestor, served.facts.apex));
-      return node === 0 || writer.rrsetCount(node) === 0 || source.ownerRows(zone, ancestor).length === 0;
+      const node = writer.findNode(number, nameOfOwnerKey(ancestor, zone.facts.apex));
+      return node === 0 || writer.rrsetCount(node) === 0 || source.owner(zone, ancestor).records.length === 0;
     });
   }
 
-  function applyRecords(zone: number, sequences: readonly number[]): void {
-    const served = zones.get(zone);
-    const facts = source.zoneFacts(zone);
-    if (!served || !facts) {
-      replaceZone(zone);
+  function applyRecords(seq: number, sequences: readonly number[]): void {
+    const loaded = zones.get(seq);
+    const zone = source.zone(seq);
+    if (!loaded || !zone) {
+      replaceZone(seq);
       return;
     }
-    served.facts = facts;
+    loaded.zone = zone;
     const owners = new Map<string, Uint8Array>();
     const note = (ownerKey: Uint8Array): void => void owners.set(Buffer.from(ownerKey).toString('latin1'), ownerKey);
     // The serial moves with every change, so the apex is always among them.
@@ -105,21 +100,21 @@ export function createFollower(source: ZoneSource, writer: ImageWriter, edge: Ed
     for (const sequence of sequences) {
       for (const ownerKey of source.touchedOwners(sequence)) {
         note(ownerKey);
-        for (const ancestor of affectedAncestors(served, zone, ownerKey)) note(ancestor);
+        for (const ancestor of affectedAncestors(loaded, ownerKey)) note(ancestor);
       }
     }
-    for (const ownerKey of owners.values()) recompile(served, zone, ownerKey);
+    for (const ownerKey of owners.values()) recompile(loaded, ownerKey);
   }
 
-  function applySettings(zone: number): void {
-    const served = zones.get(zone);
-    const facts = source.zoneFacts(zone);
-    if (!served || !facts || changesManyOwners(served.facts, facts)) {
-      replaceZone(zone);
+  function applySettings(seq: number): void {
+    const loaded = zones.get(seq);
+    const zone = source.zone(seq);
+    if (!loaded || !zone || changesManyOwners(loaded.zone.facts, zone.facts)) {
+      replaceZone(seq);
       return;
     }
-    served.facts = facts;
-    recompile(served, zone, new Uint8Array(0));
+    loaded.zone = zone;
+    recompile(loaded, new Uint8Array(0));
   }
 
   function applyBatch(changes: readonly Change[]): void {

@@ -1,46 +1,27 @@
 /**
- * Store → image, one zone at a time: rows in canonical order become nodes, names without rows above them become empty
+ * Store → image, one zone at a time: owners in canonical order become nodes, names without records above them become empty
  * non-terminals (RFC 4592 §2.2.2). The zone is built aside and becomes visible with the next commit.
  */
 import { nameOfOwnerKey } from '../dns/name.js';
 import type { ImageWriter } from '../image/writer.js';
-import type { TargetLookup } from '../zone/derive/flatten.js';
-import { deriveRRsets, type EdgeAddresses, type RecordFacts, type ZoneFacts } from '../zone/derive/owner.js';
+import type { ServedOwner } from '../serving/owner.js';
 
-/** A record row as the publisher reads it, with its place in the zone. */
-export interface ServedRow extends RecordFacts {
-  /** Relative to the apex, see dns/name.ts. */
-  readonly ownerKey: Uint8Array;
-}
-
-/** Compiles a whole zone under a new zone number, which it returns. Rows come in the order of their owner keys. */
+/** Compiles a whole zone under a new zone number, which it returns. Owners come in canonical order, the apex first. */
 export function loadZone(
   writer: ImageWriter,
-  zone: ZoneFacts,
-  rows: Iterable<ServedRow>,
-  edge: EdgeAddresses,
-  targetOf?: TargetLookup,
+  apex: Uint8Array,
+  owners: Iterable<ServedOwner>,
 ): { readonly number: number; readonly records: number } {
-  const number = writer.beginZone(zone.apex);
+  const number = writer.beginZone(apex);
   let records = 0;
   try {
     let previous: Uint8Array = new Uint8Array(0);
-    let owned: ServedRow[] = [];
-    const flush = (): void => {
-      const rrsets = deriveRRsets(zone, previous.length === 0, owned, edge, targetOf);
-      writer.loadNode(number, { owner: nameOfOwnerKey(previous, zone.apex), apex: zone.apex, rrsets });
-    };
-    for (const row of rows) {
-      records++;
-      if (!sameKey(row.ownerKey, previous)) {
-        flush();
-        loadMissingAncestors(writer, number, zone, previous, row.ownerKey);
-        previous = row.ownerKey;
-        owned = [];
-      }
-      owned.push(row);
+    for (const { ownerKey, records: standing, rrsets } of owners) {
+      records += standing.length;
+      loadMissingAncestors(writer, number, apex, previous, ownerKey);
+      writer.loadNode(number, { owner: nameOfOwnerKey(ownerKey, apex), apex, rrsets });
+      previous = ownerKey;
     }
-    flush();
   } catch (error) {
     writer.abandonZone(number);
     throw error;
@@ -52,7 +33,7 @@ export function loadZone(
 function loadMissingAncestors(
   writer: ImageWriter,
   number: number,
-  zone: ZoneFacts,
+  apex: Uint8Array,
   previous: Uint8Array,
   ownerKey: Uint8Array,
 ): void {
@@ -60,13 +41,7 @@ function loadMissingAncestors(
   while (shared < previous.length && shared < ownerKey.length && previous[shared] === ownerKey[shared]) shared++;
   for (let end = ownerKey.indexOf(0); end >= 0 && end < ownerKey.length - 1; end = ownerKey.indexOf(0, end + 1)) {
     if (end < shared) continue;
-    const owner = nameOfOwnerKey(ownerKey.subarray(0, end + 1), zone.apex);
-    writer.loadNode(number, { owner, apex: zone.apex, rrsets: [] });
+    const owner = nameOfOwnerKey(ownerKey.subarray(0, end + 1), apex);
+    writer.loadNode(number, { owner, apex, rrsets: [] });
   }
-}
-
-function sameKey(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = a.length - 1; i >= 0; i--) if (a[i] !== b[i]) return false;
-  return true;
 }

@@ -10,7 +10,6 @@ import type { EngineData } from '../answer/worker-engine.js';
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import { type ImageUsage, ImageWriter } from '../image/writer.js';
-import type { EdgeAddresses } from '../zone/derive/owner.js';
 import { createFollower } from './follow.js';
 import type { ZoneSource } from './source.js';
 
@@ -24,7 +23,6 @@ const COMPLAINT_MS = 5000;
 
 export interface PublisherOptions {
   readonly source: ZoneSource;
-  readonly edge: EdgeAddresses;
   readonly engine: EngineSettings;
   readonly clock: Clock;
   readonly log: Logger;
@@ -60,9 +58,9 @@ function roomFor(records: number): { readonly heapWords: number; readonly slots:
 
 /** Loads all zones, then follows. Returns when every zone can be answered. */
 export function startPublisher(options: PublisherOptions): Publisher {
-  const { source, edge, engine, clock, log, seed, onApplied } = options;
+  const { source, engine, clock, log, seed, onApplied } = options;
   const writer = new ImageWriter({ seed, ...roomFor(source.servedRecords()) });
-  const follower = createFollower(source, writer, edge);
+  const follower = createFollower(source, writer);
   const ports = new Set<MessagePort>();
   writer.onGeneration = (buffers) => {
     for (const port of ports) port.postMessage(buffers);

@@ -1,21 +1,9 @@
-/** What the publisher reads of the store, and how rows become the facts that zone/derive works on. */
-import { equalBytes } from '../base/bytes.js';
+/** What the publisher reads of the store: zones and owners as serving/ has them, and the change log. */
+import { ownerExists, type ServedOwner, servedAtOwner, servedOwners } from '../serving/owner.js';
+import { type ServingSettings, type ServingZone, servingZone } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
-import { targetFacts } from '../store/flatten/targets.js';
 import { changesAfter, firstChange, lastChange, touchedOwners } from '../store/log/changes.js';
-import {
-  hasDescendants,
-  parseSettings,
-  type ServedTuple,
-  servedRows,
-  servedRowsOfOwner,
-} from '../store/records/records.js';
-import { countServedRecords, findServedZone, nsTtlOfZone, servedZones, soaOfZone } from '../store/zones/zones.js';
-import { zoneFactsOf } from '../zone/derive/facts.js';
-import type { TargetLookup } from '../zone/derive/flatten.js';
-import { hostKeys, hostRecords } from '../zone/derive/hosts.js';
-import type { ZoneFacts } from '../zone/derive/owner.js';
-import type { ServedRow } from './load.js';
+import { countServedRecords, findServedZone, servedZones } from '../store/zones/zones.js';
 
 /** A change as the follower sees it. */
 export interface Change {
@@ -42,51 +30,19 @@ export interface ZoneSource {
   servedZones(): readonly number[];
   /** Records of all those zones. */
   servedRecords(): number;
-  /** The zone's facts, or undefined when it is gone or not to be served. */
-  zoneFacts(zone: number): ZoneFacts | undefined;
-  /** All rows of a zone in the order of their owner keys. */
-  zoneRows(zone: number): Iterable<ServedRow>;
-  ownerRows(zone: number, ownerKey: Uint8Array): readonly ServedRow[];
-  /** What is known of the target of a flattened name. */
-  readonly targetFacts: TargetLookup;
-  /** Whether any row stands below an owner. */
-  hasDescendants(zone: number, ownerKey: Uint8Array): boolean;
+  /** The zone with what decides about its answers, or undefined when it is gone or not to be served. */
+  zone(seq: number): ServingZone | undefined;
+  /** What the zone serves, owner by owner in canonical order. */
+  owners(zone: ServingZone): Iterable<ServedOwner>;
+  /** What one owner serves. */
+  owner(zone: ServingZone, ownerKey: Uint8Array): ServedOwner;
+  /** Whether the owner exists, be it only because something stands below it. */
+  exists(zone: ServingZone, owner: ServedOwner): boolean;
 }
 
-/**
- * The store as a source. `nameServers`: host names of the service, without final dots; `addresses`: theirs, where they are inside a
- * zone that does not say, 4 or 16 octets each.
- */
-export function createZoneSource(
-  store: Store,
-  nameServers: readonly string[],
-  addresses: readonly Uint8Array[] = [],
-): ZoneSource {
-  const factsOf = (zone: number): ZoneFacts | undefined => {
-    const row = findServedZone(store, zone);
-    return row && zoneFactsOf(row, soaOfZone(row, nameServers), nsTtlOfZone(row), nameServers);
-  };
-  /** By zone, for one snapshot: every owner of a change asks for them. */
-  const hosts = new Map<number, Hosts>();
-  /** Owners that answer addresses nobody wrote, and how long these may be kept. */
-  const hostsOf = (zone: number): Hosts => {
-    if (addresses.length === 0) return NO_HOSTS;
-    const known = hosts.get(zone);
-    if (known) return known;
-    const facts = factsOf(zone);
-    const found = facts ? { keys: hostKeys(facts), ttl: facts.nsTtl } : NO_HOSTS;
-    hosts.set(zone, found);
-    return found;
-  };
-  const addedAt = ({ keys, ttl }: Hosts, ownerKey: Uint8Array, rows: readonly ServedRow[]): ServedRow[] =>
-    keys.some((key) => equalBytes(key, ownerKey))
-      ? hostRecords(rows, addresses, ttl).map((record) => ({ ...record, ownerKey }))
-      : [];
+export function createZoneSource(store: Store, settings: ServingSettings): ZoneSource {
   return {
-    snapshot(read) {
-      hosts.clear();
-      return store.snapshot(read);
-    },
+    snapshot: (read) => store.snapshot(read),
     dataVersion: () => store.dataVersion(),
     lastChange: () => lastChange(store),
     firstChange: () => firstChange(store),
@@ -95,50 +51,12 @@ export function createZoneSource(
     touchedOwners: (sequence) => touchedOwners(store, sequence),
     servedZones: () => servedZones(store),
     servedRecords: () => countServedRecords(store),
-    zoneFacts: factsOf,
-    *zoneRows(zone) {
-      const own = hostsOf(zone);
-      const added = own.keys.map((key) => addedAt(own, key, servedRowsOfOwner(store, zone, key).map(servedRow)));
-      yield* mergeRows(
-        servedRows(store, zone),
-        added.filter((rows) => rows.length > 0),
-      );
+    zone(seq) {
+      const row = findServedZone(store, seq);
+      return row && servingZone(row, settings);
     },
-    ownerRows(zone, ownerKey) {
-      const rows = servedRowsOfOwner(store, zone, ownerKey).map(servedRow);
-      return [...rows, ...addedAt(hostsOf(zone), ownerKey, rows)];
-    },
-    targetFacts: (target) => targetFacts(store, target),
-    hasDescendants: (zone, ownerKey) =>
-      hasDescendants(store, zone, ownerKey) || hostsOf(zone).keys.some((key) => isBelow(key, ownerKey)),
+    owners: (zone) => servedOwners(store, zone),
+    owner: (zone, ownerKey) => servedAtOwner(store, zone, ownerKey),
+    exists: (zone, owner) => ownerExists(store, zone, owner),
   };
-}
-
-interface Hosts {
-  readonly keys: readonly Uint8Array[];
-  readonly ttl: number;
-}
-
-const NO_HOSTS: Hosts = { keys: [], ttl: 0 };
-
-function isBelow(key: Uint8Array, ancestor: Uint8Array): boolean {
-  return key.length > ancestor.length && equalBytes(key.subarray(0, ancestor.length), ancestor);
-}
-
-/** Both in the order of their owner keys; what is added at an owner comes behind what is stored there. */
-function* mergeRows(stored: Iterable<ServedTuple>, added: readonly (readonly ServedRow[])[]): Generator<ServedRow> {
-  let next = 0;
-  for (const tuple of stored) {
-    while (next < added.length && Buffer.compare(added[next]![0]!.ownerKey, tuple[0]) < 0) yield* added[next++]!;
-    yield servedRow(tuple);
-  }
-  for (; next < added.length; next++) yield* added[next]!;
-}
-
-function servedRow([ownerKey, type, ttl, proxied, rdata, settings]: ServedTuple): ServedRow {
-  const row = { ownerKey, type, ttl, proxied: proxied === 1, rdata };
-  if (settings === null) return row;
-  const { ipv4_only, ipv6_only, flatten_cname } = parseSettings(settings);
-  const flattenCname = flatten_cname === true;
-  return { ...row, ipv4Only: ipv4_only === true, ipv6Only: ipv6_only === true, flattenCname };
 }

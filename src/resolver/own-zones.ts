@@ -19,7 +19,8 @@ import {
 } from '../dns/name.js';
 import { AUTOMATIC_TTL } from '../dns/ttl.js';
 import type { Store } from '../store/driver.js';
-import { hasDescendants, type ServedTuple, servedRowsOfOwner } from '../store/records/records.js';
+import { hasDescendants } from '../store/records/records.js';
+import { type StoredTuple, storedRowsOfOwner } from '../store/records/stored-rows.js';
 import { assignedNameServers, nsTtlOfZone, soaOfZone, type ZoneRow, zoneStatements } from '../store/zones/zones.js';
 import { contentOf, TYPE_CODES, type UpstreamType } from './types.js';
 
@@ -81,7 +82,7 @@ function askZone(asked: Asked, name: Uint8Array): OwnAnswer {
   const path = pathTo(name, zone.apex);
   for (const [depth, owner] of path.entries()) {
     const key = ownerKeyOf(owner, zone.apex);
-    const rows = servedRowsOfOwner(store, zone.seq, key);
+    const rows = storedRowsOfOwner(store, zone.seq, key);
     const isLast = depth === path.length - 1;
     if (depth > 0 && rows.some(isOfType(Type.ns))) return OUTSIDE;
     if (isLast && rows.length > 0) return answerAt(asked, rows, depth === 0);
@@ -103,7 +104,7 @@ function pathTo(name: Uint8Array, apex: Uint8Array): Uint8Array[] {
   return path;
 }
 
-function isOfType(type: number): (row: ServedTuple) => boolean {
+function isOfType(type: number): (row: StoredTuple) => boolean {
   return (row) => row[1] === type;
 }
 
@@ -113,7 +114,7 @@ function askWildcard(asked: Asked, encloser: Uint8Array): OwnAnswer {
   if (encloser.length + 2 <= MAX_NAME_LENGTH) {
     const owner = nameOfLabels([Uint8Array.of(ASTERISK), ...labelsOf(encloser)]);
     const key = ownerKeyOf(owner, zone.apex);
-    const rows = servedRowsOfOwner(store, zone.seq, key);
+    const rows = storedRowsOfOwner(store, zone.seq, key);
     if (isWildcard(owner) && (rows.length > 0 || hasDescendants(store, zone.seq, key))) {
       return answerAt(asked, rows, false);
     }
@@ -128,7 +129,7 @@ function negativeTtl({ zone, nameServers }: Asked): number {
   return Math.min(ttl, minimum);
 }
 
-function answerAt(asked: Asked, rows: readonly ServedTuple[], isApex: boolean): OwnAnswer {
+function answerAt(asked: Asked, rows: readonly StoredTuple[], isApex: boolean): OwnAnswer {
   const { type, zone } = asked;
   const isProxied = zone.paused === 0 && zone.zone_mode !== 'dns_only' && rows.some((row) => row[3] === 1);
   const traffic = isProxied ? { proxied: true } : {};
@@ -143,7 +144,7 @@ function answerAt(asked: Asked, rows: readonly ServedTuple[], isApex: boolean): 
   return { kind: 'nodata', ttl: negativeTtl(asked), ...traffic };
 }
 
-function recordsOf({ zone, type }: Asked, rows: readonly ServedTuple[]): { content: string; ttl: number }[] {
+function recordsOf({ zone, type }: Asked, rows: readonly StoredTuple[]): { content: string; ttl: number }[] {
   const own = zone.name_server_mode === 'records' || zone.multi_provider === 1;
   return rows
     .filter(([ownerKey, code]) => code === TYPE_CODES[type] && (own || type !== 'NS' || ownerKey.length > 0))
@@ -165,7 +166,7 @@ function secondsOf(ttl: number): number {
 }
 
 /** The name with the DNAME's target in place of its owner (RFC 6672 §2.2). */
-function substitute(name: Uint8Array, owner: Uint8Array, dname: ServedTuple): OwnAnswer {
+function substitute(name: Uint8Array, owner: Uint8Array, dname: StoredTuple): OwnAnswer {
   const prefix = name.subarray(0, name.length - owner.length);
   const target = dname[4];
   if (prefix.length + target.length > MAX_NAME_LENGTH) {

@@ -8,6 +8,7 @@ import { parseHostPort, type Settings } from '../config/schema.js';
 import { type ContextBase, DEFAULT_LIMITS } from '../control/write/context.js';
 import { createDelegationFinder } from '../resolver/delegation.js';
 import { createUpstream, type UpstreamServer } from '../resolver/upstream.js';
+import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
 
 /** Resolvers of the settings, or those of the system when they name none. */
@@ -15,15 +16,24 @@ export function upstreamServers(settings: Settings): readonly UpstreamServer[] {
   return settings.resolverUpstreams ?? getServers().flatMap((server) => parseHostPort(server) ?? []);
 }
 
+/** What of the settings shows in answers. */
+export function servingSettings(settings: Settings): ServingSettings {
+  return {
+    nameServers: settings.nameservers,
+    nameServerAddresses: nameServerAddresses(settings),
+    edgeAddresses: settings.edgeAddresses.map((text) => parseIP(text)!),
+  };
+}
+
 /** Those of the settings, or else what the DNS server listens on, where that is an address others can reach. */
-export function nameServerAddresses({ nameserverAddresses, dnsHost }: Settings): Uint8Array[] {
+function nameServerAddresses({ nameserverAddresses, dnsHost }: Settings): Uint8Array[] {
   if (nameserverAddresses !== undefined) return nameserverAddresses.map((text) => parseIP(text)!);
   return dnsHost.map((text) => parseIP(text)!).filter(isRoutable);
 }
 
 /** Everything of a use case's context that does not change from request to request. */
 export function createControlBase(settings: Settings, store: Store, clock: Clock, log: Logger): ContextBase {
-  const edgeAddresses = settings.edgeAddresses.map((text) => parseIP(text)!);
+  const serving = servingSettings(settings);
   const upstream = createUpstream({ servers: upstreamServers(settings), clock });
   return {
     store,
@@ -31,10 +41,8 @@ export function createControlBase(settings: Settings, store: Store, clock: Clock
     random: systemRandom,
     log,
     settings: {
-      nameServers: settings.nameservers,
-      edgeAddresses,
-      nameServerAddresses: nameServerAddresses(settings),
-      ownAddresses: edgeAddresses,
+      ...serving,
+      ownAddresses: serving.edgeAddresses,
       activation: settings.zoneActivation,
       limits: {
         ...DEFAULT_LIMITS,

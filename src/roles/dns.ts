@@ -1,6 +1,5 @@
 /** The DNS process: reads the store, publishes the zones as an image, answers on UDP and TCP. It never writes. */
 import type { EngineSettings } from '../answer/state.js';
-import { parseIP } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { MetricSample } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
@@ -12,7 +11,7 @@ import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
 import { servedZones, zoneStatements } from '../store/zones/zones.js';
 import { type Acknowledger, startAcknowledger } from './acknowledgement.js';
-import { nameServerAddresses } from './control-base.js';
+import { servingSettings } from './control-base.js';
 import { DNS_PORT } from './dns-port.js';
 import { engineSamples, engineSettings } from './engine-settings.js';
 import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
@@ -64,13 +63,8 @@ function publish(
   store: Store,
   onApplied: (change: number) => void,
 ): Publisher {
-  const addresses = settings.edgeAddresses.map((text) => parseIP(text)!);
   return startPublisher({
-    source: createZoneSource(store, settings.nameservers, nameServerAddresses(settings)),
-    edge: {
-      ipv4: addresses.filter(({ length }) => length === 4),
-      ipv6: addresses.filter(({ length }) => length === 16),
-    },
+    source: createZoneSource(store, servingSettings(settings)),
     engine,
     clock,
     log,

@@ -46,7 +46,7 @@ t.test('what decides', async (t) => {
   await createRecord(ctx, id, { type: 'CNAME', name: '@', content: 'host.else.test', ttl: 600 });
   const row = flattenStatements(ctx.store).byName.get(parseName('host.else.test.'))!;
   const writer = new ImageWriter({ seed: 5 });
-  const follower = createFollower(createZoneSource(ctx.store, ctx.settings.nameServers), writer, EDGE);
+  const follower = createFollower(createZoneSource(ctx.store, ctx.settings), writer);
   follower.loadAll();
   const engine = createEngine(writer.reader, DEFAULT_ENGINE_SETTINGS);
   const out = Buffer.alloc(65_535);

@@ -20,7 +20,7 @@ import { updateZone, zoneStatements } from '../../src/store/zones/zones.js';
 import { decodeMessage } from '../support/message.js';
 
 const NAME_SERVERS = ['ns1.service.test', 'ns2.service.test'];
-const EDGE = { ipv4: [Uint8Array.of(203, 0, 113, 1)], ipv6: [parseName('.')].map(() => new Uint8Array(16).fill(1)) };
+const EDGE = [Uint8Array.of(203, 0, 113, 1), new Uint8Array(16).fill(1)];
 const random = seededRandom(20261120);
 let time = 1_700_000_000_000_000;
 
@@ -125,7 +125,10 @@ interface NameServers {
 
 function serve(store: Store, { names, addresses }: NameServers = { names: NAME_SERVERS, addresses: [] }): Served {
   const writer = new ImageWriter({ seed: 99 });
-  const follower = createFollower(createZoneSource(store, names, addresses), writer, EDGE);
+  const follower = createFollower(
+    createZoneSource(store, { nameServers: names, nameServerAddresses: addresses, edgeAddresses: EDGE }),
+    writer,
+  );
   follower.loadAll();
   return { follower, writer };
 }

@@ -22,7 +22,7 @@ import {
   rdataKeyOf,
   recordStatements,
 } from '../../src/store/records/records.js';
-import { servedRows, servedRowsOfOwner } from '../../src/store/records/served.js';
+import { storedRows, storedRowsOfOwner } from '../../src/store/records/stored-rows.js';
 import { findServedZone, servedZones, soaOfZone, updateZone, zoneStatements } from '../../src/store/zones/zones.js';
 
 const clock = new TestClock();
@@ -233,9 +233,9 @@ t.test('what the publisher reads', async (t) => {
   }
   insertRecord(store, recordOf(zone, 'b.example.com', 2, { type: 16, proxied: 0, settings: '{"ipv4_only":true}' }));
   insertRecord(store, recordOf(hidden, 'b.example.com', 1));
-  const keys = [...servedRows(store, zone)].map(([key, type]) => `${Buffer.from(key).toString('latin1')}/${type}`);
+  const keys = [...storedRows(store, zone)].map(([key, type]) => `${Buffer.from(key).toString('latin1')}/${type}`);
   t.same(keys, ['/1', 'b\0/1', 'b\0/16', 'z\0/1', 'z\0a\0/1', 'z\0a\0x\0/1'], 'canonical order, then type');
-  const own = servedRowsOfOwner(store, zone, ownerKeyOf(parseName('b.example.com.'), APEX));
+  const own = storedRowsOfOwner(store, zone, ownerKeyOf(parseName('b.example.com.'), APEX));
   t.equal(own.length, 2);
   const octets = Uint8Array.from({ length: 256 }, (_, i) => i);
   const odd = { owner_key: concatBytes(octets.subarray(2), Uint8Array.of(0)), rdata: octets, settings: '{"x":"ü\\""}' };
@@ -252,7 +252,7 @@ t.test('what the publisher reads', async (t) => {
      ORDER BY owner_key, type, rdata_key`,
   );
   t.ok(
-    isDeepStrictEqual([...servedRows(store, hidden)], plain.all(hidden)),
+    isDeepStrictEqual([...storedRows(store, hidden)], plain.all(hidden)),
     'all octets, whole owners, every row once',
   );
   t.equal(own[1]![5], '{"ipv4_only":true}');

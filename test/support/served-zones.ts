@@ -9,8 +9,11 @@ import { nameLength, ownerKeyOf, parseName } from '../../src/dns/name.js';
 import { typeByCode } from '../../src/dns/rr/registry.js';
 import { type ParsedRecord, readZone } from '../../src/dns/zonefile/parser.js';
 import { ImageWriter } from '../../src/image/writer.js';
-import { loadZone, type ServedRow } from '../../src/publish/load.js';
+import { loadZone } from '../../src/publish/load.js';
+import { serveRows } from '../../src/serving/owner.js';
+import type { StoredTuple } from '../../src/store/records/stored-rows.js';
 import { createZoneChecker } from '../../src/zone/check.js';
+import { NO_TARGETS } from '../../src/zone/derive/flatten.js';
 import type { SoaFacts } from '../../src/zone/derive/soa.js';
 
 export interface ZoneSource {
@@ -50,7 +53,7 @@ function loadText(writer: ImageWriter, { apex, text }: ZoneSource): string | und
   const error = [...reading.issues, ...checker.finish()].find(({ severity }) => severity === 'error');
   if (error) return formatIssue(error);
   const soa = soaFacts(kept.find(({ type }) => type === Type.soa)!);
-  const rows = servedRows(kept, origin, soa.minimum);
+  const rows = storedRows(kept, origin, soa.minimum);
   const facts = {
     apex: origin,
     soa,
@@ -61,7 +64,8 @@ function loadText(writer: ImageWriter, { apex, text }: ZoneSource): string | und
     http2: false,
     http3: false,
   };
-  const { number } = loadZone(writer, facts, rows, { ipv4: [], ipv6: [] });
+  const zone = { seq: 1, facts, edge: { ipv4: [], ipv6: [] }, hosts: [], hostAddresses: [] };
+  const { number } = loadZone(writer, origin, serveRows(zone, rows, NO_TARGETS));
   writer.publishZone(number);
   writer.commit();
   return undefined;
@@ -82,15 +86,15 @@ function soaFacts({ rdata, ttl }: ParsedRecord): SoaFacts {
 }
 
 /** In canonical order, identical records once. */
-function servedRows(records: readonly ParsedRecord[], apex: Uint8Array, defaultTtl: number): ServedRow[] {
-  const rows = new Map<string, ServedRow>();
+function storedRows(records: readonly ParsedRecord[], apex: Uint8Array, defaultTtl: number): StoredTuple[] {
+  const rows = new Map<string, StoredTuple>();
   for (const { owner, type, ttl, rdata } of records) {
     if (type === Type.soa) continue;
     const ownerKey = Buffer.from(ownerKeyOf(owner, apex));
     // TXT as it is: that the API takes differently split strings for one (v4: §5.5) is not the engine's matter.
     const key = type === Type.txt ? rdata : typeByCode(type).duplicateKey(rdata);
     const identity = `${ownerKey.toString('latin1')}/${type}/${Buffer.from(key).toString('latin1')}`;
-    if (!rows.has(identity)) rows.set(identity, { ownerKey, type, ttl: ttl ?? defaultTtl, proxied: false, rdata });
+    if (!rows.has(identity)) rows.set(identity, [ownerKey, type, ttl ?? defaultTtl, 0, rdata, null]);
   }
-  return [...rows.values()].sort((a, b) => Buffer.compare(a.ownerKey, b.ownerKey));
+  return [...rows.values()].sort((a, b) => Buffer.compare(a[0], b[0]));
 }

@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
 import type { Random } from '../../base/random.js';
+import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import type { Policy, RecordScope } from '../access/permissions.js';
 import type { AskOutside, Scans } from '../records/scans.js';
@@ -63,13 +64,7 @@ export const DEFAULT_LIMITS: ControlLimits = {
   batchOperations: 3500,
 };
 
-export interface ControlSettings {
-  /** Host names of the service, lower case, no final dot; at least one. */
-  readonly nameServers: readonly string[];
-  /** Addresses proxied names answer with, 4 or 16 octets each. */
-  readonly edgeAddresses: readonly Uint8Array[];
-  /** Addresses of the name servers, for zones that hold their names and do not say; 4 or 16 octets each. */
-  readonly nameServerAddresses: readonly Uint8Array[];
+export interface ControlSettings extends ServingSettings {
   /** Addresses no A or AAAA record may hold: the service's own (v4: §5.10). */
   readonly ownAddresses: readonly Uint8Array[];
   /** Whether a new zone is active at once or waits for its delegation. */

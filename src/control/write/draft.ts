@@ -7,6 +7,9 @@ import { toHex } from '../../base/bytes.js';
 import { invariant } from '../../base/errors.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
 import { nextSerial } from '../../dns/serial.js';
+import { servedAtOwner } from '../../serving/owner.js';
+import { diffServed, rrsOf, type ServedRR, soaOf } from '../../serving/served-rr.js';
+import { type ServingZone, servingZone } from '../../serving/zone.js';
 import { appendAudit } from '../../store/access/audit.js';
 import { appendChange, type ChangedRR, type ChangeKind, MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { appendEdit, type EditKind } from '../../store/log/edits.js';
@@ -21,7 +24,6 @@ import { updateZone, type ZoneChange, type ZoneRow, zoneStatements } from '../..
 import { requireRecord } from '../access/access.js';
 import { hurryTargets, reindexFlattened } from '../flatten/index.js';
 import type { Context } from './context.js';
-import { diffServed, servedAt, soaOf } from './served.js';
 import { ownersOfSettings, type TouchedZone, touchZone } from './touched-zone.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
@@ -137,7 +139,7 @@ export class OpenDraft implements Draft {
     if (!touched) {
       const before = this.zone(seq);
       invariant(before, 'zones are edited while they exist');
-      this.zones.set(seq, (touched = touchZone(before)));
+      this.zones.set(seq, (touched = touchZone(before, this.ctx.settings)));
     }
     return touched;
   }
@@ -158,10 +160,14 @@ export class OpenDraft implements Draft {
     const key = Buffer.from(ownerKey).toString('latin1');
     let owner = touched.owners.get(key);
     if (!owner) {
-      const before = servedAt(this.ctx.store, this.zone(touched.before.seq)!, ownerKey, this.ctx.settings);
+      const before = this.servedAt(touched.serving, ownerKey);
       touched.owners.set(key, (owner = { ownerKey, before, edited: false }));
     }
     return owner;
+  }
+
+  private servedAt(zone: ServingZone, ownerKey: Uint8Array): ServedRR[] {
+    return rrsOf(servedAtOwner(this.ctx.store, zone, ownerKey));
   }
 
   /** Serials, change log, journal, audit log; the last thing inside the transaction. */
@@ -177,7 +183,8 @@ export class OpenDraft implements Draft {
     if (!zone) return this.finishRemoved(before);
     if (!touched.derived) reindexFlattened(this.ctx.store, zone, touched);
     const whole = touched.kind === 'zone-added' || touched.kind === 'zone-replaced' || touched.kind === 'zone-removed';
-    const rrs = whole ? [] : this.difference(zone, touched);
+    const serving = servingZone(zone, this.ctx.settings);
+    const rrs = whole ? [] : this.difference(serving, touched);
     const kind = touched.kind ?? (rrs.length > 0 ? 'rrs' : undefined);
     if (!touched.derived) hurryTargets(this.ctx.store, zone, kind, touched.owners);
     const moves = kind !== undefined && kind !== 'zone-added' && kind !== 'zone-replaced';
@@ -192,7 +199,7 @@ export class OpenDraft implements Draft {
     const serialFrom = kind === 'zone-added' ? undefined : before.serial;
     const change =
       logged && this.appendChange(zone.seq, logged, moves ? before.serial : null, serial, large ? [] : rrs);
-    const soaRRs = this.soaDifference(before, { ...zone, serial }, kind);
+    const soaRRs = this.soaDifference(soaOf(touched.serving), soaOf(serving, serial), kind);
     if (!touched.derived) this.appendEdit(touched, { ...zone, version, serial }, change, serialFrom, soaRRs);
     return {
       zone: zone.seq,
@@ -215,21 +222,21 @@ export class OpenDraft implements Draft {
     return { zone, id: toHex(id), apex, kind: 'zone-removed', change, serialFrom, ...gone };
   }
 
-  private difference(zone: ZoneRow, touched: TouchedZone): ChangedRR[] {
+  private difference(zone: ServingZone, touched: TouchedZone): ChangedRR[] {
     const removed: ChangedRR[] = [];
     const added: ChangedRR[] = [];
     for (const { ownerKey, before } of touched.owners.values()) {
-      const diff = diffServed(before, servedAt(this.ctx.store, zone, ownerKey, this.ctx.settings));
+      const diff = diffServed(before, this.servedAt(zone, ownerKey));
       for (const rr of diff.removed) removed.push({ op: 0, owner_key: ownerKey, ...rr });
       for (const rr of diff.added) added.push({ op: 1, owner_key: ownerKey, ...rr });
     }
     return [...removed, ...added];
   }
 
-  private soaDifference(before: ZoneRow, after: ZoneRow, kind: ChangeKind | undefined): ChangedRR[] {
+  private soaDifference(before: ServedRR, after: ServedRR, kind: ChangeKind | undefined): ChangedRR[] {
     if (kind === undefined || kind === 'zone-added') return [];
     const apex = new Uint8Array(0);
-    const { removed, added } = diffServed([soaOf(before, this.ctx.settings)], [soaOf(after, this.ctx.settings)]);
+    const { removed, added } = diffServed([before], [after]);
     return [
       ...removed.map((rr) => ({ op: 0 as const, owner_key: apex, ...rr })),
       ...added.map((rr) => ({ op: 1 as const, owner_key: apex, ...rr })),

@@ -3,11 +3,12 @@
  * they serve; of single owners the draft knows the difference itself.
  */
 import { Type } from '../../dns/codes.js';
+import { servedOwners } from '../../serving/owner.js';
+import { diffServed, rrsOf, type ServedRR, soaOf } from '../../serving/served-rr.js';
+import { servingZone } from '../../serving/zone.js';
 import type { ChangedRR } from '../../store/log/changes.js';
-import { servedRows } from '../../store/records/records.js';
 import { zoneStatements } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
-import { diffServed, type ServedRR, servedAt, soaOf } from './served.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
 interface Rehearsed {
@@ -71,20 +72,16 @@ interface OwnerServed {
 
 /** Everything a zone serves by owner; nothing for one that is not there; undefined when that is too much to compare. */
 function servedBy(ctx: Context, { zone: seq }: ZoneOutcome): Map<string, OwnerServed> | undefined {
-  const { store, settings } = ctx;
-  const zone = zoneStatements(store).bySeq.get(seq);
+  const row = zoneStatements(ctx.store).bySeq.get(seq);
   const owners = new Map<string, OwnerServed>();
-  if (!zone || zone.served === 0) return owners;
-  if (zone.record_count > MOST_COMPARED) return undefined;
-  const add = (ownerKey: Uint8Array): void => {
-    const key = Buffer.from(ownerKey).toString('latin1');
-    if (owners.has(key)) return;
-    const soa = ownerKey.length === 0 ? [soaOf(zone, settings)] : [];
-    owners.set(key, { ownerKey, rrs: [...soa, ...servedAt(store, zone, ownerKey, settings)] });
-  };
-  add(new Uint8Array(0));
-  const keys = [...servedRows(store, seq)].map(([ownerKey]) => new Uint8Array(ownerKey));
-  for (const key of keys) add(key);
+  if (!row || row.served === 0) return owners;
+  if (row.record_count > MOST_COMPARED) return undefined;
+  const zone = servingZone(row, ctx.settings);
+  for (const owner of servedOwners(ctx.store, zone)) {
+    const ownerKey = new Uint8Array(owner.ownerKey);
+    const soa = ownerKey.length === 0 ? [soaOf(zone)] : [];
+    owners.set(Buffer.from(ownerKey).toString('latin1'), { ownerKey, rrs: [...soa, ...rrsOf(owner)] });
+  }
   return owners;
 }
 

@@ -1,11 +1,12 @@
 /** What a write in progress remembers of a zone it touches. */
 
+import type { ServedRR } from '../../serving/served-rr.js';
+import { type ServingSettings, type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import type { ChangeKind } from '../../store/log/changes.js';
 import type { EditedRecord } from '../../store/log/edits.js';
 import { recordStatements } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { ServedRR } from './served.js';
 
 export interface TouchedOwner {
   readonly ownerKey: Uint8Array;
@@ -18,6 +19,8 @@ export interface TouchedOwner {
 export interface TouchedZone {
   /** The row before the first edit; of a zone that is new, as it was added. */
   readonly before: ZoneRow;
+  /** The same as it was served. */
+  readonly serving: ServingZone;
   kind: ChangeKind | undefined;
   /** Records more. */
   records: number;
@@ -32,9 +35,10 @@ export interface TouchedZone {
   told: boolean;
 }
 
-export function touchZone(before: ZoneRow): TouchedZone {
+export function touchZone(before: ZoneRow, settings: ServingSettings): TouchedZone {
   return {
     before,
+    serving: servingZone(before, settings),
     kind: undefined,
     records: 0,
     owners: new Map(),

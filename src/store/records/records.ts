@@ -6,8 +6,6 @@ import { createHash } from 'node:crypto';
 import { descendantsEnd } from '../../dns/name.js';
 import { perStore, type Store } from '../driver.js';
 
-export { type ServedTuple, servedRows, servedRowsOfOwner } from './served.js';
-
 export interface RecordRow {
   readonly seq: number;
   readonly id: Uint8Array;

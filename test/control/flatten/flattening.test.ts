@@ -78,7 +78,7 @@ async function startWorld(t: Test, first: Script, privateAddresses: 'allow' | 'r
   let refresher = begin();
   t.teardown(() => refresher.close());
   const writer = new ImageWriter({ seed: 99 });
-  const follower = createFollower(createZoneSource(ctx.store, ctx.settings.nameServers), writer, EDGE);
+  const follower = createFollower(createZoneSource(ctx.store, ctx.settings), writer);
   follower.loadAll();
   const engine = createEngine(writer.reader, DEFAULT_ENGINE_SETTINGS);
   const out = Buffer.alloc(65_535);

@@ -8,7 +8,7 @@
 import { perStore, type Store } from '../driver.js';
 
 /** The columns the publisher reads, in this order. */
-export type ServedTuple = readonly [
+export type StoredTuple = readonly [
   ownerKey: Uint8Array,
   type: number,
   ttl: number,
@@ -25,7 +25,7 @@ const MEMBERS = 6;
 const BEHIND_ALL = Buffer.alloc(256, 0xff);
 
 const statements = perStore((store) => ({
-  ofOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], ServedTuple>(
+  ofOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], StoredTuple>(
     `SELECT owner_key, type, ttl, proxied, rdata, settings FROM records
      WHERE zone = ? AND owner_key = ? ORDER BY type, rdata_key`,
   ),
@@ -48,7 +48,7 @@ const statements = perStore((store) => ({
  * The rows of a zone in the order of owner key, type and data. Several statements are needed, so it is to be called and
  * taken inside one `snapshot`. Octets are views valid as long as somebody holds them.
  */
-export function* servedRows(store: Store, zone: number): Generator<ServedTuple> {
+export function* storedRows(store: Store, zone: number): Generator<StoredTuple> {
   const { firstEnd, chunk } = statements(store);
   let from: Uint8Array = new Uint8Array(0);
   for (;;) {
@@ -61,7 +61,7 @@ export function* servedRows(store: Store, zone: number): Generator<ServedTuple> 
   }
 }
 
-function* unpack(octets: Uint8Array, numbers: readonly (number | string | null)[]): Generator<ServedTuple> {
+function* unpack(octets: Uint8Array, numbers: readonly (number | string | null)[]): Generator<StoredTuple> {
   let at = 0;
   for (let i = 0; i < numbers.length; i += MEMBERS) {
     const rdataAt = at + (numbers[i] as number);
@@ -78,6 +78,6 @@ function* unpack(octets: Uint8Array, numbers: readonly (number | string | null)[
   }
 }
 
-export function servedRowsOfOwner(store: Store, zone: number, ownerKey: Uint8Array): readonly ServedTuple[] {
+export function storedRowsOfOwner(store: Store, zone: number, ownerKey: Uint8Array): readonly StoredTuple[] {
   return statements(store).ofOwner.all(zone, ownerKey);
 }

@@ -1,0 +1,142 @@
+/**
+ * The one rule of what an owner serves. Its stored records, and those the service adds to them, become RRsets as
+ * zone/derive/owner.ts says: proxied names, HTTPS records, flattened CNAMEs, SOA and NS of the apex.
+ *
+ * Records that nobody wrote come from {@link withAddedRecords}, which adds the addresses of name servers inside the zone.
+ * Whatever else the service adds, such as challenges at `_acme-challenge`, belongs there, and its owners in {@link addedOwners}.
+ */
+import { compareBytes, equalBytes } from '../base/bytes.js';
+import type { RRset } from '../dns/rr.js';
+import type { Store } from '../store/driver.js';
+import { targetFacts } from '../store/flatten/targets.js';
+import { hasDescendants, parseSettings } from '../store/records/records.js';
+import { type StoredTuple, storedRows, storedRowsOfOwner } from '../store/records/stored-rows.js';
+import type { TargetFacts, TargetLookup } from '../zone/derive/flatten.js';
+import { hostRecords } from '../zone/derive/hosts.js';
+import { deriveRRsets, type RecordFacts } from '../zone/derive/owner.js';
+import type { ServingZone } from './zone.js';
+
+export interface ServedOwner {
+  /** Relative to the apex, see dns/name.ts. */
+  readonly ownerKey: Uint8Array;
+  /** The records that stand here: stored ones, then those the service adds. */
+  readonly records: readonly RecordFacts[];
+  /** What is answered, in directory order. A name with records may answer nothing: its flattened target has no address. */
+  readonly rrsets: readonly RRset[];
+}
+
+/** What one owner serves now. */
+export function servedAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Array): ServedOwner {
+  return serve(zone, ownerKey, storedRecords(store, zone, ownerKey), targetsOf(store));
+}
+
+/** The records that stand at an owner, before proxying and flattening: stored ones, then those the service adds. */
+export function recordsAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Array): readonly RecordFacts[] {
+  return withAddedRecords(zone, ownerKey, storedRecords(store, zone, ownerKey));
+}
+
+function storedRecords(store: Store, { seq }: ServingZone, ownerKey: Uint8Array): RecordFacts[] {
+  return storedRowsOfOwner(store, seq, ownerKey).map(recordFacts);
+}
+
+/**
+ * Everything a zone serves, owner by owner in canonical order, the apex first even when nothing is stored there. Takes several
+ * statements: to be called and taken inside one `snapshot` or write.
+ */
+export function servedOwners(store: Store, zone: ServingZone): Generator<ServedOwner> {
+  return serveRows(zone, storedRows(store, zone.seq), targetsOf(store));
+}
+
+/** The same from rows in the order of their owner keys. */
+export function* serveRows(
+  zone: ServingZone,
+  rows: Iterable<StoredTuple>,
+  targetOf: TargetLookup,
+): Generator<ServedOwner> {
+  const added = [...addedOwners(zone)];
+  let ownerKey: Uint8Array = new Uint8Array(0);
+  let stored: RecordFacts[] = [];
+  for (const row of rows) {
+    if (!isSameKey(row[0], ownerKey)) {
+      yield serve(zone, ownerKey, stored, targetOf);
+      if (added.length > 0) yield* serveAdded(zone, added, { after: ownerKey, before: row[0] }, targetOf);
+      ownerKey = row[0];
+      stored = [];
+    }
+    stored.push(recordFacts(row));
+  }
+  yield serve(zone, ownerKey, stored, targetOf);
+  yield* serveAdded(zone, added, { after: ownerKey }, targetOf);
+}
+
+/** Takes the owners without stored records between two keys from `added`. */
+function* serveAdded(
+  zone: ServingZone,
+  added: Uint8Array[],
+  { after, before }: { readonly after: Uint8Array; readonly before?: Uint8Array },
+  targetOf: TargetLookup,
+): Generator<ServedOwner> {
+  while (added.length > 0 && (before === undefined || compareBytes(added[0]!, before) < 0)) {
+    const ownerKey = added.shift()!;
+    if (!equalBytes(ownerKey, after)) yield serve(zone, ownerKey, [], targetOf);
+  }
+}
+
+/** Whether the owner exists: records stand there or below it (RFC 4592 §2.2.2). */
+export function ownerExists(store: Store, zone: ServingZone, { ownerKey, records }: ServedOwner): boolean {
+  return records.length > 0 || ownerKey.length === 0 || hasOwnersBelow(store, zone, ownerKey);
+}
+
+/** Whether any owner stands below this one. */
+export function hasOwnersBelow(store: Store, zone: ServingZone, ownerKey: Uint8Array): boolean {
+  return hasDescendants(store, zone.seq, ownerKey) || addedOwners(zone).some((key) => isBelow(key, ownerKey));
+}
+
+function serve(
+  zone: ServingZone,
+  ownerKey: Uint8Array,
+  stored: readonly RecordFacts[],
+  targetOf: TargetLookup,
+): ServedOwner {
+  const records = withAddedRecords(zone, ownerKey, stored);
+  const rrsets = deriveRRsets(zone.facts, ownerKey.length === 0, records, zone.edge, targetOf);
+  return { ownerKey, records, rrsets };
+}
+
+/** Owner keys the service adds records to, in canonical order. */
+function addedOwners({ hosts }: ServingZone): readonly Uint8Array[] {
+  return hosts;
+}
+
+/** The stored records of an owner and those the service adds to them. */
+function withAddedRecords(
+  { hosts, hostAddresses, facts }: ServingZone,
+  ownerKey: Uint8Array,
+  stored: readonly RecordFacts[],
+): readonly RecordFacts[] {
+  if (hosts.length === 0 || !hosts.some((key) => equalBytes(key, ownerKey))) return stored;
+  return [...stored, ...hostRecords(stored, hostAddresses, facts.nsTtl)];
+}
+
+function targetsOf(store: Store): TargetLookup {
+  return (target): TargetFacts | undefined => targetFacts(store, target);
+}
+
+function recordFacts([, type, ttl, proxied, rdata, settings]: StoredTuple): RecordFacts {
+  const row = { type, ttl, proxied: proxied === 1, rdata };
+  if (settings === null) return row;
+  const { ipv4_only, ipv6_only, flatten_cname } = parseSettings(settings);
+  const flattenCname = flatten_cname === true;
+  return { ...row, ipv4Only: ipv4_only === true, ipv6Only: ipv6_only === true, flattenCname };
+}
+
+function isBelow(key: Uint8Array, ancestor: Uint8Array): boolean {
+  return key.length > ancestor.length && equalBytes(key.subarray(0, ancestor.length), ancestor);
+}
+
+/** Neighbours in canonical order differ near their ends. */
+function isSameKey(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = a.length - 1; i >= 0; i--) if (a[i] !== b[i]) return false;
+  return true;
+}

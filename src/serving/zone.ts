@@ -1,0 +1,39 @@
+/** A zone with everything besides its records that decides what its owners serve. */
+import { equalBytes } from '../base/bytes.js';
+import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../store/zones/zones.js';
+import { edgeAddressesOf, zoneFactsOf } from '../zone/derive/facts.js';
+import { hostKeys } from '../zone/derive/hosts.js';
+import type { EdgeAddresses, ZoneFacts } from '../zone/derive/owner.js';
+
+/** The settings of the installation that show in answers. */
+export interface ServingSettings {
+  /** Host names of the service, lower case, without final dots; at least one. */
+  readonly nameServers: readonly string[];
+  /** Their addresses, for zones that hold their names without addresses, 4 or 16 octets each. */
+  readonly nameServerAddresses: readonly Uint8Array[];
+  /** Addresses that proxied names answer, 4 or 16 octets each. */
+  readonly edgeAddresses: readonly Uint8Array[];
+}
+
+export interface ServingZone {
+  /** Store number. */
+  readonly seq: number;
+  readonly facts: ZoneFacts;
+  readonly edge: EdgeAddresses;
+  /** Owner keys of the zone's name servers below its apex in canonical order; none when there are no addresses for them. */
+  readonly hosts: readonly Uint8Array[];
+  /** The addresses these answer when the zone has none for them, 4 or 16 octets each. */
+  readonly hostAddresses: readonly Uint8Array[];
+}
+
+/** The zone as its row and the settings have it. */
+export function servingZone(row: ZoneRow, settings: ServingSettings): ServingZone {
+  const { nameServers, nameServerAddresses: hostAddresses, edgeAddresses } = settings;
+  const facts = zoneFactsOf(row, soaOfZone(row, nameServers), nsTtlOfZone(row), nameServers);
+  const hosts = hostAddresses.length === 0 ? [] : withoutRepeats(hostKeys(facts));
+  return { seq: row.seq, facts, edge: edgeAddressesOf(edgeAddresses), hosts, hostAddresses };
+}
+
+function withoutRepeats(sorted: readonly Uint8Array[]): Uint8Array[] {
+  return sorted.filter((key, i) => i === 0 || !equalBytes(key, sorted[i - 1]!));
+}
