@@ -46,7 +46,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   tldts: ['dns/', 'control/', 'certs/', 'hostnames/'],
   pino: ['base/log.ts'],
   'pino-pretty': ['base/log.ts'],
-  zod: ['dns/', 'config/', 'api/'],
+  zod: ['dns/', 'config/', 'certs/', 'api/'],
   'better-sqlite3': ['store/driver.ts'],
   dns2: ['resolver/upstream.ts'],
   koffi: ['server/syscalls.ts'],

@@ -3,6 +3,7 @@
  * that is built in. An order, an authorization and a challenge are known by their URLs; every method reads the state anew, so
  * that a process that was killed goes on where the authority is.
  */
+import { createHash } from 'node:crypto';
 
 /** Names of authorities on the wire of the v4 API. */
 export type AuthorityName = 'google' | 'lets_encrypt' | 'ssl_com' | 'digicert';
@@ -14,6 +15,11 @@ export const CAA_IDENTITIES: Readonly<Record<AuthorityName, readonly string[]>> 
   ssl_com: ['ssl.com'],
   digicert: ['digicert.com'],
 };
+
+/** The value of the TXT record for dns-01 (RFC 8555 §8.4). */
+export function dnsChallengeValue(keyAuthorization: string): string {
+  return createHash('sha256').update(keyAuthorization).digest('base64url');
+}
 
 export type ChallengeType = 'dns-01' | 'http-01';
 
@@ -105,7 +111,7 @@ export interface Authority {
   createOrder(names: readonly string[], options?: OrderOptions): Promise<Order>;
   order(url: string): Promise<Order>;
   authorization(url: string): Promise<Authorization>;
-  /** The key authorization of a token (RFC 8555 §8.1): the body for http-01; base64url(SHA-256) of it for dns-01. */
+  /** The key authorization of a token (RFC 8555 §8.1): the body for http-01; see {@link dnsChallengeValue} for dns-01. */
   keyAuthorization(token: string): string;
   /** Tells the authority that the response is in place. */
   respond(challengeUrl: string): Promise<Challenge>;
