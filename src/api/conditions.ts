@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fromHex } from '../base/bytes.js';
 import { matchesWeakly, type Precondition, type TagList, zoneTag } from '../control/write/precondition.js';
 import type { Store } from '../store/driver.js';
-import { zoneStatements } from '../store/zones/zones.js';
+import { findZoneById } from '../store/zones/zones.js';
 import { failure } from './errors.js';
 import type { Query } from './query.js';
 
@@ -36,7 +36,7 @@ export function noteTag(store: Store, request: FastifyRequest): void {
   if ((request.query as Query)['as_of'] !== undefined) return;
   const { zone_id: zoneId } = request.params as { readonly zone_id?: string };
   const id = zoneId === undefined ? undefined : fromHex(zoneId);
-  const zone = id && zoneStatements(store).byId.get(id);
+  const zone = id && findZoneById(store, id);
   if (zone) request.zoneTag = zoneTag(zone);
 }
 

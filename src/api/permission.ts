@@ -4,7 +4,7 @@ import { fromHex } from '../base/bytes.js';
 import { accountIdOf, permitted, requirePermission } from '../control/access/access.js';
 import type { Level, Target } from '../control/access/permissions.js';
 import type { ContextBase } from '../control/write/context.js';
-import { zoneStatements } from '../store/zones/zones.js';
+import { findZoneById } from '../store/zones/zones.js';
 import type { Caller } from './request.js';
 
 /** Throws at start-up for a route that needs a credential and does not say what it is about. */
@@ -31,7 +31,7 @@ function targetOf({ store }: ContextBase, request: FastifyRequest, { actor }: Ca
   const { zone_id: zoneId, account_id: accountId, bucket_name: bucketName } = params;
   if (zoneId !== undefined) {
     const octets = fromHex(zoneId);
-    const zone = octets && zoneStatements(store).byId.get(octets);
+    const zone = octets && findZoneById(store, octets);
     return zone && { zone: zoneId, account: accountIdOf(store, zone) };
   }
   if (accountId === undefined) return { user: actor.userId };

@@ -8,7 +8,7 @@ import { zoneTag } from '../control/write/precondition.js';
 import type { Propagation } from '../control/write/propagation.js';
 import { printDiff, type ZoneOutcome } from '../control/write/zone-outcome.js';
 import type { Store } from '../store/driver.js';
-import { zoneStatements } from '../store/zones/zones.js';
+import { findZoneById } from '../store/zones/zones.js';
 import type { Message, Success } from './envelope.js';
 import { failure } from './errors.js';
 import { choiceValue, firstValue } from './query.js';
@@ -99,7 +99,7 @@ function diffOf({ apex, rrs, complete, serialFrom, serial }: ZoneOutcome): Diff 
 /** Of a write that would change nothing resolvers see. */
 function noDiff(store: Store, zoneId = ''): Diff {
   const id = fromHex(zoneId);
-  const serial = (id && zoneStatements(store).byId.get(id)?.serial) ?? null;
+  const serial = (id && findZoneById(store, id)?.serial) ?? null;
   return { serial_from: serial, serial_to: serial, removed: [], added: [], complete: true };
 }
 

@@ -6,7 +6,7 @@ import { reachableHost } from '../roles/announce.js';
 import { hasDatabase, readRunning } from '../roles/data-directory.js';
 import { checkHealth, type HealthTarget } from '../roles/health.js';
 import { openStore } from '../store/driver.js';
-import { zoneStatements } from '../store/zones/zones.js';
+import { findZone, servedZones } from '../store/zones/zones.js';
 import { wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
@@ -55,8 +55,8 @@ function firstServedZone(dataDir: string): string | undefined {
   if (!hasDatabase(dataDir)) return undefined;
   const store = openStore(dataDir, { readonly: true });
   try {
-    const [first] = zoneStatements(store).served.all();
-    return first && zoneStatements(store).bySeq.get(first[0])?.name;
+    const [first] = servedZones(store);
+    return first === undefined ? undefined : findZone(store, first)?.name;
   } finally {
     store.close();
   }

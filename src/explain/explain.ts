@@ -23,7 +23,7 @@ import { printRecord } from '../dns/zonefile/writer.js';
 import { createZoneSource, type ZoneSource } from '../publish/source.js';
 import type { ServingZone } from '../serving/zone.js';
 import { flattenStatements } from '../store/flatten/targets.js';
-import { type ZoneRow, zoneStatements } from '../store/zones/zones.js';
+import { findZoneById, findZoneByName, type ZoneRow } from '../store/zones/zones.js';
 import { flattenedAlias, type ZoneFacts } from '../zone/derive/owner.js';
 import { createPartImage, wildcardOf } from './part-image.js';
 
@@ -77,7 +77,7 @@ export function explain(ctx: Context, name: string, typeName: string, zoneId?: s
   if (!type) throw accountFailure('badInput', { reason: `There is no record type ${typeName.slice(0, 32)}.` });
   return ctx.store.snapshot(() => {
     const id = zoneId === undefined ? undefined : parseId(zoneId);
-    const given = id && zoneStatements(ctx.store).byId.get(id);
+    const given = id && findZoneById(ctx.store, id);
     const wire = readName(name, given?.apex);
     const zone = given ?? findServed(ctx, wire);
     const question = { name: toFqdn(wire), type: type.mnemonic };
@@ -110,7 +110,7 @@ function readName(text: string, apex: Uint8Array | undefined): Uint8Array {
 
 function findServed({ store }: Context, name: Uint8Array): ZoneRow | undefined {
   for (let apex = name; apex.length > 1; apex = parentName(apex)) {
-    const zone = zoneStatements(store).byName.get(toFqdn(apex));
+    const zone = findZoneByName(store, toFqdn(apex));
     if (zone?.served === 1) return zone;
   }
   return undefined;

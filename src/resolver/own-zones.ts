@@ -21,7 +21,7 @@ import { AUTOMATIC_TTL } from '../dns/ttl.js';
 import type { Store } from '../store/driver.js';
 import { hasDescendants } from '../store/records/records.js';
 import { type StoredTuple, storedRowsOfOwner } from '../store/records/stored-rows.js';
-import { assignedNameServers, nsTtlOfZone, soaOfZone, type ZoneRow, zoneStatements } from '../store/zones/zones.js';
+import { assignedNameServers, findZoneByName, nsTtlOfZone, soaOfZone, type ZoneRow } from '../store/zones/zones.js';
 import { contentOf, TYPE_CODES, type UpstreamType } from './types.js';
 
 interface Traffic {
@@ -60,10 +60,9 @@ export function createOwnZones(store: Store, nameServers: readonly string[]): Ow
 
 /** The active zone with the longest apex at or above the name. */
 export function findActiveZone(store: Store, name: Uint8Array): ZoneRow | undefined {
-  const { byName } = zoneStatements(store);
   for (let apex = name; apex.length > 1; apex = parentName(apex)) {
     // The served one of several accounts' comes first.
-    const zone = byName.get(toFqdn(apex));
+    const zone = findZoneByName(store, toFqdn(apex));
     if (zone?.served === 1 && zone.status === 'active' && zone.type === 'full') return zone;
   }
   return undefined;

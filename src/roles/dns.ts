@@ -9,7 +9,7 @@ import { type DnsServers, startDnsServers } from '../server/start.js';
 import type { TlsCredentials } from '../server/tls.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
-import { servedZones, zoneStatements } from '../store/zones/zones.js';
+import { findZone, servedZones } from '../store/zones/zones.js';
 import { type Acknowledger, startAcknowledger } from './acknowledgement.js';
 import { servingSettings } from './control-base.js';
 import { DNS_PORT } from './dns-port.js';
@@ -115,10 +115,9 @@ const EXAMPLES = 20;
 
 /** The first zone served; a reverse zone only when there is no other among the first. */
 function findExampleZone(store: Store): string | undefined {
-  const { bySeq } = zoneStatements(store);
   const names = servedZones(store)
     .slice(0, EXAMPLES)
-    .flatMap((seq) => bySeq.get(seq)?.name ?? []);
+    .flatMap((seq) => findZone(store, seq)?.name ?? []);
   return names.find((name) => !name.endsWith('.arpa')) ?? names[0];
 }
 

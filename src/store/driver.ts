@@ -381,7 +381,7 @@ export function storeSize(store: Store): number {
 
 /**
  * Statements of one aggregate, prepared once a handle at their first use:
- * `export const zoneStatements = perStore((store) => ({ byId: store.prepare(…) }));`
+ * `const statements = perStore((store) => ({ byId: store.prepare(…) }));`
  */
 export function perStore<Statements>(make: (store: Store) => Statements): (store: Store) => Statements {
   const known = new WeakMap<Store, Statements>();

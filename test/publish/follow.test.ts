@@ -16,7 +16,7 @@ import { IN_MEMORY, openStore, type Store } from '../../src/store/driver.js';
 import { appendChange, type ChangedRR, type ChangeKind, changeStatements } from '../../src/store/log/changes.js';
 import { migrate } from '../../src/store/migrate.js';
 import { insertRecord, recordStatements } from '../../src/store/records/records.js';
-import { updateZone, zoneStatements } from '../../src/store/zones/zones.js';
+import { findZone, insertZone, removeZone, updateZone } from '../../src/store/zones/zones.js';
 import { decodeMessage } from '../support/message.js';
 
 const NAME_SERVERS = ['ns1.service.test', 'ns2.service.test'];
@@ -45,29 +45,28 @@ function openZones(names: readonly string[]): { store: Store; zones: readonly nu
 }
 
 function addZone(store: Store, account: number, name: string): number {
-  const statements = zoneStatements(store);
   const now = time++;
   const id = makeId(now, random);
-  return statements.insert.run(
+  return insertZone(store, {
     id,
     account,
     name,
-    parseName(`${name}.`),
-    'active',
-    1,
-    'full',
-    1,
-    'service',
-    null,
-    now,
-    now,
-    now,
-  ).lastInsertRowid;
+    apex: parseName(`${name}.`),
+    status: 'active',
+    served: 1,
+    type: 'full',
+    serial: 1,
+    name_server_mode: 'service',
+    verification_key: null,
+    created_at: now,
+    modified_at: now,
+    activated_at: now,
+  });
 }
 
 /** One record written as the write path does, with its change. */
 function change(store: Store, zone: number, op: 0 | 1, owner: string, type: number, rdata: Uint8Array): void {
-  const row = zoneStatements(store).bySeq.get(zone)!;
+  const row = findZone(store, zone)!;
   const wire = parseName(owner);
   const ownerKey = ownerKeyOf(wire, row.apex);
   const rdataKey = typeByCode(type).duplicateKey(rdata);
@@ -103,7 +102,7 @@ function change(store: Store, zone: number, op: 0 | 1, owner: string, type: numb
 }
 
 function append(store: Store, zone: number, kind: ChangeKind, rrs: readonly ChangedRR[] = []): void {
-  const row = zoneStatements(store).bySeq.get(zone);
+  const row = findZone(store, zone);
   const serial = (row?.serial ?? 0) + 1;
   if (row) updateZone(store, zone, { serial });
   appendChange(store, {
@@ -256,7 +255,7 @@ t.test('empty non-terminals come and go with what is below them', async (t) => {
 t.test('zones are added, replaced and removed', async (t) => {
   const { store, zones } = openZones(['example']);
   const served = serve(store);
-  const added = addZone(store, zoneStatements(store).bySeq.get(zones[0]!)!.account, 'other');
+  const added = addZone(store, findZone(store, zones[0]!)!.account, 'other');
   append(store, added, 'zone-added');
   t.equal(served.follower.catchUp(), 1);
   t.equal(served.follower.zoneCount(), 2);
@@ -265,7 +264,7 @@ t.test('zones are added, replaced and removed', async (t) => {
   served.follower.catchUp();
   t.strictSame(answersTo(served, ['www.other.'], TYPES), answersTo(serve(store), ['www.other.'], TYPES));
   recordStatements(store).removeZone.run(added);
-  zoneStatements(store).remove.run(added);
+  removeZone(store, added);
   append(store, added, 'zone-removed');
   served.follower.catchUp();
   t.equal(served.follower.zoneCount(), 1);
@@ -278,7 +277,7 @@ t.test('a follower that was away longer than changes are kept begins anew', asyn
   const { store, zones } = openZones(['example', 'gone']);
   const served = serve(store);
   change(store, zones[0]!, 1, 'www.example.', Type.a, Uint8Array.of(192, 0, 2, 1));
-  zoneStatements(store).remove.run(zones[1]!);
+  removeZone(store, zones[1]!);
   append(store, zones[1]!, 'zone-removed');
   change(store, zones[0]!, 1, 'late.example.', Type.a, Uint8Array.of(192, 0, 2, 2));
   changeStatements(store).pruneRRs.run(2);

@@ -12,7 +12,7 @@ import {
 } from '../../src/resolver/resolve.js';
 import { createUpstream, type Upstream, type UpstreamOptions } from '../../src/resolver/upstream.js';
 import type { Store } from '../../src/store/driver.js';
-import { updateZone, zoneStatements } from '../../src/store/zones/zones.js';
+import { updateZone, zonesOfName } from '../../src/store/zones/zones.js';
 import { startControl } from '../control/fixture.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream.js';
 
@@ -179,7 +179,7 @@ t.test('our own zones', async (t) => {
   t.match(await resolver.resolve('cut.own.test', 'A'), { source: 'upstream', records: [{ content: '203.0.113.9' }] });
   t.match(await resolver.resolve('ns.cut.own.test', 'A'), { source: 'upstream' }, 'below a delegation');
 
-  const [zone] = zoneStatements(store).byName.all('own.test');
+  const [zone] = zonesOfName(store, 'own.test');
   updateZone(store, zone!.seq, { status: 'pending' });
   t.match(await resolver.resolve('www.own.test', 'A'), { source: 'upstream', status: 'nxdomain' }, 'not yet active');
   const own = metrics.samples().find(({ name }) => name === 'resolver_own_total');

@@ -23,7 +23,14 @@ import {
   recordStatements,
 } from '../../src/store/records/records.js';
 import { storedRows, storedRowsOfOwner } from '../../src/store/records/stored-rows.js';
-import { findServedZone, servedZones, soaOfZone, updateZone, zoneStatements } from '../../src/store/zones/zones.js';
+import {
+  findServedZone,
+  findZone,
+  insertZone,
+  servedZones,
+  soaOfZone,
+  updateZone,
+} from '../../src/store/zones/zones.js';
 
 const clock = new TestClock();
 const random = seededRandom(7);
@@ -48,21 +55,21 @@ function addZone(store: Store, name = 'example.com', served = 1): number {
     insertAccount(store, { id: makeId(now, random), name: 'Main', type: 'standard', created_at: now });
   }
   const apex = parseName(`${name}.`);
-  return zoneStatements(store).insert.run(
-    makeId(now, random),
-    1,
+  return insertZone(store, {
+    id: makeId(now, random),
+    account: 1,
     name,
     apex,
-    'active',
+    status: 'active',
     served,
-    'full',
-    1,
-    'service',
-    null,
-    now,
-    now,
-    now,
-  ).lastInsertRowid;
+    type: 'full',
+    serial: 1,
+    name_server_mode: 'service',
+    verification_key: null,
+    created_at: now,
+    modified_at: now,
+    activated_at: now,
+  });
 }
 
 function recordOf(zone: number, name: string, last: number, changes: Partial<NewRecordRow> = {}): NewRecordRow {
@@ -270,7 +277,7 @@ t.test('what the publisher reads', async (t) => {
   t.same(servedZones(store), [zone, hidden]);
   t.throws(() => addZone(store, 'example.net', 1), StoreConflict, 'a name is served once');
 
-  const row = zoneStatements(store).bySeq.get(zone)!;
+  const row = findZone(store, zone)!;
   t.match(soaOfZone(row, ['ns1.dns.test', 'ns2.dns.test']), {
     mname: 'ns1.dns.test',
     rname: 'dns.dns.test',

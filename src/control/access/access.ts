@@ -5,7 +5,7 @@
 import { fromHex, toHex } from '../../base/bytes.js';
 import { type AccountRow, allAccounts, findAccount, findAccountById } from '../../store/access/accounts.js';
 import type { Store } from '../../store/driver.js';
-import { type ZoneRow, zoneStatements } from '../../store/zones/zones.js';
+import { findZoneById, type ZoneRow } from '../../store/zones/zones.js';
 import type { Actor, Context } from '../write/context.js';
 import { requireState } from '../write/precondition.js';
 import { zoneFailure } from '../zones/errors.js';
@@ -61,7 +61,7 @@ export function requireWriter(actor: Actor): void {
 /** The zone, when it exists, the actor may see it, and it is in the state the request demands. */
 export function requireZone(ctx: Context, zoneId: string): ZoneRow {
   const id = parseId(zoneId);
-  const zone = id && zoneStatements(ctx.store).byId.get(id);
+  const zone = id && findZoneById(ctx.store, id);
   if (!zone) throw zoneFailure('missing');
   const account = findAccount(ctx.store, zone.account)!;
   if (!maySeeZone(ctx.actor, toHex(zone.id), toHex(account.id))) throw zoneFailure('foreign');

@@ -7,7 +7,7 @@ import { findKeyByHash, type KeyRow, setKeyLastUsed } from '../../store/access/k
 import { accountIdsOfUser, findUser, type UserRow } from '../../store/access/users.js';
 import type { Store } from '../../store/driver.js';
 import { StoreBusy } from '../../store/failures.js';
-import { zoneStatements } from '../../store/zones/zones.js';
+import { findZoneById, zoneIdsOfAccount } from '../../store/zones/zones.js';
 import type { Actor, ContextBase } from '../write/context.js';
 import { accountIdOf, parseId } from './access.js';
 import type { KeyItem, Networks } from './item.js';
@@ -104,7 +104,7 @@ function reachOf(
 
 function zoneOf(store: Store, zoneId: string): { readonly id: string; readonly account: string } | undefined {
   const id = parseId(zoneId);
-  const zone = id && zoneStatements(store).byId.get(id);
+  const zone = id && findZoneById(store, id);
   return zone && { id: zoneId, account: accountIdOf(store, zone) };
 }
 
@@ -121,9 +121,8 @@ function zonesOf(store: Store, policies: readonly Policy[], accountIds: readonly
     };
   }
   const shown = accountIds.flatMap((account) =>
-    zoneStatements(store)
-      .idsOfAccount.all(parseId(account)!)
-      .map(([id]) => toHex(id))
+    zoneIdsOfAccount(store, parseId(account)!)
+      .map(toHex)
       .filter((zone) => showsZone(policies, { zone, account })),
   );
   return { zoneIds: shown };

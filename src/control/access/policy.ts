@@ -2,7 +2,7 @@
 import { parseCidrSet } from '../../base/ip.js';
 import { makeId } from '../../base/random.js';
 import { typeByMnemonic } from '../../dns/rr/registry.js';
-import { zoneStatements } from '../../store/zones/zones.js';
+import { findZoneById } from '../../store/zones/zones.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { accountIdOf, parseId, requireAccount, requirePermission, requireZone } from './access.js';
@@ -136,7 +136,7 @@ function targetOf(ctx: Context, { scope: given }: PermissionGroup, { scope, id, 
   if (scope === 'account') return given === 'zone' ? { account: id, zone: '*' } : { account: id, bucket: '*' };
   if (scope === 'bucket') return { account: id.split('_', 1)[0]!, bucket: id.slice(id.indexOf('_') + 1) };
   const octets = parseId(id);
-  const zone = octets && zoneStatements(ctx.store).byId.get(octets);
+  const zone = octets && findZoneById(ctx.store, octets);
   return { zone: id, account: zone ? accountIdOf(ctx.store, zone) : (account ?? '*') };
 }
 

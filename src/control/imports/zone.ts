@@ -13,14 +13,14 @@ import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import { AUTOMATIC_TTL } from '../../dns/ttl.js';
 import { detectOrigin } from '../../dns/zonefile/source.js';
 import { factsOfSet, recordStatements } from '../../store/records/records.js';
-import { type ZoneChange, type ZoneRow, zoneStatements } from '../../store/zones/zones.js';
+import { type ZoneChange, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
 import { chooseAccount, requireZone } from '../access/access.js';
 import { parseZoneName } from '../rules/names.js';
 import { commitAlone, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { zoneFailure } from '../zones/errors.js';
 import { zoneItem } from '../zones/item.js';
-import { insertZone } from '../zones/write.js';
+import { addZone } from '../zones/write.js';
 import { readImportOnThread } from './pipe.js';
 import { type ImportEnd, type ImportOrder, readImport } from './reader.js';
 import { type ImportedRow, pooledRandom } from './row.js';
@@ -166,12 +166,12 @@ function prepareZone(
   input: ImportInput,
 ): { readonly zone: ZoneRow; readonly isNew: boolean } {
   const account = chooseAccount(ctx, input.accountId);
-  const known = zoneStatements(ctx.store).byName.all(name);
+  const known = zonesOfName(ctx.store, name);
   // Without an account named, the one zone of that name is meant.
   const only =
     input.accountId === undefined && ctx.actor.superAdministrator && known.length === 1 ? known[0] : undefined;
   const zone = known.find((row) => row.account === account.seq) ?? only;
-  if (!zone) return { zone: insertZone(ctx, draft, { name, apex, account: account.seq, type: 'full' }), isNew: true };
+  if (!zone) return { zone: addZone(ctx, draft, { name, apex, account: account.seq, type: 'full' }), isNew: true };
   if (!input.replace) throw zoneFailure('importExists', { name });
   return { zone: requireZone(ctx, toHex(zone.id)), isNew: false };
 }

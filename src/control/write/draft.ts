@@ -20,7 +20,7 @@ import {
   recordStatements,
   updateRecord,
 } from '../../store/records/records.js';
-import { updateZone, type ZoneChange, type ZoneRow, zoneStatements } from '../../store/zones/zones.js';
+import { findZone, findZoneById, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
 import { requireRecord } from '../access/access.js';
 import { hurryTargets, reindexFlattened } from '../flatten/index.js';
 import type { Context } from './context.js';
@@ -72,7 +72,7 @@ export class OpenDraft implements Draft {
   }
 
   zone(seq: number): ZoneRow | undefined {
-    return zoneStatements(this.ctx.store).bySeq.get(seq);
+    return findZone(this.ctx.store, seq);
   }
 
   recordCount(zone: ZoneRow): number {
@@ -126,7 +126,7 @@ export class OpenDraft implements Draft {
   }
 
   audit(entry: AuditEntry): void {
-    const account = entry.account ?? (entry.zone && zoneStatements(this.ctx.store).byId.get(entry.zone)?.account);
+    const account = entry.account ?? (entry.zone && findZoneById(this.ctx.store, entry.zone)?.account);
     this.entries.push({ ...entry, account });
   }
 

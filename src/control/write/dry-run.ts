@@ -7,7 +7,7 @@ import { servedOwners } from '../../serving/owner.js';
 import { diffServed, rrsOf, type ServedRR, soaOf } from '../../serving/served-rr.js';
 import { servingZone } from '../../serving/zone.js';
 import type { ChangedRR } from '../../store/log/changes.js';
-import { zoneStatements } from '../../store/zones/zones.js';
+import { findZone } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
@@ -72,7 +72,7 @@ interface OwnerServed {
 
 /** Everything a zone serves by owner; nothing for one that is not there; undefined when that is too much to compare. */
 function servedBy(ctx: Context, { zone: seq }: ZoneOutcome): Map<string, OwnerServed> | undefined {
-  const row = zoneStatements(ctx.store).bySeq.get(seq);
+  const row = findZone(ctx.store, seq);
   const owners = new Map<string, OwnerServed>();
   if (!row || row.served === 0) return owners;
   if (row.record_count > MOST_COMPARED) return undefined;

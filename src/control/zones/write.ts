@@ -3,7 +3,14 @@ import { toHex } from '../../base/bytes.js';
 import { type FailureOptions, invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
 import { findAccount } from '../../store/access/accounts.js';
-import { type ZoneChange, type ZoneRow, type ZoneType, zoneStatements } from '../../store/zones/zones.js';
+import {
+  findZone,
+  insertZone,
+  type ZoneChange,
+  type ZoneRow,
+  type ZoneType,
+  zonesOfName,
+} from '../../store/zones/zones.js';
 import { requirePermission, requireZone } from '../access/access.js';
 import { isHeldFrom, type WantedName } from '../rules/hold.js';
 import { commitAndRead, type Draft } from '../write/commit.js';
@@ -22,15 +29,14 @@ export interface NewZone {
 }
 
 /** Adds a zone after the rules about names that others hold; inside a commit. */
-export function insertZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
+export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   const { name, apex, account, type } = zone;
   // A credential for certain zones is for no others.
   if (ctx.actor.policies) {
     const accountId = toHex(findAccount(ctx.store, account)!.id);
     requirePermission(ctx.actor, 'zone', 'write', { account: accountId, zone: '*' });
   } else if (ctx.actor.zoneIds !== undefined) throw zoneFailure('foreign');
-  const statements = zoneStatements(ctx.store);
-  const sameName = statements.byName.all(name);
+  const sameName = zonesOfName(ctx.store, name);
   const exists = sameName.some((other) => other.account === account);
   const trusted = ctx.settings.activation === 'trust';
   // Without proof of delegation the first account to add a name has it (ours).
@@ -39,23 +45,21 @@ export function insertZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   refuseBelowForeign(ctx, zone);
   const active = trusted;
   const served = type === 'full' && sameName.every((other) => other.served === 0) ? 1 : 0;
-  const id = makeId(ctx.clock.nowUs(), ctx.random);
-  const serial = zone.serial ?? Math.floor(ctx.clock.nowMs() / 1000) >>> 0;
-  const seq = statements.insert.run(
-    id,
+  const seq = insertZone(ctx.store, {
+    id: makeId(ctx.clock.nowUs(), ctx.random),
     account,
     name,
     apex,
-    active ? 'active' : 'pending',
+    status: active ? 'active' : 'pending',
     served,
     type,
-    serial,
-    zone.nameServerMode ?? 'service',
-    type === 'partial' ? verificationKey(ctx) : null,
-    draft.now,
-    draft.now,
-    active ? draft.now : null,
-  ).lastInsertRowid;
+    serial: zone.serial ?? Math.floor(ctx.clock.nowMs() / 1000) >>> 0,
+    name_server_mode: zone.nameServerMode ?? 'service',
+    verification_key: type === 'partial' ? verificationKey(ctx) : null,
+    created_at: draft.now,
+    modified_at: draft.now,
+    activated_at: active ? draft.now : null,
+  });
   draft.noteZone(seq, 'zone-added');
   const row = draft.zone(seq);
   invariant(row, 'a zone just added is there');
@@ -78,8 +82,9 @@ function refuseBelowForeign(ctx: Context, { name, account }: WantedName): void {
 
 function zonesAtOrAbove(ctx: Context, name: string): ZoneRow[] {
   const zones: ZoneRow[] = [];
-  const { byName } = zoneStatements(ctx.store);
-  for (let ancestor = name; ancestor !== ''; ancestor = parentOf(ancestor)) zones.push(...byName.all(ancestor));
+  for (let ancestor = name; ancestor !== ''; ancestor = parentOf(ancestor)) {
+    zones.push(...zonesOfName(ctx.store, ancestor));
+  }
   return zones;
 }
 
@@ -102,7 +107,7 @@ export async function changeZone(
   changeOf: (zone: ZoneRow, draft: Draft) => ZoneChange,
 ): Promise<ZoneRow> {
   const change = (draft: Draft): number => applyChange(ctx, draft, requireZone(ctx, zoneId), action, changeOf);
-  const read = (seq: number): ZoneRow => zoneStatements(ctx.store).bySeq.get(seq)!;
+  const read = (seq: number): ZoneRow => findZone(ctx.store, seq)!;
   return (await commitAndRead(ctx, change, read)).value;
 }
 
@@ -127,6 +132,6 @@ function applyChange(
 /** A full zone is served unless it has moved away or another account's zone of its name is served. */
 function servedAfter(ctx: Context, zone: ZoneRow): number {
   if (zone.type !== 'full' || zone.status === 'moved') return 0;
-  const others = zoneStatements(ctx.store).byName.all(zone.name);
+  const others = zonesOfName(ctx.store, zone.name);
   return others.some((other) => other.seq !== zone.seq && other.served === 1) ? 0 : 1;
 }

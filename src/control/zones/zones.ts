@@ -12,11 +12,13 @@ import {
 } from '../../store/zones/query.js';
 import {
   assignedNameServers,
+  findZone,
+  removeZone,
   type ZoneChange,
   type ZoneRow,
   type ZoneStatus,
   type ZoneType,
-  zoneStatements,
+  zonesOfName,
 } from '../../store/zones/zones.js';
 import { accountIdOf, chooseAccount, maySeeZone, parseId, requireZone } from '../access/access.js';
 import { parseHostName, parseZoneName } from '../rules/names.js';
@@ -25,7 +27,7 @@ import type { Context, Page, PageQuery } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { zoneFailure } from './errors.js';
 import { type ZoneItem, zoneItem } from './item.js';
-import { changeZone, insertZone, refuseHeld } from './write.js';
+import { addZone, changeZone, refuseHeld } from './write.js';
 
 export type { NameOperator, ZoneOrder } from '../../store/zones/query.js';
 export { editDnsSettings, getDnsSettings } from './dns-settings.js';
@@ -115,9 +117,9 @@ export async function findZoneByName(ctx: Context, name: string): Promise<ZoneIt
 }
 
 function findVisibleZone(ctx: Context, name: string): ZoneRow | undefined {
-  return zoneStatements(ctx.store)
-    .byName.all(name)
-    .find((zone) => maySeeZone(ctx.actor, toHex(zone.id), accountIdOf(ctx.store, zone)));
+  return zonesOfName(ctx.store, name).find((zone) =>
+    maySeeZone(ctx.actor, toHex(zone.id), accountIdOf(ctx.store, zone)),
+  );
 }
 
 export async function createZone(ctx: Context, input: ZoneInput): Promise<ZoneItem> {
@@ -129,11 +131,11 @@ export async function createZone(ctx: Context, input: ZoneInput): Promise<ZoneIt
   const accountId = readAccountId(input.account);
   const create = (draft: Draft): number => {
     const account = chooseAccount(ctx, accountId);
-    const zone = insertZone(ctx, draft, { ...parsed, account: account.seq, type });
+    const zone = addZone(ctx, draft, { ...parsed, account: account.seq, type });
     draft.audit({ action: 'zone.create', zone: zone.id, object: zone.id, after: zoneItem(ctx, zone) });
     return zone.seq;
   };
-  const read = (seq: number): ZoneItem => zoneItem(ctx, zoneStatements(ctx.store).bySeq.get(seq)!);
+  const read = (seq: number): ZoneItem => zoneItem(ctx, findZone(ctx.store, seq)!);
   return (await commitAndRead(ctx, create, read)).value;
 }
 
@@ -190,7 +192,7 @@ export async function deleteZone(ctx: Context, zoneId: string): Promise<string> 
     const zone = requireZone(ctx, zoneId);
     draft.audit({ action: 'zone.delete', zone: zone.id, object: zone.id, before: zoneItem(ctx, zone) });
     draft.noteZone(zone.seq, 'zone-removed');
-    zoneStatements(ctx.store).remove.run(zone.seq);
+    removeZone(ctx.store, zone.seq);
   });
   return zoneId;
 }
@@ -205,7 +207,7 @@ export async function checkActivation(ctx: Context, zoneId: string): Promise<Zon
   if (zone.status === 'active' || !(await isDelegated(ctx, zone))) return zoneItem(ctx, zone);
   const activated = await changeZone(ctx, zoneId, 'zone.activate', (current, draft) => {
     refuseHeld(ctx, draft.now, current);
-    for (const other of zoneStatements(ctx.store).byName.all(current.name)) {
+    for (const other of zonesOfName(ctx.store, current.name)) {
       if (other.seq === current.seq || other.served === 0) continue;
       draft.setZone(other.seq, { status: 'moved', served: 0 });
       draft.noteZone(other.seq, 'zone-replaced');
@@ -219,9 +221,7 @@ export async function checkActivation(ctx: Context, zoneId: string): Promise<Zon
 async function isDelegated(ctx: Context, zone: ZoneRow): Promise<boolean> {
   // Trust takes a name that is free; one that another account has stays there.
   if (ctx.settings.activation === 'trust') {
-    return zoneStatements(ctx.store)
-      .byName.all(zone.name)
-      .every((other) => other.seq === zone.seq || other.served === 0);
+    return zonesOfName(ctx.store, zone.name).every((other) => other.seq === zone.seq || other.served === 0);
   }
   const found = await ctx.findDelegation?.(zone.name);
   const delegated = new Set(found?.map((name) => name.toLowerCase().replace(/\.$/, '')));

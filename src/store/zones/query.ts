@@ -1,7 +1,7 @@
 /** Lists of zones: the v4 filters as SQL (v4: §3.3). What the actor may see always holds, the filters are joined by `match`. */
 import type { SqlValue, Store } from '../driver.js';
 import { type Condition, joinConditions, matchIds, matchText } from '../records/query.js';
-import { type ZoneRow, type ZoneStatus, type ZoneType, zoneStatements } from './zones.js';
+import { findZone, type ZoneRow, type ZoneStatus, type ZoneType } from './zones.js';
 
 export type NameOperator =
   | 'equal'
@@ -56,8 +56,7 @@ export function selectZones(store: Store, selection: ZoneSelection): { rows: Zon
   // Which zones they are is found in an index; their rows are read for the page alone.
   const page = `SELECT z.seq ${from} WHERE ${sql} ORDER BY ${column} ${direction}, ${ties} LIMIT ? OFFSET ?`;
   const found = store.prepareTuples<SqlValue[], [number]>(page).all(...params, limit, offset);
-  const { bySeq } = zoneStatements(store);
-  return { rows: found.map(([seq]) => bySeq.get(seq)!), total };
+  return { rows: found.map(([seq]) => findZone(store, seq)!), total };
 }
 
 /** Zones of the accounts that fit. */

@@ -57,6 +57,24 @@ export interface ZoneRow {
   readonly activated_at: number | null;
 }
 
+/** What a zone begins with; the rest have the defaults of the schema. */
+export type NewZoneRow = Pick<
+  ZoneRow,
+  | 'id'
+  | 'account'
+  | 'name'
+  | 'apex'
+  | 'status'
+  | 'served'
+  | 'type'
+  | 'serial'
+  | 'name_server_mode'
+  | 'verification_key'
+  | 'created_at'
+  | 'modified_at'
+  | 'activated_at'
+>;
+
 /** Columns a use case may set. */
 export type ZoneChange = Partial<Omit<ZoneRow, 'seq' | 'id' | 'name' | 'apex' | 'created_at'>>;
 
@@ -114,7 +132,7 @@ export function nsTtlOfZone(zone: ZoneRow): number {
   return zone.ns_ttl ?? ZONE_DEFAULTS.nsTtl;
 }
 
-export const zoneStatements = perStore((store) => ({
+const statements = perStore((store) => ({
   bySeq: store.prepare<[seq: number], ZoneRow>('SELECT * FROM zones WHERE seq = ?'),
   byId: store.prepare<[id: Uint8Array], ZoneRow>('SELECT * FROM zones WHERE id = ?'),
   idsOfAccount: store.prepareTuples<[account: Uint8Array], [id: Uint8Array]>(
@@ -149,6 +167,55 @@ export const zoneStatements = perStore((store) => ({
   remove: store.prepare<[seq: number]>('DELETE FROM zones WHERE seq = ?'),
 }));
 
+export function findZone(store: Store, seq: number): ZoneRow | undefined {
+  return statements(store).bySeq.get(seq);
+}
+
+export function findZoneById(store: Store, id: Uint8Array): ZoneRow | undefined {
+  return statements(store).byId.get(id);
+}
+
+/** The zone of a name in lower-case ASCII; the one that is served when several accounts have it. */
+export function findZoneByName(store: Store, name: string): ZoneRow | undefined {
+  return statements(store).byName.get(name);
+}
+
+/** The zones of a name in all accounts, the one that is served first. */
+export function zonesOfName(store: Store, name: string): ZoneRow[] {
+  return statements(store).byName.all(name);
+}
+
+/** Identifiers of an account's zones, the oldest first. */
+export function zoneIdsOfAccount(store: Store, account: Uint8Array): Uint8Array[] {
+  return statements(store)
+    .idsOfAccount.all(account)
+    .map(([id]) => id);
+}
+
+/** Returns the number of the new row. */
+export function insertZone(store: Store, row: NewZoneRow): number {
+  return statements(store).insert.run(
+    row.id,
+    row.account,
+    row.name,
+    row.apex,
+    row.status,
+    row.served,
+    row.type,
+    row.serial,
+    row.name_server_mode,
+    row.verification_key,
+    row.created_at,
+    row.modified_at,
+    row.activated_at,
+  ).lastInsertRowid;
+}
+
+/** Removes the zone with all that belongs to it. */
+export function removeZone(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
+}
+
 /** Updates of zones by the columns they set; use cases set few combinations. */
 const updates = perStore(() => new Map<string, Statement<SqlValue[], unknown>>());
 
@@ -167,18 +234,18 @@ export function updateZone(store: Store, seq: number, change: ZoneChange): void 
 
 /** Store numbers of all zones to serve. */
 export function servedZones(store: Store): number[] {
-  return zoneStatements(store)
+  return statements(store)
     .served.all()
     .map(([seq]) => seq);
 }
 
 /** Records of all zones to serve. */
 export function countServedRecords(store: Store): number {
-  return zoneStatements(store).servedRecords.get()?.[0] ?? 0;
+  return statements(store).servedRecords.get()?.[0] ?? 0;
 }
 
 /** The zone when it exists and is to be served. */
 export function findServedZone(store: Store, seq: number): ZoneRow | undefined {
-  const zone = zoneStatements(store).bySeq.get(seq);
+  const zone = findZone(store, seq);
   return zone?.served === 1 ? zone : undefined;
 }

@@ -19,7 +19,7 @@ import { createZone, editZone, getZone } from '../../../src/control/zones/zones.
 import { parseName } from '../../../src/dns/name.js';
 import { openStore } from '../../../src/store/driver.js';
 import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
-import { zoneStatements } from '../../../src/store/zones/zones.js';
+import { zonesOfName } from '../../../src/store/zones/zones.js';
 import { latestAudit } from '../../support/rows.js';
 import { startControl, startZone } from '../fixture.js';
 
@@ -169,7 +169,7 @@ t.test('refusals leave everything as it was', async (t) => {
   await t.rejects(importZone(ctx, { source: { file: '/nonexistent/file.zone' }, origin: 'x.example' }), {
     name: 'UserError',
   });
-  t.equal(zoneStatements(ctx.store).byName.all('x.example').length, 0);
+  t.equal(zonesOfName(ctx.store, 'x.example').length, 0);
 });
 
 t.test('replacing', async (t) => {

@@ -14,7 +14,7 @@ import { createZone, getZone } from '../../../src/control/zones/zones.js';
 import { openStore, StoreConflict } from '../../../src/store/driver.js';
 import { changeStatements, changesAfter, lastChange } from '../../../src/store/log/changes.js';
 import { recordStatements } from '../../../src/store/records/records.js';
-import { zoneStatements } from '../../../src/store/zones/zones.js';
+import { findZoneByName } from '../../../src/store/zones/zones.js';
 import { latestAudit } from '../../support/rows.js';
 import { startZone } from '../fixture.js';
 
@@ -98,7 +98,7 @@ t.test('writes that share a transaction', async (t) => {
   const codes = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.code] : []));
   t.same(codes, [81058, 9005, 81053], 'each is refused or done by itself');
   t.match(await getZone(ctx, zoneId), { recordCount: 252, soa: { serial: first + 252 } });
-  const seq = zoneStatements(ctx.store).byName.get('example.com')!.seq;
+  const seq = findZoneByName(ctx.store, 'example.com')!.seq;
   t.equal(recordStatements(ctx.store).count.get(seq)![0], 252);
 
   ctx.store.exec(
@@ -145,7 +145,7 @@ t.test('many records in one change', async (t) => {
 
 t.test('the version of a zone, and the serial at its end', async (t) => {
   const { ctx, zoneId } = await startZone(t);
-  const seq = zoneStatements(ctx.store).byName.get('example.com')!.seq;
+  const seq = findZoneByName(ctx.store, 'example.com')!.seq;
   ctx.store.exec(`UPDATE zones SET serial = 4294967295 WHERE seq = ${seq}`);
   const { version } = await getZone(ctx, zoneId);
   const { id } = await createRecord(ctx, zoneId, { type: 'A', name: 'a', content: '192.0.2.1' });
@@ -159,7 +159,7 @@ t.test('the version of a zone, and the serial at its end', async (t) => {
 t.test('several zones in one commit, and a refusal in its middle', async (t) => {
   const { ctx, zoneId } = await startZone(t);
   const second = await createZone(ctx, { name: 'example.net' });
-  const seqs = ['example.com', 'example.net'].map((name) => zoneStatements(ctx.store).byName.get(name)!.seq);
+  const seqs = ['example.com', 'example.net'].map((name) => findZoneByName(ctx.store, name)!.seq);
   const { zones } = await commit(ctx, (draft) => {
     for (const seq of seqs) {
       draft.setZone(seq, { paused: 1 });

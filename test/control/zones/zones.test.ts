@@ -25,7 +25,7 @@ import {
   type ZoneQuery,
 } from '../../../src/control/zones/zones.js';
 import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
-import { servedZones, updateZone, zoneStatements } from '../../../src/store/zones/zones.js';
+import { servedZones, updateZone, zonesOfName } from '../../../src/store/zones/zones.js';
 import { latestAudit } from '../../support/rows.js';
 import { ADMIN, ADMIN_KEY, startControl } from '../fixture.js';
 
@@ -248,7 +248,7 @@ t.test('tenants', async (t) => {
   t.match(await getUser(tenant), { email: 'tenant@example.org', superAdministrator: false });
   t.match(await listMemberships(tenant), [{ account: { id: tenant.accountId } }]);
 
-  updateZone(ctx.store, zoneStatements(ctx.store).byName.get('tenant.example')!.seq, {
+  updateZone(ctx.store, zonesOfName(ctx.store, 'tenant.example')[0]!.seq, {
     hold_after: 1,
     hold_include_subdomains: 1,
   });
@@ -277,12 +277,7 @@ t.test('activation by delegation', async (t) => {
   t.match(await checkActivation({ ...ctx, actor: tenant.actor }, second.id), { status: 'active' });
   t.match(await getZone(ctx, first.id), { status: 'moved' });
   t.equal(servedZones(ctx.store).length, 1);
-  t.equal(
-    zoneStatements(ctx.store)
-      .byName.all('example.com')
-      .find(({ served }) => served === 1)?.account,
-    2,
-  );
+  t.equal(zonesOfName(ctx.store, 'example.com').find(({ served }) => served === 1)?.account, 2);
 });
 
 t.test('credentials', async (t) => {
