@@ -24,7 +24,7 @@ export function writeAdditional(query: Query, search: Search, response: Response
   if (!response.truncated) writeTargets(query, search, response, image, false, done);
 }
 
-/** Writes what one pass is for: the glue that must be there, or everything else. Returns how many nodes are in `written`. */
+/** Writes the records of one pass: the glue that must be there, or all else. Returns the number of nodes in `written`. */
 function writeTargets(
   query: Query,
   search: Search,
@@ -77,7 +77,7 @@ function contains(node: number, done: number): boolean {
   return false;
 }
 
-/** Whether a node is at or below the cut: then only its address record can lead the resolver on (RFC 9471 §2.1). */
+/** Whether a node is at or below the cut: then the resolver needs its address record to go on (RFC 9471 §2.1). */
 function endsInCut(image: ImageReader, node: number, cutNode: number): boolean {
   const words = image.words;
   const bytes = image.bytes;

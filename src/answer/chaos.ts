@@ -1,4 +1,4 @@
-/** Class CH: `version.bind`, `version.server`, `id.server` and `hostname.bind` as TXT (RFC 4892), everything else refused. */
+/** Class CH: `version.bind`, `version.server`, `id.server` and `hostname.bind` as TXT (RFC 4892); everything else is refused. */
 // hot
 import { Class, Rcode, Type } from '../dns/codes.js';
 import { putPointer } from './response.js';
@@ -34,7 +34,7 @@ export function answerChaos(engine: Engine): void {
   out[at + 3] = Type.txt;
   out[at + 4] = 0;
   out[at + 5] = Class.ch;
-  // TTL zero: such answers are not to be cached (RFC 4892 §2).
+  // Such answers must not be cached (RFC 4892 §2).
   for (let i = 6; i < 10; i++) out[at + i] = 0;
   out[at + 10] = (text.length + 1) >>> 8;
   out[at + 11] = text.length + 1;

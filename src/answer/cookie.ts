@@ -8,7 +8,7 @@ export const CLIENT_COOKIE_LENGTH = 8;
 export const SERVER_COOKIE_LENGTH = 16;
 const HASH_AT = 8;
 
-/** Seconds a cookie is good for, how far it may be in the future, and from when on a fresh one is given (RFC 9018 §4.3). */
+/** In seconds: how long a cookie is valid, how far it may lie in the future, and the age from which it is renewed (RFC 9018 §4.3). */
 const LONGEST_AGE = 3600;
 const LONGEST_AHEAD = 300;
 const RENEWED_AT = 1800;
@@ -18,7 +18,7 @@ export const Cookie = {
   none: 0,
   /** The client's alone, or with a server cookie that is not ours, too old, or of another address. */
   unknown: 1,
-  /** Ours, but to be renewed. */
+  /** Ours, but old enough to be renewed. */
   old: 2,
   fresh: 3,
 } as const;
@@ -74,14 +74,14 @@ function putAddress(message: Uint8Array, client: Client): number {
   return 16 + length;
 }
 
-/** Every octet is looked at, wherever they begin to differ. */
+/** Compares every octet, so that the time taken tells nothing about where they differ. */
 function differs({ hash }: CookieJar, bytes: Uint8Array, at: number): number {
   let difference = 0;
   for (let i = 0; i < 8; i++) difference |= bytes[at + i]! ^ ((hash[i >> 2]! >>> ((i & 3) * 8)) & 0xff);
   return difference;
 }
 
-/** Writes client and server cookie, 24 octets, from `to` on: the ones that came when they are fresh, else new ones. */
+/** Writes the client and server cookie, 24 octets, at `to`: those that came when they are fresh, else new ones. */
 export function writeCookies(
   jar: CookieJar,
   query: Query,
@@ -138,7 +138,7 @@ function sipHash({ secrets, message, hash }: CookieJar, secret: number, length: 
   for (let at = 0; at < whole; at += 8) absorb(word(message, at), word(message, at + 4));
   let last = 0;
   for (let i = whole; i < length && i < whole + 4; i++) last |= message[i]! << ((i - whole) * 8);
-  // What is left is none or four octets; the length stands in the highest one.
+  // The last word holds the remaining octets, none or four, and the length in its highest octet.
   absorb(last, (length & 0xff) << 24);
   v2l ^= 0xff;
   for (let i = 0; i < 4; i++) round();

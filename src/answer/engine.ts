@@ -1,6 +1,6 @@
 /**
- * From the bytes of a query to the bytes of its answer, the steps in order. Pure and synchronous: no clock, no socket, no
- * allocation. All state is in objects made once per engine, so one thread needs one engine.
+ * Turns the octets of a query into the octets of its answer, step by step. Pure and synchronous: no clock, no socket, no
+ * allocation. All state is in objects that are made once for each engine, so each thread needs an engine of its own.
  */
 // hot
 import { Class, Ede, Opcode, Rcode, Type } from '../dns/codes.js';
@@ -26,7 +26,7 @@ export function createEngine(image: ImageReader, settings: EngineSettings): Answ
     for (;;) {
       const sequence = Atomics.load(control, Control.sequence);
       const written = answerOnce(engine, image, request, start, length, response, at, limit, transport, client);
-      // Slots were switched meanwhile: what was read may be half of a change.
+      // The image was changed meanwhile, so the answer may show half of a change: it is made again.
       if ((sequence & 1) === 0 && Atomics.load(control, Control.sequence) === sequence) return written;
     }
   };
@@ -82,13 +82,13 @@ function takeCookie(engine: Engine, client: Client): void {
   engine.cookie = judgeCookie(engine.jar, engine.query, client);
 }
 
-/** A cookie of ours shows that the source is not forged. */
+/** A valid server cookie proves that the source address is not forged. */
 function limitRate({ response, search, cookie }: Engine, limiter: RateLimiter, client: Client): number {
   if (client.length === 0 || cookie === Cookie.fresh || cookie === Cookie.old) return Verdict.send;
   return judgeRate(limiter, response, client, search.firstNode, search.zone);
 }
 
-/** Who comes by a stream has shown where it is (RFC 7873 §5.2.3). */
+/** A client on a stream has proved its address by the handshake (RFC 7873 §5.2.3). */
 function lacksCookie({ cookie, settings, transport }: Engine): boolean {
   return settings.requireCookies && cookie === Cookie.unknown && transport === Transport.udp;
 }
@@ -98,7 +98,7 @@ function isWhole(rcode: number): boolean {
   return rcode === Rcode.noError || rcode === Rcode.nxDomain || rcode === Rcode.yxDomain;
 }
 
-/** Truncated answers and errors are header, question and OPT alone. */
+/** Truncated answers and errors consist of header, question and OPT. */
 function clearSections(response: Response, questionEnd: number): void {
   response.at = questionEnd;
   response.answers = 0;
@@ -124,14 +124,14 @@ function resetResponse(query: Query, response: Response, out: Uint8Array, base: 
   if (!query.hasQuestion) query.nameLength = 0;
 }
 
-/** Octets a UDP answer may have: what the client takes, at least 512, at most ours (RFC 6891 §6.2.3). */
+/** The most octets of a UDP answer: what the client accepts, at least 512, at most our own limit (RFC 6891 §6.2.3). */
 function payloadSize(engine: Engine): number {
   const query = engine.query;
   if (!query.edns) return 512;
   return Math.max(512, Math.min(query.ednsSize, engine.settings.udpSize));
 }
 
-/** The question goes back as it came, case and all; never a broken one. */
+/** Echoes the question exactly as it came, letter case included; a malformed one is not echoed. */
 function copyQuestion(query: Query, response: Response): void {
   if (!query.hasQuestion) return;
   const length = query.nameLength + 4;
@@ -145,17 +145,17 @@ function dispatch(engine: Engine, image: ImageReader, transport: number): void {
   if (lacksCookie(engine)) {
     response.rcode = Rcode.badCookie;
   } else if (query.tsigAt !== 0) {
-    // No keys are known, so any key is an unknown one (RFC 8945 §5.2.1).
+    // This server has no keys, so every key is unknown (RFC 8945 §5.2.1).
     response.rcode = Rcode.notAuth;
   } else if (query.opcode !== Opcode.query) {
-    // Updates and notifications are accepted from nobody (RFC 2136 §3.3, RFC 1996 §3.10).
+    // Updates and notifications are not accepted from anybody (RFC 2136 §3.3, RFC 1996 §3.10).
     response.rcode = Rcode.refused;
   } else if (query.class === Class.ch) {
     answerChaos(engine);
   } else if (!isInternet(query)) {
     response.rcode = Rcode.refused;
   } else if (query.type === Type.axfr) {
-    // A transfer takes a stream (RFC 5936 §4.2), and nobody is allowed one.
+    // A transfer needs a stream (RFC 5936 §4.2), and no client is allowed one.
     response.rcode = transport === Transport.udp ? Rcode.notImp : Rcode.refused;
   } else if (query.type === Type.ixfr && transport !== Transport.udp) {
     response.rcode = Rcode.refused;

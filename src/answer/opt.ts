@@ -15,7 +15,7 @@ const COOKIES_LENGTH = OPTION_HEADER + CLIENT_COOKIE_LENGTH + SERVER_COOKIE_LENG
 /** Answers over encrypted transports are padded to multiples of this, octets (RFC 8467 §4.1). */
 const PADDING_BLOCK = 468;
 
-/** Octets to keep free for OPT while sections are written. EDE only goes with answers that are short anyway. */
+/** Octets to keep free for OPT while sections are written. EDE is not counted: it goes only with answers that are short. */
 export function optLength(engine: Engine): number {
   const { query, identity } = engine;
   let length = OPT_HEADER;
@@ -46,7 +46,7 @@ export function writeOpt(engine: Engine, image: ImageReader): void {
   // DO is copied (RFC 3225 §3), all other flags are clear.
   out[start + 7] = query.dnssecOk ? 0x80 : 0;
   out[start + 8] = 0;
-  // The right version is all that a wrong one is told (RFC 6891 §6.1.3).
+  // A client with a wrong version is told the right one, and nothing else (RFC 6891 §6.1.3).
   const end = response.rcode === Rcode.badVers ? start + OPT_HEADER : writeOptions(engine, image, start + OPT_HEADER);
   const length = end - start - OPT_HEADER;
   out[start + 9] = length >>> 8;

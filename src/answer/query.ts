@@ -1,6 +1,6 @@
 /**
  * Parsing of a query: header, question, OPT and TSIG (RFC 1035 §4.1, RFC 6891 §6.1, RFC 8945 §5.1), into one reused object.
- * Never throws, never allocates; whatever is wrong comes back as a status.
+ * It never throws and never allocates; faults come back as a status.
  */
 // hot
 
@@ -8,7 +8,7 @@ import { Class, EdnsOption, Opcode, Rcode, Type } from '../dns/codes.js';
 import { nameEnd } from '../dns/wire-name.js';
 import { viewOf } from '../image/layout.js';
 
-/** What became of a packet; values >= 0 are response codes to answer with, {@link Rcode}.noError meaning: go on. */
+/** The packet gets no answer. Other results are response codes; {@link Rcode}.noError means that the query is sound. */
 export const DROP = -1;
 
 export const HEADER_LENGTH = 12;
@@ -42,11 +42,11 @@ export interface Query {
   /** The client's payload size, octets. */
   ednsSize: number;
   dnssecOk: boolean;
-  /** NSID was asked for (RFC 5001). */
+  /** The client asked for the name server's identifier (RFC 5001). */
   wantsNsid: boolean;
-  /** The version of the zone was asked for (RFC 9660). */
+  /** The client asked for the version of the zone (RFC 9660). */
   wantsZoneVersion: boolean;
-  /** How long idle connections are kept was asked for (RFC 7828). */
+  /** The client asked how long idle connections are kept (RFC 7828). */
   wantsKeepalive: boolean;
   /** The query was padded, so the answer may be (RFC 7830 §4). */
   wantsPadding: boolean;
@@ -116,7 +116,7 @@ export function parseQuery(query: Query, request: Uint8Array, start: number, len
   if (query.flags & 0x8000) return DROP;
   query.opcode = (query.flags >>> 11) & 15;
   if (query.opcode !== Opcode.query && query.opcode !== Opcode.notify && query.opcode !== Opcode.update) {
-    // Only to echo the question and answer OPT with OPT; what such an opcode carries is not ours to judge.
+    // Parsed only to echo the question and to answer OPT with OPT; the contents of such an opcode are not checked.
     const records = u16(request, start + 4) === 1 ? parseQuestion(query) : -1;
     if (records >= 0) parseRecords(query, records);
     return Rcode.notImp;
@@ -130,7 +130,7 @@ export function parseQuery(query: Query, request: Uint8Array, start: number, len
   return parseRecords(query, at);
 }
 
-/** No question: only a cookie makes sense of that. */
+/** A query without a question is sound only when it asks for a cookie. */
 function parseCookieQuery(query: Query): number {
   query.nameLength = 0;
   const status = parseRecords(query, query.start + HEADER_LENGTH);
@@ -165,7 +165,7 @@ function parseQuestion(query: Query): number {
 
 /** Copies a name in lower case; its length octets are below the letters. */
 function copyInLowerCase(from: DataView, start: number, to: DataView, length: number): void {
-  // What stands behind a shorter name is copied along: type and class are there.
+  // A name shorter than four octets is copied with what follows it: the type and class.
   const last = Math.max(0, length - 4);
   for (let i = 0; i < last; i += 4) to.setInt32(i, lowerFour(from.getInt32(start + i, true)), true);
   to.setInt32(last, lowerFour(from.getInt32(start + last, true)), true);
@@ -219,7 +219,7 @@ function parseOpt(query: Query, fixed: number, rdata: number, end: number): numb
     const length = u16(request, at + 2);
     if (at + 4 + length > end) return Rcode.formErr;
     if (code === EdnsOption.cookie) {
-      // Of several the first counts (RFC 7873 §5.2).
+      // Only the first of several counts (RFC 7873 §5.2).
       if (length !== 8 && (length < 16 || length > 40)) return Rcode.formErr;
       if (query.cookieLength === 0) {
         query.cookieAt = at + 4;

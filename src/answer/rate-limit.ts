@@ -1,7 +1,7 @@
 /**
- * Response rate limiting: answers over UDP to one network, of one class, about one name or zone, are counted, and what is more than
- * so many a second is dropped or truncated. Whoever forges the source of queries gets no flood out of us; whoever really asks comes
- * back over TCP, or shows a cookie. As NSD, Knot and BIND do it.
+ * Response rate limiting, as in NSD, Knot and BIND. Answers over UDP to one network, of one class, about one name or zone, are counted;
+ * those above the limit of a second are dropped or truncated. So forged queries cannot make this server flood a victim, while real
+ * clients come back over TCP or with a cookie.
  */
 // hot
 import { Rcode } from '../dns/codes.js';
@@ -17,7 +17,7 @@ export interface ExemptNetwork {
 export interface RateLimitSettings {
   /** Answers a second. */
   readonly rate: number;
-  /** Every so-manieth answer over the limit is sent truncated; 0 = none, 1 = all. */
+  /** One of this many answers over the limit is sent truncated, the others are dropped; 0 = all are dropped, 1 = all are truncated. */
   readonly slip: number;
   readonly exempt: readonly ExemptNetwork[];
   /** Made by {@link createRateMemory}, shared by all threads that answer. */
@@ -26,7 +26,7 @@ export interface RateLimitSettings {
   readonly seed: number;
 }
 
-/** What becomes of an answer. */
+/** What happens to an answer. */
 export const Verdict = { send: 0, truncate: 1, drop: 2 } as const;
 
 /** Words in front of the buckets. */
@@ -38,11 +38,11 @@ const BUCKET_WORDS = 4;
 /** One for each value of half a hash. */
 const BUCKETS = 1 << 16;
 
-/** Networks are told apart by so many octets of an address: /24 and /56. */
+/** Octets of an address that identify its network: /24 and /56. */
 const IPV4_OCTETS = 3;
 const IPV6_OCTETS = 7;
 
-/** Classes of answers; what is negative or refers is counted by zone or cut, since names can be made up. */
+/** Classes of answers. Negative answers and referrals are counted by zone or cut, because an attacker can make up names. */
 const POSITIVE = 1;
 const NO_DATA = 2;
 const NX_DOMAIN = 3;
@@ -72,7 +72,7 @@ export function readRateTally(memory: SharedArrayBuffer): { readonly dropped: nu
 }
 
 /**
- * What becomes of the answer in `response`, for a client whose address is known. `node`: the node of the image that answered,
+ * Decides what happens to the answer in `response`, for a client whose address is known. `node`: the node of the image that answered,
  * such as a wildcard's, 0 if none did; `zone`: number of the zone, 0 if none.
  */
 export function judgeRate(
@@ -108,7 +108,7 @@ export function judgeRate(
   return overLimit(words, bucket, settings.slip);
 }
 
-/** Counts one more answer; what was used wears off by `rate` a second, and is never more than two seconds' worth. */
+/** Counts one more answer. The count falls by `rate` a second and never exceeds that of two seconds. */
 function spend(words: Int32Array, bucket: number, seconds: number, rate: number): number {
   const elapsed = seconds - words[bucket + Bucket.second]!;
   let used = words[bucket + Bucket.used]!;

@@ -1,6 +1,6 @@
 /**
- * The answer while it is being written: compiled RRsets copied into place, their slots filled, sections counted, and all or
- * nothing of an RRset (RFC 2181 §9). See image/layout.ts for the form of an RRset.
+ * The answer while it is being written. Compiled RRsets are copied into place and their slots are filled; an RRset is written
+ * whole or not at all (RFC 2181 §9). image/layout.ts describes the form of an RRset.
  */
 // hot
 import { RRSET_HEADER } from '../image/layout.js';
@@ -17,7 +17,7 @@ export interface Response {
   base: number;
   /** Where the next octet goes. */
   at: number;
-  /** Octets there may be, room for OPT already taken off. */
+  /** The most octets there may be, with the room for OPT already subtracted. */
   limit: number;
   answers: number;
   authorities: number;
@@ -25,11 +25,11 @@ export interface Response {
   truncated: boolean;
   authoritative: boolean;
   rcode: number;
-  /** Info code of an extended error (RFC 8914 §4); 0 for none: "other" is never told. */
+  /** Info code of an extended error (RFC 8914 §4); 0 for none, since the code 0 ("other") is never sent. */
   extendedError: number;
   /** Position of the zone's apex inside the question. */
   apexAt: number;
-  /** RRsets written whose targets' addresses belong into the additional section; 0 if none. */
+  /** The RRset written whose targets' addresses belong in the additional section; 0 if none. */
   targetsOf: number;
   targetsAt: number;
   /** Node of the cut when the answer is a referral, else 0. */
@@ -126,8 +126,8 @@ export function skipLabels(response: Response, from: number, labels: number): nu
 }
 
 /**
- * Copies octets, at least four, without a view made for it. Four at a time, the last four overlapping those before: a call of
- * `set` takes longer than most RRsets.
+ * Copies at least four octets without making a view. It copies four at a time, and the last four overlap those before them: a call
+ * of `set` takes longer than copying most RRsets this way.
  */
 export function copyOctets(from: DataView, start: number, to: DataView, at: number, length: number): void {
   const last = length - 4;

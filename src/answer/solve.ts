@@ -2,8 +2,8 @@
  * The algorithm of RFC 1034 §4.3.2 with RFC 4592 (wildcards), RFC 6672 (DNAME), RFC 6604 (response codes of chains) and
  * RFC 8482 (ANY), on the compiled image. Sections are written as they are found: answer, authority, then additional.
  *
- * The topmost cut on the way down from the apex decides (RFC 1034 §4.3.2 step 3b), so a zone with cuts or DNAMEs is walked from
- * its apex; any other zone is asked for the whole name first.
+ * The topmost cut on the way down from the apex decides (RFC 1034 §4.3.2 step 3b), so a zone with cuts or DNAMEs is searched from
+ * its apex downwards. In any other zone the whole name is looked up first.
  */
 // hot
 import { Rcode, Type } from '../dns/codes.js';
@@ -12,7 +12,7 @@ import type { ImageReader } from '../image/reader.js';
 import type { Query } from './query.js';
 import { firstTarget, putPointer, type Response, skipLabels, writeRRset } from './response.js';
 
-/** Links of a CNAME or DNAME chain followed within the zone; resolvers follow no more either. */
+/** The most links of a CNAME or DNAME chain that are followed within the zone; resolvers do not follow more either. */
 const MAX_CHAIN = 20;
 /**
  * A chain is not followed past this octet of the message: compression reaches 14 bits (RFC 1035 §4.1.4), of which an RRset takes
@@ -78,7 +78,7 @@ const MISSING = 1;
 const AT_CUT = 2;
 const AT_DNAME = 3;
 
-/** What one name came to. */
+/** The outcome of solving one name. */
 const DONE = 0;
 const FOLLOW = 1;
 
@@ -192,7 +192,7 @@ function findWildcard(image: ImageReader, search: Search): number {
 function answerNode(query: Query, search: Search, response: Response, image: ImageReader, node: number): number {
   let rrset = 0;
   if (query.type === Type.any) {
-    // One RRset will do, whichever (RFC 8482 §4.1); an alias is not followed.
+    // Any one RRset is enough (RFC 8482 §4.1); an alias is not followed.
     if (image.words[node + 2]! >>> 16 !== 0) rrset = node + image.words[node + NODE_HEADER + 1]!;
   } else {
     rrset = image.findRRset(node, query.type);
@@ -230,7 +230,7 @@ function rememberName(search: Search): void {
   search.chainLength++;
 }
 
-/** Each owner once: a loop ends quietly with what was found (RFC 1034 §5.2.2 leaves the rest to the resolver). */
+/** Visits each owner once: a loop ends with what was found so far, and the resolver does the rest (RFC 1034 §5.2.2). */
 function seenBefore(search: Search): boolean {
   if (search.chainLength > MAX_CHAIN) return true;
   const hash = search.hashes[0]!;
@@ -252,7 +252,7 @@ function indexName(search: Search, image: ImageReader, length: number): void {
   hashSearch(image, search);
 }
 
-/** The name is below a DNAME: the DNAME, the CNAME made of it (RFC 6672 §3.1), and on with the new name. */
+/** The name is below a DNAME: writes the DNAME and the CNAME made from it (RFC 6672 §3.1), and goes on with the new name. */
 function substitute(query: Query, search: Search, response: Response, image: ImageReader): number {
   const rrset = image.findRRset(locatedNode, Type.dname);
   const skipped = search.labels - locatedLabels;
@@ -295,7 +295,7 @@ function substitute(query: Query, search: Search, response: Response, image: Ima
   return FOLLOW;
 }
 
-/** Position of the DNAME in the answer, where it stands once however often the chain comes by; 0 when it does not fit. */
+/** Position of the DNAME in the answer, where it stands only once even if the chain meets it again; 0 when it does not fit. */
 function writeDname(search: Search, response: Response, image: ImageReader, rrset: number, skipped: number): number {
   for (let i = 0; i < search.dnameCount; i++) if (search.dnames[i] === rrset) return search.dnameAt[i]!;
   const start = response.at;
@@ -356,12 +356,12 @@ function refer(search: Search, response: Response, image: ImageReader): void {
   response.targetsAt = start;
 }
 
-/** Does not fit: TC and nothing else, so that the client comes back by TCP (RFC 2181 §9). */
+/** The answer does not fit: sets TC and drops the sections, so that the client asks again over TCP (RFC 2181 §9). */
 export function truncate(response: Response): void {
   response.truncated = true;
 }
 
-/** An RRset no transport can carry, or one whose data is not known yet. */
+/** Answers SERVFAIL for an RRset that no transport can carry, or whose data is not known yet. */
 function fail(response: Response, image: ImageReader, rrset: number): void {
   response.authoritative = false;
   response.rcode = Rcode.servFail;

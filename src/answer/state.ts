@@ -1,4 +1,4 @@
-/** What one engine keeps between queries: settings, and objects that are made once and reused for every answer. */
+/** The state of one engine between queries: settings, and objects that are made once and reused for every answer. */
 import { type CookieJar, createCookieJar } from './cookie.js';
 import { createQuery, type Query } from './query.js';
 import { createRateLimiter, type RateLimiter, type RateLimitSettings } from './rate-limit.js';
@@ -13,13 +13,13 @@ export interface EngineSettings {
   readonly version: string;
   /** Answer to `id.server CH TXT`, `hostname.bind CH TXT` and NSID (RFC 5001); empty: refused and not sent. */
   readonly identity: string;
-  /** How long idle connections are kept, milliseconds; told to clients that ask (RFC 7828). */
+  /** How long idle connections are kept, in milliseconds; clients that ask are told (RFC 7828). */
   readonly idleMs: number;
   /** 16 octets each: the first makes cookies, the others are accepted too (RFC 9018 §5). None: cookies are ignored. */
   readonly cookieSecrets: readonly Uint8Array[];
   /** Over UDP, a client that sends a cookie without a good server cookie is told to come back with one (RFC 7873 §5.2.3). */
   readonly requireCookies: boolean;
-  /** Answers over UDP are limited; absent: they are not. */
+  /** The limit of answers over UDP; absent: no limit. */
   readonly rateLimit?: RateLimitSettings | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface Engine {
   /** What the query's cookie is, a Cookie code; none without a client. */
   cookie: number;
   client: Client;
-  /** What the query came by, a Transport code. */
+  /** The transport of the query, a Transport code. */
   transport: number;
   /** Octets of the image where the serial of the answering zone stands, 0 when no zone answered. */
   serialAt: number;

@@ -1,10 +1,10 @@
 /** What a transport and the engine agree on: bytes in, bytes out. */
 
-/** Transports as numbers; the engine's limits depend on it. */
+/** Transports as numbers; the engine's limits depend on them. */
 export const Transport = { udp: 0, tcp: 1, tls: 2, https: 3 } as const;
 export type TransportCode = (typeof Transport)[keyof typeof Transport];
 
-/** Who asks, and when. One object a transport, filled anew for each query; what it refers to is copied by nobody. */
+/** Who asks, and when. Each transport has one object and fills it anew for each query; nobody copies what it refers to. */
 export interface Client {
   /** The address: 4 or 16 octets of `source` from `at`; none when `length` is 0. */
   source: Uint8Array;
@@ -22,9 +22,9 @@ export function createClient(): Client {
  * Answers one query, synchronously and without allocation.
  *
  * Reads `length` octets of `request` from `start`; writes the answer to `response` from `at`, never past `at + limit`
- * (give 65535 on stream transports; on UDP the room there is, the engine applies the client's EDNS size itself).
- * Returns the octets written, 0 meaning: stay silent. Never throws for any input. `request` and `response` may be views
- * of one buffer but must not overlap. Without a client there are no cookies.
+ * (65535 on stream transports; on UDP the room there is, since the engine applies the client's EDNS size itself).
+ * Returns the number of octets written; 0 means that no answer is to be sent. Never throws for any input. `request` and
+ * `response` may be views of one buffer but must not overlap. Without a client there are no cookies.
  */
 export type Answer = (
   request: Uint8Array,

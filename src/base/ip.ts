@@ -128,7 +128,7 @@ export function parseCidrSet(texts: readonly string[]): CidrSet {
   };
 }
 
-/** A network of an address and the number of its leading bits that count; undefined for what is none. */
+/** A network: an address and the number of leading bits that count; undefined when the text is not one. */
 export function parseNetwork(text: string): { readonly address: Uint8Array; readonly bits: number } | undefined {
   const single = parseIP(text);
   if (single) return { address: single, bits: single.length * 8 };

@@ -3,7 +3,7 @@ import type { Clock } from './clock.js';
 import type { Logger } from './log.js';
 
 export interface Lifecycle {
-  /** Takes charge of something started: `stop` will be called once. Returns what was started. */
+  /** Adds something that was started; its `stop` will be called once. Returns what was started. */
   own<Part>(name: string, part: Part, stop: (part: Part) => void | Promise<void>): Part;
   /**
    * Stops everything, the latest first, each part after the one before it has stopped. A part that fails is logged and

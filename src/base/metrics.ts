@@ -8,7 +8,7 @@ export interface MetricSample {
   readonly help: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
-  /** Of a histogram: which of its lines. */
+  /** Which line of a histogram this is. */
   readonly suffix?: '_bucket' | '_sum' | '_count';
 }
 

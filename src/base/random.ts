@@ -38,7 +38,7 @@ export function seededRandom(seed: number): Random {
 
 /**
  * A new 16-octet identifier, shown as 32 hexadecimal digits. It begins with the time (56 bits of microseconds), so
- * that identifiers made one after the other stand side by side in an index: a bulk import appends instead of scattering.
+ * that identifiers made one after the other are neighbours in an index: a bulk import appends to it instead of scattering.
  */
 export function makeId(nowUs: number, random: Random): Uint8Array {
   const id = new Uint8Array(16);

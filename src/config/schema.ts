@@ -165,7 +165,7 @@ export const settingsSchema = z.strictObject({
       secret: true,
       mayBeEmpty: true,
       summary:
-        'Secret of DNS cookies, the same on all servers of one address; further ones, after commas, are accepted too',
+        'Secret of DNS cookies, the same on all servers that share an address; further secrets, after commas, are accepted too',
       defaultText: 'made anew at every start',
     }),
   cookiePolicy: z
@@ -175,19 +175,19 @@ export const settingsSchema = z.strictObject({
       group: 'DNS',
       value: 'policy',
       summary:
-        'A client that sends a cookie over UDP but none of ours: `answer` it, or `require` to come back (BADCOOKIE)',
+        'What a client gets whose cookie over UDP is not from this server: an answer (`answer`), or BADCOOKIE (`require`)',
     }),
   dnsRateLimit: wholeNumber(0, 1_000_000, 'a number of answers').default(0).register(about, {
     group: 'DNS',
     value: 'answers',
     summary:
-      'Answers a second over UDP to one network (/24, /56), of one kind, about one name or zone; 0: no limit. 200 is a good one',
+      'Limit of answers a second over UDP to one network (/24, /56), of one kind, about one name or zone; 0: no limit; 200 suits most servers',
   }),
   dnsRateSlip: wholeNumber(0, 10, 'a number').default(2).register(about, {
     group: 'DNS',
     value: 'number',
     summary:
-      'Over the limit, every so-manieth answer is sent truncated, so that real clients come back over TCP; 0: none',
+      'One of this many answers over the limit is sent truncated, so that real clients come back over TCP; 0: all are dropped',
   }),
   dnsRateExempt: texts('networks', isCidr, { atLeast: 0 }).prefault('127.0.0.0/8,::1/128').register(about, {
     group: 'DNS',
@@ -207,13 +207,13 @@ export const settingsSchema = z.strictObject({
     group: 'DNS',
     value: 'addresses',
     mayBeEmpty: true,
-    summary: 'Addresses of those name servers, answered where a zone holds their names and no addresses of them',
+    summary: 'Addresses of those name servers, served where a zone holds their names but no addresses for them',
     defaultText: 'those of `dns-host` that others can reach',
   }),
   edgeAddresses: texts('IP addresses', isAddress, { atLeast: 1 }).prefault('127.0.0.1,::1').register(about, {
     group: 'DNS',
     value: 'addresses',
-    summary: 'Addresses that names of proxied records answer with',
+    summary: 'Addresses that proxied names answer with',
   }),
 
   adminHost: text()
@@ -228,18 +228,18 @@ export const settingsSchema = z.strictObject({
   adminTlsPort: port().optional().register(about, {
     group: 'Admin API',
     value: 'port',
-    summary: 'Port of the admin API over HTTPS, besides the other; needs `tls-cert` and `tls-key`',
+    summary: 'Port of the admin API over HTTPS, in addition to the plain one; needs `tls-cert` and `tls-key`',
     defaultText: 'off',
   }),
   recordsPerZone: wholeNumber(0, 100_000_000, 'a number of records').default(0).register(about, {
     group: 'Admin API',
     value: 'records',
-    summary: 'Records a zone may hold; 0: as many as it likes',
+    summary: 'The most records a zone may hold; 0: no limit',
   }),
   adminRateLimit: wholeNumber(0, 1_000_000_000, 'a number of requests').default(0).register(about, {
     group: 'Admin API',
     value: 'requests',
-    summary: 'Requests a user may send in five minutes, then 429; 0: as many as they like',
+    summary: 'The most requests a user may send in five minutes; more get 429; 0: no limit',
   }),
   adminEmail: text()
     .regex(/^[^\s@,]{1,64}@[^\s@,]{1,190}$/, { error: 'expected an e-mail address' })
@@ -274,7 +274,7 @@ export const settingsSchema = z.strictObject({
   flattenPrivate: z.enum(['allow', 'refuse'], { error: 'expected allow or refuse' }).default('allow').register(about, {
     group: 'Outside world',
     value: 'mode',
-    summary: 'Private addresses as answers of flattened names: `allow`, or `refuse` (against DNS rebinding)',
+    summary: 'Whether flattened names may answer private addresses: `allow`, or `refuse` (against DNS rebinding)',
   }),
   zoneActivation: z
     .enum(['trust', 'delegation'], { error: 'expected trust or delegation' })
@@ -293,7 +293,7 @@ export const settingsSchema = z.strictObject({
     .register(about, {
       group: 'Log',
       value: 'level',
-      summary: 'Least severity that is logged; JSON lines unless standard output is a terminal',
+      summary: 'Lowest severity that is logged; lines are JSON unless standard output is a terminal',
     }),
 
   bucketHost: text().refine(isAddress, { error: 'expected an IP address' }).default('127.0.0.1').register(about, {
@@ -309,7 +309,7 @@ export const settingsSchema = z.strictObject({
     value: 'secret',
     secret: true,
     environment: 'AUTH_KEY_SECRET',
-    summary: 'Pre-shared secret: what `X-Custom-Auth-Key` of a PUT or DELETE must be',
+    summary: 'Pre-shared secret that the header `X-Custom-Auth-Key` of a PUT or DELETE must carry',
     defaultText: 'that of `zoneplane secret put`; without any, every write is refused',
   }),
   bucketAllowList: texts('object keys', (entry) => entry !== '', { atLeast: 0 })
@@ -318,14 +318,14 @@ export const settingsSchema = z.strictObject({
       group: 'Bucket application',
       value: 'keys',
       mayBeEmpty: true,
-      summary: 'Object keys that everybody may GET, separated by commas',
+      summary: 'Object keys that anybody may GET, separated by commas',
     }),
   bucketObjectLimit: wholeNumber(0, Number.MAX_SAFE_INTEGER, 'octets')
     .default(100 * 1024 * 1024)
     .register(about, {
       group: 'Bucket application',
       value: 'octets',
-      summary: 'Largest object it takes, octets',
+      summary: 'Largest object that is accepted, in octets',
     }),
   edgeHttpPort: port()
     .default(8080)

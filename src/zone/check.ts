@@ -1,9 +1,9 @@
 /**
- * Is this a zone that can be served? Mistakes that span records: aliases beside other data, two SOAs, names outside, occluded
- * data, name servers without addresses. Records are added one by one in any order; the verdict comes at the end.
+ * Checks whether a zone can be served. It finds mistakes that involve several records: aliases beside other data, two SOAs, names
+ * outside the zone, occluded data, name servers without addresses. Records are added one by one in any order; the findings come at the end.
  *
- * Errors are what NSD, Knot and BIND refuse alike, and what the RFC forbids where they differ; all else is a warning.
- * A zone may have a million owners, so what is known of each is a few numbers in typed arrays (owner-columns.ts).
+ * A mistake is an error when NSD, Knot and BIND all refuse it, or when they differ and the RFC forbids it; otherwise it is a warning.
+ * A zone may have a million owners, so each is described by a few numbers in typed arrays (owner-columns.ts).
  */
 import { equalBytes } from '../base/bytes.js';
 import type { Issue, Severity } from '../base/result.js';
@@ -12,7 +12,7 @@ import { isAtOrBelow, isWildcard, lowerName, nameLength, printName } from '../dn
 import { typeByCode, typeMnemonic } from '../dns/rr/registry.js';
 import { DATA, Has, OwnerColumns, type Place, PlaceCodes, TargetColumns, whatIs } from './owner-columns.js';
 
-/** What of a record the checker looks at. */
+/** The parts of a record that the checker looks at. */
 export interface CheckedRecord {
   readonly owner: Uint8Array;
   readonly type: number;
@@ -37,7 +37,7 @@ export interface CheckOptions {
 
 /** Findings kept of each severity. */
 const MAX_ISSUES = 1000;
-/** Targets looked at: they only lead to warnings. */
+/** The most targets that are checked; they only lead to warnings. */
 const MAX_TARGETS = 1_000_000;
 /** Records of one owner that are compared with one another for duplicates. */
 const MAX_COMPARED = 64;
@@ -61,7 +61,7 @@ class Checker implements ZoneChecker {
   private hasAliases = false;
   private lastOwner: Uint8Array | undefined;
   private current = APEX;
-  /** Of the records that stand together under one owner: TTL by type, and the first few. */
+  /** The records that follow one another under one owner: TTL by type, and the first few records. */
   private runTypes: number[] = [];
   private runTtls: (number | undefined)[] = [];
   private run: CheckedRecord[] = [];
@@ -124,7 +124,7 @@ class Checker implements ZoneChecker {
     return true;
   }
 
-  /** What can be said of records that follow one another, as those of an owner nearly always do: TTLs and duplicates. */
+  /** Checks TTLs and duplicates among records that follow one another, as those of one owner nearly always do. */
   private checkRun(record: CheckedRecord): void {
     const { type, ttl, owner, rdata } = record;
     const at = this.runTypes.indexOf(type);
@@ -223,7 +223,7 @@ class Checker implements ZoneChecker {
     }
   }
 
-  /** Data below a DNAME is refused, below a cut it is only never answered. The topmost of them decides. */
+  /** Data below a DNAME is refused; data below a cut is accepted but never answered. The topmost of them decides. */
   private checkAncestors(owner: number, has: number): void {
     const { owners } = this;
     let top = -1;
@@ -305,7 +305,7 @@ function nounOf(type: number): string {
   }
 }
 
-/** Equal but for the case of names, where it does not matter. */
+/** Whether two are equal, ignoring letter case in names where it does not matter. */
 function isSameRdata(type: number, a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   if (equalBytes(a, b)) return true;

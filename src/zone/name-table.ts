@@ -1,9 +1,9 @@
 /**
- * The names of a zone, packed: each is a small number, in the order in which they came. A million names take a few tens of
- * megabytes and no objects, where a Map of strings takes some hundred and keeps the garbage collector busy.
+ * The names of a zone in packed form; each gets a small number, in the order in which they came. A million names take a few tens of
+ * megabytes and no objects, while a Map of strings takes some hundred megabytes and keeps the garbage collector busy.
  *
- * A name is what stands before the apex in a wire name: labels with their length octets, the leftmost first, in lower case.
- * The apex has no octets. An ancestor is then an end piece of the name and is looked up in place.
+ * A name is the part of a wire name before the apex: labels with their length octets, the leftmost first, in lower case. The apex
+ * itself has no octets. An ancestor is then a suffix of the name and is looked up in place.
  */
 
 /** Start values; everything doubles when it is full. */

@@ -3,7 +3,7 @@ import { Type } from '../dns/codes.js';
 import { isAtOrBelow, nameLength } from '../dns/name.js';
 import { doubled, NameTable } from './name-table.js';
 
-/** What stands at an owner, as bits. A name that records only point at has none. */
+/** The data at an owner, as bits. A name that records only point at has no bits. */
 export const Has = {
   cname: 1,
   ns: 2,
@@ -20,7 +20,7 @@ export const Has = {
   below: 512,
 } as const;
 
-/** The bits that say what kind of data there is. */
+/** The bits that stand for data. */
 export const DATA = Has.any - 1;
 
 export function whatIs(type: number, rdata: Uint8Array): number {
@@ -84,7 +84,7 @@ export class OwnerColumns {
     return -this.outside.add(name, 0, name.length) - 1;
   }
 
-  /** Numbers of the names above one, the nearest first, those left out that nobody has named. Valid until the next call. */
+  /** Numbers of the names above a name, the nearest first; names that no record mentions are left out. Valid until the next call. */
   ancestorsOf(number: number): readonly number[] {
     const { found, names } = this;
     const { octets, starts } = names;

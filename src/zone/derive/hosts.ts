@@ -1,12 +1,12 @@
 /**
- * Name servers with names inside the zone they serve: without addresses there nobody could reach them (RFC 1034 §4.2.1). Those the
- * zone itself has no addresses of answer the service's own.
+ * Name servers whose names lie inside the zone they serve: without addresses in the zone nobody could reach them (RFC 1034 §4.2.1).
+ * Where the zone holds no addresses for them, the service's own addresses are served.
  */
 import { Type } from '../../dns/codes.js';
 import { isAtOrBelow, ownerKeyOf } from '../../dns/name.js';
 import type { RecordFacts, ZoneFacts } from './owner.js';
 
-/** What at a name keeps the service's addresses away: its own, or that it is somewhere else. */
+/** Types at a name that keep the service's addresses away: addresses of its own, an alias or a delegation. */
 const KEEPS_AWAY: ReadonlySet<number> = new Set([Type.a, Type.aaaa, Type.cname, Type.ns, Type.dname]);
 
 /** Owner keys of the zone's name servers below its apex, in canonical order. */
@@ -17,7 +17,7 @@ export function hostKeys({ apex, nameServers }: Pick<ZoneFacts, 'apex' | 'nameSe
     .sort(Buffer.compare);
 }
 
-/** What is added to the records of such an owner. `addresses`: 4 or 16 octets each. */
+/** The records that are added to such an owner. `addresses`: 4 or 16 octets each. */
 export function hostRecords(
   records: readonly Pick<RecordFacts, 'type'>[],
   addresses: readonly Uint8Array[],
