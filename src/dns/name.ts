@@ -52,7 +52,7 @@ export function parseName(text: string, origin?: Uint8Array): Uint8Array {
     if (c === DOT) {
       endLabel(labelAt, at);
       labelAt = at++;
-      if (at > MAX_NAME_LENGTH + 1) throw new NameError('name-too-long');
+      if (at > MAX_NAME_LENGTH) throw new NameError('name-too-long');
       continue;
     }
     if (c === BACKSLASH) {

@@ -47,6 +47,7 @@ t.test('what is not a name', async (t) => {
     ['.a.', 'empty-label'],
     [`${'x'.repeat(64)}.`, 'label-too-long'],
     [`${'x.'.repeat(128)}`, 'name-too-long'],
+    [`${'x.'.repeat(126)}xx.`, 'name-too-long'],
     ['a\\', 'bad-escape'],
     ['a\\256.', 'bad-escape'],
     ['a\\1.', 'bad-escape'],
