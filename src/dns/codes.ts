@@ -32,7 +32,7 @@ export const RCODE_MNEMONICS: Readonly<Record<number, string>> = {
 
 export const Class = { in: 1, ch: 3, hs: 4, none: 254, any: 255 } as const;
 
-/** The types that mean something to the engine; all others it only copies. */
+/** The types that the engine handles specially; it only copies all others. */
 export const Type = {
   a: 1,
   ns: 2,

@@ -1,8 +1,8 @@
 /**
- * Responses that came from outside, read strictly (RFC 1035 §4.1): every name, length and count must fit, or nothing of the
- * message is believed.
+ * Reads responses from outside strictly (RFC 1035 §4.1): every name, length and count must fit, or the whole message is
+ * rejected.
  *
- * dns2 is not asked to read them: it goes on behind records it could not parse, joins labels that hold dots, and twelve octets
+ * dns2 does not read them: it continues after records that it could not parse, it joins labels that hold dots, and twelve octets
  * that announce 65535 records keep it busy for more than a second.
  */
 import { Type } from './codes.js';
@@ -14,7 +14,7 @@ import { nameTail, POINTER } from './wire-name.js';
 const HEADER_LENGTH = 12;
 /** The bit of the flags that says that the answer did not fit. */
 export const TRUNCATED = 0x0200;
-/** Owner of one octet, type, class, TTL and length: what a record takes at least. */
+/** The octets of the shortest record: owner of one octet, type, class, TTL and length. */
 const SHORTEST_RECORD = 11;
 
 export interface ReadRecord {
@@ -68,7 +68,7 @@ function readWhole(octets: Uint8Array): ReadMessage {
   if (questions !== 1 || (!(flags & TRUNCATED) && announced * SHORTEST_RECORD > octets.length - HEADER_LENGTH))
     throw new Unreadable();
   const question = { name: takeName(cursor), type: take16(cursor), class: take16(cursor) };
-  // What is left of a truncated answer is not to be used (RFC 2181 §9), and may end anywhere.
+  // The rest of a truncated answer must not be used (RFC 2181 §9), and may end anywhere.
   if (flags & TRUNCATED) return { id, flags, rcode: flags & 15, question, answers: [], authorities: [] };
   const answers = takeRecords(cursor, counts[0]);
   const authorities = takeRecords(cursor, counts[1]);
@@ -95,7 +95,7 @@ function takeRecord(cursor: Cursor): ReadRecord {
   if (end > cursor.octets.length) throw new Unreadable();
   const rdata = takeRdata(cursor, type, end);
   if (cursor.at !== end) throw new Unreadable();
-  // OPT keeps flags there, of which the highest bit is one.
+  // An OPT record keeps flags in this field, and the highest bit is one of them.
   return { owner, type, class: recordClass, ttl: high < 0x8000 || type === Type.opt ? ttl : 0, rdata };
 }
 

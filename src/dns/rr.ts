@@ -15,7 +15,7 @@ export interface RR {
 export interface RRset {
   readonly type: number;
   readonly ttl: number;
-  /** None: whoever asks for it is told SERVFAIL, because what belongs here is not known. */
+  /** Empty when the data is not known: questions for it are answered SERVFAIL. */
   readonly rdatas: readonly Uint8Array[];
   /** Info code that goes with answers made of it (RFC 8914 §4). */
   readonly extendedError?: number;

@@ -1,4 +1,4 @@
-/** Types of networks and notations that have passed: X25, ISDN, NSAP, GPOS, WKS (RFC 1183, 1706, 1712, 1035). */
+/** Types of networks and notations that are no longer in use: X25, ISDN, NSAP, GPOS, WKS (RFC 1183, 1706, 1712, 1035). */
 import { fromHex, toHex } from '../../base/bytes.js';
 import { defineType } from './define.js';
 import { type Field, makeField, takeWord } from './field.js';
@@ -36,7 +36,7 @@ export const GPOS = defineType({
       : 'longitude, latitude and altitude must be decimal numbers',
 });
 
-/** `0x` and hexadecimal digits; dots between them mean nothing (RFC 1706 §6). */
+/** `0x` and hexadecimal digits; dots between them have no meaning (RFC 1706 §6). */
 const nsapAddress: Field = makeField({
   schema: { type: 'string' },
   end: (rdata, at) => (at < rdata.length ? rdata.length : -1),

@@ -33,7 +33,7 @@ export interface Lexer {
 
 /** An entry longer than this is refused, octets: nothing that can be served takes as much. */
 export const MAX_ENTRY_LENGTH = 1 << 20;
-/** Words and strings of an entry at most; 65535 octets in pairs of hexadecimal digits are fewer. */
+/** The most words and strings of an entry; 65535 octets as pairs of hexadecimal digits need fewer. */
 export const MAX_ENTRY_TOKENS = 1 << 17;
 
 const TAB = 9;
@@ -51,11 +51,11 @@ const BACKSLASH = 92;
 const ENDS_WORD = new Uint8Array(256);
 for (const octet of [TAB, NEWLINE, RETURN, SPACE, QUOTE, OPEN, CLOSE, SEMICOLON]) ENDS_WORD[octet] = 1;
 
-/** Octets at the beginning of a line that more likely goes on with an entry than begins one. */
+/** Octets at the beginning of a line that more likely continues an entry than begins one. */
 const CONTINUES = new Uint8Array(256);
 for (const octet of [TAB, NEWLINE, RETURN, SPACE, QUOTE, OPEN, CLOSE, SEMICOLON]) CONTINUES[octet] = 1;
 
-/** Times that reading goes back to behind a parenthesis that was never closed: each costs the reading of an entry. */
+/** How often reading may go back to behind a parenthesis that was never closed: each time an entry is read again. */
 const MAX_RECOVERIES = 20;
 /** Characters of faulty text that messages show. */
 const SHOWN = 40;
@@ -68,7 +68,7 @@ export function createLexer(keepComments: boolean): Lexer {
   let skipping = false;
   let recoveries = 0;
 
-  /** The entry at `at`, and where to go on; undefined when that takes octets that are not here yet. */
+  /** The entry at `at`, and where to go on; undefined when octets are missing that have not arrived yet. */
   function readNext(buffer: Buffer, at: number, last: boolean): Reading | undefined {
     const reading = readEntry(buffer, at, line, last, keepComments);
     const from = reading?.brokenAt;
@@ -122,7 +122,7 @@ export function createLexer(keepComments: boolean): Lexer {
         buffer = skipByteOrderMark(buffer);
       }
       const entries = run(buffer, false);
-      // The caller may use its memory again.
+      // The caller may reuse its memory.
       kept = Buffer.from(kept);
       return entries;
     },
@@ -139,7 +139,7 @@ function overlong(line: number): Entry {
   return { tokens: [], leadingBlank: false, line, comment: undefined, fault };
 }
 
-/** Editors put it there; it means nothing in a zone file. */
+/** A byte order mark, which some editors write; it has no meaning in a zone file. */
 function skipByteOrderMark(buffer: Buffer): Buffer {
   return buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf ? buffer.subarray(3) : buffer;
 }
@@ -152,7 +152,7 @@ interface Position {
 interface Reading extends Position {
   /** `at` and `line` are those behind it. */
   readonly entry: Entry;
-  /** From where on an entry of several lines makes no sense; what follows may be records again. */
+  /** Where an entry of several lines stops making sense; records may follow from there. */
   readonly brokenAt?: Position;
 }
 
@@ -213,7 +213,7 @@ function readEntry(
         fault ??= faultAt('unclosed quote', buffer.toString('latin1', at, Math.min(-stop, at + SHOWN)));
         at = -stop;
         if (depth === 0) continue;
-        // What was meant to be between the parentheses cannot be told from what follows.
+        // The intended end of the parentheses is unknown, so the entry cannot be read.
         const entry = { tokens, leadingBlank, line: firstLine, comment, fault };
         return { entry, at, line, brokenAt: { at, line } };
       }

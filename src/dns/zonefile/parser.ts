@@ -24,7 +24,7 @@ import {
 
 /** Records handed over at once. */
 const BATCH = 1000;
-/** A file with more mistakes is not what it claims to be; reading ends. */
+/** A file with more mistakes is probably not a zone file; reading ends. */
 const MAX_ISSUES = 1000;
 const MAX_GENERATED_IN_ALL = 1_000_000;
 const MAX_INCLUDED_FILES = 10_000;
@@ -52,7 +52,7 @@ export interface ZoneReadingOptions {
   /** Directory that $INCLUDE may read from; without it $INCLUDE is refused. */
   readonly includeDirectory?: string;
   readonly keepComments?: boolean;
-  /** Told now and then how many octets have been read. */
+  /** Called now and then with the number of octets read. */
   readonly onProgress?: (octets: number) => void;
 }
 
@@ -95,7 +95,7 @@ class ZoneFileState {
   private owner: Uint8Array | undefined;
   private ownerText = '';
   private ownerOrigin: Uint8Array | undefined;
-  /** The owner could not be read: the records that inherit it are left out without a further word. */
+  /** The owner could not be read: records that inherit it are left out without a message of their own. */
   private ownerIsBad = false;
   private generated = 0;
   private included = 0;
@@ -264,7 +264,7 @@ class ZoneFileState {
     return owner;
   }
 
-  /** So that the records behind a bad owner are not taken for the one before it. */
+  /** Keeps the records behind a bad owner from being taken for those of the owner before it. */
   private forgetOwner(): void {
     this.owner = undefined;
     this.ownerText = '';
@@ -305,7 +305,7 @@ function parseData(type: RRType, tokens: readonly Token[], at: number, origin: U
   return rdata;
 }
 
-/** Relative names cannot be completed without an origin, and that is what makes the data depend on it. */
+/** Whether the data depends on the origin: relative names cannot be completed without one. */
 function parseWithoutOrigin(type: RRType, tokens: readonly Token[], at: number): Uint8Array {
   const rdata = parseData(type, tokens, at, ROOT);
   if (!equalBytes(rdata, parseData(type, tokens, at, ANY_ORIGIN)))
@@ -326,7 +326,7 @@ function failure(message: string, token: Token): PresentationError {
   return new PresentationError(message, token.line, token.column, token.text);
 }
 
-/** Whether the token is a class; any class but IN is refused, we serve no other. */
+/** Whether the token is a class. Every class but IN is refused, since no other is served. */
 function isClass(token: Token): boolean {
   if (token.quoted) return false;
   const text = token.text.toUpperCase();
@@ -346,7 +346,7 @@ function findType(token: Token): RRType {
   return type;
 }
 
-/** BIND wants the data of $GENERATE as one word, so data of several is put between quotes; we take it either way. */
+/** BIND takes the data of $GENERATE as one word, so several words stand between quotes there; both forms are accepted here. */
 function unpackQuotedData(tokens: readonly Token[]): readonly Token[] {
   const data = tokens[tokens.length - 1];
   const type = tokens[tokens.length - 2];

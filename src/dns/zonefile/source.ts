@@ -22,9 +22,9 @@ export interface IncludePlace {
 }
 
 export interface IncludedFile {
-  /** To show. */
+  /** The path to show. */
   readonly file: string;
-  /** To open: no link in it, so that it is the file that was found to be inside. */
+  /** The path to open. It holds no link, so that it is the file that was checked. */
   readonly realPath: string;
   readonly origin: Uint8Array | undefined;
 }
@@ -35,7 +35,7 @@ export function realPathOf(source: ZoneText): string | undefined {
   try {
     return realpathSync(source.file);
   } catch {
-    // A pipe has none, and why a file cannot be read is said when it is opened.
+    // A pipe has no such path; a file that cannot be read is reported when it is opened.
     return undefined;
   }
 }
@@ -102,18 +102,18 @@ export function includeFile(
   } catch (error) {
     throw fail(`$INCLUDE cannot be read: ${messageOf(error)}`);
   }
-  // Links are followed before the test, so that none leads out.
+  // Links are followed before the test, so that no link leads out of the directory.
   if (!realPath.startsWith(inside.endsWith(sep) ? inside : inside + sep))
     throw fail('$INCLUDE leads out of the directory of the zone file');
   if (place.ancestors.includes(realPath)) throw fail('$INCLUDE of a file that is being read');
-  // Devices and pipes could be waited for without end.
+  // Reading a device or a pipe might never end.
   if (!statSync(realPath, { throwIfNoEntry: false })?.isFile()) throw fail('$INCLUDE of what is not a file');
   return { file, realPath, origin };
 }
 
 /**
  * The zone a file or text holds: the owner of its SOA, else its first $ORIGIN, else (for files) the name of the file without
- * `.zone`, `.db` or a leading `db.`. Undefined when nothing tells.
+ * `.zone`, `.db` or a leading `db.`. Undefined when none of these is there.
  */
 export function detectOrigin(source: ZoneText): Uint8Array | undefined {
   const lexer = createLexer(false);
@@ -130,7 +130,7 @@ export function detectOrigin(source: ZoneText): Uint8Array | undefined {
 
 interface HeadOfFile {
   origin: Uint8Array | undefined;
-  /** Of the last record. */
+  /** The owner of the last record. */
   owner: Uint8Array | undefined;
 }
 
@@ -151,7 +151,7 @@ function tryName(text: string, origin: Uint8Array | undefined): Uint8Array | und
   try {
     return parseName(text, origin);
   } catch {
-    // A bad or relative name tells nothing; the parser reports it.
+    // A bad or relative name does not help here; the parser reports it.
     return undefined;
   }
 }

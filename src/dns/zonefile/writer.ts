@@ -22,7 +22,7 @@ export function* writeZone(apex: Uint8Array, records: Iterable<RR>): Generator<s
   yield chunk;
 }
 
-/** What the v4 export keeps of a record beside the zone data (v4: §7.2). */
+/** The attributes of a record that the v4 export keeps beside the zone data (v4: §7.2). */
 export interface RecordAttributes {
   readonly comment: string | null;
   /** `name:value` texts. */
@@ -38,7 +38,7 @@ export function printAttributes({ comment, tags, proxied, flattenCname }: Record
   if (proxied !== undefined) members.push(`cf-proxied:${proxied}`);
   if (flattenCname) members.push('cf-flatten-cname');
   const text = (comment ?? '').replace(/[\r\n]+/g, ' ');
-  // A comment that speaks of tags itself is ended by an empty list, so that the last one is the real one.
+  // A comment that contains the word for tags is followed by an empty list, so that the last list is the real one.
   if (members.length === 0 && !text.includes('cf_tags=')) return text;
   const list = `cf_tags=${members.join(',')}`;
   return text === '' ? list : `${text} ${list}`;
@@ -48,7 +48,7 @@ function printTag(tag: string): string {
   const colon = tag.indexOf(':');
   const value = colon < 0 ? '' : tag.slice(colon + 1);
   if (!/["\s=,\\]/.test(value)) return tag;
-  // Readers look for the last of these words, which must not be one inside a value.
+  // Readers look for the last of these words, so it must not stand inside a value.
   return `${tag.slice(0, colon)}:${JSON.stringify(value).replaceAll('cf_tags=', 'cf_tags\\u003d')}`;
 }
 
@@ -84,7 +84,7 @@ function unquote(text: string): string {
   try {
     return String(JSON.parse(text));
   } catch {
-    // Not JSON after all: the text itself is the value.
+    // The text is not JSON, so it is the value itself.
     return text.slice(1, -1);
   }
 }
