@@ -134,7 +134,7 @@ export function receiveBatch(
   return 0;
 }
 
-/** Answers the first `received` requests, which came at `seconds` since 1970; returns how many answers are ready to be sent. */
+/** Answers the first `received` requests, which arrived at `seconds` since 1970; returns how many answers are ready to be sent. */
 export function answerBatch(
   batch: DatagramBatch,
   received: number,

@@ -23,7 +23,7 @@ export function guardAnswer(answer: Answer, block: CountBlock, report: ReportFau
   };
 }
 
-/** A bare header: the ID, opcode and RD of the request with QR and SERVFAIL; nothing for what cannot be answered. */
+/** A bare header: the ID, opcode and RD of the request with QR and SERVFAIL; nothing for a request that cannot be answered. */
 function writeServFail(request: Uint8Array, start: number, length: number, response: Uint8Array, at: number): number {
   if (length < 12 || (request[start + 2]! & 0x80) !== 0) return 0;
   response[at] = request[start]!;

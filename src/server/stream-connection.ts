@@ -71,7 +71,7 @@ export class StreamConnection {
   /** The beginning of a frame, two octets of length included. */
   private partial: Uint8Array | undefined;
   private partialLength = 0;
-  /** Octets read but not looked at yet, because the peer does not read or a transfer is going out. */
+  /** Octets that were read but not parsed yet, because the peer does not read or a transfer is going out. */
   private held: Uint8Array | undefined;
   private transferring = false;
   private inputEnded = false;
@@ -89,13 +89,13 @@ export class StreamConnection {
     socket.on('data', (chunk: Buffer) => this.read(chunk));
     socket.on('drain', () => this.resume());
     socket.on('end', () => this.endInput());
-    // 'close' follows, and whoever keeps the list of connections listens to that.
+    // 'close' follows; the list of connections listens to that event.
     socket.on('error', () => {
       context.counts[Count.connectionFailed]! += 1;
     });
   }
 
-  /** Nothing of the peer's is being worked on, so that closing loses nothing. */
+  /** Whether no query of the peer is being worked on, so that closing loses nothing. */
   get idle(): boolean {
     return !this.transferring && this.times.blockedSinceMs === 0 && this.times.partialSinceMs === 0;
   }
@@ -207,7 +207,7 @@ export class StreamConnection {
     this.appendPartial(rest);
   }
 
-  /** The buffer grows with what has come, not with what was announced: two octets must not buy 64 KiB. */
+  /** The buffer grows with the octets received, not with the length announced: two octets must not reserve 64 KiB. */
   private appendPartial(part: Uint8Array): void {
     const needed = this.partialLength + part.length;
     if (!this.partial || this.partial.length < needed) {
@@ -220,7 +220,7 @@ export class StreamConnection {
     this.partialLength = needed;
   }
 
-  /** The stream is out of step, or the peer speaks something else: answers so far go out, then the end. */
+  /** The stream is not DNS or has lost its framing: sends the answers so far, then closes. */
   private refuseFrame(): void {
     this.context.counts[Count.frameRefused]! += 1;
     this.flush();

@@ -1,7 +1,7 @@
 /**
- * All stream connections of the process together: how many there may be, and how long each may take (RFC 7766 §6.2.3, §10).
+ * All stream connections of the process: how many there may be, and how long each may wait (RFC 7766 §6.2.3, §10).
  *
- * A full house turns away nobody: the connection that has been idle longest makes room. One timer looks after all of them.
+ * When the limit is reached, the connection that has been idle longest is closed to make room. One timer watches all of them.
  */
 import type { Socket } from 'node:net';
 import type { TransportCode } from '../answer/transport.js';
@@ -91,7 +91,7 @@ export class StreamConnections {
     else this.perClient.delete(address);
   }
 
-  /** Closes the connection that has been idle longest, of one client or of all; one at work only if all are. */
+  /** Closes the connection that has been idle longest, of one client or of all; a busy one only if all are busy. */
   private evict(address: string | undefined): void {
     let chosen: StreamConnection | undefined;
     for (const connection of this.all) {

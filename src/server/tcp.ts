@@ -45,7 +45,7 @@ export function listen(
     server.once('error', fail);
     server.listen({ host, port, backlog: BACKLOG, ipv6Only: host.includes(':'), exclusive: true }, () => {
       server.off('error', fail);
-      // Out of file descriptors, for one: the connection is lost, the others go on.
+      // One cause is a lack of file descriptors: this connection is lost, the others go on.
       server.on('error', (error) => {
         const seen = admit();
         if (seen !== undefined)

@@ -77,9 +77,9 @@ function planBindings(addresses: readonly string[]): Binding[] {
 }
 
 /**
- * Makes sure that nobody else has the port, and finds one if it is 0. Sockets that share a port are bound without complaint
- * beside those of another process of the same user, and would take half of its queries; only a bind that does not
- * share tells.
+ * Makes sure that nobody else has the port, and finds one if it is 0. Sockets that share a port can be bound beside
+ * those of another process of the same user, and would take half of its queries; only a bind that does not share shows
+ * whether the port is free.
  */
 function reservePort(calls: Syscalls, bindings: readonly Binding[], wanted: number, open: OpenSocket): number {
   const held: DatagramSocket[] = [];

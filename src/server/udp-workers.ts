@@ -1,7 +1,7 @@
 /**
  * The threads that answer over UDP: started together, replaced after a crash, stopped within a time.
  *
- * How a thread gets its datagrams is the matter of its script: udp-worker.ts (batched) or udp-portable-worker.ts.
+ * The script of a thread decides how it gets its datagrams: udp-worker.ts (batched) or udp-portable-worker.ts.
  */
 import { type MessagePort, Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.js';
