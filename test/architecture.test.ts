@@ -47,7 +47,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   pino: ['base/log.ts'],
   'pino-pretty': ['base/log.ts'],
   zod: ['dns/', 'config/', 'certs/', 'api/'],
-  'better-sqlite3': ['store/driver.ts'],
+  'better-sqlite3': ['store/'],
   dns2: ['resolver/upstream.ts'],
   koffi: ['server/syscalls.ts'],
   yaml: ['config/load.ts'],

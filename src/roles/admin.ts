@@ -64,7 +64,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       metrics: resolverMetrics,
       nameServers: settings.nameservers,
     });
-    const refresher = startFlattenRefresher({
+    const refresher = await startFlattenRefresher({
       base,
       resolver,
       policy: { edgeAddresses: base.settings.edgeAddresses, privateAddresses: settings.flattenPrivate },

@@ -69,7 +69,7 @@ export async function importFirstZones(
     const failure = await importFile(context, join(directory, name), imported);
     if (failure !== undefined) failed.push(failure);
   }
-  putMeta(base.store, 'first_run_done', 1);
+  await base.store.write(() => putMeta(base.store, 'first_run_done', 1));
   return files.length === 0 ? undefined : { directory, imported, failed };
 }
 

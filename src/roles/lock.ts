@@ -1,6 +1,6 @@
 /** One server a data directory: an exclusive lock, freed by the system however the process ends. */
 import { UserError } from '../base/errors.js';
-import { acquireFileLock, type FileLock } from '../store/driver.js';
+import { acquireFileLock, type FileLock } from '../store/file-lock.js';
 import { dataFile, readRunning } from './data-directory.js';
 
 /** Locks a data directory for `serve` or for the admin role. Throws a {@link UserError} when another process has it. */

@@ -1,38 +1,27 @@
 /**
- * SQLite behind a small interface: opening, pragmas, prepared statements, transactions, typed failures. The only user of
- * better-sqlite3. Everything here is synchronous; a handle belongs to one thread.
+ * SQLite behind a small interface: opening, pragmas, prepared statements, transactions, typed failures. Everything
+ * but `write` is synchronous; a handle belongs to one thread.
  */
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { UserError } from '../base/errors.js';
-import { StoreBusy, StoreConflict, StoreCorrupt, StoreFull } from './failures.js';
 import { whenFree } from './patience.js';
+import { type Entry, startRecording } from './recording.js';
+import { type Position, Replayer } from './replay.js';
+import type { SqlValue } from './sql-value.js';
+import { guard, openFailure } from './sqlite-failure.js';
+import { type Activity, readingStatement, type Statement, wrapStatement } from './statement.js';
 
 export { StoreBusy, StoreConflict, StoreCorrupt, StoreFull } from './failures.js';
+export type { SqlValue } from './sql-value.js';
+export type { RunResult, Statement } from './statement.js';
 
 /** The database file inside the data directory. */
 export const DATABASE_FILE = 'zoneplane.db';
 
 /** Data directory name that stands for a database in memory, gone when it is closed. */
 export const IN_MEMORY = ':memory:';
-
-export type SqlValue = string | number | Uint8Array | null;
-
-export interface RunResult {
-  /** Rows inserted, updated or deleted. */
-  readonly changes: number;
-  readonly lastInsertRowid: number;
-}
-
-/** A prepared statement; `Row` is the shape its columns have. */
-export interface Statement<Params extends readonly SqlValue[], Row> {
-  run(...params: Params): RunResult;
-  get(...params: Params): Row | undefined;
-  all(...params: Params): Row[];
-  /** Reads row by row. The handle must not write until the iteration has ended. */
-  iterate(...params: Params): IterableIterator<Row>;
-}
 
 export interface Store {
   /** Path of the file, or `:memory:`. */
@@ -42,7 +31,6 @@ export interface Store {
   prepare<Params extends readonly SqlValue[] = [], Row = unknown>(sql: string): Statement<Params, Row>;
   /** Rows as arrays in column order: about a third faster where many are read. */
   prepareTuples<Params extends readonly SqlValue[] = [], Row = unknown>(sql: string): Statement<Params, Row>;
-  exec(sql: string): void;
   /** Makes a pure function available to SQL under a name. */
   defineFunction(name: string, compute: (value: SqlValue) => SqlValue): void;
   /**
@@ -51,11 +39,22 @@ export interface Store {
    * {@link StoreBusy} when the lock is not free within `timeoutMs` (default: a minute), {@link StoreFull} on a full disk.
    */
   write<T>(work: () => T, timeoutMs?: number): Promise<T>;
+  /** Runs a write like {@link Store.write}, and takes it back: what it returned, and nothing on the disk. */
+  dryRun<T>(work: () => T): Promise<T>;
   /**
-   * Runs `work` in one write transaction that holds the write lock from its beginning; rolled back when `work` throws.
-   * Throws {@link StoreBusy} when the lock is not free within `timeoutMs` (default: that of the handle).
+   * Runs a write, takes it back, and tells what it wrote: the body of an entry; undefined when it wrote nothing. Throws
+   * {@link StoreBusy} when the lock is not free within `timeoutMs` (default: that of the handle).
    */
-  immediate<T>(work: () => T, timeoutMs?: number): T;
+  rehearse<T>(work: () => T, timeoutMs?: number): Rehearsal<T>;
+  /**
+   * Runs an entry of the log that follows this copy's position, in one transaction with the new position; false when it is here
+   * already. Throws {@link EntryRefused} when it cannot be applied, {@link StoreBusy} like {@link Store.rehearse}.
+   */
+  replay(entry: Entry, timeoutMs?: number): boolean;
+  /** The last entry of a log that this copy holds. */
+  position(): Position;
+  /** For migrations alone: one write transaction in which `work` is given a function that runs any SQL. */
+  alter<T>(work: (run: (sql: string) => void) => T): T;
   /** Runs `work` inside a write transaction so that only its own changes are undone when it throws. Not to be nested. */
   part<T>(work: () => T): T;
   /** Runs `read` in one read transaction: everything it reads is from the same moment. */
@@ -69,8 +68,15 @@ export interface Store {
   close(): void;
 }
 
+export interface Rehearsal<T> {
+  readonly value: T;
+  readonly written: Uint8Array | undefined;
+}
+
 export interface OpenOptions {
   readonly readonly?: boolean;
+  /** Makes what {@link Store.write} does instead of a transaction here, such as {@link createLogWriter} of log-writer.ts. */
+  readonly writer?: (store: Store) => Store['write'];
   /** How long a statement waits for another process's write lock, in milliseconds. */
   readonly busyTimeoutMs?: number;
 }
@@ -99,7 +105,7 @@ export function openStore(dataDir: string, options: OpenOptions = {}): Store {
   } catch (error) {
     throw openFailure(error, path);
   }
-  return new SqliteStore(database, path, readonly, timeoutMs);
+  return new SqliteStore(database, path, readonly, timeoutMs, options.writer);
 }
 
 function preparePath(dataDir: string, path: string, readonly: boolean): void {
@@ -141,6 +147,9 @@ function setPragmas(database: Database.Database, readonly: boolean): void {
 }
 
 class SqliteStore implements Store {
+  readonly write: Store['write'];
+  private readonly activity: Activity = { writing: false, recording: undefined };
+  private readonly replayer = new Replayer((sql) => this.prepare(sql));
   private readonly begin: Statement<[], unknown>;
   private readonly beginRead: Statement<[], unknown>;
   private readonly commit: Statement<[], unknown>;
@@ -155,44 +164,87 @@ class SqliteStore implements Store {
     readonly path: string,
     readonly readonly: boolean,
     private readonly busyTimeoutMs: number,
+    writer: OpenOptions['writer'],
   ) {
-    this.begin = this.prepare('BEGIN IMMEDIATE');
-    this.beginRead = this.prepare('BEGIN');
-    this.commit = this.prepare('COMMIT');
-    this.rollback = this.prepare('ROLLBACK');
-    this.savepoint = this.prepare('SAVEPOINT part');
-    this.release = this.prepare('RELEASE part');
-    this.rollbackPart = this.prepare('ROLLBACK TO part');
+    const bracket = (sql: string): Statement<[], unknown> => readingStatement(database.prepare(sql));
+    this.begin = bracket('BEGIN IMMEDIATE');
+    this.beginRead = bracket('BEGIN');
+    this.commit = bracket('COMMIT');
+    this.rollback = bracket('ROLLBACK');
+    this.savepoint = bracket('SAVEPOINT part');
+    this.release = bracket('RELEASE part');
+    this.rollbackPart = bracket('ROLLBACK TO part');
     this.version = database.prepare<[], number>('PRAGMA data_version').pluck();
+    this.write = writer?.(this) ?? ((work, timeoutMs) => this.writeHere(work, timeoutMs));
   }
 
   prepare<Params extends readonly SqlValue[], Row>(sql: string): Statement<Params, Row> {
-    return wrapStatement(guard(() => this.database.prepare(sql)));
+    return wrapStatement(
+      guard(() => this.database.prepare(sql)),
+      this.activity,
+    );
   }
 
   prepareTuples<Params extends readonly SqlValue[], Row>(sql: string): Statement<Params, Row> {
-    return wrapStatement(guard(() => this.database.prepare(sql).raw(true)));
-  }
-
-  exec(sql: string): void {
-    guard(() => this.database.exec(sql));
+    return wrapStatement(
+      guard(() => this.database.prepare(sql).raw(true)),
+      this.activity,
+    );
   }
 
   defineFunction(name: string, compute: (value: SqlValue) => SqlValue): void {
     guard(() => this.database.function(name, { deterministic: true }, (value) => compute(value as SqlValue)));
   }
 
-  write<T>(work: () => T, timeoutMs?: number): Promise<T> {
+  private writeHere<T>(work: () => T, timeoutMs?: number): Promise<T> {
     return whenFree((attemptMs) => this.immediate(work, attemptMs), timeoutMs);
   }
 
-  immediate<T>(work: () => T, timeoutMs?: number): T {
-    if (timeoutMs === undefined || timeoutMs === this.busyTimeoutMs) this.begin.run();
-    else this.beginWithin(timeoutMs);
+  dryRun<T>(work: () => T): Promise<T> {
+    return whenFree((attemptMs) => this.takeBack(work, attemptMs));
+  }
+
+  rehearse<T>(work: () => T, timeoutMs?: number): Rehearsal<T> {
+    const recording = startRecording();
+    const value = this.takeBack(() => {
+      this.activity.recording = recording;
+      return work();
+    }, timeoutMs);
+    return { value, written: recording.finish() };
+  }
+
+  replay(entry: Entry, timeoutMs?: number): boolean {
+    return this.immediate(() => this.replayer.apply(entry), timeoutMs);
+  }
+
+  position(): Position {
+    return this.replayer.position();
+  }
+
+  alter<T>(work: (run: (sql: string) => void) => T): T {
+    return this.immediate(() => work((sql) => guard(() => this.database.exec(sql))));
+  }
+
+  private immediate<T>(work: () => T, timeoutMs?: number): T {
+    this.beginWithin(timeoutMs);
+    this.activity.writing = true;
     return this.finish(work);
   }
 
-  private beginWithin(timeoutMs: number): void {
+  private takeBack<T>(work: () => T, timeoutMs: number | undefined): T {
+    this.beginWithin(timeoutMs);
+    this.activity.writing = true;
+    try {
+      return work();
+    } finally {
+      this.endWriting();
+      // SQLite has rolled back by itself after some failures, such as a full disk.
+      if (this.database.inTransaction) this.rollback.run();
+    }
+  }
+
+  private beginWithin(timeoutMs: number = this.busyTimeoutMs): void {
+    if (timeoutMs === this.busyTimeoutMs) return void this.begin.run();
     this.database.pragma(`busy_timeout = ${timeoutMs}`);
     try {
       this.begin.run();
@@ -201,7 +253,13 @@ class SqliteStore implements Store {
     }
   }
 
+  private endWriting(): void {
+    this.activity.writing = false;
+    this.activity.recording = undefined;
+  }
+
   part<T>(work: () => T): T {
+    const mark = this.activity.recording?.mark();
     this.savepoint.run();
     try {
       const result = work();
@@ -212,6 +270,7 @@ class SqliteStore implements Store {
       if (this.database.inTransaction) {
         this.rollbackPart.run();
         this.release.run();
+        if (mark) this.activity.recording?.undo(mark);
       }
       throw error;
     }
@@ -232,6 +291,8 @@ class SqliteStore implements Store {
       // SQLite has rolled back by itself after some failures, such as a full disk.
       if (this.database.inTransaction) this.rollback.run();
       throw error;
+    } finally {
+      this.endWriting();
     }
   }
 
@@ -258,119 +319,6 @@ class SqliteStore implements Store {
   close(): void {
     if (this.database.open) guard(() => this.database.close());
   }
-}
-
-function wrapStatement<Params extends readonly SqlValue[], Row>(inner: Database.Statement): Statement<Params, Row> {
-  return {
-    run(...params) {
-      try {
-        return inner.run(...params) as RunResult;
-      } catch (error) {
-        throw storeFailure(error);
-      }
-    },
-    get(...params) {
-      try {
-        return inner.get(...params) as Row | undefined;
-      } catch (error) {
-        throw storeFailure(error);
-      }
-    },
-    all(...params) {
-      try {
-        return inner.all(...params) as Row[];
-      } catch (error) {
-        throw storeFailure(error);
-      }
-    },
-    iterate(...params) {
-      try {
-        return inner.iterate(...params) as IterableIterator<Row>;
-      } catch (error) {
-        throw storeFailure(error);
-      }
-    },
-  };
-}
-
-function guard<T>(run: () => T): T {
-  try {
-    return run();
-  } catch (error) {
-    throw storeFailure(error);
-  }
-}
-
-/** The typed form of an SQLite failure; anything else is returned as it is. */
-function storeFailure(error: unknown): unknown {
-  if (!(error instanceof Database.SqliteError)) return error;
-  const { code, message } = error;
-  if (code.startsWith('SQLITE_CONSTRAINT')) return new StoreConflict(message);
-  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return new StoreBusy();
-  if (code === 'SQLITE_FULL') return new StoreFull();
-  if (code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_IOERR')) {
-    return new StoreCorrupt(message);
-  }
-  if (code.startsWith('SQLITE_READONLY')) {
-    return new UserError(
-      'The database cannot be written to.',
-      'Check the owner and mode of the data directory and of the files in it.',
-    );
-  }
-  return error;
-}
-
-function openFailure(error: unknown, path: string): unknown {
-  const failure = storeFailure(error);
-  if (failure instanceof StoreCorrupt) {
-    return new UserError(`${path} is not a usable database: ${failure.message}`, 'Restore it from a backup.');
-  }
-  if (failure instanceof StoreBusy) {
-    return new UserError(`${path} is locked by another process.`, 'Wait for it to finish, or stop it, and try again.');
-  }
-  if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_CANTOPEN')) {
-    return new UserError(`${path} cannot be opened.`, 'Check the owner and mode of the data directory and its files.');
-  }
-  return failure;
-}
-
-/** An exclusive lock on a file of its own; the system frees it when the process ends, however it ends. */
-export interface FileLock {
-  release(): void;
-}
-
-/** Locks the file at `path`, which is made if it is missing; undefined when another process holds the lock. */
-export function acquireFileLock(path: string): FileLock | undefined {
-  closeSync(openSync(path, 'a', 0o600));
-  const database = new Database(path, { timeout: 0 });
-  try {
-    // No rows are ever written: nothing to roll back, no journal file beside the lock.
-    database.pragma('journal_mode = MEMORY');
-    database.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    database.close();
-    if (storeFailure(error) instanceof StoreBusy) return undefined;
-    throw storeFailure(error);
-  }
-  return { release: () => void database.close() };
-}
-
-export interface Snapshot {
-  readonly store: Store;
-  close(): void;
-}
-
-/**
- * A second, read-only handle that sees the store as it is now until it is closed, for reading that takes many turns of the
- * event loop. Of a store in memory there is only the one handle, which sees what is written meanwhile.
- */
-export function openSnapshot(store: Store): Snapshot {
-  if (store.path === IN_MEMORY) return { store, close: () => undefined };
-  const reader = openStore(dirname(store.path), { readonly: true });
-  reader.exec('BEGIN');
-  // The state is fixed by the first read.
-  reader.prepare('SELECT 1 FROM meta').get();
-  return { store: reader, close: () => reader.close() };
 }
 
 /** Octets the database file takes on disk, its write-ahead log included; 0 in memory. */

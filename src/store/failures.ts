@@ -31,3 +31,21 @@ export class StoreCorrupt extends Error {
     this.name = 'StoreCorrupt';
   }
 }
+
+/**
+ * Why an entry of the log was not applied: `gap`, entries before it are missing here; `history`, this copy followed other
+ * entries than the log has; `schema`, it was written for another version of the schema; `damaged`, it cannot be read, or holds a
+ * statement that no entry may hold; `difference`, its statements have another effect here than where they were written.
+ */
+export type EntryRefusal = 'gap' | 'history' | 'schema' | 'damaged' | 'difference';
+
+/** An entry of the log cannot be applied to this copy. Nothing of it was. */
+export class EntryRefused extends Error {
+  constructor(
+    readonly reason: EntryRefusal,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'EntryRefused';
+  }
+}

@@ -36,13 +36,13 @@ export function schemaVersion(store: Store): number {
  * the work done. Throws a UserError when the database is newer than this program.
  */
 export function migrate(store: Store, clock: Clock, random: Random): number {
-  return store.immediate(() => {
+  return store.alter((run) => {
     const before = schemaVersion(store);
     refuseNewer(store, before);
     for (const migration of MIGRATIONS) {
       if (migration.version <= before) continue;
-      store.exec(migration.sql);
-      store.exec(`PRAGMA user_version = ${migration.version}`);
+      run(migration.sql);
+      run(`PRAGMA user_version = ${migration.version}`);
     }
     if (before === 0) plantInstallation(store, clock, random);
     return before;

@@ -11,6 +11,7 @@ import { createKey, revokeKey } from '../../src/control/access/keys.js';
 import { TYPES } from '../../src/dns/rr/registry.js';
 import type { DataMember } from '../../src/dns/rr/type.js';
 import { StoreBusy, StoreFull } from '../../src/store/driver.js';
+import { runSql } from '../support/write-now.js';
 import { ADMIN_HEADERS, ANONYMOUS, EMAIL, install, KEY } from './installation.js';
 
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 300);
@@ -334,14 +335,14 @@ t.test('a failure nobody expected is logged with its stack and tells the client 
     },
   });
   const { call, store } = await install(t, { log: createLogger({ level: 'warn', pretty: false, destination }) });
-  store.exec('ALTER TABLE zones RENAME TO lost');
+  runSql(store, 'ALTER TABLE zones RENAME TO lost');
   const { status, text, headers } = await call('GET', '/zones');
   t.strictSame([status, text], [500, refused([1500, 'Internal server error.'])]);
   const line = JSON.parse(lines.find((entry) => entry.includes('unexpectedly'))!);
   t.equal(line.requestId, headers['x-request-id']);
   t.match(line.err.stack, /zones/);
   t.notMatch(lines.join(), KEY);
-  store.exec('ALTER TABLE lost RENAME TO zones');
+  runSql(store, 'ALTER TABLE lost RENAME TO zones');
 });
 
 t.test('whatever a record looks like, it is taken or refused with a reason', async (t) => {

@@ -1,6 +1,7 @@
 /** Writes that are rehearsed (`?dry_run=true`), and writes on condition of a state (RFC 9110 §13.1). */
 import type { HTTPMethods } from 'fastify';
 import t from 'tap';
+import type { SqlValue } from '../../src/store/driver.js';
 import { type Installation, install } from './installation.js';
 
 type Write = readonly [method: HTTPMethods, path: string, body?: unknown];
@@ -8,7 +9,7 @@ type Write = readonly [method: HTTPMethods, path: string, body?: unknown];
 /** Everything a write could leave behind. */
 function stateOf({ store }: Installation): unknown {
   const tables = store
-    .prepareTuples<[], [string]>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+    .prepareTuples<[], [string]>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid")
     .all();
   return tables.map(([table]) => [table, store.prepare(`SELECT * FROM "${table}"`).all()]);
 }
@@ -110,22 +111,25 @@ t.test('a dry run answers what the write would, with the difference, and leaves 
 
 /** Restores all rows: the tables are as they were noted. */
 async function putBack({ store }: Installation, state: unknown): Promise<void> {
-  store.exec('PRAGMA foreign_keys = OFF');
-  store.immediate(() => {
-    for (const [table, rows] of state as [string, Record<string, never>[]][]) {
-      if (table.startsWith('sqlite_stat')) continue;
-      store.exec(`DELETE FROM "${table}"`);
+  const noted = state as [string, Record<string, SqlValue>[]][];
+  // What only this copy knows of itself is in `meta`; tables are listed with those first that others refer to.
+  const tables = noted.filter(([table]) => table !== 'meta' && !table.startsWith('sqlite_'));
+  const counters = noted.filter(([table]) => table === 'sqlite_sequence');
+  await store.write(() => {
+    const clear = (table: string) => store.prepare(`DELETE FROM "${table}"`).run();
+    for (const [table] of [...tables].reverse()) clear(table);
+    for (const [table, rows] of [...tables, ...counters]) {
+      if (table === 'sqlite_sequence') clear(table);
       for (const row of rows) {
         const columns = Object.keys(row);
         store
-          .prepare<never[]>(
+          .prepare<SqlValue[]>(
             `INSERT INTO "${table}" (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
           )
-          .run(...(Object.values(row) as never[]));
+          .run(...Object.values(row));
       }
     }
   });
-  store.exec('PRAGMA foreign_keys = ON');
 }
 
 t.test('dry runs of whole zones and of imports', async (t) => {

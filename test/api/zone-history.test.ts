@@ -204,7 +204,7 @@ t.test('states outside what is kept, and what names none', async (t) => {
   const last = await call('POST', records, { type: 'A', name: 'c', content: '192.0.2.3' });
   const kept = await recordsOf(installation, zone);
   const removed = await call('DELETE', `${records}/${last.json.result.id}`);
-  store.immediate(() => pruneEdits(store, 2, 1000));
+  await store.write(() => pruneEdits(store, 2, 1000));
   t.same(await recordsOf(installation, zone, `&as_of=change:${last.headers['zoneplane-change']}`), kept);
   t.equal(
     (await recordsOf(installation, zone, `&as_of=change:${removed.headers['zoneplane-change']}`)).length,

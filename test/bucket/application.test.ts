@@ -55,14 +55,16 @@ async function serve(t: Test, { allow = [], secret = SECRET, authorize, bound = 
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-bucket-'));
   const store = openStore(directory);
   migrate(store, clock, systemRandom);
-  const account = insertAccount(store, { id: new Uint8Array(16), name: 'a', type: 'standard', created_at: 1 });
-  insertBucket(store, {
-    account,
-    jurisdiction: 'default',
-    name: 'abc',
-    location: null,
-    storage_class: 'Standard',
-    created_at: 1,
+  await store.write(() => {
+    const account = insertAccount(store, { id: new Uint8Array(16), name: 'a', type: 'standard', created_at: 1 });
+    insertBucket(store, {
+      account,
+      jurisdiction: 'default',
+      name: 'abc',
+      location: null,
+      storage_class: 'Standard',
+      created_at: 1,
+    });
   });
   const lines: string[] = [];
   const log = createLogger({

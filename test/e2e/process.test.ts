@@ -330,7 +330,7 @@ t.test('what cannot start says why in a sentence', async (t) => {
     /zoneplane\.db is not a usable database/,
   ]);
   const newer = openStore(join(directory, 'newer'));
-  newer.exec('PRAGMA user_version = 9999');
+  newer.alter((run) => run('PRAGMA user_version = 9999'));
   newer.close();
   t.match(await refusal({ ZONEPLANE_DATA_DIR: join(directory, 'newer') }), [1, /was written by a newer zoneplane/]);
   blocker.close();

@@ -18,6 +18,7 @@ import { migrate } from '../../src/store/migrate.js';
 import { insertRecord, recordStatements } from '../../src/store/records/records.js';
 import { findZone, insertZone, removeZone, updateZone } from '../../src/store/zones/zones.js';
 import { decodeMessage } from '../support/message.js';
+import { writeNow } from '../support/write-now.js';
 
 const NAME_SERVERS = ['ns1.service.test', 'ns2.service.test'];
 const EDGE = [Uint8Array.of(203, 0, 113, 1), new Uint8Array(16).fill(1)];
@@ -34,12 +35,8 @@ interface Served {
 function openZones(names: readonly string[]): { store: Store; zones: readonly number[] } {
   const store = openStore(IN_MEMORY);
   migrate(store, new TestClock(), random);
-  const account = insertAccount(store, {
-    id: makeId(time++, random),
-    name: 'Test',
-    type: 'standard',
-    created_at: time,
-  });
+  const id = makeId(time++, random);
+  const account = writeNow(store, () => insertAccount(store, { id, name: 'Test', type: 'standard', created_at: time }));
   const zones = names.map((name) => addZone(store, account, name));
   return { store, zones };
 }
@@ -47,25 +44,34 @@ function openZones(names: readonly string[]): { store: Store; zones: readonly nu
 function addZone(store: Store, account: number, name: string): number {
   const now = time++;
   const id = makeId(now, random);
-  return insertZone(store, {
-    id,
-    account,
-    name,
-    apex: parseName(`${name}.`),
-    status: 'active',
-    served: 1,
-    type: 'full',
-    serial: 1,
-    name_server_mode: 'service',
-    verification_key: null,
-    created_at: now,
-    modified_at: now,
-    activated_at: now,
-  });
+  return writeNow(store, () =>
+    insertZone(store, {
+      id,
+      account,
+      name,
+      apex: parseName(`${name}.`),
+      status: 'active',
+      served: 1,
+      type: 'full',
+      serial: 1,
+      name_server_mode: 'service',
+      verification_key: null,
+      created_at: now,
+      modified_at: now,
+      activated_at: now,
+    }),
+  );
 }
 
 /** One record written as the write path does, with its change. */
-function change(store: Store, zone: number, op: 0 | 1, owner: string, type: number, rdata: Uint8Array): void {
+function change(
+  store: Store,
+  ...edit: [zone: number, op: 0 | 1, owner: string, type: number, rdata: Uint8Array]
+): void {
+  writeNow(store, () => writeChange(store, ...edit));
+}
+
+function writeChange(store: Store, zone: number, op: 0 | 1, owner: string, type: number, rdata: Uint8Array): void {
   const row = findZone(store, zone)!;
   const wire = parseName(owner);
   const ownerKey = ownerKeyOf(wire, row.apex);
@@ -98,10 +104,14 @@ function change(store: Store, zone: number, op: 0 | 1, owner: string, type: numb
   } else {
     return;
   }
-  append(store, zone, 'rrs', [{ op, owner_key: ownerKey, type, ttl: 300, rdata }]);
+  appendTo(store, zone, 'rrs', [{ op, owner_key: ownerKey, type, ttl: 300, rdata }]);
 }
 
-function append(store: Store, zone: number, kind: ChangeKind, rrs: readonly ChangedRR[] = []): void {
+function append(store: Store, zone: number, kind: ChangeKind): void {
+  writeNow(store, () => appendTo(store, zone, kind));
+}
+
+function appendTo(store: Store, zone: number, kind: ChangeKind, rrs: readonly ChangedRR[] = []): void {
   const row = findZone(store, zone);
   const serial = (row?.serial ?? 0) + 1;
   if (row) updateZone(store, zone, { serial });
@@ -263,8 +273,10 @@ t.test('zones are added, replaced and removed', async (t) => {
   append(store, added, 'zone-replaced');
   served.follower.catchUp();
   t.strictSame(answersTo(served, ['www.other.'], TYPES), answersTo(serve(store), ['www.other.'], TYPES));
-  recordStatements(store).removeZone.run(added);
-  removeZone(store, added);
+  writeNow(store, () => {
+    recordStatements(store).removeZone.run(added);
+    removeZone(store, added);
+  });
   append(store, added, 'zone-removed');
   served.follower.catchUp();
   t.equal(served.follower.zoneCount(), 1);
@@ -277,11 +289,13 @@ t.test('a follower that was away longer than changes are kept begins anew', asyn
   const { store, zones } = openZones(['example', 'gone']);
   const served = serve(store);
   change(store, zones[0]!, 1, 'www.example.', Type.a, Uint8Array.of(192, 0, 2, 1));
-  removeZone(store, zones[1]!);
+  writeNow(store, () => removeZone(store, zones[1]!));
   append(store, zones[1]!, 'zone-removed');
   change(store, zones[0]!, 1, 'late.example.', Type.a, Uint8Array.of(192, 0, 2, 2));
-  changeStatements(store).pruneRRs.run(2);
-  changeStatements(store).prune.run(2);
+  writeNow(store, () => {
+    changeStatements(store).pruneRRs.run(2);
+    changeStatements(store).prune.run(2);
+  });
   served.follower.catchUp();
   const names = ['www.example.', 'late.example.', 'x.gone.'];
   t.strictSame(answersTo(served, names, TYPES), answersTo(serve(store), names, TYPES));

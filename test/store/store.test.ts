@@ -12,7 +12,15 @@ import { ownerKeyOf, parseName } from '../../src/dns/name.js';
 import { allAccounts, insertAccount } from '../../src/store/access/accounts.js';
 import { DATABASE_FILE, IN_MEMORY, openStore, type Store, storeSize } from '../../src/store/driver.js';
 import { StoreBusy, StoreConflict, StoreFull } from '../../src/store/failures.js';
-import { appendChange, changesAfter, firstChange, lastChange, touchedOwners } from '../../src/store/log/changes.js';
+import {
+  appendChange,
+  type ChangedRR,
+  type ChangeKind,
+  changesAfter,
+  firstChange,
+  lastChange,
+  touchedOwners,
+} from '../../src/store/log/changes.js';
 import { credentialPepper, findMeta, putMeta } from '../../src/store/meta.js';
 import { migrate, requireSchema, SCHEMA_VERSION, schemaVersion } from '../../src/store/migrate.js';
 import {
@@ -31,6 +39,7 @@ import {
   soaOfZone,
   updateZone,
 } from '../../src/store/zones/zones.js';
+import { runSql, writeNow } from '../support/write-now.js';
 
 const clock = new TestClock();
 const random = seededRandom(7);
@@ -50,6 +59,10 @@ function openMigrated(t: Test, directory = temporaryDirectory(t)): Store {
 }
 
 function addZone(store: Store, name = 'example.com', served = 1): number {
+  return writeNow(store, () => insertServedZone(store, name, served));
+}
+
+function insertServedZone(store: Store, name: string, served: number): number {
   const now = clock.nowUs();
   if (allAccounts(store).length === 0) {
     insertAccount(store, { id: makeId(now, random), name: 'Main', type: 'standard', created_at: now });
@@ -113,7 +126,11 @@ t.test('opening', async (t) => {
   const reader = openStore(directory, { readonly: true });
   t.teardown(() => reader.close());
   requireSchema(reader);
-  t.throws(() => putMeta(reader, 'first_run_done', 1), UserError, 'a reader cannot write');
+  await t.rejects(
+    reader.write(() => putMeta(reader, 'first_run_done', 1)),
+    UserError,
+    'a reader cannot write',
+  );
 
   const file = join(directory, 'file');
   writeFileSync(file, '');
@@ -143,7 +160,7 @@ t.test('migrations', async (t) => {
     t.fail(`table ${name} is not strict`);
   }
 
-  store.exec(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
+  runSql(store, `PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
   t.throws(() => migrate(store, clock, random), { name: 'UserError', message: /newer zoneplane/ });
   t.throws(() => requireSchema(store), { name: 'UserError', message: /newer zoneplane/ });
   t.equal(schemaVersion(store), SCHEMA_VERSION + 1, 'and is left as it was');
@@ -156,37 +173,50 @@ t.test('transactions', async (t) => {
   t.teardown(() => other.close());
   const zone = addZone(store);
 
-  t.throws(
-    () =>
-      store.immediate(() => {
-        insertRecord(store, recordOf(zone, 'a.example.com', 1));
-        throw new Error('stop');
-      }),
+  await t.rejects(
+    store.write(() => {
+      insertRecord(store, recordOf(zone, 'a.example.com', 1));
+      throw new Error('stop');
+    }),
     { message: 'stop' },
   );
   t.equal(recordStatements(store).count.get(zone)![0], 0, 'nothing stays of a failed transaction');
 
   const version = store.dataVersion();
-  store.immediate(() => {
-    t.throws(() => other.immediate(() => undefined), StoreBusy);
-    t.throws(() => other.immediate(() => undefined, 1), StoreBusy);
+  let waiting: Promise<unknown>[] = [];
+  await store.write(() => {
+    t.throws(() => other.rehearse(() => undefined), StoreBusy);
+    waiting = [other.write(() => undefined, 1)];
   });
+  await t.rejects(Promise.all(waiting), StoreBusy);
   t.equal(store.dataVersion(), version, 'own commits do not count');
-  other.immediate(() => insertRecord(other, recordOf(zone, 'b.example.com', 1)));
+  await other.write(() => insertRecord(other, recordOf(zone, 'b.example.com', 1)));
   t.not(store.dataVersion(), version, 'those of others do');
 
   store.snapshot(() => {
     const before = recordStatements(store).count.get(zone)![0];
-    other.immediate(() => insertRecord(other, recordOf(zone, 'c.example.com', 1)));
+    writeNow(other, () => insertRecord(other, recordOf(zone, 'c.example.com', 1)));
     t.equal(recordStatements(store).count.get(zone)![0], before, 'a snapshot stands still');
   });
   t.equal(recordStatements(store).count.get(zone)![0], 2);
 
   const twice = recordOf(zone, 'd.example.com', 1);
-  insertRecord(store, twice);
-  t.throws(() => insertRecord(store, { ...twice, id: makeId(1, random) }), StoreConflict, 'same owner, type and data');
-  t.throws(() => insertRecord(store, { ...twice, rdata_key: Uint8Array.of(1) }), StoreConflict, 'same id');
-  t.throws(() => insertRecord(store, recordOf(99, 'e.example.com', 1)), StoreConflict, 'no such zone');
+  writeNow(store, () => insertRecord(store, twice));
+  t.throws(
+    () => writeNow(store, () => insertRecord(store, { ...twice, id: makeId(1, random) })),
+    StoreConflict,
+    'same owner, type and data',
+  );
+  t.throws(
+    () => writeNow(store, () => insertRecord(store, { ...twice, rdata_key: Uint8Array.of(1) })),
+    StoreConflict,
+    'same id',
+  );
+  t.throws(
+    () => writeNow(store, () => insertRecord(store, recordOf(99, 'e.example.com', 1))),
+    StoreConflict,
+    'no such zone',
+  );
   store.checkpoint();
 });
 
@@ -195,15 +225,15 @@ t.test('a full disk and a damaged file', async (t) => {
   const store = openMigrated(t, directory);
   const zone = addZone(store);
   const pages = store.prepareTuples<[], [number]>('PRAGMA page_count').get()![0];
-  store.exec(`PRAGMA max_page_count = ${pages}`);
+  runSql(store, `PRAGMA max_page_count = ${pages}`);
   const fill = () =>
-    store.immediate(() => {
+    store.write(() => {
       for (let i = 0; i < 2000; i++) insertRecord(store, recordOf(zone, `h${i}.example.com`, i % 250));
     });
-  t.throws(fill, StoreFull);
-  store.exec('PRAGMA max_page_count = 1000000');
+  await t.rejects(fill(), StoreFull);
+  runSql(store, 'PRAGMA max_page_count = 1000000');
   t.equal(recordStatements(store).count.get(zone)![0], 0);
-  fill();
+  await fill();
   t.equal(recordStatements(store).count.get(zone)![0], 2000, 'works again when there is room');
   store.checkpoint();
   store.close();
@@ -222,7 +252,7 @@ t.test('a full disk and a damaged file', async (t) => {
 t.test('backup', async (t) => {
   const store = openMigrated(t);
   const zone = addZone(store);
-  insertRecord(store, recordOf(zone, 'a.example.com', 1));
+  writeNow(store, () => insertRecord(store, recordOf(zone, 'a.example.com', 1)));
   const target = temporaryDirectory(t);
   await store.backup(join(target, DATABASE_FILE));
   const copy = openStore(target, { readonly: true });
@@ -235,25 +265,29 @@ t.test('what the publisher reads', async (t) => {
   const store = openMigrated(t);
   const zone = addZone(store);
   const hidden = addZone(store, 'example.net', 0);
-  for (const name of ['z.example.com', 'a.z.example.com', 'example.com', 'b.example.com', 'x.a.z.example.com']) {
-    insertRecord(store, recordOf(zone, name, 1));
-  }
-  insertRecord(store, recordOf(zone, 'b.example.com', 2, { type: 16, proxied: 0, settings: '{"ipv4_only":true}' }));
-  insertRecord(store, recordOf(hidden, 'b.example.com', 1));
+  writeNow(store, () => {
+    for (const name of ['z.example.com', 'a.z.example.com', 'example.com', 'b.example.com', 'x.a.z.example.com']) {
+      insertRecord(store, recordOf(zone, name, 1));
+    }
+    insertRecord(store, recordOf(zone, 'b.example.com', 2, { type: 16, proxied: 0, settings: '{"ipv4_only":true}' }));
+    insertRecord(store, recordOf(hidden, 'b.example.com', 1));
+  });
   const keys = [...storedRows(store, zone)].map(([key, type]) => `${Buffer.from(key).toString('latin1')}/${type}`);
   t.same(keys, ['/1', 'b\0/1', 'b\0/16', 'z\0/1', 'z\0a\0/1', 'z\0a\0x\0/1'], 'canonical order, then type');
   const own = storedRowsOfOwner(store, zone, ownerKeyOf(parseName('b.example.com.'), APEX));
   t.equal(own.length, 2);
   const octets = Uint8Array.from({ length: 256 }, (_, i) => i);
   const odd = { owner_key: concatBytes(octets.subarray(2), Uint8Array.of(0)), rdata: octets, settings: '{"x":"ü\\""}' };
-  for (let i = 0; i < 4500; i++) {
-    const rdata = concatBytes(octets.subarray(0, i % 256), Uint8Array.of(i >> 8, i));
-    insertRecord(store, recordOf(hidden, `h${i}.example.com`, 1, { rdata, rdata_key: rdata }));
-  }
-  for (let i = 0; i < 2500; i++)
-    insertRecord(store, recordOf(hidden, 'z.example.com', 1, { rdata_key: Uint8Array.of(i >> 8, i) }));
-  insertRecord(store, recordOf(hidden, 'odd.example.com', 1, odd));
-  insertRecord(store, recordOf(hidden, 'example.com', 1, { owner_key: new Uint8Array(0), rdata: new Uint8Array(0) }));
+  writeNow(store, () => {
+    for (let i = 0; i < 4500; i++) {
+      const rdata = concatBytes(octets.subarray(0, i % 256), Uint8Array.of(i >> 8, i));
+      insertRecord(store, recordOf(hidden, `h${i}.example.com`, 1, { rdata, rdata_key: rdata }));
+    }
+    for (let i = 0; i < 2500; i++)
+      insertRecord(store, recordOf(hidden, 'z.example.com', 1, { rdata_key: Uint8Array.of(i >> 8, i) }));
+    insertRecord(store, recordOf(hidden, 'odd.example.com', 1, odd));
+    insertRecord(store, recordOf(hidden, 'example.com', 1, { owner_key: new Uint8Array(0), rdata: new Uint8Array(0) }));
+  });
   const plain = store.prepareTuples<[number], unknown[]>(
     `SELECT owner_key, type, ttl, proxied, rdata, settings FROM records WHERE zone = ?
      ORDER BY owner_key, type, rdata_key`,
@@ -273,7 +307,7 @@ t.test('what the publisher reads', async (t) => {
   t.same(servedZones(store), [zone]);
   t.equal(findServedZone(store, hidden), undefined);
   t.equal(findServedZone(store, zone)?.name, 'example.com');
-  updateZone(store, hidden, { served: 1 });
+  writeNow(store, () => updateZone(store, hidden, { served: 1 }));
   t.same(servedZones(store), [zone, hidden]);
   t.throws(() => addZone(store, 'example.net', 1), StoreConflict, 'a name is served once');
 
@@ -297,8 +331,10 @@ t.test('the change log', async (t) => {
   const rr = (op: 0 | 1, name: string) => ({ op, owner_key: key(name), type: 1, ttl: 300, rdata: Uint8Array.of(1) });
   const common = { atUs: 1, zone: 5, serialFrom: 1, serialTo: 2, actor: 'a', requestId: 'r' };
   const rrs = [rr(0, 'a.example.com.'), rr(1, 'a.example.com.'), rr(1, 'b.example.com.')];
-  const first = appendChange(store, { ...common, kind: 'rrs', rrs });
-  const second = appendChange(store, { ...common, kind: 'settings', rrs: [] });
+  const append = (kind: ChangeKind, changed: readonly ChangedRR[]) =>
+    writeNow(store, () => appendChange(store, { ...common, kind, rrs: changed }));
+  const first = append('rrs', rrs);
+  const second = append('settings', []);
   t.equal(second, first + 1);
   t.equal(lastChange(store), second);
   t.equal(firstChange(store), first);

@@ -49,12 +49,12 @@ function findKey(base: ContextBase, secret: string): KeyRow | undefined {
   return row && timingSafeEqual(row.hash, hash) ? row : undefined;
 }
 
-function admit(base: ContextBase, row: KeyRow, user: UserRow, address: string): Authentication {
+async function admit(base: ContextBase, row: KeyRow, user: UserRow, address: string): Promise<Authentication> {
   const key = keyItem(base, row);
   if (key.status !== 'active') return { ok: false, reason: key.status };
   if (key.notBefore !== null && key.notBefore > base.clock.nowUs()) return { ok: false, reason: 'disabled' };
   if (key.networks && !isWithin(key.networks, address)) return { ok: false, reason: 'location' };
-  touch(base, row);
+  await touch(base, row);
   const superAdministrator = user.super_administrator === 1;
   const limited = key.accountId !== null || key.zoneIds !== null || key.policies !== null;
   const common = {
@@ -137,11 +137,11 @@ function isWithin(networks: Networks, address: string): boolean {
 }
 
 /** Notes the use, now and then. It is not worth waiting for a writer: the next use will note it. */
-function touch({ store, clock }: ContextBase, row: KeyRow): void {
+async function touch({ store, clock }: ContextBase, row: KeyRow): Promise<void> {
   const now = clock.nowMs() * 1000;
   if (store.readonly || (row.last_used_at !== null && now - row.last_used_at < TOUCH_EVERY_US)) return;
   try {
-    store.immediate(() => setKeyLastUsed(store, row.seq, now), TOUCH_TIMEOUT_MS);
+    await store.write(() => setKeyLastUsed(store, row.seq, now), TOUCH_TIMEOUT_MS);
   } catch (error) {
     if (!(error instanceof StoreBusy)) throw error;
   }

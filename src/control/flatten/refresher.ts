@@ -46,7 +46,7 @@ interface Refreshing {
   readonly counts: Record<'changed' | 'same' | 'failed', number>;
 }
 
-export function startFlattenRefresher({ base, resolver, policy }: RefresherOptions): FlattenRefresher {
+export async function startFlattenRefresher({ base, resolver, policy }: RefresherOptions): Promise<FlattenRefresher> {
   const { store, clock, random } = base;
   const state: Refreshing = {
     ctx: { ...base, actor: OPERATOR, requestId: random.uuid(), source: 'service' },
@@ -56,7 +56,7 @@ export function startFlattenRefresher({ base, resolver, policy }: RefresherOptio
     resting: new Map(),
     counts: { changed: 0, same: 0, failed: 0 },
   };
-  indexOnce(state.ctx);
+  await indexOnce(state.ctx);
   const stop = clock.every(POLL_MS, () => refreshDue(state, clock));
   return {
     samples: () => [
@@ -86,9 +86,9 @@ function sample(
 const INDEX_VERSION = 3;
 
 /** Zones that were there before this rule of the index was. */
-function indexOnce({ store }: Context): void {
+async function indexOnce({ store }: Context): Promise<void> {
   if (findMeta(store, 'flattening_indexed') === INDEX_VERSION) return;
-  store.immediate(() => {
+  await store.write(() => {
     for (const [zone] of flattenStatements(store).zonesWithAliases.all()) indexFlattened(store, zone);
     putMeta(store, 'flattening_indexed', INDEX_VERSION);
   });

@@ -9,11 +9,10 @@
  */
 import { AppError } from '../../base/errors.js';
 import { perStore, type Store, StoreBusy, StoreFull } from '../../store/driver.js';
-import { whenFree } from '../../store/patience.js';
 import { requireWriter } from '../access/access.js';
 import type { Context } from './context.js';
 import { type Draft, OpenDraft } from './draft.js';
-import { rehearse, rollBack } from './dry-run.js';
+import { rehearse } from './dry-run.js';
 import { storeUnavailable } from './errors.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
@@ -79,7 +78,7 @@ function runDry<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>>
 
 /** Reads a state that `work` makes by writing; of that nothing stays. Waits for the write lock like a commit. */
 export function readUnderLock<T>(ctx: Context, work: () => T): Promise<T> {
-  return orUnavailable(whenFree((timeoutMs) => rollBack(ctx, work, timeoutMs)));
+  return orUnavailable(ctx.store.dryRun(work));
 }
 
 function noteOutcome<T>(ctx: Context, committed: Committed<T>): Committed<T> {

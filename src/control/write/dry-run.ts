@@ -51,20 +51,6 @@ function takeBack<T>(ctx: Context, work: () => T): T {
   return (done as { readonly value: T }).value;
 }
 
-/** Like a write transaction of `work` that ends in a rollback: what it returns, and nothing on the disk. */
-export function rollBack<T>(ctx: Context, work: () => T, timeoutMs: number): T {
-  let done: { readonly value: T } | undefined;
-  try {
-    ctx.store.immediate(() => {
-      done = { value: work() };
-      throw new TakenBack();
-    }, timeoutMs);
-  } catch (error) {
-    if (!(error instanceof TakenBack)) throw error;
-  }
-  return (done as { readonly value: T }).value;
-}
-
 interface OwnerServed {
   readonly ownerKey: Uint8Array;
   readonly rrs: readonly ServedRR[];

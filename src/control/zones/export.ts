@@ -6,8 +6,9 @@
 import { Type } from '../../dns/codes.js';
 import { nameOfOwnerKey } from '../../dns/name.js';
 import { compareSections, type ExportRecord, type ExportSection, writeV4Export } from '../../dns/zonefile/writer.js';
-import { openSnapshot, type Store } from '../../store/driver.js';
+import type { Store } from '../../store/driver.js';
 import { parseSettings, parseTags, type RecordRow, recordStatements } from '../../store/records/records.js';
+import { openSnapshot } from '../../store/snapshot.js';
 import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../../store/zones/zones.js';
 import { zoneFactsOf } from '../../zone/derive/facts.js';
 import { soaRdata } from '../../zone/derive/soa.js';

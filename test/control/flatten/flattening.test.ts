@@ -73,9 +73,9 @@ async function startWorld(t: Test, first: Script, privateAddresses: 'allow' | 'r
     random: seededRandom(5),
     nameServers: ctx.settings.nameServers,
   });
-  const begin = (): FlattenRefresher =>
+  const begin = (): Promise<FlattenRefresher> =>
     startFlattenRefresher({ base: ctx, resolver, policy: { edgeAddresses, privateAddresses } });
-  let refresher = begin();
+  let refresher = await begin();
   t.teardown(() => refresher.close());
   const writer = new ImageWriter({ seed: 99 });
   const follower = createFollower(createZoneSource(ctx.store, ctx.settings), writer);
@@ -107,7 +107,7 @@ async function startWorld(t: Test, first: Script, privateAddresses: 'allow' | 'r
         }
       }
       await refresher.close();
-      refresher = begin();
+      refresher = await begin();
     },
     ask(name, type) {
       follower.catchUp();
@@ -125,11 +125,11 @@ async function startWorld(t: Test, first: Script, privateAddresses: 'allow' | 'r
     async leap(ms) {
       await refresher.close();
       clock.advance(ms);
-      refresher = begin();
+      refresher = await begin();
     },
     async restart() {
       await refresher.close();
-      refresher = begin();
+      refresher = await begin();
       follower.loadAll();
     },
   };
@@ -300,7 +300,7 @@ t.test('settings that decide nothing leave the index alone', async (t) => {
   await createRecord(ctx, zoneId, alias('marked', 'both.t.test', { settings: { flatten_cname: true } }));
   const owners = (): number => ctx.store.prepareTuples<[], [number]>('SELECT count(*) FROM flatten_owners').get()![0];
   t.equal(owners(), 1);
-  ctx.store.exec('DELETE FROM flatten_owners');
+  await ctx.store.write(() => ctx.store.prepare('DELETE FROM flatten_owners').run());
   await editDnsSettings(ctx, zoneId, { ns_ttl: 300 });
   t.equal(owners(), 0, 'not made anew');
   await editDnsSettings(ctx, zoneId, { flatten_all_cnames: true });

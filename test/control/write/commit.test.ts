@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
 import t from 'tap';
 import { AppError } from '../../../src/base/errors.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
@@ -11,11 +12,13 @@ import { createRecord, deleteRecord, editRecord, listRecords } from '../../../sr
 import { commit } from '../../../src/control/write/commit.js';
 import type { Context } from '../../../src/control/write/context.js';
 import { createZone, getZone } from '../../../src/control/zones/zones.js';
-import { openStore, StoreConflict } from '../../../src/store/driver.js';
+import { DATABASE_FILE } from '../../../src/store/driver.js';
+import { StoreConflict } from '../../../src/store/failures.js';
 import { changeStatements, changesAfter, lastChange } from '../../../src/store/log/changes.js';
 import { recordStatements } from '../../../src/store/records/records.js';
-import { findZoneByName } from '../../../src/store/zones/zones.js';
+import { findZoneByName, updateZone } from '../../../src/store/zones/zones.js';
 import { latestAudit } from '../../support/rows.js';
+import { runSql } from '../../support/write-now.js';
 import { startZone } from '../fixture.js';
 
 /** Everything a commit could have touched. */
@@ -35,19 +38,19 @@ t.test('a failure at any step leaves nothing', async (t) => {
     'INSERT ON change_rrs',
     'INSERT ON audit',
   ]) {
-    ctx.store.exec(`CREATE TRIGGER broken BEFORE ${step} BEGIN SELECT RAISE(ABORT, 'injected'); END`);
+    runSql(ctx.store, `CREATE TRIGGER broken BEFORE ${step} BEGIN SELECT RAISE(ABORT, 'injected'); END`);
     await t.rejects(createRecord(ctx, zoneId, { type: 'A', name: 'b', content: '192.0.2.2' }), StoreConflict, step);
     await t.rejects(
       applyBatch(ctx, zoneId, { deletes: [{ id: made.id }], posts: [{ type: 'A', name: 'c', content: '192.0.2.3' }] }),
       StoreConflict,
       step,
     );
-    ctx.store.exec('DROP TRIGGER broken');
+    runSql(ctx.store, 'DROP TRIGGER broken');
     t.same(stateOf(ctx), before, step);
   }
-  ctx.store.exec("CREATE TRIGGER broken BEFORE DELETE ON records BEGIN SELECT RAISE(ABORT, 'injected'); END");
+  runSql(ctx.store, "CREATE TRIGGER broken BEFORE DELETE ON records BEGIN SELECT RAISE(ABORT, 'injected'); END");
   await t.rejects(deleteRecord(ctx, zoneId, made.id), StoreConflict);
-  ctx.store.exec('DROP TRIGGER broken');
+  runSql(ctx.store, 'DROP TRIGGER broken');
   t.same(stateOf(ctx), before);
   await createRecord(ctx, zoneId, { type: 'A', name: 'b', content: '192.0.2.2' });
 });
@@ -101,11 +104,12 @@ t.test('writes that share a transaction', async (t) => {
   const seq = findZoneByName(ctx.store, 'example.com')!.seq;
   t.equal(recordStatements(ctx.store).count.get(seq)![0], 252);
 
-  ctx.store.exec(
+  runSql(
+    ctx.store,
     "CREATE TRIGGER broken BEFORE INSERT ON records WHEN new.name LIKE 'x%' BEGIN SELECT RAISE(ABORT, 'injected'); END",
   );
   const [one, broken, two] = await Promise.allSettled([create('one'), create('x1'), create('two')]);
-  ctx.store.exec('DROP TRIGGER broken');
+  runSql(ctx.store, 'DROP TRIGGER broken');
   t.same([one?.status, broken?.status, two?.status], ['fulfilled', 'rejected', 'fulfilled'], 'a fault is not shared');
   t.match(await getZone(ctx, zoneId), { recordCount: 254, soa: { serial: first + 254 } });
   t.equal(latestAudit(ctx.store, 1000).filter(({ action }) => action === 'record.create').length, 254);
@@ -113,7 +117,7 @@ t.test('writes that share a transaction', async (t) => {
 
 t.test('waiting for a writer', async (t) => {
   const { ctx, zoneId, directory } = await startZone(t);
-  const other = openStore(directory);
+  const other = new Database(join(directory, DATABASE_FILE));
   t.teardown(() => other.close());
   other.exec('BEGIN IMMEDIATE');
   const pending = createRecord(ctx, zoneId, { type: 'A', name: 'a', content: '192.0.2.1' });
@@ -146,7 +150,7 @@ t.test('many records in one change', async (t) => {
 t.test('the version of a zone, and the serial at its end', async (t) => {
   const { ctx, zoneId } = await startZone(t);
   const seq = findZoneByName(ctx.store, 'example.com')!.seq;
-  ctx.store.exec(`UPDATE zones SET serial = 4294967295 WHERE seq = ${seq}`);
+  await ctx.store.write(() => updateZone(ctx.store, seq, { serial: 4294967295 }));
   const { version } = await getZone(ctx, zoneId);
   const { id } = await createRecord(ctx, zoneId, { type: 'A', name: 'a', content: '192.0.2.1' });
   t.match(await getZone(ctx, zoneId), { version: version + 1, soa: { serial: 1 } }, 'zero is skipped');

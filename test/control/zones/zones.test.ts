@@ -248,10 +248,8 @@ t.test('tenants', async (t) => {
   t.match(await getUser(tenant), { email: 'tenant@example.org', superAdministrator: false });
   t.match(await listMemberships(tenant), [{ account: { id: tenant.accountId } }]);
 
-  updateZone(ctx.store, zonesOfName(ctx.store, 'tenant.example')[0]!.seq, {
-    hold_after: 1,
-    hold_include_subdomains: 1,
-  });
+  const { seq } = zonesOfName(ctx.store, 'tenant.example')[0]!;
+  await ctx.store.write(() => updateZone(ctx.store, seq, { hold_after: 1, hold_include_subdomains: 1 }));
   t.match(await refusal(createZone(ctx, { name: 'c.tenant.example' })), { code: 1118 }, 'held with its sub-domains');
 });
 
@@ -364,7 +362,11 @@ t.test('credentials', async (t) => {
 
 t.test('the first administrator', async (t) => {
   const { ctx } = await startControl(t);
-  ctx.store.exec('DELETE FROM api_keys; DELETE FROM memberships; DELETE FROM users; DELETE FROM accounts');
+  await ctx.store.write(() => {
+    for (const table of ['api_keys', 'memberships', 'users', 'accounts']) {
+      ctx.store.prepare(`DELETE FROM ${table}`).run();
+    }
+  });
   t.match(await refusal(ensureFirstAdministrator(ctx, { email: ADMIN, key: 'short' })), { status: 400 });
   const { created, secret } = await ensureFirstAdministrator(ctx, { email: ADMIN });
   t.ok(created);

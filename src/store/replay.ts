@@ -1,0 +1,91 @@
+/** Runs what was written elsewhere: entries of the log of a cluster, in order, each once. */
+import { EntryRefused, StoreConflict } from './failures.js';
+import { type Entry, statementsOf, type Written } from './recording.js';
+import type { SqlValue } from './sql-value.js';
+import { changesRows, type Statement } from './statement.js';
+
+/** The last entry a copy holds; number 0 and an empty identifier before the first. */
+export interface Position {
+  readonly number: number;
+  readonly id: string;
+}
+
+type Prepare = <Params extends readonly SqlValue[], Row>(sql: string) => Statement<Params, Row>;
+
+/** What entries say again and again is prepared once; more texts than this are not. */
+const MOST_PREPARED = 500;
+
+/** Of one handle; a database without a schema has no position. */
+export class Replayer {
+  private readonly prepared = new Map<string, Statement<readonly SqlValue[], unknown>>();
+
+  constructor(private readonly prepare: Prepare) {}
+
+  position(): Position {
+    const statement = this.statement('SELECT value FROM meta WHERE name = ?');
+    const find = (name: string): SqlValue | undefined =>
+      (statement.get(name) as { value: SqlValue } | undefined)?.value;
+    return { number: Number(find('log_number') ?? 0), id: String(find('log_id') ?? '') };
+  }
+
+  /**
+   * Runs an entry and moves the position, inside a write transaction; false when the entry is here already. Throws
+   * {@link EntryRefused} when it does not follow or has another effect here than where it was written.
+   */
+  apply(entry: Entry): boolean {
+    const here = this.position();
+    if (entry.number < here.number || (entry.number === here.number && entry.id === here.id)) return false;
+    this.requireNext(entry, here);
+    for (const written of statementsOf(entry.body)) this.run(written, entry);
+    const put = this.statement(
+      'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+    );
+    put.run('log_number', entry.number);
+    put.run('log_id', entry.id);
+    return true;
+  }
+
+  private requireNext(entry: Entry, here: Position): void {
+    if (entry.number > here.number + 1) {
+      throw refused(entry, 'gap', `this copy is at ${here.number}, and those between are missing`);
+    }
+    if (entry.number === here.number || entry.after !== here.id) {
+      throw refused(entry, 'history', `this copy followed another history up to ${here.number}`);
+    }
+    const { user_version: schema } = this.statement('PRAGMA user_version').get() as { user_version: number };
+    if (entry.schema !== schema) {
+      throw refused(entry, 'schema', `it is written for version ${entry.schema} of the schema, and this is ${schema}`);
+    }
+  }
+
+  private run([sql, params, changes]: Written, entry: Entry): void {
+    // Whoever can write to the log must not reach PRAGMA or ATTACH.
+    if (!changesRows(sql)) throw refused(entry, 'damaged', `it holds a statement that does not change rows: ${sql}`);
+    const changed = this.changesOf(sql, params, entry);
+    if (changed !== changes) {
+      throw refused(entry, 'difference', `it changed ${changes} rows, and here ${changed}: ${sql}`);
+    }
+  }
+
+  private changesOf(sql: string, params: readonly SqlValue[], entry: Entry): number {
+    try {
+      return this.statement(sql).run(...params).changes;
+    } catch (error) {
+      if (error instanceof StoreConflict) throw refused(entry, 'difference', error.message);
+      throw error;
+    }
+  }
+
+  private statement(sql: string): Statement<readonly SqlValue[], unknown> {
+    let statement = this.prepared.get(sql);
+    if (!statement) {
+      if (this.prepared.size >= MOST_PREPARED) this.prepared.clear();
+      this.prepared.set(sql, (statement = this.prepare(sql)));
+    }
+    return statement;
+  }
+}
+
+function refused({ number }: Entry, reason: EntryRefused['reason'], detail: string): EntryRefused {
+  return new EntryRefused(reason, `Entry ${number} of the log was not applied: ${detail}.`);
+}

@@ -1,0 +1,2 @@
+/** What a column of a row, or a parameter of a statement, can hold. */
+export type SqlValue = string | number | Uint8Array | null;

@@ -1,0 +1,47 @@
+/** What SQLite reports, as typed values. */
+import Database from 'better-sqlite3';
+import { UserError } from '../base/errors.js';
+import { StoreBusy, StoreConflict, StoreCorrupt, StoreFull } from './failures.js';
+
+/** Runs something that SQLite does, and throws its failure in the typed form. */
+export function guard<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw storeFailure(error);
+  }
+}
+
+/** The typed form of an SQLite failure; anything else is returned as it is. */
+export function storeFailure(error: unknown): unknown {
+  if (!(error instanceof Database.SqliteError)) return error;
+  const { code, message } = error;
+  if (code.startsWith('SQLITE_CONSTRAINT')) return new StoreConflict(message);
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return new StoreBusy();
+  if (code === 'SQLITE_FULL') return new StoreFull();
+  if (code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_IOERR')) {
+    return new StoreCorrupt(message);
+  }
+  if (code.startsWith('SQLITE_READONLY')) {
+    return new UserError(
+      'The database cannot be written to.',
+      'Check the owner and mode of the data directory and of the files in it.',
+    );
+  }
+  return error;
+}
+
+/** Why the database at `path` cannot be opened. */
+export function openFailure(error: unknown, path: string): unknown {
+  const failure = storeFailure(error);
+  if (failure instanceof StoreCorrupt) {
+    return new UserError(`${path} is not a usable database: ${failure.message}`, 'Restore it from a backup.');
+  }
+  if (failure instanceof StoreBusy) {
+    return new UserError(`${path} is locked by another process.`, 'Wait for it to finish, or stop it, and try again.');
+  }
+  if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_CANTOPEN')) {
+    return new UserError(`${path} cannot be opened.`, 'Check the owner and mode of the data directory and its files.');
+  }
+  return failure;
+}
