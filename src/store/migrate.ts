@@ -10,6 +10,7 @@ import { flattening } from './migrations/0004-flattening.js';
 import { tokens } from './migrations/0005-tokens.js';
 import { lists } from './migrations/0006-lists.js';
 import { watchedTargets } from './migrations/0007-watched-targets.js';
+import { embeddedAuthority } from './migrations/0008-embedded-authority.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -21,6 +22,7 @@ export const MIGRATIONS: readonly Migration[] = [
   tokens,
   lists,
   watchedTargets,
+  embeddedAuthority,
 ];
 
 /** The version the schema has after all migrations. */

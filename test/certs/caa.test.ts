@@ -216,8 +216,8 @@ async function startResolver(t: Test): Promise<{ resolver: Resolver; clock: Test
     servers: [outside.server],
     clock: new SystemClock(),
     random: seededRandom(3),
-    timeoutMs: 100,
-    deadlineMs: 200,
+    timeoutMs: 1000,
+    deadlineMs: 1500,
   });
   const resolver = createResolver({ store: ctx.store, upstream, clock, random: seededRandom(5) });
   return { resolver, clock, asked: outside.asked };

@@ -1,0 +1,161 @@
+/**
+ * The certificates the built-in authority signs with: one root, and below it one intermediate for each name that the API knows,
+ * so that a certificate tells which of them issued it. Made when they are first needed, and again when they get old.
+ */
+import type { webcrypto } from 'node:crypto';
+import type { Clock } from '../../base/clock.js';
+import { invariant } from '../../base/errors.js';
+import { makeId, type Random } from '../../base/random.js';
+import { type IssuerRow, insertIssuer, issuersOf, newestIssuer } from '../../store/certs/authority.js';
+import type { Store } from '../../store/driver.js';
+import type { AuthorityName } from '../authority.js';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '../x509.js';
+
+/** Keeps private keys from who reads the database. */
+export interface IssuerKeys {
+  /** Called inside the write that stores the result, synchronous. `id`: of the row in `authority_issuers`. */
+  seal(id: Uint8Array, privateKey: Uint8Array): Uint8Array;
+  open(id: Uint8Array, sealed: Uint8Array): Uint8Array;
+}
+
+export interface IssuerOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly keys: IssuerKeys;
+}
+
+export interface Issuer {
+  readonly certificate: X509Certificate;
+  readonly key: webcrypto.CryptoKey;
+}
+
+const DAY_MS = 86_400_000;
+const ROOT_LIFETIME_MS = 3652 * DAY_MS;
+const INTERMEDIATE_LIFETIME_MS = 1826 * DAY_MS;
+/** One that has less left is followed by a new one: what it signed last ends before it. */
+const LEAST_REST_MS = 366 * DAY_MS;
+/** For clocks that are behind. */
+export const BACKDATE_MS = 3_600_000;
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+
+/** The intermediate that signs for an authority. */
+export async function intermediateOf(options: IssuerOptions, name: AuthorityName): Promise<Issuer> {
+  return openIssuer(options, await currentIssuer(options, name));
+}
+
+/** The roots to trust, PEM: one, or the old and the new one once the first is nine years old. The first is made if there is none. */
+export async function rootCertificatePem(options: IssuerOptions): Promise<string> {
+  await currentIssuer(options, 'root');
+  const nowMs = options.clock.nowMs();
+  return issuersOf(options.store, 'root')
+    .filter(({ not_after }) => not_after > nowMs)
+    .map(({ certificate }) => `${new X509Certificate(new Uint8Array(certificate)).toString('pem')}\n`)
+    .join('');
+}
+
+async function currentIssuer(options: IssuerOptions, name: AuthorityName | 'root'): Promise<IssuerRow> {
+  const { store, clock } = options;
+  const leastMs = clock.nowMs() + LEAST_REST_MS;
+  const isGood = (row: IssuerRow | undefined): row is IssuerRow => row !== undefined && row.not_after > leastMs;
+  const row = newestIssuer(store, name);
+  if (isGood(row)) return row;
+  const made = await makeIssuer(options, name);
+  return store.write(() => {
+    // Somebody else may have been faster: the first one stays.
+    if (!isGood(newestIssuer(store, name)))
+      insertIssuer(store, { ...made, private_key: options.keys.seal(made.id, made.private_key) });
+    const stored = newestIssuer(store, name);
+    invariant(stored, `there is an issuer ${name}`);
+    return stored;
+  });
+}
+
+/** The row that is to be, its key not yet sealed. */
+async function makeIssuer(options: IssuerOptions, name: AuthorityName | 'root'): Promise<IssuerRow> {
+  const { clock, random } = options;
+  const parent = name === 'root' ? undefined : await openIssuer(options, await currentIssuer(options, 'root'));
+  const pair = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const startMs = clock.nowMs() - BACKDATE_MS;
+  const endMs = Math.min(
+    startMs + (parent ? INTERMEDIATE_LIFETIME_MS : ROOT_LIFETIME_MS),
+    parent?.certificate.notAfter.getTime() ?? Number.POSITIVE_INFINITY,
+  );
+  // Installations are told apart in a list of trusted roots.
+  const tag = Buffer.from(random.bytes(3)).toString('hex');
+  const subject = parent ? `CN=Zoneplane ${name} ${tag},O=Zoneplane` : `CN=Zoneplane root ${tag},O=Zoneplane`;
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber: randomSerial(random),
+    subject,
+    issuer: parent ? parent.certificate.subject : subject,
+    notBefore: wholeSeconds(startMs),
+    notAfter: wholeSeconds(endMs),
+    publicKey: pair.publicKey,
+    signingKey: parent?.key ?? pair.privateKey,
+    signingAlgorithm: ALGORITHM,
+    extensions: await issuerExtensions(pair.publicKey, parent),
+  });
+  return {
+    id: makeId(clock.nowUs(), random),
+    name,
+    certificate: new Uint8Array(certificate.rawData),
+    private_key: new Uint8Array(await crypto.subtle.exportKey('pkcs8', pair.privateKey)),
+    not_after: certificate.notAfter.getTime(),
+  };
+}
+
+/** RFC 5280 §4.2.1. */
+async function issuerExtensions(publicKey: webcrypto.CryptoKey, parent: Issuer | undefined): Promise<Extension[]> {
+  const common = [
+    new BasicConstraintsExtension(true, parent ? 0 : undefined, true),
+    new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+    await SubjectKeyIdentifierExtension.create(publicKey),
+  ];
+  if (!parent) return common;
+  return [
+    ...common,
+    new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+    new AuthorityKeyIdentifierExtension(keyIdentifierOf(parent.certificate)),
+  ];
+}
+
+async function openIssuer({ keys }: IssuerOptions, row: IssuerRow): Promise<Issuer> {
+  const pkcs8 = new Uint8Array(keys.open(row.id, row.private_key));
+  try {
+    return {
+      certificate: new X509Certificate(new Uint8Array(row.certificate)),
+      key: await crypto.subtle.importKey('pkcs8', pkcs8, ALGORITHM, false, ['sign']),
+    };
+  } finally {
+    pkcs8.fill(0);
+  }
+}
+
+/** Hexadecimal digits: what the certificates an issuer signs call its key. */
+export function keyIdentifierOf(certificate: X509Certificate): string {
+  const extension = certificate.getExtension(SubjectKeyIdentifierExtension);
+  invariant(extension, 'an issuer has a subject key identifier');
+  return extension.keyId;
+}
+
+/** 128 random bits (RFC 5280 §4.1.2.2), hexadecimal. */
+export function randomSerial(random: Random): string {
+  return Buffer.from(random.bytes(16)).toString('hex');
+}
+
+/** Certificates have no fractions of seconds (RFC 5280 §4.1.2.5). */
+export function wholeSeconds(ms: number): Date {
+  return new Date(Math.floor(ms / 1000) * 1000);
+}
