@@ -289,3 +289,10 @@ export function descendantsEnd(key: Uint8Array): Uint8Array | undefined {
   end[end.length - 1] = 1;
   return end;
 }
+
+/** The owner keys of the names from below the apex down to and with this one: none for the apex. */
+export function ownerKeysDownTo(key: Uint8Array): Uint8Array[] {
+  const keys: Uint8Array[] = [];
+  for (let end = key.indexOf(0); end >= 0; end = key.indexOf(0, end + 1)) keys.push(key.subarray(0, end + 1));
+  return keys;
+}

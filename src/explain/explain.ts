@@ -21,9 +21,10 @@ import {
 import { typeByMnemonic, typeMnemonic } from '../dns/rr/registry.js';
 import { printRecord } from '../dns/zonefile/writer.js';
 import { createZoneSource, type ZoneSource } from '../publish/source.js';
+import { findZoneAbove } from '../serving/look-up.js';
 import type { ServingZone } from '../serving/zone.js';
 import { flattenStatements } from '../store/flatten/targets.js';
-import { findZoneById, findZoneByName, type ZoneRow } from '../store/zones/zones.js';
+import { findZoneById, type ZoneRow } from '../store/zones/zones.js';
 import { flattenedAlias, type ZoneFacts } from '../zone/derive/owner.js';
 import { createPartImage, wildcardOf } from './part-image.js';
 
@@ -79,7 +80,7 @@ export function explain(ctx: Context, name: string, typeName: string, zoneId?: s
     const id = zoneId === undefined ? undefined : parseId(zoneId);
     const given = id && findZoneById(ctx.store, id);
     const wire = readName(name, given?.apex);
-    const zone = given ?? findServed(ctx, wire);
+    const zone = given ?? findZoneAbove(ctx.store, wire, ({ served }) => served === 1);
     const question = { name: toFqdn(wire), type: type.mnemonic };
     if (!zone) return { ...question, zone: null, steps: [notOurs(wire)], answer: REFUSED };
     const summary = { id: toHex(zone.id), name: zone.name, status: zone.status, serial: zone.serial };
@@ -106,14 +107,6 @@ function readName(text: string, apex: Uint8Array | undefined): Uint8Array {
     if (error instanceof NameError) throw accountFailure('badInput', { reason: `${error.message}.` });
     throw error;
   }
-}
-
-function findServed({ store }: Context, name: Uint8Array): ZoneRow | undefined {
-  for (let apex = name; apex.length > 1; apex = parentName(apex)) {
-    const zone = findZoneByName(store, toFqdn(apex));
-    if (zone?.served === 1) return zone;
-  }
-  return undefined;
 }
 
 function explainIn(ctx: Context, zone: ZoneRow, name: Uint8Array, type: number): Pick<Explanation, 'steps' | 'answer'> {

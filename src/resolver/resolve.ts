@@ -5,6 +5,7 @@
 import type { Clock } from '../base/clock.js';
 import type { Random } from '../base/random.js';
 import { NameError } from '../dns/name.js';
+import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
 import type { KnownLimits } from './known-answers.js';
 import { createOutside, type Outside, type OutsideAnswer } from './outside.js';
@@ -72,16 +73,16 @@ export interface ResolverOptions {
   readonly random: Random;
   readonly metrics?: ResolverMetrics;
   readonly limits?: Partial<ResolverLimits>;
-  /** Host names of the service, without final dots: what zones that use them have at their apex. */
-  readonly nameServers?: readonly string[];
+  /** What our own zones answer depends on these, too. */
+  readonly serving: ServingSettings;
 }
 
 /** One resolver a process: what it knows and how many questions are under way is its own. */
 export function createResolver(options: ResolverOptions): Resolver {
-  const { store, upstream, clock, random, metrics = createResolverMetrics(), nameServers = [] } = options;
+  const { store, upstream, clock, random, metrics = createResolverMetrics(), serving } = options;
   const limits = { ...DEFAULT_RESOLVER_LIMITS, ...options.limits };
   const sources: Sources = {
-    own: createOwnZones(store, nameServers),
+    own: createOwnZones(store, serving),
     outside: createOutside({ upstream, clock, random, metrics, limits }),
     metrics,
     clock,

@@ -62,7 +62,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       clock,
       random: systemRandom,
       metrics: resolverMetrics,
-      nameServers: settings.nameservers,
+      serving: base.settings,
     });
     const refresher = await startFlattenRefresher({
       base,

@@ -13,14 +13,17 @@ import { hasDescendants, parseSettings } from '../store/records/records.js';
 import { type StoredTuple, storedRows, storedRowsOfOwner } from '../store/records/stored-rows.js';
 import type { TargetFacts, TargetLookup } from '../zone/derive/flatten.js';
 import { hostRecords } from '../zone/derive/hosts.js';
-import { deriveRRsets, type RecordFacts } from '../zone/derive/owner.js';
+import { deriveRRsets, type RecordFacts, writtenRRsets } from '../zone/derive/owner.js';
 import type { ServingZone } from './zone.js';
 
-export interface ServedOwner {
+/** An owner with the records that stand there: stored ones, then those the service adds. */
+export interface StandingOwner {
   /** Relative to the apex, see dns/name.ts. */
   readonly ownerKey: Uint8Array;
-  /** The records that stand here: stored ones, then those the service adds. */
   readonly records: readonly RecordFacts[];
+}
+
+export interface ServedOwner extends StandingOwner {
   /** What is answered, in directory order. A name with records may answer nothing: its flattened target has no address. */
   readonly rrsets: readonly RRset[];
 }
@@ -30,9 +33,17 @@ export function servedAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Ar
   return serve(zone, ownerKey, storedRecords(store, zone, ownerKey), targetsOf(store));
 }
 
-/** The records that stand at an owner, before proxying and flattening: stored ones, then those the service adds. */
+/**
+ * The records that stand at an owner, before proxying and flattening. Whoever must see behind these, as the resolver that
+ * looks for the target of a flattened name, reads records with this function, and RRsets with {@link writtenAtOwner}.
+ */
 export function recordsAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Array): readonly RecordFacts[] {
   return withAddedRecords(zone, ownerKey, storedRecords(store, zone, ownerKey));
+}
+
+/** What an owner would serve if nothing were proxied and no CNAME flattened. */
+export function writtenAtOwner({ facts }: ServingZone, { ownerKey, records }: StandingOwner): RRset[] {
+  return writtenRRsets(facts, ownerKey.length === 0, records);
 }
 
 function storedRecords(store: Store, { seq }: ServingZone, ownerKey: Uint8Array): RecordFacts[] {
@@ -54,36 +65,45 @@ export function* serveRows(
   targetOf: TargetLookup,
 ): Generator<ServedOwner> {
   const added = [...addedOwners(zone)];
+  let previous: Uint8Array | undefined;
+  for (const { ownerKey, records } of ownersOf(rows)) {
+    if (added.length > 0) yield* serveAdded(zone, added, { after: previous, before: ownerKey }, targetOf);
+    yield serve(zone, ownerKey, records, targetOf);
+    previous = ownerKey;
+  }
+  yield* serveAdded(zone, added, { after: previous }, targetOf);
+}
+
+/** Rows in the order of their owner keys as owners, the apex first even without rows. */
+export function* ownersOf(rows: Iterable<StoredTuple>): Generator<StandingOwner> {
   let ownerKey: Uint8Array = new Uint8Array(0);
-  let stored: RecordFacts[] = [];
+  let records: RecordFacts[] = [];
   for (const row of rows) {
     if (!isSameKey(row[0], ownerKey)) {
-      yield serve(zone, ownerKey, stored, targetOf);
-      if (added.length > 0) yield* serveAdded(zone, added, { after: ownerKey, before: row[0] }, targetOf);
+      yield { ownerKey, records };
       ownerKey = row[0];
-      stored = [];
+      records = [];
     }
-    stored.push(recordFacts(row));
+    records.push(recordFacts(row));
   }
-  yield serve(zone, ownerKey, stored, targetOf);
-  yield* serveAdded(zone, added, { after: ownerKey }, targetOf);
+  yield { ownerKey, records };
 }
 
 /** Takes the owners without stored records between two keys from `added`. */
 function* serveAdded(
   zone: ServingZone,
   added: Uint8Array[],
-  { after, before }: { readonly after: Uint8Array; readonly before?: Uint8Array },
+  { after, before }: { readonly after: Uint8Array | undefined; readonly before?: Uint8Array },
   targetOf: TargetLookup,
 ): Generator<ServedOwner> {
   while (added.length > 0 && (before === undefined || compareBytes(added[0]!, before) < 0)) {
     const ownerKey = added.shift()!;
-    if (!equalBytes(ownerKey, after)) yield serve(zone, ownerKey, [], targetOf);
+    if (!after || !equalBytes(ownerKey, after)) yield serve(zone, ownerKey, [], targetOf);
   }
 }
 
 /** Whether the owner exists: records stand there or below it (RFC 4592 §2.2.2). */
-export function ownerExists(store: Store, zone: ServingZone, { ownerKey, records }: ServedOwner): boolean {
+export function ownerExists(store: Store, zone: ServingZone, { ownerKey, records }: StandingOwner): boolean {
   return records.length > 0 || ownerKey.length === 0 || hasOwnersBelow(store, zone, ownerKey);
 }
 

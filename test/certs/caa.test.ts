@@ -219,7 +219,13 @@ async function startResolver(t: Test): Promise<{ resolver: Resolver; clock: Test
     timeoutMs: 1000,
     deadlineMs: 1500,
   });
-  const resolver = createResolver({ store: ctx.store, upstream, clock, random: seededRandom(5) });
+  const resolver = createResolver({
+    store: ctx.store,
+    upstream,
+    clock,
+    random: seededRandom(5),
+    serving: ctx.settings,
+  });
   return { resolver, clock, asked: outside.asked };
 }
 

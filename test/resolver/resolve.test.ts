@@ -82,7 +82,7 @@ async function startWorld(t: Test, script: Script, { limits = {}, client = {} }:
     random: seededRandom(5),
     metrics,
     limits,
-    nameServers: ['ns1.dns.test', 'ns2.dns.test'],
+    serving: ctx.settings,
   });
   return { store: ctx.store, clock, resolver, metrics, upstream };
 }
@@ -460,6 +460,7 @@ t.test('octets kept are bounded too', async (t) => {
     random: seededRandom(1),
     metrics,
     limits: { octets: 200_000 },
+    serving: { nameServers: [], nameServerAddresses: [], edgeAddresses: [] },
   });
   for (let index = 0; index < 100; index++) await resolver.resolve(`n${index}.test`, 'TXT');
   const kept = metrics.samples().find(({ name }) => name === 'resolver_known_answers')!.value;

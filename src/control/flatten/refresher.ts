@@ -9,10 +9,18 @@ import type { MetricSample } from '../../base/metrics.js';
 import type { Random } from '../../base/random.js';
 import { printName } from '../../dns/name.js';
 import type { Resolution, Resolver } from '../../resolver/resolve.js';
-import { type FlattenTargetRow, flattenStatements, indexFlattened, updateTarget } from '../../store/flatten/targets.js';
+import { servingZone } from '../../serving/zone.js';
+import {
+  type FlattenTargetRow,
+  flattenStatements,
+  updateTarget,
+  zonesWithAliases,
+} from '../../store/flatten/targets.js';
 import { findMeta, putMeta } from '../../store/meta.js';
+import { findZone } from '../../store/zones/zones.js';
 import { commit } from '../write/commit.js';
 import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
+import { indexFlattened } from './index.js';
 import { judgeTarget, ownNamesOf, type TargetPolicy } from './target.js';
 
 /** Milliseconds between two looks for targets that are due. */
@@ -83,13 +91,13 @@ function sample(
 }
 
 /** What the index holds; another number when the rule changes. */
-const INDEX_VERSION = 3;
+const INDEX_VERSION = 4;
 
 /** Zones that were there before this rule of the index was. */
-async function indexOnce({ store }: Context): Promise<void> {
+async function indexOnce({ store, settings }: Context): Promise<void> {
   if (findMeta(store, 'flattening_indexed') === INDEX_VERSION) return;
   await store.write(() => {
-    for (const [zone] of flattenStatements(store).zonesWithAliases.all()) indexFlattened(store, zone);
+    for (const seq of zonesWithAliases(store)) indexFlattened(store, servingZone(findZone(store, seq)!, settings));
     putMeta(store, 'flattening_indexed', INDEX_VERSION);
   });
 }

@@ -6,7 +6,15 @@ import { equalBytes, toHex } from '../../base/bytes.js';
 import type { AppError } from '../../base/errors.js';
 import { Type } from '../../dns/codes.js';
 import { domainToAscii } from '../../dns/idna.js';
-import { lowerName, NameError, nameOfOwnerKey, ownerKeyOf, parseName } from '../../dns/name.js';
+import {
+  descendantsEnd,
+  lowerName,
+  NameError,
+  nameOfOwnerKey,
+  ownerKeyOf,
+  ownerKeysDownTo,
+  parseName,
+} from '../../dns/name.js';
 import type { Store } from '../../store/driver.js';
 import { type Condition, joinConditions, matchOwner, matchOwnerRange, matchTypes } from '../../store/records/query.js';
 import { type RecordRow, recordStatements } from '../../store/records/records.js';
@@ -39,10 +47,10 @@ export function shadowConditions(
     if (!withShadow) throw badFilter('shadowed_by_name needs include_shadow_metadata=true');
     const key = keyOfName(zone, shadowedByName, 'shadowed_by_name');
     const notOfCut = { sql: 'NOT (owner_key = ? AND type = 2)', params: [key] };
-    conditions.push(matchOwnerRange(key, keyBehind(key)), notOfCut);
+    conditions.push(matchOwnerRange(key, descendantsEnd(key)!), notOfCut);
   }
   if (shadowingName !== undefined) {
-    const keys = keysAbove(keyOfName(zone, shadowingName, 'shadowing_name'));
+    const keys = ownerKeysDownTo(keyOfName(zone, shadowingName, 'shadowing_name'));
     conditions.push(joinConditions('any', keys.map(matchOwner)), matchTypes([Type.ns]));
   }
   return conditions;
@@ -65,29 +73,13 @@ function badFilter(reason: string): AppError {
   return accountFailure('badInput', { reason: `${reason}.` });
 }
 
-/** Owner keys from below the apex down to and with this one. */
-function keysAbove(ownerKey: Uint8Array): Uint8Array[] {
-  const keys: Uint8Array[] = [];
-  for (let end = ownerKey.indexOf(0); end >= 0; end = ownerKey.indexOf(0, end + 1)) {
-    keys.push(ownerKey.subarray(0, end + 1));
-  }
-  return keys;
-}
-
-/** The least key that is behind an owner and everything below it. */
-function keyBehind(ownerKey: Uint8Array): Uint8Array {
-  const behind = new Uint8Array(ownerKey);
-  behind[behind.length - 1] = 1;
-  return behind;
-}
-
 /** Looks at the records of one list; each delegation is looked up once, however many records it concerns. */
 export function createShadows(store: Store, zone: ZoneRow): (row: RecordRow) => ShadowItem {
   const cutAt = remembered((ownerKey) => readCut(store, zone, ownerKey));
   const countAt = remembered((ownerKey) => countBelow(store, zone, ownerKey, cutAt(ownerKey)));
   return (row) => {
     const isOfCut = row.type === Type.ns || row.type === Type.ds;
-    const cuts = keysAbove(row.owner_key)
+    const cuts = ownerKeysDownTo(row.owner_key)
       .filter((key) => !isOfCut || key.length < row.owner_key.length)
       .map(cutAt)
       .filter(({ servers }) => servers.length > 0);
@@ -127,7 +119,7 @@ function readCut(store: Store, { seq }: ZoneRow, ownerKey: Uint8Array): Cut {
 
 /** Records at and below a cut that are never answered; no more than so many are looked at. */
 function countBelow(store: Store, zone: ZoneRow, ownerKey: Uint8Array, cut: Cut): number {
-  const rows = recordStatements(store).below.all(zone.seq, ownerKey, keyBehind(ownerKey), MOST_COUNTED);
+  const rows = recordStatements(store).below.all(zone.seq, ownerKey, descendantsEnd(ownerKey)!, MOST_COUNTED);
   return rows.filter(([key, type]) => {
     if (type === Type.ns || type === Type.ds) return key.length > ownerKey.length;
     return !(isAddress(type) && serves(cut, nameOfOwnerKey(new Uint8Array(key), zone.apex)));

@@ -181,9 +181,9 @@ export class OpenDraft implements Draft {
     const { before } = touched;
     const zone = this.zone(before.seq);
     if (!zone) return this.finishRemoved(before);
-    if (!touched.derived) reindexFlattened(this.ctx.store, zone, touched);
-    const whole = touched.kind === 'zone-added' || touched.kind === 'zone-replaced' || touched.kind === 'zone-removed';
     const serving = servingZone(zone, this.ctx.settings);
+    if (!touched.derived) reindexFlattened(this.ctx.store, zone, serving, touched);
+    const whole = touched.kind === 'zone-added' || touched.kind === 'zone-replaced' || touched.kind === 'zone-removed';
     const rrs = whole ? [] : this.difference(serving, touched);
     const kind = touched.kind ?? (rrs.length > 0 ? 'rrs' : undefined);
     if (!touched.derived) hurryTargets(this.ctx.store, zone, kind, touched.owners);

@@ -2,7 +2,6 @@
  * Targets of flattened names, and the owners that answer for them. The index of owners is kept by every commit that touches a
  * CNAME; what is heard of a target is written by the refresher alone.
  */
-import { lowerName } from '../../dns/name.js';
 import { perStore, type Store } from '../driver.js';
 
 export interface FlattenTargetRow {
@@ -46,18 +45,6 @@ export interface StoredTargetFacts {
   readonly stale: boolean;
 }
 
-type OwnerTuple = readonly [ownerKey: Uint8Array, rdata: Uint8Array, answered: number];
-
-/**
- * CNAMEs whose targets are asked for: those that are flattened, by the rule of flattenedAlias in zone/derive/owner.ts, and proxied
- * ones, so that one that leads nowhere is seen.
- */
-const FLATTENED = `SELECT r.owner_key, r.rdata,
-    r.proxied = 0 OR z.paused = 1 OR z.zone_mode = 'dns_only' FROM records r JOIN zones z ON z.seq = r.zone
-  WHERE r.zone = ? AND r.type = 5
-  AND (r.proxied = 1 OR r.owner_key = x'' OR z.flatten_all_cnames = 1 OR json_extract(r.settings, '$.flatten_cname') = 1
-    OR EXISTS (SELECT 1 FROM records o WHERE o.zone = r.zone AND o.owner_key = r.owner_key AND o.type <> 5))`;
-
 /** Targets that are answered rest no longer than this after their time is over, milliseconds. */
 const LONGEST_REST_MS = 500_000;
 
@@ -80,11 +67,6 @@ export const flattenStatements = perStore((store) => ({
   targetOfOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [Uint8Array]>(
     'SELECT target FROM flatten_owners WHERE zone = ? AND owner_key = ?',
   ),
-  aliasAt: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [number]>(
-    'SELECT 1 FROM records WHERE zone = ? AND owner_key = ? AND type = 5',
-  ),
-  ofZone: store.prepareTuples<[zone: number], OwnerTuple>(FLATTENED),
-  ofOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], OwnerTuple>(`${FLATTENED} AND r.owner_key = ?`),
   zonesWithAliases: store.prepareTuples<[], [number]>('SELECT DISTINCT zone FROM records WHERE type = 5'),
   clearZone: store.prepare<[zone: number]>('DELETE FROM flatten_owners WHERE zone = ?'),
   clearOwner: store.prepare<[zone: number, ownerKey: Uint8Array]>(
@@ -146,18 +128,49 @@ function splitAddresses(octets: Uint8Array | null, size: number): Uint8Array[] |
   );
 }
 
-/** Brings the index up to date for a zone, or one owner of it. Inside the transaction of the change. */
-export function indexFlattened(store: Store, zone: number, ownerKey?: Uint8Array): void {
-  const statements = flattenStatements(store);
-  if (ownerKey) statements.clearOwner.run(zone, ownerKey);
-  else statements.clearZone.run(zone);
-  const rows = ownerKey ? statements.ofOwner.all(zone, ownerKey) : statements.ofZone.all(zone);
-  for (const [owner, rdata, answered] of rows) {
-    const target = lowerName(rdata);
-    statements.putOwner.run(zone, owner, target, answered);
-    statements.putTarget.run(target);
-    if (answered === 1) statements.hurryWatched.run(target);
-  }
+/** A CNAME whose target is asked for. */
+export interface FlattenedAlias {
+  readonly ownerKey: Uint8Array;
+  /** Lower-case wire name. */
+  readonly target: Uint8Array;
+  /** Whether the owner answers with what is heard; otherwise only whether the target leads somewhere is of interest. */
+  readonly answered: boolean;
+}
+
+/** Whether the index has an entry for an owner. */
+export function isFlattenedOwner(store: Store, zone: number, ownerKey: Uint8Array): boolean {
+  return flattenStatements(store).targetOfOwner.get(zone, ownerKey) !== undefined;
+}
+
+/** Brings the index up to date for one owner, whose CNAME is flattened or not any more. */
+export function putFlattenedOwner(
+  store: Store,
+  zone: number,
+  ownerKey: Uint8Array,
+  alias: FlattenedAlias | undefined,
+): void {
+  flattenStatements(store).clearOwner.run(zone, ownerKey);
+  if (alias) putAlias(store, zone, alias);
+}
+
+/** Replaces the entries of a whole zone. */
+export function putFlattenedZone(store: Store, zone: number, aliases: readonly FlattenedAlias[]): void {
+  flattenStatements(store).clearZone.run(zone);
+  for (const alias of aliases) putAlias(store, zone, alias);
+}
+
+function putAlias(store: Store, zone: number, { ownerKey, target, answered }: FlattenedAlias): void {
+  const { putOwner, putTarget, hurryWatched } = flattenStatements(store);
+  putOwner.run(zone, ownerKey, target, answered ? 1 : 0);
+  putTarget.run(target);
+  if (answered) hurryWatched.run(target);
+}
+
+/** Store numbers of the zones that hold a CNAME. */
+export function zonesWithAliases(store: Store): number[] {
+  return flattenStatements(store)
+    .zonesWithAliases.all()
+    .map(([zone]) => zone);
 }
 
 /** Writes what was heard, and which of our own names it came from (lower-case wire names). */

@@ -29,6 +29,11 @@ const statements = perStore((store) => ({
     `SELECT owner_key, type, ttl, proxied, rdata, settings FROM records
      WHERE zone = ? AND owner_key = ? ORDER BY type, rdata_key`,
   ),
+  ofAliases: store.prepareTuples<[zone: number], StoredTuple>(
+    `SELECT r.owner_key, r.type, r.ttl, r.proxied, r.rdata, r.settings FROM records a
+     JOIN records r ON r.zone = a.zone AND r.owner_key = a.owner_key
+     WHERE a.zone = ? AND a.type = 5 ORDER BY a.owner_key, r.type, r.rdata_key`,
+  ),
   firstEnd: store.prepareTuples<[zone: number, after: Uint8Array], [Uint8Array]>(
     `SELECT owner_key FROM records WHERE zone = ? AND owner_key >= ? ORDER BY owner_key LIMIT 1 OFFSET ${CHUNK - 1}`,
   ),
@@ -80,4 +85,12 @@ function* unpack(octets: Uint8Array, numbers: readonly (number | string | null)[
 
 export function storedRowsOfOwner(store: Store, zone: number, ownerKey: Uint8Array): readonly StoredTuple[] {
   return statements(store).ofOwner.all(zone, ownerKey);
+}
+
+/**
+ * All rows of the owners that have a CNAME, in the order of owner key, type and data. Nothing may be written until the last one
+ * is taken.
+ */
+export function storedRowsOfAliases(store: Store, zone: number): Iterable<StoredTuple> {
+  return statements(store).ofAliases.iterate(zone);
 }

@@ -67,6 +67,17 @@ export function deriveRRsets(
   return rrsets.length > 1 ? rrsets.sort(directoryOrder) : rrsets;
 }
 
+/**
+ * The RRsets of one owner as they are written: SOA and name servers of the apex are there, but proxied records show what
+ * they hold, and no CNAME is flattened.
+ */
+export function writtenRRsets(zone: ZoneFacts, isApex: boolean, records: readonly RecordFacts[]): RRset[] {
+  const byType = groupByType({ ...zone, dnsOnly: true }, isApex, records, NO_EDGE, undefined);
+  return [...(isApex ? soaRRsets(zone.soa) : []), ...byType.values()];
+}
+
+const NO_EDGE: EdgeAddresses = { ipv4: [], ipv6: [] };
+
 /** SOA answers ANY at the apex; its negative twin comes last, where no question reaches it. */
 function directoryOrder(a: RRset, b: RRset): number {
   return rank(a.type) - rank(b.type);

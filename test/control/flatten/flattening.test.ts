@@ -71,7 +71,7 @@ async function startWorld(t: Test, first: Script, privateAddresses: 'allow' | 'r
     }),
     clock,
     random: seededRandom(5),
-    nameServers: ctx.settings.nameServers,
+    serving: ctx.settings,
   });
   const begin = (): Promise<FlattenRefresher> =>
     startFlattenRefresher({ base: ctx, resolver, policy: { edgeAddresses, privateAddresses } });

@@ -1,0 +1,67 @@
+/**
+ * Where a name leads in the stored records: RFC 1034 §4.3.2 with RFC 4592 (wildcards) and RFC 6672 (DNAME). The engine walks
+ * the compiled image by the same rules (answer/solve.ts); everybody who walks rows does it here.
+ */
+import { concatBytes } from '../base/bytes.js';
+import { Type } from '../dns/codes.js';
+import { ownerKeyOf, ownerKeysDownTo, parentName, toFqdn } from '../dns/name.js';
+import type { Store } from '../store/driver.js';
+import { findZoneByName, type ZoneRow } from '../store/zones/zones.js';
+import type { RecordFacts } from '../zone/derive/owner.js';
+import { ownerExists, recordsAtOwner } from './owner.js';
+import type { ServingZone } from './zone.js';
+
+/** The accepted zone with the longest apex at or above a name (lower-case wire name). */
+export function findZoneAbove(
+  store: Store,
+  name: Uint8Array,
+  accepts: (zone: ZoneRow) => boolean,
+): ZoneRow | undefined {
+  for (let apex = name; apex.length > 1; apex = parentName(apex)) {
+    const zone = findZoneByName(store, toFqdn(apex));
+    if (zone && accepts(zone)) return zone;
+  }
+  return undefined;
+}
+
+/** Where a name leads: to itself, to a wildcard, to a delegation or a DNAME above it, or nowhere. */
+export type Located =
+  | {
+      readonly kind: 'name' | 'wildcard' | 'cut' | 'dname';
+      /** The owner that decides, relative to the apex. */
+      readonly ownerKey: Uint8Array;
+      /** As they stand there, before proxying and flattening. */
+      readonly records: readonly RecordFacts[];
+    }
+  | { readonly kind: 'nowhere' };
+
+/** Goes down from the apex: the topmost cut or DNAME decides (RFC 1034 §4.3.2 step 3). `name` is at or below the apex. */
+export function locate(store: Store, zone: ServingZone, name: Uint8Array, type: number): Located {
+  let encloser: Uint8Array = new Uint8Array(0);
+  const nameKey = ownerKeyOf(name, zone.facts.apex);
+  for (const ownerKey of [encloser, ...ownerKeysDownTo(nameKey)]) {
+    const isName = ownerKey.length === nameKey.length;
+    const records = recordsAtOwner(store, zone, ownerKey);
+    const has = (code: number): boolean => records.some((record) => record.type === code);
+    // DS belongs to the parent side of a cut (RFC 4035 §3.1.4.1).
+    const isCut = ownerKey.length > 0 && has(Type.ns) && !(isName && type === Type.ds);
+    if (isCut) return { kind: 'cut', ownerKey, records };
+    // The owner of a DNAME is not redirected, names below it are (RFC 6672 §2.3).
+    if (!isName && has(Type.dname)) return { kind: 'dname', ownerKey, records };
+    if (!ownerExists(store, zone, { ownerKey, records })) return locateWildcard(store, zone, encloser);
+    if (isName) return { kind: 'name', ownerKey, records };
+    encloser = ownerKey;
+  }
+  return { kind: 'nowhere' };
+}
+
+/** The wildcard of the closest encloser, if it exists, also without records of its own (RFC 4592 §2.2.1, §3.3.1). */
+function locateWildcard(store: Store, zone: ServingZone, encloser: Uint8Array): Located {
+  const ownerKey = concatBytes(encloser, WILDCARD_KEY);
+  const records = recordsAtOwner(store, zone, ownerKey);
+  return ownerExists(store, zone, { ownerKey, records })
+    ? { kind: 'wildcard', ownerKey, records }
+    : { kind: 'nowhere' };
+}
+
+const WILDCARD_KEY = Uint8Array.of(0x2a, 0);
