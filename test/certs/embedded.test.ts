@@ -100,6 +100,7 @@ async function startWorld(t: Test, options: Partial<EmbeddedOptions> = {}): Prom
     upstream: createUpstream({ servers: [upstream.server], clock: new SystemClock(), timeoutMs: 2000 }),
     clock,
     random: seededRandom(5),
+    serving: ctx.settings,
   });
   const web = new Map<string, string>();
   const all: EmbeddedOptions = {
