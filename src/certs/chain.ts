@@ -1,6 +1,6 @@
 /** Chains of certificates that came from elsewhere, checked before they are kept: against the key, the names and the time. */
-import { createPublicKey, KeyObject, X509Certificate as NodeCertificate } from 'node:crypto';
-import { PemConverter, SubjectAlternativeNameExtension, X509Certificate } from './x509.js';
+import { createPublicKey, type KeyObject, X509Certificate as NodeCertificate } from 'node:crypto';
+import { SubjectAlternativeNameExtension, X509Certificate } from './x509.js';
 
 /** What a certificate says. Times in milliseconds since 1970. */
 export interface CertificateDescription {
@@ -48,8 +48,8 @@ export class ChainError extends Error {
 }
 
 export interface ChainExpectation {
-  /** The key the certificate is for: the private or the public one; PEM when it is a text. */
-  readonly key: KeyObject | string;
+  /** The key the certificate is for: the private or the public one. */
+  readonly key: KeyObject;
   /** Host names that must all be covered: A-labels, lower case, a wildcard with `*.`. */
   readonly names: readonly string[];
   readonly nowMs: number;
@@ -64,41 +64,45 @@ const CLOCK_SKEW_MS = 2 * 3_600_000;
  * the root is one to trust is not asked. Throws a {@link ChainError}.
  */
 export function readChain(pem: string, { key, names, nowMs }: ChainExpectation): CertificateChain {
-  const certificates = parseCertificates(pem);
-  const leaf = certificates[0]!;
-  const publicKey = createPublicKey(key instanceof KeyObject && key.type === 'public' ? key.export(SPKI) : key);
-  if (!leaf.publicKey.equals(publicKey)) {
-    throw new ChainError('key-mismatch', 'The certificate is for another key.');
-  }
-  const description = describeCertificate(leaf.raw);
-  const missing = names.find((name) => !isCovered(name, description.names));
-  if (missing !== undefined) throw new ChainError('name-missing', `The certificate does not cover ${missing}.`);
-  for (const certificate of certificates) checkDates(certificate, nowMs);
-  checkOrder(certificates);
-  return {
-    ...description,
-    certificate: new Uint8Array(leaf.raw),
-    pem: certificates.map((certificate) => certificate.toString()).join(''),
-  };
+  return reading(() => {
+    const certificates = parseCertificates(pem);
+    const leaf = certificates[0]!;
+    if (!leaf.publicKey.equals(key.type === 'public' ? key : createPublicKey(key))) {
+      throw new ChainError('key-mismatch', 'The certificate is for another key.');
+    }
+    const description = describeCertificate(leaf.raw);
+    const missing = names.find((name) => !isCovered(name, description.names));
+    if (missing !== undefined) throw new ChainError('name-missing', `The certificate does not cover ${missing}.`);
+    for (const certificate of certificates) checkDates(certificate, nowMs);
+    checkOrder(certificates);
+    return {
+      ...description,
+      certificate: new Uint8Array(leaf.raw),
+      pem: certificates.map((certificate) => certificate.toString()).join(''),
+    };
+  });
 }
 
 /** `certificate`: DER. Throws a {@link ChainError} when it is none. */
 export function describeCertificate(certificate: Uint8Array): CertificateDescription {
-  const read = parsed(() => new X509Certificate(new Uint8Array(certificate)));
-  const { name, hash } = read.signatureAlgorithm as {
-    readonly name: string;
-    readonly hash?: { readonly name: string };
-  };
-  const names = parsed(() => read.getExtension(SubjectAlternativeNameExtension))?.names.items ?? [];
-  return {
-    serial: read.serialNumber.toLowerCase(),
-    notBeforeMs: read.notBefore.getTime(),
-    notAfterMs: read.notAfter.getTime(),
-    issuer: read.issuer,
-    names: names.filter(({ type }) => type === 'dns').map(({ value }) => value.toLowerCase()),
-    signatureAlgorithm: hash === undefined ? name : `${name}-${hash.name.replace('SHA-', 'SHA')}`,
-    fingerprint: new NodeCertificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase(),
-  };
+  return reading(() => {
+    const { fingerprint256, raw } = new NodeCertificate(certificate);
+    const read = new X509Certificate(new Uint8Array(raw));
+    const { name, hash } = read.signatureAlgorithm as {
+      readonly name: string;
+      readonly hash?: { readonly name: string };
+    };
+    const names = read.getExtension(SubjectAlternativeNameExtension)?.names.items ?? [];
+    return {
+      serial: read.serialNumber.toLowerCase(),
+      notBeforeMs: read.notBefore.getTime(),
+      notAfterMs: read.notAfter.getTime(),
+      issuer: read.issuer,
+      names: names.filter(({ type }) => type === 'dns').map(({ value }) => value.toLowerCase()),
+      signatureAlgorithm: hash === undefined ? name : `${name}-${hash.name.replace('SHA-', 'SHA')}`,
+      fingerprint: fingerprint256.replaceAll(':', '').toLowerCase(),
+    };
+  });
 }
 
 /** Whether a certificate for `certified` names is good for `name`: itself, or a wildcard beside its first label (RFC 9525 §6.3). */
@@ -107,15 +111,16 @@ export function isCovered(name: string, certified: readonly string[]): boolean {
   return !name.startsWith('*.') && name.includes('.') && certified.includes(`*${name.slice(name.indexOf('.'))}`);
 }
 
-const SPKI = { format: 'pem', type: 'spki' } as const;
+/** RFC 7468 §5; other blocks and text between are passed over. */
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
 function parseCertificates(pem: string): NodeCertificate[] {
-  const blocks = parsed(() => PemConverter.decodeWithHeaders(pem)).filter(({ type }) => type === 'CERTIFICATE');
+  const blocks = pem.match(PEM_CERTIFICATE) ?? [];
   if (blocks.length === 0) throw new ChainError('no-certificate', 'There is no PEM certificate.');
   if (blocks.length > MAX_CERTIFICATES) {
     throw new ChainError('too-many-certificates', `A chain has ${MAX_CERTIFICATES} certificates at most.`);
   }
-  return blocks.map(({ rawData }) => parsed(() => new NodeCertificate(new Uint8Array(rawData))));
+  return blocks.map((block) => new NodeCertificate(block));
 }
 
 function checkDates(certificate: NodeCertificate, nowMs: number): void {
@@ -143,10 +148,11 @@ function checkOrder(certificates: readonly NodeCertificate[]): void {
   }
 }
 
-function parsed<Value>(read: () => Value): Value {
+function reading<Value>(read: () => Value): Value {
   try {
     return read();
   } catch (cause) {
+    if (cause instanceof ChainError) throw cause;
     throw new ChainError('unreadable', 'The certificate cannot be read.', { cause });
   }
 }

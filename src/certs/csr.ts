@@ -1,5 +1,5 @@
 /** Key pairs and requests for certificates (PKCS #10, RFC 2986). */
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { NameError, parseName } from '../dns/name.js';
 import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } from './x509.js';
@@ -34,13 +34,12 @@ export async function generatePrivateKey(type: KeyType = 'P-256'): Promise<KeyOb
 }
 
 /**
- * A signed request, DER. `names`: host names in A-labels, lower case, up to 253 octets each, a wildcard with `*.`.
+ * A signed request, DER. `key`: private. `names`: host names in A-labels, lower case, up to 253 octets each, a wildcard with `*.`.
  * The subject is empty, since a common name ends at 64 octets (RFC 5280 appendix A.1); so the names are critical (§4.2.1.6).
  * Throws a {@link CsrError}.
  */
-export async function createCsr(privateKey: KeyObject | string, names: readonly string[]): Promise<Uint8Array> {
+export async function createCsr(key: KeyObject, names: readonly string[]): Promise<Uint8Array> {
   checkNames(names);
-  const key = typeof privateKey === 'string' ? createPrivateKey(privateKey) : privateKey;
   const algorithm = algorithmOf(key);
   const request = await Pkcs10CertificateRequestGenerator.create({
     keys: {
