@@ -7,7 +7,7 @@ import {
   X509Certificate as NodeCertificate,
   randomBytes,
 } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SystemClock, type TestClock } from '../../src/base/clock.js';
@@ -41,9 +41,12 @@ import type { Context } from '../../src/control/write/context.js';
 import { createResolver } from '../../src/resolver/resolve.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { issuersOf } from '../../src/store/certs/authority.js';
-import type { Store } from '../../src/store/driver.js';
+import { DATABASE_FILE, openStore, type Store } from '../../src/store/driver.js';
+import { catchUp, createLogWriter } from '../../src/store/log-writer.js';
 import { startControl } from '../control/fixture.js';
+import { MemoryLog } from '../support/memory-log.js';
 import { type ScriptedReply, startScriptedUpstream } from '../support/scripted-upstream.js';
+import { runSql } from '../support/write-now.js';
 
 const OPENSSL = '/usr/bin/openssl';
 const withoutOpenssl = !existsSync(OPENSSL) && process.env['CI'] !== 'true' ? `not installed: ${OPENSSL}` : false;
@@ -635,6 +638,37 @@ t.test('a process that is killed around a write leaves an order that goes on', a
   t.same(store.prepare('SELECT count(*) AS n FROM authority_orders').all(), [{ n: 1 }]);
 });
 
+t.test('another copy that runs the log has the same rows', async (t) => {
+  const world = await startWorld(t);
+  const log = new MemoryLog();
+  const stores: Store[] = [];
+  for (const name of ['one', 'two']) {
+    const directory = join(world.directory, name);
+    mkdirSync(directory);
+    await world.ctx.store.backup(join(directory, DATABASE_FILE));
+    const store = openStore(directory, { writer: (own) => createLogWriter(own, log, seededRandom(9)) });
+    t.teardown(() => store.close());
+    stores.push(store);
+  }
+  const [one, two] = stores as [Store, Store];
+  const authority = createEmbeddedAuthority('google', { ...world.options, store: one });
+  const order = await authority.createOrder(['app.customer.test']);
+  const challenge = await challengeOf(authority, order.authorizations[0]!, 'http-01');
+  world.web.set(`app.customer.test/${challenge.token}`, authority.keyAuthorization(challenge.token));
+  await authority.respond(challenge.url);
+  const { certificateUrl } = await authority.finalize(order, await makeCsr(['app.customer.test']));
+  const chain = await authority.certificate(certificateUrl!);
+  await authority.revoke(der(chain));
+  await catchUp(two, log);
+  for (const table of ['issuers', 'orders', 'authorizations', 'challenges', 'certificates']) {
+    const [here, there] = stores.map((store) => store.prepare(`SELECT * FROM authority_${table}`).all());
+    t.ok(here!.length > 0);
+    t.same(here, there, table);
+  }
+  const elsewhere = createEmbeddedAuthority('google', { ...world.options, store: two });
+  t.equal(await elsewhere.certificate(certificateUrl!), chain);
+});
+
 t.test('lifetimes and profiles', async (t) => {
   const lifetimeOf = async (lifetimeMs: number | undefined, profile?: string): Promise<number> => {
     const world = await startWorld(t, lifetimeMs === undefined ? {} : { lifetimeMs });
@@ -747,9 +781,10 @@ t.test('private keys of issuers are in no file', async (t) => {
     for (const key of seen) t.notOk(content.includes(key.subarray(40, 68)), `${file} holds no private key`);
   }
   const rows = world.ctx.store.prepare<[], { id: Uint8Array; seq: number }>('SELECT * FROM authority_issuers').all();
-  world.ctx.store
-    .prepare('UPDATE authority_issuers SET private_key = (SELECT private_key FROM authority_issuers WHERE seq = 1)')
-    .run();
+  runSql(
+    world.ctx.store,
+    'UPDATE authority_issuers SET private_key = (SELECT private_key FROM authority_issuers WHERE seq = 1)',
+  );
   t.equal(rows.length, 2);
   const next = await readyOrder(world, ['app.shop.test']);
   await t.rejects(
