@@ -5,7 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fromHex } from '../base/bytes.js';
 import { zoneTag } from '../control/write/precondition.js';
-import type { Propagation } from '../control/write/propagation.js';
+import { isHeld, type Propagation } from '../control/write/propagation.js';
 import { printDiff, type ZoneOutcome } from '../control/write/zone-outcome.js';
 import type { Store } from '../store/driver.js';
 import { findZoneById } from '../store/zones/zones.js';
@@ -74,9 +74,12 @@ export async function addReceipt(
   if (version !== undefined && serial !== undefined) reply.header('etag', zoneTag({ version, serial }));
   const waitMs = waitOf(request);
   if (waitMs === undefined) return answer;
-  const served = change === undefined || ((await propagation?.whenServed(change, waitMs)) ?? false);
+  const served =
+    change === undefined || ((await propagation?.whenServed({ change, zone: zone.zone }, waitMs)) ?? false);
   reply.header(STATUS_HEADER, served ? 'INSYNC' : 'PENDING');
-  return served ? answer : withMessage(answer, pendingMessage(change));
+  if (served) return answer;
+  const held = propagation?.processes().some((process) => isHeld(process, { change, zone: zone.zone })) ?? false;
+  return withMessage(answer, held ? heldMessage(change) : pendingMessage(change));
 }
 
 /** The zone the request is about, among those its commits touched. */
@@ -105,6 +108,11 @@ function noDiff(store: Store, zoneId = ''): Diff {
 
 function pendingMessage(change: number): Message {
   return { code: 10202, message: `Change ${change} is stored, but not every DNS process serves it yet.` };
+}
+
+function heldMessage(change: number): Message {
+  const consequence = 'queries see the zone as it was before, and the log of that process says why';
+  return { code: 10203, message: `Change ${change} is stored, but a DNS process cannot publish it: ${consequence}.` };
 }
 
 function withMessage(answer: unknown, message: Message): unknown {

@@ -1,152 +1,70 @@
 /**
- * The follower of the change log: what other processes commit becomes visible here, whole changes only. Touched owners are read
- * again and recompiled; anything larger is loaded aside. Applying a change twice gives the same image, so reading rows that are
- * newer than the change at hand does no harm.
+ * The follower of the change log: what other processes commit becomes visible here, whole changes only, one zone after the other. A
+ * zone whose changes cannot be published is held as it was, and the others go on.
  */
-import { equalBytes } from '../base/bytes.js';
-import { nameOfOwnerKey } from '../dns/name.js';
+import type { Clock } from '../base/clock.js';
+import type { Logger } from '../base/log.js';
+import { toFqdn } from '../dns/name.js';
 import type { ImageWriter } from '../image/writer.js';
-import type { ServingZone } from '../serving/zone.js';
-import type { ZoneFacts } from '../zone/derive/owner.js';
-import { loadZone } from './load.js';
+import { createHeldZones, type HeldZone } from './held-zones.js';
 import type { Change, ZoneSource } from './source.js';
+import { type LoadedZone, stageChanges } from './stage.js';
 
 /** Changes read at once. */
 const BATCH = 1000;
 
-interface LoadedZone {
-  /** Number in the image. */
-  number: number;
-  zone: ServingZone;
-}
-
-/** Whether a change of settings shows at more owners than the apex. */
-function changesManyOwners(before: ZoneFacts, after: ZoneFacts): boolean {
-  return (
-    before.flattenAll !== after.flattenAll ||
-    !sameNames(before.nameServers, after.nameServers) ||
-    before.dnsOnly !== after.dnsOnly ||
-    before.http2 !== after.http2 ||
-    before.http3 !== after.http3
-  );
-}
-
-/** Name servers inside the zone answer addresses, so other names are other owners. */
-function sameNames(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
-  return a.length === b.length && a.every((name, i) => equalBytes(name, b[i]!));
+export interface FollowerOptions {
+  readonly source: ZoneSource;
+  readonly writer: ImageWriter;
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 export interface Follower {
   /** Loads every zone and notes up to which change the image is true. Returns the records read. */
   loadAll(): number;
-  /** Applies what has been committed since; returns the number of changes applied. */
+  /** Applies what has been committed since, and tries held zones again that have rested; returns the number of new changes. */
   catchUp(): number;
-  /** Sequence number of the last change the image shows. */
+  /** Whether there is a held zone that has rested. */
+  isRetryDue(): boolean;
+  /** Sequence number of the last change the image shows, but for zones that are held. */
   appliedChange(): number;
+  heldZones(): readonly HeldZone[];
   zoneCount(): number;
+  close(): void;
 }
 
-export function createFollower(source: ZoneSource, writer: ImageWriter): Follower {
+/** What throws here is the store, not a zone: nothing is lost, and the next call goes on where this one ended. */
+export function createFollower({ source, writer, clock, log }: FollowerOptions): Follower {
+  const staging = { source, writer };
   const zones = new Map<number, LoadedZone>();
+  const held = createHeldZones(clock, log);
   let applied = 0;
 
-  function replaceZone(seq: number): number {
-    const zone = source.zone(seq);
-    const loaded = zones.get(seq);
-    if (!zone) {
-      if (loaded) writer.removeZone(loaded.number);
-      zones.delete(seq);
+  /** Publishes changes of one zone, and those it was held with, all or none. Returns the records read. */
+  function publish(zone: number, changes: readonly Change[]): number {
+    const pending = held.pending(zone, changes);
+    try {
+      const { loaded, records } = stageChanges(staging, zone, zones.get(zone), sinceKept(source, pending));
+      writer.commit();
+      if (loaded) zones.set(zone, loaded);
+      else zones.delete(zone);
+      held.release(zone);
+      return records;
+    } catch (error) {
+      writer.discard();
+      held.hold(zone, nameOf(source, zone, zones.get(zone)), pending, error);
       return 0;
     }
-    const { number, records } = loadZone(writer, zone.facts.apex, source.owners(zone));
-    writer.publishZone(number, loaded?.number);
-    zones.set(seq, { number, zone });
-    return records;
-  }
-
-  function recompile({ number, zone }: LoadedZone, ownerKey: Uint8Array): void {
-    const { apex } = zone.facts;
-    const owner = nameOfOwnerKey(ownerKey, apex);
-    const served = source.owner(zone, ownerKey);
-    // A flattened name whose target has no addresses exists all the same.
-    if (source.exists(zone, served)) writer.putNode(number, { owner, apex, rrsets: served.rrsets });
-    else writer.removeNode(number, owner);
-  }
-
-  /** Names between the apex and a touched owner that exist only while something stands below them. */
-  function affectedAncestors({ number, zone }: LoadedZone, ownerKey: Uint8Array): Uint8Array[] {
-    const ancestors: Uint8Array[] = [];
-    for (let end = ownerKey.lastIndexOf(0, ownerKey.length - 2); end >= 0; end = ownerKey.lastIndexOf(0, end - 1)) {
-      ancestors.push(ownerKey.subarray(0, end + 1));
-    }
-    return ancestors.filter((ancestor) => {
-      const node = writer.findNode(number, nameOfOwnerKey(ancestor, zone.facts.apex));
-      return node === 0 || writer.rrsetCount(node) === 0 || source.owner(zone, ancestor).records.length === 0;
-    });
-  }
-
-  function applyRecords(seq: number, sequences: readonly number[]): void {
-    const loaded = zones.get(seq);
-    const zone = source.zone(seq);
-    if (!loaded || !zone) {
-      replaceZone(seq);
-      return;
-    }
-    loaded.zone = zone;
-    const owners = new Map<string, Uint8Array>();
-    const note = (ownerKey: Uint8Array): void => void owners.set(Buffer.from(ownerKey).toString('latin1'), ownerKey);
-    // The serial moves with every change, so the apex is always among them.
-    note(new Uint8Array(0));
-    for (const sequence of sequences) {
-      for (const ownerKey of source.touchedOwners(sequence)) {
-        note(ownerKey);
-        for (const ancestor of affectedAncestors(loaded, ownerKey)) note(ancestor);
-      }
-    }
-    for (const ownerKey of owners.values()) recompile(loaded, ownerKey);
-  }
-
-  function applySettings(seq: number): void {
-    const loaded = zones.get(seq);
-    const zone = source.zone(seq);
-    if (!loaded || !zone || changesManyOwners(loaded.zone.facts, zone.facts)) {
-      replaceZone(seq);
-      return;
-    }
-    loaded.zone = zone;
-    recompile(loaded, new Uint8Array(0));
-  }
-
-  function applyBatch(changes: readonly Change[]): void {
-    const byZone = new Map<number, Change[]>();
-    for (const change of changes) {
-      const known = byZone.get(change.zone);
-      if (known) known.push(change);
-      else byZone.set(change.zone, [change]);
-    }
-    for (const [zone, list] of byZone) {
-      const whole = list.some(
-        ({ kind }) => kind === 'zone-added' || kind === 'zone-removed' || kind === 'zone-replaced',
-      );
-      const settings = list.some(({ kind }) => kind === 'settings' || kind === 'derived');
-      const records = list.filter(({ kind }) => kind === 'rrs').map(({ sequence }) => sequence);
-      if (whole) replaceZone(zone);
-      else {
-        if (settings) applySettings(zone);
-        if (records.length > 0) applyRecords(zone, records);
-      }
-    }
-    writer.commit();
   }
 
   function loadAll(): number {
     applied = source.lastChange();
     let records = 0;
-    // Zones that are served but no longer stored find nothing to load, and go.
-    for (const zone of new Set([...source.servedZones(), ...zones.keys()])) {
-      records += replaceZone(zone);
-      // One zone at a time: what is staged stays small.
-      writer.commit();
+    // Zones that are known here but no longer stored find nothing to load, and go.
+    const known = [...zones.keys(), ...held.list().map(({ zone }) => zone)];
+    for (const zone of new Set([...source.servedZones(), ...known])) {
+      records += publish(zone, [{ sequence: applied, zone, kind: 'zone-replaced' }]);
     }
     return records;
   }
@@ -158,23 +76,56 @@ export function createFollower(source: ZoneSource, writer: ImageWriter): Followe
       return 0;
     }
     const changes = source.changesAfter(applied, BATCH);
-    if (changes.length > 0) {
-      applyBatch(changes);
-      applied = changes.at(-1)!.sequence;
+    for (const [zone, list] of groupByZone(changes)) {
+      if (held.isResting(zone)) held.add(zone, list);
+      else publish(zone, list);
     }
+    applied = changes.at(-1)?.sequence ?? applied;
+    writer.compact();
     return changes.length;
   }
 
   return {
     loadAll: () => source.snapshot(loadAll),
-    catchUp() {
-      return source.snapshot(() => {
+    catchUp: () =>
+      source.snapshot(() => {
+        for (const zone of held.due()) publish(zone, []);
         let count = 0;
         for (let more = applyNext(); more > 0; more = applyNext()) count += more;
         return count;
-      });
-    },
+      }),
+    isRetryDue: held.isAnyDue,
     appliedChange: () => applied,
+    heldZones: held.list,
     zoneCount: () => zones.size,
+    close: held.close,
   };
+}
+
+function groupByZone(changes: readonly Change[]): Map<number, Change[]> {
+  const byZone = new Map<number, Change[]>();
+  for (const change of changes) {
+    const list = byZone.get(change.zone);
+    if (list) list.push(change);
+    else byZone.set(change.zone, [change]);
+  }
+  return byZone;
+}
+
+/** The owners of changes that are no longer kept are not known: the whole zone is loaded instead. */
+function sinceKept(source: ZoneSource, changes: readonly Change[]): readonly Change[] {
+  const [first] = changes;
+  if (!first || first.sequence >= source.firstChange()) return changes;
+  return [{ ...first, kind: 'zone-replaced' }];
+}
+
+/** For people. */
+function nameOf(source: ZoneSource, seq: number, loaded: LoadedZone | undefined): string {
+  try {
+    const zone = loaded?.zone ?? source.zone(seq);
+    if (zone) return toFqdn(zone.facts.apex);
+  } catch {
+    // The store is being read because something failed already, which is reported.
+  }
+  return `zone number ${seq}`;
 }

@@ -1,16 +1,20 @@
 /**
  * Store → image, one zone at a time: owners in canonical order become nodes, names without records above them become empty
- * non-terminals (RFC 4592 §2.2.2). The zone is built aside and becomes visible with the next commit.
+ * non-terminals (RFC 4592 §2.2.2). The zone is built aside, staged when it is whole, and visible with the next commit.
  */
 import { nameOfOwnerKey } from '../dns/name.js';
 import type { ImageWriter } from '../image/writer.js';
 import type { ServedOwner } from '../serving/owner.js';
 
-/** Compiles a whole zone under a new zone number, which it returns. Owners come in canonical order, the apex first. */
+/**
+ * Compiles a whole zone under a new zone number, which it returns, and stages it in place of the one with the number `replaced`.
+ * Owners come in canonical order, the apex first.
+ */
 export function loadZone(
   writer: ImageWriter,
   apex: Uint8Array,
   owners: Iterable<ServedOwner>,
+  replaced?: number,
 ): { readonly number: number; readonly records: number } {
   const number = writer.beginZone(apex);
   let records = 0;
@@ -22,6 +26,7 @@ export function loadZone(
       writer.loadNode(number, { owner: nameOfOwnerKey(ownerKey, apex), apex, rrsets });
       previous = ownerKey;
     }
+    writer.publishZone(number, replaced);
   } catch (error) {
     writer.abandonZone(number);
     throw error;

@@ -10,7 +10,8 @@ import type { EngineData } from '../answer/worker-engine.js';
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import { type ImageUsage, ImageWriter } from '../image/writer.js';
-import { createFollower } from './follow.js';
+import { createFollower, type Follower } from './follow.js';
+import type { HeldZone } from './held-zones.js';
 import type { ZoneSource } from './source.js';
 
 /** Time between two looks at the store, milliseconds: what a change waits at most before it is read. */
@@ -18,8 +19,9 @@ const POLL_MS = 4;
 /** Generous: a host name with one address takes about 20 words. */
 const WORDS_PER_RECORD = 64;
 const MOST_WORDS = 1 << 28;
-/** A store that cannot be read is complained about this often, milliseconds. */
-const COMPLAINT_MS = 5000;
+/** Rest after the change log could not be followed, milliseconds: at first and at most; it doubles in between. */
+const FIRST_REST_MS = 20;
+const LONGEST_REST_MS = 5000;
 
 export interface PublisherOptions {
   readonly source: ZoneSource;
@@ -28,17 +30,23 @@ export interface PublisherOptions {
   readonly log: Logger;
   /** Unpredictable 32 bits for the image's hash. */
   readonly seed: number;
-  /** Called when every answer of this process is true up to another change. */
-  readonly onApplied?: (change: number) => void;
+  /** Called when every answer of this process is true up to another change, and when zones are held or no longer held. */
+  readonly onProgress?: (progress: Progress) => void;
 }
 
-export interface PublisherStatus {
+export interface Progress {
+  /** Change log number up to which every answer of this process is true, but for the zones that are held. */
+  readonly appliedChange: number;
+  readonly heldZones: readonly HeldZone[];
+}
+
+export interface PublisherStatus extends Progress {
   readonly zones: number;
   /** Records read when the zones were loaded. */
   readonly recordsLoaded: number;
   readonly loadMs: number;
-  /** Change log number up to which every answer of this process is true. */
-  readonly appliedChange: number;
+  /** Why the change log could not be followed at the last look; undefined when it could. */
+  readonly failure: unknown;
   readonly image: ImageUsage;
 }
 
@@ -56,11 +64,11 @@ function roomFor(records: number): { readonly heapWords: number; readonly slots:
   return { heapWords: Math.min(MOST_WORDS, (records + 10_000) * WORDS_PER_RECORD), slots: (records + 1000) * 2 };
 }
 
-/** Loads all zones, then follows. Returns when every zone can be answered. */
+/** Loads all zones, then follows. Returns when every zone can be answered; throws when there are zones and none can be. */
 export function startPublisher(options: PublisherOptions): Publisher {
-  const { source, engine, clock, log, seed, onApplied } = options;
+  const { source, engine, clock, log, seed } = options;
   const writer = new ImageWriter({ seed, ...roomFor(source.servedRecords()) });
-  const follower = createFollower(source, writer);
+  const follower = createFollower({ source, writer, clock, log });
   const ports = new Set<MessagePort>();
   writer.onGeneration = (buffers) => {
     for (const port of ports) port.postMessage(buffers);
@@ -68,26 +76,9 @@ export function startPublisher(options: PublisherOptions): Publisher {
   const startedMs = clock.nowMs();
   const recordsLoaded = follower.loadAll();
   const loadMs = clock.nowMs() - startedMs;
-  let seen = source.dataVersion();
-  follower.catchUp();
-  let complainedMs = 0;
-
-  const poll = (): void => {
-    try {
-      const version = source.dataVersion();
-      if (version === seen) return;
-      const before = follower.appliedChange();
-      follower.catchUp();
-      seen = version;
-      if (follower.appliedChange() !== before) onApplied?.(follower.appliedChange());
-    } catch (error) {
-      // What is served stays as it is; the next look tries again.
-      if (clock.nowMs() - complainedMs < COMPLAINT_MS) return;
-      complainedMs = clock.nowMs();
-      log.error({ err: error }, 'the store could not be read, serving what is loaded');
-    }
-  };
-  const stop = clock.every(POLL_MS, poll);
+  const [failed] = follower.heldZones();
+  if (failed && follower.zoneCount() === 0) throw failed.error;
+  const watch = watchStore(options, follower);
 
   return {
     answer: createEngine(writer.reader, engine),
@@ -103,11 +94,71 @@ export function startPublisher(options: PublisherOptions): Publisher {
       recordsLoaded,
       loadMs,
       appliedChange: follower.appliedChange(),
+      heldZones: follower.heldZones(),
+      failure: watch.failure(),
       image: writer.usage(),
     }),
     close() {
-      stop();
+      watch.close();
+      follower.close();
       for (const port of ports) port.close();
     },
   };
+}
+
+interface StoreWatch {
+  failure(): unknown;
+  close(): void;
+}
+
+/** Looks at the store again and again; when that fails, what is served stays as it is, and looks become rarer. */
+function watchStore({ source, clock, log, onProgress }: PublisherOptions, follower: Follower): StoreWatch {
+  let seen: number | undefined;
+  let told = describeProgress(follower);
+  let failures = 0;
+  let failure: unknown;
+  let stopResting: (() => void) | undefined;
+
+  const look = (): void => {
+    const version = source.dataVersion();
+    if (version === seen && !follower.isRetryDue()) return;
+    follower.catchUp();
+    seen = version;
+    const progress = describeProgress(follower);
+    if (progress === told) return;
+    told = progress;
+    onProgress?.({ appliedChange: follower.appliedChange(), heldZones: follower.heldZones() });
+  };
+
+  const poll = (): void => {
+    if (stopResting) return;
+    try {
+      look();
+      if (failures > 0) log.info({ failures }, 'the change log is followed again');
+      failures = 0;
+      failure = undefined;
+    } catch (error) {
+      if (failures === 0) log.error({ err: error }, 'the change log could not be followed, serving what is loaded');
+      failure = error;
+      stopResting = clock.after(Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** Math.min(failures, 16)), () => {
+        stopResting = undefined;
+      });
+      failures++;
+    }
+  };
+
+  poll();
+  const stop = clock.every(POLL_MS, poll);
+  return {
+    failure: () => failure,
+    close() {
+      stop();
+      stopResting?.();
+    },
+  };
+}
+
+function describeProgress(follower: Follower): string {
+  const held = follower.heldZones().map(({ zone, change }) => `${zone}:${change}`);
+  return [follower.appliedChange(), ...held].join(' ');
 }

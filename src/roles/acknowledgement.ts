@@ -1,6 +1,7 @@
 /**
  * DNS processes tell the admin process up to which change they answer: over a socket in the data directory, so that it is the
- * same whether one `serve` runs both or people run them apart. A line a number; a process is known as long as its connection lives.
+ * same whether one `serve` runs both or people run them apart. A process is known as long as its connection lives; every line holds
+ * its process number, the change, and `zone:change` for each zone that is held since a change.
  */
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -9,14 +10,17 @@ import { createInterface } from 'node:readline';
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
-import type { Propagation } from '../control/write/propagation.js';
+import type { HeldZone, Propagation } from '../control/write/propagation.js';
 
 const SOCKET_FILE = 'changes.sock';
 /** Milliseconds until a DNS process tries again to reach the admin process. */
 const RECONNECT_MS = 500;
 /** The kernel's limit for the path of a socket is 108 octets with the final zero on Linux, 104 elsewhere. */
 const LONGEST_PATH = 100;
-const LONGEST_LINE = 64;
+/** Zones named in a line; with more of them, no change since the first of theirs counts as answered. */
+const MOST_HELD = 50;
+const LONGEST_LINE = 64 + MOST_HELD * 34;
+const LINE = new RegExp(`^(\\d{1,10}) (\\d{1,16})((?: \\d{1,16}:\\d{1,16}){0,${MOST_HELD}})$`);
 
 interface SocketPath {
   readonly path: string;
@@ -78,32 +82,55 @@ function hearProcess(socket: Socket, connection: string, propagation: Propagatio
   const lines = createInterface({ input: socket });
   lines.on('error', () => {});
   lines.on('line', (line) => {
-    const [, pid, applied] = (line.length <= LONGEST_LINE && /^(\d+) (\d+)$/.exec(line)) || [];
+    const [, pid, applied, held = ''] = (line.length <= LONGEST_LINE && LINE.exec(line)) || [];
     if (pid === undefined) {
       socket.destroy();
       return;
     }
     name = `${connection} (process ${pid})`;
-    propagation.report({ name, applied: Number(applied) });
+    propagation.report({ name, applied: Number(applied), held: parseHeld(held) });
   });
   socket.once('close', () => {
     if (name !== undefined) propagation.forget(name);
   });
 }
 
+function parseHeld(text: string): HeldZone[] {
+  return text
+    .split(' ')
+    .filter(Boolean)
+    .map((pair) => {
+      const [zone, change] = pair.split(':').map(Number);
+      return { zone: zone!, change: change! };
+    });
+}
+
+function printLine({ appliedChange, heldZones }: AnsweredChanges): string {
+  if (heldZones.length > MOST_HELD) {
+    return `${process.pid} ${Math.max(0, Math.min(...heldZones.map(({ change }) => change)) - 1)}\n`;
+  }
+  const held = heldZones.map(({ zone, change }) => ` ${zone}:${change}`);
+  return `${process.pid} ${appliedChange}${held.join('')}\n`;
+}
+
+/** Up to which change a process answers, but for the zones it could not publish. */
+export interface AnsweredChanges {
+  readonly appliedChange: number;
+  readonly heldZones: readonly HeldZone[];
+}
+
 export interface Acknowledger {
-  /** The process answers up to this change. */
-  tell(applied: number): void;
+  tell(answered: AnsweredChanges): void;
   close(): void;
 }
 
 /** The side of a DNS process: connects, and connects again when the admin process was away. */
-export function startAcknowledger(dataDir: string, applied: () => number, clock: Clock): Acknowledger {
+export function startAcknowledger(dataDir: string, answered: () => AnsweredChanges, clock: Clock): Acknowledger {
   let socket: Socket | undefined;
   let cancel = (): void => {};
   let closed = false;
 
-  const write = (change: number): void => void socket?.write(`${process.pid} ${change}\n`);
+  const tell = (changes: AnsweredChanges): void => void socket?.write(printLine(changes));
 
   const open = (): void => {
     const { path, release } = socketPath(dataDir);
@@ -112,7 +139,7 @@ export function startAcknowledger(dataDir: string, applied: () => number, clock:
     fresh.once('connect', () => {
       release();
       socket = fresh;
-      write(applied());
+      tell(answered());
     });
     fresh.once('error', () => {
       if (socket !== fresh) release();
@@ -126,7 +153,7 @@ export function startAcknowledger(dataDir: string, applied: () => number, clock:
   open();
 
   return {
-    tell: write,
+    tell,
     close() {
       closed = true;
       cancel();

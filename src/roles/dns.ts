@@ -1,9 +1,10 @@
 /** The DNS process: reads the store, publishes the zones as an image, answers on UDP and TCP. It never writes. */
 import type { EngineSettings } from '../answer/state.js';
+import { messageOf } from '../base/errors.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { MetricSample } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
-import { type Publisher, startPublisher } from '../publish/publisher.js';
+import { type Progress, type Publisher, startPublisher } from '../publish/publisher.js';
 import { createZoneSource } from '../publish/source.js';
 import { type DnsServers, startDnsServers } from '../server/start.js';
 import type { TlsCredentials } from '../server/tls.js';
@@ -14,7 +15,7 @@ import { type Acknowledger, startAcknowledger } from './acknowledgement.js';
 import { servingSettings } from './control-base.js';
 import { DNS_PORT } from './dns-port.js';
 import { engineSamples, engineSettings } from './engine-settings.js';
-import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
+import { type DnsListener, type DnsReport, type DnsStatus, MOST_HELD_NAMES } from './ipc.js';
 import { STATUS_PERIOD_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { explainStoreFailure } from './store-failure.js';
@@ -32,9 +33,9 @@ export async function startDns(options: DnsOptions): Promise<RunningRole<DnsRepo
     const store = lifecycle.own('store', openStore(settings.dataDir, { readonly: true }), (part) => part.close());
     requireSchema(store);
     let acknowledger: Acknowledger | undefined;
-    const onApplied = (change: number): void => acknowledger?.tell(change);
+    const onProgress = (progress: Progress): void => acknowledger?.tell(progress);
     const engine = engineSettings(settings);
-    const publisher = lifecycle.own('publisher', publish(options, engine, store, onApplied), (part) => part.close());
+    const publisher = lifecycle.own('publisher', publish(options, engine, store, onProgress), (part) => part.close());
     const encrypts = settings.dotPort !== undefined || settings.dohPort !== undefined;
     const tls = encrypts ? readTlsFiles(settings) : undefined;
     const servers = lifecycle.own('listeners', await listen(options, publisher, tls), (part) => part.close());
@@ -43,7 +44,7 @@ export async function startDns(options: DnsOptions): Promise<RunningRole<DnsRepo
       lifecycle.own('certificate watch', watchTlsFiles(tls.files, renew, clock, log), (end) => end());
     }
     // Only now does it serve what it says it serves.
-    acknowledger = startAcknowledger(settings.dataDir, () => publisher.status().appliedChange, clock);
+    acknowledger = startAcknowledger(settings.dataDir, () => publisher.status(), clock);
     lifecycle.own('acknowledgements', acknowledger, (part) => part.close());
     const samples = (): MetricSample[] => [...servers.readCounters(), ...gauges(publisher), ...engineSamples(engine)];
     if (onStatus) reportStatus(options, onStatus, publisher, samples, lifecycle);
@@ -61,7 +62,7 @@ function publish(
   { settings, clock, log }: DnsOptions,
   engine: EngineSettings,
   store: Store,
-  onApplied: (change: number) => void,
+  onProgress: (progress: Progress) => void,
 ): Publisher {
   return startPublisher({
     source: createZoneSource(store, servingSettings(settings)),
@@ -69,7 +70,7 @@ function publish(
     clock,
     log,
     seed: Buffer.from(systemRandom.bytes(4)).readUInt32LE(),
-    onApplied,
+    onProgress,
   });
 }
 
@@ -130,8 +131,15 @@ function reportStatus(
   lifecycle: Lifecycle,
 ): void {
   const tell = (ready: boolean): void => {
-    const { zones, appliedChange } = publisher.status();
-    onStatus({ ready, zones, appliedChange, samples: samples() });
+    const { zones, appliedChange, heldZones, failure } = publisher.status();
+    onStatus({
+      ready,
+      zones,
+      appliedChange,
+      ...(failure !== undefined && { failure: messageOf(failure) }),
+      heldZones: heldZones.slice(0, MOST_HELD_NAMES).map(({ name }) => name),
+      samples: samples(),
+    });
   };
   tell(true);
   const cancel = clock.every(STATUS_PERIOD_MS, () => tell(true));
@@ -142,9 +150,14 @@ function reportStatus(
 }
 
 function gauges(publisher: Publisher): MetricSample[] {
-  const { zones, appliedChange, loadMs, image } = publisher.status();
+  const { zones, appliedChange, heldZones, loadMs, image } = publisher.status();
   const values: readonly (readonly [name: string, help: string, value: number])[] = [
     ['dns_zones', 'Zones served', zones],
+    [
+      'dns_held_zones',
+      'Zones that queries see as they were, because their changes cannot be published',
+      heldZones.length,
+    ],
     ['dns_applied_change', 'Number of the latest change that queries see', appliedChange],
     ['dns_load_seconds', 'Time it took to load all zones at the start', loadMs / 1000],
     ['dns_image_nodes', 'Names of all zones in memory', image.nodes],

@@ -7,6 +7,8 @@ import { STATUS_LOST_MS } from './limits.js';
 export interface Readiness {
   readonly ready: boolean;
   readonly reason?: string;
+  /** Names of zones that queries see as they were, because their changes cannot be published. */
+  readonly heldZones?: readonly string[];
 }
 
 export interface ReadinessGate {
@@ -35,7 +37,9 @@ export function createReadiness(clock: Clock, { dnsApart = false, onServing }: R
     if (!status) return { ready: false, reason: 'the DNS process is not running' };
     if (!status.ready) return { ready: false, reason: 'the DNS process is not ready' };
     if (clock.nowMs() - heardMs > STATUS_LOST_MS) return { ready: false, reason: 'the DNS process does not report' };
-    return { ready: true };
+    if (status.failure !== undefined) return { ready: false, reason: 'the DNS process cannot follow the change log' };
+    // One zone must not take the others out of service.
+    return status.heldZones.length === 0 ? { ready: true } : { ready: true, heldZones: status.heldZones };
   }
 
   return {

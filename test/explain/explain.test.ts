@@ -17,6 +17,7 @@ import { createZoneSource } from '../../src/publish/source.js';
 import { flattenStatements, updateTarget } from '../../src/store/flatten/targets.js';
 import { startControl } from '../control/fixture.js';
 import { makeQuery } from '../support/message.js';
+import { writeNow } from '../support/write-now.js';
 
 const ZONE = `$ORIGIN plain.test.
 $TTL 300
@@ -46,7 +47,8 @@ t.test('what decides', async (t) => {
   await createRecord(ctx, id, { type: 'CNAME', name: '@', content: 'host.else.test', ttl: 600 });
   const row = flattenStatements(ctx.store).byName.get(parseName('host.else.test.'))!;
   const writer = new ImageWriter({ seed: 5 });
-  const follower = createFollower(createZoneSource(ctx.store, ctx.settings), writer);
+  const source = createZoneSource(ctx.store, ctx.settings);
+  const follower = createFollower({ source, writer, clock: ctx.clock, log: ctx.log });
   follower.loadAll();
   const engine = createEngine(writer.reader, DEFAULT_ENGINE_SETTINGS);
   const out = Buffer.alloc(65_535);
@@ -111,7 +113,7 @@ t.test('what decides', async (t) => {
     refresh_at: ctx.clock.nowMs() + 90_000,
     chain: '[{"name":"end.else.test","ttl":120,"source":"upstream"}]',
   };
-  updateTarget(ctx.store, heard, []);
+  writeNow(ctx.store, () => updateTarget(ctx.store, heard, []));
   const told = printExplanation(explain(ctx, 'web.test', 'A')).join('\n');
   t.match(told, /addresses of host\.else\.test; heard 7 s ago, TTL 120, asked again in 90 s/);
   t.match(told, /end\.else\.test: next of the chain, TTL 120, from outside/);

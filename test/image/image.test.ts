@@ -7,6 +7,7 @@ import { Transport } from '../../src/answer/transport.js';
 import { Type } from '../../src/dns/codes.js';
 import { parseName } from '../../src/dns/name.js';
 import type { RRset } from '../../src/dns/rr.js';
+import { Control } from '../../src/image/layout.js';
 import { ImageWriter } from '../../src/image/writer.js';
 import { soaRRsets } from '../../src/zone/derive/soa.js';
 
@@ -121,6 +122,7 @@ t.test('growth and compaction keep every name, and memory returns to its level',
   for (let round = 0; round < 40; round++) {
     for (let i = 0; i < 5000; i++) writer.putNode(zone, node(`h${i}.example.`, a(i & 255)));
     writer.commit();
+    writer.compact();
   }
   t.equal(wrong(), 0);
   t.ok(writer.usage().generation > 2, 'buffers were renewed');
@@ -170,4 +172,128 @@ t.test('a reader in another thread sees whole changes only', async (t) => {
   const { heapOctets, nodes } = writer.usage();
   t.equal(nodes, 3);
   t.ok(heapOctets < 8 << 20, `${heapOctets} octets: garbage was collected`);
+});
+
+/** Makes allocation and copying fail at the step chosen, once; returns whether it came to that. */
+function failAt(step: number, work: () => void): boolean {
+  const { SharedArrayBuffer: Memory } = globalThis;
+  const arrays = Object.getPrototypeOf(Int32Array.prototype) as { set: (...given: unknown[]) => void };
+  const { set } = arrays;
+  let left = step;
+  const count = (): void => {
+    if (--left === 0) throw new RangeError('Array buffer allocation failed');
+  };
+  globalThis.SharedArrayBuffer = class extends Memory {
+    constructor(octets?: number) {
+      count();
+      super(octets);
+    }
+  };
+  arrays.set = function (...given) {
+    count();
+    set.apply(this, given);
+  };
+  try {
+    work();
+    return false;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return true;
+  } finally {
+    globalThis.SharedArrayBuffer = Memory;
+    arrays.set = set;
+  }
+}
+
+t.test('whatever fails in a commit, readers see what was there before, and the next commit succeeds', async (t) => {
+  for (const [what, stage] of [
+    ['a changed name', (writer, zone) => writer.putNode(zone, node('www.example.', a(2)))],
+    ['a name that goes', (writer, zone) => writer.removeNode(zone, parseName('www.example.'))],
+    [
+      'more names than there are slots',
+      (writer, zone) => {
+        for (let i = 0; i < 200; i++) writer.putNode(zone, node(`n${i}.example.`, a(2)));
+        writer.putNode(zone, node('www.example.', a(2)));
+      },
+    ],
+    [
+      'another zone',
+      (writer) => {
+        const zone = writer.beginZone(parseName('other.'));
+        try {
+          writer.loadNode(zone, { owner: parseName('other.'), apex: parseName('other.'), rrsets: SOA });
+          writer.publishZone(zone);
+        } catch (error) {
+          writer.abandonZone(zone);
+          throw error;
+        }
+      },
+    ],
+    ['a zone that goes', (writer, zone) => writer.removeZone(zone)],
+  ] as readonly (readonly [string, (writer: ImageWriter, zone: number) => void])[]) {
+    let failures = 0;
+    // Some hundred steps are alike: one node is copied after the other.
+    for (let step = 1, failed = true; failed; step += step < 20 ? 1 : 23) {
+      const { writer, zone } = newZone();
+      for (let i = 0; i < 100; i++) writer.putNode(zone, node(`h${i}.example.`, a(1)));
+      writer.putNode(zone, node('www.example.', a(1)));
+      writer.commit();
+      const before = ask(writer, 'www.example.');
+      const { heapOctets } = writer.usage();
+      const sequence = Atomics.load(writer.reader.control, Control.sequence);
+      const posted: number[] = [];
+      writer.onGeneration = ({ generation }) => void posted.push(generation);
+      failed = failAt(step, () => {
+        stage(writer, zone);
+        writer.commit();
+        writer.compact();
+      });
+      if (!failed) break;
+      failures++;
+      t.equal(Atomics.load(writer.reader.control, Control.sequence), sequence, `${what}, step ${step}`);
+      t.strictSame(ask(writer, 'www.example.'), before);
+      writer.discard();
+      t.equal(writer.usage().zones, 1);
+      t.equal(writer.usage().nodes, 102);
+      stage(writer, zone);
+      writer.commit();
+      t.equal(new Set(posted).size, posted.length, 'no generation is posted twice');
+      const fresh = newZone();
+      for (let i = 0; i < 100; i++) fresh.writer.putNode(fresh.zone, node(`h${i}.example.`, a(1)));
+      fresh.writer.putNode(fresh.zone, node('www.example.', a(1)));
+      fresh.writer.commit();
+      stage(fresh.writer, fresh.zone);
+      fresh.writer.commit();
+      for (const name of ['www.example.', 'h1.example.', 'n7.example.', 'other.', 'example.']) {
+        t.strictSame(ask(writer, name), ask(fresh.writer, name), `${what}: ${name}`);
+      }
+      t.ok(writer.usage().heapOctets >= heapOctets / 2);
+    }
+    t.ok(failures > 0 || what === 'a name that goes' || what === 'a zone that goes', `${failures} failures of ${what}`);
+  }
+});
+
+t.test('a new generation that cannot be handed over is not gone over to', async (t) => {
+  const { writer, zone } = newZone();
+  writer.putNode(zone, node('www.example.', a(1)));
+  writer.commit();
+  const generation = (): number => Atomics.load(writer.reader.control, Control.generation);
+  writer.onGeneration = () => {
+    throw new Error('the port is gone');
+  };
+  const fill = (): void => {
+    for (let i = 0; i < 4000; i++) writer.putNode(zone, node(`n${i}.example.`, a(2)));
+    writer.putNode(zone, node('www.example.', a(2)));
+    writer.commit();
+  };
+  t.throws(fill, /port is gone/);
+  t.equal(generation(), 1);
+  t.equal(ask(writer, 'www.example.').last, 1);
+  const posted: number[] = [];
+  writer.onGeneration = (buffers) => void posted.push(buffers.generation);
+  writer.discard();
+  fill();
+  t.ok(posted[0]! > 2, 'the number of the one before is not used again');
+  t.equal(generation(), posted.at(-1));
+  t.equal(ask(writer, 'www.example.').last, 2);
 });

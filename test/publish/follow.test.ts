@@ -4,13 +4,16 @@ import { createEngine } from '../../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { Transport } from '../../src/answer/transport.js';
 import { TestClock } from '../../src/base/clock.js';
+import { createLogger, silentLogger } from '../../src/base/log.js';
 import { makeId, seededRandom } from '../../src/base/random.js';
 import { Type } from '../../src/dns/codes.js';
 import { ownerKeyOf, parseName, toFqdn } from '../../src/dns/name.js';
 import { typeByCode } from '../../src/dns/rr/registry.js';
+import { Control } from '../../src/image/layout.js';
 import { ImageWriter } from '../../src/image/writer.js';
 import { createFollower, type Follower } from '../../src/publish/follow.js';
-import { createZoneSource } from '../../src/publish/source.js';
+import { createZoneSource, type ZoneSource } from '../../src/publish/source.js';
+import type { ServingZone } from '../../src/serving/zone.js';
 import { insertAccount } from '../../src/store/access/accounts.js';
 import { IN_MEMORY, openStore, type Store } from '../../src/store/driver.js';
 import { appendChange, type ChangedRR, type ChangeKind, changeStatements } from '../../src/store/log/changes.js';
@@ -18,10 +21,11 @@ import { migrate } from '../../src/store/migrate.js';
 import { insertRecord, recordStatements } from '../../src/store/records/records.js';
 import { findZone, insertZone, removeZone, updateZone } from '../../src/store/zones/zones.js';
 import { decodeMessage } from '../support/message.js';
-import { writeNow } from '../support/write-now.js';
+import { runSql, writeNow } from '../support/write-now.js';
 
 const NAME_SERVERS = ['ns1.service.test', 'ns2.service.test'];
 const EDGE = [Uint8Array.of(203, 0, 113, 1), new Uint8Array(16).fill(1)];
+const SETTINGS = { nameServers: NAME_SERVERS, nameServerAddresses: [], edgeAddresses: EDGE };
 const random = seededRandom(20261120);
 let time = 1_700_000_000_000_000;
 
@@ -134,10 +138,8 @@ interface NameServers {
 
 function serve(store: Store, { names, addresses }: NameServers = { names: NAME_SERVERS, addresses: [] }): Served {
   const writer = new ImageWriter({ seed: 99 });
-  const follower = createFollower(
-    createZoneSource(store, { nameServers: names, nameServerAddresses: addresses, edgeAddresses: EDGE }),
-    writer,
-  );
+  const source = createZoneSource(store, { nameServers: names, nameServerAddresses: addresses, edgeAddresses: EDGE });
+  const follower = createFollower({ source, writer, clock: new TestClock(), log: silentLogger() });
   follower.loadAll();
   return { follower, writer };
 }
@@ -301,5 +303,278 @@ t.test('a follower that was away longer than changes are kept begins anew', asyn
   t.strictSame(answersTo(served, names, TYPES), answersTo(serve(store), names, TYPES));
   t.equal(served.follower.zoneCount(), 1);
   t.equal(served.follower.appliedChange(), 3);
+  store.close();
+});
+
+t.test('a change of settings far ahead in the log shows at every owner', async (t) => {
+  for (const [what, settings] of [
+    ['flattening', { flatten_all_cnames: 1 }],
+    ['a paused zone', { paused: 1 }],
+    ['HTTP/3', { http3: 0 }],
+    ['vanity name servers', { vanity_name_servers: '["ns1.example","ns2.example"]' }],
+    ['the TTL of name servers', { ns_ttl: 60 }],
+  ] as const) {
+    const { store, zones } = openZones(['example']);
+    const zone = zones[0]!;
+    change(store, zone, 1, 'alias.example.', Type.cname, parseName('elsewhere.'));
+    change(store, zone, 1, 'web.example.', Type.a, Uint8Array.of(192, 0, 2, 1));
+    runSql(store, `UPDATE records SET proxied = 1 WHERE name = 'web.example'`);
+    const served = serve(store, INSIDE);
+    change(store, zone, 1, 'busy.example.', Type.txt, Uint8Array.of(1, 65));
+    writeNow(store, () => {
+      for (let i = 0; i < 1000; i++) appendTo(store, zone, 'rrs');
+      updateZone(store, zone, settings);
+      appendTo(store, zone, 'settings');
+    });
+    t.equal(served.follower.catchUp(), 1002);
+    const asked = ['alias', 'web', 'busy', 'b', 'ns1', 'ns2'].map((label) => `${label}.example.`);
+    const types = [Type.a, Type.aaaa, Type.cname, Type.txt, Type.https];
+    t.strictSame(answersTo(served, asked, types), answersTo(serve(store, INSIDE), asked, types), what);
+    store.close();
+  }
+});
+
+/** Something that fails once, at the step chosen. */
+class Fault {
+  private left = 0;
+  private seeksNew = false;
+  /** Where it failed, over all times. */
+  readonly places = new Set<string>();
+
+  /** At that step, or before at a place where it has not failed yet. */
+  arm(step: number, seeksNew: boolean): void {
+    this.left = step;
+    this.seeksNew = seeksNew;
+  }
+
+  /** Whether it failed since it was armed. */
+  disarm(): boolean {
+    const failed = this.left < 0;
+    this.left = 0;
+    return failed;
+  }
+
+  step(place: string): void {
+    if (this.left <= 0) return;
+    if (--this.left > 0 && !(this.seeksNew && !this.places.has(place))) return;
+    this.left = -1;
+    this.places.add(place);
+    throw new Error(`fault in ${place}`);
+  }
+}
+
+/** The same, but every call, and every owner that is loaded, is a step of the fault. */
+function breakable<Part extends object>(part: Part, fault: Fault): Part {
+  return new Proxy(part, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== 'function') return member;
+      return (...given: unknown[]): unknown => {
+        fault.step(String(name));
+        const result: unknown = member.apply(target, given);
+        if (name === 'snapshot') fault.step('end of snapshot');
+        return name === 'owners' ? stepping(result as Iterable<unknown>, fault) : result;
+      };
+    },
+  });
+}
+
+function* stepping(owners: Iterable<unknown>, fault: Fault): Generator<unknown> {
+  for (const owner of owners) {
+    fault.step('an owner of owners');
+    yield owner;
+  }
+}
+
+/** The number of a zone that comes and goes. */
+function changeSomething(store: Store, zones: readonly number[], extra: number | undefined): number | undefined {
+  for (const zone of [0, 1]) {
+    for (let step = 0; step < 3; step++) {
+      const type = pick([Type.a, Type.txt, Type.mx, Type.cname]);
+      const owner = `${[pick(LABELS), pick(LABELS)].slice(random.bytes(1)[0]! % 2).join('.')}.${ZONES[zone]}.`;
+      change(store, zones[zone]!, pick([0, 1, 1]), owner, type, randomRdata(type));
+    }
+  }
+  for (const row of recordStatements(store).ofZone.all(zones[1]!).slice(3)) {
+    change(store, zones[1]!, 0, `${row.name}.`, row.type, row.rdata);
+  }
+  const { paused, account } = findZone(store, zones[0]!)!;
+  switch (pick(['replaced', 'settings', 'zone', 'zone', 'records', 'records'])) {
+    case 'replaced':
+      append(store, zones[1]!, 'zone-replaced');
+      break;
+    case 'settings':
+      writeNow(store, () => updateZone(store, zones[0]!, { paused: 1 - paused }));
+      append(store, zones[0]!, 'settings');
+      break;
+    case 'zone':
+      if (extra === undefined) {
+        const added = addZone(store, account, 'extra');
+        append(store, added, 'zone-added');
+        change(store, added, 1, 'www.extra.', Type.a, Uint8Array.of(192, 0, 2, 1));
+        return added;
+      }
+      writeNow(store, () => {
+        recordStatements(store).removeZone.run(extra);
+        removeZone(store, extra);
+      });
+      append(store, extra, 'zone-removed');
+      return undefined;
+  }
+  return extra;
+}
+
+t.test('whatever fails while changes are applied, queries see whole zones, and the next look repairs it', async (t) => {
+  const { store, zones } = openZones(ZONES);
+  const fault = new Fault();
+  const clock = new TestClock();
+  const writer = new ImageWriter({ seed: 99, slots: 256 });
+  const source = createZoneSource(store, SETTINGS);
+  const follower = createFollower({
+    source: breakable(source, fault),
+    writer: breakable(writer, fault),
+    clock,
+    log: silentLogger(),
+  });
+  const served = { follower, writer };
+  follower.loadAll();
+  const namesOf = (apex: string): string[] => names(2, `${apex}.`).concat(`www.${apex}.`);
+  // Each zone by itself: what the zone below answers is left out of the zone above.
+  const asked = [
+    namesOf('example').filter((name) => !name.endsWith('a.example.')),
+    namesOf('a.example'),
+    namesOf('extra'),
+  ];
+  const types = [Type.a, Type.cname, Type.txt, Type.any];
+  const look = (from: Served): string[] => asked.map((list) => answersTo(from, list, types).join());
+  let extra: number | undefined;
+  let failures = 0;
+  for (let round = 1; round <= 150; round++) {
+    const before = look(served);
+    extra = changeSomething(store, zones, extra);
+    fault.arm(1 + (random.bytes(1)[0]! % 60), round % 3 === 0);
+    try {
+      follower.catchUp();
+    } catch (error) {
+      t.match(error, { message: /^fault/ }, 'nothing but the fault itself');
+    }
+    if (fault.disarm()) failures++;
+    const fresh = serve(store);
+    const after = look(fresh);
+    look(served).forEach((text, zone) => {
+      if (text !== before[zone] && text !== after[zone]) t.fail(`${asked[zone]![0]} is neither as before nor as after`);
+    });
+    if ((Atomics.load(writer.reader.control, Control.sequence) & 1) !== 0) t.fail('readers would wait for ever');
+    clock.advance(60_000);
+    follower.catchUp();
+    t.strictSame(follower.heldZones(), []);
+    if (!t.ok(look(served).join() === after.join(), `repaired after the fault in round ${round}`)) break;
+    t.equal(writer.usage().nodes, fresh.writer.usage().nodes);
+  }
+  t.ok(failures > 100, `${failures} faults`);
+  const reads =
+    'snapshot,end of snapshot,changesAfter,firstChange,touchedOwners,zone,owners,an owner of owners,owner,exists';
+  const writes = 'findNode,putNode,removeNode,beginZone,loadNode,publishZone,removeZone,commit,compact';
+  for (const step of `${reads},${writes}`.split(',')) t.ok(fault.places.has(step), `a fault in ${step}`);
+  store.close();
+});
+
+/** A zone whose owners cannot be read, as long as `isBroken` says so. */
+function withBrokenZone(
+  source: ZoneSource,
+  zone: number,
+  isBroken: () => boolean,
+): ZoneSource & { attempts(): number } {
+  let attempts = 0;
+  const check = ({ seq }: ServingZone): void => {
+    if (seq !== zone || !isBroken()) return;
+    attempts++;
+    throw new Error('rdata too short');
+  };
+  return {
+    ...source,
+    attempts: () => attempts,
+    owners(asked) {
+      check(asked);
+      return source.owners(asked);
+    },
+    owner(asked, ownerKey) {
+      check(asked);
+      return source.owner(asked, ownerKey);
+    },
+  };
+}
+
+t.test('a zone that cannot be published rests, longer every time, and the others go on', async (t) => {
+  const { store, zones } = openZones(['broken', 'sound']);
+  const [bad, good] = zones as [number, number];
+  let broken = false;
+  const source = withBrokenZone(createZoneSource(store, SETTINGS), bad, () => broken);
+  const lines: Record<string, unknown>[] = [];
+  const log = createLogger({
+    level: 'info',
+    pretty: false,
+    destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
+  });
+  const clock = new TestClock();
+  const writer = new ImageWriter({ seed: 99 });
+  const follower = createFollower({ source, writer, clock, log });
+  const served = { follower, writer };
+  follower.loadAll();
+  const address = Uint8Array.of(192, 0, 2, 1);
+  change(store, bad, 1, 'early.broken.', Type.a, address);
+  follower.catchUp();
+
+  broken = true;
+  change(store, bad, 1, 'late.broken.', Type.a, address);
+  change(store, good, 1, 'www.sound.', Type.a, address);
+  t.equal(follower.catchUp(), 2);
+  const rcode = (name: string): string => answersTo(served, [name], [Type.a])[0]!.split(': ')[1]!.slice(6, 8);
+  t.strictSame(['early.broken.', 'late.broken.', 'www.sound.'].map(rcode), ['00', '03', '00']);
+  t.equal(follower.appliedChange(), 3);
+  t.match(follower.heldZones(), [{ zone: bad, name: 'broken', change: 2, attempts: 1, error: /too short/ }]);
+
+  // Looks every 4 ms for ten minutes.
+  for (let i = 0; i < 150_000; i++) {
+    clock.advance(4);
+    if (follower.isRetryDue()) follower.catchUp();
+    if (i % 10_000 === 0) change(store, bad, 1, `n${i}.broken.`, Type.a, address);
+    if (i % 10_000 === 0) follower.catchUp();
+  }
+  t.ok(source.attempts() > 10 && source.attempts() < 30, `${source.attempts()} attempts in ten minutes`);
+  t.match(follower.heldZones(), [{ change: 2 }], 'held since its first change');
+  t.strictSame(
+    lines.map(({ msg, zone }) => `${zone}: ${msg}`),
+    ['broken: a zone cannot be published, queries see it as it was'],
+  );
+
+  broken = false;
+  clock.advance(60_000);
+  t.ok(follower.isRetryDue());
+  follower.catchUp();
+  t.strictSame(follower.heldZones(), []);
+  t.notOk(follower.isRetryDue());
+  t.strictSame(['early.broken.', 'late.broken.', 'n10000.broken.'].map(rcode), ['00', '00', '00']);
+  t.match(lines.at(-1), { zone: 'broken', msg: 'the zone is published again' });
+  follower.close();
+  store.close();
+});
+
+t.test('a zone that cannot be loaded at the start does not keep the others away', async (t) => {
+  const { store, zones } = openZones(['broken', 'sound']);
+  let broken = true;
+  const source = withBrokenZone(createZoneSource(store, SETTINGS), zones[0]!, () => broken);
+  const clock = new TestClock();
+  const writer = new ImageWriter({ seed: 99 });
+  const follower = createFollower({ source, writer, clock, log: silentLogger() });
+  follower.loadAll();
+  t.equal(follower.zoneCount(), 1);
+  t.match(follower.heldZones(), [{ name: 'broken' }]);
+  broken = false;
+  clock.advance(100);
+  follower.catchUp();
+  t.equal(follower.zoneCount(), 2);
+  const apexes = ['broken.', 'sound.'];
+  t.strictSame(answersTo({ follower, writer }, apexes, TYPES), answersTo(serve(store), apexes, TYPES));
   store.close();
 });

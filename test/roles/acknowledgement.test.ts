@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep, TestClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
-import { createPropagation, type Propagation } from '../../src/control/write/propagation.js';
+import { createPropagation, type HeldZone, type Propagation } from '../../src/control/write/propagation.js';
 import { hearAcknowledgements, startAcknowledger } from '../../src/roles/acknowledgement.js';
 
 function makeDirectory(t: Test, below = ''): string {
@@ -22,6 +22,10 @@ async function until(t: Test, condition: () => boolean, what: string): Promise<v
   t.ok(condition(), what);
 }
 
+const ZONE = 1;
+const upTo = (appliedChange: number, ...heldZones: HeldZone[]) => ({ appliedChange, heldZones });
+const change = (number: number, zone = ZONE) => ({ change: number, zone });
+
 const applied = (propagation: Propagation): number[] =>
   propagation
     .processes()
@@ -33,44 +37,73 @@ for (const below of ['', `${'long-name-'.repeat(8)}/${'x'.repeat(60)}`]) {
     const directory = makeDirectory(t, below);
     const clock = new SystemClock();
     const propagation = createPropagation(clock);
-    let one = 5;
+    let one = upTo(5);
     // The first is there before the admin process.
     const first = startAcknowledger(directory, () => one, clock);
     t.teardown(() => first.close());
     // Left behind by a process that was killed.
     writeFileSync(join(directory, 'changes.sock'), '');
     const hearing = await hearAcknowledgements(directory, propagation, silentLogger());
-    t.notOk(propagation.isServed(0), 'without any process nothing is served');
+    t.notOk(propagation.isServed(change(0)), 'without any process nothing is served');
     await until(t, () => applied(propagation).length === 1, 'the first is heard');
-    t.ok(propagation.isServed(5));
-    t.notOk(propagation.isServed(6));
-    const second = startAcknowledger(directory, () => 3, clock);
+    t.ok(propagation.isServed(change(5)));
+    t.notOk(propagation.isServed(change(6)));
+    const second = startAcknowledger(directory, () => upTo(3), clock);
     await until(t, () => applied(propagation).length === 2, 'the second too');
     t.strictSame(applied(propagation), [3, 5]);
-    t.notOk(propagation.isServed(5), 'the second is behind');
-    const waiting = propagation.whenServed(6, 10_000);
-    second.tell(6);
+    t.notOk(propagation.isServed(change(5)), 'the second is behind');
+    const waiting = propagation.whenServed(change(6), 10_000);
+    second.tell(upTo(6));
     await until(t, () => applied(propagation).includes(6), 'it says when it is not');
-    first.tell((one = 6));
+    first.tell((one = upTo(6)));
     t.equal(await waiting, true);
-    const forTheFirst = propagation.whenServed(7, 10_000);
-    first.tell((one = 7));
+    const forTheFirst = propagation.whenServed(change(7), 10_000);
+    first.tell((one = upTo(7)));
     second.close();
     t.equal(await forTheFirst, true, 'nobody waits for one that is gone');
     hearing.close();
     const later = createPropagation(clock);
     const again = await hearAcknowledgements(directory, later, silentLogger());
     t.teardown(() => again.close());
-    await until(t, () => later.isServed(7), 'the first comes again');
+    await until(t, () => later.isServed(change(7)), 'the first comes again');
   });
 }
+
+t.test('changes of a zone that cannot be published are not served', async (t) => {
+  const directory = makeDirectory(t);
+  const clock = new SystemClock();
+  const propagation = createPropagation(clock);
+  const hearing = await hearAcknowledgements(directory, propagation, silentLogger());
+  t.teardown(() => hearing.close());
+  const process = startAcknowledger(directory, () => upTo(9, { zone: 2, change: 7 }), clock);
+  t.teardown(() => process.close());
+  await until(t, () => propagation.isServed(change(9)), 'of other zones they are');
+  t.notOk(propagation.isServed(change(7, 2)));
+  t.notOk(propagation.isServed(change(9, 2)));
+  t.ok(propagation.isServed(change(6, 2)), 'what came before is');
+  const waiting = propagation.whenServed(change(8, 2), 10_000);
+  process.tell(upTo(10));
+  t.equal(await waiting, true, 'until the zone can be published');
+  const many = Array.from({ length: 60 }, (_, index) => ({ zone: index + 10, change: 20 + index }));
+  process.tell(upTo(90, ...many));
+  await until(t, () => propagation.isServed(change(19)), 'with too many to name');
+  t.notOk(propagation.isServed(change(20)), 'no later change counts');
+});
 
 t.test('what is no acknowledgement', async (t) => {
   const directory = makeDirectory(t);
   const propagation = createPropagation(new SystemClock());
   const hearing = await hearAcknowledgements(directory, propagation, silentLogger());
   t.teardown(() => hearing.close());
-  for (const text of ['hello\n', '1\n', '1 2 3\n', `1 ${'9'.repeat(100)}\n`]) {
+  for (const text of [
+    'hello\n',
+    '1\n',
+    '1 2 3\n',
+    '1 2 3:\n',
+    '1 2 3:4:5\n',
+    '1 2 3:4 x\n',
+    `1 ${'9'.repeat(100)}\n`,
+  ]) {
     const socket = connect(join(directory, 'changes.sock'));
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.on('error', () => {});
@@ -83,9 +116,9 @@ t.test('what is no acknowledgement', async (t) => {
 t.test('waiting ends', async (t) => {
   const clock = new TestClock();
   const propagation = createPropagation(clock);
-  propagation.report({ name: 'a', applied: 1 });
+  propagation.report({ name: 'a', applied: 1, held: [] });
   let served: boolean | undefined;
-  const waiting = propagation.whenServed(2, 1000).then((value) => {
+  const waiting = propagation.whenServed(change(2), 1000).then((value) => {
     served = value;
   });
   clock.advance(999);
@@ -94,5 +127,5 @@ t.test('waiting ends', async (t) => {
   clock.advance(1);
   await waiting;
   t.equal(served, false);
-  t.equal(await propagation.whenServed(1, 1000), true, 'at once when it is there');
+  t.equal(await propagation.whenServed(change(1), 1000), true, 'at once when it is there');
 });

@@ -131,12 +131,16 @@ t.test('readiness', async (t) => {
   const clock = new TestClock();
   let served = 0;
   const gate = createReadiness(clock, { onServing: () => served++ });
-  const status = { ready: true, zones: 1, appliedChange: 1, samples: [] };
+  const status = { ready: true, zones: 1, appliedChange: 1, heldZones: [], samples: [] };
   t.match(gate.readiness(), { ready: false, reason: /not running/ });
   gate.setDnsStatus({ ...status, ready: false });
   t.match(gate.readiness(), { ready: false, reason: /not ready/ });
   gate.setDnsStatus(status);
   t.same(gate.readiness(), { ready: true });
+  gate.setDnsStatus({ ...status, failure: 'disk I/O error' });
+  t.match(gate.readiness(), { ready: false, reason: /cannot follow the change log/ });
+  gate.setDnsStatus({ ...status, heldZones: ['broken.example.'] });
+  t.same(gate.readiness(), { ready: true, heldZones: ['broken.example.'] }, 'the other zones stay in service');
   gate.setDnsStatus(status);
   t.equal(served, 1);
   clock.advance(31_000);

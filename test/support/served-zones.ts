@@ -65,8 +65,7 @@ function loadText(writer: ImageWriter, { apex, text }: ZoneSource): string | und
     http3: false,
   };
   const zone = { seq: 1, facts, edge: { ipv4: [], ipv6: [] }, hosts: [], hostAddresses: [] };
-  const { number } = loadZone(writer, origin, serveRows(zone, rows, NO_TARGETS));
-  writer.publishZone(number);
+  loadZone(writer, origin, serveRows(zone, rows, NO_TARGETS));
   writer.commit();
   return undefined;
 }

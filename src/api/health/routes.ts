@@ -6,10 +6,19 @@ export interface Readiness {
   readonly ready: boolean;
   /** Why not, for people. */
   readonly reason?: string;
+  /** Names of zones that queries see as they were, because their changes cannot be published. */
+  readonly heldZones?: readonly string[];
 }
 
 const tags = ['Operations'];
-const readiness = z.object({ ready: z.boolean(), reason: z.string().optional() });
+const readiness = z.object({
+  ready: z.boolean(),
+  reason: z.string().optional(),
+  held_zones: z
+    .array(z.string())
+    .optional()
+    .describe('Zones that queries see as they were, because their changes cannot be published'),
+});
 
 export const healthRoutes: FastifyPluginAsyncZod<{ readiness: () => Readiness }> = async (app, options) => {
   app.get(
@@ -38,9 +47,9 @@ export const healthRoutes: FastifyPluginAsyncZod<{ readiness: () => Readiness }>
       },
     },
     async (_request, reply) => {
-      const { ready, reason } = options.readiness();
+      const { ready, reason, heldZones } = options.readiness();
       reply.code(ready ? 200 : 503);
-      return { ready, ...(reason === undefined ? {} : { reason }) };
+      return { ready, ...(reason !== undefined && { reason }), ...(heldZones && { held_zones: [...heldZones] }) };
     },
   );
 };

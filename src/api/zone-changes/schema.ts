@@ -17,7 +17,12 @@ export const zoneChange = z
     actor: z.string(),
     request_id: z.string(),
     processes: z.array(
-      z.object({ name: z.string(), applied: z.int().describe('Latest change it answers with'), status }),
+      z.object({
+        name: z.string(),
+        applied: z.int().describe('Latest change it answers with'),
+        status,
+        held: z.boolean().describe('It could not publish the zone and goes on trying; its log says why'),
+      }),
     ),
   })
   .meta({ id: 'ZoneChange' });

@@ -7,6 +7,8 @@ import type { Context } from './context.js';
 export interface ChangeItem {
   /** Number in the change log. */
   readonly change: number;
+  /** Store number. */
+  readonly zone: number;
   readonly zoneId: string;
   /** SOA serial of the zone after it. */
   readonly serial: number | null;
@@ -22,5 +24,5 @@ export async function getChange(ctx: Context, zoneId: string, change: string): P
   const row = /^\d{1,15}$/.test(change) ? changeStatements(ctx.store).bySeq.get(Number(change)) : undefined;
   if (row?.zone !== zone.seq) throw zoneFailure('changeMissing', { change: change.slice(0, 64) });
   const { seq, serial_to: serial, at_us: at, actor, request_id: requestId } = row;
-  return { change: seq, zoneId, serial, at, actor, requestId };
+  return { change: seq, zone: zone.seq, zoneId, serial, at, actor, requestId };
 }

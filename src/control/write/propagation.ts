@@ -4,8 +4,23 @@ import type { Clock } from '../../base/clock.js';
 export interface DnsProcess {
   /** Of the process, as long as it lives. */
   readonly name: string;
-  /** Number of the latest change that every query to it sees. */
+  /** Number of the latest change that every query to it sees, but for zones that are held. */
   readonly applied: number;
+  /** Zones whose changes it could not publish. */
+  readonly held: readonly HeldZone[];
+}
+
+export interface HeldZone {
+  /** Store number. */
+  readonly zone: number;
+  /** Number of the first change that queries do not see. */
+  readonly change: number;
+}
+
+/** A change of a zone, by their numbers in the store. */
+export interface ChangeOfZone {
+  readonly change: number;
+  readonly zone: number;
 }
 
 export interface Propagation {
@@ -15,32 +30,42 @@ export interface Propagation {
   forget(name: string): void;
   processes(): readonly DnsProcess[];
   /** Whether there is a DNS process, and all there are answer with the change. */
-  isServed(change: number): boolean;
+  isServed(change: ChangeOfZone): boolean;
   /** Waits for that, `limitMs` milliseconds at most; false when the time is over. */
-  whenServed(change: number, limitMs: number): Promise<boolean>;
+  whenServed(change: ChangeOfZone, limitMs: number): Promise<boolean>;
+}
+
+/** Whether every query to this process sees the change. */
+export function serves({ applied, held }: DnsProcess, { change, zone }: ChangeOfZone): boolean {
+  return applied >= change && !isHeld({ held }, { change, zone });
+}
+
+/** Whether this process tried to publish the change, or one before it, and could not. */
+export function isHeld({ held }: Pick<DnsProcess, 'held'>, { change, zone }: ChangeOfZone): boolean {
+  return held.some((entry) => entry.zone === zone && entry.change <= change);
 }
 
 export function createPropagation(clock: Clock): Propagation {
-  const processes = new Map<string, number>();
+  const processes = new Map<string, DnsProcess>();
   const waiting = new Set<() => void>();
 
-  const isServed = (change: number): boolean =>
-    processes.size > 0 && [...processes.values()].every((applied) => applied >= change);
+  const isServed = (change: ChangeOfZone): boolean =>
+    processes.size > 0 && [...processes.values()].every((process) => serves(process, change));
 
   const look = (): void => {
     for (const check of [...waiting]) check();
   };
 
   return {
-    report({ name, applied }) {
-      processes.set(name, applied);
+    report(process) {
+      processes.set(process.name, process);
       look();
     },
     forget(name) {
       processes.delete(name);
       look();
     },
-    processes: () => [...processes].map(([name, applied]) => ({ name, applied })),
+    processes: () => [...processes.values()],
     isServed,
     whenServed(change, limitMs) {
       if (isServed(change)) return Promise.resolve(true);

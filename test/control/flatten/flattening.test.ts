@@ -8,6 +8,7 @@ import { DEFAULT_ENGINE_SETTINGS } from '../../../src/answer/state.js';
 import { Transport } from '../../../src/answer/transport.js';
 import { SystemClock, sleep, type TestClock } from '../../../src/base/clock.js';
 import { parseIP } from '../../../src/base/ip.js';
+import { silentLogger } from '../../../src/base/log.js';
 import { seededRandom } from '../../../src/base/random.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../../../src/control/flatten/refresher.js';
 import {
@@ -78,7 +79,8 @@ async function startWorld(t: Test, first: Script, privateAddresses: 'allow' | 'r
   let refresher = await begin();
   t.teardown(() => refresher.close());
   const writer = new ImageWriter({ seed: 99 });
-  const follower = createFollower(createZoneSource(ctx.store, ctx.settings), writer);
+  const source = createZoneSource(ctx.store, ctx.settings);
+  const follower = createFollower({ source, writer, clock, log: silentLogger() });
   follower.loadAll();
   const engine = createEngine(writer.reader, DEFAULT_ENGINE_SETTINGS);
   const out = Buffer.alloc(65_535);

@@ -1,0 +1,46 @@
+/** Copies all that lives in the image into new buffers, aside: what is copied from stays as it is, even if this fails half-way. */
+import { Flag, REMOVED_SLOT, SLOT_WORDS } from './layout.js';
+import type { ImageTables } from './tables.js';
+import { countWords, type StagedNode, type ZoneState } from './zone-state.js';
+
+export interface ImageCopy {
+  /** By zone number, with offsets in the new heap. */
+  readonly zones: Map<number, ZoneState>;
+  readonly staged: Map<string, StagedNode>;
+}
+
+/** `target`: empty, with room for everything. */
+export function copyImage(
+  source: ImageTables,
+  target: ImageTables,
+  known: ReadonlyMap<number, ZoneState>,
+  knownStaged: ReadonlyMap<string, StagedNode>,
+): ImageCopy {
+  const { words, slots } = source.view;
+  const zones = new Map<number, ZoneState>();
+  for (const [zone, state] of known) zones.set(zone, { ...state });
+  const copy = (node: number): number => target.append(words.subarray(node, node + words[node + 3]!));
+  for (let index = 1; index < slots.length; index += SLOT_WORDS) {
+    const node = slots[index]!;
+    if (node <= REMOVED_SLOT) continue;
+    const zone = words[node + 1]!;
+    const state = zones.get(zone);
+    if (!state) continue;
+    const to = copy(node);
+    target.fillSlot(zone, words[node]!, to);
+    if ((words[node + 2]! >>> 8) & Flag.apex) state.apexNode = to;
+  }
+  for (const [zone, state] of zones) if (state.record !== 0) copyZone(target, zone, state);
+  const staged = new Map<string, StagedNode>();
+  for (const [key, node] of knownStaged) {
+    staged.set(key, node.node === 0 ? node : { ...node, node: copy(node.node) });
+  }
+  return { zones, staged };
+}
+
+function copyZone(target: ImageTables, zone: number, state: ZoneState): void {
+  state.record = target.appendZone(zone, state.apex);
+  for (const [word, value] of countWords(state)) target.view.words[state.record + word] = value;
+  target.view.zoneSlots[target.findZoneSlot(state.apex)] = state.record;
+  target.takenZoneSlots++;
+}

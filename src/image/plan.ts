@@ -1,0 +1,123 @@
+/**
+ * A commit, worked out before any of it is visible: every word that will change, and what the zones are afterwards. All that can
+ * fail happens here; what is left to do is to store the words.
+ */
+import { invariant } from '../base/errors.js';
+import { REMOVED_SLOT, viewOf, ZoneWord } from './layout.js';
+import { type ImageTables, zoneRecordWords } from './tables.js';
+import { countNode, countWords, type StagedNode, type StagedZone, type ZoneState } from './zone-state.js';
+
+export interface WordWrite {
+  readonly words: Int32Array;
+  /** An index inside of it. */
+  readonly at: number;
+  readonly value: number;
+}
+
+export interface CommitPlan {
+  readonly writes: readonly WordWrite[];
+  /** Zones as they will be; undefined for those that go. */
+  readonly zones: ReadonlyMap<number, ZoneState | undefined>;
+  /** Slots that will no longer be empty. */
+  readonly takenSlots: number;
+  readonly takenZoneSlots: number;
+}
+
+interface Draft {
+  readonly tables: ImageTables;
+  readonly known: ReadonlyMap<number, ZoneState>;
+  readonly zones: Map<number, ZoneState | undefined>;
+  readonly writes: WordWrite[];
+  readonly slots: Set<number>;
+  readonly zoneSlots: Set<number>;
+}
+
+/**
+ * Plans a commit on tables that have room for it. Every name is staged once. Of the tables only what no reader looks at is
+ * touched.
+ */
+export function planCommit(
+  tables: ImageTables,
+  known: ReadonlyMap<number, ZoneState>,
+  nodes: Iterable<StagedNode>,
+  zones: Iterable<StagedZone>,
+): CommitPlan {
+  const draft: Draft = { tables, known, zones: new Map(), writes: [], slots: new Set(), zoneSlots: new Set() };
+  for (const staged of nodes) planNode(draft, staged);
+  for (const staged of zones) {
+    if (staged.kind === 'publish') planPublication(draft, staged.zone, staged.replaced);
+    else planRemoval(draft, staged.zone);
+  }
+  for (const state of draft.zones.values()) {
+    if (!state || state.record === 0) continue;
+    for (const [word, value] of countWords(state)) write(draft, tables.view.words, state.record + word, value);
+  }
+  return {
+    writes: draft.writes,
+    zones: draft.zones,
+    takenSlots: draft.slots.size,
+    takenZoneSlots: draft.zoneSlots.size,
+  };
+}
+
+function planNode(draft: Draft, { zone, hash, name, node }: StagedNode): void {
+  const { view } = draft.tables;
+  const state = zoneOf(draft, zone);
+  const old = view.findNode(zone, hash, viewOf(name), 0, name.length);
+  if (name.length === state.apex.length) state.apexNode = node;
+  if (old !== 0) {
+    write(draft, view.slots, draft.tables.findSlot(zone, hash, old) + 1, node === 0 ? REMOVED_SLOT : node);
+    countNode(state, flagsOf(view.words, old), -1);
+    state.words -= view.words[old + 3]!;
+  } else if (node !== 0) {
+    const index = draft.tables.prepareSlot(zone, hash, draft.slots);
+    draft.slots.add(index);
+    write(draft, view.slots, index + 1, node);
+  }
+  if (node === 0) return;
+  countNode(state, flagsOf(view.words, node), 1);
+  state.words += view.words[node + 3]!;
+}
+
+function planPublication(draft: Draft, zone: number, replaced: number | undefined): void {
+  const { tables } = draft;
+  const state = zoneOf(draft, zone);
+  state.words += zoneRecordWords(state.apex);
+  if (replaced !== undefined) {
+    state.record = zoneOf(draft, replaced).record;
+    write(draft, tables.view.words, state.record + ZoneWord.number, zone);
+    draft.zones.set(replaced, undefined);
+    return;
+  }
+  state.record = tables.appendZone(zone, state.apex);
+  const index = tables.findZoneSlot(state.apex, draft.zoneSlots);
+  draft.zoneSlots.add(index);
+  write(draft, tables.view.zoneSlots, index, state.record);
+}
+
+function planRemoval(draft: Draft, zone: number): void {
+  const { record } = zoneOf(draft, zone);
+  const { zoneSlots } = draft.tables.view;
+  if (record !== 0) write(draft, zoneSlots, zoneSlots.indexOf(record), REMOVED_SLOT);
+  draft.zones.set(zone, undefined);
+}
+
+/** The zone as it will be, to be changed. */
+function zoneOf(draft: Draft, zone: number): ZoneState {
+  const drafted = draft.zones.get(zone);
+  if (drafted) return drafted;
+  const state = draft.known.get(zone);
+  invariant(state && !draft.zones.has(zone), `zone number ${zone} is known`);
+  const copy = { ...state };
+  draft.zones.set(zone, copy);
+  return copy;
+}
+
+function write(draft: Draft, words: Int32Array, at: number, value: number): void {
+  invariant(at >= 0 && at < words.length, 'a commit writes inside its buffers');
+  draft.writes.push({ words, at, value });
+}
+
+function flagsOf(words: Int32Array, node: number): number {
+  return (words[node + 2]! >>> 8) & 0xff;
+}

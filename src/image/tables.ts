@@ -1,0 +1,118 @@
+/**
+ * One generation of the image as its writer fills it: the heap grows at its end, slots are taken once and never given back.
+ * Whatever is put here stays invisible to readers until a slot of nodes or zones points to it.
+ */
+import { labelCount } from '../dns/name.js';
+import type { ImageBuffers } from './layout.js';
+import {
+  Control,
+  EMPTY_SLOT,
+  filterBit,
+  HEAP_START,
+  hashName,
+  SLOT_WORDS,
+  slotOf,
+  ZONE_HEADER,
+  ZoneWord,
+} from './layout.js';
+import { ImageReader } from './reader.js';
+
+/** Most words a zone record takes. */
+export const ZONE_RECORD_WORDS: number = ZONE_HEADER + 64;
+
+/** Words of the record of a zone with this apex. */
+export function zoneRecordWords(apex: Uint8Array): number {
+  return ZONE_HEADER + ((apex.length + 3) >>> 2);
+}
+
+export class ImageTables {
+  readonly view: ImageReader;
+  /** Words of the heap that are written. */
+  used = HEAP_START;
+  takenSlots = 0;
+  takenZoneSlots = 0;
+  private readonly slotShift: number;
+  private readonly filterShift: number;
+
+  constructor(readonly buffers: ImageBuffers) {
+    this.view = new ImageReader(buffers);
+    this.slotShift = Math.clz32(this.view.slots.length / SLOT_WORDS) + 1;
+    this.filterShift = Math.clz32(this.view.filter.length) + 1;
+  }
+
+  hasHeapRoom(words: number): boolean {
+    return this.used + words <= this.view.words.length;
+  }
+
+  hasSlotRoom(nodes: number): boolean {
+    return (this.takenSlots + nodes) * 2 * SLOT_WORDS <= this.view.slots.length;
+  }
+
+  hasZoneRoom(zones: number): boolean {
+    return (this.takenZoneSlots + zones) * 2 <= this.view.zoneSlots.length;
+  }
+
+  /** Copies a compiled node to the end of the heap, which has room for it. Returns its word offset. */
+  append(words: Int32Array): number {
+    const node = this.used;
+    this.view.words.set(words, node);
+    this.used += words.length;
+    return node;
+  }
+
+  /** Appends the record of a zone; its counts and the node of its apex are 0. Returns its word offset. */
+  appendZone(zone: number, apex: Uint8Array): number {
+    const { words, bytes, control } = this.view;
+    const record = this.used;
+    const labels = labelCount(apex);
+    words[record + ZoneWord.hash] = hashName(this.buffers.seed, apex);
+    words[record + ZoneWord.name] = apex.length | (labels << 8);
+    words[record + ZoneWord.number] = zone;
+    bytes.set(apex, (record + ZONE_HEADER) * 4);
+    this.used += zoneRecordWords(apex);
+    // A search within wider bounds finds the same.
+    if (labels < control[Control.zoneMinLabels]!) Atomics.store(control, Control.zoneMinLabels, labels);
+    if (labels > control[Control.zoneMaxLabels]!) Atomics.store(control, Control.zoneMaxLabels, labels);
+    return record;
+  }
+
+  /** Index of the slot that holds this node of a zone. */
+  findSlot(zone: number, hash: number, node: number): number {
+    const { slots } = this.view;
+    const mask = slots.length - 1;
+    let index = slotOf(hash, zone, this.slotShift) * SLOT_WORDS;
+    while (slots[index + 1] !== node) index = (index + SLOT_WORDS) & mask;
+    return index;
+  }
+
+  /**
+   * Prepares an empty slot for a node with this hash, outside `reserved`, and returns its index. It stays empty, and may be prepared
+   * again, until the word offset of the node is stored behind the hash.
+   */
+  prepareSlot(zone: number, hash: number, reserved?: ReadonlySet<number>): number {
+    const { filter, slots } = this.view;
+    const mask = slots.length - 1;
+    let index = slotOf(hash, zone, this.slotShift) * SLOT_WORDS;
+    while (slots[index + 1] !== EMPTY_SLOT || reserved?.has(index)) index = (index + SLOT_WORDS) & mask;
+    const bit = filterBit(hash, zone);
+    filter[bit >>> this.filterShift]! |= 1 << (bit & 31);
+    slots[index] = hash;
+    return index;
+  }
+
+  /** Gives a node a slot at once: for zones that no record names yet, and for buffers that no reader has yet. */
+  fillSlot(zone: number, hash: number, node: number): void {
+    const index = this.prepareSlot(zone, hash);
+    Atomics.store(this.view.slots, index + 1, node);
+    this.takenSlots++;
+  }
+
+  /** Index of an empty slot for a zone, outside `reserved`. */
+  findZoneSlot(apex: Uint8Array, reserved?: ReadonlySet<number>): number {
+    const { zoneSlots } = this.view;
+    const mask = zoneSlots.length - 1;
+    let index = slotOf(hashName(this.buffers.seed, apex), 0, Math.clz32(zoneSlots.length) + 1);
+    while (zoneSlots[index] !== EMPTY_SLOT || reserved?.has(index)) index = (index + 1) & mask;
+    return index;
+  }
+}
