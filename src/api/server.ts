@@ -67,7 +67,7 @@ export interface ApiOptions {
   readonly version: string;
   readonly readiness: () => Readiness;
   /** The text of `/metrics`. */
-  readonly metrics: () => Promise<string> | string;
+  readonly metrics: () => Promise<string>;
   /** Requests a user may send in five minutes; 0 or absent: as many as they like. */
   readonly rateLimit?: number;
   /** What the DNS processes serve; without it nothing is known of them. */

@@ -1,4 +1,5 @@
 /** Numbers for monitoring, in the text format Prometheus reads (version 0.0.4). */
+import { type Gauge, Registry } from 'prom-client';
 
 /** One line. */
 export interface MetricSample {
@@ -12,37 +13,22 @@ export interface MetricSample {
   readonly suffix?: '_bucket' | '_sum' | '_count';
 }
 
-export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** The samples as text, those of one name together, names with `prefix` in front. Samples that are no finite number are left out. */
-export function printMetrics(samples: readonly MetricSample[], prefix = 'zoneplane_'): string {
-  const families = new Map<string, MetricSample[]>();
-  for (const sample of samples) {
-    if (!Number.isFinite(sample.value)) continue;
-    const family = families.get(sample.name);
-    if (family) family.push(sample);
-    else families.set(sample.name, [sample]);
+/**
+ * The samples as text, those of one name together, names with `prefix` in front. Samples that are no finite number are left out.
+ *
+ * The numbers are counted elsewhere, in shared memory and in other processes, so that the library only prints them.
+ */
+export async function printMetrics(samples: readonly MetricSample[], prefix = 'zoneplane_'): Promise<string> {
+  const registry = new Registry();
+  const finite = samples.filter(({ value }) => Number.isFinite(value));
+  for (const [plain, family] of Map.groupBy(finite, (sample) => sample.name)) {
+    const name = prefix + plain;
+    const { help, type } = family[0]!;
+    const values = family.map(({ suffix = '', ...rest }) => ({ ...rest, metricName: name + suffix }));
+    const metric = { name, get: async () => ({ name, help, type, values }) };
+    registry.registerMetric(metric as unknown as Gauge);
   }
-  let text = '';
-  for (const [name, family] of families) {
-    text += `# HELP ${prefix}${name} ${escapeHelp(family[0]!.help)}\n`;
-    text += `# TYPE ${prefix}${name} ${family[0]!.type}\n`;
-    for (const { labels, value, suffix = '' } of family) {
-      text += `${prefix}${name}${suffix}${printLabels(labels)} ${value}\n`;
-    }
-  }
-  return text;
-}
-
-function printLabels(labels: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
-}
-
-function escapeHelp(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
-}
-
-function escapeLabel(text: string): string {
-  return escapeHelp(text).replaceAll('"', '\\"');
+  return registry.metrics();
 }

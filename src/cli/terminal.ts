@@ -1,5 +1,6 @@
 /** What commands print: tables and colours on a terminal, JSON when asked for, progress on standard error. */
 import { styleText } from 'node:util';
+import { SingleBar } from 'cli-progress';
 
 /** The part of a standard stream that is used here. */
 export interface OutputStream {
@@ -11,8 +12,8 @@ export interface OutputStream {
 export type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red';
 
 export interface Progress {
-  /** `done` of the total are finished, `label` is being worked on. */
-  step(done: number, label: string): void;
+  /** `share` of the whole is done, from 0 to 1; `label` is being worked on. */
+  step(share: number, label: string): void;
   /** Removes the bar. */
   end(): void;
 }
@@ -30,7 +31,7 @@ export interface Terminal {
   table(headers: readonly string[], rows: readonly (readonly string[])[], nothing: string): void;
   json(value: unknown): void;
   /** A bar on standard error if that is a terminal; otherwise silent. */
-  progress(total: number): Progress;
+  progress(): Progress;
   /** What the program exits with; commands that found something wrong set it. */
   exitCode: 0 | 1 | 2;
 }
@@ -57,7 +58,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
       if (rows.length === 0) print(nothing);
       else for (const line of layOut(headers, rows, (header) => styled('bold', header))) print(line);
     },
-    progress: (total) => (stderr.isTTY ? drawProgress(stderr, total) : { step: () => {}, end: () => {} }),
+    progress: () => (stderr.isTTY ? drawProgress(stderr) : { step: () => {}, end: () => {} }),
     exitCode: 0,
   };
 }
@@ -85,15 +86,23 @@ function showControls(text: string): string {
   );
 }
 
-function drawProgress(stream: OutputStream, total: number): Progress {
-  const WIDTH = 30;
+function drawProgress(stream: OutputStream): Progress {
+  const bar = new SingleBar({
+    format: '[{bar}] {percentage} % {label}',
+    barsize: 30,
+    barCompleteChar: '#',
+    barIncompleteChar: '.',
+    stream: stream as NodeJS.WritableStream,
+    clearOnComplete: true,
+    // The library cuts the line where it may wrap.
+    linewrap: true,
+  });
   return {
-    step(done, label) {
-      const filled = total === 0 ? WIDTH : Math.round((done / total) * WIDTH);
-      const bar = `${'#'.repeat(filled)}${'.'.repeat(WIDTH - filled)}`;
-      const line = `[${bar}] ${done}/${total} ${showControls(label)}`;
-      stream.write(`\r\u001b[K${line.slice(0, Math.max(20, (stream.columns ?? 80) - 1))}`);
+    step(share, label) {
+      const payload = { label: showControls(label) };
+      if (bar.isActive) bar.update(share, payload);
+      else bar.start(1, share, payload);
     },
-    end: () => void stream.write('\r\u001b[K'),
+    end: () => bar.stop(),
   };
 }

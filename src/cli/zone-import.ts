@@ -1,9 +1,9 @@
 /** `zoneplane zone import`: zone files become zones, each of them whole or not at all. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { AppError, messageOf, UserError } from '../base/errors.js';
 import { formatIssue } from '../base/result.js';
-import { type ImportResult, importZone } from '../control/imports/zone.js';
+import { type ImportProgress, type ImportResult, importZone } from '../control/imports/zone.js';
 import type { Context } from '../control/write/context.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
@@ -106,13 +106,17 @@ async function importAll(
   options: ImportOptions,
   terminal: Terminal,
 ): Promise<Outcome[]> {
-  const progress = terminal.progress(targets.length);
+  const progress = terminal.progress();
   const outcomes: Outcome[] = [];
   for (const [index, target] of targets.entries()) {
-    progress.step(index, target.file);
-    const outcome = await importOne(context, target, options, (records) =>
-      progress.step(index, `${target.file} (${records} records)`),
-    );
+    const size = statSync(target.file, { throwIfNoEntry: false })?.size ?? 0;
+    const step = ({ records, octets }: ImportProgress): void => {
+      const shareOfFile = Math.min(1, octets / Math.max(1, size));
+      const place = targets.length === 1 ? '' : `${index + 1}/${targets.length} `;
+      progress.step((index + shareOfFile) / targets.length, `${place}${target.file} (${records} records)`);
+    };
+    step({ records: 0, octets: 0 });
+    const outcome = await importOne(context, target, options, step);
     progress.end();
     report(outcome, options, terminal);
     outcomes.push(outcome);
@@ -124,14 +128,14 @@ async function importOne(
   context: Context,
   target: Target,
   { automaticSoa, replace, proxied, account }: ImportOptions,
-  onRecords: (records: number) => void,
+  onProgress: (progress: ImportProgress) => void,
 ): Promise<Outcome> {
   const { origin } = target;
   const began = performance.now();
   try {
     const result = await importZone(context, {
       source: { file: target.file },
-      onProgress: ({ records }) => onRecords(records),
+      onProgress,
       ...(origin === undefined ? {} : { origin }),
       ...(automaticSoa ? { automaticSoa } : {}),
       ...(replace ? { replace } : {}),

@@ -1,4 +1,5 @@
 /** Answers from outside that are still good: bounded in number, size and time (RFC 2308 §5, RFC 9520 §3.2). */
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.js';
 import type { Random } from '../base/random.js';
 import type { UpstreamAnswer } from './answer.js';
@@ -24,7 +25,6 @@ export interface KnownAnswer {
   readonly expiresMs: number;
   /** Failures in a row, this one included. */
   readonly failures: number;
-  readonly octets: number;
 }
 
 export interface KnownAnswers {
@@ -44,16 +44,13 @@ const OVERHEAD_OCTETS = 200;
 const LARGEST_OCTETS = 16 << 10;
 
 export function createKnownAnswers(clock: Clock, random: Random, limits: KnownLimits): KnownAnswers {
-  /** Insertion order is age: the oldest goes first. */
-  const entries = new Map<string, KnownAnswer>();
-  let octets = 0;
-
-  function remove(key: string): void {
-    const entry = entries.get(key);
-    if (entry === undefined) return;
-    entries.delete(key);
-    octets -= entry.octets;
-  }
+  /** Of what has expired, too: it tells how often a name has failed in a row. */
+  const entries = new LRUCache<string, KnownAnswer>({
+    max: limits.entries,
+    maxSize: limits.octets,
+    maxEntrySize: LARGEST_OCTETS,
+    sizeCalculation: ({ answer }, key) => sizeOf(key, answer),
+  });
 
   function isFailure({ status }: UpstreamAnswer): boolean {
     return status === 'servfail' || status === 'timeout';
@@ -78,20 +75,13 @@ export function createKnownAnswers(clock: Clock, random: Random, limits: KnownLi
       return entry !== undefined && entry.expiresMs > clock.nowMs() ? entry : undefined;
     },
     note(key, answer) {
-      const before = entries.get(key);
+      const before = entries.peek(key);
       const failures = isFailure(answer) ? Math.min(20, (before?.failures ?? 0) + 1) : 0;
       const atMs = clock.nowMs();
       const expiresMs = atMs + secondsFor(answer, failures) * 1000;
-      const entry = { answer, atMs, expiresMs, failures, octets: sizeOf(key, answer) };
-      remove(key);
-      if (entry.octets <= LARGEST_OCTETS && expiresMs > atMs) {
-        entries.set(key, entry);
-        octets += entry.octets;
-      }
-      for (const oldest of entries.keys()) {
-        if (entries.size <= limits.entries && octets <= limits.octets) break;
-        remove(oldest);
-      }
+      const entry = { answer, atMs, expiresMs, failures };
+      if (expiresMs > atMs) entries.set(key, entry);
+      else entries.delete(key);
       return entry;
     },
     get size() {

@@ -2,10 +2,10 @@
 import type { Clock } from '../base/clock.js';
 import type { Random } from '../base/random.js';
 import type { UpstreamAnswer } from './answer.js';
+import { type ConcurrencyLimits, limitConcurrency } from './concurrency.js';
 import { createKnownAnswers, type KnownAnswer, type KnownLimits, keyOf } from './known-answers.js';
 import { type Found, failure } from './resolution.js';
 import type { ResolverMetrics } from './resolver-metrics.js';
-import { createTurns, type TurnLimits } from './turns.js';
 import type { UpstreamType } from './types.js';
 import type { Upstream } from './upstream.js';
 
@@ -27,19 +27,19 @@ export interface OutsideOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: ResolverMetrics;
-  readonly limits: KnownLimits & TurnLimits;
+  readonly limits: KnownLimits & ConcurrencyLimits;
 }
 
 export function createOutside({ upstream, clock, random, metrics, limits }: OutsideOptions): Outside {
   const known = createKnownAnswers(clock, random, limits);
-  const turns = createTurns(clock, limits);
+  const concurrency = limitConcurrency(clock, limits);
   const underWay = new Map<string, Promise<KnownAnswer | undefined>>();
-  metrics.observe(() => ({ known: known.size, running: turns.running, waiting: turns.waiting }));
+  metrics.observe(() => ({ known: known.size, running: concurrency.running, waiting: concurrency.waiting }));
 
   /** Undefined when there was no turn to be had; that is not remembered, since it says nothing about the name. */
   async function ask(key: string, name: string, type: UpstreamType): Promise<KnownAnswer | undefined> {
     try {
-      const answer = await turns.take(lineOf(name), () => upstream.query(name, type));
+      const answer = await concurrency.run(lineOf(name), () => upstream.query(name, type));
       if (answer) metrics.countOutcome(answer.status);
       metrics.countAcquisition(answer ? 'asked' : 'refused');
       return answer && known.note(key, answer);

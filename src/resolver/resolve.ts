@@ -2,11 +2,13 @@
  * The one resolver of this program: our own active zones first, then the resolvers of the outside world, with chains that go
  * from one to the other and back (RFC 1034 §5.3.3).
  */
+
 import type { Clock } from '../base/clock.js';
 import type { Random } from '../base/random.js';
 import { NameError } from '../dns/name.js';
 import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
+import type { ConcurrencyLimits } from './concurrency.js';
 import type { KnownLimits } from './known-answers.js';
 import { createOutside, type Outside, type OutsideAnswer } from './outside.js';
 import { createOwnZones, type OwnAnswer, type OwnZones, wireOf } from './own-zones.js';
@@ -19,7 +21,6 @@ import {
   type Step,
 } from './resolution.js';
 import { createResolverMetrics, type ResolverMetrics } from './resolver-metrics.js';
-import type { TurnLimits } from './turns.js';
 import type { UpstreamType } from './types.js';
 import type { Upstream } from './upstream.js';
 
@@ -45,7 +46,7 @@ export interface Resolver {
 /** Links of a chain at most, wherever they are. */
 const MAX_LINKS = 10;
 
-export interface ResolverLimits extends KnownLimits, TurnLimits {
+export interface ResolverLimits extends KnownLimits, ConcurrencyLimits {
   /** Most seconds a resolution promises. */
   readonly mostTtl: number;
   /** Milliseconds for a whole chain, after which nobody is asked any more. */

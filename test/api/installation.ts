@@ -104,7 +104,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     version: '0.0.0-test',
     ...(options.rateLimit === undefined ? {} : { rateLimit: options.rateLimit }),
     readiness: () => (options.ready?.() === false ? { ready: false, reason: 'zones are loading' } : { ready: true }),
-    metrics: () => '# HELP zoneplane_up Whether it runs.\n',
+    metrics: async () => '# HELP zoneplane_up Whether it runs.\n',
   });
   const routes: Route[] = [];
   app.addHook('onRoute', ({ method, url, schema }) => {

@@ -13,7 +13,7 @@ t.test('samples of a name stand together under one HELP and TYPE', async (t) => 
     labels,
     value,
   });
-  const text = printMetrics([
+  const text = await printMetrics([
     sample('queries_total', 1, { transport: 'udp' }),
     sample('zones', 3),
     sample('queries_total', 2, { transport: 'a"b\\c\nd' }),
@@ -26,6 +26,7 @@ t.test('samples of a name stand together under one HELP and TYPE', async (t) => 
       '# TYPE zoneplane_queries_total counter',
       'zoneplane_queries_total{transport="udp"} 1',
       'zoneplane_queries_total{transport="a\\"b\\\\c\\nd"} 2',
+      '',
       '# HELP zoneplane_zones About\\nzones',
       '# TYPE zoneplane_zones gauge',
       'zoneplane_zones 3',

@@ -48,18 +48,31 @@ t.test('colours only on a terminal that wants them', async (t) => {
   t.equal(styled(false, {}), 'x');
 });
 
-t.test('progress is drawn on a terminal only', async (t) => {
+t.test('progress is drawn on a terminal only, in one line that is removed at the end', async (t) => {
   const stderr = capture(true, 60);
-  const progress = createTerminal({ stdout: capture(false), stderr, environment: {} }).progress(4);
-  progress.step(1, 'example.com.zone');
-  t.match(stderr.text, '[########......................] 1/4 example.com.zone');
-  progress.step(2, 'x'.repeat(100));
-  t.equal(stderr.text.split('\r').at(-1)!.replace('\u001b[K', '').length, 59, 'one line at most');
-  progress.end();
-  t.ok(stderr.text.endsWith('\r\u001b[K'));
+  const draw = (step: (progress: ReturnType<ReturnType<typeof createTerminal>['progress']>) => void): string => {
+    stderr.text = '';
+    const progress = createTerminal({ stdout: capture(false), stderr, environment: {} }).progress();
+    step(progress);
+    progress.end();
+    return stderr.text;
+  };
+  t.match(
+    draw((progress) => progress.step(0.25, 'a.zone\u001b[2J')),
+    '[########......................] 25 % a.zone\\x1b[2J',
+  );
+  const long = draw((progress) => progress.step(0.5, 'x'.repeat(100)));
+  t.match(long, /\[#{15}\.{15}\] 50 % x{22,24}\u001b/, 'cut where the line ends');
+  t.ok(long.endsWith('\u001b[1G\u001b[2K'), 'nothing stays');
+  const several = draw((progress) => {
+    progress.step(0.5, 'a');
+    progress.end();
+    progress.step(0.75, 'b');
+  });
+  t.match(several, '75 % b', 'drawn again after a line in between');
   const silent = capture(false);
-  createTerminal({ stdout: capture(false), stderr: silent, environment: {} })
-    .progress(4)
-    .step(1, 'x');
+  const progress = createTerminal({ stdout: capture(false), stderr: silent, environment: {} }).progress();
+  progress.step(0.25, 'x');
+  progress.end();
   t.equal(silent.text, '');
 });

@@ -90,7 +90,7 @@ for (const transport of transports) {
         t.same(await askUdp(address, servers.port), expected, `UDP ${address}`);
         t.same(await askTcp(address, servers.port), [expected], `TCP ${address}`);
       }
-      const text = printMetrics(servers.readCounters());
+      const text = await printMetrics(servers.readCounters());
       t.match(text, `zoneplane_dns_queries_total{transport="udp"} ${asked.length}\n`);
       t.match(text, `zoneplane_dns_queries_total{transport="tcp"} ${asked.length}\n`);
       t.match(text, `zoneplane_dns_queries_by_type_total{type="CAA"} ${2 * asked.length}\n`);
@@ -146,7 +146,7 @@ t.test('DNS over TLS: the frames of TCP, half-close, large answers, a new certif
   t.ok(got.every((answer, id) => answer.readUInt16BE(0) === id));
   client.socket.end();
   await client.until(() => client.closed);
-  t.match(printMetrics(servers.readCounters()), 'zoneplane_dns_queries_total{transport="tls"} 100\n');
+  t.match(await printMetrics(servers.readCounters()), 'zoneplane_dns_queries_total{transport="tls"} 100\n');
 
   const last = await openTls(servers.tlsPort!, { ALPNProtocols: [] });
   last.socket.end(frame(query));

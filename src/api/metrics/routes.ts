@@ -3,10 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { METRICS_CONTENT_TYPE } from '../../base/metrics.js';
 
-export const metricsRoutes: FastifyPluginAsyncZod<{ metrics: () => Promise<string> | string }> = async (
-  app,
-  options,
-) => {
+export const metricsRoutes: FastifyPluginAsyncZod<{ metrics: () => Promise<string> }> = async (app, options) => {
   app.get(
     '/metrics',
     {

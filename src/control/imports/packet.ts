@@ -8,6 +8,7 @@ const SAME = -1;
 
 export interface ImportPacket {
   readonly parsed: number;
+  readonly octetsRead: number;
   /** {@link MEMBERS} for each row. */
   readonly numbers: Float64Array;
   /** Owner keys, rdata and duplicate keys, one after the other. */
@@ -24,7 +25,7 @@ export interface ImportPacket {
   ])[];
 }
 
-export function packRows({ rows, parsed }: ImportBatch): ImportPacket {
+export function packRows({ rows, parsed, octetsRead }: ImportBatch): ImportPacket {
   const numbers = new Float64Array(rows.length * MEMBERS);
   const octets = new Uint8Array(sizeOf(rows));
   const names: string[] = [];
@@ -52,7 +53,7 @@ export function packRows({ rows, parsed }: ImportBatch): ImportPacket {
     const { settings, comment, tags } = row;
     if (settings !== null || comment !== null || tags !== null) extras.push([index, settings, comment, tags]);
   });
-  return { parsed, numbers, octets, names, contents, extras };
+  return { parsed, octetsRead, numbers, octets, names, contents, extras };
 }
 
 function sizeOf(rows: readonly ImportedRow[]): number {
@@ -61,7 +62,15 @@ function sizeOf(rows: readonly ImportedRow[]): number {
   return size;
 }
 
-export function unpackRows({ parsed, numbers, octets, names, contents, extras }: ImportPacket): ImportBatch {
+export function unpackRows({
+  parsed,
+  octetsRead,
+  numbers,
+  octets,
+  names,
+  contents,
+  extras,
+}: ImportPacket): ImportBatch {
   const rows: ImportedRow[] = [];
   let at = 0;
   let name = -1;
@@ -93,7 +102,7 @@ export function unpackRows({ parsed, numbers, octets, names, contents, extras }:
       tags,
     });
   }
-  return { rows, parsed };
+  return { rows, parsed, octetsRead };
 }
 
 const NOTHING = [-1, null, null, null] as const;

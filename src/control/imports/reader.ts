@@ -25,6 +25,8 @@ export interface ImportBatch {
   readonly rows: readonly ImportedRow[];
   /** Records read so far. */
   readonly parsed: number;
+  /** Octets of the file read so far. */
+  readonly octetsRead: number;
 }
 
 /** What is known when the whole file has been read. */
@@ -73,7 +75,7 @@ export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEn
       last = row;
     }
     parsed += batch.length;
-    yield { rows, parsed };
+    yield { rows, parsed, octetsRead: reading.octets };
   }
   const issues = [...reading.issues, ...checker.finish(), ...maker.issues];
   return { issues, soa, apexNameServers, unevenSets, longestRdata };

@@ -45,6 +45,8 @@ export interface ImportInput {
 
 export interface ImportProgress {
   readonly records: number;
+  /** Of the source, files it includes counted in. */
+  readonly octets: number;
 }
 
 export interface ImportResult {
@@ -201,7 +203,7 @@ function storeRecords(ctx: Context, draft: Draft, zone: ZoneRow, input: ImportIn
     for (; !step.done; step = reading.next()) {
       for (const row of step.value.rows) records += insert(row);
       rows += step.value.rows.length;
-      input.onProgress?.({ records: step.value.parsed });
+      input.onProgress?.({ records: step.value.parsed, octets: step.value.octetsRead });
     }
   } catch (error) {
     reading.return(NOTHING_READ);

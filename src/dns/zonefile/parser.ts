@@ -52,8 +52,6 @@ export interface ZoneReadingOptions {
   /** Directory that $INCLUDE may read from; without it $INCLUDE is refused. */
   readonly includeDirectory?: string;
   readonly keepComments?: boolean;
-  /** Called now and then with the number of octets read. */
-  readonly onProgress?: (octets: number) => void;
 }
 
 /** A zone file that is being read. */
@@ -62,6 +60,8 @@ export interface ZoneReading {
   records(): Generator<ParsedRecord[]>;
   /** What is wrong so far; complete when the records have been taken. */
   readonly issues: readonly Issue[];
+  /** Octets read so far, those of included files too. */
+  readonly octets: number;
 }
 
 /** Begins to read a zone. Throws a UserError when the file cannot be opened (on the first batch). */
@@ -69,6 +69,9 @@ export function readZone(source: ZoneText, options: ZoneReadingOptions = {}): Zo
   const state = new ZoneFileState(options);
   return {
     issues: state.issues,
+    get octets() {
+      return state.octets;
+    },
     *records() {
       const file = 'file' in source ? source.file : undefined;
       const realPath = realPathOf(source);
@@ -99,7 +102,7 @@ class ZoneFileState {
   private ownerIsBad = false;
   private generated = 0;
   private included = 0;
-  private octets = 0;
+  octets = 0;
 
   constructor(private readonly options: ZoneReadingOptions) {}
 
@@ -121,7 +124,6 @@ class ZoneFileState {
       this.octets += chunk.length;
       yield* this.takeEntries(lexer.feed(chunk), place);
       if (this.issues.length >= MAX_ISSUES) return;
-      this.options.onProgress?.(this.octets);
     }
     yield* this.takeEntries(lexer.end(), place);
   }

@@ -10,7 +10,7 @@ import type { AppError } from '../../../src/base/errors.js';
 import { readImportOnThread } from '../../../src/control/imports/pipe.js';
 import { type ImportBatch, type ImportEnd, type ImportOrder, readImport } from '../../../src/control/imports/reader.js';
 import { importRecords } from '../../../src/control/imports/records.js';
-import { type ImportInput, importZone } from '../../../src/control/imports/zone.js';
+import { type ImportInput, type ImportProgress, importZone } from '../../../src/control/imports/zone.js';
 import type { RecordItem } from '../../../src/control/records/item.js';
 import { createRecord, listRecords } from '../../../src/control/records/records.js';
 import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context.js';
@@ -67,10 +67,11 @@ const importText = (ctx: Context, text: string, more: Partial<ImportInput> = {})
 
 t.test('a new zone', async (t) => {
   const { ctx } = await startControl(t);
-  const progress: number[] = [];
-  const result = await importText(ctx, FILE, { onProgress: ({ records }) => progress.push(records) });
+  const progress: ImportProgress[] = [];
+  const result = await importText(ctx, FILE, { onProgress: (step) => progress.push(step) });
   t.match(result, { imported: true, name: 'example.com', serial: 4000000000, records: 13, duplicates: 1 });
-  t.ok(progress.at(-1)! >= 16);
+  t.ok(progress.at(-1)!.records >= 16);
+  t.equal(progress.at(-1)!.octets, Buffer.byteLength(FILE));
   t.same(
     result.issues.filter(({ severity }) => severity === 'error'),
     [],

@@ -1,18 +1,18 @@
 /**
- * Who may ask next: some questions at once, the others wait in a line for each domain, and the lines take turns. So the ten
+ * How many questions run at once: the others wait in a line for each domain, and the lines take turns. So the ten
  * thousand names of one broken domain do not hold up the one name of another.
  */
 import type { Clock } from '../base/clock.js';
 
-export interface TurnLimits {
+export interface ConcurrencyLimits {
   readonly parallel: number;
   readonly waiting: number;
   readonly waitMs: number;
 }
 
-export interface Turns {
+export interface Concurrency {
   /** Runs `work` when it is its turn; undefined when too many wait already, or when its turn does not come in time. */
-  take<Result>(line: string, work: () => Promise<Result>): Promise<Result | undefined>;
+  run<Result>(line: string, work: () => Promise<Result>): Promise<Result | undefined>;
   readonly running: number;
   readonly waiting: number;
 }
@@ -23,7 +23,7 @@ interface Waiting {
   readonly call: (mayBegin: boolean) => void;
 }
 
-export function createTurns(clock: Clock, limits: TurnLimits): Turns {
+export function limitConcurrency(clock: Clock, limits: ConcurrencyLimits): Concurrency {
   /** Insertion order is the order of turns. */
   const lines = new Map<string, Waiting[]>();
   let running = 0;
@@ -59,7 +59,7 @@ export function createTurns(clock: Clock, limits: TurnLimits): Turns {
   }
 
   return {
-    async take(line, work) {
+    async run(line, work) {
       if (!(await waitInLine(line))) return undefined;
       try {
         return await work();
