@@ -114,13 +114,14 @@ export function isCovered(name: string, certified: readonly string[]): boolean {
 /** RFC 7468 §5; other blocks and text between are passed over. */
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
-function parseCertificates(pem: string): NodeCertificate[] {
+/** All certificates of a PEM text, in order: one to ten. Throws a {@link ChainError}. */
+export function parseCertificates(pem: string): NodeCertificate[] {
   const blocks = pem.match(PEM_CERTIFICATE) ?? [];
   if (blocks.length === 0) throw new ChainError('no-certificate', 'There is no PEM certificate.');
   if (blocks.length > MAX_CERTIFICATES) {
     throw new ChainError('too-many-certificates', `A chain has ${MAX_CERTIFICATES} certificates at most.`);
   }
-  return blocks.map((block) => new NodeCertificate(block));
+  return reading(() => blocks.map((block) => new NodeCertificate(block)));
 }
 
 function checkDates(certificate: NodeCertificate, nowMs: number): void {
