@@ -18,7 +18,13 @@ import { insertAccount } from '../../src/store/access/accounts.js';
 import { IN_MEMORY, openStore, type Store } from '../../src/store/driver.js';
 import { appendChange, type ChangedRR, type ChangeKind, changeStatements } from '../../src/store/log/changes.js';
 import { migrate } from '../../src/store/migrate.js';
-import { insertRecord, recordStatements } from '../../src/store/records/records.js';
+import {
+  findSameRecord,
+  insertRecord,
+  recordsOfZone,
+  removeRecord,
+  removeRecordsOfZone,
+} from '../../src/store/records/records.js';
 import { findZone, insertZone, removeZone, updateZone } from '../../src/store/zones/zones.js';
 import { decodeMessage } from '../support/message.js';
 import { runSql, writeNow } from '../support/write-now.js';
@@ -80,7 +86,7 @@ function writeChange(store: Store, zone: number, op: 0 | 1, owner: string, type:
   const wire = parseName(owner);
   const ownerKey = ownerKeyOf(wire, row.apex);
   const rdataKey = typeByCode(type).duplicateKey(rdata);
-  const known = recordStatements(store).findSame.get(zone, ownerKey, type, rdataKey);
+  const known = findSameRecord(store, { zone, owner_key: ownerKey, type, rdata_key: rdataKey });
   if (op === 1 && known === undefined) {
     const now = time++;
     insertRecord(store, {
@@ -104,7 +110,7 @@ function writeChange(store: Store, zone: number, op: 0 | 1, owner: string, type:
       tags_modified_at: null,
     });
   } else if (op === 0 && known !== undefined) {
-    recordStatements(store).remove.run(known.seq);
+    removeRecord(store, known.seq);
   } else {
     return;
   }
@@ -212,7 +218,7 @@ async function changeAtRandom(t: Test, nameServers: NameServers): Promise<void> 
       change(store, zones[zone]!, pick([0, 1, 1]), owner, type, randomRdata(type));
     }
     // Removing what is there happens seldom by chance: take some rows away on purpose.
-    for (const row of recordStatements(store).ofZone.all(zones[0]!).slice(0, 4)) {
+    for (const row of [...recordsOfZone(store, zones[0]!)].slice(0, 4)) {
       change(store, zones[0]!, 0, `${row.name}.`, row.type, row.rdata);
     }
     served.follower.catchUp();
@@ -276,7 +282,7 @@ t.test('zones are added, replaced and removed', async (t) => {
   served.follower.catchUp();
   t.strictSame(answersTo(served, ['www.other.'], TYPES), answersTo(serve(store), ['www.other.'], TYPES));
   writeNow(store, () => {
-    recordStatements(store).removeZone.run(added);
+    removeRecordsOfZone(store, added);
     removeZone(store, added);
   });
   append(store, added, 'zone-removed');
@@ -395,7 +401,7 @@ function changeSomething(store: Store, zones: readonly number[], extra: number |
       change(store, zones[zone]!, pick([0, 1, 1]), owner, type, randomRdata(type));
     }
   }
-  for (const row of recordStatements(store).ofZone.all(zones[1]!).slice(3)) {
+  for (const row of [...recordsOfZone(store, zones[1]!)].slice(3)) {
     change(store, zones[1]!, 0, `${row.name}.`, row.type, row.rdata);
   }
   const { paused, account } = findZone(store, zones[0]!)!;
@@ -415,7 +421,7 @@ function changeSomething(store: Store, zones: readonly number[], extra: number |
         return added;
       }
       writeNow(store, () => {
-        recordStatements(store).removeZone.run(extra);
+        removeRecordsOfZone(store, extra);
         removeZone(store, extra);
       });
       append(store, extra, 'zone-removed');

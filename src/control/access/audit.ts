@@ -14,7 +14,7 @@ import {
   type NamedAuditRow,
   selectAudit,
 } from '../../store/access/audit-query.js';
-import { type Condition, matchIds, matchNothing } from '../../store/records/query.js';
+import { type Condition, matchIds, matchNothing } from '../../store/condition.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
 import { parseId, requireAccount } from './access.js';
 

@@ -1,6 +1,6 @@
 /** Rows of an import as they travel between threads: few large values instead of many small ones. */
+import type { ImportedRow } from '../../store/records/import.js';
 import type { ImportBatch } from './reader.js';
-import type { ImportedRow } from './row.js';
 
 /** Numbers of a row: length of the owner key or -1 for that of the row before, of rdata, of its key or -1, type, TTL, proxied. */
 const MEMBERS = 6;

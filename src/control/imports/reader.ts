@@ -6,10 +6,11 @@ import { Type } from '../../dns/codes.js';
 import { nameLength, printName } from '../../dns/name.js';
 import { type ParsedRecord, readZone } from '../../dns/zonefile/parser.js';
 import type { ZoneText } from '../../dns/zonefile/source.js';
+import type { ImportedRow } from '../../store/records/import.js';
 import type { ZoneChange } from '../../store/zones/zones.js';
 import { createZoneChecker } from '../../zone/check.js';
 import type { ControlLimits } from '../write/context.js';
-import { createRowMaker, type ImportedRow, isApexAuthority } from './row.js';
+import { createRowMaker, isApexAuthority } from './row.js';
 
 export interface ImportOrder {
   readonly source: ZoneText;

@@ -7,27 +7,12 @@ import { lowerName, ownerKeyOf, toFqdn } from '../../dns/name.js';
 import { typeByCode } from '../../dns/rr/registry.js';
 import type { ParsedRecord } from '../../dns/zonefile/parser.js';
 import { parseAttributes, type RecordAttributes } from '../../dns/zonefile/writer.js';
-import { type NewRecordRow, rdataKeyOf } from '../../store/records/records.js';
+import type { ImportedRow } from '../../store/records/import.js';
+import { rdataKeyOf } from '../../store/records/records.js';
 import { isProxiable, isProxiableType } from '../rules/proxiable.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
 import { AUTOMATIC } from '../rules/ttl.js';
 import type { ControlLimits } from '../write/context.js';
-
-/** The columns that come from the file. Consecutive rows of one owner share its key and name. */
-export type ImportedRow = Pick<
-  NewRecordRow,
-  | 'owner_key'
-  | 'name'
-  | 'type'
-  | 'content'
-  | 'rdata'
-  | 'rdata_key'
-  | 'ttl'
-  | 'proxied'
-  | 'settings'
-  | 'comment'
-  | 'tags'
->;
 
 export interface RowMaker {
   rowOf(record: ParsedRecord): ImportedRow;

@@ -12,7 +12,8 @@ import { typeMnemonic } from '../../dns/rr/registry.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import { AUTOMATIC_TTL } from '../../dns/ttl.js';
 import { detectOrigin } from '../../dns/zonefile/source.js';
-import { factsOfSet, recordStatements } from '../../store/records/records.js';
+import { factsOfSet, notableSets, recordImporter, setTtlOfSet } from '../../store/records/import.js';
+import { removeRecordsOfZone } from '../../store/records/records.js';
 import { type ZoneChange, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
 import { chooseAccount, requireZone } from '../access/access.js';
 import { parseZoneName } from '../rules/names.js';
@@ -23,7 +24,7 @@ import { zoneItem } from '../zones/item.js';
 import { addZone } from '../zones/write.js';
 import { readImportOnThread } from './pipe.js';
 import { type ImportEnd, type ImportOrder, readImport } from './reader.js';
-import { type ImportedRow, pooledRandom } from './row.js';
+import { pooledRandom } from './row.js';
 
 export { importRecords, type RecordImportResult } from './records.js';
 
@@ -112,7 +113,7 @@ function storeFile(ctx: Context, draft: Draft, name: ImportedName, input: Import
   const { zone, isNew } = prepareZone(ctx, draft, name, input);
   if (!isNew) {
     draft.forgetRecords(zone.seq);
-    recordStatements(ctx.store).removeZone.run(zone.seq);
+    removeRecordsOfZone(ctx.store, zone.seq);
   }
   const stored = storeRecords(ctx, draft, zone, input);
   const issues = [...stored.issues];
@@ -195,13 +196,14 @@ function storeRecords(ctx: Context, draft: Draft, zone: ZoneRow, input: ImportIn
     limits: ctx.settings.limits,
   };
   const reading = isLarge(input) ? readImportOnThread(order) : readImport(order);
-  const insert = rowInserter(ctx, zone.seq, draft.now);
+  const insert = recordImporter(ctx.store, zone.seq, draft.now);
+  const pool = pooledRandom(ctx.random);
   let records = 0;
   let rows = 0;
   let step = reading.next();
   try {
     for (; !step.done; step = reading.next()) {
-      for (const row of step.value.rows) records += insert(row);
+      for (const row of step.value.rows) if (insert(makeId(ctx.clock.nowUs(), pool), row)) records++;
       rows += step.value.rows.length;
       input.onProgress?.({ records: step.value.parsed, octets: step.value.octetsRead });
     }
@@ -210,34 +212,6 @@ function storeRecords(ctx: Context, draft: Draft, zone: ZoneRow, input: ImportIn
     throw error;
   }
   return { ...step.value, records, duplicates: rows - records };
-}
-
-/** A function that stores one row and returns 1, or 0 when the zone has it already. */
-function rowInserter({ store, clock, random }: Context, zone: number, now: number): (row: ImportedRow) => number {
-  const statement = recordStatements(store).insertImported;
-  const pool = pooledRandom(random);
-  return (row) => {
-    const { comment, tags } = row;
-    return statement.run(
-      makeId(clock.nowUs(), pool),
-      zone,
-      row.owner_key,
-      row.name,
-      row.type,
-      row.content,
-      row.rdata,
-      row.rdata_key,
-      row.ttl,
-      row.proxied,
-      row.settings,
-      comment,
-      tags,
-      now,
-      now,
-      comment === null ? null : now,
-      tags === null ? null : now,
-    ).changes;
-  };
 }
 
 const NOTHING_READ: ImportEnd = { issues: [], soa: undefined, apexNameServers: 0, unevenSets: [], longestRdata: 0 };
@@ -259,15 +233,13 @@ const RR_OVERHEAD = 12;
 function settleSets(ctx: Context, zone: ZoneRow, { unevenSets, longestRdata }: Stored): Issue[] {
   const { store } = ctx;
   const atLeast = Math.floor(MOST_RRSET_OCTETS / (longestRdata + RR_OVERHEAD));
-  const notable = recordStatements(store).notableSets.all(zone.seq, atLeast);
+  const uneven = unevenSets.map(([ownerKey, type]) => ({ zone: zone.seq, ownerKey, type }));
   const issues: Issue[] = [];
-  for (const [ownerKey, type] of [...unevenSets, ...notable]) {
-    const facts = factsOfSet(store, { zone: zone.seq, ownerKey, type }, RR_OVERHEAD, AUTOMATIC_TTL);
-    if (facts.lowestTtl !== undefined && type !== Type.rrsig) {
-      recordStatements(store).setTtl.run(facts.lowestTtl, zone.seq, ownerKey, type);
-    }
+  for (const set of [...uneven, ...notableSets(store, zone.seq, atLeast)]) {
+    const facts = factsOfSet(store, set, RR_OVERHEAD, AUTOMATIC_TTL);
+    if (facts.lowestTtl !== undefined && set.type !== Type.rrsig) setTtlOfSet(store, set, facts.lowestTtl);
     if (facts.octets > MOST_RRSET_OCTETS) {
-      const what = `the ${typeMnemonic(type)} records of ${facts.name}`;
+      const what = `the ${typeMnemonic(set.type)} records of ${facts.name}`;
       const message = `${what} take ${facts.octets} octets; a message holds ${MOST_RRSET_OCTETS}`;
       issues.push({ severity: 'error', code: 'rrset-too-large', message });
     }

@@ -4,7 +4,7 @@ import { commit } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { type RecordItem, recordItem } from './item.js';
-import { changeRow, createRow, deleteRow, findRecord } from './write.js';
+import { changeRow, createRow, deleteRow, requireRow } from './write.js';
 
 /** The body as the client sent it, unchecked: lists of objects, with `id` in all but `posts`. */
 export interface BatchInput {
@@ -36,10 +36,10 @@ export async function applyBatch(ctx: Context, zoneId: string, input: BatchInput
   const { value } = await commit(ctx, (draft): BatchResult => {
     const zone = requireZone(ctx, zoneId);
     const change = (operation: Operation, mode: 'edit' | 'replace'): RecordItem =>
-      recordItem(changeRow(ctx, draft, zone, findRecord(ctx, zone, idOf(operation)), operation, mode), zone);
+      recordItem(changeRow(ctx, draft, zone, requireRow(ctx, zone, idOf(operation)), operation, mode), zone);
     return {
       deletes: deletes.map((operation) => {
-        const row = findRecord(ctx, zone, idOf(operation));
+        const row = requireRow(ctx, zone, idOf(operation));
         deleteRow(draft, zone, row);
         return recordItem(row, zone);
       }),

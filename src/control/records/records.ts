@@ -3,24 +3,20 @@ import { domainToAscii } from '../../dns/idna.js';
 import { NameError, ownerKeyOf, parseName } from '../../dns/name.js';
 import { TYPES, typeByMnemonic, typeMnemonic } from '../../dns/rr/registry.js';
 import { RdataError, type RRType } from '../../dns/rr/type.js';
+import { type Condition, joinConditions, matchNothing, matchText, type TextOperator } from '../../store/condition.js';
 import {
-  type Condition,
-  joinConditions,
   matchCommentPresence,
   matchContentPart,
   matchData,
   matchNamePattern,
   matchNoTag,
-  matchNothing,
   matchOwner,
   matchProxied,
   matchTag,
-  matchText,
   matchTypes,
   matchWord,
   type RecordOrder,
   selectRecords,
-  type TextOperator,
 } from '../../store/records/query.js';
 import { type RecordRow, rdataKeyOf } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
@@ -31,7 +27,7 @@ import { readAsOf } from '../zones/history.js';
 import type { RecordInput } from './input.js';
 import { type RecordItem, recordItem, recordItemWithTarget } from './item.js';
 import { createShadows, type ShadowQuery, shadowConditions } from './shadow.js';
-import { changeRow, createRow, deleteRow, findRecord } from './write.js';
+import { changeRow, createRow, deleteRow, requireRow } from './write.js';
 
 export type { RecordOrder } from '../../store/records/query.js';
 export { applyBatch, type BatchInput, type BatchResult } from './batch.js';
@@ -205,7 +201,7 @@ function wordCondition(word: string): Condition {
 export async function getRecord(ctx: Context, zoneId: string, recordId: string, asOf?: string): Promise<RecordItem> {
   const read = (): RecordItem => {
     const zone = requireZone(ctx, zoneId);
-    return recordItemWithTarget(ctx.store, findRecord(ctx, zone, recordId), zone);
+    return recordItemWithTarget(ctx.store, requireRow(ctx, zone, recordId), zone);
   };
   return asOf === undefined ? read() : readAsOf(ctx, zoneId, asOf, read);
 }
@@ -247,7 +243,7 @@ async function changeRecord(
 ): Promise<RecordItem> {
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    return recordItem(changeRow(ctx, draft, zone, findRecord(ctx, zone, recordId), input, mode), zone);
+    return recordItem(changeRow(ctx, draft, zone, requireRow(ctx, zone, recordId), input, mode), zone);
   });
   return value;
 }
@@ -256,7 +252,7 @@ async function changeRecord(
 export async function deleteRecord(ctx: Context, zoneId: string, recordId: string): Promise<RecordItem> {
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    const row = findRecord(ctx, zone, recordId);
+    const row = requireRow(ctx, zone, recordId);
     deleteRow(draft, zone, row);
     return recordItem(row, zone);
   });

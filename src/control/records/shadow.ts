@@ -15,9 +15,10 @@ import {
   ownerKeysDownTo,
   parseName,
 } from '../../dns/name.js';
+import { type Condition, joinConditions } from '../../store/condition.js';
 import type { Store } from '../../store/driver.js';
-import { type Condition, joinConditions, matchOwner, matchOwnerRange, matchTypes } from '../../store/records/query.js';
-import { type RecordRow, recordStatements } from '../../store/records/records.js';
+import { matchOwner, matchOwnerRange, matchTypes } from '../../store/records/query.js';
+import { nameServersAt, type RecordRow, recordsBetween } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { accountFailure } from '../access/errors.js';
 import type { ShadowItem } from './item.js';
@@ -113,14 +114,14 @@ function serves({ servers }: Cut, name: Uint8Array): boolean {
 }
 
 function readCut(store: Store, { seq }: ZoneRow, ownerKey: Uint8Array): Cut {
-  const rows = recordStatements(store).nameServersAt.all(seq, ownerKey);
-  return { servers: rows.map(([id, rdata]) => ({ id, target: lowerName(new Uint8Array(rdata)) })) };
+  const rows = nameServersAt(store, seq, ownerKey);
+  return { servers: rows.map(({ id, rdata }) => ({ id, target: lowerName(new Uint8Array(rdata)) })) };
 }
 
 /** Records at and below a cut that are never answered; no more than so many are looked at. */
 function countBelow(store: Store, zone: ZoneRow, ownerKey: Uint8Array, cut: Cut): number {
-  const rows = recordStatements(store).below.all(zone.seq, ownerKey, descendantsEnd(ownerKey)!, MOST_COUNTED);
-  return rows.filter(([key, type]) => {
+  const rows = recordsBetween(store, zone.seq, ownerKey, descendantsEnd(ownerKey)!, MOST_COUNTED);
+  return rows.filter(({ owner_key: key, type }) => {
     if (type === Type.ns || type === Type.ds) return key.length > ownerKey.length;
     return !(isAddress(type) && serves(cut, nameOfOwnerKey(new Uint8Array(key), zone.apex)));
   }).length;

@@ -10,13 +10,15 @@ import { nameEquals, nameOfOwnerKey } from '../../dns/name.js';
 import { typeByCode, typeMnemonic } from '../../dns/rr/registry.js';
 import type { ApiInput, RRType } from '../../dns/rr/type.js';
 import {
+  findRecord,
+  findSameRecord,
   type NewRecordRow,
   parseSettings,
   parseTags,
   type RecordRow,
   type RecordSettings,
   rdataKeyOf,
-  recordStatements,
+  recordsOfOwner,
 } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireRecord } from '../access/access.js';
@@ -46,9 +48,9 @@ export type Columns = Omit<
   'id' | 'created_at' | 'modified_at' | 'comment_modified_at' | 'tags_modified_at'
 >;
 
-export function findRecord(ctx: Context, zone: ZoneRow, recordId: string): RecordRow {
+export function requireRow(ctx: Context, zone: ZoneRow, recordId: string): RecordRow {
   const id = parseId(recordId);
-  const row = id && recordStatements(ctx.store).byId.get(id, zone.seq);
+  const row = id && findRecord(ctx.store, zone.seq, id);
   if (!row) throw recordFailure('missing');
   requireRecord(ctx.actor, row.name, typeMnemonic(row.type));
   return row;
@@ -78,8 +80,8 @@ export function checkNewRow(ctx: Context, draft: Draft, zone: ZoneRow, columns: 
 }
 
 /** Whether the owner has a record of the same type and data. */
-export function isDuplicate(ctx: Context, { zone, owner_key, type, rdata_key }: Columns): boolean {
-  return recordStatements(ctx.store).findSame.get(zone, owner_key, type, rdata_key) !== undefined;
+export function isDuplicate(ctx: Context, columns: Columns): boolean {
+  return findSameRecord(ctx.store, columns) !== undefined;
 }
 
 /** PUT and PATCH. A change that changes nothing leaves `modified_at` alone (v4: §5.3). */
@@ -276,7 +278,7 @@ function choosePrivateRouting(fields: RecordFields, type: RRType, kept: RecordRo
 
 /** Duplicates, coexistence (v4: §5.9) and what fits one message, against the other rows of the owner. */
 function checkNeighbours(ctx: Context, zone: ZoneRow, columns: Columns, stored: RecordRow | undefined): void {
-  const rows = recordStatements(ctx.store).ofOwner.all(zone.seq, columns.owner_key);
+  const rows = recordsOfOwner(ctx.store, zone.seq, columns.owner_key);
   const others = rows.filter((row) => row.seq !== stored?.seq);
   const same = others.filter((row) => row.type === columns.type);
   if (same.some((row) => equalBytes(row.rdata_key, columns.rdata_key))) throw identicalRecord();

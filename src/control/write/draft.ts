@@ -17,7 +17,7 @@ import {
   insertRecord,
   type NewRecordRow,
   type RecordRow,
-  recordStatements,
+  removeRecord,
   updateRecord,
 } from '../../store/records/records.js';
 import { findZone, findZoneById, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
@@ -100,7 +100,7 @@ export class OpenDraft implements Draft {
     const touched = this.touchOwner(row.zone, row.owner_key);
     touched.records--;
     touched.edited.push({ id: row.id, was: row });
-    recordStatements(this.ctx.store).remove.run(row.seq);
+    removeRecord(this.ctx.store, row.seq);
   }
 
   noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void {

@@ -1,11 +1,10 @@
 /** What a write in progress remembers of a zone it touches. */
-
 import type { ServedRR } from '../../serving/served-rr.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import type { ChangeKind } from '../../store/log/changes.js';
 import type { EditedRecord } from '../../store/log/edits.js';
-import { recordStatements } from '../../store/records/records.js';
+import { proxiedOwners } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 
 export interface TouchedOwner {
@@ -64,7 +63,7 @@ export function ownersOfSettings(
 ): { readonly owners: readonly Uint8Array[]; readonly all: boolean } {
   const apex = columns.some((column) => APEX_COLUMNS.has(column)) ? [new Uint8Array(0)] : [];
   if (!columns.some((column) => PROXIED_COLUMNS.has(column))) return { owners: apex, all: true };
-  const proxied = recordStatements(store).proxiedOwners.all(seq, MOST_OWNERS + 1);
+  const proxied = proxiedOwners(store, seq, MOST_OWNERS + 1);
   if (proxied.length > MOST_OWNERS) return { owners: apex, all: false };
-  return { owners: [...apex, ...proxied.map(([ownerKey]) => new Uint8Array(ownerKey))], all: true };
+  return { owners: [...apex, ...proxied.map((ownerKey) => new Uint8Array(ownerKey))], all: true };
 }

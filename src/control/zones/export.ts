@@ -2,12 +2,18 @@
  * Use case: a zone as text, in pieces, so that a large one never lies in memory as a whole. All pieces show the zone as it
  * was when the first one was asked for.
  */
-
 import { Type } from '../../dns/codes.js';
 import { nameOfOwnerKey } from '../../dns/name.js';
 import { compareSections, type ExportRecord, type ExportSection, writeV4Export } from '../../dns/zonefile/writer.js';
 import type { Store } from '../../store/driver.js';
-import { parseSettings, parseTags, type RecordRow, recordStatements } from '../../store/records/records.js';
+import {
+  parseSettings,
+  parseTags,
+  type RecordRow,
+  recordsOfType,
+  recordsOfZone,
+  typesOfZone,
+} from '../../store/records/records.js';
 import { openSnapshot } from '../../store/snapshot.js';
 import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../../store/zones/zones.js';
 import { zoneFactsOf } from '../../zone/derive/facts.js';
@@ -56,11 +62,9 @@ function* sectionsOf(ctx: Context, store: Store, zone: ZoneRow): Generator<Expor
     [Type.soa, [rr(Type.soa, facts.soa.ttl, soaRdata(facts.soa))]],
     [Type.ns, facts.nameServers.map((name) => rr(Type.ns, facts.nsTtl, name))],
   ]);
-  const statements = recordStatements(store);
-  const stored = statements.types.all(zone.seq).map(([type]) => type);
-  const types = [...new Set([Type.soa, Type.ns, ...stored])].sort(compareSections);
+  const types = [...new Set([Type.soa, Type.ns, ...typesOfZone(store, zone.seq)])].sort(compareSections);
   for (const type of types) {
-    const records = concat(added.get(type) ?? [], exportRecords(statements.ofType.iterate(zone.seq, type), apex));
+    const records = concat(added.get(type) ?? [], exportRecords(recordsOfType(store, zone.seq, type), apex));
     yield { type, records };
   }
 }
@@ -106,7 +110,7 @@ function* exportJson(ctx: Context, zone: ZoneRow): Generator<string> {
   };
   yield `{"zone":${JSON.stringify(head)},\n"settings":${JSON.stringify(settings)},\n"records":[`;
   let separator = '\n';
-  for (const row of recordStatements(ctx.store).ofZone.iterate(zone.seq)) {
+  for (const row of recordsOfZone(ctx.store, zone.seq)) {
     const item = recordItem(row, zone);
     const { proxied, ttl, comment, tags, content, data, priority } = item;
     const record = {

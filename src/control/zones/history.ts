@@ -6,7 +6,7 @@ import { equalBytes, toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import { type ChangedRR, changeStatements } from '../../store/log/changes.js';
 import { type EditRow, editedRecords, editStatements } from '../../store/log/edits.js';
-import { insertRecord, type NewRecordRow, recordStatements } from '../../store/records/records.js';
+import { findRecord, insertRecord, type NewRecordRow, removeRecord } from '../../store/records/records.js';
 import { updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { recordFailure } from '../records/errors.js';
@@ -112,12 +112,11 @@ export async function readAsOf<T>(ctx: Context, zoneId: string, asOf: string, re
   return readUnderLock(ctx, () => {
     const zone = requireZone(ctx, zoneId);
     const past = recordsAt(ctx, zone, editAt(ctx, zone, moment));
-    const { byId, remove } = recordStatements(ctx.store);
     let count = zone.record_count;
     for (const { id } of past) {
-      const row = byId.get(id, zone.seq);
+      const row = findRecord(ctx.store, zone.seq, id);
       if (!row) continue;
-      remove.run(row.seq);
+      removeRecord(ctx.store, row.seq);
       count--;
     }
     for (const { was } of past) {
@@ -188,9 +187,8 @@ interface RestoreCounts {
 
 /** All that differ are taken away before any comes back: two may have changed places. */
 function bringBack(ctx: Context, draft: Draft, zone: ZoneRow, past: readonly PastRecord[]): RestoreCounts {
-  const { byId } = recordStatements(ctx.store);
   const pairs = past
-    .map(({ id, was }) => ({ was, now: byId.get(id, zone.seq) }))
+    .map(({ id, was }) => ({ was, now: findRecord(ctx.store, zone.seq, id) }))
     .filter(({ was, now }) => (was === null ? now !== undefined : now === undefined || !sameRow(was, now)));
   for (const { now } of pairs) if (now) draft.removeRecord(now);
   for (const { was } of pairs) if (was) draft.insertRecord(was);

@@ -1,7 +1,7 @@
 /** Use cases of zones: list, get, create, edit, delete, activation. */
 import { toHex } from '../../base/bytes.js';
 import { domainToAscii } from '../../dns/idna.js';
-import { type Condition, matchNothing } from '../../store/records/query.js';
+import { type Condition, matchNothing } from '../../store/condition.js';
 import {
   matchAccount,
   matchName,

@@ -1,7 +1,6 @@
 /** Lists of the audit log: filters as SQL. */
-
+import { type Condition, joinConditions } from '../condition.js';
 import type { SqlValue, Store } from '../driver.js';
-import { type Condition, joinConditions } from '../records/query.js';
 import type { AuditRow } from './audit.js';
 
 export interface AuditSelection {

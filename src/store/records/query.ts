@@ -1,19 +1,17 @@
 /**
  * Lists of records: the v4 filters as SQL (v4: §5.5, Appendix B). Conditions are joined by `match`; zone and search always
- * hold. Texts are compared without regard to case, in plain ASCII by SQLite itself, else by JavaScript.
+ * hold.
  */
+import {
+  type Condition,
+  defineTextFunctions,
+  joinConditions,
+  matchNothing,
+  matchText,
+  type TextOperator,
+} from '../condition.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import type { RecordRow } from './records.js';
-
-export type TextOperator = 'exact' | 'contains' | 'startswith' | 'endswith';
-
-/** One condition of a list, with the values for its placeholders. */
-export interface Condition {
-  readonly sql: string;
-  readonly params: readonly SqlValue[];
-  /** An index of the zone's records knows which fit. */
-  readonly indexed?: boolean;
-}
+import { type RecordRow, typesOfZone } from './records.js';
 
 export type RecordOrder = 'type' | 'name' | 'content' | 'ttl' | 'proxied';
 
@@ -45,12 +43,10 @@ const FEW = 5000;
 
 const TXT = 16;
 
-const prepared = perStore((store) => {
-  store.defineFunction('fold', (text) => (text === null ? null : String(text).toLowerCase()));
+/** The text of TXT rdata, as a function of SQL. */
+const defineTxtText = perStore((store) => {
   store.defineFunction('txt_text', (rdata) => (rdata instanceof Uint8Array ? joinStrings(rdata) : null));
-  return {
-    types: store.prepareTuples<[zone: number], [number]>('SELECT DISTINCT type FROM records WHERE zone = ?'),
-  };
+  return true;
 });
 
 /** The character strings of TXT rdata, joined and read as UTF-8. */
@@ -63,8 +59,8 @@ function joinStrings(rdata: Uint8Array): string {
 /** One page of the records that fit, and how many fit altogether. */
 export function selectRecords(store: Store, selection: RecordSelection): { rows: RecordRow[]; total: number } {
   const where = whereOf(selection);
-  // Defines the functions that conditions use.
-  prepared(store);
+  defineTextFunctions(store);
+  defineTxtText(store);
   if (!where) return inOrder(store, selection, { sql: 'zone = ?', params: [selection.zone] }, selection.zoneCount);
   // Without a condition an index knows, the rows are read one after the other as they lie.
   const source = where.indexed ? 'records' : 'records INDEXED BY records_owner';
@@ -103,11 +99,7 @@ function sorted(
 
 function orderIn(store: Store, selection: RecordSelection): string {
   const { order, zone } = selection;
-  const types = order === undefined || order === 'content' ? [] : prepared(store).types.all(zone);
-  return orderOf(
-    selection,
-    types.map(([type]) => type),
-  );
+  return orderOf(selection, order === undefined || order === 'content' ? [] : typesOfZone(store, zone));
 }
 
 /** Undefined when every record of the zone fits. */
@@ -116,27 +108,6 @@ function whereOf({ zone, match, conditions, search }: RecordSelection): Conditio
   const all = [{ sql: 'zone = ?', params: [zone] }, ...search];
   if (conditions.length > 0) all.push(joinConditions(match, conditions));
   return joinConditions('all', all);
-}
-
-/** Identifiers that are values of a statement each, so that an index may serve; SQLite takes 32,766 values at most. */
-const FEW_IDS = 500;
-
-/** One of these identifiers, however many there are. */
-export function matchIds(column: string, ids: readonly Uint8Array[]): Condition {
-  if (ids.length <= FEW_IDS) return { sql: `${column} IN (${ids.map(() => '?').join(', ')})`, params: ids };
-  const list = JSON.stringify(ids.map((id) => Buffer.from(id).toString('hex').toUpperCase()));
-  return { sql: `hex(${column}) IN (SELECT value FROM json_each(?))`, params: [list] };
-}
-
-/** Conditions of which all, or any, must hold. */
-export function joinConditions(match: 'all' | 'any', conditions: readonly Condition[]): Condition {
-  const word = match === 'all' ? ' AND ' : ' OR ';
-  const isIndexed = ({ indexed = false }: Condition): boolean => indexed;
-  return {
-    sql: conditions.map(({ sql }) => `(${sql})`).join(word),
-    params: conditions.flatMap(({ params }) => params),
-    indexed: match === 'all' ? conditions.some(isIndexed) : conditions.every(isIndexed),
-  };
 }
 
 function orderOf(selection: RecordSelection, types: readonly number[]): string {
@@ -158,14 +129,6 @@ function orderOf(selection: RecordSelection, types: readonly number[]): string {
   }
 }
 
-const NEVER: Condition = { sql: '0', params: [], indexed: true };
-const ALWAYS: Condition = { sql: '1', params: [] };
-
-/** Never true: a filter that nothing can fit. */
-export function matchNothing(): Condition {
-  return NEVER;
-}
-
 export function matchOwner(ownerKey: Uint8Array): Condition {
   return { sql: 'owner_key = ?', params: [ownerKey], indexed: true };
 }
@@ -176,30 +139,11 @@ export function matchOwnerRange(from: Uint8Array, to: Uint8Array): Condition {
 }
 
 export function matchTypes(types: readonly number[]): Condition {
-  return types.length === 0 ? NEVER : { sql: `type IN (${types.join(', ')})`, params: [], indexed: true };
+  return types.length === 0 ? matchNothing() : { sql: `type IN (${types.join(', ')})`, params: [], indexed: true };
 }
 
 export function matchProxied(proxied: boolean): Condition {
   return { sql: 'proxied = ?', params: [proxied ? 1 : 0] };
-}
-
-/** A test of a text column or expression. */
-export function matchText(expression: string, operator: TextOperator, value: string): Condition {
-  const needle = value.toLowerCase();
-  // Names of records are in lower case.
-  const isFolded = expression === 'name';
-  const folded = isFolded ? expression : /^[\0-\x7f]*$/.test(needle) ? `lower(${expression})` : `fold(${expression})`;
-  switch (operator) {
-    case 'exact':
-      return { sql: `${folded} = ?`, params: [needle] };
-    case 'contains':
-      return { sql: `instr(${folded}, ?) > 0`, params: [needle] };
-    case 'startswith':
-      return { sql: `substr(${folded}, 1, length(?)) = ?`, params: [needle, needle] };
-    case 'endswith':
-      if (needle === '') return { sql: `${expression} IS NOT NULL`, params: [] };
-      return { sql: `substr(${folded}, -length(?)) = ?`, params: [needle, needle] };
-  }
 }
 
 /** Names that fit a lower-case pattern in which `*` stands for any characters; it holds no `?`, `[` or `]`. */
@@ -209,7 +153,7 @@ export function matchNamePattern(pattern: string): Condition {
 
 /** Records whose data is one of these, by type and duplicate key. */
 export function matchData(keys: readonly { readonly type: number; readonly rdataKey: Uint8Array }[]): Condition {
-  if (keys.length === 0) return NEVER;
+  if (keys.length === 0) return matchNothing();
   return {
     sql: `(type, rdata_key) IN (VALUES ${keys.map(() => '(?, ?)').join(', ')})`,
     params: keys.flatMap(({ type, rdataKey }) => [type, rdataKey]),
@@ -237,7 +181,7 @@ export function matchCommentPresence(present: boolean): Condition {
 /** Records with a tag of this name, whose value passes the test when there is one. */
 export function matchTag(name: string, operator?: TextOperator, value = ''): Condition {
   const colon = `instr(tag.value || ':', ':')`;
-  const test = operator ? matchText(`substr(tag.value, ${colon} + 1)`, operator, value) : ALWAYS;
+  const test = operator ? matchText(`substr(tag.value, ${colon} + 1)`, operator, value) : { sql: '1', params: [] };
   return {
     sql: `EXISTS (SELECT 1 FROM json_each(tags) AS tag
       WHERE lower(substr(tag.value, 1, ${colon} - 1)) = ? AND ${test.sql})`,

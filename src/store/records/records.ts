@@ -57,7 +57,7 @@ const COLUMNS = `id, zone, owner_key, name, type, content, rdata, rdata_key, ttl
 /** Every key sorts before it: owner keys never begin with 0xff 0xff (a label of 255 octets cannot be). */
 const LAST_KEY = Buffer.alloc(256, 0xff);
 
-export const recordStatements = perStore((store) => ({
+const statements = perStore((store) => ({
   byId: store.prepare<[id: Uint8Array, zone: number], RecordRow>('SELECT * FROM records WHERE id = ? AND zone = ?'),
   ofOwner: store.prepare<[zone: number, ownerKey: Uint8Array], RecordRow>(
     'SELECT * FROM records WHERE zone = ? AND owner_key = ? ORDER BY type, rdata_key',
@@ -87,33 +87,6 @@ export const recordStatements = perStore((store) => ({
       number | null,
     ]
   >(`INSERT INTO records (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-  /** A record as an import writes it; a second one with the same owner, type and data is left out. */
-  insertImported: store.prepare<
-    [
-      id: Uint8Array,
-      zone: number,
-      ownerKey: Uint8Array,
-      name: string,
-      type: number,
-      content: string,
-      rdata: Uint8Array,
-      rdataKey: Uint8Array,
-      ttl: number,
-      proxied: number,
-      settings: string | null,
-      comment: string | null,
-      tags: string | null,
-      createdAt: number,
-      modifiedAt: number,
-      commentModifiedAt: number | null,
-      tagsModifiedAt: number | null,
-    ]
-  >(
-    `INSERT INTO records (id, zone, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
-       created_at, modified_at, comment_modified_at, tags_modified_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (zone, owner_key, type, rdata_key) DO NOTHING`,
-  ),
   update: store.prepare<
     [
       Uint8Array,
@@ -140,30 +113,6 @@ export const recordStatements = perStore((store) => ({
   ),
   remove: store.prepare<[seq: number]>('DELETE FROM records WHERE seq = ?'),
   removeZone: store.prepare<[zone: number]>('DELETE FROM records WHERE zone = ?'),
-  count: store.prepareTuples<[zone: number], [number]>('SELECT count(*) FROM records WHERE zone = ?'),
-  countOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [number]>(
-    'SELECT count(*) FROM records WHERE zone = ? AND owner_key = ?',
-  ),
-  /**
-   * RRsets that rules about whole sets may concern: of more than so many records, or not written one right after the other.
-   * The index alone answers it.
-   */
-  notableSets: store.prepareTuples<[zone: number, atLeast: number], [ownerKey: Uint8Array, type: number]>(
-    `SELECT owner_key, type FROM records WHERE zone = ? GROUP BY owner_key, type
-     HAVING count(*) > ? OR count(*) <> max(seq) - min(seq) + 1`,
-  ),
-  /** Octets of one RRset, and its lowest TTL when there are several; 1 counts as the automatic TTL. */
-  setFacts: store.prepareTuples<
-    [overhead: number, automatic: number, zone: number, ownerKey: Uint8Array, type: number],
-    [name: string, octets: number, ttl: number, ttls: number, lowest: number]
-  >(
-    // Beside a single min() the bare columns are those of the row it was found in (SQLite, "Bare columns in an aggregate").
-    `SELECT name, sum(length(rdata) + ?), ttl, count(DISTINCT ttl), min(CASE ttl WHEN 1 THEN ? ELSE ttl END)
-     FROM records WHERE zone = ? AND owner_key = ? AND type = ?`,
-  ),
-  setTtl: store.prepare<[ttl: number, zone: number, ownerKey: Uint8Array, type: number]>(
-    'UPDATE records SET ttl = ? WHERE zone = ? AND owner_key = ? AND type = ?',
-  ),
   ofZone: store.prepare<[zone: number], RecordRow>(
     'SELECT * FROM records WHERE zone = ? ORDER BY owner_key, type, rdata_key',
   ),
@@ -173,13 +122,12 @@ export const recordStatements = perStore((store) => ({
   proxiedOwners: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
     'SELECT DISTINCT owner_key FROM records WHERE zone = ? AND proxied = 1 LIMIT ?',
   ),
-  nameServersAt: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [id: Uint8Array, rdata: Uint8Array]>(
+  nameServersAt: store.prepare<[zone: number, ownerKey: Uint8Array], Pick<RecordRow, 'id' | 'rdata'>>(
     'SELECT id, rdata FROM records WHERE zone = ? AND owner_key = ? AND type = 2 ORDER BY rdata_key',
   ),
-  /** From an owner key on, up to another one. */
-  below: store.prepareTuples<
+  below: store.prepare<
     [zone: number, from: Uint8Array, to: Uint8Array, limit: number],
-    [ownerKey: Uint8Array, type: number]
+    Pick<RecordRow, 'owner_key' | 'type'>
   >('SELECT owner_key, type FROM records WHERE zone = ? AND owner_key >= ? AND owner_key < ? LIMIT ?'),
   types: store.prepareTuples<[zone: number], [type: number]>('SELECT DISTINCT type FROM records WHERE zone = ?'),
   between: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [number]>(
@@ -187,8 +135,66 @@ export const recordStatements = perStore((store) => ({
   ),
 }));
 
+/** A record of the zone by its identifier. */
+export function findRecord(store: Store, zone: number, id: Uint8Array): RecordRow | undefined {
+  return statements(store).byId.get(id, zone);
+}
+
+/** The record of an owner with this type and data: there is one at most. */
+export function findSameRecord(
+  store: Store,
+  { zone, owner_key, type, rdata_key }: Pick<RecordRow, 'zone' | 'owner_key' | 'type' | 'rdata_key'>,
+): RecordRow | undefined {
+  return statements(store).findSame.get(zone, owner_key, type, rdata_key);
+}
+
+/** In the order of type and data. */
+export function recordsOfOwner(store: Store, zone: number, ownerKey: Uint8Array): RecordRow[] {
+  return statements(store).ofOwner.all(zone, ownerKey);
+}
+
+/** In canonical order, read row by row: the handle must not write until the iteration has ended. */
+export function recordsOfZone(store: Store, zone: number): IterableIterator<RecordRow> {
+  return statements(store).ofZone.iterate(zone);
+}
+
+/** Those of one type in canonical order, read row by row like {@link recordsOfZone}. */
+export function recordsOfType(store: Store, zone: number, type: number): IterableIterator<RecordRow> {
+  return statements(store).ofType.iterate(zone, type);
+}
+
+/** The types a zone has records of, in no order. */
+export function typesOfZone(store: Store, zone: number): number[] {
+  return statements(store)
+    .types.all(zone)
+    .map(([type]) => type);
+}
+
+/** Owners with a proxied record, at most `limit`, in no order. */
+export function proxiedOwners(store: Store, zone: number, limit: number): Uint8Array[] {
+  return statements(store)
+    .proxiedOwners.all(zone, limit)
+    .map(([ownerKey]) => ownerKey);
+}
+
+/** The NS records of one owner. */
+export function nameServersAt(store: Store, zone: number, ownerKey: Uint8Array): Pick<RecordRow, 'id' | 'rdata'>[] {
+  return statements(store).nameServersAt.all(zone, ownerKey);
+}
+
+/** Owner and type of the records from one owner key on, up to another one that is not among them; at most `limit`. */
+export function recordsBetween(
+  store: Store,
+  zone: number,
+  from: Uint8Array,
+  to: Uint8Array,
+  limit: number,
+): Pick<RecordRow, 'owner_key' | 'type'>[] {
+  return statements(store).below.all(zone, from, to, limit);
+}
+
 export function insertRecord(store: Store, row: NewRecordRow): void {
-  recordStatements(store).insert.run(
+  statements(store).insert.run(
     row.id,
     row.zone,
     row.owner_key,
@@ -212,7 +218,7 @@ export function insertRecord(store: Store, row: NewRecordRow): void {
 
 /** Writes all columns of a row that may change; identity, zone and creation time stay. */
 export function updateRecord(store: Store, row: RecordRow): void {
-  recordStatements(store).update.run(
+  statements(store).update.run(
     row.owner_key,
     row.name,
     row.type,
@@ -232,29 +238,18 @@ export function updateRecord(store: Store, row: RecordRow): void {
   );
 }
 
-export interface SetFacts {
-  readonly name: string;
-  /** Octets of the records, `overhead` counted for each. */
-  readonly octets: number;
-  /** The lowest TTL, when the records differ. */
-  readonly lowestTtl: number | undefined;
+export function removeRecord(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
 }
 
-export function factsOfSet(
-  store: Store,
-  set: { readonly zone: number; readonly ownerKey: Uint8Array; readonly type: number },
-  overhead: number,
-  automatic: number,
-): SetFacts {
-  const { zone, ownerKey, type } = set;
-  const [name, octets, ttl, ttls] = recordStatements(store).setFacts.get(overhead, automatic, zone, ownerKey, type)!;
-  return { name, octets, lowestTtl: ttls > 1 ? ttl : undefined };
+export function removeRecordsOfZone(store: Store, zone: number): void {
+  statements(store).removeZone.run(zone);
 }
 
 /** Whether any row stands below an owner. */
 export function hasDescendants(store: Store, zone: number, ownerKey: Uint8Array): boolean {
   const end = descendantsEnd(ownerKey) ?? LAST_KEY;
-  return recordStatements(store).between.get(zone, ownerKey, end) !== undefined;
+  return statements(store).between.get(zone, ownerKey, end) !== undefined;
 }
 
 /** The settings object of a row; `{}` when it has none. */

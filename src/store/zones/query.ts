@@ -1,6 +1,6 @@
 /** Lists of zones: the v4 filters as SQL (v4: §3.3). What the actor may see always holds, the filters are joined by `match`. */
+import { type Condition, defineTextFunctions, joinConditions, matchAnyOf, matchIds, matchText } from '../condition.js';
 import type { SqlValue, Store } from '../driver.js';
-import { type Condition, joinConditions, matchIds, matchText } from '../records/query.js';
 import { findZone, type ZoneRow, type ZoneStatus, type ZoneType } from './zones.js';
 
 export type NameOperator =
@@ -42,6 +42,7 @@ const ORDER_COLUMNS: Readonly<Record<ZoneOrder, string>> = {
 };
 
 export function selectZones(store: Store, selection: ZoneSelection): { rows: ZoneRow[]; total: number } {
+  defineTextFunctions(store);
   const { accounts, zones, types, match, conditions, order, direction, limit, offset } = selection;
   const all: Condition[] = [matchAnyOf('z.type', types)];
   if (accounts) all.push(inAccounts(matchIds('id', accounts)));
@@ -62,11 +63,6 @@ export function selectZones(store: Store, selection: ZoneSelection): { rows: Zon
 /** Zones of the accounts that fit. */
 function inAccounts({ sql, params }: Condition): Condition {
   return { sql: `z.account IN (SELECT seq FROM accounts WHERE ${sql})`, params };
-}
-
-/** A column equal to one of the values; none of them = never. */
-export function matchAnyOf(column: string, values: readonly SqlValue[]): Condition {
-  return { sql: `${column} IN (${values.map(() => '?').join(', ')})`, params: values };
 }
 
 export function matchStatuses(statuses: readonly ZoneStatus[]): Condition {

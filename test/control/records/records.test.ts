@@ -15,7 +15,7 @@ import {
 import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context.js';
 import { getZone } from '../../../src/control/zones/zones.js';
 import { changeStatements, changesAfter, lastChange } from '../../../src/store/log/changes.js';
-import { recordStatements } from '../../../src/store/records/records.js';
+import { recordsOfZone } from '../../../src/store/records/records.js';
 import { latestAudit } from '../../support/rows.js';
 import { startZone } from '../fixture.js';
 
@@ -515,5 +515,5 @@ t.test('who may', async (t) => {
   t.match(await createRecord(as({ accountIds: [account], zoneIds: [zoneId] }), zoneId, input), {
     name: 'a.example.com',
   });
-  t.equal(recordStatements(ctx.store).ofZone.all(1).length, 1);
+  t.equal([...recordsOfZone(ctx.store, 1)].length, 1);
 });

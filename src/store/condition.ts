@@ -1,0 +1,72 @@
+/**
+ * Conditions of lists as SQL. Texts are compared without regard to case, in plain ASCII by SQLite itself, else by JavaScript.
+ */
+import { perStore, type SqlValue } from './driver.js';
+
+export type TextOperator = 'exact' | 'contains' | 'startswith' | 'endswith';
+
+/** One condition of a list, with the values for its placeholders. */
+export interface Condition {
+  readonly sql: string;
+  readonly params: readonly SqlValue[];
+  /** An index of the zone's records knows which fit. */
+  readonly indexed?: boolean;
+}
+
+/** Makes the functions that {@link matchText} uses known to the handle, once. */
+export const defineTextFunctions = perStore((store) => {
+  store.defineFunction('fold', (text) => (text === null ? null : String(text).toLowerCase()));
+  return true;
+});
+
+/** Conditions of which all, or any, must hold. */
+export function joinConditions(match: 'all' | 'any', conditions: readonly Condition[]): Condition {
+  const word = match === 'all' ? ' AND ' : ' OR ';
+  const isIndexed = ({ indexed = false }: Condition): boolean => indexed;
+  return {
+    sql: conditions.map(({ sql }) => `(${sql})`).join(word),
+    params: conditions.flatMap(({ params }) => params),
+    indexed: match === 'all' ? conditions.some(isIndexed) : conditions.every(isIndexed),
+  };
+}
+
+const NEVER: Condition = { sql: '0', params: [], indexed: true };
+
+/** Never true: a filter that nothing can fit. */
+export function matchNothing(): Condition {
+  return NEVER;
+}
+
+/** A column equal to one of the values; none of them = never. */
+export function matchAnyOf(column: string, values: readonly SqlValue[]): Condition {
+  return { sql: `${column} IN (${values.map(() => '?').join(', ')})`, params: values };
+}
+
+/** Identifiers that are values of a statement each, so that an index may serve; SQLite takes 32,766 values at most. */
+const FEW_IDS = 500;
+
+/** One of these identifiers, however many there are. */
+export function matchIds(column: string, ids: readonly Uint8Array[]): Condition {
+  if (ids.length <= FEW_IDS) return { sql: `${column} IN (${ids.map(() => '?').join(', ')})`, params: ids };
+  const list = JSON.stringify(ids.map((id) => Buffer.from(id).toString('hex').toUpperCase()));
+  return { sql: `hex(${column}) IN (SELECT value FROM json_each(?))`, params: [list] };
+}
+
+/** A test of a text column or expression. */
+export function matchText(expression: string, operator: TextOperator, value: string): Condition {
+  const needle = value.toLowerCase();
+  // Names of records are in lower case.
+  const isFolded = expression === 'name';
+  const folded = isFolded ? expression : /^[\0-\x7f]*$/.test(needle) ? `lower(${expression})` : `fold(${expression})`;
+  switch (operator) {
+    case 'exact':
+      return { sql: `${folded} = ?`, params: [needle] };
+    case 'contains':
+      return { sql: `instr(${folded}, ?) > 0`, params: [needle] };
+    case 'startswith':
+      return { sql: `substr(${folded}, 1, length(?)) = ?`, params: [needle, needle] };
+    case 'endswith':
+      if (needle === '') return { sql: `${expression} IS NOT NULL`, params: [] };
+      return { sql: `substr(${folded}, -length(?)) = ?`, params: [needle, needle] };
+  }
+}
