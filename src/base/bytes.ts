@@ -158,6 +158,12 @@ export function fromBase64(text: string): Uint8Array | undefined {
   return bytes.length === (text.length / 4) * 3 - (text.match(/=*$/)?.[0].length ?? 0) ? plain(bytes) : undefined;
 }
 
+/** So many octets, written as hexadecimal digits or in base 64; undefined when the text is neither. */
+export function parseOctets(text: string, count: number): Uint8Array | undefined {
+  const octets = text.length === count * 2 ? fromHex(text) : fromBase64(text);
+  return octets?.length === count ? octets : undefined;
+}
+
 const BASE32HEX = '0123456789abcdefghijklmnopqrstuv';
 
 /** Base 32 with the extended hex alphabet, lower case, no padding (RFC 4648 §7, RFC 5155 §3.3). */

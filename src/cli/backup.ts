@@ -17,7 +17,10 @@ export function addBackupCommand(program: Command, { terminal, environment }: Co
       `${example('zoneplane backup /var/backups/zoneplane-monday.db')}
 
 To restore: stop the server, put the copy in place of zoneplane.db in the data directory,
-remove zoneplane.db-wal and zoneplane.db-shm there, and start again.`,
+remove zoneplane.db-wal and zoneplane.db-shm there, and start again.
+
+The master key (master.key in the data directory) is not in the copy. Keep a copy of it too, apart from this one:
+without the key, the secrets in the database cannot be read.`,
     );
   addSettingOptions(backup, ['dataDir']).action(async (file: string, { json }: { json?: boolean }) => {
     const { settings } = loadCommandSettings(backup, environment);

@@ -12,9 +12,11 @@ import { upstreamServers } from '../roles/control-base.js';
 import { dataFile, hasDatabase, prepareDataDirectory, readRunning } from '../roles/data-directory.js';
 import { chooseDnsPort, DNS_PORT } from '../roles/dns-port.js';
 import { checkHealth } from '../roles/health.js';
+import { masterKeysOf } from '../roles/master-keys.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
 import { servedZones } from '../store/zones/zones.js';
+import { vaultStatus } from '../vault/status.js';
 import { type CommandContext, example } from './command.js';
 import { healthTarget } from './healthcheck.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
@@ -56,7 +58,9 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Co
 export async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]> {
   const { settings } = loaded;
   const findings = [...examineSettings(loaded), ...examineDirectory(settings)];
-  if (!findings.some(({ verdict }) => verdict === 'fail')) findings.push(...examineDatabase(settings));
+  const sound = (): boolean => !findings.some(({ verdict }) => verdict === 'fail');
+  if (sound()) findings.push(...examineDatabase(settings));
+  if (sound()) findings.push(...examineVault(loaded));
   const running = readRunning(settings.dataDir);
   if (running) {
     findings.push({
@@ -149,6 +153,27 @@ function examineDatabase({ dataDir }: Settings): Finding[] {
     }
     if (mode !== 'wal') return [{ what, verdict: 'warn', text: `journal mode is ${mode}, not wal` }];
     return [{ what, verdict: 'ok', text: `sound, ${zones} zone${zones === 1 ? '' : 's'} served` }];
+  } catch (error) {
+    return [failureOf(what, error)];
+  } finally {
+    store?.close();
+  }
+}
+
+/** Nothing where there is no database that could be asked: that is a finding of its own. */
+function examineVault(loaded: LoadedSettings): Finding[] {
+  const what = 'master key';
+  const { dataDir } = loaded.settings;
+  if (!hasDatabase(dataDir)) return [];
+  let store: Store | undefined;
+  try {
+    store = openStore(dataDir, { readonly: true });
+    requireSchema(store);
+    const { place, key, oldKeys } = vaultStatus(store, masterKeysOf(loaded));
+    if (key === undefined) return [{ what, verdict: 'ok', text: 'none yet; the next start makes it' }];
+    if (oldKeys === 0) return [{ what, verdict: 'ok', text: `${place} opens the vault` }];
+    const text = `${place} still holds ${oldKeys} old key${oldKeys === 1 ? '' : 's'}`;
+    return [{ what, verdict: 'warn', text, remedy: 'Finish their replacement with `zoneplane vault rotate`.' }];
   } catch (error) {
     return [failureOf(what, error)];
   } finally {

@@ -61,19 +61,21 @@ async function createProgram(context: CommandContext, first: string | undefined)
 
 async function addOtherCommands(program: Command, context: CommandContext): Promise<void> {
   const { terminal, version } = context;
-  const [zone, record, key, account, bucket, secret, explain, healthcheck, doctor, config, backup] = await Promise.all([
-    import('./zone.js'),
-    import('./record.js'),
-    import('./key.js'),
-    import('./account.js'),
-    import('./bucket.js'),
-    import('./secret.js'),
-    import('./explain.js'),
-    import('./healthcheck.js'),
-    import('./doctor.js'),
-    import('./config.js'),
-    import('./backup.js'),
-  ]);
+  const [zone, record, key, account, bucket, secret, explain, healthcheck, doctor, config, backup, vault] =
+    await Promise.all([
+      import('./zone.js'),
+      import('./record.js'),
+      import('./key.js'),
+      import('./account.js'),
+      import('./bucket.js'),
+      import('./secret.js'),
+      import('./explain.js'),
+      import('./healthcheck.js'),
+      import('./doctor.js'),
+      import('./config.js'),
+      import('./backup.js'),
+      import('./vault.js'),
+    ]);
   zone.addZoneCommands(program, context);
   record.addRecordCommands(program, context);
   key.addKeyCommands(program, context);
@@ -85,6 +87,7 @@ async function addOtherCommands(program: Command, context: CommandContext): Prom
   doctor.addDoctorCommand(program, context);
   config.addConfigCommands(program, context);
   backup.addBackupCommand(program, context);
+  vault.addVaultCommands(program, context);
   program
     .command('version')
     .description('print the version')

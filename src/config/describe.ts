@@ -56,5 +56,5 @@ export function printValue(setting: Setting, value: Settings[keyof Settings]): s
   if (value === undefined) return '';
   if (setting.secret) return '(secret)';
   if (!Array.isArray(value)) return String(value);
-  return value.map((entry) => (typeof entry === 'string' ? entry : printHostPort(entry))).join(',');
+  return value.map((entry) => (typeof entry === 'object' && 'host' in entry ? printHostPort(entry) : entry)).join(',');
 }

@@ -1,6 +1,8 @@
 /** Every setting, once: validation, flags, environment names, --help and the README's reference all come from here. */
 import { z } from 'zod';
+import { parseOctets } from '../base/bytes.js';
 import { parseCidrSet, parseIP } from '../base/ip.js';
+import { port, text, texts, wholeNumber } from './values.js';
 
 /** A host (name or address) and a port, of an upstream resolver. */
 export interface HostPort {
@@ -30,36 +32,10 @@ const about = z.registry<SettingAbout>();
 
 const NO_EDGE = 'this version has no edge';
 const NO_CERTIFICATES = 'this version issues no certificates';
-const NO_VAULT = 'this version stores no secrets that need decrypting';
 
-/** Whole numbers, also as decimal text, in a range; the message says which. */
-function wholeNumber(least: number, most: number, what: string) {
-  const message = `expected ${what} from ${least} to ${most}`;
-  return z
-    .union([z.number(), z.string().regex(/^\d{1,16}$/, { error: message })], { error: message })
-    .transform(Number)
-    .refine((value) => Number.isInteger(value) && value >= least && value <= most, { error: message });
-}
+const MASTER_KEY_OCTETS = 32;
 
-const port = () => wholeNumber(1, 65535, 'a port');
-
-const text = () => z.string({ error: 'expected a text' }).min(1, { error: 'must not be empty' });
-
-/** Texts separated by commas, or a list of texts in a file. */
-function texts(what: string, accept: (entry: string) => boolean, options: { readonly atLeast: number }) {
-  return z
-    .union([z.string(), z.array(z.string())], { error: `expected ${what}, separated by commas` })
-    .transform((value) => (typeof value === 'string' ? value.split(',') : value).map((entry) => entry.trim()))
-    .transform((entries) => (entries.length === 1 && entries[0] === '' ? [] : entries))
-    .superRefine((entries, context) => {
-      for (const entry of entries) {
-        if (!accept(entry)) context.addIssue({ code: 'custom', message: `expected ${what}, found '${entry}'` });
-      }
-      if (entries.length < options.atLeast) context.addIssue({ code: 'custom', message: `expected ${what}` });
-      const repeated = entries.find((entry, index) => entries.indexOf(entry) !== index);
-      if (repeated !== undefined) context.addIssue({ code: 'custom', message: `'${repeated}' stands there twice` });
-    });
-}
+const isMasterKey = (entry: string): boolean => parseOctets(entry, MASTER_KEY_OCTETS) !== undefined;
 
 const isAddress = (entry: string): boolean => parseIP(entry) !== undefined;
 
@@ -106,6 +82,16 @@ export const settingsSchema = z.strictObject({
     value: 'dir',
     summary: 'Zone files imported at the very first start of a data directory',
   }),
+  masterKey: texts('32 octets, as 64 hexadecimal digits or in base 64', isMasterKey, { atLeast: 1, hidden: true })
+    .transform((keys) => keys.map((key) => parseOctets(key, MASTER_KEY_OCTETS)!))
+    .optional()
+    .register(about, {
+      group: 'Data',
+      value: 'key',
+      secret: true,
+      summary: 'Master key of secrets at rest, 32 octets in hexadecimal or base 64; after a comma, older ones',
+      defaultText: 'generated, in `master.key` in the data directory',
+    }),
 
   dnsHost: texts('IP addresses', isAddress, { atLeast: 1 }).prefault('0.0.0.0,::').register(about, {
     group: 'DNS',
@@ -157,7 +143,7 @@ export const settingsSchema = z.strictObject({
     summary: 'Private key of that certificate, PEM',
     defaultText: 'none',
   }),
-  cookieSecret: texts('32 hexadecimal digits', (entry) => /^[0-9a-f]{32}$/i.test(entry), { atLeast: 0 })
+  cookieSecret: texts('32 hexadecimal digits', (entry) => /^[0-9a-f]{32}$/i.test(entry), { atLeast: 0, hidden: true })
     .prefault('')
     .register(about, {
       group: 'DNS',
@@ -354,14 +340,6 @@ export const settingsSchema = z.strictObject({
     summary: 'Further root certificates trusted when certificate authorities are contacted',
     defaultText: 'none',
     inert: NO_CERTIFICATES,
-  }),
-  masterKey: text().optional().register(about, {
-    group: 'Later',
-    value: 'key',
-    secret: true,
-    summary: 'Master key for secrets at rest',
-    defaultText: 'none',
-    inert: NO_VAULT,
   }),
 });
 

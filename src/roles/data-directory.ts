@@ -10,9 +10,12 @@ export const DataFile = {
   database: DATABASE_FILE,
   serveLock: 'serve.lock',
   adminLock: 'admin.lock',
+  /** Held while the master key is being replaced. */
+  vaultLock: 'vault.lock',
   /** Who is serving, and where; for `healthcheck`, `doctor` and messages. */
   running: 'serve.json',
   initialKey: 'initial-key',
+  masterKey: 'master.key',
 } as const;
 
 /** What the running `serve` says about itself. */

@@ -9,7 +9,8 @@ export type MetaName =
   | 'first_run_done'
   | 'flattening_indexed'
   | 'auth_key_secret_hash'
-  | 'auth_key_secret_set_at';
+  | 'auth_key_secret_set_at'
+  | 'vault_check';
 
 const statements = perStore((store) => ({
   get: store.prepareTuples<[MetaName], [SqlValue]>('SELECT value FROM meta WHERE name = ?'),

@@ -82,6 +82,7 @@ t.test('each command has an example', async (t) => {
     ['doctor'],
     ['config', 'show'],
     ['backup'],
+    ...['rotate', 'status'].map((name) => ['vault', name]),
     ['version'],
   ];
   const helps = await Promise.all(commands.map((command) => run(...command, '--help')));

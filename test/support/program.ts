@@ -27,7 +27,8 @@ export interface Program {
 }
 
 const PROGRAM = resolve('build/src/main.js');
-const ATTEMPTS = 600;
+/** Looks, 20 ms apart. */
+const ATTEMPTS = 3000;
 
 /** Resolves when it says that it is ready. Throws with what it printed when it does not come to that. */
 export async function startProgram(options: ProgramOptions): Promise<Program> {

@@ -1,0 +1,73 @@
+/**
+ * The one list of columns that hold sealed values (vault/), and what walks through them. A value that is not listed here can be
+ * neither sealed nor opened, so that a new master key never leaves one behind.
+ */
+import type { SqlValue, Store } from './driver.js';
+
+/** What a sealed value is for. Each purpose has keys of its own, so that a process is given only those it needs. */
+export type SealPurpose = 'check' | 'authority' | 'acme' | 'tls' | 'dnssec' | 'tsig';
+
+/** What a process is given that may open everything. */
+export const ALL_PURPOSES: readonly SealPurpose[] = ['check', 'authority', 'acme', 'tls', 'dnssec', 'tsig'];
+
+export interface SealedColumn {
+  readonly table: string;
+  /** The column that names the row: its primary key, or another that is unique. */
+  readonly id: string;
+  /** The column of the sealed value; NULL where there is none. */
+  readonly column: string;
+  readonly purpose: SealPurpose;
+}
+
+/** Keys of the built-in certificate authority. */
+export const ISSUER_KEYS: SealedColumn = {
+  table: 'authority_issuers',
+  id: 'id',
+  column: 'private_key',
+  purpose: 'authority',
+};
+
+export const SEALED_COLUMNS: readonly SealedColumn[] = [ISSUER_KEYS];
+
+/** Octets at the beginning of every sealed value that tell its form (one octet) and its key (eight). */
+export const SEALED_HEADER_OCTETS = 9;
+
+/** How many values of a column begin with the same header, in the order of the headers. */
+export function countSealed(
+  store: Store,
+  { table, column }: SealedColumn,
+): { readonly header: Uint8Array; readonly count: number }[] {
+  return store
+    .prepare<[], { header: Uint8Array; count: number }>(
+      `SELECT substr(${column}, 1, ${SEALED_HEADER_OCTETS}) AS header, count(*) AS count FROM ${table}
+       WHERE ${column} IS NOT NULL GROUP BY 1 ORDER BY 1`,
+    )
+    .all();
+}
+
+/** Some values that do not begin with `header`, at most `limit`, in the order of their rows; `after` is a row's identifier. */
+export function sealedUnlike(
+  store: Store,
+  { table, id, column }: SealedColumn,
+  header: Uint8Array,
+  limit: number,
+  after?: SqlValue,
+): { readonly id: SqlValue; readonly sealed: Uint8Array }[] {
+  const select = `SELECT ${id} AS id, ${column} AS sealed FROM ${table}
+    WHERE ${column} IS NOT NULL AND substr(${column}, 1, ${SEALED_HEADER_OCTETS}) <> ?`;
+  const order = `ORDER BY ${id} LIMIT ?`;
+  type Row = { id: SqlValue; sealed: Uint8Array };
+  return after === undefined
+    ? store.prepare<[Uint8Array, number], Row>(`${select} ${order}`).all(header, limit)
+    : store.prepare<[Uint8Array, SqlValue, number], Row>(`${select} AND ${id} > ? ${order}`).all(header, after, limit);
+}
+
+/** Call inside a write. */
+export function replaceSealed(
+  store: Store,
+  { table, id, column }: SealedColumn,
+  row: SqlValue,
+  sealed: Uint8Array,
+): void {
+  store.prepare<[Uint8Array, SqlValue]>(`UPDATE ${table} SET ${column} = ? WHERE ${id} = ?`).run(sealed, row);
+}

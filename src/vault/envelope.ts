@@ -1,0 +1,95 @@
+/**
+ * Sealed values: AES-256-GCM with a random nonce (NIST SP 800-38D §8.2.2). A sealed value is its form (1 octet), the identifier of
+ * its key (8), the nonce (12), the ciphertext and the tag (16). Form, key, table, column, row and purpose are authenticated
+ * with it, so that a value that was moved to another place does not open.
+ */
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { concatBytes, toHex } from '../base/bytes.js';
+import { invariant } from '../base/errors.js';
+import type { Random } from '../base/random.js';
+import type { SqlValue } from '../store/driver.js';
+import { SEALED_HEADER_OCTETS, type SealedColumn, type SealPurpose } from '../store/sealed-columns.js';
+
+/** Where a value is kept. */
+export interface Place {
+  readonly column: SealedColumn;
+  readonly row: SqlValue;
+}
+
+/** What a master key gives: its public identifier, and a key for each purpose that was asked for. */
+export interface VaultKey {
+  readonly id: Uint8Array;
+  readonly byPurpose: ReadonlyMap<SealPurpose, KeyObject>;
+}
+
+export const MASTER_KEY_OCTETS = 32;
+const FORM = 1;
+const ID_OCTETS = SEALED_HEADER_OCTETS - 1;
+const NONCE_OCTETS = 12;
+const TAG_OCTETS = 16;
+const LEAST_OCTETS = SEALED_HEADER_OCTETS + NONCE_OCTETS + TAG_OCTETS;
+
+/** Keys of a master key of 32 octets, by HKDF with SHA-256 (RFC 5869). None of them tells anything about another. */
+export function deriveKey(master: Uint8Array, purposes: readonly SealPurpose[]): VaultKey {
+  invariant(master.length === MASTER_KEY_OCTETS, 'a master key has 32 octets');
+  const derive = (label: string, length: number): Uint8Array =>
+    new Uint8Array(hkdfSync('sha256', master, new Uint8Array(0), `zoneplane vault ${label}`, length));
+  return {
+    id: derive('key id', ID_OCTETS),
+    byPurpose: new Map(
+      purposes.map((purpose) => [purpose, createSecretKey(derive(`purpose ${purpose}`, MASTER_KEY_OCTETS))]),
+    ),
+  };
+}
+
+/** What every value begins with that is sealed with the key of this identifier. */
+export function headerOf(keyId: Uint8Array): Uint8Array {
+  return concatBytes(Uint8Array.of(FORM), keyId);
+}
+
+/** The identifier of the key a value was sealed with; undefined when the octets are no sealed value. */
+export function keyIdOf(sealed: Uint8Array): Uint8Array | undefined {
+  return sealed.length < LEAST_OCTETS ? undefined : keyIdOfHeader(sealed.subarray(0, SEALED_HEADER_OCTETS));
+}
+
+/** The same, of what such a value begins with. */
+export function keyIdOfHeader(header: Uint8Array): Uint8Array | undefined {
+  return header.length === SEALED_HEADER_OCTETS && header[0] === FORM ? header.subarray(1) : undefined;
+}
+
+export function sealWith(
+  key: KeyObject,
+  keyId: Uint8Array,
+  place: Place,
+  plain: Uint8Array,
+  random: Random,
+): Uint8Array {
+  const header = headerOf(keyId);
+  const nonce = random.bytes(NONCE_OCTETS);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_OCTETS });
+  cipher.setAAD(associated(header, place));
+  return concatBytes(header, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag());
+}
+
+/** Undefined when the value or its place is not what it was. */
+export function openWith(key: KeyObject, place: Place, sealed: Uint8Array): Uint8Array | undefined {
+  if (keyIdOf(sealed) === undefined) return undefined;
+  const bodyAt = SEALED_HEADER_OCTETS + NONCE_OCTETS;
+  const tagAt = sealed.length - TAG_OCTETS;
+  const nonce = sealed.subarray(SEALED_HEADER_OCTETS, bodyAt);
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_OCTETS });
+  decipher.setAAD(associated(sealed.subarray(0, SEALED_HEADER_OCTETS), place));
+  decipher.setAuthTag(sealed.subarray(tagAt));
+  try {
+    return concatBytes(decipher.update(sealed.subarray(bodyAt, tagAt)), decipher.final());
+  } catch {
+    // What `final` throws says nothing but that the tag is another.
+    return undefined;
+  }
+}
+
+function associated(header: Uint8Array, { column: { table, column, purpose }, row }: Place): Uint8Array {
+  // As JSON, no two places have the same text.
+  const text = JSON.stringify([table, column, purpose, row instanceof Uint8Array ? { octets: toHex(row) } : row]);
+  return concatBytes(header, Buffer.from(text));
+}
