@@ -1,5 +1,6 @@
 /** What the HTTP layer keeps of a request between its hooks and the use case. */
 import type { FastifyRequest } from 'fastify';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { KeyItem } from '../control/access/item.js';
 import type { Area } from '../control/access/permissions.js';
 import type { Actor, Context, ContextBase } from '../control/write/context.js';
@@ -38,6 +39,9 @@ export interface Caller {
   readonly key: KeyItem;
   readonly scheme: 'token' | 'key';
 }
+
+/** Where a plugin adds its routes; their handlers get the types of their schemas. */
+export type RouteScope = Parameters<FastifyPluginAsyncZod>[0];
 
 /** Makes the context of a request; the route plugins get one. */
 export type ContextOf = (request: FastifyRequest) => Context;

@@ -17,7 +17,7 @@ import { BATCH_LIMIT_BYTES } from '../body.js';
 import { success, successPage } from '../envelope.js';
 import { pageOf, RECORD_PAGES, resultInfo, SHADOW_PAGES } from '../paging.js';
 import { textValue } from '../query.js';
-import { bodyObject, type ContextOf, queryOf } from '../request.js';
+import { bodyObject, type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answers, answersList, answersOne, failureEnvelope, onlyId } from '../schema.js';
 import { printTime } from '../times.js';
 import { zoneParams } from '../zones/schema.js';
@@ -42,7 +42,24 @@ const tags = ['DNS records'];
 const LIST = '/zones/:zone_id/dns_records';
 const ONE = `${LIST}/:dns_record_id`;
 
-export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export interface RecordRouteOptions {
+  readonly contextOf: ContextOf;
+}
+
+export const recordRoutes: FastifyPluginAsyncZod<RecordRouteOptions> = async (app, options) => {
+  addList(app, options);
+  addCreation(app, options);
+  addGet(app, options);
+  addReplacement(app, options);
+  addEdit(app, options);
+  addDeletion(app, options);
+  addBatch(app, options);
+  addUsage(app, options);
+  addExport(app, options);
+  addImport(app, options);
+};
+
+function addList(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.get(
     LIST,
     {
@@ -64,7 +81,9 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return successPage(views, resultInfo(page, views.length, found.totalCount));
     },
   );
+}
 
+function addCreation(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.post(
     LIST,
     {
@@ -82,7 +101,9 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return success(recordView(item));
     },
   );
+}
 
+function addGet(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.get(
     ONE,
     {
@@ -101,7 +122,9 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return success(recordView(await getRecord(contextOf(request), zone_id, dns_record_id, asOf)));
     },
   );
+}
 
+function addReplacement(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.put(
     ONE,
     {
@@ -119,7 +142,9 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return success(recordView(await replaceRecord(contextOf(request), zone_id, dns_record_id, bodyObject(request))));
     },
   );
+}
 
+function addEdit(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.patch(
     ONE,
     {
@@ -131,7 +156,9 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return success(recordView(await editRecord(contextOf(request), zone_id, dns_record_id, bodyObject(request))));
     },
   );
+}
 
+function addDeletion(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.delete(
     ONE,
     {
@@ -144,7 +171,9 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return success({ id });
     },
   );
+}
 
+function addBatch(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.post(
     `${LIST}/batch`,
     {
@@ -168,7 +197,9 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       });
     },
   );
+}
 
+function addUsage(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.get(
     `${LIST}/usage`,
     {
@@ -181,7 +212,9 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return success({ record_quota: context.settings.limits.recordsPerZone ?? null, record_usage: recordCount });
     },
   );
+}
 
+function addExport(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.get(
     `${LIST}/export`,
     {
@@ -200,7 +233,9 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return reply.send(text as never);
     },
   );
+}
 
+function addImport(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.post(
     `${LIST}/import`,
     {
@@ -231,4 +266,4 @@ export const recordRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       };
     },
   );
-};
+}

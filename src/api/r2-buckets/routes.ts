@@ -6,7 +6,7 @@ import { accountParams } from '../accounts/schema.js';
 import { success } from '../envelope.js';
 import { BUCKET_PAGES, pageOf } from '../paging.js';
 import { choiceValue, textValue } from '../query.js';
-import { bodyObject, type ContextOf, queryOf } from '../request.js';
+import { bodyObject, type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answersOne } from '../schema.js';
 import { jurisdictionOf, requireStorageClass } from './request.js';
 import {
@@ -25,7 +25,20 @@ const tags = ['Buckets'];
 const LIST = '/accounts/:account_id/r2/buckets';
 const ONE = `${LIST}/:bucket_name`;
 
-export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export interface BucketRouteOptions {
+  readonly contextOf: ContextOf;
+}
+
+export const bucketRoutes: FastifyPluginAsyncZod<BucketRouteOptions> = async (app, options) => {
+  addList(app, options);
+  addCreation(app, options);
+  addGet(app, options);
+  addEdit(app, options);
+  addDeletion(app, options);
+  addMetrics(app, options);
+};
+
+function addList(app: RouteScope, { contextOf }: BucketRouteOptions): void {
   app.get(
     LIST,
     {
@@ -55,7 +68,9 @@ export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return { ...success({ buckets: items.map(bucketView) }), result_info: info };
     },
   );
+}
 
+function addCreation(app: RouteScope, { contextOf }: BucketRouteOptions): void {
   app.post(
     LIST,
     {
@@ -74,7 +89,9 @@ export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return success(bucketView(await createBucket(contextOf(request), request.params.account_id, input)));
     },
   );
+}
 
+function addGet(app: RouteScope, { contextOf }: BucketRouteOptions): void {
   app.get(
     ONE,
     {
@@ -92,7 +109,9 @@ export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return success(bucketView(await getBucket(contextOf(request), account_id, bucket_name, jurisdictionOf(request))));
     },
   );
+}
 
+function addEdit(app: RouteScope, { contextOf }: BucketRouteOptions): void {
   app.patch(
     ONE,
     {
@@ -113,7 +132,9 @@ export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return success(bucketView(edited));
     },
   );
+}
 
+function addDeletion(app: RouteScope, { contextOf }: BucketRouteOptions): void {
   app.delete(
     ONE,
     {
@@ -132,7 +153,9 @@ export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return success({});
     },
   );
+}
 
+function addMetrics(app: RouteScope, { contextOf }: BucketRouteOptions): void {
   app.get(
     '/accounts/:account_id/r2/metrics',
     {
@@ -149,4 +172,4 @@ export const bucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = asy
       return success({ standard: metricsView(usage.Standard), infrequentAccess: metricsView(usage.InfrequentAccess) });
     },
   );
-};
+}

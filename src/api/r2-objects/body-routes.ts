@@ -15,6 +15,7 @@ import { requireWriter } from '../../control/access/access.js';
 import { success } from '../envelope.js';
 import { jurisdictionOf, storageClassOf } from '../r2-buckets/request.js';
 import { bucketHeaders } from '../r2-buckets/schema.js';
+import type { RouteScope } from '../request.js';
 import { answersOne, failureEnvelope } from '../schema.js';
 import { objectKeyOf } from './key.js';
 import { OBJECTS, type ObjectRouteOptions } from './routes.js';
@@ -30,10 +31,15 @@ const MOST_DISCARDED = 8 << 20;
 
 const octets = z.string().describe('The octets of the object').meta({ format: 'binary' });
 
-export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async (app, { contextOf, objects }) => {
+export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async (app, options) => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+  addReading(app, options);
+  addUpload(app, options);
+  addDeletion(app, options);
+};
 
+function addReading(app: RouteScope, { contextOf, objects }: ObjectRouteOptions): void {
   const read = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { account_id, bucket_name } = request.params as z.output<typeof objectParams>;
     const context = contextOf(request);
@@ -43,7 +49,6 @@ export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
       ? sendObjectHead(objects.find(bucket.seq, key), request, reply)
       : sendObject(await objects.open(bucket.seq, key), request, reply, context.random);
   };
-
   app.get(
     ONE,
     {
@@ -60,7 +65,9 @@ export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
     read as never,
   );
   app.head(ONE, { config: { area: 'objects' }, schema: { hide: true, params: objectParams } }, read as never);
+}
 
+function addUpload(app: RouteScope, { contextOf, objects }: ObjectRouteOptions): void {
   app.put(
     ONE,
     {
@@ -88,7 +95,9 @@ export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
       }
     },
   );
+}
 
+function addDeletion(app: RouteScope, { contextOf, objects }: ObjectRouteOptions): void {
   app.delete(
     ONE,
     {
@@ -111,7 +120,7 @@ export const objectBodyRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
       return success({ key });
     },
   );
-};
+}
 
 function requireKey(request: FastifyRequest): string {
   const key = objectKeyOf(request);

@@ -45,125 +45,136 @@ const MAX_RDATA_LENGTH = 0xffff;
 /** Shared by all parsers: parsing is synchronous and never nested. */
 const scratch = new ByteWriter(512);
 
-/** A record type of its definition. */
+/** Makes a record type from its definition. */
 export function defineType(definition: Definition): RRType {
-  const { mnemonic, code, rfc, api, check: crossCheck } = definition;
+  const { mnemonic, code, rfc, api } = definition;
   registerMnemonic(code, mnemonic);
-  const names = Object.keys(definition.fields);
-  const fields = Object.values(definition.fields);
-  const labels = names.map((name) => name.replaceAll('_', ' '));
-  const count = fields.length;
-  const lastName = fields.findLastIndex((field) => field.name);
-  const lastLower = fields.findLastIndex((field) => field.name?.lower);
-
-  /** What is wrong with octets as rdata of this type, or undefined. */
-  function faultOf(rdata: Uint8Array): string | undefined {
-    if (rdata.length > MAX_RDATA_LENGTH) return `${mnemonic} rdata is longer than ${MAX_RDATA_LENGTH} octets`;
-    let at = 0;
-    for (let i = 0; i < count; i++) {
-      at = fields[i]!.end(rdata, at);
-      if (at < 0) return `${labels[i]} in ${mnemonic} rdata is malformed or cut short`;
-    }
-    if (at !== rdata.length) return `${rdata.length - at} octets too many in ${mnemonic} rdata`;
-    return crossCheck?.(rdata);
-  }
-
-  function parse(tokens: TokenCursor, origin: Uint8Array): Uint8Array {
-    const first = tokens.peek();
-    if (isUnknownForm(tokens)) {
-      const rdata = parseUnknownForm(tokens);
-      const fault = faultOf(rdata);
-      if (fault !== undefined) throw tokens.failure(fault, first);
-      return rdata;
-    }
-    scratch.reset();
-    for (let i = 0; i < count; i++) fields[i]!.parse(tokens, origin, scratch, labels[i]!);
-    tokens.end();
-    const rdata = scratch.bytes();
-    const fault =
-      rdata.length > MAX_RDATA_LENGTH ? `rdata longer than ${MAX_RDATA_LENGTH} octets` : crossCheck?.(rdata);
-    if (fault !== undefined) throw tokens.failure(fault, first);
-    return rdata;
-  }
-
-  /** Texts of the fields, empty ones left out. */
-  function join(rdata: Uint8Array, form: 'print' | 'spell', from: number): string {
-    let text = '';
-    let at = 0;
-    for (let i = 0; i < count; i++) {
-      const end = fields[i]!.end(rdata, at);
-      const part = i < from ? '' : fields[i]![form](rdata, at, end);
-      if (part !== '') text = text === '' ? part : `${text} ${part}`;
-      at = end;
-    }
-    return text;
-  }
-
-  function namesOf(rdata: Uint8Array): readonly RdataName[] {
-    if (lastName < 0) return NO_NAMES;
-    const found: RdataName[] = [];
-    let at = 0;
-    for (let i = 0; i <= lastName; i++) {
-      const { name, end } = fields[i]!;
-      const next = end(rdata, at);
-      if (name) found.push({ at, length: next - at, compress: name.compress, additional: name.additional });
-      at = next;
-    }
-    return found;
-  }
-
-  function canonical(rdata: Uint8Array): Uint8Array {
-    if (lastLower < 0) return rdata;
-    let out = rdata;
-    let at = 0;
-    for (let i = 0; i <= lastLower; i++) {
-      const next = fields[i]!.end(rdata, at);
-      if (fields[i]!.name?.lower) {
-        const octets = rdata.subarray(at, next);
-        const lower = lowerName(octets);
-        if (lower !== octets) {
-          if (out === rdata) out = new Uint8Array(rdata);
-          out.set(lower, at);
-        }
-      }
-      at = next;
-    }
-    return out;
-  }
-
-  const hasSentTexts = api !== undefined && fields.some((field) => field.asSent);
-  const shape: Shape = { mnemonic, names, labels, fields, hasSentTexts, api: api ?? {}, faultOf };
+  const shape = shapeOf(definition);
+  const canonical = (rdata: Uint8Array): Uint8Array => lowerNames(shape, rdata);
   return {
     code,
     mnemonic,
     rfc,
     creatable: api !== undefined,
     data: membersOf(shape),
-    parse,
-    print: (rdata) => join(rdata, 'print', 0),
+    parse: (tokens, origin) => parse(shape, tokens, origin),
+    print: (rdata) => join(shape, rdata, 'print', 0),
     check(rdata) {
-      const fault = faultOf(rdata);
+      const fault = faultOf(shape, rdata);
       if (fault !== undefined) throw new RdataError(fault);
     },
     canonical,
     duplicateKey: canonical,
-    names: namesOf,
+    names: (rdata) => namesOf(shape, rdata),
     fromApi: (input, apex) => fromApi(shape, input, apex),
     toApi: (rdata, content) => toApi(shape, rdata, content),
-    contentOf: (rdata) => join(rdata, 'spell', api?.priority ? 1 : 0),
+    contentOf: (rdata) => join(shape, rdata, 'spell', api?.priority ? 1 : 0),
   };
 }
 
-/** What the v4 forms need of a type. */
+/** A definition with what is derived from it once. */
 interface Shape {
   readonly mnemonic: string;
   readonly names: readonly string[];
   readonly labels: readonly string[];
   readonly fields: readonly Field[];
+  /** Indexes of the last field that holds a name, and of the last whose name is in lower case in canonical form; -1 for none. */
+  readonly lastName: number;
+  readonly lastLower: number;
+  readonly crossCheck: Definition['check'];
   /** Whether clients may have sent texts that are answered as they were. */
   readonly hasSentTexts: boolean;
   readonly api: ApiHabits;
-  faultOf(rdata: Uint8Array): string | undefined;
+}
+
+function shapeOf({ mnemonic, fields: definitions, check, api }: Definition): Shape {
+  const names = Object.keys(definitions);
+  const fields = Object.values(definitions);
+  return {
+    mnemonic,
+    names,
+    labels: names.map((name) => name.replaceAll('_', ' ')),
+    fields,
+    lastName: fields.findLastIndex((field) => field.name),
+    lastLower: fields.findLastIndex((field) => field.name?.lower),
+    crossCheck: check,
+    hasSentTexts: api !== undefined && fields.some((field) => field.asSent),
+    api: api ?? {},
+  };
+}
+
+/** What is wrong with octets as rdata of the type, or undefined. */
+function faultOf({ mnemonic, fields, labels, crossCheck }: Shape, rdata: Uint8Array): string | undefined {
+  if (rdata.length > MAX_RDATA_LENGTH) return `${mnemonic} rdata is longer than ${MAX_RDATA_LENGTH} octets`;
+  let at = 0;
+  for (let i = 0; i < fields.length; i++) {
+    at = fields[i]!.end(rdata, at);
+    if (at < 0) return `${labels[i]} in ${mnemonic} rdata is malformed or cut short`;
+  }
+  if (at !== rdata.length) return `${rdata.length - at} octets too many in ${mnemonic} rdata`;
+  return crossCheck?.(rdata);
+}
+
+function parse(shape: Shape, tokens: TokenCursor, origin: Uint8Array): Uint8Array {
+  const { fields, labels, crossCheck } = shape;
+  const first = tokens.peek();
+  let rdata: Uint8Array;
+  let fault: string | undefined;
+  if (isUnknownForm(tokens)) {
+    rdata = parseUnknownForm(tokens);
+    fault = faultOf(shape, rdata);
+  } else {
+    scratch.reset();
+    for (let i = 0; i < fields.length; i++) fields[i]!.parse(tokens, origin, scratch, labels[i]!);
+    tokens.end();
+    rdata = scratch.bytes();
+    fault = rdata.length > MAX_RDATA_LENGTH ? `rdata longer than ${MAX_RDATA_LENGTH} octets` : crossCheck?.(rdata);
+  }
+  if (fault !== undefined) throw tokens.failure(fault, first);
+  return rdata;
+}
+
+/** Texts of the fields from index `from` on, empty ones left out. */
+function join({ fields }: Shape, rdata: Uint8Array, form: 'print' | 'spell', from: number): string {
+  let text = '';
+  let at = 0;
+  for (let i = 0; i < fields.length; i++) {
+    const end = fields[i]!.end(rdata, at);
+    const part = i < from ? '' : fields[i]![form](rdata, at, end);
+    if (part !== '') text = text === '' ? part : `${text} ${part}`;
+    at = end;
+  }
+  return text;
+}
+
+function namesOf({ fields, lastName }: Shape, rdata: Uint8Array): readonly RdataName[] {
+  if (lastName < 0) return NO_NAMES;
+  const found: RdataName[] = [];
+  let at = 0;
+  for (let i = 0; i <= lastName; i++) {
+    const { name, end } = fields[i]!;
+    const next = end(rdata, at);
+    if (name) found.push({ at, length: next - at, compress: name.compress, additional: name.additional });
+    at = next;
+  }
+  return found;
+}
+
+/** Canonical form: the names that the type says are in lower case (RFC 4034 §6.2). */
+function lowerNames({ fields, lastLower }: Shape, rdata: Uint8Array): Uint8Array {
+  let out = rdata;
+  let at = 0;
+  for (let i = 0; i <= lastLower; i++) {
+    const next = fields[i]!.end(rdata, at);
+    const octets = fields[i]!.name?.lower ? rdata.subarray(at, next) : rdata;
+    const lower = octets === rdata ? octets : lowerName(octets);
+    if (lower !== octets) {
+      if (out === rdata) out = new Uint8Array(rdata);
+      out.set(lower, at);
+    }
+    at = next;
+  }
+  return out;
 }
 
 /** Index of the first field that shows in `data`; the number of fields when there is no `data`. */
@@ -187,7 +198,7 @@ function fromApi(shape: Shape, input: ApiInput, apex: Uint8Array): { rdata: Uint
   } catch (error) {
     throw refusal(shape, error);
   }
-  const fault = shape.faultOf(read.rdata);
+  const fault = faultOf(shape, read.rdata);
   if (fault !== undefined) {
     throw new RdataError(`Content for ${mnemonic} record is invalid: ${fault}.`, fromData ? '/data' : '/content');
   }
@@ -270,7 +281,7 @@ function readContent(shape: Shape, input: ApiInput, apex: Uint8Array): { rdata: 
 
 function readUnknownForm(shape: Shape, tokens: TokenCursor): { rdata: Uint8Array; content: string } {
   const rdata = parseUnknownForm(tokens);
-  const fault = shape.faultOf(rdata);
+  const fault = faultOf(shape, rdata);
   if (fault !== undefined) throw new RdataError(fault);
   return { rdata, content: joinTexts(spellFields(shape, rdata).slice(shape.api.priority ? 1 : 0)) };
 }
