@@ -480,6 +480,7 @@ t.test('requests are checked', async (t) => {
   const rows: readonly (readonly [what: string, csr: Uint8Array, detail: RegExp])[] = [
     ['nothing', new Uint8Array(0), /not a PKCS #10 request/],
     ['noise', new Uint8Array(randomBytes(300)), /not a PKCS #10 request/],
+    ['no DER', Buffer.from('-----BEGIN '.repeat(5_900)), /not a PKCS #10 request/],
     ['cut off', good.subarray(0, 100), /not a PKCS #10 request/],
     ['too large', new Uint8Array(70_000), /larger than 65536 octets/],
     ['a forged signature', forged, /signature/],

@@ -92,7 +92,10 @@ export async function startPebble(options: PebbleOptions): Promise<Pebble> {
     fetchText(`https://127.0.0.1:${managementPort}${path}`, identity.certificate);
   const directoryUrl = `https://127.0.0.1:${port}/dir`;
   for (let attempt = 0; (await fetchText(directoryUrl, identity.certificate)) === undefined; attempt++) {
-    if (attempt > 400 || child.exitCode !== null) throw new Error(`pebble did not start: ${printed}`);
+    if (attempt > 1_200 || child.exitCode !== null) {
+      child.kill('SIGKILL');
+      throw new Error(`pebble did not start: ${printed}`);
+    }
     await sleep(50);
   }
   return {

@@ -55,7 +55,10 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   let printed = '';
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (piece: Buffer) => (printed += piece));
   for (let attempt = 0; !printed.includes('"msg":"ready"'); attempt++) {
-    if (attempt > ATTEMPTS || child.exitCode !== null) throw new Error(`the program did not start: ${printed}`);
+    if (attempt > ATTEMPTS || child.exitCode !== null) {
+      child.kill('SIGKILL');
+      throw new Error(`the program did not start: ${printed}`);
+    }
     await sleep(20);
   }
   return { child, dnsPort, adminPort, bucketPort, api: `http://127.0.0.1:${adminPort}` };

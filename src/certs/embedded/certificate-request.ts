@@ -11,6 +11,8 @@ export interface CertificateRequest {
 
 /** Octets: enough for a hundred long names and a large key. */
 const MAX_CSR_OCTETS = 64 * 1024;
+const DER_SEQUENCE = 0x30;
+const NO_REQUEST = 'The request is not a PKCS #10 request in DER.';
 const CURVES: readonly string[] = ['prime256v1', 'secp384r1'];
 const LEAST_RSA_BITS = 2048;
 /** Beyond that, checking a signature takes long. */
@@ -29,10 +31,12 @@ export async function checkRequest(csr: Uint8Array, names: readonly string[]): P
 }
 
 function parse(csr: Uint8Array): Pkcs10CertificateRequest {
+  // The library would take anything else for PEM (x509.ts says why not to let it).
+  if (csr[0] !== DER_SEQUENCE) throw badCsr(NO_REQUEST);
   try {
     return new Pkcs10CertificateRequest(new Uint8Array(csr));
   } catch {
-    throw badCsr('The request is not a PKCS #10 request in DER.');
+    throw badCsr(NO_REQUEST);
   }
 }
 

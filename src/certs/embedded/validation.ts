@@ -1,7 +1,6 @@
 /** How the built-in authority finds out who controls a name: RFC 8555 §8.3 (http-01) and §8.4 (dns-01). */
-import { createHash } from 'node:crypto';
 import type { Resolver } from '../../resolver/resolve.js';
-import type { Problem } from '../authority.js';
+import { dnsChallengeValue, type Problem } from '../authority.js';
 
 /**
  * The body at `http://<host>/.well-known/acme-challenge/<token>`; undefined when nothing could be fetched. Whoever gives the
@@ -16,7 +15,7 @@ export async function validateByDns(
   keyAuthorization: string,
 ): Promise<Problem | undefined> {
   const name = `_acme-challenge.${identifier}`;
-  const expected = createHash('sha256').update(keyAuthorization).digest('base64url');
+  const expected = dnsChallengeValue(keyAuthorization);
   const { status, records, reason = status } = await resolver.resolve(name, 'TXT', { bypassCache: true });
   if (records.some(({ content }) => content === expected)) return undefined;
   if (status === 'servfail' || status === 'timeout') {
