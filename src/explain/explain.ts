@@ -23,7 +23,7 @@ import { printRecord } from '../dns/zonefile/writer.js';
 import { createZoneSource, type ZoneSource } from '../publish/source.js';
 import { findZoneAbove } from '../serving/look-up.js';
 import type { ServingZone } from '../serving/zone.js';
-import { flattenStatements } from '../store/flatten/targets.js';
+import { findTarget } from '../store/flatten/targets.js';
 import { findZoneById, type ZoneRow } from '../store/zones/zones.js';
 import { flattenedAlias, type ZoneFacts } from '../zone/derive/owner.js';
 import { createPartImage, wildcardOf } from './part-image.js';
@@ -246,7 +246,7 @@ function explainTarget(
   step: 'flattened' | 'origin',
 ): ExplanationStep[] {
   const text = toFqdn(target);
-  const row = flattenStatements(ctx.store).byName.get(target);
+  const row = findTarget(ctx.store, target);
   const first = step === 'origin' ? `its origin is ${text}` : `flattened: answers the addresses of ${text}`;
   if (!row || row.asked === 0) return [{ step, name: owner, detail: `${first}, which nobody has been asked for yet` }];
   const nowUs = ctx.clock.nowMs() * 1000;

@@ -5,7 +5,7 @@
 import { Type } from '../dns/codes.js';
 import { lowerName } from '../dns/name.js';
 import type { Store } from '../store/driver.js';
-import type { FlattenedAlias } from '../store/flatten/targets.js';
+import type { FlattenedAlias } from '../store/flatten/owners.js';
 import { storedRowsOfAliases } from '../store/records/stored-rows.js';
 import { flattenedAlias } from '../zone/derive/owner.js';
 import { ownersOf, recordsAtOwner, type StandingOwner } from './owner.js';

@@ -14,7 +14,7 @@ import { type Explanation, explain, printExplanation } from '../../src/explain/e
 import { ImageWriter } from '../../src/image/writer.js';
 import { createFollower } from '../../src/publish/follow.js';
 import { createZoneSource } from '../../src/publish/source.js';
-import { flattenStatements, updateTarget } from '../../src/store/flatten/targets.js';
+import { findTarget, updateTarget } from '../../src/store/flatten/targets.js';
 import { startControl } from '../control/fixture.js';
 import { makeQuery } from '../support/message.js';
 import { writeNow } from '../support/write-now.js';
@@ -45,7 +45,7 @@ t.test('what decides', async (t) => {
   const { id } = await createZone(ctx, { name: 'web.test' });
   await createRecord(ctx, id, { type: 'A', name: 'shop', content: '192.0.2.9', proxied: true });
   await createRecord(ctx, id, { type: 'CNAME', name: '@', content: 'host.else.test', ttl: 600 });
-  const row = flattenStatements(ctx.store).byName.get(parseName('host.else.test.'))!;
+  const row = findTarget(ctx.store, parseName('host.else.test.'))!;
   const writer = new ImageWriter({ seed: 5 });
   const source = createZoneSource(ctx.store, ctx.settings);
   const follower = createFollower({ source, writer, clock: ctx.clock, log: ctx.log });

@@ -3,12 +3,8 @@ import { isWildcard, nameOfOwnerKey } from '../../dns/name.js';
 import { flattenedAtOwner, flattenedInZone } from '../../serving/flattened.js';
 import type { ServingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
-import {
-  flattenStatements,
-  isFlattenedOwner,
-  putFlattenedOwner,
-  putFlattenedZone,
-} from '../../store/flatten/targets.js';
+import { isFlattenedOwner, putFlattenedOwner, putFlattenedZone } from '../../store/flatten/owners.js';
+import { hasOwnSources, refreshTargetsFrom, refreshTargetsFromOwn } from '../../store/flatten/targets.js';
 import type { ChangeKind } from '../../store/log/changes.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { TouchedZone } from '../write/touched-zone.js';
@@ -36,16 +32,15 @@ export function indexFlattened(store: Store, zone: ServingZone): void {
 }
 
 /** Targets whose answers came from what changed here are asked for again at once. */
-export function hurryTargets(
+export function refreshTargetsSoon(
   store: Store,
   { apex }: Pick<ZoneRow, 'apex'>,
   kind: ChangeKind | undefined,
   owners: TouchedZone['owners'],
 ): void {
-  const { anyLink, hurryDependents, hurryOwn } = flattenStatements(store);
-  if (!anyLink.get()) return;
+  if (!hasOwnSources(store)) return;
   const names = [...owners.values()].map(({ ownerKey }) => nameOfOwnerKey(ownerKey, apex));
   // A wildcard, or a setting, may concern any name of the zone.
-  if ((kind !== undefined && kind !== 'rrs') || names.some(isWildcard)) hurryOwn.run();
-  else for (const name of names) hurryDependents.run(name);
+  if ((kind !== undefined && kind !== 'rrs') || names.some(isWildcard)) refreshTargetsFromOwn(store);
+  else for (const name of names) refreshTargetsFrom(store, name);
 }

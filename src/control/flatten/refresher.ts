@@ -10,11 +10,14 @@ import type { Random } from '../../base/random.js';
 import { printName } from '../../dns/name.js';
 import type { Resolution, Resolver } from '../../resolver/resolve.js';
 import { servingZone } from '../../serving/zone.js';
+import { ownersOfTarget, zonesWithAliases } from '../../store/flatten/owners.js';
 import {
+  countTargets,
+  dueTargets,
   type FlattenTargetRow,
-  flattenStatements,
+  findTarget,
+  removeTarget,
   updateTarget,
-  zonesWithAliases,
 } from '../../store/flatten/targets.js';
 import { findMeta, putMeta } from '../../store/meta.js';
 import { findZone } from '../../store/zones/zones.js';
@@ -68,7 +71,7 @@ export async function startFlattenRefresher({ base, resolver, policy }: Refreshe
   const stop = clock.every(POLL_MS, () => refreshDue(state, clock));
   return {
     samples: () => [
-      sample('gauge', 'flatten_targets', 'Targets of flattened names', flattenStatements(store).count.get()![0]),
+      sample('gauge', 'flatten_targets', 'Targets of flattened names', countTargets(store)),
       ...Object.entries(state.counts).map(([result, count]) =>
         sample('counter', 'flatten_refreshes_total', 'Targets asked for, by what came of it', count, { result }),
       ),
@@ -108,7 +111,7 @@ function refreshDue(state: Refreshing, clock: Clock): void {
   if (room <= 0) return;
   const nowMs = clock.nowMs();
   // Those under way or at rest are still due in the store.
-  for (const row of flattenStatements(ctx.store).due.all(nowMs, room + underWay.size + resting.size)) {
+  for (const row of dueTargets(ctx.store, nowMs, room + underWay.size + resting.size)) {
     const key = Buffer.from(row.name).toString('latin1');
     if (underWay.has(key) || (resting.get(key) ?? 0) > nowMs || underWay.size >= MOST_AT_ONCE) continue;
     resting.delete(key);
@@ -133,20 +136,18 @@ async function refresh(state: Refreshing, row: FlattenTargetRow): Promise<void> 
   const changed = showsDifference(row, next);
   const links = ownNamesOf(ctx.store, [ipv4, ipv6], row.name);
   await commit(ctx, (draft) => {
-    const statements = flattenStatements(ctx.store);
-    const owners = statements.ownersOf.all(row.name);
-    const current = statements.byName.get(row.name);
+    const owners = ownersOfTarget(ctx.store, row.name);
+    const current = findTarget(ctx.store, row.name);
     if (!current) return;
     if (owners.length === 0) {
-      statements.clearLinks.run(row.name);
-      statements.remove.run(row.name);
+      removeTarget(ctx.store, row.name);
       return;
     }
     if (changed) for (const owner of owners) draft.noteTarget(owner.zone, new Uint8Array(owner.owner_key));
     // Something it came from has changed meanwhile: it stays due.
-    const hurried = current.refresh_at !== row.refresh_at;
+    const changedMeanwhile = current.refresh_at !== row.refresh_at;
     const dueMs = owners.some(({ answered }) => answered === 1) ? next.refresh_at : laterOf(next.refresh_at, startMs);
-    updateTarget(ctx.store, { ...next, refresh_at: hurried ? current.refresh_at : dueMs }, links);
+    updateTarget(ctx.store, { ...next, refresh_at: changedMeanwhile ? current.refresh_at : dueMs }, links);
   });
   counts[next.failures > 0 ? 'failed' : changed ? 'changed' : 'same']++;
 }

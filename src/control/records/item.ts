@@ -8,7 +8,8 @@ import { domainToUnicode } from '../../dns/idna.js';
 import { lowerName } from '../../dns/name.js';
 import { typeByCode } from '../../dns/rr/registry.js';
 import type { Store } from '../../store/driver.js';
-import { flattenStatements } from '../../store/flatten/targets.js';
+import { isFlattenedOwner } from '../../store/flatten/owners.js';
+import { findTarget } from '../../store/flatten/targets.js';
 import { type NewRecordRow, parseSettings, parseTags, type RecordSettings } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { isProxiable } from '../rules/proxiable.js';
@@ -72,8 +73,7 @@ export function recordItemWithTarget(store: Store, row: NewRecordRow, zone: Zone
 }
 
 function findTargetFault(store: Store, { owner_key, rdata }: NewRecordRow, { seq }: ZoneRow): TargetFault | undefined {
-  const { targetOfOwner, byName } = flattenStatements(store);
-  const target = targetOfOwner.get(seq, owner_key) && byName.get(lowerName(rdata));
+  const target = isFlattenedOwner(store, seq, owner_key) ? findTarget(store, lowerName(rdata)) : undefined;
   if (!target || target.asked === 0) return undefined;
   if (target.ipv4 === null) return { status: 'unreachable', reason: target.reason ?? 'no answer' };
   if (target.stale === 1) return { status: 'stale', reason: target.reason ?? 'no answer' };

@@ -1,5 +1,5 @@
 /** Use case: how far a change of a zone has come (ours). */
-import { changeStatements } from '../../store/log/changes.js';
+import { findChange } from '../../store/log/changes.js';
 import { requireZone } from '../access/access.js';
 import { zoneFailure } from '../zones/errors.js';
 import type { Context } from './context.js';
@@ -21,7 +21,7 @@ export interface ChangeItem {
 /** The change of that number, when it is one of the zone's. Throws 404 otherwise, also when it is no longer kept. */
 export async function getChange(ctx: Context, zoneId: string, change: string): Promise<ChangeItem> {
   const zone = requireZone(ctx, zoneId);
-  const row = /^\d{1,15}$/.test(change) ? changeStatements(ctx.store).bySeq.get(Number(change)) : undefined;
+  const row = /^\d{1,15}$/.test(change) ? findChange(ctx.store, Number(change)) : undefined;
   if (row?.zone !== zone.seq) throw zoneFailure('changeMissing', { change: change.slice(0, 64) });
   const { seq, serial_to: serial, at_us: at, actor, request_id: requestId } = row;
   return { change: seq, zone: zone.seq, zoneId, serial, at, actor, requestId };

@@ -22,7 +22,7 @@ import {
 } from '../../store/records/records.js';
 import { findZone, findZoneById, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
 import { requireRecord } from '../access/access.js';
-import { hurryTargets, reindexFlattened } from '../flatten/index.js';
+import { refreshTargetsSoon, reindexFlattened } from '../flatten/index.js';
 import type { Context } from './context.js';
 import { ownersOfSettings, type TouchedZone, touchZone } from './touched-zone.js';
 import type { ZoneOutcome } from './zone-outcome.js';
@@ -186,7 +186,7 @@ export class OpenDraft implements Draft {
     const whole = touched.kind === 'zone-added' || touched.kind === 'zone-replaced' || touched.kind === 'zone-removed';
     const rrs = whole ? [] : this.difference(serving, touched);
     const kind = touched.kind ?? (rrs.length > 0 ? 'rrs' : undefined);
-    if (!touched.derived) hurryTargets(this.ctx.store, zone, kind, touched.owners);
+    if (!touched.derived) refreshTargetsSoon(this.ctx.store, zone, kind, touched.owners);
     const moves = kind !== undefined && kind !== 'zone-added' && kind !== 'zone-replaced';
     const serial = moves ? nextSerial(zone.serial) : zone.serial;
     // Clients hold the version of what they edit; derived answers are not that.
@@ -216,7 +216,7 @@ export class OpenDraft implements Draft {
   }
 
   private finishRemoved({ seq: zone, id, apex, serial: serialFrom }: ZoneRow): ZoneOutcome {
-    hurryTargets(this.ctx.store, { apex }, 'zone-removed', new Map());
+    refreshTargetsSoon(this.ctx.store, { apex }, 'zone-removed', new Map());
     const change = this.appendChange(zone, 'zone-removed', null, null, []);
     const gone = { version: undefined, serial: undefined, rrs: [], complete: false };
     return { zone, id: toHex(id), apex, kind: 'zone-removed', change, serialFrom, ...gone };

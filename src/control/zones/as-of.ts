@@ -1,6 +1,13 @@
 /** Past states of a zone, as clients name them: by time, by change, by serial or by version. */
 import type { AppError } from '../../base/errors.js';
-import { type EditRow, editStatements, historyKeptFrom } from '../../store/log/edits.js';
+import {
+  type EditRow,
+  findEditAt,
+  findEditOfChange,
+  findEditOfSerial,
+  findEditOfVersion,
+  historyKeptFrom,
+} from '../../store/log/edits.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { parseInstant, printInstant } from '../rules/instant.js';
 import type { Context } from '../write/context.js';
@@ -45,16 +52,16 @@ export function editAt(ctx: Context, zone: ZoneRow, { unit, value }: AsOf): numb
 
 /** The edit that made this serial (the last one of it), this change or this version. */
 export function findEdit(ctx: Context, zone: ZoneRow, unit: Unit, value: number): EditRow | undefined {
-  const { ofChange, ofSerial, ofVersion } = editStatements(ctx.store);
-  if (unit === 'change') return ofChange.get(value, zone.seq);
-  return unit === 'serial' ? ofSerial.get(zone.seq, value) : ofVersion.get(zone.seq, value);
+  if (unit === 'change') return findEditOfChange(ctx.store, zone.seq, value);
+  if (unit === 'serial') return findEditOfSerial(ctx.store, zone.seq, value);
+  return findEditOfVersion(ctx.store, zone.seq, value);
 }
 
 function editAtTime(ctx: Context, zone: ZoneRow, atUs: number): number {
   if (atUs < zone.created_at) throw notKept(`The zone was created at ${printInstant(zone.created_at)}.`);
   const from = historyKeptFrom(ctx.store);
   if (atUs < from) throw notKept(`History is kept from ${printInstant(from)} on.`);
-  return editStatements(ctx.store).atTime.get(zone.seq, atUs)?.seq ?? 0;
+  return findEditAt(ctx.store, zone.seq, atUs)?.seq ?? 0;
 }
 
 function keptFrom(ctx: Context, zone: ZoneRow): number {

@@ -4,8 +4,15 @@
  */
 import { equalBytes, toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
-import { type ChangedRR, changeStatements } from '../../store/log/changes.js';
-import { type EditRow, editedRecords, editStatements } from '../../store/log/edits.js';
+import { type ChangedRR, findChange, rrsOfChange } from '../../store/log/changes.js';
+import {
+  countEdits,
+  countRecordsEditedAfter,
+  type EditRow,
+  editedRecords,
+  editsAfter,
+  editsOfZone,
+} from '../../store/log/edits.js';
 import { findRecord, insertRecord, type NewRecordRow, removeRecord } from '../../store/records/records.js';
 import { updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
@@ -53,9 +60,8 @@ export async function listHistory(ctx: Context, zoneId: string, query: PageQuery
   const perPage = Math.min(MOST_PER_PAGE, Math.max(1, Math.trunc(query.perPage ?? DEFAULT_PER_PAGE)));
   return ctx.store.snapshot(() => {
     const zone = requireZone(ctx, zoneId);
-    const { newest, count } = editStatements(ctx.store);
-    const rows = newest.all(zone.seq, perPage, (page - 1) * perPage);
-    const totalCount = count.get(zone.seq)![0];
+    const rows = editsOfZone(ctx.store, zone.seq, perPage, (page - 1) * perPage);
+    const totalCount = countEdits(ctx.store, zone.seq);
     return { items: rows.map((row) => editItem(ctx, zone, row)), page, perPage, totalCount };
   });
 }
@@ -92,13 +98,12 @@ function diffOf(ctx: Context, zone: ZoneRow, edit: EditRow): ZoneDiff {
   const apex = new Uint8Array(0);
   const soa = (op: 0 | 1, ttl: number | null, rdata: Uint8Array | null): ChangedRR[] =>
     ttl === null || rdata === null ? [] : [{ op, owner_key: apex, type: Type.soa, ttl, rdata }];
-  const { bySeq, rrs } = changeStatements(ctx.store);
-  const change = edit.change === null ? undefined : bySeq.get(edit.change);
+  const change = edit.change === null ? undefined : findChange(ctx.store, edit.change);
   const told = edit.change === null || change?.kind === 'rrs' || change?.kind === 'settings';
   const lines = [
     ...soa(0, edit.soa_ttl_from, edit.soa_from),
     ...soa(1, edit.soa_ttl_to, edit.soa_to),
-    ...(change ? rrs.all(change.seq) : []),
+    ...(change ? rrsOfChange(ctx.store, change.seq) : []),
   ];
   return printDiff(zone.apex, lines, told);
 }
@@ -137,13 +142,12 @@ interface PastRecord {
 
 /** The records that later edits touched, as they were after the edit numbered `seq`. */
 function recordsAt(ctx: Context, zone: ZoneRow, seq: number): PastRecord[] {
-  const { after, countRecordsAfter } = editStatements(ctx.store);
-  const later = after.all(zone.seq, seq);
+  const later = editsAfter(ctx.store, zone.seq, seq);
   const broken = later.find(({ complete }) => complete === 0);
   if (broken) {
     throw notKept(`All records were replaced at ${printInstant(broken.at_us)}; what they were before is not kept.`);
   }
-  const [count] = countRecordsAfter.get(zone.seq, seq)!;
+  const count = countRecordsEditedAfter(ctx.store, zone.seq, seq);
   if (count > MOST_UNDONE) {
     throw notKept(`Since then ${count} records were changed; ${MOST_UNDONE} can be undone at once.`);
   }

@@ -42,7 +42,7 @@ export const MOST_CHANGED_RRS = 5000;
 const KEPT_CHANGES = 200_000;
 const PRUNE_EVERY = 1000;
 
-export const changeStatements = perStore((store) => ({
+const statements = perStore((store) => ({
   insert: store.prepare<
     [
       atUs: number,
@@ -59,9 +59,6 @@ export const changeStatements = perStore((store) => ({
   >('INSERT INTO change_rrs (change, ord, op, owner_key, type, ttl, rdata) VALUES (?, ?, ?, ?, ?, ?, ?)'),
   after: store.prepare<[seq: number, limit: number], ChangeRow>(
     'SELECT * FROM changes WHERE seq > ? ORDER BY seq LIMIT ?',
-  ),
-  ofZoneAfter: store.prepare<[zone: number, seq: number, limit: number], ChangeRow>(
-    'SELECT * FROM changes WHERE zone = ? AND seq > ? ORDER BY seq LIMIT ?',
   ),
   rrs: store.prepare<[change: number], ChangedRR>(
     'SELECT op, owner_key, type, ttl, rdata FROM change_rrs WHERE change = ? ORDER BY ord',
@@ -90,37 +87,46 @@ export interface NewChange {
 
 /** Appends a change and returns its number. Called from the one commit function only, inside its transaction. */
 export function appendChange(store: Store, change: NewChange): number {
-  const statements = changeStatements(store);
+  const { insert, insertRR, pruneRRs, prune } = statements(store);
   const { atUs, zone, kind, serialFrom, serialTo, actor, requestId, rrs } = change;
-  const seq = statements.insert.run(atUs, zone, kind, serialFrom, serialTo, actor, requestId).lastInsertRowid;
+  const seq = insert.run(atUs, zone, kind, serialFrom, serialTo, actor, requestId).lastInsertRowid;
   rrs.forEach((rr, ord) => {
-    statements.insertRR.run(seq, ord, rr.op, rr.owner_key, rr.type, rr.ttl, rr.rdata);
+    insertRR.run(seq, ord, rr.op, rr.owner_key, rr.type, rr.ttl, rr.rdata);
   });
   if (seq % PRUNE_EVERY === 0 && seq > KEPT_CHANGES) {
-    statements.pruneRRs.run(seq - KEPT_CHANGES);
-    statements.prune.run(seq - KEPT_CHANGES);
+    pruneRRs.run(seq - KEPT_CHANGES);
+    prune.run(seq - KEPT_CHANGES);
   }
   return seq;
 }
 
+export function findChange(store: Store, seq: number): ChangeRow | undefined {
+  return statements(store).bySeq.get(seq);
+}
+
+/** The records of a change, removed ones first. */
+export function rrsOfChange(store: Store, change: number): ChangedRR[] {
+  return statements(store).rrs.all(change);
+}
+
 /** Changes after a number, in order, at most `limit`. */
 export function changesAfter(store: Store, seq: number, limit: number): ChangeRow[] {
-  return changeStatements(store).after.all(seq, limit);
+  return statements(store).after.all(seq, limit);
 }
 
 /** Owner keys touched by one change, each once. */
 export function touchedOwners(store: Store, change: number): Uint8Array[] {
-  return changeStatements(store)
+  return statements(store)
     .owners.all(change)
     .map(([ownerKey]) => ownerKey);
 }
 
 /** Number of the newest change; 0 when there is none. */
 export function lastChange(store: Store): number {
-  return changeStatements(store).last.get()?.[0] ?? 0;
+  return statements(store).last.get()?.[0] ?? 0;
 }
 
 /** Number of the oldest change still kept; 0 when there is none. */
 export function firstChange(store: Store): number {
-  return changeStatements(store).first.get()?.[0] ?? 0;
+  return statements(store).first.get()?.[0] ?? 0;
 }

@@ -50,7 +50,7 @@ const PRUNE_EVERY = 500;
 const COLUMNS = `zone, version, at_us, kind, complete, change, serial_from, serial_to, soa_from, soa_to, soa_ttl_from,
   soa_ttl_to, actor, actor_kind, source, request_id`;
 
-export const editStatements = perStore((store) => ({
+const statements = perStore((store) => ({
   insert: store.prepare<
     [
       number,
@@ -98,7 +98,6 @@ export const editStatements = perStore((store) => ({
   atTime: store.prepare<[zone: number, atUs: number], EditRow>(
     'SELECT * FROM zone_edits WHERE zone = ? AND at_us <= ? ORDER BY seq DESC LIMIT 1',
   ),
-  oldest: store.prepare<[zone: number], EditRow>('SELECT * FROM zone_edits WHERE zone = ? ORDER BY seq LIMIT 1'),
   records: store.prepareTuples<[edit: number], [id: Uint8Array, was: string | null]>(
     'SELECT id, was FROM edited_records WHERE edit = ? ORDER BY ord DESC',
   ),
@@ -118,8 +117,8 @@ export const editStatements = perStore((store) => ({
 
 /** Appends an edit and returns its number. Called from the one commit function only, inside its transaction. */
 export function appendEdit(store: Store, edit: NewEdit, records: readonly EditedRecord[]): number {
-  const statements = editStatements(store);
-  const seq = statements.insert.run(
+  const { insert, insertRecord } = statements(store);
+  const seq = insert.run(
     edit.zone,
     edit.version,
     edit.at_us,
@@ -139,7 +138,7 @@ export function appendEdit(store: Store, edit: NewEdit, records: readonly Edited
     records.length,
   ).lastInsertRowid;
   records.forEach(({ id, was }, ord) => {
-    statements.insertRecord.run(seq, ord, id, was && packRecord(was));
+    insertRecord.run(seq, ord, id, was && packRecord(was));
   });
   if (seq % PRUNE_EVERY === 0) pruneEdits(store, KEPT_EDITS, KEPT_RECORDS);
   return seq;
@@ -147,22 +146,61 @@ export function appendEdit(store: Store, edit: NewEdit, records: readonly Edited
 
 /** Removes the oldest edits beyond so many, and beyond so many records in them. */
 export function pruneEdits(store: Store, keptEdits: number, keptRecords: number): void {
-  const statements = editStatements(store);
-  const [seq, atUs] = statements.pruneTo.get(keptEdits, keptRecords) ?? [null, null];
+  const { pruneTo, pruneRecords, prune, setKeptFrom } = statements(store);
+  const [seq, atUs] = pruneTo.get(keptEdits, keptRecords) ?? [null, null];
   if (seq === null || atUs === null) return;
-  statements.pruneRecords.run(seq);
-  statements.prune.run(seq);
-  statements.setKeptFrom.run(atUs);
+  pruneRecords.run(seq);
+  prune.run(seq);
+  setKeptFrom.run(atUs);
 }
 
 /** From this instant on, microseconds since 1970, the journal knows of every edit of every zone. */
 export function historyKeptFrom(store: Store): number {
-  return editStatements(store).keptFrom.get()?.[0] ?? 0;
+  return statements(store).keptFrom.get()?.[0] ?? 0;
+}
+
+/** A zone's edits, the newest first. */
+export function editsOfZone(store: Store, zone: number, limit: number, offset: number): EditRow[] {
+  return statements(store).newest.all(zone, limit, offset);
+}
+
+export function countEdits(store: Store, zone: number): number {
+  return statements(store).count.get(zone)![0];
+}
+
+/** A zone's edits after the one numbered `seq`, the newest first. */
+export function editsAfter(store: Store, zone: number, seq: number): EditRow[] {
+  return statements(store).after.all(zone, seq);
+}
+
+/** Records those edits touched; one that two of them touched counts twice. */
+export function countRecordsEditedAfter(store: Store, zone: number, seq: number): number {
+  return statements(store).countRecordsAfter.get(zone, seq)![0];
+}
+
+/** The edit that made this change of the log. */
+export function findEditOfChange(store: Store, zone: number, change: number): EditRow | undefined {
+  return statements(store).ofChange.get(change, zone);
+}
+
+/** The edit that made this version of the zone. */
+export function findEditOfVersion(store: Store, zone: number, version: number): EditRow | undefined {
+  return statements(store).ofVersion.get(zone, version);
+}
+
+/** The last edit after which the zone had this serial. */
+export function findEditOfSerial(store: Store, zone: number, serial: number): EditRow | undefined {
+  return statements(store).ofSerial.get(zone, serial);
+}
+
+/** The last edit up to an instant, microseconds since 1970. */
+export function findEditAt(store: Store, zone: number, atUs: number): EditRow | undefined {
+  return statements(store).atTime.get(zone, atUs);
 }
 
 /** The records an edit touched, the last one first: the order in which they are undone. */
 export function editedRecords(store: Store, edit: number, zone: number): EditedRecord[] {
-  return editStatements(store)
+  return statements(store)
     .records.all(edit)
     .map(([id, was]) => ({ id: new Uint8Array(id), was: was === null ? null : unpackRecord(was, zone) }));
 }

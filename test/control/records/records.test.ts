@@ -14,7 +14,7 @@ import {
 } from '../../../src/control/records/records.js';
 import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context.js';
 import { getZone } from '../../../src/control/zones/zones.js';
-import { changeStatements, changesAfter, lastChange } from '../../../src/store/log/changes.js';
+import { changesAfter, lastChange, rrsOfChange } from '../../../src/store/log/changes.js';
 import { recordsOfZone } from '../../../src/store/records/records.js';
 import { latestAudit } from '../../support/rows.js';
 import { startZone } from '../fixture.js';
@@ -393,7 +393,7 @@ t.test('what resolvers see reaches the change log', async (t) => {
     await work();
     return changesAfter(ctx.store, before, 10).flatMap(({ seq, kind, serial_from, serial_to }) => {
       t.equal(serial_to, (serial_from ?? 0) + 1);
-      const rrs = changeStatements(ctx.store).rrs.all(seq);
+      const rrs = rrsOfChange(ctx.store, seq);
       return [
         kind,
         ...rrs.map(

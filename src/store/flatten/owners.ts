@@ -1,0 +1,78 @@
+/**
+ * The index of owners whose CNAME has its target asked for: kept by every commit that touches a CNAME, or what decides whether it
+ * is flattened.
+ */
+import { perStore, type Store } from '../driver.js';
+import { addTarget, refreshWatchedTarget } from './targets.js';
+
+export interface FlattenedOwner {
+  readonly zone: number;
+  readonly owner_key: Uint8Array;
+  /** 0: it is proxied, and only whether the target leads somewhere is of interest. */
+  readonly answered: number;
+}
+
+/** A CNAME whose target is asked for. */
+export interface FlattenedAlias {
+  readonly ownerKey: Uint8Array;
+  /** Lower-case wire name. */
+  readonly target: Uint8Array;
+  /** Whether the owner answers with what is heard; otherwise only whether the target leads somewhere is of interest. */
+  readonly answered: boolean;
+}
+
+const statements = perStore((store) => ({
+  ownersOf: store.prepare<[target: Uint8Array], FlattenedOwner>(
+    'SELECT zone, owner_key, answered FROM flatten_owners WHERE target = ?',
+  ),
+  atOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [1]>(
+    'SELECT 1 FROM flatten_owners WHERE zone = ? AND owner_key = ?',
+  ),
+  zonesWithAliases: store.prepareTuples<[], [number]>('SELECT DISTINCT zone FROM records WHERE type = 5'),
+  clearZone: store.prepare<[zone: number]>('DELETE FROM flatten_owners WHERE zone = ?'),
+  clearOwner: store.prepare<[zone: number, ownerKey: Uint8Array]>(
+    'DELETE FROM flatten_owners WHERE zone = ? AND owner_key = ?',
+  ),
+  putOwner: store.prepare<[zone: number, ownerKey: Uint8Array, target: Uint8Array, answered: number]>(
+    'INSERT INTO flatten_owners (zone, owner_key, target, answered) VALUES (?, ?, ?, ?)',
+  ),
+}));
+
+export function ownersOfTarget(store: Store, target: Uint8Array): FlattenedOwner[] {
+  return statements(store).ownersOf.all(target);
+}
+
+/** Whether the index has an entry for an owner. */
+export function isFlattenedOwner(store: Store, zone: number, ownerKey: Uint8Array): boolean {
+  return statements(store).atOwner.get(zone, ownerKey) !== undefined;
+}
+
+/** Brings the index up to date for one owner, whose CNAME is flattened or not any more. */
+export function putFlattenedOwner(
+  store: Store,
+  zone: number,
+  ownerKey: Uint8Array,
+  alias: FlattenedAlias | undefined,
+): void {
+  statements(store).clearOwner.run(zone, ownerKey);
+  if (alias) putAlias(store, zone, alias);
+}
+
+/** Replaces the entries of a whole zone. */
+export function putFlattenedZone(store: Store, zone: number, aliases: readonly FlattenedAlias[]): void {
+  statements(store).clearZone.run(zone);
+  for (const alias of aliases) putAlias(store, zone, alias);
+}
+
+function putAlias(store: Store, zone: number, { ownerKey, target, answered }: FlattenedAlias): void {
+  statements(store).putOwner.run(zone, ownerKey, target, answered ? 1 : 0);
+  addTarget(store, target);
+  if (answered) refreshWatchedTarget(store, target);
+}
+
+/** Store numbers of the zones that hold a CNAME. */
+export function zonesWithAliases(store: Store): number[] {
+  return statements(store)
+    .zonesWithAliases.all()
+    .map(([zone]) => zone);
+}
