@@ -1,17 +1,11 @@
 /** The built-in authority: from order to certificate by DNS and HTTP, its refusals, its issuers, and what outlives a killed process. */
 import { execFileSync } from 'node:child_process';
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  X509Certificate as NodeCertificate,
-  randomBytes,
-} from 'node:crypto';
+import { createHash, X509Certificate as NodeCertificate, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SystemClock, type TestClock } from '../../src/base/clock.js';
-import { seededRandom } from '../../src/base/random.js';
+import { seededRandom, systemRandom } from '../../src/base/random.js';
 import { certificateIdentifier } from '../../src/certs/acme/certificate-identifier.js';
 import {
   type Authority,
@@ -21,7 +15,7 @@ import {
   type Order,
 } from '../../src/certs/authority.js';
 import { createEmbeddedAuthority, type EmbeddedOptions } from '../../src/certs/embedded/embedded-authority.js';
-import { type IssuerKeys, rootCertificatePem } from '../../src/certs/embedded/issuers.js';
+import { rootCertificatePem } from '../../src/certs/embedded/issuers.js';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -43,6 +37,9 @@ import { createUpstream } from '../../src/resolver/upstream.js';
 import { issuersOf } from '../../src/store/certs/authority.js';
 import { DATABASE_FILE, openStore, type Store } from '../../src/store/driver.js';
 import { catchUp, createLogWriter } from '../../src/store/log-writer.js';
+import { ISSUER_KEYS } from '../../src/store/sealed-columns.js';
+import { fileKeys } from '../../src/vault/master-key.js';
+import { unlockVault } from '../../src/vault/unlock.js';
 import { startControl } from '../control/fixture.js';
 import { MemoryLog } from '../support/memory-log.js';
 import { type ScriptedReply, startScriptedUpstream } from '../support/scripted-upstream.js';
@@ -74,28 +71,16 @@ interface World {
   authority(name?: AuthorityName): Authority;
 }
 
-/** Stands in for the vault: AES-256-GCM, bound to the row. */
-function testKeys(): IssuerKeys {
-  const secret = randomBytes(32);
-  return {
-    seal(id, plain) {
-      const nonce = randomBytes(12);
-      const cipher = createCipheriv('aes-256-gcm', secret, nonce).setAAD(id);
-      return new Uint8Array(Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]));
-    },
-    open(id, sealed) {
-      const at = sealed.length - 16;
-      const decipher = createDecipheriv('aes-256-gcm', secret, sealed.subarray(0, 12)).setAAD(id);
-      decipher.setAuthTag(sealed.subarray(at));
-      return new Uint8Array(Buffer.concat([decipher.update(sealed.subarray(12, at)), decipher.final()]));
-    },
-  };
-}
-
 async function startWorld(t: Test, options: Partial<EmbeddedOptions> = {}): Promise<World> {
   const { ctx, clock, directory } = await startControl(t);
   const imported = await importZone(ctx, { source: { text: SHOP } });
   t.ok(imported.imported, JSON.stringify(imported.issues));
+  const vault = await unlockVault({
+    store: ctx.store,
+    keys: fileKeys(join(directory, 'master.key')),
+    random: systemRandom,
+    purposes: ['authority'],
+  });
   const outside = new Map<string, ScriptedReply>();
   const upstream = await startScriptedUpstream(t, ({ name, type }) => outside.get(`${name} ${type}`) ?? { rcode: 3 });
   const resolver = createResolver({
@@ -110,7 +95,7 @@ async function startWorld(t: Test, options: Partial<EmbeddedOptions> = {}): Prom
     store: ctx.store,
     clock,
     random: seededRandom(7),
-    keys: testKeys(),
+    vault,
     resolver,
     fetchToken: async (host, token) => web.get(`${host}/${token}`),
     ...options,
@@ -763,30 +748,24 @@ t.test('issuers are followed by new ones in time', async (t) => {
 });
 
 t.test('private keys of issuers are in no file', async (t) => {
-  const seen: Buffer[] = [];
-  const keys = testKeys();
-  const world = await startWorld(t, {
-    keys: {
-      seal: (id, plain) => {
-        seen.push(Buffer.from(plain));
-        return keys.seal(id, plain);
-      },
-      open: keys.open,
-    },
-  });
+  const world = await startWorld(t);
   const order = await readyOrder(world, ['shop.test']);
   await world.authority().finalize(order, await makeCsr(['shop.test']));
+  const rows = ['root', 'google'].flatMap((name) => issuersOf(world.ctx.store, name));
+  const seen = rows.map(({ id, private_key }) => Buffer.from(world.options.vault.open(ISSUER_KEYS, id, private_key)));
   t.equal(seen.length, 2);
-  for (const file of readdirSync(world.directory)) {
-    const content = readFileSync(join(world.directory, file));
+  const files = readdirSync(world.directory).map((file) => [file, readFileSync(join(world.directory, file))] as const);
+  t.ok(
+    files.some(([, content]) => content.includes(Buffer.from(rows[0]!.certificate))),
+    'the certificate beside it is found',
+  );
+  for (const [file, content] of files) {
     for (const key of seen) t.notOk(content.includes(key.subarray(40, 68)), `${file} holds no private key`);
   }
-  const rows = world.ctx.store.prepare<[], { id: Uint8Array; seq: number }>('SELECT * FROM authority_issuers').all();
   runSql(
     world.ctx.store,
     'UPDATE authority_issuers SET private_key = (SELECT private_key FROM authority_issuers WHERE seq = 1)',
   );
-  t.equal(rows.length, 2);
   const next = await readyOrder(world, ['app.shop.test']);
   await t.rejects(
     world.authority().finalize(next, await makeCsr(['app.shop.test'])),

@@ -8,6 +8,8 @@ import { invariant } from '../../base/errors.js';
 import { makeId, type Random } from '../../base/random.js';
 import { type IssuerRow, insertIssuer, issuersOf, newestIssuer } from '../../store/certs/authority.js';
 import type { Store } from '../../store/driver.js';
+import { ISSUER_KEYS } from '../../store/sealed-columns.js';
+import type { Vault } from '../../vault/vault.js';
 import type { AuthorityName } from '../authority.js';
 import {
   AuthorityKeyIdentifierExtension,
@@ -22,18 +24,12 @@ import {
   X509CertificateGenerator,
 } from '../x509.js';
 
-/** Keeps private keys from who reads the database. */
-export interface IssuerKeys {
-  /** Called inside the write that stores the result, synchronous. `id`: of the row in `authority_issuers`. */
-  seal(id: Uint8Array, privateKey: Uint8Array): Uint8Array;
-  open(id: Uint8Array, sealed: Uint8Array): Uint8Array;
-}
-
 export interface IssuerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  readonly keys: IssuerKeys;
+  /** Given the purpose `authority`. */
+  readonly vault: Vault;
 }
 
 export interface Issuer {
@@ -76,7 +72,7 @@ async function currentIssuer(options: IssuerOptions, name: AuthorityName | 'root
   return store.write(() => {
     // Somebody else may have been faster: the first one stays.
     if (!isGood(newestIssuer(store, name)))
-      insertIssuer(store, { ...made, private_key: options.keys.seal(made.id, made.private_key) });
+      insertIssuer(store, { ...made, private_key: options.vault.seal(ISSUER_KEYS, made.id, made.private_key) });
     const stored = newestIssuer(store, name);
     invariant(stored, `there is an issuer ${name}`);
     return stored;
@@ -131,8 +127,8 @@ async function issuerExtensions(publicKey: webcrypto.CryptoKey, parent: Issuer |
   ];
 }
 
-async function openIssuer({ keys }: IssuerOptions, row: IssuerRow): Promise<Issuer> {
-  const pkcs8 = new Uint8Array(keys.open(row.id, row.private_key));
+async function openIssuer({ vault }: IssuerOptions, row: IssuerRow): Promise<Issuer> {
+  const pkcs8 = new Uint8Array(vault.open(ISSUER_KEYS, row.id, row.private_key));
   try {
     return {
       certificate: new X509Certificate(new Uint8Array(row.certificate)),
