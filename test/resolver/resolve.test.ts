@@ -180,7 +180,7 @@ t.test('our own zones', async (t) => {
   t.match(await resolver.resolve('ns.cut.own.test', 'A'), { source: 'upstream' }, 'below a delegation');
 
   const [zone] = zonesOfName(store, 'own.test');
-  updateZone(store, zone!.seq, { status: 'pending' });
+  await store.write(() => updateZone(store, zone!.seq, { status: 'pending' }));
   t.match(await resolver.resolve('www.own.test', 'A'), { source: 'upstream', status: 'nxdomain' }, 'not yet active');
   const own = metrics.samples().find(({ name }) => name === 'resolver_own_total');
   t.ok(own!.value > 20);
