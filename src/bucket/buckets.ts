@@ -10,17 +10,26 @@ import { commit } from '../control/write/commit.js';
 import type { Context } from '../control/write/context.js';
 import { type AccountRow, findAccount } from '../store/access/accounts.js';
 import {
+  allBuckets,
   type BucketRow,
-  bucketStatements,
+  bindingsOfBucket,
+  bucketsOfJurisdiction,
+  countBuckets,
+  findBucketByName,
   insertBucket,
   type Jurisdiction,
   LOCATIONS,
   type Location,
+  putBinding,
+  removeBucket,
   STORAGE_CLASSES,
   type StorageClass,
+  setStorageClass,
   type UsageRow,
+  usageOfAccount,
+  usageOfBucket,
 } from '../store/objects/buckets.js';
-import { objectStatements } from '../store/objects/objects.js';
+import { hasObjects } from '../store/objects/objects.js';
 import { bindingNameFault } from './binding-name.js';
 import { findChoice, isBucketName } from './bucket-name.js';
 import { bucketFailure } from './errors.js';
@@ -93,7 +102,7 @@ export function requireBucket(
 ): BucketRow {
   const account = requireBucketAccount(ctx, accountId);
   if (!isBucketName(name)) throw bucketFailure('badName');
-  const row = bucketStatements(ctx.store).byName.get(account.seq, jurisdiction, name);
+  const row = findBucketByName(ctx.store, account.seq, jurisdiction, name);
   if (!row) throw bucketFailure('missing');
   return row;
 }
@@ -106,9 +115,7 @@ function bucketItem(ctx: Context, row: BucketRow): BucketItem {
     account: { id: toHex(account.id), name: account.name },
     location: row.location,
     storageClass: row.storage_class,
-    bindings: bucketStatements(ctx.store)
-      .bindingsOf.all(row.seq)
-      .map(([name]) => name),
+    bindings: bindingsOfBucket(ctx.store, row.seq),
     createdAt: row.created_at,
   };
 }
@@ -126,19 +133,19 @@ export async function createBucket(
   const storageClass = readChoice(STORAGE_CLASSES, input.storageClass, 'storageClass') ?? 'Standard';
   const { value } = await commit(ctx, (draft) => {
     const account = requireBucketAccount(ctx, accountId);
-    const statements = bucketStatements(ctx.store);
-    if (statements.byName.get(account.seq, jurisdiction, name)) throw bucketFailure('exists');
-    if (statements.count.get(account.seq)![0] >= MOST_BUCKETS) throw bucketFailure('tooMany', { limit: MOST_BUCKETS });
-    insertBucket(ctx.store, {
+    if (findBucketByName(ctx.store, account.seq, jurisdiction, name)) throw bucketFailure('exists');
+    if (countBuckets(ctx.store, account.seq) >= MOST_BUCKETS) throw bucketFailure('tooMany', { limit: MOST_BUCKETS });
+    const row = {
       account: account.seq,
       jurisdiction,
       name,
       location,
       storage_class: storageClass,
       created_at: draft.now,
-    });
+    };
+    const seq = insertBucket(ctx.store, row);
     draft.audit({ action: 'bucket.create', object: account.id, after: { name, jurisdiction, location, storageClass } });
-    return statements.byName.get(account.seq, jurisdiction, name)!;
+    return { ...row, seq };
   });
   return bucketItem(ctx, value);
 }
@@ -169,8 +176,7 @@ export async function listBuckets(
   const account = requireBucketAccount(ctx, accountId);
   const { nameContains = '', direction = 'asc', perPage } = query;
   const bounds = [query.startAfter, readCursor(query.cursor)].filter((bound) => bound !== undefined);
-  const rows = bucketStatements(ctx.store)
-    .ofJurisdiction.all(account.seq, query.jurisdiction)
+  const rows = bucketsOfJurisdiction(ctx.store, account.seq, query.jurisdiction)
     .filter(({ name }) => name.includes(nameContains))
     .filter(({ name }) => bounds.every((bound) => (direction === 'desc' ? name < bound : name > bound)));
   if (direction === 'desc') rows.reverse();
@@ -180,7 +186,7 @@ export async function listBuckets(
 
 /** All buckets the actor may see, or those of one account, by name. */
 export async function listEveryBucket(ctx: Context, accountId: string | undefined): Promise<BucketItem[]> {
-  const all = bucketStatements(ctx.store).all.all();
+  const all = allBuckets(ctx.store);
   if (accountId === undefined && ctx.actor.superAdministrator) return all.map((row) => bucketItem(ctx, row));
   const account = requireBucketAccount(ctx, accountId);
   return all.filter((row) => row.account === account.seq).map((row) => bucketItem(ctx, row));
@@ -215,7 +221,7 @@ export async function editBucket(
   const { value } = await commit(ctx, (draft) => {
     const row = requireBucket(ctx, accountId, name, jurisdiction);
     if (row.storage_class === storageClass) return row;
-    bucketStatements(ctx.store).setStorageClass.run(storageClass, row.seq);
+    setStorageClass(ctx.store, row.seq, storageClass);
     draft.audit({
       action: 'bucket.edit',
       before: { name, jurisdiction, storageClass: row.storage_class },
@@ -236,8 +242,8 @@ export async function deleteBucket(
   const { value } = await commit(ctx, (draft) => {
     const row = requireBucket(ctx, accountId, name, jurisdiction);
     const item = bucketItem(ctx, row);
-    if (objectStatements(ctx.store).any.get(row.seq)) throw bucketFailure('notEmpty', { account: item.account.id });
-    bucketStatements(ctx.store).remove.run(row.seq);
+    if (hasObjects(ctx.store, row.seq)) throw bucketFailure('notEmpty', { account: item.account.id });
+    removeBucket(ctx.store, row.seq);
     draft.audit({ action: 'bucket.delete', before: { name, jurisdiction, bindings: item.bindings } });
     return item;
   });
@@ -260,7 +266,7 @@ export async function bindBucket(
   if (reason !== undefined) throw bucketFailure('badBinding', { name: `'${binding.slice(0, 64)}'`, reason });
   const { value } = await commit(ctx, (draft) => {
     const row = requireBucket(ctx, accountId, name, jurisdiction);
-    bucketStatements(ctx.store).bind.run(binding, row.seq, draft.now);
+    putBinding(ctx.store, binding, row.seq, draft.now);
     draft.audit({ action: 'bucket.bind', after: { name, jurisdiction, binding } });
     return row;
   });
@@ -278,7 +284,7 @@ export async function bucketUsage(
   // Questions by GraphQL come by a path that says nothing of what they are about.
   const account = toHex(findAccount(ctx.store, row.account)!.id);
   requirePermission(ctx.actor, 'buckets', 'read', { account });
-  return sumUp(bucketStatements(ctx.store).usage.all(row.seq));
+  return sumUp(usageOfBucket(ctx.store, row.seq));
 }
 
 /** What is stored in all buckets of an account now, by the class of the objects. */
@@ -287,7 +293,7 @@ export async function accountUsage(
   accountId: string | undefined,
 ): Promise<Readonly<Record<StorageClass, BucketUsage>>> {
   const account = requireBucketAccount(ctx, accountId);
-  const rows = bucketStatements(ctx.store).accountUsage.all(account.seq);
+  const rows = usageOfAccount(ctx.store, account.seq);
   const ofClass = (name: StorageClass): BucketUsage => sumUp(rows.filter((row) => row.storage_class === name));
   return { Standard: ofClass('Standard'), InfrequentAccess: ofClass('InfrequentAccess') };
 }

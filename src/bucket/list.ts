@@ -1,6 +1,6 @@
 /** Lists of objects: by prefix, with the keys that share a part up to a delimiter told as one group. */
 import type { Store } from '../store/driver.js';
-import { type ObjectRow, objectStatements } from '../store/objects/objects.js';
+import { type ObjectRow, objectsFrom } from '../store/objects/objects.js';
 import { objectFailure } from './errors.js';
 import { objectItem } from './item.js';
 import type { ListQuery, ObjectItem, ObjectPage } from './object-store.js';
@@ -22,7 +22,7 @@ export function listObjects(store: Store, bucket: number, query: ListQuery): Obj
   let group = last && 'group' in last ? last.group : undefined;
   for (;;) {
     const wanted = Math.min(MOST_AT_ONCE, limit + 1);
-    const rows = objectStatements(store).page.all(bucket, prefix, after, wanted);
+    const rows = objectsFrom(store, bucket, prefix, after, wanted);
     let jumped = false;
     for (const row of rows) {
       if (!row.key.startsWith(prefix)) return { items, groups };

@@ -13,7 +13,7 @@ import type { Settings } from '../config/schema.js';
 import { type Context, type ContextBase, OPERATOR } from '../control/write/context.js';
 import type { Store } from '../store/driver.js';
 import { isAuthKeySecret } from '../store/objects/auth-key-secret.js';
-import { bucketStatements } from '../store/objects/buckets.js';
+import { allBuckets, lastBoundBucket } from '../store/objects/buckets.js';
 import { listenFor } from './listen.js';
 import type { RoleContext } from './role.js';
 
@@ -45,7 +45,7 @@ export async function startBucketApplication(
   const appLog = log.child({});
   const app = buildBucketApplication({
     objects,
-    boundBucket: () => bucketStatements(base.store).lastBound.get()?.seq,
+    boundBucket: () => lastBoundBucket(base.store)?.seq,
     authorize: authorizeByMethod(secretOf(settings, base.store), allowedKeys(settings.bucketAllowList)),
     limit: settings.bucketObjectLimit,
     clock,
@@ -81,7 +81,7 @@ function secretOf({ authKeySecret }: Settings, store: Store): (given: string) =>
 
 /** Who brings a secret wants to store something: where there is no bucket at all, one is made and bound. */
 async function makeFirstBucket(base: ContextBase, settings: Settings, log: Logger): Promise<void> {
-  if (settings.authKeySecret === undefined || bucketStatements(base.store).all.all().length > 0) return;
+  if (settings.authKeySecret === undefined || allBuckets(base.store).length > 0) return;
   const context: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' };
   await createBucket(context, undefined, { name: FIRST_BUCKET, jurisdiction: 'default' });
   await bindBucket(context, undefined, FIRST_BUCKET, 'default', FIRST_BINDING);

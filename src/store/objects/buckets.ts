@@ -30,7 +30,7 @@ export interface UsageRow {
   readonly metadata_size: number;
 }
 
-export const bucketStatements = perStore((store) => ({
+const statements = perStore((store) => ({
   bySeq: store.prepare<[seq: number], BucketRow>('SELECT * FROM buckets WHERE seq = ?'),
   byName: store.prepare<[account: number, jurisdiction: string, name: string], BucketRow>(
     'SELECT * FROM buckets WHERE account = ? AND jurisdiction = ? AND name = ?',
@@ -40,6 +40,9 @@ export const bucketStatements = perStore((store) => ({
     'SELECT * FROM buckets WHERE account = ? AND jurisdiction = ? ORDER BY name',
   ),
   count: store.prepareTuples<[account: number], [number]>('SELECT count(*) FROM buckets WHERE account = ?'),
+  insert: store.prepare<[number, string, string, string | null, string, number]>(
+    'INSERT INTO buckets (account, jurisdiction, name, location, storage_class, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+  ),
   setStorageClass: store.prepare<[storageClass: string, seq: number]>(
     'UPDATE buckets SET storage_class = ? WHERE seq = ?',
   ),
@@ -61,14 +64,71 @@ export const bucketStatements = perStore((store) => ({
   ),
 }));
 
-const inserts = perStore((store) =>
-  store.prepare<[number, string, string, string | null, string, number]>(
-    'INSERT INTO buckets (account, jurisdiction, name, location, storage_class, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-  ),
-);
+export function findBucket(store: Store, seq: number): BucketRow | undefined {
+  return statements(store).bySeq.get(seq);
+}
+
+export function findBucketByName(
+  store: Store,
+  account: number,
+  jurisdiction: Jurisdiction,
+  name: string,
+): BucketRow | undefined {
+  return statements(store).byName.get(account, jurisdiction, name);
+}
+
+/** All buckets, by name. */
+export function allBuckets(store: Store): BucketRow[] {
+  return statements(store).all.all();
+}
+
+/** The buckets an account has in one jurisdiction, by name. */
+export function bucketsOfJurisdiction(store: Store, account: number, jurisdiction: Jurisdiction): BucketRow[] {
+  return statements(store).ofJurisdiction.all(account, jurisdiction);
+}
+
+export function countBuckets(store: Store, account: number): number {
+  return statements(store).count.get(account)![0];
+}
 
 /** Returns the number of the new row. */
 export function insertBucket(store: Store, row: NewBucketRow): number {
   const { account, jurisdiction, name, location, storage_class, created_at } = row;
-  return inserts(store).run(account, jurisdiction, name, location, storage_class, created_at).lastInsertRowid;
+  return statements(store).insert.run(account, jurisdiction, name, location, storage_class, created_at).lastInsertRowid;
+}
+
+export function setStorageClass(store: Store, seq: number, storageClass: StorageClass): void {
+  statements(store).setStorageClass.run(storageClass, seq);
+}
+
+/** Removes an empty bucket with its bindings. */
+export function removeBucket(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
+}
+
+/** Names the application knows a bucket by. */
+export function bindingsOfBucket(store: Store, bucket: number): string[] {
+  return statements(store)
+    .bindingsOf.all(bucket)
+    .map(([name]) => name);
+}
+
+/** Binds a name to a bucket, in place of the one it was bound to. */
+export function putBinding(store: Store, name: string, bucket: number, boundAt: number): void {
+  statements(store).bind.run(name, bucket, boundAt);
+}
+
+/** The bucket that was bound to a name last. */
+export function lastBoundBucket(store: Store): BucketRow | undefined {
+  return statements(store).lastBound.get();
+}
+
+/** What is stored in a bucket, a row for each class. */
+export function usageOfBucket(store: Store, bucket: number): UsageRow[] {
+  return statements(store).usage.all(bucket);
+}
+
+/** What is stored in an account's buckets, a row for each bucket and class. */
+export function usageOfAccount(store: Store, account: number): UsageRow[] {
+  return statements(store).accountUsage.all(account);
 }

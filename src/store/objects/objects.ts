@@ -1,5 +1,4 @@
 /** Objects: their descriptions, the bodies of the small ones, and the files of large ones that nobody needs any more. */
-
 import { perStore, type Store } from '../driver.js';
 import type { StorageClass } from './buckets.js';
 
@@ -26,18 +25,22 @@ export interface ObjectRow {
 
 export type NewObjectRow = Omit<ObjectRow, 'seq'>;
 
-export const objectStatements = perStore((store) => ({
+const statements = perStore((store) => ({
   byKey: store.prepare<[bucket: number, key: string], ObjectRow>('SELECT * FROM objects WHERE bucket = ? AND key = ?'),
   contents: store.prepareTuples<[object: number], [octets: Uint8Array]>(
     'SELECT octets FROM object_contents WHERE object = ?',
   ),
-  putContents: store.prepare<[object: number, octets: Uint8Array]>(
+  insert: store.prepare<
+    [number, string, string, number, Uint8Array, string, string, string, number, number, string | null]
+  >(
+    `INSERT INTO objects (bucket, key, version, size, md5, storage_class, http_metadata, custom_metadata, metadata_size,
+       uploaded_at, blob) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ),
+  insertContents: store.prepare<[object: number, octets: Uint8Array]>(
     'INSERT INTO object_contents (object, octets) VALUES (?, ?)',
   ),
-  /** The trigger notes the file of its body for removal. */
   remove: store.prepare<[seq: number]>('DELETE FROM objects WHERE seq = ?'),
   any: store.prepareTuples<[bucket: number], [1]>('SELECT 1 FROM objects WHERE bucket = ? LIMIT 1'),
-  /** Keys at or after `from` that are also after `after`, in the order of their octets. */
   page: store.prepare<[bucket: number, from: string, after: string, limit: number], ObjectRow>(
     'SELECT * FROM objects WHERE bucket = ? AND key >= ? AND key > ? ORDER BY key LIMIT ?',
   ),
@@ -46,16 +49,29 @@ export const objectStatements = perStore((store) => ({
   forgetGarbage: store.prepare<[blob: string]>('DELETE FROM blob_garbage WHERE blob = ?'),
 }));
 
-const inserts = perStore((store) =>
-  store.prepare<[number, string, string, number, Uint8Array, string, string, string, number, number, string | null]>(
-    `INSERT INTO objects (bucket, key, version, size, md5, storage_class, http_metadata, custom_metadata, metadata_size,
-       uploaded_at, blob) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ),
-);
+export function findObject(store: Store, bucket: number, key: string): ObjectRow | undefined {
+  return statements(store).byKey.get(bucket, key);
+}
 
-/** Returns the number of the new row. */
-export function insertObject(store: Store, row: NewObjectRow): number {
-  return inserts(store).run(
+/** The body of an object that has it in the database. */
+export function contentsOfObject(store: Store, object: number): Uint8Array | undefined {
+  return statements(store).contents.get(object)?.[0];
+}
+
+/** Whether anything is in a bucket. */
+export function hasObjects(store: Store, bucket: number): boolean {
+  return statements(store).any.get(bucket) !== undefined;
+}
+
+/** Objects with keys at or after `from` that are also after `after`, in the order of the keys' octets. */
+export function objectsFrom(store: Store, bucket: number, from: string, after: string, limit: number): ObjectRow[] {
+  return statements(store).page.all(bucket, from, after, limit);
+}
+
+/** Returns the number of the new row. `contents`: the body, when it is to be in the database. */
+export function insertObject(store: Store, row: NewObjectRow, contents: Uint8Array | undefined): number {
+  const { insert, insertContents } = statements(store);
+  const { lastInsertRowid: seq } = insert.run(
     row.bucket,
     row.key,
     row.version,
@@ -67,5 +83,29 @@ export function insertObject(store: Store, row: NewObjectRow): number {
     row.metadata_size,
     row.uploaded_at,
     row.blob,
-  ).lastInsertRowid;
+  );
+  if (contents) insertContents.run(seq, contents);
+  return seq;
+}
+
+/** A trigger notes the file of its body as garbage. */
+export function removeObject(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
+}
+
+/** Whether an object has its body in the file of that name. */
+export function isBlobUsed(store: Store, blob: string): boolean {
+  return statements(store).blobInUse.get(blob) !== undefined;
+}
+
+/** Names of files that no object has any more, at most `limit`. */
+export function garbageBlobs(store: Store, limit: number): string[] {
+  return statements(store)
+    .garbage.all(limit)
+    .map(([blob]) => blob);
+}
+
+/** Notes that a file is gone. */
+export function forgetGarbage(store: Store, blob: string): void {
+  statements(store).forgetGarbage.run(blob);
 }

@@ -1,0 +1,62 @@
+/** Takes the body of an upload in: small ones in memory, large ones as a file, with the checksums that were asked for. */
+import { createHash } from 'node:crypto';
+import { AppError } from '../base/errors.js';
+import type { BlobDraft, Blobs } from './blobs.js';
+import { objectFailure } from './errors.js';
+import type { PutOptions } from './object-store.js';
+
+/** Bodies up to this many octets are kept in the database. */
+const MOST_INLINE = 64 * 1024;
+
+export interface ReceivedBody {
+  readonly size: number;
+  readonly md5: Uint8Array;
+  /** The whole body, when it is small. */
+  readonly inline: Buffer | undefined;
+  /** The file it is in otherwise, not yet durable. */
+  readonly draft: BlobDraft | undefined;
+}
+
+/** Takes a body in, piece by piece; what goes wrong leaves nothing behind. */
+export async function receiveBody(
+  body: AsyncIterable<Uint8Array>,
+  blobs: Blobs,
+  options: PutOptions,
+): Promise<ReceivedBody> {
+  const { limit } = options;
+  const md5 = createHash('md5');
+  const sha256 = options.sha256 && createHash('sha256');
+  let size = 0;
+  let draft: BlobDraft | undefined;
+  const pieces: Uint8Array[] = [];
+  try {
+    for await (const piece of body) {
+      size += piece.length;
+      if (size > limit) throw objectFailure('tooLarge', { limit });
+      md5.update(piece);
+      sha256?.update(piece);
+      pieces.push(piece);
+      if (size <= MOST_INLINE) continue;
+      draft ??= await blobs.draft();
+      for (const waiting of pieces.splice(0)) await draft.write(waiting);
+    }
+    const digest = md5.digest();
+    if (options.size !== undefined && size !== options.size) throw objectFailure('incomplete');
+    const intact = isSame(options.md5, digest) && (!sha256 || isSame(options.sha256, sha256.digest()));
+    if (!intact) throw objectFailure('badChecksum');
+    return { size, md5: digest, inline: draft ? undefined : Buffer.concat(pieces), draft };
+  } catch (error) {
+    await draft?.discard();
+    throw isBrokenOff(error) ? objectFailure('incomplete') : error;
+  }
+}
+
+const isSame = (expected: Uint8Array | undefined, digest: Buffer): boolean =>
+  expected === undefined || digest.equals(expected);
+
+/** The sender went away in the middle of the body. */
+function isBrokenOff(error: unknown): boolean {
+  if (error instanceof AppError) return false;
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ABORT_ERR';
+}
