@@ -1,6 +1,5 @@
 /** Request bodies: JSON whatever the content type says, an empty one is none (v4: §0.5, §0.6, §0.9). */
 import type { Readable } from 'node:stream';
-import type { z } from 'zod';
 import type { Clock } from '../base/clock.js';
 import type { AppError } from '../base/errors.js';
 import { failure } from './errors.js';
@@ -76,12 +75,4 @@ function requireCharacters(name: string, value: unknown): unknown {
 export function bodyFailure(detail: string, pointer?: string): AppError {
   const chain = [{ code: 9207, message: detail }];
   return failure('badBody', {}, pointer === undefined ? { chain } : { chain, pointer });
-}
-
-/** The first thing a schema found wrong in a body, as a 9207 that points at the member. */
-export function schemaFailure(error: z.core.$ZodError): AppError {
-  const issue = error.issues[0]!;
-  if (issue.path.length === 0) return bodyFailure(issue.message);
-  const pointer = issue.path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-  return bodyFailure(`${issue.path.join('.')}: ${issue.message}`, pointer);
 }

@@ -11,7 +11,7 @@ const LIST = /^[ \t,]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[ \t]*(?:,[ \t,]*|$)
 const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
 /** The tags of a header; undefined when it is missing. Throws 400 for one that cannot be read: ignoring it could destroy. */
-export function readTags(request: FastifyRequest, header: 'if-match' | 'if-none-match'): TagList | undefined {
+function readTags(request: FastifyRequest, header: 'if-match' | 'if-none-match'): TagList | undefined {
   const text = request.headers[header]?.trim();
   if (text === undefined || text === '') return undefined;
   if (text === '*') return '*';

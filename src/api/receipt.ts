@@ -16,18 +16,18 @@ import { isDryRun, queryOf } from './request.js';
 import type { Diff } from './schema.js';
 
 /** Number of the change in the change log: a server that has applied this number answers with it. */
-export const CHANGE_HEADER = 'zoneplane-change';
+const CHANGE_HEADER = 'zoneplane-change';
 /** SOA serial of the zone after the change. */
-export const SERIAL_HEADER = 'zoneplane-serial';
+const SERIAL_HEADER = 'zoneplane-serial';
 /** `INSYNC` or `PENDING`, after waiting. */
-export const STATUS_HEADER = 'zoneplane-status';
+const STATUS_HEADER = 'zoneplane-status';
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Seconds a write waits for the DNS processes, unless it says otherwise, and at most. */
 const USUAL_WAIT = 10;
 const LONGEST_WAIT = 60;
 
-export function isWrite(request: FastifyRequest): boolean {
+function isWrite(request: FastifyRequest): boolean {
   return !READS.has(request.method);
 }
 

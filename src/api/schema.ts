@@ -25,7 +25,7 @@ export const message = z
   })
   .meta({ id: 'Message' });
 
-export const resultInfo = z
+const resultInfo = z
   .object({
     page: z.int(),
     per_page: z.int(),
@@ -57,7 +57,7 @@ export const failureEnvelope = z
   .meta({ id: 'Failure', description: 'A refusal; `errors` says why.' });
 
 /** The envelope around one result. */
-export function envelope<Result extends z.ZodType>(result: Result) {
+function envelope<Result extends z.ZodType>(result: Result) {
   return z.object({
     result,
     success: z.literal(true),
@@ -68,7 +68,7 @@ export function envelope<Result extends z.ZodType>(result: Result) {
 }
 
 /** The envelope around one page of a list. */
-export function listEnvelope<Item extends z.ZodType>(item: Item) {
+function listEnvelope<Item extends z.ZodType>(item: Item) {
   return z.object({
     result: z.array(item),
     success: z.literal(true),

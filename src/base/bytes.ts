@@ -1,7 +1,7 @@
 /** Bounds-checked reading and writing of octets, and the text encodings of RFC 4648 that DNS presentation uses. */
 
 /** Reading past the end of a buffer; `offset` is where the read began, in octets. */
-export class BytesError extends Error {
+class BytesError extends Error {
   constructor(
     message: string,
     readonly offset: number,

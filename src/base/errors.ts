@@ -79,10 +79,6 @@ export function invariant(condition: unknown, text: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${text}`);
 }
 
-export function assertNever(value: never): never {
-  throw new Error(`unexpected value: ${String(value)}`);
-}
-
 /** The message of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

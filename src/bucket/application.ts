@@ -37,7 +37,7 @@ export interface ApplicationOptions {
   readonly metrics: BucketMetrics;
 }
 
-export const TEXT = 'text/plain;charset=UTF-8';
+const TEXT = 'text/plain;charset=UTF-8';
 const METHODS = new Set(['PUT', 'GET', 'DELETE']);
 const MOST_CONNECTIONS = 2048;
 const LONGEST_LOGGED = 256;

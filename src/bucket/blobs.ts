@@ -9,7 +9,7 @@ import type { Random } from '../base/random.js';
 import { StoreFull } from '../store/driver.js';
 
 /** Name of the directory inside the data directory. */
-export const BLOB_DIRECTORY = 'blobs';
+const BLOB_DIRECTORY = 'blobs';
 const DRAFTS = 'tmp';
 /** Younger files may belong to an upload in another process. */
 const ORPHAN_AGE_MS = 3_600_000;

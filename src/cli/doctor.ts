@@ -55,7 +55,7 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Co
 }
 
 /** All findings, in the order in which they should be put right. */
-export async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]> {
+async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]> {
   const { settings } = loaded;
   const findings = [...examineSettings(loaded), ...examineDirectory(settings)];
   const sound = (): boolean => !findings.some(({ verdict }) => verdict === 'fail');

@@ -40,7 +40,7 @@ function describeInert(): string {
 }
 
 /** The default of a setting: `53, or 1053 where …`, `./data`; plain values between `quote`. */
-export function defaultOf(setting: Setting, quote = ''): string {
+function defaultOf(setting: Setting, quote = ''): string {
   if (setting.defaultText !== undefined) return setting.defaultText;
   const value = printValue(setting, setting.schema.parse(undefined) as Settings[keyof Settings]);
   return value === '' ? 'empty' : `${quote}${value}${quote}`;

@@ -81,8 +81,3 @@ export const Ede = {
   notSupported: 21,
   noReachableAuthority: 22,
 } as const;
-
-/** Types and classes that may be asked for but never stored (RFC 6895 §3.1): 0, OPT and 128–255. */
-export function isMetaType(type: number): boolean {
-  return type === 0 || type === Type.opt || (type >= 128 && type <= 255);
-}

@@ -7,7 +7,6 @@
  * - owner key: octets whose plain byte order is the canonical order of RFC 4034 §6.1, relative to the zone's apex. This is
  *   what the store sorts and searches by: descendants of a name are one range of keys.
  */
-import { compareBytes } from '../base/bytes.js';
 
 /** Octets of a wire name at most (RFC 1035 §3.1). */
 export const MAX_NAME_LENGTH = 255;
@@ -177,11 +176,6 @@ export function isAtOrBelow(name: Uint8Array, ancestor: Uint8Array): boolean {
   return at === skip && endsAt(name, ancestor, skip);
 }
 
-/** Whether `name` is below `ancestor`, not equal to it. */
-export function isBelow(name: Uint8Array, ancestor: Uint8Array): boolean {
-  return name.length > ancestor.length && isAtOrBelow(name, ancestor);
-}
-
 function endsAt(name: Uint8Array, suffix: Uint8Array, skip: number): boolean {
   for (let i = 0; i < suffix.length; i++) {
     const a = name[skip + i]!;
@@ -223,11 +217,6 @@ export function nameOfLabels(labels: readonly Uint8Array[]): Uint8Array {
     at += 1 + label.length;
   }
   return wire;
-}
-
-/** Canonical order (RFC 4034 §6.1): by labels from the root down, case ignored. Negative, zero or positive. */
-export function compareNames(a: Uint8Array, b: Uint8Array): number {
-  return compareBytes(ownerKeyOf(a, ROOT), ownerKeyOf(b, ROOT));
 }
 
 /**

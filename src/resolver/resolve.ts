@@ -24,14 +24,7 @@ import { createResolverMetrics, type ResolverMetrics } from './resolver-metrics.
 import type { UpstreamType } from './types.js';
 import type { Upstream } from './upstream.js';
 
-export type {
-  Resolution,
-  ResolutionLink,
-  ResolutionOrigin,
-  ResolutionStatus,
-  ResolvedRecord,
-} from './resolution.js';
-export { createResolverMetrics, type ResolverMetrics } from './resolver-metrics.js';
+export type { Resolution } from './resolution.js';
 
 export interface ResolveOptions {
   /** Asks even when an answer is known; the new answer is remembered. */
@@ -53,7 +46,7 @@ export interface ResolverLimits extends KnownLimits, ConcurrencyLimits {
   readonly deadlineMs: number;
 }
 
-export const DEFAULT_RESOLVER_LIMITS: ResolverLimits = {
+const DEFAULT_RESOLVER_LIMITS: ResolverLimits = {
   entries: 20_000,
   octets: 16 << 20,
   positiveSeconds: 60,

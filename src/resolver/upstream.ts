@@ -20,7 +20,7 @@ import { askByDatagram, type DatagramServer } from './datagram-question.js';
 import { createServerRest, type Leave, type ServerRest } from './server-rest.js';
 import { TYPE_CODES, type UpstreamType } from './types.js';
 
-export type { UpstreamAnswer, UpstreamRecord, UpstreamStatus } from './answer.js';
+export type { UpstreamAnswer } from './answer.js';
 export type { UpstreamType } from './types.js';
 
 export interface UpstreamServer {
@@ -38,11 +38,6 @@ export interface UpstreamOptions {
   readonly timeoutMs?: number;
   /** For a query as a whole. */
   readonly deadlineMs?: number;
-  /**
-   * Letters of the name in random case, expected back as they were sent (draft-vixie-dnsext-dns0x20): harder to forge answers
-   * for, but not every resolver keeps the case.
-   */
-  readonly mixCase?: boolean;
 }
 
 export interface Upstream {
@@ -60,11 +55,9 @@ const { Packet } = dns2;
 class Unanswered extends Error {}
 
 interface Question {
-  /** Wire form, case as it is sent. */
+  /** Wire form, lower case. */
   readonly name: Uint8Array;
   readonly type: UpstreamType;
-  /** Whether the case has to come back as it was sent. */
-  readonly exactCase: boolean;
 }
 
 interface Server extends UpstreamServer {
@@ -82,7 +75,7 @@ interface Outcome {
 }
 
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const { clock, random = systemRandom, timeoutMs = TIMEOUT_MS, deadlineMs = DEADLINE_MS, mixCase = false } = options;
+  const { clock, random = systemRandom, timeoutMs = TIMEOUT_MS, deadlineMs = DEADLINE_MS } = options;
   const servers: readonly Server[] = options.servers.map((server) => ({
     ...server,
     rest: createServerRest(clock, random, timeoutMs),
@@ -91,7 +84,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   async function query(text: string, type: UpstreamType): Promise<UpstreamAnswer> {
     const name = wireName(text);
     if (name === undefined) return failed('servfail', `${text} is no name that can be asked for`);
-    const question = { name: mixCase ? withRandomCase(name, random) : name, type, exactCase: mixCase };
+    const question = { name, type };
     const endMs = clock.nowMs() + deadlineMs;
     const failures: string[] = [];
     let heard = false;
@@ -134,11 +127,6 @@ function wireName(text: string): Uint8Array | undefined {
 }
 
 const DOT = 46;
-
-function withRandomCase(name: Uint8Array, random: Random): Uint8Array {
-  const bits = random.bytes(name.length);
-  return name.map((octet, index) => (octet >= 97 && octet <= 122 && bits[index]! & 1 ? octet ^ 0x20 : octet));
-}
 
 async function ask(
   server: UpstreamServer,
@@ -212,7 +200,7 @@ function isAnswerTo(message: ReadMessage, question: Question): boolean {
     (message.flags & (RESPONSE | OPCODE)) === RESPONSE &&
     type === TYPE_CODES[question.type] &&
     questionClass === Class.in &&
-    (question.exactCase ? Buffer.compare(name, question.name) === 0 : nameEquals(name, question.name))
+    nameEquals(name, question.name)
   );
 }
 

@@ -108,7 +108,7 @@ export function ownerExists(store: Store, zone: ServingZone, { ownerKey, records
 }
 
 /** Whether any owner stands below this one. */
-export function hasOwnersBelow(store: Store, zone: ServingZone, ownerKey: Uint8Array): boolean {
+function hasOwnersBelow(store: Store, zone: ServingZone, ownerKey: Uint8Array): boolean {
   return hasDescendants(store, zone.seq, ownerKey) || addedOwners(zone).some((key) => isBelow(key, ownerKey));
 }
 

@@ -13,9 +13,9 @@ import type { SqlValue } from './sql-value.js';
 import { guard, openFailure } from './sqlite-failure.js';
 import { type Activity, readingStatement, type Statement, wrapStatement } from './statement.js';
 
-export { StoreBusy, StoreConflict, StoreCorrupt, StoreFull } from './failures.js';
+export { StoreBusy, StoreCorrupt, StoreFull } from './failures.js';
 export type { SqlValue } from './sql-value.js';
-export type { RunResult, Statement } from './statement.js';
+export type { Statement } from './statement.js';
 
 /** The database file inside the data directory. */
 export const DATABASE_FILE = 'zoneplane.db';

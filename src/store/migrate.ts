@@ -14,7 +14,7 @@ import { embeddedAuthority } from './migrations/0008-embedded-authority.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
-export const MIGRATIONS: readonly Migration[] = [
+const MIGRATIONS: readonly Migration[] = [
   foundation,
   buckets,
   history,

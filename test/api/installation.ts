@@ -5,10 +5,8 @@ import { join } from 'node:path';
 import type { FastifyInstance, HTTPMethods, LightMyRequestResponse } from 'fastify';
 import type { z } from 'zod';
 import { buildApi } from '../../src/api/server.js';
-import { TestClock } from '../../src/base/clock.js';
 import { parseIP } from '../../src/base/ip.js';
 import { type Logger, silentLogger } from '../../src/base/log.js';
-import { seededRandom } from '../../src/base/random.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { createKey, ensureFirstAdministrator, type KeyInput } from '../../src/control/access/keys.js';
 import type { AskOutside } from '../../src/control/records/scans.js';
@@ -21,10 +19,12 @@ import {
 } from '../../src/control/write/context.js';
 import { openStore, type Store } from '../../src/store/driver.js';
 import { migrate } from '../../src/store/migrate.js';
+import { seededRandom } from '../support/seeded-random.js';
+import { TestClock } from '../support/test-clock.js';
 
 export const EMAIL = 'admin@localhost';
 export const KEY = 'k0123456789abcdef0123456789abcdef0123';
-export const START_MS = Date.UTC(2024, 4, 5, 12, 0, 0, 123);
+const START_MS = Date.UTC(2024, 4, 5, 12, 0, 0, 123);
 
 /** What both tap's tests and plain programs offer. */
 export interface Cleanup {
@@ -174,7 +174,7 @@ function parse(answer: LightMyRequestResponse): unknown {
 }
 
 /** Checks every answer against the schema the OpenAPI document gives for it: no member missing, none undocumented. */
-export function watchAnswers(app: FastifyInstance): string[] {
+function watchAnswers(app: FastifyInstance): string[] {
   const misfits: string[] = [];
   app.addHook('onSend', async (request, reply, payload) => {
     const schemas = request.routeOptions.schema?.response as Record<string, z.ZodType> | undefined;

@@ -1,8 +1,8 @@
 /** History of zones: every past state can be read and brought back, as far as it is kept. */
 import t from 'tap';
-import { seededRandom } from '../../src/base/random.js';
 import { importZone } from '../../src/control/imports/zone.js';
 import { pruneEdits } from '../../src/store/log/edits.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { type Installation, install } from './installation.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: records are looked into freely

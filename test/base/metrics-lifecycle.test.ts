@@ -1,9 +1,9 @@
 /** Metrics as text, and stopping in reverse order with a limit. */
 import t from 'tap';
-import { TestClock } from '../../src/base/clock.js';
 import { createLifecycle, withLimit } from '../../src/base/lifecycle.js';
 import { createLogger, silentLogger } from '../../src/base/log.js';
 import { type MetricSample, printMetrics } from '../../src/base/metrics.js';
+import { TestClock } from '../support/test-clock.js';
 
 t.test('samples of a name stand together under one HELP and TYPE', async (t) => {
   const sample = (name: string, value: number, labels = {}): MetricSample => ({

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { SystemClock, sleep, TestClock } from '../../src/base/clock.js';
+import { SystemClock, sleep } from '../../src/base/clock.js';
 import { UserError } from '../../src/base/errors.js';
 import { type AcmeAuthority, type AcmeOptions, createAcmeAuthority } from '../../src/certs/acme/acme-authority.js';
 import { certificateIdentifier } from '../../src/certs/acme/certificate-identifier.js';
@@ -29,6 +29,7 @@ import { decodeMessage, makeQuery } from '../support/message.js';
 import { type Pebble, type PebbleOptions, startPebble, withoutPebble } from '../support/pebble.js';
 import { type Program, startProgram, stopProgram } from '../support/program.js';
 import { askAll } from '../support/reference-servers.js';
+import { TestClock } from '../support/test-clock.js';
 
 const KEY = 'acme-key-0123456789-0123456789-0123456789';
 const ZONE = 'acme.test';

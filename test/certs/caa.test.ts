@@ -1,7 +1,6 @@
 /** CAA: the rules as tables, the climb over our own zones and a scripted outside, and the choice of an authority. */
 import t, { type Test } from 'tap';
-import { SystemClock, TestClock } from '../../src/base/clock.js';
-import { seededRandom } from '../../src/base/random.js';
+import { SystemClock } from '../../src/base/clock.js';
 import type { AuthorityName, ChallengeType } from '../../src/certs/authority.js';
 import { type Candidate, candidateNames, chooseAuthority, decideForNames } from '../../src/certs/authority-choice.js';
 import { asksForAccount, type CaaLookup, type CaaRecord, decideCaa } from '../../src/certs/caa.js';
@@ -11,6 +10,8 @@ import { createResolver, type Resolver } from '../../src/resolver/resolve.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { startControl } from '../control/fixture.js';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.js';
+import { seededRandom } from '../support/seeded-random.js';
+import { TestClock } from '../support/test-clock.js';
 
 const ISSUER = { identities: ['ca.test'], accountUri: 'https://ca.test/acct/1' };
 const BOTH: readonly ChallengeType[] = ['dns-01', 'http-01'];

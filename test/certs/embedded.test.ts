@@ -4,8 +4,8 @@ import { createHash, X509Certificate as NodeCertificate, randomBytes } from 'nod
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { SystemClock, type TestClock } from '../../src/base/clock.js';
-import { seededRandom, systemRandom } from '../../src/base/random.js';
+import { SystemClock } from '../../src/base/clock.js';
+import { systemRandom } from '../../src/base/random.js';
 import { certificateIdentifier } from '../../src/certs/acme/certificate-identifier.js';
 import {
   type Authority,
@@ -43,6 +43,8 @@ import { unlockVault } from '../../src/vault/unlock.js';
 import { startControl } from '../control/fixture.js';
 import { MemoryLog } from '../support/memory-log.js';
 import { type ScriptedReply, startScriptedUpstream } from '../support/scripted-upstream.js';
+import { seededRandom } from '../support/seeded-random.js';
+import type { TestClock } from '../support/test-clock.js';
 import { runSql } from '../support/write-now.js';
 
 const OPENSSL = '/usr/bin/openssl';

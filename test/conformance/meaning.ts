@@ -46,7 +46,7 @@ export function printRR({ owner, type, class: rrClass, ttl, rdata }: DecodedRR):
   return `${owner} ${ttl} ${rrClass} ${type} ${rdata}`;
 }
 
-export function printSet(records: readonly DecodedRR[]): string {
+function printSet(records: readonly DecodedRR[]): string {
   return records.map(printRR).sort().join('\n');
 }
 

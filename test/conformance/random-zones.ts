@@ -2,9 +2,10 @@
  * Random zones over few labels, so that wildcards, cuts, aliases and empty non-terminals meet often; some have a child zone
  * served beside them. Reproducible by seed.
  */
-import { seededRandom } from '../../src/base/random.js';
+
 import { parseName } from '../../src/dns/name.js';
 import { typeByMnemonic } from '../../src/dns/rr/registry.js';
+import { seededRandom } from '../support/seeded-random.js';
 import type { ZoneSource } from '../support/served-zones.js';
 import type { AskedZone } from './comparison.js';
 import { candidateNames } from './questions.js';

@@ -43,7 +43,7 @@ const ROOM: Ruling = {
 };
 
 /** The first that applies decides. */
-export const RULINGS: readonly Ruling[] = [
+const RULINGS: readonly Ruling[] = [
   {
     name: 'rrset ttl',
     reason:

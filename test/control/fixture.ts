@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { TestClock } from '../../src/base/clock.js';
 import { parseIP } from '../../src/base/ip.js';
 import { silentLogger } from '../../src/base/log.js';
-import { seededRandom } from '../../src/base/random.js';
 import { ensureFirstAdministrator } from '../../src/control/access/keys.js';
 import { type Context, type ControlSettings, DEFAULT_LIMITS, OPERATOR } from '../../src/control/write/context.js';
 import { createZone } from '../../src/control/zones/zones.js';
 import { openStore } from '../../src/store/driver.js';
 import { migrate } from '../../src/store/migrate.js';
+import { seededRandom } from '../support/seeded-random.js';
+import { TestClock } from '../support/test-clock.js';
 
 export const ADMIN = 'admin@example.org';
 export const ADMIN_KEY = '0123456789abcdefghijklmnopqrstuvwxyzA';

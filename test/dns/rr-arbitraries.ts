@@ -3,7 +3,7 @@ import fc from 'fast-check';
 
 type Octets = fc.Arbitrary<Uint8Array>;
 
-export const joined = (...parts: Octets[]): Octets =>
+const joined = (...parts: Octets[]): Octets =>
   fc.tuple(...parts).map((octets) => new Uint8Array(Buffer.concat(octets)));
 const octets = (min: number, max = min): Octets => fc.uint8Array({ minLength: min, maxLength: max });
 const u8 = octets(1);

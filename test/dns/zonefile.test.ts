@@ -11,13 +11,7 @@ import { printRdata, typeMnemonic } from '../../src/dns/rr/registry.js';
 import { createLexer } from '../../src/dns/zonefile/lexer.js';
 import { type ParsedRecord, readZone } from '../../src/dns/zonefile/parser.js';
 import { detectOrigin } from '../../src/dns/zonefile/source.js';
-import {
-  parseAttributes,
-  printAttributes,
-  printRecord,
-  writeV4Export,
-  writeZone,
-} from '../../src/dns/zonefile/writer.js';
+import { parseAttributes, printAttributes, printRecord, writeV4Export } from '../../src/dns/zonefile/writer.js';
 
 const ORIGIN = parseName('example.test.');
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-zonefile-'));
@@ -287,12 +281,8 @@ p PTR mail
 t.test('what is written is read again as the same zone, and other servers take it', async (t) => {
   const { records, issues } = read(EVERYTHING);
   t.strictSame(issues, []);
-  const text = [
-    ...writeZone(
-      ORIGIN,
-      records.map((record) => ({ ...record, ttl: record.ttl! })),
-    ),
-  ].join('');
+  const lines = records.map((record) => printRecord({ ...record, ttl: record.ttl! }));
+  const text = `$ORIGIN ${printName(ORIGIN)}\n${lines.join('\n')}\n`;
   t.strictSame(read(text).records.map(print), records.map(print), 'parse(print(zone)) is the zone');
   const file = join(directory, 'exported');
   writeFileSync(file, text, 'latin1');

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
-import { seededRandom } from '../../src/base/random.js';
 import { parseName } from '../../src/dns/name.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
 import { startProgram, stopProgram } from '../support/program.js';
 import { askAll } from '../support/reference-servers.js';
+import { seededRandom } from '../support/seeded-random.js';
 
 const KEY = 'serving-key-0123456789-0123456789-0123456789';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };

@@ -3,9 +3,8 @@ import t, { type Test } from 'tap';
 import { createEngine } from '../../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { Transport } from '../../src/answer/transport.js';
-import { TestClock } from '../../src/base/clock.js';
 import { createLogger, silentLogger } from '../../src/base/log.js';
-import { makeId, seededRandom } from '../../src/base/random.js';
+import { makeId } from '../../src/base/random.js';
 import { Type } from '../../src/dns/codes.js';
 import { ownerKeyOf, parseName, toFqdn } from '../../src/dns/name.js';
 import { typeByCode } from '../../src/dns/rr/registry.js';
@@ -27,6 +26,8 @@ import {
 } from '../../src/store/records/records.js';
 import { findZone, insertZone, removeZone, updateZone } from '../../src/store/zones/zones.js';
 import { decodeMessage } from '../support/message.js';
+import { seededRandom } from '../support/seeded-random.js';
+import { TestClock } from '../support/test-clock.js';
 import { runSql, writeNow } from '../support/write-now.js';
 
 const NAME_SERVERS = ['ns1.service.test', 'ns2.service.test'];

@@ -4,10 +4,11 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { SystemClock, sleep, TestClock } from '../../src/base/clock.js';
+import { SystemClock, sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { createPropagation, type HeldZone, type Propagation } from '../../src/control/write/propagation.js';
 import { hearAcknowledgements, startAcknowledger } from '../../src/roles/acknowledgement.js';
+import { TestClock } from '../support/test-clock.js';
 
 function makeDirectory(t: Test, below = ''): string {
   const root = mkdtempSync(join(tmpdir(), 'zoneplane-ack-'));

@@ -5,7 +5,6 @@ import { chmodSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { TestClock } from '../../src/base/clock.js';
 import { UserError } from '../../src/base/errors.js';
 import { createLogger, silentLogger } from '../../src/base/log.js';
 import { loadSettings } from '../../src/config/load.js';
@@ -24,6 +23,7 @@ import { createReadiness } from '../../src/roles/readiness.js';
 import { restartDelayMs } from '../../src/roles/supervised-child.js';
 import { readTlsFiles, watchTlsFiles } from '../../src/roles/tls-files.js';
 import { freePort } from '../support/free-ports.js';
+import { TestClock } from '../support/test-clock.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-roles-'));
 t.teardown(() => rmSync(directory, { recursive: true, force: true }));

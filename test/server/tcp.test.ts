@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import { Transport } from '../../src/answer/transport.js';
-import { SystemClock, sleep, TestClock } from '../../src/base/clock.js';
+import { SystemClock, sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { Count, type CountBlock, countBlock, createCounters } from '../../src/server/counters.js';
 import { guardAnswer } from '../../src/server/guard.js';
@@ -11,6 +11,7 @@ import type { ListenError } from '../../src/server/listen-error.js';
 import type { AnswerTransfer } from '../../src/server/stream-connection.js';
 import { STREAM_LIMITS, StreamConnections, type StreamLimits } from '../../src/server/stream-connections.js';
 import { startTcp } from '../../src/server/tcp.js';
+import { TestClock } from '../support/test-clock.js';
 import { frame, makeQuery, StreamClient, unframe } from './clients.js';
 import { LARGE, Odd, standInAnswer } from './stand-in-engine.js';
 

@@ -8,7 +8,6 @@ import t, { type Test } from 'tap';
 import { Transport } from '../../src/answer/transport.js';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { createLogger } from '../../src/base/log.js';
-import { seededRandom } from '../../src/base/random.js';
 import { readCounters } from '../../src/server/counter-samples.js';
 import { Count, countBlock, createCounters } from '../../src/server/counters.js';
 import { BATCH, createDatagramBatch, receiveBatch, sendBatch } from '../../src/server/datagram-batch.js';
@@ -17,6 +16,7 @@ import { guardAnswer } from '../../src/server/guard.js';
 import { type DatagramCalls, loadSyscalls, type Syscalls, SyscallsUnavailable } from '../../src/server/syscalls.js';
 import { startUdpBatched, type UdpServer } from '../../src/server/udp-batched.js';
 import { startUdpAlone, startUdpPortable } from '../../src/server/udp-portable.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { makeQuery, UdpClient } from './clients.js';
 import { Odd, standInAnswer } from './stand-in-engine.js';
 

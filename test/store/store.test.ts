@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
 import { concatBytes } from '../../src/base/bytes.js';
-import { TestClock } from '../../src/base/clock.js';
 import { UserError } from '../../src/base/errors.js';
-import { makeId, seededRandom } from '../../src/base/random.js';
+import { makeId } from '../../src/base/random.js';
 import { ownerKeyOf, parseName } from '../../src/dns/name.js';
 import { allAccounts, insertAccount } from '../../src/store/access/accounts.js';
 import { DATABASE_FILE, IN_MEMORY, openStore, type Store, storeSize } from '../../src/store/driver.js';
@@ -34,6 +33,8 @@ import {
   updateZone,
 } from '../../src/store/zones/zones.js';
 import { countRecords } from '../support/rows.js';
+import { seededRandom } from '../support/seeded-random.js';
+import { TestClock } from '../support/test-clock.js';
 import { runSql, writeNow } from '../support/write-now.js';
 
 const clock = new TestClock();

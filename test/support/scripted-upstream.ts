@@ -122,7 +122,7 @@ function makeAnswer(
   return Buffer.concat([message, ...[...answer, ...authority].map(recordOf)]);
 }
 
-export function recordOf(line: string): Buffer {
+function recordOf(line: string): Buffer {
   const [, owner, ttl, mnemonic, rest] = /^(\S+) (\d+) (\S+) (.*)$/.exec(line)!;
   const type = typeByMnemonic(mnemonic!)!.code;
   const rdata = parseRdata(type, rest!, parseName('.'));

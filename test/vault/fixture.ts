@@ -1,10 +1,11 @@
 /** A database with sealed values of its own, for tests and the process they kill. */
-import { TestClock } from '../../src/base/clock.js';
+
 import { systemRandom } from '../../src/base/random.js';
 import { openStore, type Store } from '../../src/store/driver.js';
 import { migrate } from '../../src/store/migrate.js';
 import type { SealedColumn } from '../../src/store/sealed-columns.js';
 import type { Vault } from '../../src/vault/vault.js';
+import { TestClock } from '../support/test-clock.js';
 import { runSql } from '../support/write-now.js';
 
 export const KEYS: SealedColumn = { table: 'test_keys', id: 'id', column: 'sealed', purpose: 'tls' };

@@ -19,7 +19,7 @@ import t, { type Test } from 'tap';
 import { equalBytes, toBase64, toHex } from '../../src/base/bytes.js';
 import { sleep } from '../../src/base/clock.js';
 import { UserError } from '../../src/base/errors.js';
-import { seededRandom, systemRandom } from '../../src/base/random.js';
+import { systemRandom } from '../../src/base/random.js';
 import type { Store } from '../../src/store/driver.js';
 import { ALL_PURPOSES, countSealed, SEALED_COLUMNS } from '../../src/store/sealed-columns.js';
 import { deriveKey, keyIdOf, openWith, sealWith } from '../../src/vault/envelope.js';
@@ -28,6 +28,7 @@ import { rotateMasterKey } from '../../src/vault/rotate.js';
 import { vaultStatus } from '../../src/vault/status.js';
 import { unlockVault } from '../../src/vault/unlock.js';
 import type { Vault } from '../../src/vault/vault.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { runSql } from '../support/write-now.js';
 import { addSealed, COLUMNS, countOpened, KEYS, openWithTable, secretOf, TOKENS } from './fixture.js';
 

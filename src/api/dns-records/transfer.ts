@@ -9,7 +9,7 @@ import { failure } from '../errors.js';
 import { parseMultipart } from './multipart.js';
 
 /** Largest zone file, in octets (v4: §7.3). */
-export const FILE_LIMIT_BYTES = 256 * 1024;
+const FILE_LIMIT_BYTES = 256 * 1024;
 /** Room for the form around the file. */
 export const FORM_LIMIT_BYTES = FILE_LIMIT_BYTES + 16 * 1024;
 

@@ -6,7 +6,7 @@ import { JURISDICTIONS, type Jurisdiction, STORAGE_CLASSES, type StorageClass } 
 import { failure } from '../errors.js';
 
 /** The first value of a header; undefined for a missing or an empty one. */
-export function headerText(request: FastifyRequest, name: string): string | undefined {
+function headerText(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
   return (Array.isArray(value) ? value[0] : value) || undefined;
 }

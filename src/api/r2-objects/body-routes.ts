@@ -25,7 +25,7 @@ import { uploadedView } from './view.js';
 const tags = ['Buckets'];
 const ONE = `${OBJECTS}/*`;
 /** Largest object this way in, octets (v4: §1.1; wrangler's own limit). */
-export const UPLOAD_LIMIT_BYTES = 300 * 1024 * 1024;
+const UPLOAD_LIMIT_BYTES = 300 * 1024 * 1024;
 /** The rest of a refused body is read up to this length, so that the client gets to read the refusal, octets. */
 const MOST_DISCARDED = 8 << 20;
 

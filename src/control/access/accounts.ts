@@ -33,7 +33,7 @@ const MOST_PER_PAGE = 1000;
 const LONGEST_NAME = 100;
 const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,190}$/;
 
-export function accountItem(row: AccountRow): AccountItem {
+function accountItem(row: AccountRow): AccountItem {
   return { id: toHex(row.id), name: row.name, type: row.type, createdAt: row.created_at };
 }
 

@@ -197,7 +197,7 @@ export function inRecordScopes(scopes: readonly RecordScope[], name: string, typ
 }
 
 /** Whether a name fits a pattern in which `*` stands for any characters. Linear in both, whatever the pattern. */
-export function matchesPattern(pattern: string, name: string): boolean {
+function matchesPattern(pattern: string, name: string): boolean {
   const parts = pattern.split('*');
   const first = parts[0]!;
   if (parts.length === 1) return name === pattern;

@@ -26,8 +26,6 @@ import { readImportOnThread } from './pipe.js';
 import { type ImportEnd, type ImportOrder, readImport } from './reader.js';
 import { pooledRandom } from './row.js';
 
-export { importRecords, type RecordImportResult } from './records.js';
-
 export interface ImportInput {
   /** A zone file by path, or its text. */
   readonly source: { readonly file: string } | { readonly text: string };

@@ -30,7 +30,7 @@ import { createShadows, type ShadowQuery, shadowConditions } from './shadow.js';
 import { changeRow, createRow, deleteRow, requireRow } from './write.js';
 
 export type { RecordOrder } from '../../store/records/query.js';
-export { applyBatch, type BatchInput, type BatchResult } from './batch.js';
+export { applyBatch } from './batch.js';
 export type { RecordInput } from './input.js';
 
 /** Conditions on one text, each a condition of its own for `match`. */

@@ -7,7 +7,7 @@ const LINE_BREAK = /[\r\n]/;
 export type TagsResult = { readonly tags: readonly string[] } | { readonly tag: string; readonly reason: string };
 
 /** The part of a tag before its first colon. */
-export function tagName(tag: string): string {
+function tagName(tag: string): string {
   const colon = tag.indexOf(':');
   return colon < 0 ? tag : tag.slice(0, colon);
 }

@@ -19,7 +19,7 @@ export function zoneTag({ version, serial }: Pick<ZoneRow, 'version' | 'serial'>
 }
 
 /** If-Match: strong comparison, so that a weak tag never matches (RFC 9110 §8.8.3.2). */
-export function matchesStrongly(tags: TagList, tag: string): boolean {
+function matchesStrongly(tags: TagList, tag: string): boolean {
   return tags === '*' || tags.includes(tag);
 }
 

@@ -192,7 +192,7 @@ function bitmapEnd(rdata: Uint8Array, at: number): number {
 }
 
 /** The type bitmap of record types, in any order and with repetitions (RFC 4034 §4.1.2). */
-export function encodeBitmap(codes: readonly number[]): Uint8Array {
+function encodeBitmap(codes: readonly number[]): Uint8Array {
   const windows = new Map<number, Uint8Array>();
   for (const code of [...codes].sort((a, b) => a - b)) {
     const bits = windows.get(code >> 8) ?? new Uint8Array(32);
@@ -209,7 +209,7 @@ export function encodeBitmap(codes: readonly number[]): Uint8Array {
 }
 
 /** Record types of a valid bitmap in ascending order. */
-export function typesOfBitmap(rdata: Uint8Array, at: number, end: number): number[] {
+function typesOfBitmap(rdata: Uint8Array, at: number, end: number): number[] {
   const codes: number[] = [];
   while (at < end) {
     const base = rdata[at]! << 8;

@@ -8,7 +8,7 @@ import { RdataError } from './type.js';
 export const MAX_STRING_LENGTH = 255;
 
 /** Octets of the next token, quoted or not, escapes undone. Throws PresentationError. */
-export function takeOctets(tokens: TokenCursor, label: string, max: number): Uint8Array {
+function takeOctets(tokens: TokenCursor, label: string, max: number): Uint8Array {
   const token = tokens.next(label);
   const octets = unescapeText(token.text);
   if (!octets) throw tokens.failure(`bad escape in ${label}`, token);

@@ -36,7 +36,7 @@ export function parseUnknownForm(tokens: TokenCursor): Uint8Array {
   return rdata;
 }
 
-export function printUnknownForm(rdata: Uint8Array): string {
+function printUnknownForm(rdata: Uint8Array): string {
   return rdata.length === 0 ? '\\# 0' : `\\# ${rdata.length} ${toHex(rdata)}`;
 }
 

@@ -2,7 +2,7 @@
 import { PresentationError, type Token } from '../presentation.js';
 
 /** Records one directive may make. */
-export const MAX_GENERATED = 65536;
+const MAX_GENERATED = 65536;
 
 export interface GenerateRange {
   readonly start: number;

@@ -32,9 +32,9 @@ export interface Lexer {
 }
 
 /** An entry longer than this is refused, octets: nothing that can be served takes as much. */
-export const MAX_ENTRY_LENGTH = 1 << 20;
+const MAX_ENTRY_LENGTH = 1 << 20;
 /** The most words and strings of an entry; 65535 octets as pairs of hexadecimal digits need fewer. */
-export const MAX_ENTRY_TOKENS = 1 << 17;
+const MAX_ENTRY_TOKENS = 1 << 17;
 
 const TAB = 9;
 const NEWLINE = 10;

@@ -3,7 +3,7 @@
  * reported and left out; reading goes on with the next one.
  */
 import { equalBytes } from '../../base/bytes.js';
-import { formatIssue, type Issue } from '../../base/result.js';
+import type { Issue } from '../../base/result.js';
 import { NameError, parseName, ROOT } from '../name.js';
 import { PresentationError, type Token, TokenCursor } from '../presentation.js';
 import { typeByMnemonic } from '../rr/registry.js';
@@ -355,10 +355,4 @@ function unpackQuotedData(tokens: readonly Token[]): readonly Token[] {
   if (!data?.quoted || !type || type.quoted || !typeByMnemonic(type.text)) return tokens;
   const { line, column } = data;
   return [...tokens.slice(0, -1), ...tokenizeRdata(data.text).map((token) => ({ ...token, line, column }))];
-}
-
-/** The first few issues as one text, for errors that show only one. */
-export function describeIssues(issues: readonly Issue[], most = 3): string {
-  const shown = issues.slice(0, most).map(formatIssue);
-  return issues.length > most ? `${shown.join('; ')}; and ${issues.length - most} more` : shown.join('; ');
 }

@@ -9,19 +9,6 @@ export function printRecord(record: RR): string {
   return `${printName(owner)}\t${ttl}\tIN\t${typeMnemonic(type)}\t${printRdata(type, rdata)}`;
 }
 
-/** A whole zone in chunks of lines. Records come as they shall stand, the SOA first. */
-export function* writeZone(apex: Uint8Array, records: Iterable<RR>): Generator<string> {
-  let chunk = `; zone ${printName(apex)}\n$ORIGIN ${printName(apex)}\n`;
-  for (const record of records) {
-    chunk += `${printRecord(record)}\n`;
-    if (chunk.length > 1 << 16) {
-      yield chunk;
-      chunk = '';
-    }
-  }
-  yield chunk;
-}
-
 /** The attributes of a record that the v4 export keeps beside the zone data (v4: §7.2). */
 export interface RecordAttributes {
   readonly comment: string | null;

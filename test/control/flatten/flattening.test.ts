@@ -6,10 +6,9 @@ import t, { type Test } from 'tap';
 import { createEngine } from '../../../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../../../src/answer/state.js';
 import { Transport } from '../../../src/answer/transport.js';
-import { SystemClock, sleep, type TestClock } from '../../../src/base/clock.js';
+import { SystemClock, sleep } from '../../../src/base/clock.js';
 import { parseIP } from '../../../src/base/ip.js';
 import { silentLogger } from '../../../src/base/log.js';
-import { seededRandom } from '../../../src/base/random.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../../../src/control/flatten/refresher.js';
 import {
   createRecord,
@@ -32,6 +31,8 @@ import { createUpstream } from '../../../src/resolver/upstream.js';
 import { countTargets, dueTargets } from '../../../src/store/flatten/targets.js';
 import { decodeMessage, makeQuery } from '../../support/message.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream.js';
+import { seededRandom } from '../../support/seeded-random.js';
+import type { TestClock } from '../../support/test-clock.js';
 import { startControl } from '../fixture.js';
 
 const EDGE = { ipv4: [parseIP('198.51.100.1')!], ipv6: [parseIP('2001:db8:ed::1')!] };

@@ -1,8 +1,8 @@
 /** The vendor's own client, unmodified, on buckets and objects. */
 import Cloudflare from 'cloudflare';
 import t from 'tap';
-import { seededRandom } from '../../../src/base/random.js';
 import { install } from '../../api/installation.js';
+import { seededRandom } from '../../support/seeded-random.js';
 
 t.test('buckets and objects', async (t) => {
   const installation = await install(t);

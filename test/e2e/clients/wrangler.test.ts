@@ -10,8 +10,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import t, { type Test } from 'tap';
-import { seededRandom } from '../../../src/base/random.js';
 import { type Installation, install } from '../../api/installation.js';
+import { seededRandom } from '../../support/seeded-random.js';
 
 const WRANGLER = resolve('test/e2e/clients/wrangler/node_modules/.bin/wrangler');
 const MISSING = 'wrangler is not installed: npm ci --prefix test/e2e/clients/wrangler';
