@@ -64,7 +64,7 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
     // Zones that are known here but no longer stored find nothing to load, and go.
     const known = [...zones.keys(), ...held.list().map(({ zone }) => zone)];
     for (const zone of new Set([...source.servedZones(), ...known])) {
-      records += publish(zone, [{ sequence: applied, zone, kind: 'zone-replaced' }]);
+      records += publish(zone, [{ sequence: applied, zone, complete: false }]);
     }
     return records;
   }
@@ -116,7 +116,7 @@ function groupByZone(changes: readonly Change[]): Map<number, Change[]> {
 function sinceKept(source: ZoneSource, changes: readonly Change[]): readonly Change[] {
   const [first] = changes;
   if (!first || first.sequence >= source.firstChange()) return changes;
-  return [{ ...first, kind: 'zone-replaced' }];
+  return [{ ...first, complete: false }];
 }
 
 /** For people. */

@@ -105,5 +105,5 @@ export function createHeldZones(clock: Clock, log: Logger): HeldZones {
 
 function bounded(zone: number, pending: readonly Change[]): readonly Change[] {
   if (pending.length <= MOST_CHANGES) return pending;
-  return [{ sequence: pending[0]!.sequence, zone, kind: 'zone-replaced' }];
+  return [{ sequence: pending[0]!.sequence, zone, complete: false }];
 }

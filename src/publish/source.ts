@@ -1,8 +1,9 @@
 /** What the publisher reads of the store: zones and owners as serving/ has them, and the change log. */
 import { ownerExists, type ServedOwner, servedAtOwner, servedOwners } from '../serving/owner.js';
+import { ownersOfSettings } from '../serving/settings-difference.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
-import { changesAfter, firstChange, lastChange, touchedOwners } from '../store/log/changes.js';
+import { changesAfter, firstChange, lastChange, MOST_CHANGED_RRS, touchedOwners } from '../store/log/changes.js';
 import { countServedRecords, findServedZone, servedZones } from '../store/zones/zones.js';
 
 /** A change as the follower sees it. */
@@ -10,7 +11,8 @@ export interface Change {
   readonly sequence: number;
   /** Store number of the zone. */
   readonly zone: number;
-  readonly kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'rrs' | 'settings' | 'derived';
+  /** Whether it lists every owner whose answers differ; otherwise the whole zone is read again. */
+  readonly complete: boolean;
 }
 
 /** Reads of one store connection. All within one `snapshot` see the same state. */
@@ -24,7 +26,7 @@ export interface ZoneSource {
   firstChange(): number;
   /** Changes after a sequence number, in order, at most `limit`. */
   changesAfter(sequence: number, limit: number): readonly Change[];
-  /** Owner keys touched by a change of kind `rrs`. */
+  /** The owners a change lists. */
   touchedOwners(sequence: number): readonly Uint8Array[];
   /** Store numbers of all zones to serve. */
   servedZones(): readonly number[];
@@ -32,6 +34,8 @@ export interface ZoneSource {
   servedRecords(): number;
   /** The zone with what decides about its answers, or undefined when it is gone or not to be served. */
   zone(seq: number): ServingZone | undefined;
+  /** The owners where two states of a zone's settings may differ, the SOA aside; undefined when they are very many. */
+  ownersOfSettings(before: ServingZone, after: ServingZone): readonly Uint8Array[] | undefined;
   /** What the zone serves, owner by owner in canonical order. */
   owners(zone: ServingZone): Iterable<ServedOwner>;
   /** What one owner serves. */
@@ -47,7 +51,11 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
     lastChange: () => lastChange(store),
     firstChange: () => firstChange(store),
     changesAfter: (sequence, limit) =>
-      changesAfter(store, sequence, limit).map(({ seq, zone, kind }) => ({ sequence: seq, zone, kind })),
+      changesAfter(store, sequence, limit).map(({ seq, zone, complete }) => ({
+        sequence: seq,
+        zone,
+        complete: complete === 1,
+      })),
     touchedOwners: (sequence) => touchedOwners(store, sequence),
     servedZones: () => servedZones(store),
     servedRecords: () => countServedRecords(store),
@@ -55,6 +63,7 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
       const row = findServedZone(store, seq);
       return row && servingZone(row, settings);
     },
+    ownersOfSettings: (before, after) => ownersOfSettings(store, before, after, MOST_CHANGED_RRS),
     owners: (zone) => servedOwners(store, zone),
     owner: (zone, ownerKey) => servedAtOwner(store, zone, ownerKey),
     exists: (zone, owner) => ownerExists(store, zone, owner),

@@ -2,8 +2,7 @@
  * From changes of a zone to what is staged in the image: touched owners are read again and recompiled, anything larger is loaded
  * aside. Staging twice gives the same image, so reading rows that are newer than the change at hand does no harm.
  */
-import { equalBytes } from '../base/bytes.js';
-import { nameOfOwnerKey } from '../dns/name.js';
+import { nameOfOwnerKey, ownerKeysDownTo } from '../dns/name.js';
 import type { ImageWriter } from '../image/writer.js';
 import type { ServingZone } from '../serving/zone.js';
 import { loadZone } from './load.js';
@@ -42,51 +41,29 @@ export function stageChanges(
     if (before) writer.removeZone(before.number);
     return { loaded: undefined, records: 0 };
   }
-  // The settings are those of now: a change of them may lie far ahead in the log, and shows at all owners already.
-  if (!before || changes.some(concernsWholeZone) || changesManyOwners(before.zone, zone)) {
+  // The settings are those of now: a change of them may lie far ahead in the log, and shows at all its owners already.
+  const ofSettings = before && source.ownersOfSettings(before.zone, zone);
+  if (!before || !ofSettings || changes.some(({ complete }) => !complete)) {
     const { number, records } = loadZone(writer, zone.facts.apex, source.owners(zone), before?.number);
     return { loaded: { number, zone }, records };
   }
   const loaded = { number: before.number, zone };
-  for (const ownerKey of touchedOwners({ source, writer }, loaded, changes)) {
+  const listed = changes.flatMap(({ sequence }) => source.touchedOwners(sequence));
+  for (const ownerKey of withAncestors({ source, writer }, loaded, [...ofSettings, ...listed])) {
     stageOwner({ source, writer }, loaded, ownerKey);
   }
   return { loaded, records: 0 };
 }
 
-function concernsWholeZone({ kind }: Change): boolean {
-  return kind === 'zone-added' || kind === 'zone-removed' || kind === 'zone-replaced';
-}
-
-/** Whether a change of settings shows at more owners than the apex. */
-function changesManyOwners({ facts: before }: ServingZone, { facts: after, hosts }: ServingZone): boolean {
-  return (
-    before.flattenAll !== after.flattenAll ||
-    !sameNames(before.nameServers, after.nameServers) ||
-    (before.nsTtl !== after.nsTtl && hosts.length > 0) ||
-    before.dnsOnly !== after.dnsOnly ||
-    before.http2 !== after.http2 ||
-    before.http3 !== after.http3
-  );
-}
-
-/** Name servers inside the zone answer addresses, so other names are other owners. */
-function sameNames(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
-  return a.length === b.length && a.every((name, i) => equalBytes(name, b[i]!));
-}
-
-/** Keys of the owners that changes touch, and of those that come and go with them. */
-function touchedOwners(staging: Staging, loaded: LoadedZone, changes: readonly Change[]): Iterable<Uint8Array> {
+/** Owner keys without repeats, with the apex and those that come and go with what is below them. */
+function withAncestors(staging: Staging, loaded: LoadedZone, touched: readonly Uint8Array[]): Iterable<Uint8Array> {
   const owners = new Map<string, Uint8Array>();
   const note = (ownerKey: Uint8Array): void => void owners.set(Buffer.from(ownerKey).toString('latin1'), ownerKey);
   // The serial moves with every change, so the apex is always among them.
   note(new Uint8Array(0));
-  for (const { kind, sequence } of changes) {
-    if (kind !== 'rrs') continue;
-    for (const ownerKey of staging.source.touchedOwners(sequence)) {
-      note(ownerKey);
-      for (const ancestor of affectedAncestors(staging, loaded, ownerKey)) note(ancestor);
-    }
+  for (const ownerKey of touched) {
+    note(ownerKey);
+    for (const ancestor of affectedAncestors(staging, loaded, ownerKey)) note(ancestor);
   }
   return owners.values();
 }
@@ -106,10 +83,7 @@ function affectedAncestors(
   { number, zone }: LoadedZone,
   ownerKey: Uint8Array,
 ): Uint8Array[] {
-  const ancestors: Uint8Array[] = [];
-  for (let end = ownerKey.lastIndexOf(0, ownerKey.length - 2); end >= 0; end = ownerKey.lastIndexOf(0, end - 1)) {
-    ancestors.push(ownerKey.subarray(0, end + 1));
-  }
+  const ancestors = ownerKeysDownTo(ownerKey).slice(0, -1);
   return ancestors.filter((ancestor) => {
     const node = writer.findNode(number, nameOfOwnerKey(ancestor, zone.facts.apex));
     return node === 0 || writer.rrsetCount(node) === 0 || source.owner(zone, ancestor).records.length === 0;

@@ -11,6 +11,7 @@ import { tokens } from './migrations/0005-tokens.js';
 import { lists } from './migrations/0006-lists.js';
 import { watchedTargets } from './migrations/0007-watched-targets.js';
 import { embeddedAuthority } from './migrations/0008-embedded-authority.js';
+import { completeChanges } from './migrations/0009-complete-changes.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -23,6 +24,7 @@ const MIGRATIONS: readonly Migration[] = [
   lists,
   watchedTargets,
   embeddedAuthority,
+  completeChanges,
 ];
 
 /** The version the schema has after all migrations. */

@@ -130,6 +130,7 @@ function appendTo(store: Store, zone: number, kind: ChangeKind, rrs: readonly Ch
     atUs: time++,
     zone,
     kind,
+    complete: kind === 'rrs',
     serialFrom: serial - 1,
     serialTo: serial,
     actor: 'test',

@@ -325,7 +325,7 @@ t.test('the change log', async (t) => {
   t.equal(lastChange(store), 0);
   const key = (name: string) => ownerKeyOf(parseName(name), APEX);
   const rr = (op: 0 | 1, name: string) => ({ op, owner_key: key(name), type: 1, ttl: 300, rdata: Uint8Array.of(1) });
-  const common = { atUs: 1, zone: 5, serialFrom: 1, serialTo: 2, actor: 'a', requestId: 'r' };
+  const common = { atUs: 1, zone: 5, serialFrom: 1, serialTo: 2, complete: true, actor: 'a', requestId: 'r' };
   const rrs = [rr(0, 'a.example.com.'), rr(1, 'a.example.com.'), rr(1, 'b.example.com.')];
   const append = (kind: ChangeKind, changed: readonly ChangedRR[]) =>
     writeNow(store, () => appendChange(store, { ...common, kind, rrs: changed }));

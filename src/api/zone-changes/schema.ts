@@ -12,6 +12,9 @@ export const zoneChange = z
     id: z.string().describe('Number of the change, as in the header `zoneplane-change`'),
     zone_id: z.string(),
     serial: z.int().nullable().describe('SOA serial of the zone after it'),
+    complete: z
+      .boolean()
+      .describe('False when more changed than is listed one by one: secondaries then read the whole zone'),
     status: status.describe('`INSYNC` when every DNS process answers with it'),
     submitted_on: time,
     actor: z.string(),

@@ -11,6 +11,7 @@ export function zoneChangeView(item: ChangeItem, processes: readonly DnsProcess[
     id: String(item.change),
     zone_id: item.zoneId,
     serial: item.serial,
+    complete: item.complete,
     status: served ? 'INSYNC' : 'PENDING',
     submitted_on: printTime(item.at),
     actor: item.actor,

@@ -110,7 +110,7 @@ function apexText(apex: Uint8Array | undefined): string | undefined {
 function storeFile(ctx: Context, draft: Draft, name: ImportedName, input: ImportInput): ImportResult {
   const { zone, isNew } = prepareZone(ctx, draft, name, input);
   if (!isNew) {
-    draft.forgetRecords(zone.seq);
+    draft.noteReplacement(zone.seq);
     removeRecordsOfZone(ctx.store, zone.seq);
   }
   const stored = storeRecords(ctx, draft, zone, input);

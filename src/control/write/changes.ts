@@ -12,6 +12,8 @@ export interface ChangeItem {
   readonly zoneId: string;
   /** SOA serial of the zone after it. */
   readonly serial: number | null;
+  /** Whether the change log lists every record that resolvers see less and more. */
+  readonly complete: boolean;
   /** Microseconds since 1970. */
   readonly at: number;
   readonly actor: string;
@@ -24,5 +26,6 @@ export async function getChange(ctx: Context, zoneId: string, change: string): P
   const row = /^\d{1,15}$/.test(change) ? findChange(ctx.store, Number(change)) : undefined;
   if (row?.zone !== zone.seq) throw zoneFailure('changeMissing', { change: change.slice(0, 64) });
   const { seq, serial_to: serial, at_us: at, actor, request_id: requestId } = row;
-  return { change: seq, zone: zone.seq, zoneId, serial, at, actor, requestId };
+  const complete = row.complete === 1;
+  return { change: seq, zone: zone.seq, zoneId, serial, complete, at, actor, requestId };
 }

@@ -11,7 +11,7 @@ import { AppError } from '../../base/errors.js';
 import { perStore, type Store, StoreBusy, StoreFull } from '../../store/driver.js';
 import { requireWriter } from '../access/access.js';
 import type { Context } from './context.js';
-import { type Draft, OpenDraft } from './draft.js';
+import { type Draft, openDraft } from './draft.js';
 import { rehearse } from './dry-run.js';
 import { storeUnavailable } from './errors.js';
 import type { ZoneOutcome } from './zone-outcome.js';
@@ -151,7 +151,7 @@ function draftAndFinish<T, Result>(
   work: (draft: Draft) => T,
   read: (value: T) => Result,
 ): Committed<Result> {
-  const draft = new OpenDraft(ctx);
+  const draft = openDraft(ctx);
   const value = work(draft);
   const zones = draft.finish();
   return { value: read(value), zones };

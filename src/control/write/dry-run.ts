@@ -3,12 +3,20 @@
  * they serve; of single owners the draft knows the difference itself.
  */
 import { Type } from '../../dns/codes.js';
-import { servedOwners } from '../../serving/owner.js';
-import { diffServed, rrsOf, type ServedRR, soaOf } from '../../serving/served-rr.js';
+import {
+  addDifference,
+  copyServed,
+  type Difference,
+  diffCopies,
+  type ServedCopy,
+  type ServedRR,
+  soaOf,
+} from '../../serving/difference.js';
 import { servingZone } from '../../serving/zone.js';
 import type { ChangedRR } from '../../store/log/changes.js';
-import { findZone } from '../../store/zones/zones.js';
+import { findServedZone } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
+import { MOST_COMPARED } from './touched-zone.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
 interface Rehearsed {
@@ -17,9 +25,6 @@ interface Rehearsed {
 
 /** Ends the part of the transaction that is taken back; never leaves this module. */
 class TakenBack extends Error {}
-
-/** Zones of more records than this are not compared as a whole. */
-const MOST_COMPARED = 20_000;
 
 /** Runs `run` inside an open write transaction and takes back all it did. The outcome has the differences of whole zones too. */
 export function rehearse<Result extends Rehearsed>(ctx: Context, run: () => Result): Result {
@@ -51,37 +56,25 @@ function takeBack<T>(ctx: Context, work: () => T): T {
   return (done as { readonly value: T }).value;
 }
 
-interface OwnerServed {
-  readonly ownerKey: Uint8Array;
-  readonly rrs: readonly ServedRR[];
+interface Served {
+  readonly copy: ServedCopy;
+  /** Undefined for a zone that is not served. */
+  readonly soa: ServedRR | undefined;
 }
 
-/** Everything a zone serves by owner; nothing for one that is not there; undefined when that is too much to compare. */
-function servedBy(ctx: Context, { zone: seq }: ZoneOutcome): Map<string, OwnerServed> | undefined {
-  const row = findZone(ctx.store, seq);
-  const owners = new Map<string, OwnerServed>();
-  if (!row || row.served === 0) return owners;
+/** Everything a zone serves; nothing for one that is not there; undefined when that is too much to compare. */
+function servedBy({ store, settings }: Context, { zone: seq }: ZoneOutcome): Served | undefined {
+  const row = findServedZone(store, seq);
+  if (!row) return { copy: new Map(), soa: undefined };
   if (row.record_count > MOST_COMPARED) return undefined;
-  const zone = servingZone(row, ctx.settings);
-  for (const owner of servedOwners(ctx.store, zone)) {
-    const ownerKey = new Uint8Array(owner.ownerKey);
-    const soa = ownerKey.length === 0 ? [soaOf(zone)] : [];
-    owners.set(Buffer.from(ownerKey).toString('latin1'), { ownerKey, rrs: [...soa, ...rrsOf(owner)] });
-  }
-  return owners;
+  const zone = servingZone(row, settings);
+  return { copy: copyServed(store, zone), soa: { type: Type.soa, ...soaOf(zone) } };
 }
 
-function compare(old: Map<string, OwnerServed>, fresh: Map<string, OwnerServed>): ChangedRR[] {
-  const removed: ChangedRR[] = [];
-  const added: ChangedRR[] = [];
-  for (const [key, { ownerKey }] of new Map([...old, ...fresh])) {
-    const diff = diffServed(old.get(key)?.rrs ?? [], fresh.get(key)?.rrs ?? []);
-    for (const rr of diff.removed) removed.push({ op: 0, owner_key: ownerKey, ...rr });
-    for (const rr of diff.added) added.push({ op: 1, owner_key: ownerKey, ...rr });
-  }
-  return [...removed.sort(soaFirst), ...added.sort(soaFirst)];
-}
-
-function soaFirst(a: ChangedRR, b: ChangedRR): number {
-  return Number(b.type === Type.soa) - Number(a.type === Type.soa);
+/** The SOA first, as in an incremental transfer (RFC 1995 §4). */
+function compare(old: Served, fresh: Served): ChangedRR[] {
+  const soa: Difference = { removed: [], added: [] };
+  addDifference(soa, new Uint8Array(0), old.soa ? [old.soa] : [], fresh.soa ? [fresh.soa] : []);
+  const { removed, added } = diffCopies(old.copy, fresh.copy);
+  return [...soa.removed, ...removed, ...soa.added, ...added];
 }

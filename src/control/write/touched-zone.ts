@@ -1,10 +1,20 @@
-/** What a write in progress remembers of a zone it touches. */
-import type { ServedRR } from '../../serving/served-rr.js';
+/** What a write in progress remembers of a zone it touches: above all what was served before. */
+import {
+  addDifference,
+  copyServed,
+  type Difference,
+  diffCopies,
+  ownerText,
+  rrsOf,
+  type ServedCopy,
+  type ServedRR,
+} from '../../serving/difference.js';
+import { servedAtOwner } from '../../serving/owner.js';
+import { ownersOfSettings } from '../../serving/settings-difference.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
-import type { ChangeKind } from '../../store/log/changes.js';
+import { type ChangeKind, MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import type { EditedRecord } from '../../store/log/edits.js';
-import { proxiedOwners } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 
 export interface TouchedOwner {
@@ -20,19 +30,25 @@ export interface TouchedZone {
   readonly before: ZoneRow;
   /** The same as it was served. */
   readonly serving: ServingZone;
+  /** What concerns more than single records. */
   kind: ChangeKind | undefined;
   /** Records more. */
   records: number;
-  /** By owner key. */
+  /** By {@link ownerText}. */
   readonly owners: Map<string, TouchedOwner>;
+  /** All that was served before, of a zone whose records are replaced. */
+  copy: ServedCopy | undefined;
+  /** Whether the owners, or the copy, hold all whose answers change. */
+  complete: boolean;
   readonly edited: EditedRecord[];
   /** Whether `edited` undoes everything. */
   undoable: boolean;
   /** Nothing was edited: the answers of flattened names changed with their targets. */
   derived: boolean;
-  /** Whether the owners are all whose answers change. */
-  told: boolean;
 }
+
+/** Zones of more records than this are not compared as a whole. */
+export const MOST_COMPARED = 100_000;
 
 export function touchZone(before: ZoneRow, settings: ServingSettings): TouchedZone {
   return {
@@ -41,29 +57,62 @@ export function touchZone(before: ZoneRow, settings: ServingSettings): TouchedZo
     kind: undefined,
     records: 0,
     owners: new Map(),
+    copy: undefined,
+    complete: true,
     edited: [],
     undoable: true,
     derived: true,
-    told: true,
   };
 }
 
-/** Columns of a zone that show at every proxied or flattened name, and those that show at the apex. */
-const PROXIED_COLUMNS = new Set(['paused', 'zone_mode', 'http2', 'http3', 'flatten_all_cnames']);
-const APEX_COLUMNS = new Set(['ns_ttl', 'multi_provider', 'name_server_mode', 'vanity_name_servers']);
+/** Remembers what an owner serves, before the first edit that shows there. */
+export function noteOwner(store: Store, { owners, serving }: TouchedZone, ownerKey: Uint8Array): TouchedOwner {
+  const key = ownerText(ownerKey);
+  const known = owners.get(key);
+  if (known) return known;
+  const owner = { ownerKey, before: rrsOf(servedAtOwner(store, serving, ownerKey)), edited: false };
+  owners.set(key, owner);
+  return owner;
+}
 
-/** Proxied names looked at when a setting concerns them all. */
-const MOST_OWNERS = 1000;
+/** The same where nobody edits; too many such owners are not remembered, and the change is not complete. */
+export function noteUnedited(store: Store, touched: TouchedZone, ownerKey: Uint8Array): void {
+  if (touched.owners.size < MOST_CHANGED_RRS) noteOwner(store, touched, ownerKey);
+  else touched.complete = false;
+}
 
-/** Owners where a change of these columns shows, besides the SOA; `all` is false when they are too many to look at. */
-export function ownersOfSettings(
+/** Remembers what is served where another row of the zone will show. */
+export function noteSettings(store: Store, touched: TouchedZone, row: ZoneRow, settings: ServingSettings): void {
+  const owners = ownersOfSettings(store, touched.serving, servingZone(row, settings), MOST_CHANGED_RRS);
+  if (owners) for (const ownerKey of owners) noteUnedited(store, touched, ownerKey);
+  else touched.complete = false;
+}
+
+/** Remembers all that the zone serves, before its records are replaced past the draft. */
+export function noteWhole(store: Store, touched: TouchedZone): void {
+  touched.undoable = false;
+  if (touched.owners.size > 0 || touched.before.record_count > MOST_COMPARED) touched.complete = false;
+  else touched.copy = copyServed(store, touched.serving);
+}
+
+/** What resolvers see less and more, the SOA left out; undefined when that is not known. */
+export function differenceOf(
   store: Store,
-  { seq }: ZoneRow,
-  columns: readonly string[],
-): { readonly owners: readonly Uint8Array[]; readonly all: boolean } {
-  const apex = columns.some((column) => APEX_COLUMNS.has(column)) ? [new Uint8Array(0)] : [];
-  if (!columns.some((column) => PROXIED_COLUMNS.has(column))) return { owners: apex, all: true };
-  const proxied = proxiedOwners(store, seq, MOST_OWNERS + 1);
-  if (proxied.length > MOST_OWNERS) return { owners: apex, all: false };
-  return { owners: [...apex, ...proxied.map((ownerKey) => new Uint8Array(ownerKey))], all: true };
+  touched: TouchedZone,
+  after: ServingZone,
+  row: ZoneRow,
+): Difference | undefined {
+  const { before, kind, copy, owners } = touched;
+  // Whose zone was not served, or is not any more, sees more change than its records tell.
+  if (!touched.complete || kind === 'zone-added' || before.served !== row.served) return undefined;
+  if (copy && row.record_count > MOST_COMPARED) return undefined;
+  return copy ? diffCopies(copy, copyServed(store, after)) : diffOwners(store, after, owners.values());
+}
+
+function diffOwners(store: Store, zone: ServingZone, owners: Iterable<TouchedOwner>): Difference {
+  const difference: Difference = { removed: [], added: [] };
+  for (const { ownerKey, before } of owners) {
+    addDifference(difference, ownerKey, before, rrsOf(servedAtOwner(store, zone, ownerKey)));
+  }
+  return difference;
 }

@@ -2,7 +2,7 @@
 
 import { nameOfOwnerKey } from '../../dns/name.js';
 import { printRecord } from '../../dns/zonefile/writer.js';
-import { type ChangedRR, type ChangeKind, isUnknownData } from '../../store/log/changes.js';
+import { type ChangedRR, type ChangeKind, isMark } from '../../store/log/changes.js';
 
 /** One zone after a commit; also one that is gone. */
 export interface ZoneOutcome {
@@ -43,7 +43,7 @@ export interface ZoneDiff {
 const MOST_LINES = 10_000;
 
 export function printDiff(apex: Uint8Array, rrs: readonly ChangedRR[], complete: boolean): ZoneDiff {
-  const known = rrs.filter((rr) => !isUnknownData(rr));
+  const known = rrs.filter((rr) => !isMark(rr));
   const lines = (op: 0 | 1): string[] => {
     const wanted = known.filter((rr) => rr.op === op).slice(0, MOST_LINES);
     return wanted.map((rr) => printLine(apex, rr));

@@ -3,8 +3,7 @@
  * undoing the journal's later edits inside a transaction; of reading nothing stays, of restoring the difference does.
  */
 import { equalBytes, toHex } from '../../base/bytes.js';
-import { Type } from '../../dns/codes.js';
-import { type ChangedRR, findChange, rrsOfChange } from '../../store/log/changes.js';
+import { findChange, rrsOfChange } from '../../store/log/changes.js';
 import {
   countEdits,
   countRecordsEditedAfter,
@@ -94,18 +93,10 @@ function editItem(ctx: Context, zone: ZoneRow, edit: EditRow): EditItem {
 }
 
 /** What resolvers saw change. Of whole zones, and of very many records at once, it is not kept. */
-function diffOf(ctx: Context, zone: ZoneRow, edit: EditRow): ZoneDiff {
-  const apex = new Uint8Array(0);
-  const soa = (op: 0 | 1, ttl: number | null, rdata: Uint8Array | null): ChangedRR[] =>
-    ttl === null || rdata === null ? [] : [{ op, owner_key: apex, type: Type.soa, ttl, rdata }];
-  const change = edit.change === null ? undefined : findChange(ctx.store, edit.change);
-  const told = edit.change === null || change?.kind === 'rrs' || change?.kind === 'settings';
-  const lines = [
-    ...soa(0, edit.soa_ttl_from, edit.soa_from),
-    ...soa(1, edit.soa_ttl_to, edit.soa_to),
-    ...(change ? rrsOfChange(ctx.store, change.seq) : []),
-  ];
-  return printDiff(zone.apex, lines, told);
+function diffOf({ store }: Context, { apex }: ZoneRow, edit: EditRow): ZoneDiff {
+  if (edit.change === null) return printDiff(apex, [], true);
+  const change = findChange(store, edit.change);
+  return change ? printDiff(apex, rrsOfChange(store, change), change.complete === 1) : printDiff(apex, [], false);
 }
 
 /**

@@ -1,8 +1,12 @@
-/** The change log: what followers apply, what IXFR and history read. Within a change removed records come first. */
+/**
+ * The change log: what followers apply, what transfers send and history shows. A complete change lists every record that
+ * resolvers see less and more: applied to the zone as it was served, it gives the zone as it is served after it.
+ */
 import { Type } from '../../dns/codes.js';
 import { perStore, type Store } from '../driver.js';
 
-export type ChangeKind = 'zone-added' | 'zone-removed' | 'zone-replaced' | 'rrs' | 'settings' | 'derived';
+/** What was done to the zone. */
+export type ChangeKind = 'zone-added' | 'zone-removed' | 'zone-replaced' | 'rrs' | 'settings';
 
 export interface ChangeRow {
   readonly seq: number;
@@ -10,8 +14,16 @@ export interface ChangeRow {
   /** Store number of the zone, which may be gone. */
   readonly zone: number;
   readonly kind: ChangeKind;
+  /** Null for a zone that is new, and one that is gone. */
   readonly serial_from: number | null;
   readonly serial_to: number | null;
+  /** 1: its records and SOAs are all that differs. 0: no records are listed, whoever follows reads the whole zone. */
+  readonly complete: number;
+  /** Rdata and TTL (seconds) of the SOA before and after; null where it stayed, or where there was none. */
+  readonly soa_from: Uint8Array | null;
+  readonly soa_to: Uint8Array | null;
+  readonly soa_ttl_from: number | null;
+  readonly soa_ttl_to: number | null;
   readonly actor: string;
   readonly request_id: string;
 }
@@ -25,17 +37,20 @@ export interface ChangedRR {
   readonly rdata: Uint8Array;
 }
 
-/**
- * Rdata that stands for addresses nobody knows yet, answered with SERVFAIL: so that followers hear of the owner. No address has
- * zero octets; what prints records leaves it out.
- */
-export const UNKNOWN_DATA: Uint8Array = new Uint8Array(0);
+/** Rdata of the marks below. */
+export const NO_DATA: Uint8Array = new Uint8Array(0);
+/** Type of the mark of a name that exists without any record that is answered: zero stands for no type (RFC 6895 §3.1). */
+export const NO_TYPE = 0;
 
-export function isUnknownData({ type, rdata }: ChangedRR): boolean {
-  return rdata.length === 0 && (type === Type.a || type === Type.aaaa);
+/**
+ * Whether an entry stands for no record: it lets followers hear of an owner whose addresses are not known yet, which is
+ * answered with SERVFAIL, or of one that exists without data. What prints or sends records leaves it out.
+ */
+export function isMark({ type, rdata }: ChangedRR): boolean {
+  return rdata.length === 0 && (type === NO_TYPE || type === Type.a || type === Type.aaaa);
 }
 
-/** Changes of more records than this are written as 'zone-replaced' without their records. */
+/** Changes of more records than this are not complete. */
 export const MOST_CHANGED_RRS = 5000;
 
 /** Changes kept; older ones are removed in slices. A follower or secondary that is further behind loads the whole zone. */
@@ -50,10 +65,19 @@ const statements = perStore((store) => ({
       kind: ChangeKind,
       serialFrom: number | null,
       serialTo: number | null,
+      complete: number,
+      soaFrom: Uint8Array | null,
+      soaTo: Uint8Array | null,
+      soaTtlFrom: number | null,
+      soaTtlTo: number | null,
       actor: string,
       requestId: string,
     ]
-  >(`INSERT INTO changes (at_us, zone, kind, serial_from, serial_to, actor, request_id) VALUES (?, ?, ?, ?, ?, ?, ?)`),
+  >(
+    `INSERT INTO changes (at_us, zone, kind, serial_from, serial_to, complete, soa_from, soa_to, soa_ttl_from, soa_ttl_to,
+       actor, request_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ),
   insertRR: store.prepare<
     [change: number, ord: number, op: number, ownerKey: Uint8Array, type: number, ttl: number, rdata: Uint8Array]
   >('INSERT INTO change_rrs (change, ord, op, owner_key, type, ttl, rdata) VALUES (?, ?, ?, ?, ?, ?, ?)'),
@@ -73,40 +97,82 @@ const statements = perStore((store) => ({
   prune: store.prepare<[seq: number]>('DELETE FROM changes WHERE seq <= ?'),
 }));
 
+/** A SOA as it is served. */
+export interface SoaRR {
+  /** Seconds. */
+  readonly ttl: number;
+  readonly rdata: Uint8Array;
+}
+
 export interface NewChange {
   readonly atUs: number;
   readonly zone: number;
   readonly kind: ChangeKind;
   readonly serialFrom: number | null;
   readonly serialTo: number | null;
+  readonly complete: boolean;
+  /** The SOA before and after, where it differs. */
+  readonly soaFrom?: SoaRR | undefined;
+  readonly soaTo?: SoaRR | undefined;
   readonly actor: string;
   readonly requestId: string;
-  /** Removed ones first. */
+  /** Removed ones first, SOAs left out. */
   readonly rrs: readonly ChangedRR[];
 }
 
 /** Appends a change and returns its number. Called from the one commit function only, inside its transaction. */
 export function appendChange(store: Store, change: NewChange): number {
-  const { insert, insertRR, pruneRRs, prune } = statements(store);
-  const { atUs, zone, kind, serialFrom, serialTo, actor, requestId, rrs } = change;
-  const seq = insert.run(atUs, zone, kind, serialFrom, serialTo, actor, requestId).lastInsertRowid;
-  rrs.forEach((rr, ord) => {
+  const { insert, insertRR } = statements(store);
+  const { soaFrom, soaTo } = change;
+  const { lastInsertRowid: seq } = insert.run(
+    change.atUs,
+    change.zone,
+    change.kind,
+    change.serialFrom,
+    change.serialTo,
+    change.complete ? 1 : 0,
+    soaFrom?.rdata ?? null,
+    soaTo?.rdata ?? null,
+    soaFrom?.ttl ?? null,
+    soaTo?.ttl ?? null,
+    change.actor,
+    change.requestId,
+  );
+  change.rrs.forEach((rr, ord) => {
     insertRR.run(seq, ord, rr.op, rr.owner_key, rr.type, rr.ttl, rr.rdata);
   });
-  if (seq % PRUNE_EVERY === 0 && seq > KEPT_CHANGES) {
-    pruneRRs.run(seq - KEPT_CHANGES);
-    prune.run(seq - KEPT_CHANGES);
-  }
+  if (seq % PRUNE_EVERY === 0 && seq > KEPT_CHANGES) pruneChanges(store, seq - KEPT_CHANGES);
   return seq;
+}
+
+/** Removes the changes up to a number. */
+function pruneChanges(store: Store, seq: number): void {
+  const { pruneRRs, prune } = statements(store);
+  pruneRRs.run(seq);
+  prune.run(seq);
 }
 
 export function findChange(store: Store, seq: number): ChangeRow | undefined {
   return statements(store).bySeq.get(seq);
 }
 
-/** The records of a change, removed ones first. */
-export function rrsOfChange(store: Store, change: number): ChangedRR[] {
-  return statements(store).rrs.all(change);
+/**
+ * The records of a change in the order of an incremental transfer (RFC 1995 §4): the SOA before, records removed, the SOA after,
+ * records added. Of a change that is not complete, the SOAs alone.
+ */
+export function rrsOfChange(store: Store, change: ChangeRow): ChangedRR[] {
+  const rrs = statements(store).rrs.all(change.seq);
+  const of = (op: 0 | 1): ChangedRR[] => rrs.filter((rr) => rr.op === op);
+  return [
+    ...soaOfChange(0, change.soa_ttl_from, change.soa_from),
+    ...of(0),
+    ...soaOfChange(1, change.soa_ttl_to, change.soa_to),
+    ...of(1),
+  ];
+}
+
+function soaOfChange(op: 0 | 1, ttl: number | null, rdata: Uint8Array | null): ChangedRR[] {
+  return ttl === null || rdata === null ? [] : [{ op, owner_key: new Uint8Array(0), type: Type.soa, ttl, rdata }];
 }
 
 /** Changes after a number, in order, at most `limit`. */

@@ -23,11 +23,6 @@ export interface EditRow {
   /** Null for a zone that is new. */
   readonly serial_from: number | null;
   readonly serial_to: number;
-  /** Rdata and TTL of the SOA before and after; null when it stayed. */
-  readonly soa_from: Uint8Array | null;
-  readonly soa_to: Uint8Array | null;
-  readonly soa_ttl_from: number | null;
-  readonly soa_ttl_to: number | null;
   readonly actor: string;
   readonly actor_kind: string;
   readonly source: string;
@@ -47,8 +42,7 @@ const KEPT_EDITS = 200_000;
 const KEPT_RECORDS = 2_000_000;
 const PRUNE_EVERY = 500;
 
-const COLUMNS = `zone, version, at_us, kind, complete, change, serial_from, serial_to, soa_from, soa_to, soa_ttl_from,
-  soa_ttl_to, actor, actor_kind, source, request_id`;
+const COLUMNS = `zone, version, at_us, kind, complete, change, serial_from, serial_to, actor, actor_kind, source, request_id`;
 
 const statements = perStore((store) => ({
   insert: store.prepare<
@@ -61,10 +55,6 @@ const statements = perStore((store) => ({
       number | null,
       number | null,
       number,
-      Uint8Array | null,
-      Uint8Array | null,
-      number | null,
-      number | null,
       string,
       string,
       string,
@@ -72,7 +62,7 @@ const statements = perStore((store) => ({
       number,
     ]
   >(
-    `INSERT INTO zone_edits (${COLUMNS}, records_total) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+    `INSERT INTO zone_edits (${COLUMNS}, records_total) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
        ? + coalesce((SELECT records_total FROM zone_edits ORDER BY seq DESC LIMIT 1), 0))`,
   ),
   insertRecord: store.prepare<[edit: number, ord: number, id: Uint8Array, was: string | null]>(
@@ -127,10 +117,6 @@ export function appendEdit(store: Store, edit: NewEdit, records: readonly Edited
     edit.change,
     edit.serial_from,
     edit.serial_to,
-    edit.soa_from,
-    edit.soa_to,
-    edit.soa_ttl_from,
-    edit.soa_ttl_to,
     edit.actor,
     edit.actor_kind,
     edit.source,

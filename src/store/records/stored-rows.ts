@@ -34,6 +34,9 @@ const statements = perStore((store) => ({
      JOIN records r ON r.zone = a.zone AND r.owner_key = a.owner_key
      WHERE a.zone = ? AND a.type = 5 ORDER BY a.owner_key, r.type, r.rdata_key`,
   ),
+  aliasOwners: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
+    'SELECT owner_key FROM records WHERE zone = ? AND type = 5 ORDER BY owner_key LIMIT ?',
+  ),
   firstEnd: store.prepareTuples<[zone: number, after: Uint8Array], [Uint8Array]>(
     `SELECT owner_key FROM records WHERE zone = ? AND owner_key >= ? ORDER BY owner_key LIMIT 1 OFFSET ${CHUNK - 1}`,
   ),
@@ -93,4 +96,11 @@ export function storedRowsOfOwner(store: Store, zone: number, ownerKey: Uint8Arr
  */
 export function storedRowsOfAliases(store: Store, zone: number): Iterable<StoredTuple> {
   return statements(store).ofAliases.iterate(zone);
+}
+
+/** Owners that have a CNAME, in canonical order, at most `limit`. */
+export function aliasOwners(store: Store, zone: number, limit: number): Uint8Array[] {
+  return statements(store)
+    .aliasOwners.all(zone, limit)
+    .map(([ownerKey]) => ownerKey);
 }

@@ -1,0 +1,83 @@
+/**
+ * The end of a write, for one zone: its serial, the change log with what resolvers see less and more, the journal with what
+ * undoes the edits. Edits that resolvers do not see (a comment, the origin of a proxied name) move no serial.
+ */
+import { equalBytes, toHex } from '../../base/bytes.js';
+import { Type } from '../../dns/codes.js';
+import { nextSerial } from '../../dns/serial.js';
+import { soaOf } from '../../serving/difference.js';
+import { type ServingZone, servingZone } from '../../serving/zone.js';
+import { type ChangedRR, type ChangeKind, MOST_CHANGED_RRS, type SoaRR } from '../../store/log/changes.js';
+import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
+import { refreshTargetsSoon, reindexFlattened } from '../flatten/index.js';
+import type { Context } from './context.js';
+import { logChange, logEdit } from './log-rows.js';
+import { differenceOf, type TouchedZone } from './touched-zone.js';
+import type { ZoneOutcome } from './zone-outcome.js';
+
+/** `now`: microseconds since 1970. */
+export function finishZone(ctx: Context, now: number, touched: TouchedZone): ZoneOutcome {
+  const { store, settings } = ctx;
+  const { before, derived } = touched;
+  const row = findZone(store, before.seq);
+  if (!row) return finishRemoved(ctx, now, before);
+  const zone = servingZone(row, settings);
+  if (!derived) reindexFlattened(store, row, zone, touched);
+  const difference = differenceOf(store, touched, zone, row);
+  const rrs = difference ? [...difference.removed, ...difference.added] : [];
+  // A difference that is not known is taken for one.
+  const kind = touched.kind ?? (difference === undefined || rrs.length > 0 ? 'rrs' : undefined);
+  if (!derived) refreshTargetsSoon(store, row, kind, touched.owners);
+  const { version, serial } = nextState(touched, row, kind);
+  updateZone(store, row.seq, { record_count: row.record_count + touched.records, version, serial });
+  const serials = { serialFrom: kind === 'zone-added' ? undefined : before.serial, serial };
+  const soas = kind === undefined || kind === 'zone-added' ? {} : soaDifference(touched.serving, zone, serial);
+  const logged = difference && rrs.length <= MOST_CHANGED_RRS ? { complete: true, rrs } : { complete: false, rrs: [] };
+  const change = kind && logChange(ctx, now, { zone: row.seq, kind, ...serials, ...soas, ...logged });
+  if (!derived) logEdit(ctx, now, touched, { version, change, ...serials });
+  const known = {
+    rrs: [...soaChange(0, soas.soaFrom), ...soaChange(1, soas.soaTo), ...rrs],
+    complete: difference !== undefined,
+  };
+  return { zone: row.seq, id: toHex(row.id), apex: row.apex, kind, change, ...serials, version, ...known };
+}
+
+/** Clients hold the version of what they edit; answers that changed with a target are not that. */
+function nextState(
+  { derived }: TouchedZone,
+  { version, serial }: ZoneRow,
+  kind: ChangeKind | undefined,
+): { readonly version: number; readonly serial: number } {
+  // A zone that is new or replaced has the serial that was given to it.
+  const moves = kind !== undefined && kind !== 'zone-added' && kind !== 'zone-replaced';
+  return { version: derived ? version : version + 1, serial: moves ? nextSerial(serial) : serial };
+}
+
+interface SoaDifference {
+  readonly soaFrom?: SoaRR;
+  readonly soaTo?: SoaRR;
+}
+
+function soaDifference(before: ServingZone, after: ServingZone, serial: number): SoaDifference {
+  const [soaFrom, soaTo] = [soaOf(before), soaOf(after, serial)];
+  return soaFrom.ttl === soaTo.ttl && equalBytes(soaFrom.rdata, soaTo.rdata) ? {} : { soaFrom, soaTo };
+}
+
+function soaChange(op: 0 | 1, soa: SoaRR | undefined): ChangedRR[] {
+  return soa ? [{ op, owner_key: new Uint8Array(0), type: Type.soa, ...soa }] : [];
+}
+
+function finishRemoved(ctx: Context, now: number, { seq: zone, id, apex, serial: serialFrom }: ZoneRow): ZoneOutcome {
+  refreshTargetsSoon(ctx.store, { apex }, 'zone-removed', new Map());
+  const kind = 'zone-removed';
+  const change = logChange(ctx, now, {
+    zone,
+    kind,
+    serialFrom: undefined,
+    serial: undefined,
+    complete: false,
+    rrs: [],
+  });
+  const gone = { version: undefined, serial: undefined, rrs: [], complete: false };
+  return { zone, id: toHex(id), apex, kind, change, serialFrom, ...gone };
+}

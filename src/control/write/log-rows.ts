@@ -1,0 +1,96 @@
+/** Rows of the logs a write leaves: the change log for followers, the journal for undoing, the audit log for people. */
+import { appendAudit } from '../../store/access/audit.js';
+import { appendChange, type ChangedRR, type ChangeKind, type SoaRR } from '../../store/log/changes.js';
+import { appendEdit, type EditKind } from '../../store/log/edits.js';
+import type { Context } from './context.js';
+import type { TouchedZone } from './touched-zone.js';
+
+interface Serials {
+  /** Undefined for a zone that is new, or gone. */
+  readonly serialFrom: number | undefined;
+}
+
+interface LoggedChange extends Serials {
+  /** Store number. */
+  readonly zone: number;
+  readonly kind: ChangeKind;
+  readonly serial: number | undefined;
+  readonly soaFrom?: SoaRR;
+  readonly soaTo?: SoaRR;
+  readonly complete: boolean;
+  /** Removed ones first, SOAs left out. */
+  readonly rrs: readonly ChangedRR[];
+}
+
+/** Returns the number of the change. `now`: microseconds since 1970, here and below. */
+export function logChange({ store, actor, requestId }: Context, now: number, change: LoggedChange): number {
+  const { serialFrom = null, serial = null } = change;
+  return appendChange(store, { ...change, atUs: now, actor: actor.email, requestId, serialFrom, serialTo: serial });
+}
+
+interface LoggedEdit extends Serials {
+  readonly version: number;
+  readonly serial: number;
+  /** Number of the change, when resolvers see it. */
+  readonly change: number | undefined;
+}
+
+export function logEdit(ctx: Context, now: number, touched: TouchedZone, edit: LoggedEdit): void {
+  const { actor, requestId, source, store } = ctx;
+  const { before, kind, undoable, edited } = touched;
+  const row = {
+    zone: before.seq,
+    version: edit.version,
+    at_us: now,
+    kind: EDIT_KINDS[kind ?? 'rrs'],
+    complete: undoable ? 1 : 0,
+    change: edit.change ?? null,
+    serial_from: edit.serialFrom ?? null,
+    serial_to: edit.serial,
+    actor: actor.email,
+    actor_kind: actor.kind,
+    source,
+    request_id: requestId,
+  };
+  appendEdit(store, row, undoable ? edited : []);
+}
+
+const EDIT_KINDS: Readonly<Record<ChangeKind, EditKind>> = {
+  'zone-added': 'added',
+  'zone-removed': 'replaced',
+  'zone-replaced': 'replaced',
+  settings: 'settings',
+  rrs: 'records',
+};
+
+export interface AuditEntry {
+  /** What was done, such as `record.create`. */
+  readonly action: string;
+  readonly zone?: Uint8Array;
+  /** Store number of the account, where no zone tells it. */
+  readonly account?: number | undefined;
+  /** Identifier of the thing changed. */
+  readonly object?: Uint8Array;
+  /** Plain values without secrets. */
+  readonly before?: unknown;
+  readonly after?: unknown;
+}
+
+export function logAudit(ctx: Context, now: number, entry: AuditEntry): void {
+  const { actor, requestId, source, store, address } = ctx;
+  appendAudit(store, {
+    at_us: now,
+    actor: actor.email,
+    actor_kind: actor.kind,
+    actor_id: actor.userId === '' ? null : new Uint8Array(Buffer.from(actor.userId, 'hex')),
+    address: address ?? null,
+    source,
+    action: entry.action,
+    zone: entry.zone ?? null,
+    account: entry.account ?? null,
+    object: entry.object ?? null,
+    request_id: requestId,
+    before: entry.before === undefined ? null : JSON.stringify(entry.before),
+    after: entry.after === undefined ? null : JSON.stringify(entry.after),
+  });
+}
