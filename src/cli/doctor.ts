@@ -68,8 +68,9 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
       verdict: 'ok',
       text: `zoneplane ${running.version} runs as process ${running.pid}`,
     });
-    for (const { what, ok, text } of await checkHealth(healthTarget(settings), clock, TIMEOUT_MS)) {
+    for (const { what, ok, text, heldZones = [] } of await checkHealth(healthTarget(settings), clock, TIMEOUT_MS)) {
       findings.push({ what, verdict: ok ? 'ok' : 'fail', text });
+      findings.push(...heldZones.map(heldFinding));
     }
   } else {
     findings.push({ what: 'server', verdict: 'warn', text: 'not running on this data directory' });
@@ -179,6 +180,15 @@ function examineVault(loaded: LoadedSettings): Finding[] {
   } finally {
     store?.close();
   }
+}
+
+function heldFinding(zone: string): Finding {
+  return {
+    what: 'zones',
+    verdict: 'fail',
+    text: `changes of ${zone} cannot be published: queries see it as it was before`,
+    remedy: 'The log of the DNS process says why. Undo the change, or remove the record it names.',
+  };
 }
 
 async function examinePorts(settings: Settings): Promise<Finding[]> {

@@ -7,13 +7,21 @@
  * - owner key: octets whose plain byte order is the canonical order of RFC 4034 §6.1, relative to the zone's apex. This is
  *   what the store sorts and searches by: descendants of a name are one range of keys.
  */
+import { plainNameEnd } from './wire-name.js';
 
 /** Octets of a wire name at most (RFC 1035 §3.1). */
 export const MAX_NAME_LENGTH = 255;
 export const MAX_LABEL_LENGTH = 63;
 export const ROOT: Uint8Array = new Uint8Array(1);
 
-export type NameFault = 'empty' | 'empty-label' | 'label-too-long' | 'name-too-long' | 'bad-escape' | 'relative';
+export type NameFault =
+  | 'empty'
+  | 'empty-label'
+  | 'label-too-long'
+  | 'name-too-long'
+  | 'bad-escape'
+  | 'relative'
+  | 'malformed';
 
 const FAULT_TEXT: Record<NameFault, string> = {
   empty: 'empty domain name',
@@ -22,6 +30,7 @@ const FAULT_TEXT: Record<NameFault, string> = {
   'name-too-long': 'domain name longer than 255 octets',
   'bad-escape': 'bad escape in domain name',
   relative: 'relative domain name without an origin',
+  malformed: 'malformed wire form of a domain name',
 };
 
 export class NameError extends Error {
@@ -133,11 +142,11 @@ export function toFqdn(wire: Uint8Array): string {
   return printName(lowerName(wire)).slice(0, -1);
 }
 
-/** Octets of the wire name that starts at `start`, its final zero included. */
+/** Octets of the wire name that starts at `start`, its final zero included. Throws a {@link NameError} when there is none. */
 export function nameLength(wire: Uint8Array, start = 0): number {
-  let at = start;
-  while (wire[at]! !== 0) at += 1 + wire[at]!;
-  return at + 1 - start;
+  const end = plainNameEnd(wire, start, wire.length);
+  if (end < 0) throw new NameError('malformed');
+  return end - start;
 }
 
 /** Number of labels, the root not counted. */

@@ -16,7 +16,7 @@ const MOST_CHANGES = 1000;
 export interface HeldZone {
   /** Store number. */
   readonly zone: number;
-  /** With a final dot; its store number when the name is not known. */
+  /** Without a final dot; its store number when the name is not known. */
   readonly name: string;
   /** Number of the first change that queries do not see. */
   readonly change: number;

@@ -17,7 +17,7 @@ const SOCKET_FILE = 'changes.sock';
 const RECONNECT_MS = 500;
 /** The kernel's limit for the path of a socket is 108 octets with the final zero on Linux, 104 elsewhere. */
 const LONGEST_PATH = 100;
-/** Zones named in a line; with more of them, no change since the first of theirs counts as answered. */
+/** Zones named in a line; with more of them, no change since the first of the others counts as answered. */
 const MOST_HELD = 50;
 const LONGEST_LINE = 64 + MOST_HELD * 34;
 const LINE = new RegExp(`^(\\d{1,10}) (\\d{1,16})((?: \\d{1,16}:\\d{1,16}){0,${MOST_HELD}})$`);
@@ -106,11 +106,9 @@ function parseHeld(text: string): HeldZone[] {
 }
 
 function printLine({ appliedChange, heldZones }: AnsweredChanges): string {
-  if (heldZones.length > MOST_HELD) {
-    return `${process.pid} ${Math.max(0, Math.min(...heldZones.map(({ change }) => change)) - 1)}\n`;
-  }
-  const held = heldZones.map(({ zone, change }) => ` ${zone}:${change}`);
-  return `${process.pid} ${appliedChange}${held.join('')}\n`;
+  const firstUnnamed = Math.min(...heldZones.slice(MOST_HELD).map(({ change }) => change));
+  const held = heldZones.slice(0, MOST_HELD).map(({ zone, change }) => ` ${zone}:${change}`);
+  return `${process.pid} ${Math.max(0, Math.min(appliedChange, firstUnnamed - 1))}${held.join('')}\n`;
 }
 
 /** Up to which change a process answers, but for the zones it could not publish. */

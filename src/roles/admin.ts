@@ -25,7 +25,7 @@ import { STATUS_PERIOD_MS } from './limits.js';
 import { listenFor } from './listen.js';
 import { lockDataDirectory } from './lock.js';
 import { masterKeysOf } from './master-keys.js';
-import { createReadiness, type ReadinessGate } from './readiness.js';
+import { createReadiness, heldZoneNames, type ReadinessGate } from './readiness.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { explainStoreFailure } from './store-failure.js';
 import { type PemPair, readTlsFiles, watchTlsFiles } from './tls-files.js';
@@ -76,8 +76,8 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     });
     lifecycle.own('flattening', refresher, (part) => part.close());
     const application = await startBucketApplication(options, { base, objects, lifecycle });
-    const gate = createReadiness(clock, options);
     const propagation = createPropagation(clock);
+    const gate = createReadiness(clock, { ...options, heldZones: () => heldZoneNames(store, propagation) });
     const hearing = await hearAcknowledgements(settings.dataDir, propagation, log);
     lifecycle.own('acknowledgements', hearing, (part) => part.close());
     const apiLog = log.child({});

@@ -15,7 +15,7 @@ import { type Acknowledger, startAcknowledger } from './acknowledgement.js';
 import { servingSettings } from './control-base.js';
 import { DNS_PORT } from './dns-port.js';
 import { engineSamples, engineSettings } from './engine-settings.js';
-import { type DnsListener, type DnsReport, type DnsStatus, MOST_HELD_NAMES } from './ipc.js';
+import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
 import { STATUS_PERIOD_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { explainStoreFailure } from './store-failure.js';
@@ -131,13 +131,12 @@ function reportStatus(
   lifecycle: Lifecycle,
 ): void {
   const tell = (ready: boolean): void => {
-    const { zones, appliedChange, heldZones, failure } = publisher.status();
+    const { zones, appliedChange, failure } = publisher.status();
     onStatus({
       ready,
       zones,
       appliedChange,
       ...(failure !== undefined && { failure: messageOf(failure) }),
-      heldZones: heldZones.slice(0, MOST_HELD_NAMES).map(({ name }) => name),
       samples: samples(),
     });
   };

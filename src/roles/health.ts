@@ -15,6 +15,8 @@ export interface HealthFinding {
   readonly what: 'http' | 'dns';
   readonly ok: boolean;
   readonly text: string;
+  /** Zones that queries see as they were, because their changes cannot be published; known from HTTP. */
+  readonly heldZones?: readonly string[];
 }
 
 /** A name below the top-level domain that never exists (RFC 6761 §6.4), so that no server has it. */
@@ -29,8 +31,8 @@ async function checkHttp(adminUrl: string, timeoutMs: number): Promise<HealthFin
   const url = `${adminUrl}/readyz`;
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' });
-    await response.arrayBuffer();
-    return { what: 'http', ok: response.status === 200, text: `${url} answered ${response.status}` };
+    const { held_zones: heldZones = [] } = (await response.json()) as { readonly held_zones?: readonly string[] };
+    return { what: 'http', ok: response.status === 200, text: `${url} answered ${response.status}`, heldZones };
   } catch (error) {
     const cause = error instanceof Error && error.cause ? messageOf(error.cause) : messageOf(error);
     return { what: 'http', ok: false, text: `${url} did not answer: ${cause}` };

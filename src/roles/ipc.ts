@@ -21,13 +21,8 @@ export interface DnsStatus {
   readonly appliedChange: number;
   /** Why changes are not published at all; undefined when they are. */
   readonly failure?: string | undefined;
-  /** Names of zones whose changes cannot be published, with final dots; not more than {@link MOST_HELD_NAMES}. */
-  readonly heldZones: readonly string[];
   readonly samples: readonly MetricSample[];
 }
-
-/** Zones named at most in a status. */
-export const MOST_HELD_NAMES = 20;
 
 /** What came of the zone files at the very first start. */
 export interface FirstImport {

@@ -1,6 +1,9 @@
 /** Whether `/readyz` says yes: what the DNS process reported last, and whether this process is stopping. */
 import type { Clock } from '../base/clock.js';
 import type { MetricSample } from '../base/metrics.js';
+import type { Propagation } from '../control/write/propagation.js';
+import type { Store } from '../store/driver.js';
+import { findZone } from '../store/zones/zones.js';
 import type { DnsStatus } from './ipc.js';
 import { STATUS_LOST_MS } from './limits.js';
 
@@ -23,9 +26,14 @@ export interface ReadinessGate {
 export interface ReadinessOptions {
   readonly dnsApart?: boolean;
   readonly onServing?: () => void;
+  /** Names of zones that some DNS process could not publish. */
+  readonly heldZones: () => readonly string[];
 }
 
-export function createReadiness(clock: Clock, { dnsApart = false, onServing }: ReadinessOptions): ReadinessGate {
+export function createReadiness(
+  clock: Clock,
+  { dnsApart = false, onServing, heldZones }: ReadinessOptions,
+): ReadinessGate {
   let status: DnsStatus | undefined;
   let heardMs = 0;
   let serving = false;
@@ -33,13 +41,18 @@ export function createReadiness(clock: Clock, { dnsApart = false, onServing }: R
 
   function readiness(): Readiness {
     if (closed) return { ready: false, reason: 'stopping' };
-    if (dnsApart) return { ready: true };
+    if (dnsApart) return published();
     if (!status) return { ready: false, reason: 'the DNS process is not running' };
     if (!status.ready) return { ready: false, reason: 'the DNS process is not ready' };
     if (clock.nowMs() - heardMs > STATUS_LOST_MS) return { ready: false, reason: 'the DNS process does not report' };
     if (status.failure !== undefined) return { ready: false, reason: 'the DNS process cannot follow the change log' };
-    // One zone must not take the others out of service.
-    return status.heldZones.length === 0 ? { ready: true } : { ready: true, heldZones: status.heldZones };
+    return published();
+  }
+
+  /** One zone must not take the others out of service. */
+  function published(): Readiness {
+    const names = heldZones();
+    return names.length === 0 ? { ready: true } : { ready: true, heldZones: names };
   }
 
   return {
@@ -56,4 +69,13 @@ export function createReadiness(clock: Clock, { dnsApart = false, onServing }: R
       closed = true;
     },
   };
+}
+
+/** Zones named at most. */
+const MOST_NAMES = 20;
+
+/** Names of zones that some DNS process could not publish, without final dots. */
+export function heldZoneNames(store: Store, propagation: Propagation): string[] {
+  const zones = new Set(propagation.processes().flatMap(({ held }) => held.map(({ zone }) => zone)));
+  return [...zones].slice(0, MOST_NAMES).map((zone) => findZone(store, zone)?.name ?? `zone number ${zone}`);
 }

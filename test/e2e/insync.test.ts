@@ -10,9 +10,11 @@ import { join, resolve } from 'node:path';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { parseName } from '../../src/dns/name.js';
+import { openStore } from '../../src/store/driver.js';
 import { freePort } from '../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
 import { askAll } from '../support/reference-servers.js';
+import { runSql } from '../support/write-now.js';
 
 const PROGRAM = resolve('build/src/main.js');
 const KEY = 'insync-key-0123456789-0123456789-0123456789';
@@ -76,7 +78,7 @@ async function ask(port: number, name: string): Promise<number[]> {
 
 t.test('writes that wait', async (t) => {
   start('admin', await freePort());
-  for (let i = 0; i < 200 && !(await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined)); i++) {
+  for (let i = 0; i < 1200 && !(await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined)); i++) {
     await sleep(50);
   }
   const zone = (await call('POST', '/zones?wait=insync&wait_limit=0', { name: 'example.com' })) as Answer;
@@ -87,7 +89,8 @@ t.test('writes that wait', async (t) => {
   t.match((await call('GET', `${changes}/1`)).json.result, { id: '1', status: 'PENDING', processes: [] });
   const ports = [await freePort(), await freePort()];
   const [, other] = ports.map((port) => start('dns', port));
-  for (let i = 0; i < 200 && (await call('GET', `${changes}/1`)).json.result.processes.length < 2; i++) await sleep(50);
+  for (let i = 0; i < 1200 && (await call('GET', `${changes}/1`)).json.result.processes.length < 2; i++)
+    await sleep(50);
 
   for (let i = 1; i <= 60; i++) {
     const made = await call('POST', `${records}?wait=insync`, { type: 'A', name: `h${i}`, content: `192.0.2.${i}` });
@@ -159,4 +162,39 @@ t.test('writes that wait', async (t) => {
     t.match(refused, { status: 400, json: { errors: [{ code: 9207 }] } }, query);
   }
   t.strictSame(await ask(ports[0]!, 'refused.example.com'), [], 'refused before it is done');
+});
+
+t.test('a zone that cannot be published is told, and the others go on', async (t) => {
+  const records: string[] = [];
+  for (const name of ['broken.example', 'sound.example']) {
+    const zone = await call('POST', '/zones?wait=insync', { name });
+    records.push(`/zones/${zone.json.result.id}/dns_records`);
+  }
+  const [broken, sound] = records as [string, string];
+  await call('POST', `${broken}?wait=insync`, {
+    type: 'MX',
+    name: 'mail',
+    content: 'host.broken.example',
+    priority: 1,
+  });
+  const store = openStore(join(directory, 'data'));
+  t.teardown(() => store.close());
+  const damage = (rdata: string): void => runSql(store, `UPDATE records SET rdata = ${rdata} WHERE type = 15`);
+  damage(`x'0001'`);
+  const text = await call('POST', broken, { type: 'TXT', name: 'mail', content: '"x"' });
+  const path = `${broken.replace('dns_records', 'changes')}/${text.headers.get('zoneplane-change')}`;
+  const isHeld = async (): Promise<boolean> => (await call('GET', path)).json.result.processes[0].held;
+  for (let i = 0; i < 300 && !(await isHeld()); i++) await sleep(20);
+  const next = await call('POST', `${broken}?wait=insync&wait_limit=1`, { type: 'TXT', name: 'x', content: '"x"' });
+  t.strictSame([next.status, next.headers.get('zoneplane-status')], [200, 'PENDING']);
+  t.match(next.json.messages, [{ code: 10203, message: /cannot publish/ }]);
+  t.match((await call('GET', path)).json.result, { status: 'PENDING', processes: [{ status: 'PENDING', held: true }] });
+  const ready = await fetch(`http://127.0.0.1:${adminPort}/readyz`);
+  t.strictSame([ready.status, await ready.json()], [200, { ready: true, held_zones: ['broken.example'] }]);
+  const other = await call('POST', `${sound}?wait=insync`, { type: 'A', name: 'www', content: '192.0.2.77' });
+  t.equal(other.headers.get('zoneplane-status'), 'INSYNC');
+  damage(`x'000104686f73740662726f6b656e076578616d706c6500'`);
+  for (let i = 0; i < 300 && (await call('GET', path)).json.result.status !== 'INSYNC'; i++) await sleep(20);
+  t.match((await call('GET', path)).json.result, { status: 'INSYNC', processes: [{ held: false }] });
+  t.strictSame(await (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).json(), { ready: true });
 });
