@@ -159,6 +159,23 @@ t.test('time and chance come from base', async (t) => {
   t.strictSame(strays, []);
 });
 
+/** What only the store may say: `UPDATE` alone is also an opcode of DNS. */
+const SQL =
+  /\.prepare(?:Tuples)?\s*[<(](?!\))|\.(?:defineFunction|alter)\(|\bsql:|\b(?:Statement|\w+Statements)\b|\bSELECT\s|\bINSERT (?:OR \w+ )?INTO\b|\bUPDATE \S+ SET\b|\bDELETE FROM\b|\bPRAGMA\b/g;
+
+t.test('the store keeps its statements', async (t) => {
+  const foundIn = (name: string, text: string): string[] =>
+    [...withoutComments(text).matchAll(SQL)].map(([found]) => `${name}: ${found}`);
+  const inStore = files
+    .filter(({ name }) => name.startsWith('store/'))
+    .flatMap(({ name, text }) => foundIn(name, text));
+  t.ok(inStore.length > 100, 'the store is full of what is looked for');
+  t.strictSame(
+    files.filter(({ name }) => !name.startsWith('store/')).flatMap(({ name, text }) => foundIn(name, text)),
+    [],
+  );
+});
+
 t.test('hot files allocate no closures, promises, maps or texts', async (t) => {
   const hot = files.filter(({ text }) => /^\/\/ hot$/m.test(text));
   t.ok(hot.length >= 5, 'the answer path is marked');

@@ -1,5 +1,4 @@
 /** `zoneplane doctor`: looks at everything that commonly goes wrong, and says what to do about it. */
-
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Command } from 'commander';
@@ -14,6 +13,7 @@ import { chooseDnsPort, DNS_PORT } from '../roles/dns-port.js';
 import { checkHealth } from '../roles/health.js';
 import { masterKeysOf } from '../roles/master-keys.js';
 import { openStore, type Store } from '../store/driver.js';
+import { findDamage, journalMode } from '../store/integrity.js';
 import { requireSchema } from '../store/migrate.js';
 import { servedZones } from '../store/zones/zones.js';
 import { vaultStatus } from '../vault/status.js';
@@ -145,12 +145,12 @@ function examineDatabase({ dataDir }: Settings): Finding[] {
   try {
     store = openStore(dataDir, { readonly: true });
     requireSchema(store);
-    const [problem] = store.prepareTuples<[], [string]>('PRAGMA quick_check(1)').all();
-    const [mode] = store.prepareTuples<[], [string]>('PRAGMA journal_mode').get() ?? [''];
+    const damage = findDamage(store);
+    const mode = journalMode(store);
     const zones = servedZones(store).length;
-    if (problem?.[0] !== 'ok') {
+    if (damage !== undefined) {
       const remedy = 'Stop the server and restore a backup.';
-      return [{ what, verdict: 'fail', text: `damaged: ${problem?.[0]}`, remedy }];
+      return [{ what, verdict: 'fail', text: `damaged: ${damage}`, remedy }];
     }
     if (mode !== 'wal') return [{ what, verdict: 'warn', text: `journal mode is ${mode}, not wal` }];
     return [{ what, verdict: 'ok', text: `sound, ${zones} zone${zones === 1 ? '' : 's'} served` }];

@@ -11,10 +11,11 @@ import {
   matchTime,
   matchVerbs,
   matchZoneNames,
+  matchZones,
   type NamedAuditRow,
   selectAudit,
 } from '../../store/access/audit-query.js';
-import { type Condition, matchIds, matchNothing } from '../../store/condition.js';
+import { type Condition, matchNothing } from '../../store/condition.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
 import { parseId, requireAccount } from './access.js';
 
@@ -129,7 +130,7 @@ function visibleIn(ctx: Context, accountId: string): Condition[] {
 /** A credential for certain zones sees entries of those only. */
 function inZones(ctx: Context): Condition[] {
   const ids = ctx.actor.zoneIds?.flatMap((id) => parseId(id) ?? []);
-  return ids ? [matchIds('a.zone', ids)] : [];
+  return ids ? [matchZones(ids)] : [];
 }
 
 function selectPage(ctx: Context, conditions: readonly Condition[], query: AuditQuery): Page<AuditItem> {

@@ -3,12 +3,15 @@ import { domainToAscii } from '../../dns/idna.js';
 import { NameError, ownerKeyOf, parseName } from '../../dns/name.js';
 import { TYPES, typeByMnemonic, typeMnemonic } from '../../dns/rr/registry.js';
 import { RdataError, type RRType } from '../../dns/rr/type.js';
-import { type Condition, joinConditions, matchNothing, matchText, type TextOperator } from '../../store/condition.js';
+import { type Condition, joinConditions, matchNothing, type TextOperator } from '../../store/condition.js';
 import {
+  matchComment,
   matchCommentPresence,
+  matchContent,
   matchContentPart,
   matchData,
   matchNamePattern,
+  matchNameText,
   matchNoTag,
   matchOwner,
   matchProxied,
@@ -130,7 +133,7 @@ function conditionsOf(zone: ZoneRow, query: RecordQuery): Condition[] {
     const content = query.content?.[operator];
     if (content !== undefined) conditions.push(contentCondition(zone, operator, content, types));
     const comment = query.comment?.[operator];
-    if (comment !== undefined) conditions.push(matchText('comment', operator, comment));
+    if (comment !== undefined) conditions.push(matchComment(operator, comment));
   }
   if (types) conditions.push(matchTypes(types.map(({ code }) => code)));
   if (query.proxied !== undefined) conditions.push(matchProxied(query.proxied));
@@ -144,7 +147,7 @@ function conditionsOf(zone: ZoneRow, query: RecordQuery): Condition[] {
 
 function nameCondition(zone: ZoneRow, operator: TextOperator, value: string): Condition {
   const text = value.trim();
-  if (operator !== 'exact') return matchText('name', operator, domainToAscii(text) ?? text);
+  if (operator !== 'exact') return matchNameText(operator, domainToAscii(text) ?? text);
   const name = domainToAscii(text.replace(/\.$/, ''))?.toLowerCase();
   if (name === undefined || (name !== zone.name && !name.endsWith(`.${zone.name}`))) return matchNothing();
   try {
@@ -168,8 +171,8 @@ function contentCondition(
     return matchData((types ?? TYPES).flatMap((type) => dataKey(type, value, zone)));
   const collapsed = value.trim().replace(/[ \t]+/g, ' ');
   return joinConditions('any', [
-    matchText('content', 'exact', value),
-    matchText('content', 'exact', collapsed === '.' ? collapsed : collapsed.replace(/\.$/, '')),
+    matchContent(value),
+    matchContent(collapsed === '.' ? collapsed : collapsed.replace(/\.$/, '')),
     matchData((types ?? TYPES.filter(({ creatable }) => creatable)).flatMap((type) => dataKey(type, value, zone))),
   ]);
 }

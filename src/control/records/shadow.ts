@@ -17,7 +17,7 @@ import {
 } from '../../dns/name.js';
 import { type Condition, joinConditions } from '../../store/condition.js';
 import type { Store } from '../../store/driver.js';
-import { matchOwner, matchOwnerRange, matchTypes } from '../../store/records/query.js';
+import { matchOutsideSet, matchOwner, matchOwnerRange, matchTypes } from '../../store/records/query.js';
 import { nameServersAt, type RecordRow, recordsBetween } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { accountFailure } from '../access/errors.js';
@@ -47,8 +47,7 @@ export function shadowConditions(
   if (shadowedByName !== undefined) {
     if (!withShadow) throw badFilter('shadowed_by_name needs include_shadow_metadata=true');
     const key = keyOfName(zone, shadowedByName, 'shadowed_by_name');
-    const notOfCut = { sql: 'NOT (owner_key = ? AND type = 2)', params: [key] };
-    conditions.push(matchOwnerRange(key, descendantsEnd(key)!), notOfCut);
+    conditions.push(matchOwnerRange(key, descendantsEnd(key)!), matchOutsideSet(key, Type.ns));
   }
   if (shadowingName !== undefined) {
     const keys = ownerKeysDownTo(keyOfName(zone, shadowingName, 'shadowing_name'));

@@ -1,5 +1,5 @@
 /** Lists of the audit log: filters as SQL. */
-import { type Condition, joinConditions } from '../condition.js';
+import { type Condition, joinConditions, matchIds } from '../condition.js';
 import type { SqlValue, Store } from '../driver.js';
 import type { AuditRow } from './audit.js';
 
@@ -51,6 +51,11 @@ export function matchResource(types: readonly string[], not = false): Condition 
 export function matchVerbs(verbs: readonly string[], not = false): Condition {
   const list = `substr(a.action, instr(a.action, '.') + 1) IN (${verbs.map(() => '?').join(', ')})`;
   return { sql: not ? `NOT (${list})` : list, params: [...verbs] };
+}
+
+/** Entries about one of these zones, which may be gone. */
+export function matchZones(ids: readonly Uint8Array[]): Condition {
+  return matchIds('a.zone', ids);
 }
 
 export function matchZoneNames(names: readonly string[], not = false): Condition {

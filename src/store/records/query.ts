@@ -133,6 +133,25 @@ export function matchOwner(ownerKey: Uint8Array): Condition {
   return { sql: 'owner_key = ?', params: [ownerKey], indexed: true };
 }
 
+/** All but the RRset of an owner and type. */
+export function matchOutsideSet(ownerKey: Uint8Array, type: number): Condition {
+  return { sql: 'NOT (owner_key = ? AND type = ?)', params: [ownerKey, type] };
+}
+
+/** The name as a text. */
+export function matchNameText(operator: TextOperator, value: string): Condition {
+  return matchText('name', operator, value);
+}
+
+/** The content as the API shows it, the whole of it. */
+export function matchContent(value: string): Condition {
+  return matchText('content', 'exact', value);
+}
+
+export function matchComment(operator: TextOperator, value: string): Condition {
+  return matchText('comment', operator, value);
+}
+
 /** Owners from a key on, up to another one. */
 export function matchOwnerRange(from: Uint8Array, to: Uint8Array): Condition {
   return { sql: 'owner_key >= ? AND owner_key < ?', params: [from, to], indexed: true };
