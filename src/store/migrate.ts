@@ -12,6 +12,7 @@ import { lists } from './migrations/0006-lists.js';
 import { watchedTargets } from './migrations/0007-watched-targets.js';
 import { embeddedAuthority } from './migrations/0008-embedded-authority.js';
 import { completeChanges } from './migrations/0009-complete-changes.js';
+import { certificates } from './migrations/0010-certificates.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -25,6 +26,7 @@ const MIGRATIONS: readonly Migration[] = [
   watchedTargets,
   embeddedAuthority,
   completeChanges,
+  certificates,
 ];
 
 /** The version the schema has after all migrations. */

@@ -27,7 +27,29 @@ export const ISSUER_KEYS: SealedColumn = {
   purpose: 'authority',
 };
 
-export const SEALED_COLUMNS: readonly SealedColumn[] = [ISSUER_KEYS];
+/** Keys of certificates that are being ordered, and of those that were issued or uploaded. */
+export const ORDER_KEYS: SealedColumn = {
+  table: 'certificate_orders',
+  id: 'id',
+  column: 'private_key',
+  purpose: 'tls',
+};
+export const CERTIFICATE_KEYS: SealedColumn = {
+  table: 'certificates',
+  id: 'id',
+  column: 'private_key',
+  purpose: 'tls',
+};
+
+/** Keys of accounts at certificate authorities. */
+export const ACME_ACCOUNT_KEYS: SealedColumn = {
+  table: 'acme_accounts',
+  id: 'id',
+  column: 'private_key',
+  purpose: 'acme',
+};
+
+export const SEALED_COLUMNS: readonly SealedColumn[] = [ISSUER_KEYS, ORDER_KEYS, CERTIFICATE_KEYS, ACME_ACCOUNT_KEYS];
 
 /** Octets at the beginning of every sealed value that tell its form (one octet) and its key (eight). */
 export const SEALED_HEADER_OCTETS = 9;

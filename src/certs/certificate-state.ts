@@ -1,0 +1,128 @@
+/** What is told of an owner's certificate: its status, what proves control, what stands in the way, and what is served. */
+import { type IssuedRow, issuedFor } from '../store/certs/issued.js';
+import { challengesOfOrder, findOrderUnderWay, type StoredChallengeRow } from '../store/certs/orders.js';
+import { findRequest, type RequestRow } from '../store/certs/requests.js';
+import type { Store } from '../store/driver.js';
+import type { AuthorityName } from './authority.js';
+import type { CertificateError, CertificateOwner, CertificateStatus } from './certificates.js';
+
+/** What the customer puts in place, as a TXT record or at a URL. */
+export type ValidationRecord =
+  | { readonly status: 'pending' | 'valid'; readonly txtName: string; readonly txtValue: string }
+  | { readonly status: 'pending' | 'valid'; readonly httpUrl: string; readonly httpBody: string };
+
+/** Times in milliseconds since 1970. */
+export interface IssuedCertificate {
+  readonly id: string;
+  readonly issuer: string;
+  /** Hexadecimal digits, lower case. */
+  readonly serialNumber: string;
+  /** The algorithm, such as `ECDSA-SHA256`. */
+  readonly signature: string;
+  readonly issuedOnMs: number;
+  readonly expiresOnMs: number;
+  /** Hexadecimal digits, lower case. */
+  readonly fingerprintSha256: string;
+  readonly uploaded: boolean;
+}
+
+export interface CertificateState {
+  /** UUID, the same as long as the owner needs a certificate. */
+  readonly id: string;
+  readonly status: CertificateStatus;
+  /** The one in use; empty before the first choice, and for a certificate that was uploaded. */
+  readonly authority: AuthorityName | '';
+  readonly requestedAuthority: AuthorityName | '';
+  readonly names: readonly string[];
+  readonly method: 'http' | 'txt';
+  readonly records: readonly ValidationRecord[];
+  /** The oldest cause first. */
+  readonly errors: readonly CertificateError[];
+  /** The one that is served first. */
+  readonly certificates: readonly IssuedCertificate[];
+  /** A certificate that is valid now is there. */
+  readonly serving: boolean;
+  readonly uploaded: boolean;
+}
+
+const DAY_MS = 86_400_000;
+
+export function stateOfCertificate(store: Store, owner: CertificateOwner, nowMs: number): CertificateState | undefined {
+  return store.snapshot(() => {
+    const row = findRequest(store, owner.kind, owner.id);
+    return row && stateOf(store, row, nowMs);
+  });
+}
+
+/** By the owners' identifiers; those that need no certificate are left out. */
+export function statesOfCertificates(
+  store: Store,
+  kind: CertificateOwner['kind'],
+  ids: readonly string[],
+  nowMs: number,
+): Map<string, CertificateState> {
+  return store.snapshot(() => {
+    const states = new Map<string, CertificateState>();
+    for (const id of ids) {
+      const row = findRequest(store, kind, id);
+      if (row) states.set(id, stateOf(store, row, nowMs));
+    }
+    return states;
+  });
+}
+
+/** Call inside a snapshot. */
+export function stateOf(store: Store, row: RequestRow, nowMs: number): CertificateState {
+  const issued = issuedFor(store, row.seq);
+  const order = findOrderUnderWay(store, row.seq);
+  const challenges = order?.version === row.version ? challengesOfOrder(store, order.seq) : [];
+  const serving = issued.filter(({ not_before, not_after }) => not_before <= nowMs && nowMs < not_after);
+  return {
+    id: row.id,
+    status: reportedStatus(row, issued[0], nowMs),
+    authority: row.chosen as AuthorityName | '',
+    requestedAuthority: row.authority as AuthorityName | '',
+    names: JSON.parse(row.names),
+    method: row.method,
+    records: challenges.flatMap((challenge) => recordOf(challenge, row.method)),
+    errors: JSON.parse(row.errors),
+    certificates: issued.map(viewIssued),
+    serving: serving.length > 0,
+    uploaded: row.uploaded === 1,
+  };
+}
+
+/** A renewal shows only when CAA forbids it, or when time runs out. */
+function reportedStatus(row: RequestRow, issued: IssuedRow | undefined, nowMs: number): CertificateStatus {
+  if (row.status === 'caa_error' || !issued) return row.status as CertificateStatus;
+  if (row.status !== 'active' && row.renewal === 0) return row.status as CertificateStatus;
+  const leftMs = issued.not_after - nowMs;
+  if (leftMs <= 0) return 'expired';
+  return leftMs < Math.min(7 * DAY_MS, (issued.not_after - issued.not_before) / 10) ? 'pending_expiration' : 'active';
+}
+
+/** Only dns-01 proves control over a wildcard (RFC 8555 §8.3). */
+function recordOf(
+  { type, identifier, wildcard, token, value, status }: StoredChallengeRow,
+  method: 'http' | 'txt',
+): ValidationRecord[] {
+  const shown = method === 'txt' || wildcard === 1 ? 'dns-01' : 'http-01';
+  if (type !== shown) return [];
+  const state = { status: status === 'valid' ? ('valid' as const) : ('pending' as const) };
+  return type === 'dns-01'
+    ? [{ ...state, txtName: `_acme-challenge.${identifier}`, txtValue: value }]
+    : [{ ...state, httpUrl: `http://${identifier}/.well-known/acme-challenge/${token}`, httpBody: value }];
+}
+
+function viewIssued(row: IssuedRow): IssuedCertificate {
+  return {
+    id: row.id,
+    issuer: row.issuer,
+    serialNumber: row.serial,
+    signature: row.signature,
+    issuedOnMs: row.not_before,
+    expiresOnMs: row.not_after,
+    fingerprintSha256: row.fingerprint,
+    uploaded: row.uploaded === 1,
+  };
+}

@@ -1,0 +1,221 @@
+/**
+ * Getting certificates and keeping them, one step after the other (RFC 8555 §7). What is to be done is read from rows and from the
+ * authority every time, and what was done is written before the next step begins; so it may end anywhere, and goes on with the
+ * same order.
+ */
+import { messageOf } from '../../base/errors.js';
+import { issuedFor } from '../../store/certs/issued.js';
+import { findOrderUnderWay, insertOrderUnderWay, type OrderUnderWay } from '../../store/certs/orders.js';
+import { findRequest, findRequestById, type RequestRow, updateRequest } from '../../store/certs/requests.js';
+import { perStore } from '../../store/driver.js';
+import { findZone } from '../../store/zones/zones.js';
+import { certificateIdentifier } from '../acme/certificate-identifier.js';
+import { type Authority, AuthorityError, type AuthorityName, type Order, type Problem } from '../authority.js';
+import type { AuthorityChoice } from '../authority-choice.js';
+import type { CertificateOwner } from '../certificates.js';
+import { ChainError, parseCertificates } from '../chain.js';
+import { chooseFor } from './choose.js';
+import type { CertificateContext } from './context.js';
+import { discardOrder, note, noteMeaning } from './notes.js';
+import { continueOrder } from './order-steps.js';
+import { caaErrors, lookupError, meaningOf } from './problems.js';
+import { checkDelayMs, timeInWindowMs } from './schedule.js';
+
+/** A round takes about ten steps; more is a bug, and not to be repeated at once. */
+const MOST_STEPS = 60;
+const BUG_WAIT_MS = 60_000;
+/** Orders without a time of their own. */
+const ORDER_LIFETIME_MS = 7 * 86_400_000;
+const RENEWAL_LOOK_MS = 6 * 3_600_000;
+
+const underWay = perStore(() => new Map<string, Promise<void>>());
+
+/**
+ * Does what is due for an owner's certificate, until it has to wait for somebody. `budgetMs`: resolves after that at the latest,
+ * while the rest goes on.
+ */
+export async function advanceCertificate(
+  ctx: CertificateContext,
+  owner: CertificateOwner,
+  budgetMs?: number,
+): Promise<void> {
+  const work = afterOthers(ctx, `${owner.kind}:${owner.id}`, () => takeSteps(ctx, owner));
+  if (budgetMs === undefined) return work;
+  let cancel = (): void => {};
+  const over = new Promise<void>((resolve) => {
+    cancel = ctx.clock.after(budgetMs, resolve);
+  });
+  work.catch((error: unknown) => ctx.log.error({ err: error, owner }, 'a certificate was not advanced'));
+  await Promise.race([work, over]).finally(cancel);
+}
+
+/** One at a time for each owner. */
+function afterOthers(ctx: CertificateContext, key: string, run: () => Promise<void>): Promise<void> {
+  const all = underWay(ctx.store);
+  const before = all.get(key) ?? Promise.resolve();
+  const work = before.catch(() => {}).then(run);
+  all.set(key, work);
+  const done = (): void => {
+    if (all.get(key) === work) all.delete(key);
+  };
+  work.then(done, done);
+  return work;
+}
+
+async function takeSteps(ctx: CertificateContext, owner: CertificateOwner): Promise<void> {
+  for (let taken = 0; taken < MOST_STEPS; taken++) {
+    const row = findRequest(ctx.store, owner.kind, owner.id);
+    if (!row || row.next_at === null || row.next_at > ctx.clock.nowMs()) return;
+    await takeStep(ctx, row);
+  }
+  ctx.log.error({ owner }, 'a certificate makes no progress; it rests for a minute');
+  const row = findRequest(ctx.store, owner.kind, owner.id);
+  if (row) await note(ctx, row, { next_at: ctx.clock.nowMs() + BUG_WAIT_MS });
+}
+
+async function takeStep(ctx: CertificateContext, row: RequestRow): Promise<void> {
+  const { store, clock } = ctx;
+  if (!findZone(store, row.zone)) return note(ctx, row, { dropped_at: clock.nowMs() });
+  const order = findOrderUnderWay(store, row.seq);
+  try {
+    if (order && order.version !== row.version) return await discardOrder(ctx, row, order, {});
+    if (row.uploaded === 1) return await note(ctx, row, { next_at: null });
+    if (!order && row.status === 'active' && row.renewal === 0) return await considerRenewal(ctx, row);
+    const choice = await chooseFor(ctx, row);
+    if (!order) return await beginOrder(ctx, row, choice);
+    if (clock.nowMs() >= order.expires_at) return await endExpired(ctx, row, order);
+    if (order.csr === null && !(choice.kind === 'use' && choice.authority === order.authority)) {
+      return await changeAuthority(ctx, row, order, choice);
+    }
+    await continueOrder(ctx, row, order, choice);
+  } catch (error) {
+    await noteFailure(ctx, row, order, error);
+  }
+}
+
+async function beginOrder(ctx: CertificateContext, row: RequestRow, choice: AuthorityChoice): Promise<void> {
+  const { store, clock, random } = ctx;
+  if (choice.kind !== 'use') return noteHeld(ctx, row, choice);
+  const authority = await ctx.authorities.of(choice.authority);
+  const made = await createOrder(ctx, row, authority);
+  const nowMs = clock.nowMs();
+  await store.write(() => {
+    if (findRequestById(store, row.id)?.version !== row.version) return;
+    insertOrderUnderWay(store, {
+      id: random.uuid(),
+      request: row.seq,
+      version: row.version,
+      authority: choice.authority,
+      url: made.url,
+      created_at: nowMs,
+      expires_at: made.expiresMs ?? nowMs + ORDER_LIFETIME_MS,
+    });
+    updateRequest(store, row.seq, { chosen: choice.authority });
+  });
+}
+
+/** A renewal tells which certificate it replaces (RFC 9773 §5), where the authority knows of such. */
+async function createOrder(ctx: CertificateContext, row: RequestRow, authority: Authority): Promise<Order> {
+  const names: readonly string[] = JSON.parse(row.names);
+  const [current] = issuedFor(ctx.store, row.seq);
+  const known = row.renewal === 1 && current?.authority === authority.name && current.names === row.names;
+  const replaces = known ? certificateIdentifier(derOf(current.chain)) : undefined;
+  if (replaces === undefined) return authority.createOrder(names);
+  try {
+    return await authority.createOrder(names, { replaces });
+  } catch (error) {
+    if (!(error instanceof AuthorityError) || !['alreadyReplaced', 'malformed'].includes(error.problem.type))
+      throw error;
+    return authority.createOrder(names);
+  }
+}
+
+/** CAA forbids it, or is not known: nobody is asked meanwhile, and the tokens of an order stay. */
+function noteHeld(
+  ctx: CertificateContext,
+  row: RequestRow,
+  choice: Exclude<AuthorityChoice, { kind: 'use' }>,
+): Promise<void> {
+  const again = { failures: row.failures + 1, next_at: ctx.clock.nowMs() + checkDelayMs(row.failures) };
+  if (choice.kind === 'wait') {
+    const status = row.status === 'caa_error' ? 'pending_validation' : row.status;
+    const errors = JSON.stringify([lookupError()]);
+    return note(ctx, row, { ...again, status, chosen: row.chosen || choice.authority, errors });
+  }
+  const { candidates } = choice;
+  const because = [...new Set(candidates.map(({ decision }) => decision.because))].join(' ');
+  const add = [...new Set(candidates.flatMap(({ decision }) => decision.add))];
+  const remove = [...new Set(candidates.flatMap(({ decision }) => decision.remove))];
+  const [host] = JSON.parse(row.names) as string[];
+  return note(ctx, row, {
+    ...again,
+    status: 'caa_error',
+    chosen: row.chosen || (candidates[0]?.authority ?? ''),
+    errors: JSON.stringify(caaErrors(host!, because, add, remove)),
+    // What the authority itself said may have changed when it is looked at again.
+    refused: '[]',
+  });
+}
+
+/** The authority of the order may not issue any more. Its tokens are kept while no other one may. */
+function changeAuthority(
+  ctx: CertificateContext,
+  row: RequestRow,
+  order: OrderUnderWay,
+  choice: AuthorityChoice,
+): Promise<void> {
+  if (choice.kind !== 'use') return noteHeld(ctx, row, choice);
+  return discardOrder(ctx, row, order, { errors: '[]' });
+}
+
+async function considerRenewal(ctx: CertificateContext, row: RequestRow): Promise<void> {
+  const { store, clock, random, log } = ctx;
+  const nowMs = clock.nowMs();
+  const [current] = issuedFor(store, row.seq);
+  if (!current || (row.renew_at ?? 0) <= nowMs) {
+    const round = { status: 'initializing', renewal: current ? 1 : 0, started_at: nowMs, failures: 0, refused: '[]' };
+    return note(ctx, row, round);
+  }
+  try {
+    const authority = await ctx.authorities.of(current.authority as AuthorityName);
+    const window = await authority.renewalInfo(derOf(current.chain));
+    if (!window) return await note(ctx, row, { next_at: row.renew_at });
+    const renewAt = timeInWindowMs(window, row.renew_at!, random);
+    const next = Math.max(nowMs, Math.min(renewAt, nowMs + Math.max(window.retryAfterMs, RENEWAL_LOOK_MS)));
+    await note(ctx, row, { renew_at: renewAt, next_at: next });
+  } catch (error) {
+    if (!(error instanceof AuthorityError)) throw error;
+    log.warn({ reason: messageOf(error), authority: current.authority }, 'renewal information was not to be had');
+    await note(ctx, row, { next_at: Math.min(row.renew_at!, nowMs + RENEWAL_LOOK_MS) });
+  }
+}
+
+/** The certificate itself, DER. */
+function derOf(chain: string): Uint8Array {
+  return new Uint8Array(parseCertificates(chain)[0]!.raw);
+}
+
+/** The tokens are no good any more. Who has a certificate gets new ones; else it takes somebody who asks. */
+function endExpired(ctx: CertificateContext, row: RequestRow, order: OrderUnderWay): Promise<void> {
+  if (row.renewal === 1) return discardOrder(ctx, row, order, { started_at: ctx.clock.nowMs() });
+  const status = order.csr === null ? 'validation_timed_out' : 'issuance_timed_out';
+  return discardOrder(ctx, row, order, { status, next_at: null });
+}
+
+async function noteFailure(
+  ctx: CertificateContext,
+  row: RequestRow,
+  order: OrderUnderWay | undefined,
+  error: unknown,
+): Promise<void> {
+  const problem = problemOf(error);
+  ctx.log.warn({ problem, names: row.names, authority: order?.authority ?? row.chosen }, 'no certificate yet');
+  await noteMeaning(ctx, row, order, meaningOf(problem));
+}
+
+/** What is no answer of the authority is a bug, and thrown on. */
+function problemOf(error: unknown): Problem {
+  if (error instanceof AuthorityError) return error.problem;
+  if (!(error instanceof ChainError)) throw error;
+  return { type: 'unexpectedAnswer', detail: error.message, status: 0, subproblems: [] };
+}

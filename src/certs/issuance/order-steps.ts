@@ -1,0 +1,217 @@
+/** The steps of an order that is there: its challenges, proof of control, the request for the certificate, and the certificate. */
+import { createPrivateKey } from 'node:crypto';
+import { commit } from '../../control/write/commit.js';
+import { insertIssued, removeIssued } from '../../store/certs/issued.js';
+import {
+  challengePlaces,
+  challengesOfOrder,
+  type NewChallengeRow,
+  type OrderUnderWay,
+  type StoredChallengeRow,
+  setOrderCsr,
+  settleChallenges,
+  submitChallenge,
+} from '../../store/certs/orders.js';
+import { findRequestById, type RequestRow, updateRequest } from '../../store/certs/requests.js';
+import { CERTIFICATE_KEYS, ORDER_KEYS } from '../../store/sealed-columns.js';
+import {
+  type Authority,
+  type AuthorityName,
+  type Authorization,
+  type Challenge,
+  dnsChallengeValue,
+  type Order,
+} from '../authority.js';
+import type { AuthorityChoice } from '../authority-choice.js';
+import { issuedRow } from '../certificates.js';
+import { readChain } from '../chain.js';
+import { createCsr, generatePrivateKey } from '../csr.js';
+import { placeChallenges, removeOrder, serviceContext } from './challenge-places.js';
+import type { CertificateContext } from './context.js';
+import { discardOrder, note, noteMeaning } from './notes.js';
+import { lookupError, meaningOfFailed } from './problems.js';
+import { checkDelayMs, renewalTimeMs } from './schedule.js';
+import { lookForChallenge } from './self-check.js';
+
+/** Where the authority does not say how long to wait, milliseconds. */
+const POLL_MS = 1_000;
+/** Records of ours are seen outside after that, milliseconds. */
+const SEEN_AFTER_MS = 2_000;
+
+interface Step {
+  readonly ctx: CertificateContext;
+  readonly row: RequestRow;
+  readonly order: OrderUnderWay;
+  readonly choice: AuthorityChoice;
+  readonly authority: Authority;
+}
+
+/** One step. Throws an AuthorityError or a ChainError when the authority refuses or fails. */
+export async function continueOrder(
+  ctx: CertificateContext,
+  row: RequestRow,
+  order: OrderUnderWay,
+  choice: AuthorityChoice,
+): Promise<void> {
+  const authority = await ctx.authorities.of(order.authority as AuthorityName);
+  const step: Step = { ctx, row, order, choice, authority };
+  const challenges = challengesOfOrder(ctx.store, order.seq);
+  if (challenges.length > 0 && challenges.some(isOpen)) return prove(step, challenges);
+  const remote = await authority.order(order.url);
+  switch (remote.status) {
+    case 'pending':
+      return challenges.length === 0 ? keepChallenges(step, remote) : rest(step, remote.retryAfterMs);
+    case 'ready':
+      return order.csr === null ? keepCsr(step) : finalize(step, remote, order.csr);
+    case 'processing':
+      return rest(step, remote.retryAfterMs, 'pending_issuance');
+    case 'valid':
+      return download(step, remote);
+    case 'invalid':
+      return fail(step, remote.problem);
+  }
+}
+
+function isOpen({ status }: StoredChallengeRow): boolean {
+  return status !== 'valid';
+}
+
+function rest({ ctx, row }: Step, waitMs: number = POLL_MS, status: string = row.status): Promise<void> {
+  return note(ctx, row, { status, next_at: ctx.clock.nowMs() + waitMs });
+}
+
+async function keepChallenges({ ctx, row, order, authority }: Step, { authorizations }: Order): Promise<void> {
+  const offered: NewChallengeRow[] = [];
+  for (const url of authorizations) {
+    const authorization = await authority.authorization(url);
+    for (const challenge of authorization.challenges) {
+      if (challenge.type !== 'dns-01' && challenge.type !== 'http-01') continue;
+      offered.push(challengeRow(order, authority, authorization, { ...challenge, type: challenge.type }));
+    }
+  }
+  await placeChallenges(ctx, row.zone, offered);
+  await note(ctx, row, { status: 'pending_validation' });
+}
+
+function challengeRow(
+  { seq }: OrderUnderWay,
+  authority: Authority,
+  { url: authorizationUrl, identifier, wildcard }: Authorization,
+  { type, url, token }: Pick<Challenge, 'url' | 'token'> & { readonly type: 'dns-01' | 'http-01' },
+): NewChallengeRow {
+  const key = authority.keyAuthorization(token);
+  const value = type === 'dns-01' ? dnsChallengeValue(key) : key;
+  const about = { identifier, wildcard: wildcard ? 1 : 0, token, value };
+  return { order_seq: seq, authorization_url: authorizationUrl, url, type, ...about };
+}
+
+/** Each authorization in turn: those that were told of are asked about, the others are told of what is in place. */
+async function prove(step: Step, challenges: readonly StoredChallengeRow[]): Promise<void> {
+  const { ctx, row, order, authority } = step;
+  const { store, clock } = ctx;
+  const seenMs = order.created_at + SEEN_AFTER_MS;
+  const isEarly = ctx.authorities.isOutside(order.authority as AuthorityName) && clock.nowMs() < seenMs;
+  if (isEarly && challengePlaces(store, order.seq).length > 0) return rest(step, seenMs - clock.nowMs());
+  let waitMs: number | undefined;
+  let unknown = false;
+  let missing = false;
+  for (const [url, offered] of byAuthorization(challenges.filter(isOpen))) {
+    const submitted = offered.some(({ status }) => status === 'submitted');
+    const sight = submitted ? 'in place' : await submitOne(step, offered);
+    unknown ||= sight === 'unknown';
+    missing ||= sight !== 'in place';
+    if (sight !== 'in place') continue;
+    const state = await authority.authorization(url);
+    if (state.status === 'valid') await store.write(() => settleChallenges(store, url));
+    else if (state.status === 'pending') waitMs = Math.max(waitMs ?? 0, state.retryAfterMs ?? POLL_MS);
+    else return fail(step, state.challenges.find(({ problem }) => problem)?.problem);
+  }
+  if (waitMs !== undefined) return rest(step, waitMs, 'pending_validation');
+  // All that could be proved is: the order goes on with the next step.
+  if (!missing) return note(ctx, row, { status: 'pending_issuance', errors: '[]' });
+  await note(ctx, row, {
+    status: 'pending_validation',
+    failures: row.failures + 1,
+    next_at: clock.nowMs() + checkDelayMs(row.failures),
+    errors: unknown ? JSON.stringify([lookupError()]) : row.status === 'caa_error' ? '[]' : row.errors,
+  });
+}
+
+function byAuthorization(challenges: readonly StoredChallengeRow[]): Map<string, StoredChallengeRow[]> {
+  return Map.groupBy(challenges, ({ authorization_url }) => authorization_url);
+}
+
+/** Tells the authority of the first challenge that is in place, the wanted method first. */
+async function submitOne({ ctx, row, choice, authority }: Step, offered: readonly StoredChallengeRow[]) {
+  const { store } = ctx;
+  const wanted = row.method === 'http' ? 'http-01' : 'dns-01';
+  const inOrder = [...offered].sort((a, b) => Number(b.type === wanted) - Number(a.type === wanted));
+  let unknown = false;
+  for (const challenge of inOrder) {
+    if (!isPermitted(choice, challenge)) continue;
+    const sight = await lookForChallenge(ctx, challenge);
+    unknown ||= sight === 'unknown';
+    if (sight !== 'in place') continue;
+    // One that was told of just before this process ended is not told again.
+    const { status, challenges } = await authority.authorization(challenge.authorization_url);
+    const untold = status === 'pending' && challenges.every((other) => other.status === 'pending');
+    if (untold) await authority.respond(challenge.url);
+    await store.write(() => submitChallenge(store, challenge.seq));
+    return 'in place';
+  }
+  return unknown ? 'unknown' : 'missing';
+}
+
+/** CAA records may permit some methods only (RFC 8657 §4). */
+function isPermitted(choice: AuthorityChoice, { type, identifier, wildcard }: StoredChallengeRow): boolean {
+  const name = wildcard === 1 ? `*.${identifier}` : identifier;
+  return choice.kind === 'use' && (choice.decision.methods.get(name)?.includes(type) ?? false);
+}
+
+/** Kept before it is sent, so that the certificate that comes of it finds its key. */
+async function keepCsr({ ctx, row, order }: Step): Promise<void> {
+  const { store, vault } = ctx;
+  const key = await generatePrivateKey();
+  const csr = await createCsr(key, JSON.parse(row.names));
+  const plain = new Uint8Array(key.export({ format: 'der', type: 'pkcs8' }));
+  await store.write(() => setOrderCsr(store, order.seq, vault.seal(ORDER_KEYS, order.id, plain), csr));
+  plain.fill(0);
+}
+
+async function finalize(step: Step, remote: Order, csr: Uint8Array): Promise<void> {
+  const { status, retryAfterMs } = await step.authority.finalize(remote, new Uint8Array(csr));
+  const waitMs = status === 'valid' ? 0 : (retryAfterMs ?? POLL_MS);
+  await rest(step, waitMs, 'pending_issuance');
+}
+
+/** Checked before it is kept. There is nothing to deploy to yet: it is active at once. */
+async function download(step: Step, { certificateUrl }: Order): Promise<void> {
+  const { ctx, row, order, authority } = step;
+  const { store, vault, clock, random } = ctx;
+  // Finished by somebody else's request: there is no key for it here.
+  if (order.private_key === null || certificateUrl === undefined) return discardOrder(ctx, row, order, {});
+  const pem = await authority.certificate(certificateUrl);
+  const plain = vault.open(ORDER_KEYS, order.id, new Uint8Array(order.private_key));
+  const key = createPrivateKey({ key: Buffer.from(plain), format: 'der', type: 'pkcs8' });
+  const chain = readChain(pem, { key, names: JSON.parse(row.names), nowMs: clock.nowMs() });
+  const renewAt = renewalTimeMs(chain.notBeforeMs, chain.notAfterMs, random);
+  const id = random.uuid();
+  await commit(serviceContext(ctx), (draft) => {
+    removeOrder(store, draft, order);
+    if (findRequestById(store, row.id)?.version !== row.version) return;
+    removeIssued(store, row.seq);
+    const private_key = vault.seal(CERTIFICATE_KEYS, id, plain);
+    const about = { ...issuedRow(row, chain), names: row.names };
+    insertIssued(store, { ...about, id, private_key, authority: order.authority, uploaded: 0 });
+    const settled = { status: 'active', renewal: 0, errors: '[]', refused: '[]', failures: 0 };
+    updateRequest(store, row.seq, { ...settled, chosen: order.authority, renew_at: renewAt, next_at: clock.nowMs() });
+  });
+  plain.fill(0);
+}
+
+/** The order is lost. */
+function fail({ ctx, row, order }: Step, problem: Order['problem']): Promise<void> {
+  const known = problem ?? { type: 'unexpectedAnswer', detail: 'The order failed.', status: 0, subproblems: [] };
+  ctx.log.warn({ problem: known, names: row.names, authority: order.authority }, 'an order has failed');
+  return noteMeaning(ctx, row, order, meaningOfFailed(known));
+}

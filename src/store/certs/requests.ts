@@ -1,0 +1,103 @@
+/** Rows of who needs a certificate. Times are milliseconds since 1970. */
+import { perStore, type SqlValue, type Store } from '../driver.js';
+
+export interface RequestRow {
+  readonly seq: number;
+  /** UUID. */
+  readonly id: string;
+  readonly owner_kind: 'hostname' | 'zone' | 'service';
+  readonly owner: string;
+  readonly zone: number;
+  /** JSON list. */
+  readonly names: string;
+  readonly method: 'http' | 'txt';
+  /** The one that was asked for; empty: the default order. */
+  readonly authority: string;
+  /** The one in use; empty before the first choice. */
+  readonly chosen: string;
+  readonly uploaded: number;
+  readonly status: string;
+  /** 1: a certificate is served that the round under way replaces. */
+  readonly renewal: number;
+  /** JSON lists. */
+  readonly errors: string;
+  readonly refused: string;
+  /** Failures of the authority in a row. */
+  readonly failures: number;
+  readonly version: number;
+  /** When the round under way began. */
+  readonly started_at: number;
+  /** When to go on; null where nothing is to be done. */
+  readonly next_at: number | null;
+  readonly renew_at: number | null;
+  readonly dropped_at: number | null;
+}
+
+export type NewRequest = Pick<
+  RequestRow,
+  'id' | 'owner_kind' | 'owner' | 'zone' | 'names' | 'method' | 'authority' | 'status' | 'started_at' | 'next_at'
+>;
+
+export type RequestChange = Partial<Omit<RequestRow, 'seq' | 'id' | 'owner_kind' | 'owner'>>;
+
+const statements = perStore((store) => ({
+  ofOwner: store.prepare<[kind: string, owner: string], RequestRow>(
+    'SELECT * FROM certificate_requests WHERE owner_kind = ? AND owner = ? AND dropped_at IS NULL',
+  ),
+  byId: store.prepare<[id: string], RequestRow>('SELECT * FROM certificate_requests WHERE id = ?'),
+  all: store.prepare<[limit: number], RequestRow>(
+    'SELECT * FROM certificate_requests WHERE dropped_at IS NULL ORDER BY owner_kind, owner LIMIT ?',
+  ),
+  insert: store.prepare<
+    [
+      id: string,
+      kind: string,
+      owner: string,
+      zone: number,
+      names: string,
+      method: string,
+      authority: string,
+      status: string,
+      startedAt: number,
+      nextAt: number | null,
+    ]
+  >(
+    `INSERT INTO certificate_requests (id, owner_kind, owner, zone, names, method, authority, status, started_at, next_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ),
+  remove: store.prepare<[seq: number]>('DELETE FROM certificate_requests WHERE seq = ?'),
+}));
+
+export function findRequest(store: Store, kind: string, owner: string): RequestRow | undefined {
+  return statements(store).ofOwner.get(kind, owner);
+}
+
+/** Also one that was dropped, until its certificates are revoked. */
+export function findRequestById(store: Store, id: string): RequestRow | undefined {
+  return statements(store).byId.get(id);
+}
+
+/** By kind and owner. */
+export function listRequests(store: Store, limit: number): readonly RequestRow[] {
+  return statements(store).all.all(limit);
+}
+
+/** Call inside a write. */
+export function insertRequest(store: Store, row: NewRequest): void {
+  const { id, owner_kind, owner, zone, names, method, authority, status, started_at, next_at } = row;
+  statements(store).insert.run(id, owner_kind, owner, zone, names, method, authority, status, started_at, next_at);
+}
+
+/** Sets columns of one request. Column names come from the type, never from input. Call inside a write. */
+export function updateRequest(store: Store, seq: number, change: RequestChange): void {
+  const columns = Object.keys(change);
+  const assignments = columns.map((column) => `${column} = ?`).join(', ');
+  store
+    .prepare<SqlValue[]>(`UPDATE certificate_requests SET ${assignments} WHERE seq = ?`)
+    .run(...(Object.values(change) as SqlValue[]), seq);
+}
+
+/** With its orders, challenges and certificates. Call inside a write. */
+export function removeRequest(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
+}
