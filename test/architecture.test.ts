@@ -104,9 +104,48 @@ function localImports(): Import[] {
   );
 }
 
+const standing = [...new Set(files.map(({ name }) => floorOf(name)))].filter((floor) => floor !== 'main.ts');
+const packageName = (target: string): string => target.split('/', target.startsWith('@') ? 2 : 1).join('/');
+const packagesOf = (text: string): string[] =>
+  importsOf(text)
+    .filter((target) => !target.startsWith('.') && !target.startsWith('node:'))
+    .map(packageName);
+
 t.test('the plan covers every directory of src', async (t) => {
-  const floors = new Set(files.map(({ name }) => floorOf(name)).filter((floor) => floor !== 'main.ts'));
-  for (const floor of floors) t.ok(floor in FLOORS, `src/${floor} has a floor`);
+  for (const floor of standing) t.ok(floor in FLOORS, `src/${floor} has a floor`);
+});
+
+/** Rows of the first table of docs/architecture.md. */
+function documentedFloors(): { level: number; floor: string; imports: string; packages: string }[] {
+  const text = readFileSync(join(ROOT, 'docs', 'architecture.md'), 'utf8');
+  const rows = [...text.matchAll(/^\| *(\d+) *\|([^|]+)\|[^|]+\|([^|]+)\|([^|]+)\|$/gm)];
+  return rows.map(([, level, floor, imports, packages]) => ({
+    level: Number(level),
+    floor: floor!.trim().replace(', main.ts', ''),
+    imports: imports!.trim(),
+    packages: packages!.trim(),
+  }));
+}
+
+t.test('docs/architecture.md has the same table', async (t) => {
+  const rows = documentedFloors();
+  t.strictSame(rows.map(({ floor }) => floor).sort(), [...standing].sort(), 'one row for each directory of src');
+  const levels = new Map(rows.map(({ floor, level }) => [floor, level]));
+  const used = new Set(files.flatMap(({ text }) => packagesOf(text)));
+  let last = 0;
+  for (const { floor, level, imports, packages } of rows) {
+    const below = allowedImports(floor).filter((name) => standing.includes(name));
+    if (imports === 'all below') t.ok(floor === 'roles' || floor === 'cli', `${floor} names what it imports`);
+    else t.strictSame(imports.split(/[ –]+/).filter(Boolean).sort(), [...below].sort(), `imports of ${floor}`);
+    const home = Object.keys(PACKAGES).filter((name) => PACKAGES[name]!.some((place) => place.startsWith(`${floor}/`)));
+    t.strictSame(
+      packages.split(', ').filter(Boolean).sort(),
+      home.filter((name) => used.has(name)).sort(),
+      `packages of ${floor}`,
+    );
+    t.ok(level >= last && below.every((name) => levels.get(name)! < level), `${floor} stands above what it imports`);
+    last = level;
+  }
 });
 
 t.test('imports go down the floor plan only', async (t) => {
@@ -135,17 +174,31 @@ t.test('no file imports itself through others', async (t) => {
   t.strictSame(cycles, []);
 });
 
-t.test('packages stand where the plan names them', async (t) => {
+t.test('packages stand where the plan names them, and every one that is declared is used', async (t) => {
   const strays = files.flatMap(({ name, text }) =>
-    importsOf(text)
-      .filter((target) => !target.startsWith('.') && !target.startsWith('node:'))
-      .filter((target) => {
-        const home = PACKAGES[target.startsWith('@') ? target.split('/').slice(0, 2).join('/') : target.split('/')[0]!];
-        return !home?.some((place) => (place.endsWith('/') ? name.startsWith(place) : name === place));
-      })
-      .map((target) => `${name}: ${target}`),
+    packagesOf(text)
+      .filter(
+        (used) => !PACKAGES[used]?.some((place) => (place.endsWith('/') ? name.startsWith(place) : name === place)),
+      )
+      .map((used) => `${name}: ${used}`),
   );
   t.strictSame(strays, []);
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  const used = new Set(files.flatMap(({ text }) => packagesOf(text)));
+  t.strictSame([...used].sort(), Object.keys(dependencies).sort(), 'declared and imported packages are the same');
+});
+
+t.test('directories stay small enough to look through', async (t) => {
+  const sizes = new Map<string, number>();
+  for (const { name } of files) sizes.set(dirname(name), (sizes.get(dirname(name)) ?? 0) + 1);
+  // A type is a file.
+  sizes.delete('dns/rr');
+  t.strictSame(
+    [...sizes].filter(([, count]) => count > 25),
+    [],
+  );
 });
 
 t.test('time and chance come from base', async (t) => {

@@ -7,6 +7,7 @@ import type { Logger } from '../base/log.js';
 import { type MetricSample, printMetrics } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import { createLocalStore } from '../bucket/local-store.js';
+import type { ObjectStore } from '../bucket/object-store.js';
 import { startFlattenRefresher } from '../control/flatten/refresher.js';
 import { createPropagation } from '../control/write/propagation.js';
 import { createResolver } from '../resolver/resolve.js';
@@ -56,11 +57,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const firstImport = await importFirstZones(base, settings, origins.zonesDir.kind === 'default');
 
     const resolverMetrics = createResolverMetrics();
-    const objects = createLocalStore({ store, clock, random: systemRandom, log });
-    objects.sweep().catch((error: unknown) => {
-      log.warn({ reason: messageOf(error) }, 'files that belong to no object were not all removed');
-    });
-
+    const objects = openObjects(store, options);
     const resolver = createResolver({
       store,
       upstream: createUpstream({ servers: upstreamServers(settings), clock }),
@@ -98,21 +95,9 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
           ...ownSamples(store, version),
         ]),
     });
-    // Its own line about listening would repeat what is announced anyway.
-    apiLog.level = 'warn';
-    const url = await listenFor(api, {
-      what: 'the admin API',
-      host: settings.adminHost,
-      port: settings.adminPort,
-      settings: 'admin',
-    });
-    apiLog.level = log.level;
-    lifecycle.own('admin API', api, (part) => part.close());
-    const secureUrl = await startSecureListener(options, api, lifecycle);
     return {
       report: {
-        url,
-        ...(secureUrl !== undefined && { secureUrl }),
+        ...(await startListeners(options, api, apiLog, lifecycle)),
         ...(application.url !== undefined && { bucketUrl: application.url }),
         email: settings.adminEmail,
         ...key,
@@ -126,6 +111,32 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     if (error instanceof AppError) throw new UserError(error.message);
     throw explainStoreFailure(error);
   }
+}
+
+/** The store of objects; files that belong to none of them are removed while it is used. */
+function openObjects(store: Store, { clock, log }: AdminOptions): ObjectStore {
+  const objects = createLocalStore({ store, clock, random: systemRandom, log });
+  objects.sweep().catch((error: unknown) => {
+    log.warn({ reason: messageOf(error) }, 'files that belong to no object were not all removed');
+  });
+  return objects;
+}
+
+/** Listens for the API, also over TLS where that is set; returns the URLs. Rejects with a UserError when it cannot listen. */
+async function startListeners(
+  options: AdminOptions,
+  api: ReturnType<typeof buildApi>,
+  apiLog: Logger,
+  lifecycle: Lifecycle,
+): Promise<Pick<AdminReport, 'url' | 'secureUrl'>> {
+  const { adminHost: host, adminPort: port } = options.settings;
+  // Fastify's own line about listening would repeat what is announced anyway.
+  apiLog.level = 'warn';
+  const url = await listenFor(api, { what: 'the admin API', host, port, settings: 'admin' });
+  apiLog.level = options.log.level;
+  lifecycle.own('admin API', api, (part) => part.close());
+  const secureUrl = await startSecureListener(options, api, lifecycle);
+  return { url, ...(secureUrl !== undefined && { secureUrl }) };
 }
 
 /** The same API over TLS, where a port is set for it. Rejects with a UserError when it cannot listen there. */

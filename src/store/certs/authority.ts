@@ -71,6 +71,7 @@ interface Ancestors {
 const WITH_ORDER = `authority_authorizations.*, authority_orders.expires_at AS order_expires_at FROM authority_authorizations
   JOIN authority_orders ON authority_orders.seq = order_seq`;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of statements
 const statements = perStore((store) => ({
   insertIssuer: store.prepare<
     [id: Uint8Array, name: string, certificate: Uint8Array, privateKey: Uint8Array, notAfter: number]

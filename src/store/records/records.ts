@@ -57,6 +57,7 @@ const COLUMNS = `id, zone, owner_key, name, type, content, rdata, rdata_key, ttl
 /** Every key sorts before it: owner keys never begin with 0xff 0xff (a label of 255 octets cannot be). */
 const LAST_KEY = Buffer.alloc(256, 0xff);
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of statements
 const statements = perStore((store) => ({
   byId: store.prepare<[id: Uint8Array, zone: number], RecordRow>('SELECT * FROM records WHERE id = ? AND zone = ?'),
   ofOwner: store.prepare<[zone: number, ownerKey: Uint8Array], RecordRow>(
