@@ -4,6 +4,7 @@
  */
 import type { Random } from '../base/random.js';
 import type { Store } from './driver.js';
+import { EntryRefused } from './failures.js';
 import { schemaVersion } from './migrate.js';
 import { whenFree } from './patience.js';
 import type { Entry } from './recording.js';
@@ -58,7 +59,16 @@ async function writeOnce<T>(
       return value.result;
     }
     await catchUp(store, log);
+    if (store.position().number <= number) throw lostEntries(number);
   }
+}
+
+/** Nobody was first, and yet the log does not take what follows: it has lost what this copy holds. */
+function lostEntries(number: number): EntryRefused {
+  return new EntryRefused(
+    'history',
+    `This copy is at entry ${number}, to which the log has no successor and takes none.`,
+  );
 }
 
 function replayWhenFree(store: Store, entry: Entry): Promise<boolean> {

@@ -1,7 +1,4 @@
 /** A fresh installation in a temporary directory, with its API ready for requests; everything is removed after the test. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { FastifyInstance, HTTPMethods, LightMyRequestResponse } from 'fastify';
 import type { z } from 'zod';
 import { buildApi } from '../../src/api/server.js';
@@ -17,10 +14,10 @@ import {
   DEFAULT_LIMITS,
   OPERATOR,
 } from '../../src/control/write/context.js';
-import { openStore, type Store } from '../../src/store/driver.js';
-import { migrate } from '../../src/store/migrate.js';
+import type { Store } from '../../src/store/driver.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
+import { openTwoCopies } from '../support/two-copies.js';
 
 export const EMAIL = 'admin@localhost';
 export const KEY = 'k0123456789abcdef0123456789abcdef0123';
@@ -76,11 +73,9 @@ export interface Installation {
 export const ADMIN_HEADERS = { 'x-auth-email': EMAIL, 'x-auth-key': KEY };
 
 export async function install(t: Cleanup, options: InstallationOptions = {}): Promise<Installation> {
-  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-api-'));
   const clock = new TestClock(START_MS);
   const random = seededRandom(20240505);
-  const store = openStore(directory);
-  migrate(store, clock, random);
+  const { store, close } = openTwoCopies('api', clock, random);
   const base: ContextBase = {
     store,
     clock,
@@ -114,8 +109,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
   await app.ready();
   t.after(async () => {
     await app.close();
-    store.close();
-    rmSync(directory, { recursive: true, force: true });
+    await close();
   });
 
   const call: Installation['call'] = async (method, path, body, { headers = {}, text } = {}) => {

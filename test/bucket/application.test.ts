@@ -16,9 +16,8 @@ import { type Authorize, authorizeByMethod, secretMatcher } from '../../src/buck
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { allowedKeys } from '../../src/bucket/request-key.js';
 import { insertAccount } from '../../src/store/access/accounts.js';
-import { openStore } from '../../src/store/driver.js';
-import { migrate } from '../../src/store/migrate.js';
 import { insertBucket } from '../../src/store/objects/buckets.js';
+import { openTwoCopies } from '../support/two-copies.js';
 
 const SECRET = 'correct horse battery staple';
 const AUTH = { 'x-custom-auth-key': SECRET };
@@ -52,9 +51,7 @@ interface Options {
 }
 
 async function serve(t: Test, { allow = [], secret = SECRET, authorize, bound = true }: Options = {}): Promise<Room> {
-  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-bucket-'));
-  const store = openStore(directory);
-  migrate(store, clock, systemRandom);
+  const { store, directory, close } = openTwoCopies('bucket', clock, systemRandom);
   await store.write(() => {
     const account = insertAccount(store, { id: new Uint8Array(16), name: 'a', type: 'standard', created_at: 1 });
     insertBucket(store, {
@@ -87,8 +84,7 @@ async function serve(t: Test, { allow = [], secret = SECRET, authorize, bound = 
   const { port } = app.server.address() as AddressInfo;
   t.teardown(async () => {
     await app.close();
-    store.close();
-    rmSync(directory, { recursive: true, force: true });
+    await close();
   });
   return {
     port,

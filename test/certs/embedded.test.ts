@@ -45,7 +45,7 @@ import { MemoryLog } from '../support/memory-log.js';
 import { type ScriptedReply, startScriptedUpstream } from '../support/scripted-upstream.js';
 import { seededRandom } from '../support/seeded-random.js';
 import type { TestClock } from '../support/test-clock.js';
-import { runSql } from '../support/write-now.js';
+import { openOneCopy } from '../support/two-copies.js';
 
 const OPENSSL = '/usr/bin/openssl';
 const withoutOpenssl = !existsSync(OPENSSL) && process.env['CI'] !== 'true' ? `not installed: ${OPENSSL}` : false;
@@ -73,8 +73,8 @@ interface World {
   authority(name?: AuthorityName): Authority;
 }
 
-async function startWorld(t: Test, options: Partial<EmbeddedOptions> = {}): Promise<World> {
-  const { ctx, clock, directory } = await startControl(t);
+async function startWorld(t: Test, options: Partial<EmbeddedOptions> = {}, open?: typeof openOneCopy): Promise<World> {
+  const { ctx, clock, directory } = await startControl(t, {}, open);
   const imported = await importZone(ctx, { source: { text: SHOP } });
   t.ok(imported.imported, JSON.stringify(imported.issues));
   const vault = await unlockVault({
@@ -627,7 +627,7 @@ t.test('a process that is killed around a write leaves an order that goes on', a
 });
 
 t.test('another copy that runs the log has the same rows', async (t) => {
-  const world = await startWorld(t);
+  const world = await startWorld(t, {}, openOneCopy);
   const log = new MemoryLog();
   const stores: Store[] = [];
   for (const name of ['one', 'two']) {
@@ -764,10 +764,10 @@ t.test('private keys of issuers are in no file', async (t) => {
   for (const [file, content] of files) {
     for (const key of seen) t.notOk(content.includes(key.subarray(40, 68)), `${file} holds no private key`);
   }
-  runSql(
-    world.ctx.store,
-    'UPDATE authority_issuers SET private_key = (SELECT private_key FROM authority_issuers WHERE seq = 1)',
-  );
+  const { store } = world.ctx;
+  const exchange =
+    'UPDATE authority_issuers SET private_key = (SELECT private_key FROM authority_issuers WHERE seq = 1)';
+  await store.write(() => store.prepare(exchange).run());
   const next = await readyOrder(world, ['app.shop.test']);
   await t.rejects(
     world.authority().finalize(next, await makeCsr(['app.shop.test'])),

@@ -1,17 +1,13 @@
 /** A control plane on a real database in a temporary directory, for the tests of this directory. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Test } from 'tap';
 import { parseIP } from '../../src/base/ip.js';
 import { silentLogger } from '../../src/base/log.js';
 import { ensureFirstAdministrator } from '../../src/control/access/keys.js';
 import { type Context, type ControlSettings, DEFAULT_LIMITS, OPERATOR } from '../../src/control/write/context.js';
 import { createZone } from '../../src/control/zones/zones.js';
-import { openStore } from '../../src/store/driver.js';
-import { migrate } from '../../src/store/migrate.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
+import { type openOneCopy, openTwoCopies } from '../support/two-copies.js';
 
 export const ADMIN = 'admin@example.org';
 export const ADMIN_KEY = '0123456789abcdefghijklmnopqrstuvwxyzA';
@@ -31,17 +27,19 @@ const SETTINGS: ControlSettings = {
   limits: DEFAULT_LIMITS,
 };
 
-/** An installation with its first administrator; the context is the operator's. */
-export async function startControl(t: Test, settings: Partial<ControlSettings> = {}): Promise<Fixture> {
-  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-control-'));
+/**
+ * An installation with its first administrator; the context is the operator's. What it writes is replayed on a second copy,
+ * unless `open` says otherwise.
+ */
+export async function startControl(
+  t: Test,
+  settings: Partial<ControlSettings> = {},
+  open: typeof openOneCopy = openTwoCopies,
+): Promise<Fixture> {
   const clock = new TestClock();
   const random = seededRandom(11);
-  const store = openStore(directory);
-  t.teardown(() => {
-    store.close();
-    rmSync(directory, { recursive: true, force: true });
-  });
-  migrate(store, clock, random);
+  const { store, directory, close } = open('control', clock, random);
+  t.teardown(close);
   const base = { store, clock, random, log: silentLogger(), settings: { ...SETTINGS, ...settings } };
   await ensureFirstAdministrator(base, { email: ADMIN, key: ADMIN_KEY });
   return { ctx: { ...base, actor: OPERATOR, requestId: 'test', source: 'api' }, clock, directory };
@@ -52,8 +50,12 @@ export interface ZoneFixture extends Fixture {
   readonly zoneId: string;
 }
 
-export async function startZone(t: Test, settings: Partial<ControlSettings> = {}): Promise<ZoneFixture> {
-  const fixture = await startControl(t, settings);
+export async function startZone(
+  t: Test,
+  settings: Partial<ControlSettings> = {},
+  open: typeof openOneCopy = openTwoCopies,
+): Promise<ZoneFixture> {
+  const fixture = await startControl(t, settings, open);
   const zone = await createZone(fixture.ctx, { name: 'example.com' });
   return { ...fixture, zoneId: zone.id };
 }

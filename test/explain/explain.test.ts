@@ -17,7 +17,6 @@ import { createZoneSource } from '../../src/publish/source.js';
 import { findTarget, updateTarget } from '../../src/store/flatten/targets.js';
 import { startControl } from '../control/fixture.js';
 import { makeQuery } from '../support/message.js';
-import { writeNow } from '../support/write-now.js';
 
 const ZONE = `$ORIGIN plain.test.
 $TTL 300
@@ -113,7 +112,7 @@ t.test('what decides', async (t) => {
     refresh_at: ctx.clock.nowMs() + 90_000,
     chain: '[{"name":"end.else.test","ttl":120,"source":"upstream"}]',
   };
-  writeNow(ctx.store, () => updateTarget(ctx.store, heard, []));
+  await ctx.store.write(() => updateTarget(ctx.store, heard, []));
   const told = printExplanation(explain(ctx, 'web.test', 'A')).join('\n');
   t.match(told, /addresses of host\.else\.test; heard 7 s ago, TTL 120, asked again in 90 s/);
   t.match(told, /end\.else\.test: next of the chain, TTL 120, from outside/);

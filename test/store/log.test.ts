@@ -234,4 +234,10 @@ t.test('copies that write through one log stay equal', async (t) => {
     t.equal(findMeta(store, 'first_run_done'), 60, 'no update was lost');
     t.strictSame(notes(store), notes(copies[0]!));
   }
+  log.entries.pop();
+  await t.rejects(
+    copies[0]!.write(() => put(copies[0]!, 'after a loss')),
+    { name: 'EntryRefused', reason: 'history' },
+    'a log that has lost an entry gets no other in its place',
+  );
 });

@@ -17,6 +17,7 @@ import { StoreConflict } from '../../../src/store/failures.js';
 import { changesAfter, lastChange, rrsOfChange } from '../../../src/store/log/changes.js';
 import { findZoneByName, updateZone } from '../../../src/store/zones/zones.js';
 import { countRecords, latestAudit } from '../../support/rows.js';
+import { openOneCopy } from '../../support/two-copies.js';
 import { runSql } from '../../support/write-now.js';
 import { startZone } from '../fixture.js';
 
@@ -55,7 +56,7 @@ t.test('a failure at any step leaves nothing', async (t) => {
 });
 
 t.test('two processes write at once', async (t) => {
-  const { ctx, zoneId, directory } = await startZone(t);
+  const { ctx, zoneId, directory } = await startZone(t, {}, openOneCopy);
   const first = (await getZone(ctx, zoneId)).soa.serial;
   const each = 150;
   const script = fileURLToPath(new URL('./write-child.js', import.meta.url));
