@@ -2,15 +2,17 @@
  * The one rule of what an owner serves. Its stored records, and those the service adds to them, become RRsets as
  * zone/derive/owner.ts says: proxied names, HTTPS records, flattened CNAMEs, SOA and NS of the apex.
  *
- * Records that nobody wrote come from {@link withAddedRecords}, which adds the addresses of name servers inside the zone.
- * Whatever else the service adds, such as challenges at `_acme-challenge`, belongs there, and its owners in {@link addedOwners}.
+ * Records that nobody wrote come from {@link withAddedRecords}: the addresses of name servers inside the zone, and challenges of
+ * certificate authorities. Whatever else the service adds belongs there, and its owners in {@link addedOwners}.
  */
 import { compareBytes, equalBytes } from '../base/bytes.js';
 import type { RRset } from '../dns/rr.js';
+import { challengeOwners, challengeTexts } from '../store/certs/orders.js';
 import type { Store } from '../store/driver.js';
 import { targetFacts } from '../store/flatten/targets.js';
 import { hasDescendants, parseSettings } from '../store/records/records.js';
 import { type StoredTuple, storedRows, storedRowsOfOwner } from '../store/records/stored-rows.js';
+import { challengeRecords } from '../zone/derive/challenges.js';
 import type { TargetFacts, TargetLookup } from '../zone/derive/flatten.js';
 import { hostRecords } from '../zone/derive/hosts.js';
 import { deriveRRsets, type RecordFacts, writtenRRsets } from '../zone/derive/owner.js';
@@ -30,7 +32,7 @@ export interface ServedOwner extends StandingOwner {
 
 /** What one owner serves now. */
 export function servedAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Array): ServedOwner {
-  return serve(zone, ownerKey, storedRecords(store, zone, ownerKey), targetsOf(store));
+  return derive(zone, { ownerKey, records: recordsAtOwner(store, zone, ownerKey) }, targetsOf(store));
 }
 
 /**
@@ -38,7 +40,8 @@ export function servedAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Ar
  * looks for the target of a flattened name, reads records with this function, and RRsets with {@link writtenAtOwner}.
  */
 export function recordsAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Array): readonly RecordFacts[] {
-  return withAddedRecords(zone, ownerKey, storedRecords(store, zone, ownerKey));
+  const texts = challengeTexts(store, zone.seq, ownerKey);
+  return withAddedRecords(zone, { ownerKey, records: storedRecords(store, zone, ownerKey) }, texts);
 }
 
 /** What an owner would serve if nothing were proxied and no CNAME flattened. */
@@ -55,23 +58,31 @@ function storedRecords(store: Store, { seq }: ServingZone, ownerKey: Uint8Array)
  * statements: to be called and taken inside one `snapshot` or write.
  */
 export function servedOwners(store: Store, zone: ServingZone): Generator<ServedOwner> {
-  return serveRows(zone, storedRows(store, zone.seq), targetsOf(store));
+  return serveRows(zone, storedRows(store, zone.seq), targetsOf(store), challengesOfZone(store, zone.seq));
 }
+
+/** Texts of challenges by owner key, as latin1 text. */
+type Challenges = ReadonlyMap<string, readonly string[]>;
 
 /** The same from rows in the order of their owner keys. */
 export function* serveRows(
   zone: ServingZone,
   rows: Iterable<StoredTuple>,
   targetOf: TargetLookup,
+  challenges: Challenges = new Map(),
 ): Generator<ServedOwner> {
-  const added = [...addedOwners(zone)];
+  const added = addedOwners(zone, challengeKeys(challenges));
+  const serve = (owner: StandingOwner): ServedOwner => {
+    const texts = challenges.size === 0 ? undefined : challenges.get(textOfKey(owner.ownerKey));
+    return derive(zone, { ...owner, records: withAddedRecords(zone, owner, texts ?? []) }, targetOf);
+  };
   let previous: Uint8Array | undefined;
-  for (const { ownerKey, records } of ownersOf(rows)) {
-    if (added.length > 0) yield* serveAdded(zone, added, { after: previous, before: ownerKey }, targetOf);
-    yield serve(zone, ownerKey, records, targetOf);
-    previous = ownerKey;
+  for (const owner of ownersOf(rows)) {
+    if (added.length > 0) yield* takeBetween(added, previous, owner.ownerKey).map(serve);
+    yield serve(owner);
+    previous = owner.ownerKey;
   }
-  yield* serveAdded(zone, added, { after: previous }, targetOf);
+  yield* takeBetween(added, previous).map(serve);
 }
 
 /** Rows in the order of their owner keys as owners, the apex first even without rows. */
@@ -90,16 +101,13 @@ export function* ownersOf(rows: Iterable<StoredTuple>): Generator<StandingOwner>
 }
 
 /** Takes the owners without stored records between two keys from `added`. */
-function* serveAdded(
-  zone: ServingZone,
-  added: Uint8Array[],
-  { after, before }: { readonly after: Uint8Array | undefined; readonly before?: Uint8Array },
-  targetOf: TargetLookup,
-): Generator<ServedOwner> {
+function takeBetween(added: Uint8Array[], after: Uint8Array | undefined, before?: Uint8Array): StandingOwner[] {
+  const taken: StandingOwner[] = [];
   while (added.length > 0 && (before === undefined || compareBytes(added[0]!, before) < 0)) {
     const ownerKey = added.shift()!;
-    if (!after || !equalBytes(ownerKey, after)) yield serve(zone, ownerKey, [], targetOf);
+    if (!after || !equalBytes(ownerKey, after)) taken.push({ ownerKey, records: [] });
   }
+  return taken;
 }
 
 /** Whether the owner exists: records stand there or below it (RFC 4592 §2.2.2). */
@@ -109,33 +117,43 @@ export function ownerExists(store: Store, zone: ServingZone, { ownerKey, records
 
 /** Whether any owner stands below this one. */
 function hasOwnersBelow(store: Store, zone: ServingZone, ownerKey: Uint8Array): boolean {
-  return hasDescendants(store, zone.seq, ownerKey) || addedOwners(zone).some((key) => isBelow(key, ownerKey));
+  if (hasDescendants(store, zone.seq, ownerKey)) return true;
+  return addedOwners(zone, challengeOwners(store, zone.seq)).some((key) => isBelow(key, ownerKey));
 }
 
-function serve(
-  zone: ServingZone,
-  ownerKey: Uint8Array,
-  stored: readonly RecordFacts[],
-  targetOf: TargetLookup,
-): ServedOwner {
-  const records = withAddedRecords(zone, ownerKey, stored);
+function derive(zone: ServingZone, { ownerKey, records }: StandingOwner, targetOf: TargetLookup): ServedOwner {
   const rrsets = deriveRRsets(zone.facts, ownerKey.length === 0, records, zone.edge, targetOf);
   return { ownerKey, records, rrsets };
 }
 
-/** Owner keys the service adds records to, in canonical order. */
-function addedOwners({ hosts }: ServingZone): readonly Uint8Array[] {
-  return hosts;
+/** Owner keys the service adds records to, each once, in canonical order. */
+function addedOwners({ hosts }: ServingZone, challenges: readonly Uint8Array[]): Uint8Array[] {
+  if (challenges.length === 0) return [...hosts];
+  return [...hosts, ...challenges].sort(compareBytes).filter((key, i, all) => i === 0 || !equalBytes(key, all[i - 1]!));
 }
 
-/** The stored records of an owner and those the service adds to them. */
+/** The stored records of an owner and those the service adds to them. `texts`: those of challenges. */
 function withAddedRecords(
   { hosts, hostAddresses, facts }: ServingZone,
-  ownerKey: Uint8Array,
-  stored: readonly RecordFacts[],
+  { ownerKey, records }: StandingOwner,
+  texts: readonly string[],
 ): readonly RecordFacts[] {
-  if (hosts.length === 0 || !hosts.some((key) => equalBytes(key, ownerKey))) return stored;
-  return [...stored, ...hostRecords(stored, hostAddresses, facts.nsTtl)];
+  const isHost = hosts.length > 0 && hosts.some((key) => equalBytes(key, ownerKey));
+  if (!isHost && texts.length === 0) return records;
+  const added = isHost ? hostRecords(records, hostAddresses, facts.nsTtl) : [];
+  return [...records, ...added, ...challengeRecords(records, texts)];
+}
+
+function challengesOfZone(store: Store, zone: number): Challenges {
+  return new Map(challengeOwners(store, zone).map((key) => [textOfKey(key), challengeTexts(store, zone, key)]));
+}
+
+function challengeKeys(challenges: Challenges): Uint8Array[] {
+  return [...challenges.keys()].map((text) => new Uint8Array(Buffer.from(text, 'latin1')));
+}
+
+function textOfKey(key: Uint8Array): string {
+  return Buffer.from(key).toString('latin1');
 }
 
 function targetsOf(store: Store): TargetLookup {
