@@ -19,11 +19,18 @@ export async function lookUpCaa(
 ): Promise<CaaLookup> {
   const endMs = clock.nowMs() + DEADLINE_MS;
   let at = name.toLowerCase().replace(/\.$/, '');
+  let isOwn = false;
   for (;;) {
     if (clock.nowMs() > endMs) return { kind: 'unknown', name: at, reason: 'looking them up took too long' };
-    const { status, records, end, reason = status } = await resolver.resolve(at, 'CAA', options);
-    // An answer that is not known is no permission, and no refusal either.
-    if (status === 'servfail' || status === 'timeout') return { kind: 'unknown', name: at, reason };
+    // Above a zone of ours: registries hardly have such records, and we must work without the outside world.
+    const isRegistry: boolean = isOwn && !at.includes('.');
+    const asked = isRegistry ? {} : options;
+    const { status, records, end, source, reason = status } = await resolver.resolve(at, 'CAA', asked);
+    if (status === 'servfail' || status === 'timeout') {
+      // An answer that is not known is no permission, and no refusal either.
+      if (!isRegistry) return { kind: 'unknown', name: at, reason };
+    }
+    isOwn = isRegistry || source === 'own';
     if (records.length > 0) {
       return { kind: 'set', name: at, owner: end, records: records.map(({ content }) => readCaa(content)) };
     }

@@ -1,0 +1,526 @@
+/** Certificates from need to renewal: the built-in authority with zones of our own, CAA, refusals, killed processes, moved clocks, Pebble. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { SystemClock, sleep } from '../../src/base/clock.js';
+import { systemRandom } from '../../src/base/random.js';
+import { createAuthorities } from '../../src/certs/authorities.js';
+import { type Authority, AuthorityError, type AuthorityName } from '../../src/certs/authority.js';
+import { stateOfCertificate } from '../../src/certs/certificate-state.js';
+import {
+  type CertificateOwner,
+  type CertificateRequest,
+  dropCertificateRequest,
+  putCertificateRequest,
+} from '../../src/certs/certificates.js';
+import { dcvTarget } from '../../src/certs/dcv-delegation.js';
+import { advanceCertificate } from '../../src/certs/issuance/advance.js';
+import type { Authorities, CertificateContext } from '../../src/certs/issuance/context.js';
+import { removeDropped } from '../../src/certs/issuance/dropped.js';
+import { checkDelayMs } from '../../src/certs/issuance/schedule.js';
+import { importZone } from '../../src/control/imports/zone.js';
+import { createRecord } from '../../src/control/records/records.js';
+import type { Context } from '../../src/control/write/context.js';
+import { parseName } from '../../src/dns/name.js';
+import { createResolver } from '../../src/resolver/resolve.js';
+import { createUpstream } from '../../src/resolver/upstream.js';
+import { servedAtOwner, servedOwners } from '../../src/serving/owner.js';
+import { servingZone } from '../../src/serving/zone.js';
+import { challengeOwners } from '../../src/store/certs/orders.js';
+import { findRequest } from '../../src/store/certs/requests.js';
+import { openStore } from '../../src/store/driver.js';
+import { changesAfter, lastChange } from '../../src/store/log/changes.js';
+import { ALL_PURPOSES } from '../../src/store/sealed-columns.js';
+import { findZoneByName, type ZoneRow } from '../../src/store/zones/zones.js';
+import { fileKeys } from '../../src/vault/master-key.js';
+import { unlockVault } from '../../src/vault/unlock.js';
+import { startControl } from '../control/fixture.js';
+import { startPebble, withoutPebble } from '../support/pebble.js';
+import { startProgram, stopProgram } from '../support/program.js';
+import { type ScriptedReply, startScriptedUpstream } from '../support/scripted-upstream.js';
+import type { TestClock } from '../support/test-clock.js';
+
+const SAAS = `$ORIGIN saas.test.
+@ 60 IN SOA ns1.dns.test. dns.dns.test. 1 7200 3600 1209600 120
+@ 60 IN NS ns1.dns.test.
+@ 60 IN A 192.0.2.1
+_acme-challenge.written 60 IN TXT "written by somebody"
+`;
+const DAY_MS = 86_400_000;
+
+interface World {
+  readonly ctx: CertificateContext;
+  readonly control: Context;
+  readonly clock: TestClock;
+  readonly zone: ZoneRow;
+  /** Answers of the outside by `name type`; others do not exist. */
+  readonly outside: Map<string, ScriptedReply>;
+  /** Bodies by `host/token`. */
+  readonly web: Map<string, string>;
+  /** Every call of an authority, such as `google.createOrder`. */
+  readonly calls: string[];
+  /** What a call is to do instead, or before. */
+  fault: ((call: string) => void) | undefined;
+}
+
+async function startWorld(t: Test): Promise<World> {
+  const { ctx: control, clock, directory } = await startControl(t);
+  const imported = await importZone(control, { source: { text: SAAS } });
+  t.ok(imported.imported, JSON.stringify(imported.issues));
+  const { store } = control;
+  const outside = new Map<string, ScriptedReply>();
+  const upstream = await startScriptedUpstream(t, ({ name, type }) => outside.get(`${name} ${type}`) ?? { rcode: 3 });
+  const resolver = createResolver({
+    store,
+    upstream: createUpstream({ servers: [upstream.server], clock: new SystemClock(), timeoutMs: 2000 }),
+    clock,
+    random: systemRandom,
+    serving: control.settings,
+  });
+  const vault = await unlockVault({
+    store,
+    keys: fileKeys(join(directory, 'master.key')),
+    random: systemRandom,
+    purposes: ALL_PURPOSES,
+  });
+  const web = new Map<string, string>();
+  const fetchToken = async (host: string, token: string) => web.get(`${host}/${token}`);
+  const base = { store, clock, random: systemRandom, vault, resolver, fetchToken };
+  const authorities = createAuthorities({ ...base, directories: new Map(), userAgent: 'zoneplane/test' });
+  const world: World = {
+    ctx: {
+      ...base,
+      log: control.log,
+      settings: control.settings,
+      authorities: watched(authorities, (call) => {
+        world.calls.push(call);
+        world.fault?.(call);
+      }),
+      defaultOrder: ['google', 'lets_encrypt'],
+    },
+    control,
+    clock,
+    zone: findZoneByName(store, 'saas.test')!,
+    outside,
+    web,
+    calls: [],
+    fault: undefined,
+  };
+  return world;
+}
+
+/** `before` is called before each call of an authority; ` done` behind its name after it. */
+function watched(authorities: Authorities, before: (call: string) => void): Authorities {
+  return {
+    ...authorities,
+    async of(name) {
+      const authority = await authorities.of(name);
+      return new Proxy(authority, {
+        get(target, method: keyof Authority) {
+          const value = target[method];
+          if (typeof value !== 'function' || method === 'keyAuthorization') return value;
+          return async (...values: never[]) => {
+            before(`${name}.${method}`);
+            const result = await (value as (...values: never[]) => unknown)(...values);
+            before(`${name}.${method} done`);
+            return result;
+          };
+        },
+      });
+    },
+  };
+}
+
+const OWNER: CertificateOwner = { kind: 'hostname', id: 'a7a0c6ee-7f0c-4f0b-a1a4-8f5d5b0d0c11' };
+
+async function want(world: World, change: Partial<CertificateRequest> = {}, owner = OWNER): Promise<void> {
+  const request = { names: ['app.saas.test'], method: 'txt' as const, authority: '' as const, zone: world.zone.seq };
+  await world.ctx.store.write(() => putCertificateRequest(world.ctx, owner, { ...request, ...change }));
+}
+
+const stateOf = ({ ctx, clock }: World, owner = OWNER) => stateOfCertificate(ctx.store, owner, clock.nowMs())!;
+const rowOf = ({ ctx }: World, owner = OWNER) => findRequest(ctx.store, owner.kind, owner.id)!;
+const served = (world: World, owner: string): string[] => {
+  const zone = servingZone(findZoneByName(world.ctx.store, 'saas.test')!, world.ctx.settings);
+  const key = [...servedOwners(world.ctx.store, zone)].find(({ ownerKey }) => textOf(ownerKey) === owner);
+  return (key?.rrsets ?? []).flatMap(({ type, rdatas }) =>
+    rdatas.map((rdata) => `${type} ${textOf(rdata.subarray(1))}`),
+  );
+};
+const textOf = (octets: Uint8Array): string => Buffer.from(octets).toString('latin1');
+const caaOf = (content: string): ScriptedReply => ({ answer: [`app.outside.test. 60 CAA ${content}`] });
+const actors = (world: World) => stateOf(world).errors.map(({ actor, message }) => `${actor}: ${message}`);
+
+/** Moves the clock to when the next step is due, and takes it. */
+async function goOn(world: World): Promise<void> {
+  const { next_at } = rowOf(world);
+  if (next_at !== null) world.clock.advance(Math.max(0, next_at - world.clock.nowMs()));
+  await advanceCertificate(world.ctx, OWNER);
+}
+
+t.test('a name of our own zone has its certificate at once', async (t) => {
+  const world = await startWorld(t);
+  const { ctx } = world;
+  const times: number[] = [];
+  for (let i = 0; i < 20; i++) {
+    const owner: CertificateOwner = { kind: 'hostname', id: `owner-${i}` };
+    const startedMs = performance.now();
+    await want(world, { names: [`app${i}.saas.test`] }, owner);
+    await advanceCertificate(ctx, owner);
+    times.push(performance.now() - startedMs);
+    t.match(stateOf(world, owner), { status: 'active', authority: 'google', serving: true, errors: [], records: [] });
+  }
+  t.ok(times.sort((a, b) => a - b)[10]! < 500, `half of them within ${Math.round(times[10]!)} ms`);
+  const [certificate] = stateOf(world, { kind: 'hostname', id: 'owner-3' }).certificates;
+  t.match(certificate, { issuer: /google/, signature: 'ECDSA-SHA256', serialNumber: /^[0-9a-f]{32}$/ });
+  t.equal(Math.round((certificate!.expiresOnMs - certificate!.issuedOnMs) / DAY_MS), 90);
+  t.strictSame(challengeOwners(ctx.store, world.zone.seq), [], 'no challenge is left');
+  const changes = changesAfter(ctx.store, lastChange(ctx.store) - 2, 10);
+  t.strictSame(
+    changes.map(({ kind }) => kind),
+    ['rrs', 'rrs'],
+    'DNS processes heard of them',
+  );
+});
+
+t.test('a wildcard beside its parent: two texts at one name', async (t) => {
+  const world = await startWorld(t);
+  await want(world, { names: ['shop.saas.test', '*.shop.saas.test'] });
+  await advanceCertificate(world.ctx, OWNER);
+  t.match(stateOf(world), { status: 'active', names: ['shop.saas.test', '*.shop.saas.test'] });
+});
+
+t.test('tokens are shown, and served at the name and where it may be delegated to', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, outside, zone } = world;
+  await want(world, { names: ['app.outside.test', '*.app.outside.test'] });
+  await advanceCertificate(ctx, OWNER, 2000);
+  const { status, records, serving } = stateOf(world);
+  t.match(
+    { status, serving, records },
+    {
+      status: 'pending_validation',
+      serving: false,
+      records: [
+        { status: 'pending', txtName: '_acme-challenge.app.outside.test', txtValue: /^[A-Za-z0-9_-]{43}$/ },
+        { status: 'pending', txtName: '_acme-challenge.app.outside.test', txtValue: /^[A-Za-z0-9_-]{43}$/ },
+      ],
+    },
+  );
+  t.notOk(
+    world.calls.some((call) => call.endsWith('.respond')),
+    'the authority is not told before they are in place',
+  );
+  const target = dcvTarget(zone, 'app.outside.test');
+  t.match(target, /^app\.outside\.test\.[0-9a-f]{16}\.dcv\.saas\.test$/);
+  const key = target
+    .replace(/\.saas\.test$/, '')
+    .split('.')
+    .reverse()
+    .map((label) => `${label}\0`)
+    .join('');
+  const texts = records.map((record) => ('txtValue' in record ? `16 ${record.txtValue}` : ''));
+  t.strictSame(served(world, key), texts.sort());
+  await goOn(world);
+  t.equal(stateOf(world).status, 'pending_validation');
+  t.equal(
+    rowOf(world).next_at! - world.clock.nowMs(),
+    checkDelayMs(1),
+    'looked at again after a minute, and later and later',
+  );
+  outside.set('_acme-challenge.app.outside.test TXT', {
+    answer: [`_acme-challenge.app.outside.test. 60 CNAME ${target}.`],
+  });
+  await goOn(world);
+  t.equal(stateOf(world).status, 'active', 'the delegation is followed into our zone');
+  t.strictSame(served(world, key), []);
+});
+
+t.test('records that were written stay beside challenges; an alias keeps them away', async (t) => {
+  const world = await startWorld(t);
+  const { ctx } = world;
+  world.fault = (call) => {
+    if (call === 'google.respond') throw new Error('killed');
+  };
+  await want(world, { names: ['written.saas.test'] });
+  await t.rejects(advanceCertificate(ctx, OWNER));
+  const zone = servingZone(world.zone, ctx.settings);
+  const key = Buffer.from('_acme-challenge\0', 'latin1');
+  t.equal(served(world, 'written\0_acme-challenge\0').length, 2);
+  t.equal(
+    servedAtOwner(ctx.store, zone, new Uint8Array(Buffer.concat([Buffer.from('written\0'), key]))).records.length,
+    2,
+  );
+  t.ok(parseName('written.saas.test.').length > 0);
+});
+
+t.test('by HTTP, in the account of somebody else', async (t) => {
+  const world = await startWorld(t);
+  await want(world, { names: ['web.outside.test'], method: 'http' });
+  await advanceCertificate(world.ctx, OWNER);
+  const [record] = stateOf(world).records as unknown as { httpUrl: string; httpBody: string }[];
+  const [, token] = /^http:\/\/web\.outside\.test\/\.well-known\/acme-challenge\/(.+)$/.exec(record!.httpUrl)!;
+  world.web.set(`web.outside.test/${token}`, `${record!.httpBody}\n`);
+  await goOn(world);
+  t.equal(stateOf(world).status, 'active');
+});
+
+t.test('CAA forbids all: nothing is sent', async (t) => {
+  const world = await startWorld(t);
+  world.outside.set('app.outside.test CAA', caaOf('0 issue "other.test"'));
+  await want(world, { names: ['app.outside.test'] });
+  await advanceCertificate(world.ctx, OWNER);
+  t.match(stateOf(world), { status: 'caa_error', authority: 'google', records: [] });
+  t.strictSame(
+    world.calls.filter((call) => !/caaIdentities|accountUri/.test(call)),
+    [],
+  );
+  t.match(actors(world), [
+    'customer: caa_error: app.outside.test',
+    /^customer: CAA records block issuance\. Please remove all CAA records or add records for this authority\. .*other\.test.*"pki\.goog"/,
+  ]);
+  world.outside.delete('app.outside.test CAA');
+  await goOn(world);
+  t.match(stateOf(world), { status: 'pending_validation', records: [{ status: 'pending' }] });
+});
+
+t.test('from one authority to the next only where CAA forbids', async (t) => {
+  await t.test('by the records', async (t) => {
+    const world = await startWorld(t);
+    world.outside.set('app.outside.test CAA', caaOf('0 issue "letsencrypt.org"'));
+    await want(world, { names: ['app.outside.test'] });
+    await advanceCertificate(world.ctx, OWNER);
+    t.match(stateOf(world), { status: 'pending_validation', authority: 'lets_encrypt' });
+    await want(world, { names: ['app.outside.test'], authority: 'google' });
+    await advanceCertificate(world.ctx, OWNER);
+    t.match(stateOf(world), { status: 'caa_error', authority: 'google' }, 'one that was asked for is never replaced');
+  });
+  await t.test('by its own word', async (t) => {
+    const world = await startWorld(t);
+    world.fault = refusing('google.finalize', { type: 'caa', status: 403 });
+    await want(world);
+    await advanceCertificate(world.ctx, OWNER);
+    t.match(stateOf(world), { status: 'active', authority: 'lets_encrypt' });
+    await want(world, { authority: 'google' });
+    await advanceCertificate(world.ctx, OWNER);
+    t.match(stateOf(world), { status: 'caa_error', serving: true, certificates: [{ issuer: /lets_encrypt/ }] });
+  });
+  for (const [type, status, text] of [
+    [
+      'rateLimited',
+      429,
+      'ca: The authority has rate limited these domains. Please wait for the rate limit to expire or try another authority.',
+    ],
+    ['rejectedIdentifier', 400, 'ca: The certificate authority will not issue for this domain.'],
+    ['serverInternal', 500, 'ca: Internal error with Certificate Authority. Please check later.'],
+    ['connection', 0, 'ca: Internal error with Certificate Authority. Please check later.'],
+    [
+      'dns',
+      400,
+      'customer: Certificate authority encountered a SERVFAIL during DNS lookup, please check your DNS reachability.',
+    ],
+  ] as const) {
+    await t.test(`not for ${type}`, async (t) => {
+      const world = await startWorld(t);
+      world.fault = refusing('google.finalize', {
+        type,
+        status,
+        ...(type === 'rateLimited' && { retryAfterMs: 7_200_000 }),
+      });
+      await want(world);
+      await advanceCertificate(world.ctx, OWNER);
+      t.match(stateOf(world), { status: 'pending_issuance', authority: 'google' });
+      t.strictSame(actors(world), [text]);
+      const waitMs = rowOf(world).next_at! - world.clock.nowMs();
+      t.equal(waitMs, { rateLimited: 7_200_000, rejectedIdentifier: DAY_MS }[type as string] ?? 30_000);
+      world.fault = undefined;
+      await goOn(world);
+      t.match(stateOf(world), { status: 'active', authority: 'google', errors: [] });
+      t.equal(world.calls.filter((call) => call === 'google.createOrder').length, 1, 'the same order went on');
+    });
+  }
+  await t.test('not for what is unknown', async (t) => {
+    const world = await startWorld(t);
+    world.outside.set('app.outside.test CAA', { rcode: 2 });
+    await want(world, { names: ['app.outside.test'] });
+    await advanceCertificate(world.ctx, OWNER);
+    t.strictSame(world.calls, []);
+    t.match(actors(world), [/^customer: Certificate authority encountered a SERVFAIL/]);
+    t.match(stateOf(world), { authority: 'google' });
+  });
+});
+
+function refusing(call: string, problem: { type: string; status: number; retryAfterMs?: number }) {
+  return (made: string): void => {
+    if (made === call)
+      throw new AuthorityError({ detail: `refused by a test: ${problem.type}`, subproblems: [], ...problem });
+  };
+}
+
+t.test('a process that is killed goes on with the same order', async (t) => {
+  for (let at = 0; ; at++) {
+    const world = await startWorld(t);
+    let count = 0;
+    let killed = '';
+    world.fault = (call) => {
+      if (count++ !== at) return;
+      killed = call;
+      throw new Error('killed');
+    };
+    await want(world);
+    await advanceCertificate(world.ctx, OWNER).catch(() => {});
+    if (killed === '') break;
+    world.fault = undefined;
+    await goOn(world);
+    const state = stateOf(world);
+    t.match(state, { status: 'active', serving: true }, `killed at ${killed}`);
+    const orders = world.calls.filter((call) => call === 'google.createOrder done').length;
+    // What the authority made is not known to who ends before its answer is written.
+    t.equal(orders, killed === 'google.createOrder done' ? 2 : 1, `orders when killed at ${killed}`);
+    t.equal(world.calls.filter((call) => call === 'google.respond done').length, 1, `proofs when killed at ${killed}`);
+  }
+});
+
+t.test('renewal, while the old certificate serves on', async (t) => {
+  const world = await startWorld(t);
+  const { clock, ctx } = world;
+  await want(world);
+  await advanceCertificate(ctx, OWNER);
+  const [first] = stateOf(world).certificates;
+  while (clock.nowMs() < first!.issuedOnMs + 58 * DAY_MS) await goOn(world);
+  t.equal(stateOf(world).certificates[0]!.id, first!.id, 'not before two thirds of its time');
+  world.fault = refusing('google.createOrder', { type: 'serverInternal', status: 503 });
+  while (clock.nowMs() < first!.issuedOnMs + 80 * DAY_MS) await goOn(world);
+  t.match(stateOf(world), { status: 'active', serving: true, certificates: [{ id: first!.id }] });
+  while (clock.nowMs() < first!.issuedOnMs + 84 * DAY_MS) await goOn(world);
+  t.match(stateOf(world), { status: 'pending_expiration', serving: true });
+  while (clock.nowMs() < first!.expiresOnMs) await goOn(world);
+  t.match(stateOf(world), { status: 'expired', serving: false });
+  world.fault = undefined;
+  await goOn(world);
+  t.match(stateOf(world), { status: 'active', serving: true, errors: [] });
+  t.not(stateOf(world).certificates[0]!.id, first!.id);
+  world.outside.clear();
+  const [second] = stateOf(world).certificates;
+  await createRecord(world.control, Buffer.from(world.zone.id).toString('hex'), {
+    name: 'app.saas.test',
+    type: 'CAA',
+    data: { flags: 0, tag: 'issue', value: ';' },
+  });
+  while (clock.nowMs() < second!.issuedOnMs + 65 * DAY_MS) await goOn(world);
+  t.match(stateOf(world), { status: 'caa_error', serving: true, certificates: [{ id: second!.id }] });
+});
+
+t.test('tokens that nobody puts in place end with the order; asking again makes new ones', async (t) => {
+  const world = await startWorld(t);
+  await want(world, { names: ['app.outside.test'] });
+  await advanceCertificate(world.ctx, OWNER);
+  const [before] = stateOf(world).records;
+  await want(world, { names: ['app.outside.test'] });
+  await advanceCertificate(world.ctx, OWNER);
+  t.strictSame(stateOf(world).records, [before], 'the same tokens as long as they are good');
+  for (let i = 0; i < 100 && rowOf(world).next_at !== null; i++) await goOn(world);
+  t.match(stateOf(world), { status: 'validation_timed_out', records: [] });
+  await want(world, { names: ['app.outside.test'] });
+  await advanceCertificate(world.ctx, OWNER);
+  t.equal(stateOf(world).status, 'pending_validation');
+  t.notSame(stateOf(world).records, [before]);
+});
+
+t.test('an authority that takes no order', async (t) => {
+  const world = await startWorld(t);
+  world.fault = refusing('google.createOrder', { type: 'connection', status: 0 });
+  await want(world);
+  for (let i = 0; i < 100 && rowOf(world).next_at !== null; i++) await goOn(world);
+  t.equal(stateOf(world).status, 'initializing_timed_out');
+  world.fault = undefined;
+  await want(world);
+  await advanceCertificate(world.ctx, OWNER);
+  t.equal(stateOf(world).status, 'active');
+});
+
+t.test('what is dropped is revoked, and its key removed', async (t) => {
+  const world = await startWorld(t);
+  const { store } = world.ctx;
+  await want(world);
+  await advanceCertificate(world.ctx, OWNER);
+  const { id } = stateOf(world);
+  await store.write(() => dropCertificateRequest(world.ctx, OWNER));
+  t.equal(stateOfCertificate(store, OWNER, world.clock.nowMs()), undefined);
+  world.fault = refusing('google.revoke', { type: 'serverInternal', status: 500 });
+  t.type(await removeDropped(world.ctx, id), 'number');
+  world.fault = undefined;
+  t.equal(await removeDropped(world.ctx, id), undefined);
+  const count = (sql: string) => store.prepareTuples<[], [number]>(sql).get()![0];
+  t.equal(count('SELECT count(*) FROM authority_certificates WHERE revoked_at IS NOT NULL'), 1);
+  t.equal(count('SELECT count(*) FROM certificates'), 0);
+});
+
+t.test('Pebble, which asks our name server', { skip: withoutPebble }, async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-issuance-'));
+  const program = await startProgram({ directory, key: 'issuance-key-0123456789-0123456789-012345' });
+  const pebble = await startPebble({ dnsPort: program.dnsPort, refusedNonces: 20, validity: 86_400 });
+  const clock = new SystemClock();
+  const { control, ctx, close } = await contextOf((await startControl(t)).ctx, join(directory, 'data'), pebble, clock);
+  t.teardown(async () => {
+    await close();
+    await pebble.stop();
+    await stopProgram(program);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const imported = await importZone(control, { source: { text: SAAS } });
+  t.ok(imported.imported);
+  const zone = findZoneByName(ctx.store, 'saas.test')!.seq;
+  const owner: CertificateOwner = { kind: 'zone', id: 'pebble' };
+  const names = ['saas.test', '*.saas.test'];
+  await ctx.store.write(() => putCertificateRequest(ctx, owner, { names, zone, method: 'txt', authority: 'ssl_com' }));
+  const state = () => stateOfCertificate(ctx.store, owner, clock.nowMs())!;
+  const until = async (done: () => boolean) => {
+    for (let i = 0; i < 600 && !done(); i++) {
+      await advanceCertificate(ctx, owner);
+      await sleep(50);
+    }
+  };
+  await until(() => state().status === 'active');
+  t.match(state(), { status: 'active', authority: 'ssl_com', certificates: [{ issuer: /Pebble/ }] });
+  const { id, certificates } = state();
+  t.equal(await pebble.statusOf(certificates[0]!.serialNumber), 'Valid');
+  await ctx.store.write(() => dropCertificateRequest(ctx, owner));
+  t.equal(await removeDropped(ctx, id), undefined);
+  t.equal(await pebble.statusOf(certificates[0]!.serialNumber), 'Revoked');
+});
+
+/** The data of a program that runs, with a Pebble as one of the authorities. */
+async function contextOf(
+  parts: Context,
+  data: string,
+  pebble: Awaited<ReturnType<typeof startPebble>>,
+  clock: SystemClock,
+) {
+  const store = openStore(data);
+  const { settings, log, actor } = parts;
+  const keys = fileKeys(join(data, 'master.key'));
+  const vault = await unlockVault({ store, keys, random: systemRandom, purposes: ALL_PURPOSES });
+  const upstream = createUpstream({ servers: [], clock });
+  const resolver = createResolver({ store, upstream, clock, random: systemRandom, serving: settings });
+  const fetchToken = async () => undefined;
+  const base = { store, clock, random: systemRandom, vault, resolver, fetchToken };
+  const name: AuthorityName = 'ssl_com';
+  const authorities = createAuthorities({
+    ...base,
+    directories: new Map([[name, { url: pebble.directoryUrl, contact: ['mailto:admin@example.com'] }]]),
+    caBundle: pebble.identity.certificate,
+    userAgent: 'zoneplane/test',
+  });
+  const ctx: CertificateContext = { ...base, log, settings, authorities, defaultOrder: [name] };
+  const control: Context = { ...ctx, actor, requestId: 'test', source: 'api' };
+  return {
+    ctx,
+    control,
+    close: async () => {
+      await authorities.close();
+      store.close();
+    },
+  };
+}
