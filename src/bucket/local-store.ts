@@ -140,7 +140,7 @@ async function removeBlob({ blobs, removed, log }: LocalStore, blob: string): Pr
     await blobs.remove(blob);
     removed.add(blob);
   } catch (error) {
-    log.warn({ blob, reason: messageOf(error) }, 'a file nobody needs was not removed; the next start tries again');
+    log.warn({ blob, reason: messageOf(error) }, 'a file nobody needs was not removed; the next sweep tries again');
   }
 }
 

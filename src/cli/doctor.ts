@@ -7,19 +7,21 @@ import { messageOf, UserError } from '../base/errors.js';
 import type { LoadedSettings } from '../config/load.js';
 import { printHostPort, type Settings } from '../config/schema.js';
 import { createUpstream } from '../resolver/upstream.js';
-import { upstreamServers } from '../roles/control-base.js';
+import { masterKeysOf, upstreamServers } from '../roles/control-base.js';
 import { dataFile, hasDatabase, prepareDataDirectory, readRunning } from '../roles/data-directory.js';
 import { chooseDnsPort, DNS_PORT } from '../roles/dns-port.js';
 import { checkHealth } from '../roles/health.js';
-import { masterKeysOf } from '../roles/master-keys.js';
 import { openStore, type Store } from '../store/driver.js';
 import { findDamage, journalMode } from '../store/integrity.js';
+import { listJobs } from '../store/jobs.js';
 import { requireSchema } from '../store/migrate.js';
 import { servedZones } from '../store/zones/zones.js';
 import { vaultStatus } from '../vault/status.js';
 import { type CommandContext, example } from './command.js';
+import { printInstant } from './control.js';
 import { healthTarget } from './healthcheck.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
+import { showControls } from './terminal.js';
 
 export type Verdict = 'ok' | 'warn' | 'fail';
 
@@ -32,6 +34,8 @@ export interface Finding {
 
 const LEAST_FREE_BYTES = 512 * 1024 * 1024;
 const TIMEOUT_MS = 2000;
+/** Failing jobs that are named. */
+const MOST_JOBS = 5;
 
 export function addDoctorCommand(program: Command, { terminal, environment }: CommandContext): void {
   const doctor = program
@@ -48,7 +52,7 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Co
     }
     const style = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
     for (const { what, verdict, text, remedy } of findings) {
-      terminal.print(`${terminal.styled(style[verdict], verdict.padEnd(4))}  ${what.padEnd(14)} ${text}`);
+      terminal.print(`${terminal.styled(style[verdict], verdict.padEnd(4))}  ${what.padEnd(14)} ${showControls(text)}`);
       if (remedy) terminal.print(`      ${' '.repeat(14)} ${remedy}`);
     }
   });
@@ -60,7 +64,7 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
   const findings = [...examineSettings(loaded), ...examineDirectory(settings)];
   const sound = (): boolean => !findings.some(({ verdict }) => verdict === 'fail');
   if (sound()) findings.push(...examineDatabase(settings));
-  if (sound()) findings.push(...examineVault(loaded));
+  if (sound()) findings.push(...examineVault(loaded), ...examineJobs(settings));
   const running = readRunning(settings.dataDir);
   if (running) {
     findings.push({
@@ -189,6 +193,36 @@ function heldFinding(zone: string): Finding {
     text: `changes of ${zone} cannot be published: queries see it as it was before`,
     remedy: 'The log of the DNS process says why. Undo the change, or remove the record it names.',
   };
+}
+
+/** The jobs that failed last time; nothing where there is no database that could be asked. */
+function examineJobs({ dataDir }: Settings): Finding[] {
+  const what = 'jobs';
+  if (!hasDatabase(dataDir)) return [];
+  let store: Store | undefined;
+  try {
+    store = openStore(dataDir, { readonly: true });
+    requireSchema(store);
+    const failing = listJobs(store, MOST_JOBS + 1, 'failing');
+    if (failing.length === 0) return [{ what, verdict: 'ok', text: 'none failed last time' }];
+    const more = failing.length > MOST_JOBS ? [{ what, verdict: 'warn' as const, text: 'there are more' }] : [];
+    const findings = failing.slice(0, MOST_JOBS).map((row): Finding => {
+      const job = `${row.kind}${row.subject === '' ? '' : ` of ${row.subject}`}`;
+      const next = printInstant(row.run_at * 1000);
+      const text = `${job} failed ${row.attempt} time${row.attempt === 1 ? '' : 's'} in a row: ${row.last_error}`;
+      return {
+        what,
+        verdict: 'warn',
+        text,
+        remedy: `It is tried again at ${next}; see \`zoneplane job list --failed\`.`,
+      };
+    });
+    return [...findings, ...more];
+  } catch (error) {
+    return [failureOf(what, error)];
+  } finally {
+    store?.close();
+  }
 }
 
 async function examinePorts(settings: Settings): Promise<Finding[]> {

@@ -61,7 +61,7 @@ async function createProgram(context: CommandContext, first: string | undefined)
 
 async function addOtherCommands(program: Command, context: CommandContext): Promise<void> {
   const { terminal, version } = context;
-  const [zone, record, key, account, bucket, secret, explain, healthcheck, doctor, config, backup, vault] =
+  const [zone, record, key, account, bucket, secret, explain, healthcheck, doctor, config, backup, vault, job] =
     await Promise.all([
       import('./zone.js'),
       import('./record.js'),
@@ -75,6 +75,7 @@ async function addOtherCommands(program: Command, context: CommandContext): Prom
       import('./config.js'),
       import('./backup.js'),
       import('./vault.js'),
+      import('./job.js'),
     ]);
   zone.addZoneCommands(program, context);
   record.addRecordCommands(program, context);
@@ -88,6 +89,7 @@ async function addOtherCommands(program: Command, context: CommandContext): Prom
   config.addConfigCommands(program, context);
   backup.addBackupCommand(program, context);
   vault.addVaultCommands(program, context);
+  job.addJobCommands(program, context);
   program
     .command('version')
     .description('print the version')

@@ -79,7 +79,7 @@ function layOut(
 }
 
 /** Stored text must not be able to steer the terminal. */
-function showControls(text: string): string {
+export function showControls(text: string): string {
   return text.replace(
     /[\u0000-\u001f\u007f-\u009f]/g,
     (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`,

@@ -7,7 +7,6 @@ import type { Logger } from '../base/log.js';
 import { type MetricSample, printMetrics } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import { createLocalStore } from '../bucket/local-store.js';
-import type { ObjectStore } from '../bucket/object-store.js';
 import { startFlattenRefresher } from '../control/flatten/refresher.js';
 import { createPropagation } from '../control/write/propagation.js';
 import { createResolver } from '../resolver/resolve.js';
@@ -19,13 +18,13 @@ import { ALL_PURPOSES } from '../store/sealed-columns.js';
 import { unlockVault } from '../vault/unlock.js';
 import { hearAcknowledgements } from './acknowledgement.js';
 import { startBucketApplication } from './bucket-application.js';
-import { createControlBase, upstreamServers } from './control-base.js';
+import { createControlBase, masterKeysOf, upstreamServers } from './control-base.js';
 import { ensureAdministrator, importFirstZones } from './first-run.js';
 import type { AdminReport, DnsStatus } from './ipc.js';
+import { startJobs } from './jobs.js';
 import { STATUS_PERIOD_MS } from './limits.js';
 import { listenFor } from './listen.js';
 import { lockDataDirectory } from './lock.js';
-import { masterKeysOf } from './master-keys.js';
 import { createReadiness, heldZoneNames, type ReadinessGate } from './readiness.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { explainStoreFailure } from './store-failure.js';
@@ -48,16 +47,13 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
   const { settings, origins, clock, log, terminal, version } = options;
   const lifecycle = createLifecycle(clock, log);
   try {
-    lifecycle.own('lock', lockDataDirectory(settings.dataDir, 'adminLock'), (part) => part.release());
-    const store = lifecycle.own('store', openStore(settings.dataDir), (part) => closeStore(part, log));
-    migrate(store, clock, systemRandom);
-    await unlockVault({ store, keys: masterKeysOf(options), random: systemRandom, purposes: ALL_PURPOSES });
+    const store = await openOwnStore(options, lifecycle);
     const base = createControlBase(settings, store, clock, log);
     const key = await ensureAdministrator(base, settings, terminal);
     const firstImport = await importFirstZones(base, settings, origins.zonesDir.kind === 'default');
 
     const resolverMetrics = createResolverMetrics();
-    const objects = openObjects(store, options);
+    const objects = createLocalStore({ store, clock, random: systemRandom, log });
     const resolver = createResolver({
       store,
       upstream: createUpstream({ servers: upstreamServers(settings), clock }),
@@ -73,6 +69,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     });
     lifecycle.own('flattening', refresher, (part) => part.close());
     const application = await startBucketApplication(options, { base, objects, lifecycle });
+    const jobs = lifecycle.own('jobs', await startJobs({ store, clock, log, objects }), (part) => part.stop());
     const propagation = createPropagation(clock);
     const gate = createReadiness(clock, { ...options, heldZones: () => heldZoneNames(store, propagation) });
     const hearing = await hearAcknowledgements(settings.dataDir, propagation, log);
@@ -92,6 +89,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
           ...application.metrics.samples(),
           ...resolverMetrics.samples(),
           ...refresher.samples(),
+          ...jobs.samples(),
           ...ownSamples(store, version),
         ]),
     });
@@ -113,13 +111,14 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
   }
 }
 
-/** The store of objects; files that belong to none of them are removed while it is used. */
-function openObjects(store: Store, { clock, log }: AdminOptions): ObjectStore {
-  const objects = createLocalStore({ store, clock, random: systemRandom, log });
-  objects.sweep().catch((error: unknown) => {
-    log.warn({ reason: messageOf(error) }, 'files that belong to no object were not all removed');
-  });
-  return objects;
+/** The store, brought up to date, once no other admin process has it; its vault opens. */
+async function openOwnStore(options: AdminOptions, lifecycle: Lifecycle): Promise<Store> {
+  const { settings, clock, log } = options;
+  lifecycle.own('lock', lockDataDirectory(settings.dataDir, 'adminLock'), (part) => part.release());
+  const store = lifecycle.own('store', openStore(settings.dataDir), (part) => closeStore(part, log));
+  migrate(store, clock, systemRandom);
+  await unlockVault({ store, keys: masterKeysOf(options), random: systemRandom, purposes: ALL_PURPOSES });
+  return store;
 }
 
 /** Listens for the API, also over TLS where that is set; returns the URLs. Rejects with a UserError when it cannot listen. */

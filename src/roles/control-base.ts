@@ -4,12 +4,15 @@ import type { Clock } from '../base/clock.js';
 import { isRoutable, parseIP } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { systemRandom } from '../base/random.js';
+import type { LoadedSettings } from '../config/load.js';
 import { parseHostPort, type Settings } from '../config/schema.js';
 import { type ContextBase, DEFAULT_LIMITS } from '../control/write/context.js';
 import { createDelegationFinder } from '../resolver/delegation.js';
 import { createUpstream, type UpstreamServer } from '../resolver/upstream.js';
 import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
+import { fileKeys, type MasterKeys, settingKeys } from '../vault/master-key.js';
+import { dataFile } from './data-directory.js';
 
 /** Resolvers of the settings, or those of the system when they name none. */
 export function upstreamServers(settings: Settings): readonly UpstreamServer[] {
@@ -53,4 +56,12 @@ export function createControlBase(settings: Settings, store: Store, clock: Clock
     askOutside: (name, type) => upstream.query(name, type),
     scans: new Map(),
   };
+}
+
+/** Where the master key is: in the settings, or else in a file of the data directory. */
+export function masterKeysOf({ settings, origins }: Pick<LoadedSettings, 'settings' | 'origins'>): MasterKeys {
+  const { masterKey, dataDir } = settings;
+  return masterKey === undefined
+    ? fileKeys(dataFile(dataDir, 'masterKey'))
+    : settingKeys(masterKey, origins.masterKey.place);
 }

@@ -13,6 +13,7 @@ import { watchedTargets } from './migrations/0007-watched-targets.js';
 import { embeddedAuthority } from './migrations/0008-embedded-authority.js';
 import { completeChanges } from './migrations/0009-complete-changes.js';
 import { certificates } from './migrations/0010-certificates.js';
+import { jobs } from './migrations/0011-jobs.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -27,6 +28,7 @@ const MIGRATIONS: readonly Migration[] = [
   embeddedAuthority,
   completeChanges,
   certificates,
+  jobs,
 ];
 
 /** The version the schema has after all migrations. */

@@ -83,6 +83,7 @@ t.test('each command has an example', async (t) => {
     ['config', 'show'],
     ['backup'],
     ...['rotate', 'status'].map((name) => ['vault', name]),
+    ['job', 'list'],
     ['version'],
   ];
   const helps = await Promise.all(commands.map((command) => run(...command, '--help')));

@@ -1,0 +1,78 @@
+/** One run of one job: its handler, its limit, and what came of it. */
+import { messageOf } from '../base/errors.js';
+import { failJob, finishJob, holdsLease, type JobRow, repeatJob } from '../store/jobs.js';
+import { backoffMs, type JobContext, type JobKind, type JobOutcome, LeaseLost } from './kind.js';
+
+/** A job this process has. */
+export interface Running {
+  readonly row: JobRow;
+  readonly kind: Required<JobKind>;
+  readonly abort: AbortController;
+  /** Of the clock that is never put back, milliseconds. */
+  readonly startedMs: number;
+}
+
+export type Result = 'done' | 'again' | 'failed' | 'lost';
+
+type Failed = { readonly error: unknown };
+
+/** Characters of an error that are kept. */
+const MOST_TEXT = 500;
+
+/** Runs a job and writes what came of it. Throws only what the store throws: then the lease ends by itself. */
+export async function attempt(running: Running, base: Pick<JobContext, 'store' | 'clock' | 'log'>): Promise<Result> {
+  const { row } = running;
+  const outcome = await runHandler(running, base);
+  const log = { kind: row.kind, subject: row.subject };
+  if ('error' in outcome && outcome.error instanceof LeaseLost) {
+    base.log.warn(log, 'a job was given to somebody else while it ran here');
+    return 'lost';
+  }
+  if ('error' in outcome) base.log.error({ ...log, attempt: row.attempt + 1, err: outcome.error }, 'a job failed');
+  const kept = await base.store.write(() => settle(running, outcome, base));
+  if (!kept) base.log.warn(log, 'the result of a job came too late and is not kept');
+  if (!kept) return 'lost';
+  if ('error' in outcome) return 'failed';
+  return 'done' in outcome ? 'done' : 'again';
+}
+
+async function runHandler(
+  { row, kind, abort }: Running,
+  base: Pick<JobContext, 'store' | 'clock' | 'log'>,
+): Promise<JobOutcome | Failed> {
+  const { signal } = abort;
+  const context: JobContext = {
+    ...base,
+    attempt: row.attempt,
+    signal,
+    requireLease() {
+      if (signal.aborted || !holdsLease(base.store, row)) throw new LeaseLost();
+    },
+  };
+  let giveUp = (): void => {};
+  const aborted = new Promise<Failed>((resolve) => {
+    giveUp = () => resolve({ error: signal.reason });
+    signal.addEventListener('abort', giveUp, { once: true });
+  });
+  try {
+    return await Promise.race([kind.handler(context, row.subject), aborted]);
+  } catch (error) {
+    return { error };
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+function settle(
+  { row, kind }: Running,
+  outcome: JobOutcome | Failed,
+  { store, clock }: Pick<JobContext, 'store' | 'clock'>,
+): boolean {
+  const nowMs = clock.nowMs();
+  if ('error' in outcome) {
+    const text = messageOf(outcome.error).slice(0, MOST_TEXT);
+    const runAtMs = nowMs + backoffMs(kind.backoff, row.attempt + 1, row.seq);
+    return failJob(store, row, { text, runAtMs }, nowMs);
+  }
+  return 'done' in outcome ? finishJob(store, row, nowMs) : repeatJob(store, row, outcome.againAtMs, nowMs);
+}

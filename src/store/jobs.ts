@@ -1,0 +1,223 @@
+/** Rows of jobs: what is to be done, when, and who is at it (jobs/). All times are milliseconds since 1970. */
+import { perStore, type Store } from './driver.js';
+
+export interface JobRow {
+  readonly seq: number;
+  readonly kind: string;
+  /** Whom it is about; empty for nobody in particular. */
+  readonly subject: string;
+  readonly run_at: number;
+  /** Those with more go first among those that are due. */
+  readonly priority: number;
+  /** Failures in a row. */
+  readonly attempt: number;
+  /** Of the last failure, kept until it succeeds. */
+  readonly last_error: string | null;
+  readonly failed_at: number | null;
+  readonly lease_owner: string | null;
+  readonly lease_until: number | null;
+  readonly fence: number;
+}
+
+/** What names a lease: its row, who in turn has it, and until when as it was last renewed. */
+export type LeaseRow = Pick<JobRow, 'seq' | 'kind' | 'attempt' | 'fence'> & { readonly lease_until: number };
+
+/** A lease that is held. */
+export type Held = Pick<JobRow, 'seq' | 'fence'>;
+
+export interface NewJob {
+  readonly kind: string;
+  readonly subject: string;
+  readonly runAtMs: number;
+  readonly priority?: number;
+}
+
+export interface Failure {
+  readonly text: string;
+  readonly runAtMs: number;
+}
+
+/** Odd, so that numbers that follow each other are scattered over all of 32 bits. */
+const SCATTER = 2654435761;
+
+const statements = perStore((store) => ({
+  put: store.prepare<[kind: string, subject: string, runAt: number, setAt: number, priority: number]>(
+    `INSERT INTO jobs (kind, subject, run_at, set_at, priority) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (kind, subject) DO UPDATE SET
+       run_at = CASE WHEN lease_owner IS NULL THEN excluded.run_at ELSE run_at END,
+       wanted_at = CASE WHEN lease_owner IS NULL THEN NULL ELSE excluded.run_at END,
+       set_at = excluded.set_at, priority = excluded.priority, attempt = 0`,
+  ),
+  ensure: store.prepare<[kind: string, subject: string, runAt: number, setAt: number, priority: number]>(
+    `INSERT INTO jobs (kind, subject, run_at, set_at, priority) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (kind, subject) DO NOTHING`,
+  ),
+  due: store.prepare<[kind: string, now: number, limit: number], JobRow>(
+    `SELECT * FROM jobs WHERE kind = ? AND run_at <= ? AND lease_owner IS NULL
+     ORDER BY priority DESC, run_at, seq LIMIT ?`,
+  ),
+  next: store.prepareTuples<[kind: string], [number]>(
+    'SELECT run_at FROM jobs WHERE kind = ? AND lease_owner IS NULL ORDER BY run_at, seq LIMIT 1',
+  ),
+  lease: store.prepare<[owner: string, until: number, seq: number]>(
+    'UPDATE jobs SET lease_owner = ?, lease_until = ?, fence = fence + 1 WHERE seq = ? AND lease_owner IS NULL',
+  ),
+  renew: store.prepare<[until: number, seq: number, fence: number]>(
+    'UPDATE jobs SET lease_until = ? WHERE seq = ? AND fence = ? AND lease_owner IS NOT NULL',
+  ),
+  leases: store.prepare<[], LeaseRow & { readonly lease_owner: string }>(
+    'SELECT seq, kind, attempt, fence, lease_until, lease_owner FROM jobs WHERE lease_owner IS NOT NULL ORDER BY seq',
+  ),
+  holder: store.prepareTuples<[seq: number, fence: number], [number]>(
+    'SELECT 1 FROM jobs WHERE seq = ? AND fence = ? AND lease_owner IS NOT NULL',
+  ),
+  finish: store.prepare<[seq: number, fence: number]>(
+    'DELETE FROM jobs WHERE seq = ? AND fence = ? AND lease_owner IS NOT NULL AND wanted_at IS NULL',
+  ),
+  rerun: store.prepare<[setAt: number, seq: number, fence: number]>(
+    `UPDATE jobs SET run_at = wanted_at, set_at = ?, wanted_at = NULL, attempt = 0, last_error = NULL, failed_at = NULL,
+       lease_owner = NULL, lease_until = NULL
+     WHERE seq = ? AND fence = ? AND lease_owner IS NOT NULL AND wanted_at IS NOT NULL`,
+  ),
+  again: store.prepare<[runAt: number, runAt: number, setAt: number, seq: number, fence: number]>(
+    `UPDATE jobs SET run_at = min(?, ifnull(wanted_at, ?)), set_at = ?, wanted_at = NULL, attempt = 0, last_error = NULL,
+       failed_at = NULL, lease_owner = NULL, lease_until = NULL
+     WHERE seq = ? AND fence = ? AND lease_owner IS NOT NULL`,
+  ),
+  fail: store.prepare<
+    [runAt: number, setAt: number, error: string, failedAt: number, seq: number, fence: number, until: number | null]
+  >(
+    `UPDATE jobs SET run_at = ifnull(wanted_at, ?), set_at = ?, wanted_at = NULL, attempt = attempt + 1, last_error = ?,
+       failed_at = ?, lease_owner = NULL, lease_until = NULL
+     WHERE seq = ? AND fence = ? AND lease_until = ifnull(?, lease_until)`,
+  ),
+  overdue: store.prepareTuples<[kind: string, now: number], [number]>(
+    'SELECT count(*) FROM jobs WHERE kind = ? AND run_at < ? AND lease_owner IS NULL',
+  ),
+  spread: store.prepare<[now: number, window: number, now: number, kind: string, now: number]>(
+    `UPDATE jobs SET run_at = ? + ((seq * ${SCATTER}) % 4294967296) * CAST(? AS INTEGER) / 4294967296, set_at = ?
+     WHERE kind = ? AND run_at < ? AND lease_owner IS NULL`,
+  ),
+  putBack: store.prepare<[now: number, now: number, now: number, latest: number]>(
+    `UPDATE jobs SET run_at = run_at - (set_at - ?), wanted_at = wanted_at - (set_at - ?), set_at = ? WHERE set_at > ?`,
+  ),
+  list: store.prepare<[limit: number], JobRow>('SELECT * FROM jobs ORDER BY run_at, seq LIMIT ?'),
+  listFailing: store.prepare<[limit: number], JobRow>(
+    'SELECT * FROM jobs WHERE attempt > 0 ORDER BY run_at, seq LIMIT ?',
+  ),
+  counts: store.prepareTuples<[], [kind: string, jobs: number, failing: number, leased: number]>(
+    'SELECT kind, count(*), total(attempt > 0), count(lease_owner) FROM jobs GROUP BY kind ORDER BY kind',
+  ),
+}));
+
+/**
+ * Has a job run at a time, and moves it there when it is planned already; a job that is running runs again then. Forgets how
+ * often it failed. Call inside a write.
+ */
+export function putJob(store: Store, { kind, subject, runAtMs, priority = 0 }: NewJob, nowMs: number): void {
+  statements(store).put.run(kind, subject, Math.ceil(runAtMs), nowMs, priority);
+}
+
+/** The same for a job that is not planned yet; one that is stays where it is. Call inside a write. */
+export function ensureJob(store: Store, { kind, subject, runAtMs, priority = 0 }: NewJob, nowMs: number): void {
+  statements(store).ensure.run(kind, subject, Math.ceil(runAtMs), nowMs, priority);
+}
+
+/** Jobs that are due and that nobody has, at most `limit`, in the order in which they should run. */
+export function dueJobs(store: Store, kind: string, nowMs: number, limit: number): readonly JobRow[] {
+  return statements(store).due.all(kind, nowMs, limit);
+}
+
+/** When the next job of a kind that nobody has is due; undefined when there is none. */
+export function nextJobAt(store: Store, kind: string): number | undefined {
+  return statements(store).next.get(kind)?.[0];
+}
+
+/** Takes the jobs that are due; nobody else has them from then on. Call inside a write. */
+export function leaseDueJobs(
+  store: Store,
+  kind: string,
+  limit: number,
+  nowMs: number,
+  lease: { readonly owner: string; readonly untilMs: number },
+): readonly JobRow[] {
+  return dueJobs(store, kind, nowMs, limit).map((row) => {
+    statements(store).lease.run(lease.owner, lease.untilMs, row.seq);
+    return { ...row, fence: row.fence + 1, lease_owner: lease.owner, lease_until: lease.untilMs };
+  });
+}
+
+/** False when somebody else has the job by now. Call inside a write. */
+export function renewLease(store: Store, { seq, fence }: Held, untilMs: number): boolean {
+  return statements(store).renew.run(untilMs, seq, fence).changes > 0;
+}
+
+export function leases(store: Store): readonly (LeaseRow & { readonly lease_owner: string })[] {
+  return statements(store).leases.all();
+}
+
+export function holdsLease(store: Store, { seq, fence }: Held): boolean {
+  return statements(store).holder.get(seq, fence) !== undefined;
+}
+
+/** Removes a job that is done, unless it is wanted again. False when somebody else has it by now. Call inside a write. */
+export function finishJob(store: Store, held: Held, nowMs: number): boolean {
+  const { finish, rerun } = statements(store);
+  return finish.run(held.seq, held.fence).changes > 0 || rerun.run(nowMs, held.seq, held.fence).changes > 0;
+}
+
+/** Plans a job again that went well. False when somebody else has it by now. Call inside a write. */
+export function repeatJob(store: Store, { seq, fence }: Held, runAtMs: number, nowMs: number): boolean {
+  return statements(store).again.run(Math.ceil(runAtMs), Math.ceil(runAtMs), nowMs, seq, fence).changes > 0;
+}
+
+/** Notes a failure and frees the job. False when somebody else has it by now. Call inside a write. */
+export function failJob(store: Store, held: Held, failure: Failure, nowMs: number): boolean {
+  return fail(store, held, failure, nowMs, null);
+}
+
+/** The same for a job whose holder seems to be gone. False when that has renewed its lease since. Call inside a write. */
+export function takeLease(store: Store, lease: LeaseRow, failure: Failure, nowMs: number): boolean {
+  return fail(store, lease, failure, nowMs, lease.lease_until);
+}
+
+function fail(store: Store, { seq, fence }: Held, { text, runAtMs }: Failure, nowMs: number, until: number | null) {
+  return statements(store).fail.run(Math.ceil(runAtMs), nowMs, text, nowMs, seq, fence, until).changes > 0;
+}
+
+/** How many jobs of a kind should have run before, and are not running. */
+export function countOverdue(store: Store, kind: string, nowMs: number): number {
+  return statements(store).overdue.get(kind, nowMs)![0];
+}
+
+/** Scatters the overdue jobs of a kind over the next `windowMs`, each by its number. Call inside a write. */
+export function spreadOverdue(store: Store, kind: string, nowMs: number, windowMs: number): void {
+  statements(store).spread.run(nowMs, windowMs, nowMs, kind, nowMs);
+}
+
+/**
+ * The clock was put back: jobs that were planned later than now by more than `toleranceMs` keep their distance from the time at
+ * which they were planned, and are no later than that. Call inside a write.
+ */
+export function putJobsBack(store: Store, nowMs: number, toleranceMs: number): void {
+  statements(store).putBack.run(nowMs, nowMs, nowMs, nowMs + toleranceMs);
+}
+
+/** The next jobs, or of those only the ones that failed last time. */
+export function listJobs(store: Store, limit: number, which: 'all' | 'failing' = 'all'): readonly JobRow[] {
+  const { list, listFailing } = statements(store);
+  return (which === 'all' ? list : listFailing).all(limit);
+}
+
+export interface JobCounts {
+  readonly kind: string;
+  readonly jobs: number;
+  readonly failing: number;
+  readonly running: number;
+}
+
+export function countJobs(store: Store): readonly JobCounts[] {
+  return statements(store)
+    .counts.all()
+    .map(([kind, jobs, failing, running]) => ({ kind, jobs, failing, running }));
+}

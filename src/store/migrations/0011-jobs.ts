@@ -1,0 +1,35 @@
+/** What is to be done, and when. */
+import type { Migration } from './migration.js';
+
+export const jobs: Migration = {
+  version: 11,
+  name: 'jobs',
+  sql: `
+-- Times are milliseconds since 1970. subject: whom the job is about, '' for nobody in particular.
+-- set_at: when run_at was set, so that run_at can be moved when the clock is put back.
+-- wanted_at: somebody wants it to run again at that time, said while it was running.
+-- attempt: failures in a row. fence: counts who had it; a result is kept only of who has it still.
+-- Numbers are never used again, so that a late result cannot hit a job that was made anew.
+CREATE TABLE jobs (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  run_at INTEGER NOT NULL,
+  set_at INTEGER NOT NULL,
+  wanted_at INTEGER,
+  priority INTEGER NOT NULL DEFAULT 0,
+  attempt INTEGER NOT NULL DEFAULT 0,
+  last_error TEXT,
+  failed_at INTEGER,
+  lease_owner TEXT,
+  lease_until INTEGER,
+  fence INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (kind, subject),
+  CHECK ((lease_owner IS NULL) = (lease_until IS NULL))
+) STRICT;
+CREATE INDEX jobs_due ON jobs (kind, run_at, seq) WHERE lease_owner IS NULL;
+CREATE INDEX jobs_leased ON jobs (seq) WHERE lease_owner IS NOT NULL;
+CREATE INDEX jobs_in_order ON jobs (run_at, seq);
+CREATE INDEX jobs_failing ON jobs (run_at, seq) WHERE attempt > 0;
+`,
+};
