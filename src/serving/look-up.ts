@@ -44,7 +44,7 @@ export function locate(store: Store, zone: ServingZone, name: Uint8Array, type: 
     const records = recordsAtOwner(store, zone, ownerKey);
     const has = (code: number): boolean => records.some((record) => record.type === code);
     // DS belongs to the parent side of a cut (RFC 4035 §3.1.4.1).
-    const isCut = ownerKey.length > 0 && has(Type.ns) && !(isName && type === Type.ds);
+    const isCut = has(Type.ns) && mayDelegate(ownerKey) && !(isName && type === Type.ds);
     if (isCut) return { kind: 'cut', ownerKey, records };
     // The owner of a DNAME is not redirected, names below it are (RFC 6672 §2.3).
     if (!isName && has(Type.dname)) return { kind: 'dname', ownerKey, records };
@@ -62,6 +62,13 @@ function locateWildcard(store: Store, zone: ServingZone, encloser: Uint8Array): 
   return ownerExists(store, zone, { ownerKey, records })
     ? { kind: 'wildcard', ownerKey, records }
     : { kind: 'nowhere' };
+}
+
+/** Whether NS records at an owner delegate: those of the apex do not, nor those of a wildcard (RFC 4592 §4.2). */
+export function mayDelegate(ownerKey: Uint8Array): boolean {
+  const start = ownerKey.length - WILDCARD_KEY.length;
+  const isWildcard = start >= 0 && ownerKey[start] === 0x2a && (start === 0 || ownerKey[start - 1] === 0);
+  return ownerKey.length > 0 && !isWildcard;
 }
 
 const WILDCARD_KEY = Uint8Array.of(0x2a, 0);

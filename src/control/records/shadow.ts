@@ -15,6 +15,7 @@ import {
   ownerKeysDownTo,
   parseName,
 } from '../../dns/name.js';
+import { mayDelegate } from '../../serving/look-up.js';
 import { type Condition, joinConditions } from '../../store/condition.js';
 import type { Store } from '../../store/driver.js';
 import { matchOutsideSet, matchOwner, matchOwnerRange, matchTypes } from '../../store/records/query.js';
@@ -80,7 +81,7 @@ export function createShadows(store: Store, zone: ZoneRow): (row: RecordRow) => 
   return (row) => {
     const isOfCut = row.type === Type.ns || row.type === Type.ds;
     const cuts = ownerKeysDownTo(row.owner_key)
-      .filter((key) => !isOfCut || key.length < row.owner_key.length)
+      .filter((key) => mayDelegate(key) && (!isOfCut || key.length < row.owner_key.length))
       .map(cutAt)
       .filter(({ servers }) => servers.length > 0);
     const name = nameOfOwnerKey(row.owner_key, zone.apex);
@@ -91,7 +92,7 @@ export function createShadows(store: Store, zone: ZoneRow): (row: RecordRow) => 
       shadowedBy: isAlive ? [] : cuts.flatMap(({ servers }) => servers.map(({ id }) => toHex(id))),
       isGlue: serving.length > 0,
       deadGlue: serving.length > 0 && !isAlive,
-      ...(row.type === Type.ns && row.owner_key.length > 0 && { shadowedRecords: countAt(row.owner_key) }),
+      ...(row.type === Type.ns && mayDelegate(row.owner_key) && { shadowedRecords: countAt(row.owner_key) }),
     };
   };
 }
