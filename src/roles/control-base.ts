@@ -54,7 +54,6 @@ export function createControlBase(settings: Settings, store: Store, clock: Clock
     },
     findDelegation: createDelegationFinder({ upstream, clock }),
     askOutside: (name, type) => upstream.query(name, type),
-    scans: new Map(),
   };
 }
 

@@ -14,6 +14,7 @@ import { embeddedAuthority } from './migrations/0008-embedded-authority.js';
 import { completeChanges } from './migrations/0009-complete-changes.js';
 import { certificates } from './migrations/0010-certificates.js';
 import { jobs } from './migrations/0011-jobs.js';
+import { scans } from './migrations/0012-scans.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -29,6 +30,7 @@ const MIGRATIONS: readonly Migration[] = [
   completeChanges,
   certificates,
   jobs,
+  scans,
 ];
 
 /** The version the schema has after all migrations. */

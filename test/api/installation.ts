@@ -6,8 +6,8 @@ import { parseIP } from '../../src/base/ip.js';
 import { type Logger, silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { createKey, ensureFirstAdministrator, type KeyInput } from '../../src/control/access/keys.js';
-import type { AskOutside } from '../../src/control/records/scans.js';
 import {
+  type AskOutside,
   type Context,
   type ContextBase,
   type ControlLimits,
@@ -89,7 +89,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
       activation: 'trust',
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     },
-    ...(options.askOutside && { askOutside: options.askOutside, scans: new Map() }),
+    ...(options.askOutside && { askOutside: options.askOutside }),
   };
   await ensureFirstAdministrator(base, { email: EMAIL, key: KEY });
   const app = buildApi({

@@ -2,7 +2,7 @@
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
-import type { AskOutside } from '../../src/control/records/scans.js';
+import type { AskOutside } from '../../src/control/write/context.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { type Script, startScriptedUpstream } from '../support/scripted-upstream.js';
 import { install } from './installation.js';
@@ -42,7 +42,7 @@ async function serve(t: Test, how: Script) {
 }
 
 t.test('found, reviewed, accepted and rejected', async (t) => {
-  const { client, createZone, call, misfits } = await serve(t, script);
+  const { client, createZone, call, clock, misfits } = await serve(t, script);
   const zone_id = await createZone('example.com');
   await call('POST', `/zones/${zone_id}/dns_records`, { type: 'A', name: '@', content: '203.0.113.1' });
   const found = async (): Promise<Cloudflare.DNS.RecordResponse[]> => {
@@ -57,6 +57,8 @@ t.test('found, reviewed, accepted and rejected', async (t) => {
   const items = await found();
   t.strictSame(printed(items as never), expected, 'all but the one that is here already');
   t.equal((await call('GET', `/zones/${zone_id}/dns_records`)).json.result.length, 1, 'nothing is added by itself');
+  clock.advance(86_399_000);
+  t.equal((await found()).length, expected.length, 'waits for a day');
   const rejected = items.find(({ type }) => type === 'AAAA');
   const accepted = items.filter((item) => item !== rejected);
   const done = await client.dns.records.scanReview({
@@ -67,6 +69,11 @@ t.test('found, reviewed, accepted and rejected', async (t) => {
   t.strictSame(printed(done.accepts as never), printed(accepted as never));
   t.strictSame(done.rejects as unknown, [rejected!.id]);
   t.strictSame(await found(), []);
+  t.match(await client.dns.records.scanTrigger({ zone_id }), { success: true });
+  for (let wait = 0; wait < 200 && (await found()).length < 1; wait++) await sleep(20);
+  t.strictSame(printed((await found()) as never), ['mail.example.com AAAA'], 'what was rejected is found again');
+  clock.advance(86_400_000);
+  t.strictSame(await found(), [], 'after a day it is forgotten');
   const { json } = await call('GET', `/zones/${zone_id}/dns_records?type=MX`);
   const exchanges = json.result.map(
     (item: { priority: number; content: string }) => `${item.priority} ${item.content}`,
@@ -102,7 +109,7 @@ t.test('only so many at once', async (t) => {
     await held;
     return { status: 'nxdomain', records: [], referral: [] } as never;
   };
-  const { call, createZone } = await install(t, { askOutside });
+  const { call, createZone, clock } = await install(t, { askOutside });
   const zones: string[] = [];
   for (let i = 0; i < 9; i++) zones.push(await createZone(`z${i}.example`));
   const trigger = (zone: string) => call('POST', `/zones/${zone}/dns_records/scan/trigger`);
@@ -110,9 +117,14 @@ t.test('only so many at once', async (t) => {
   t.match(await trigger(zones[8]!), { status: 429, json: { errors: [{ code: 971 }] } });
   t.match(await call('POST', `/zones/${zones[8]}/dns_records/scan`), { status: 429 });
   t.match(await trigger(zones[0]!), { status: 200 }, 'one that is under way goes on');
+  clock.advance(600_000);
+  t.match(await trigger(zones[8]!), { status: 200 }, 'those of a process that has ended are not waited for');
+  for (const zone of zones.slice(0, 7)) t.match(await trigger(zone), { status: 200 }, 'nor do they keep others away');
+  t.match(await trigger(zones[7]!), { status: 429 });
   release();
   await sleep(50);
-  t.match(await trigger(zones[8]!), { status: 200 });
+  t.match(await trigger(zones[7]!), { status: 200 });
+  await sleep(50);
 });
 
 t.test('without a resolver', async (t) => {

@@ -41,7 +41,7 @@ export const scanRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
       schema: { tags, summary: 'Begin to find records', params: zoneParams, response: answers(noResult) },
     },
     async (request) => {
-      triggerScan(contextOf(request), request.params.zone_id);
+      await triggerScan(contextOf(request), request.params.zone_id);
       return { success: true as const, errors: [], messages: [] };
     },
   );

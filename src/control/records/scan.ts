@@ -2,18 +2,27 @@
  * What a zone has elsewhere (v4: §7.5): names that are common are asked for in the outside world, so that whoever moves a domain
  * here need not type it in. What is found waits for a while for somebody to accept or reject it.
  */
-import type { Clock } from '../../base/clock.js';
 import { AppError } from '../../base/errors.js';
 import type { UpstreamType } from '../../resolver/upstream.js';
-import { requireZone } from '../access/access.js';
+import {
+  countRunningScans,
+  endScan,
+  findReviewedScan,
+  insertScan,
+  insertScanRecord,
+  removeOldScans,
+  removeScan,
+  removeScanRecord,
+  scanRecords,
+} from '../../store/records/scans.js';
+import { parseId, requireZone } from '../access/access.js';
 import { accountFailure } from '../access/errors.js';
-import type { Context } from '../write/context.js';
+import type { AskOutside, Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { zoneFailure } from '../zones/errors.js';
 import { applyBatch } from './batch.js';
 import type { RecordItem } from './item.js';
 import { createRecord } from './records.js';
-import type { AskOutside, Scan, Scans } from './scans.js';
 
 export interface ScanOutcome {
   readonly added: number;
@@ -32,47 +41,64 @@ const TEXTS =
 const APEX_TYPES: readonly UpstreamType[] = ['A', 'AAAA', 'MX', 'TXT', 'CAA'];
 const HOST_TYPES: readonly UpstreamType[] = ['A', 'AAAA'];
 const AT_ONCE = 12;
-/** What nobody has looked at for so long is forgotten. */
+/** What nobody has looked at for so long is forgotten, milliseconds. */
 const KEPT_MS = 86_400_000;
-const MOST_SCANS = 100;
+/** Scans that have ended and whose findings are kept. */
+const MOST_KEPT = 100;
 /** Each sends some two hundred questions. */
 const MOST_RUNNING = 8;
+/** One that began earlier and has not ended was broken off with its process, milliseconds. */
+const LONGEST_MS = 600_000;
 
 /** Starts looking; what is found is in {@link listFound} from then on, more with time. */
-export function triggerScan(ctx: Context, zoneId: string): void {
-  requireZone(ctx, zoneId);
-  const { scans, askOutside } = requireOutside(ctx);
-  forgetOld(scans, ctx.clock);
-  if (scans.get(zoneId)?.running) return;
-  requireRoom(scans);
-  const scan: Scan = { found: new Map(), beganMs: ctx.clock.nowMs(), running: true };
-  scans.set(zoneId, scan);
-  look(ctx, zoneId, askOutside, (item) => scan.found.set(item.id, item))
+export async function triggerScan(ctx: Context, zoneId: string): Promise<void> {
+  const { seq: zone } = requireZone(ctx, zoneId);
+  const ask = requireOutside(ctx);
+  const scan = await ctx.store.write(() => beginReviewedScan(ctx, zone));
+  if (scan === undefined) return;
+  const note = (item: RecordItem): Promise<void> =>
+    ctx.store.write(() => insertScanRecord(ctx.store, scan, parseId(item.id)!, JSON.stringify(item)));
+  look(ctx, zoneId, ask, note)
+    .finally(() => ctx.store.write(() => endScan(ctx.store, scan)))
     .catch((error: unknown) => {
       // The zone may be gone meanwhile.
       if (!(error instanceof AppError)) ctx.log.error({ err: error, zoneId }, 'a scan of a zone failed');
-    })
-    .finally(() => {
-      scan.running = false;
     });
+}
+
+/** Undefined while a scan of the zone is under way. */
+function beginReviewedScan(ctx: Context, zone: number): number | undefined {
+  const { store } = ctx;
+  const nowMs = ctx.clock.nowMs();
+  const known = findReviewedScan(store, zone, nowMs - KEPT_MS);
+  if (known?.ended === 0 && known.began_at > nowMs - LONGEST_MS) return undefined;
+  const scan = beginScan(ctx, zone, 1);
+  if (known) removeScan(store, known.seq);
+  return scan;
+}
+
+/** Throws 429 when as many scans are under way as may be. */
+function beginScan({ store, clock }: Context, zone: number, reviewed: 0 | 1): number {
+  const nowMs = clock.nowMs();
+  removeOldScans(store, nowMs - KEPT_MS, MOST_KEPT);
+  if (countRunningScans(store, nowMs - LONGEST_MS) >= MOST_RUNNING) {
+    throw zoneFailure('scansBusy', { most: MOST_RUNNING });
+  }
+  return insertScan(store, { zone, reviewed, began_at: nowMs });
 }
 
 /** Looks, and adds at once what is found and does not conflict with what is here. */
 export async function scanAndAdd(ctx: Context, zoneId: string): Promise<ScanOutcome> {
-  requireZone(ctx, zoneId);
-  const { scans, askOutside } = requireOutside(ctx);
-  forgetOld(scans, ctx.clock);
-  requireRoom(scans);
-  const scan: Scan = { found: new Map(), beganMs: ctx.clock.nowMs(), running: true };
+  const { seq: zone } = requireZone(ctx, zoneId);
+  const ask = requireOutside(ctx);
   // Another scan of the zone may be there for review; this one only takes its room.
-  const place = `${zoneId} ${ctx.requestId}`;
-  scans.set(place, scan);
+  const scan = await ctx.store.write(() => beginScan(ctx, zone, 0));
   const found: RecordItem[] = [];
   let parsed = 0;
   try {
-    parsed = await look(ctx, zoneId, askOutside, (item) => found.push(item));
+    parsed = await look(ctx, zoneId, ask, async (item) => void found.push(item));
   } finally {
-    scans.delete(place);
+    await ctx.store.write(() => removeScan(ctx.store, scan));
   }
   let added = 0;
   for (const item of found) if (await tryAdd(ctx, zoneId, item)) added++;
@@ -81,8 +107,10 @@ export async function scanAndAdd(ctx: Context, zoneId: string): Promise<ScanOutc
 
 /** What was found and not yet decided about. */
 export function listFound(ctx: Context, zoneId: string): readonly RecordItem[] {
-  requireZone(ctx, zoneId);
-  return [...(requireOutside(ctx).scans.get(zoneId)?.found.values() ?? [])];
+  const { seq: zone } = requireZone(ctx, zoneId);
+  requireOutside(ctx);
+  const scan = findReviewedScan(ctx.store, zone, ctx.clock.nowMs() - KEPT_MS);
+  return scan ? scanRecords(ctx.store, scan.seq).map((item) => JSON.parse(item) as RecordItem) : [];
 }
 
 export interface Review {
@@ -99,9 +127,18 @@ export async function reviewFound(
   const accepts = readList(body['accepts'], 'accepts');
   const rejects = readList(body['rejects'], 'rejects').map(({ id }) => String(id));
   const { posts } = await applyBatch(ctx, zoneId, { posts: accepts });
-  const found = requireOutside(ctx).scans.get(zoneId)?.found;
-  if (!ctx.dryRun) for (const id of [...accepts.map((item) => String(item['id'])), ...rejects]) found?.delete(id);
+  requireOutside(ctx);
+  if (!ctx.dryRun) await forgetFound(ctx, zoneId, [...accepts.map((item) => String(item['id'])), ...rejects]);
   return { accepts: posts, rejects };
+}
+
+async function forgetFound(ctx: Context, zoneId: string, recordIds: readonly string[]): Promise<void> {
+  const { seq: zone } = requireZone(ctx, zoneId);
+  const ids = recordIds.map(parseId).filter((id) => id !== undefined);
+  await ctx.store.write(() => {
+    const scan = findReviewedScan(ctx.store, zone, ctx.clock.nowMs() - KEPT_MS);
+    if (scan) for (const id of ids) removeScanRecord(ctx.store, scan.seq, id);
+  });
 }
 
 function readList(value: unknown, member: string): Readonly<Record<string, unknown>>[] {
@@ -111,26 +148,18 @@ function readList(value: unknown, member: string): Readonly<Record<string, unkno
   return list;
 }
 
-function requireOutside({ scans, askOutside }: Context): { readonly scans: Scans; readonly askOutside: AskOutside } {
-  if (!scans || !askOutside) throw accountFailure('badInput', { reason: 'No resolver is set up that could be asked.' });
-  return { scans, askOutside };
-}
-
-/** Throws 429 when as many scans are under way as may be. */
-function requireRoom(scans: Scans): void {
-  const running = [...scans.values()].filter((scan) => scan.running).length;
-  if (running >= MOST_RUNNING) throw zoneFailure('scansBusy', { most: MOST_RUNNING });
-}
-
-function forgetOld(scans: Scans, clock: Clock): void {
-  for (const [zone, { beganMs, running }] of scans) {
-    const isMany = scans.size >= MOST_SCANS;
-    if (!running && (isMany || clock.nowMs() - beganMs > KEPT_MS)) scans.delete(zone);
-  }
+function requireOutside({ askOutside }: Context): AskOutside {
+  if (!askOutside) throw accountFailure('badInput', { reason: 'No resolver is set up that could be asked.' });
+  return askOutside;
 }
 
 /** Asks for every name; hands out what could be added, and returns how many records there are. */
-async function look(ctx: Context, zoneId: string, ask: AskOutside, take: (item: RecordItem) => void): Promise<number> {
+async function look(
+  ctx: Context,
+  zoneId: string,
+  ask: AskOutside,
+  take: (item: RecordItem) => Promise<void>,
+): Promise<number> {
   const { name: apex } = requireZone(ctx, zoneId);
   const wildcard = await contentsOf(ask, `${ctx.random.uuid()}.${apex}`, 'A');
   const questions: (readonly [name: string, type: UpstreamType])[] = [
@@ -150,7 +179,7 @@ async function look(ctx: Context, zoneId: string, ask: AskOutside, take: (item: 
         if (seen.has(key)) continue;
         seen.add(key);
         const item = await rehearse(ctx, zoneId, owner, kind, content);
-        if (item) take(item);
+        if (item) await take(item);
       }
     }
   };

@@ -2,10 +2,10 @@
 import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
 import type { Random } from '../../base/random.js';
+import type { UpstreamAnswer, UpstreamType } from '../../resolver/upstream.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import type { Policy, RecordScope } from '../access/permissions.js';
-import type { AskOutside, Scans } from '../records/scans.js';
 import type { Precondition } from './precondition.js';
 import type { WriteOutcome } from './zone-outcome.js';
 
@@ -72,6 +72,9 @@ export interface ControlSettings extends ServingSettings {
   readonly limits: ControlLimits;
 }
 
+/** Asks recursive resolvers, and never our own zones. */
+export type AskOutside = (name: string, type: UpstreamType) => Promise<UpstreamAnswer>;
+
 export interface Context {
   readonly store: Store;
   readonly clock: Clock;
@@ -93,8 +96,6 @@ export interface Context {
   readonly findDelegation?: (name: string) => Promise<readonly string[] | undefined>;
   /** Resolvers of the outside world, for scans; absent where there are none to ask. */
   readonly askOutside?: AskOutside;
-  /** What scans have found, by zone. */
-  readonly scans?: Scans;
 }
 
 /** Everything of a context that stays the same from request to request. */

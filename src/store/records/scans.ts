@@ -1,0 +1,82 @@
+/** Scans of zones, and what they have found. Instants are milliseconds since 1970. */
+import { perStore, type Store } from '../driver.js';
+
+export interface ScanRow {
+  readonly seq: number;
+  readonly zone: number;
+  /** 1: what it finds waits for a review. */
+  readonly reviewed: number;
+  readonly began_at: number;
+  readonly ended: number;
+}
+
+const statements = perStore((store) => ({
+  find: store.prepareTuples<[seq: number], [1]>('SELECT 1 FROM scans WHERE seq = ?'),
+  reviewed: store.prepare<[zone: number, sinceMs: number], ScanRow>(
+    'SELECT * FROM scans WHERE zone = ? AND reviewed = 1 AND began_at > ?',
+  ),
+  running: store.prepareTuples<[sinceMs: number], [number]>(
+    'SELECT count(*) FROM scans WHERE ended = 0 AND began_at > ?',
+  ),
+  insert: store.prepare<[zone: number, reviewed: number, beganMs: number]>(
+    'INSERT INTO scans (zone, reviewed, began_at) VALUES (?, ?, ?)',
+  ),
+  end: store.prepare<[seq: number]>('UPDATE scans SET ended = 1 WHERE seq = ?'),
+  remove: store.prepare<[seq: number]>('DELETE FROM scans WHERE seq = ?'),
+  removeOld: store.prepare<[beforeMs: number]>('DELETE FROM scans WHERE began_at <= ?'),
+  removeMany: store.prepare<[kept: number]>(
+    `DELETE FROM scans WHERE ended = 1
+      AND seq NOT IN (SELECT seq FROM scans WHERE ended = 1 ORDER BY seq DESC LIMIT ?)`,
+  ),
+  insertRecord: store.prepare<[scan: number, id: Uint8Array, item: string]>(
+    'INSERT INTO scan_records (scan, id, item) VALUES (?, ?, ?)',
+  ),
+  removeRecord: store.prepare<[scan: number, id: Uint8Array]>('DELETE FROM scan_records WHERE scan = ? AND id = ?'),
+  items: store.prepareTuples<[scan: number], [string]>('SELECT item FROM scan_records WHERE scan = ? ORDER BY id'),
+}));
+
+/** The scan of a zone whose findings wait for a review, if it began after `sinceMs`. */
+export function findReviewedScan(store: Store, zone: number, sinceMs: number): ScanRow | undefined {
+  return statements(store).reviewed.get(zone, sinceMs);
+}
+
+/** Scans that began after `sinceMs` and have not ended. */
+export function countRunningScans(store: Store, sinceMs: number): number {
+  return statements(store).running.get(sinceMs)![0];
+}
+
+/** Returns the number of the new scan. */
+export function insertScan(store: Store, { zone, reviewed, began_at }: Omit<ScanRow, 'seq' | 'ended'>): number {
+  return statements(store).insert.run(zone, reviewed, began_at).lastInsertRowid;
+}
+
+export function endScan(store: Store, seq: number): void {
+  statements(store).end.run(seq);
+}
+
+/** With what it has found. */
+export function removeScan(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
+}
+
+/** Removes scans that began at `untilMs` or earlier, and all but the latest `kept` of those that have ended. */
+export function removeOldScans(store: Store, untilMs: number, kept: number): void {
+  statements(store).removeOld.run(untilMs);
+  statements(store).removeMany.run(kept);
+}
+
+/** Notes a record that was found, as JSON; nothing happens when the scan is gone, as its zone may be. */
+export function insertScanRecord(store: Store, scan: number, id: Uint8Array, item: string): void {
+  if (statements(store).find.get(scan)) statements(store).insertRecord.run(scan, id, item);
+}
+
+export function removeScanRecord(store: Store, scan: number, id: Uint8Array): void {
+  statements(store).removeRecord.run(scan, id);
+}
+
+/** What a scan has found and nobody has decided about, as JSON, in the order it was found. */
+export function scanRecords(store: Store, scan: number): string[] {
+  return statements(store)
+    .items.all(scan)
+    .map(([item]) => item);
+}
