@@ -71,6 +71,11 @@ function requireChoice<Choice extends string>(name: string, text: string, choice
   return choice;
 }
 
+/** A switch: true when it is there without a value (`?dry_run`). Throws 400 for another text than those of {@link flagValue}. */
+export function switchValue(query: Query, name: string): boolean | undefined {
+  return firstValue(query, name) === '' ? true : flagValue(query, name);
+}
+
 /** A boolean. Throws 400 for another text than `true`, `false`, `1`, `0`. */
 export function flagValue(query: Query, name: string): boolean | undefined {
   const text = textValue(query, name)?.toLowerCase();

@@ -32,13 +32,13 @@ function isWrite(request: FastifyRequest): boolean {
 }
 
 /** Before a write is done: throws 400 when it asks for something its route cannot give. */
-export function checkWishes(request: FastifyRequest): void {
+export function checkPreferences(request: FastifyRequest): void {
   if (!isWrite(request)) return;
   const dryRun = isDryRun(request);
   const waitMs = waitOf(request);
   const { zoneState } = request.routeOptions.config;
   if (zoneState === 'write') return;
-  // What was meant as a rehearsal must not be done.
+  // A write that was meant as a dry run must not be done.
   if (dryRun) throw failure('noDryRun');
   if (waitMs !== undefined) throw failure('badParameter', { name: 'wait', expected: 'a write to a zone' });
 }
@@ -46,7 +46,8 @@ export function checkWishes(request: FastifyRequest): void {
 /** Milliseconds to wait for the DNS processes; undefined when that is not wanted. */
 function waitOf(request: FastifyRequest): number | undefined {
   const query = queryOf(request);
-  if (choiceValue(query, 'wait', ['insync']) === undefined) return undefined;
+  const wait = firstValue(query, 'wait') === '' ? 'insync' : choiceValue(query, 'wait', ['insync', 'true', 'false']);
+  if (wait === undefined || wait === 'false') return undefined;
   const text = firstValue(query, 'wait_limit');
   const seconds = text === undefined ? USUAL_WAIT : /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
   if (!(seconds <= LONGEST_WAIT)) {
@@ -94,9 +95,9 @@ function zoneIdOf(request: FastifyRequest): string | undefined {
 }
 
 function diffOf({ apex, rrs, complete, serialFrom, serial }: ZoneOutcome): Diff {
-  const { removed, added, complete: told } = printDiff(apex, rrs, complete);
+  const printed = printDiff(apex, rrs, complete);
   const serials = { serial_from: serialFrom ?? null, serial_to: serial ?? null };
-  return { ...serials, removed: [...removed], added: [...added], complete: told };
+  return { ...serials, removed: [...printed.removed], added: [...printed.added], complete: printed.complete };
 }
 
 /** Of a write that would change nothing resolvers see. */

@@ -7,7 +7,7 @@ import type { Actor, Context, ContextBase } from '../control/write/context.js';
 import type { WriteOutcome } from '../control/write/zone-outcome.js';
 import { bodyFailure } from './body.js';
 import { preconditionOf } from './conditions.js';
-import { flagValue, type Query } from './query.js';
+import { type Query, switchValue } from './query.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -69,9 +69,9 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller;
 }
 
-/** Whether a write is only to be rehearsed. */
+/** Whether a write is a dry run. */
 export function isDryRun(request: FastifyRequest): boolean {
-  return flagValue(queryOf(request), 'dry_run') ?? false;
+  return switchValue(queryOf(request), 'dry_run') ?? false;
 }
 
 /** The query as query.ts parsed it. */

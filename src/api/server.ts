@@ -47,7 +47,7 @@ import { bucketRoutes } from './r2-buckets/routes.js';
 import { objectBodyRoutes } from './r2-objects/body-routes.js';
 import { objectListRoutes } from './r2-objects/routes.js';
 import { registerRateLimit, requestCounter } from './rate-limit.js';
-import { addReceipt, checkWishes } from './receipt.js';
+import { addReceipt, checkPreferences } from './receipt.js';
 import { makeContextOf } from './request.js';
 import { tokenRoutes } from './tokens/routes.js';
 import { neighbourRoutes } from './unsupported/routes.js';
@@ -180,7 +180,7 @@ function addHooks(app: FastifyInstance, { base, host, propagation, rateLimit }: 
     if (schema?.body && !config.rawBody) request.body = parseJson(request.body as Buffer | undefined);
   });
   app.addHook('preHandler', async (request) => {
-    checkWishes(request);
+    checkPreferences(request);
     noteTag(base.store, request);
   });
   app.addHook('preSerialization', async (request, reply, answer) =>

@@ -193,6 +193,17 @@ t.test('a dry run is refused like the write, and where there is none', async (t)
     content: '192.0.2.1',
   });
   t.match(odd, { status: 400, json: { errors: [{ code: 9207 }] } });
+  for (const flag of ['dry_run', 'dry_run=', 'dry_run=1']) {
+    const present = await call('POST', `/zones/${zone}/dns_records?${flag}`, {
+      type: 'A',
+      name: 'd',
+      content: '192.0.2.1',
+    });
+    t.match(present, { status: 200, json: { diff: { complete: true } } }, flag);
+  }
+  t.match(await call('GET', `/zones/${zone}/dns_records?name=d.example.com`), {
+    json: { result_info: { total_count: 0 } },
+  });
   const reader = { headers: await token({ readOnly: true }) };
   const body = { type: 'A', name: 'c', content: '192.0.2.1' };
   t.match(await call('POST', `/zones/${zone}/dns_records?dry_run=true`, body, reader), { status: 403 });

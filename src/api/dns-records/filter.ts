@@ -1,7 +1,7 @@
 /** The query of a list of records as the use case takes it (v4: §5.5). */
 import type { CommentFilter, RecordQuery, TagFilter, TextFilter } from '../../control/records/records.js';
 import { failure } from '../errors.js';
-import { choiceValue, flagValue, isPresent, listValues, type Query, textValue } from '../query.js';
+import { choiceValue, flagValue, isPresent, listValues, type Query, switchValue, textValue } from '../query.js';
 import { RECORD_ORDERS } from './schema.js';
 
 /** Each one is a condition of the query the store runs. */
@@ -20,7 +20,7 @@ export function recordFilter(query: Query): RecordQuery {
   const search = textValue(query, 'search');
   const order = choiceValue(query, 'order', RECORD_ORDERS);
   const direction = choiceValue(query, 'direction', ['asc', 'desc']);
-  const withShadow = flagValue(query, 'include_shadow_metadata');
+  const withShadow = switchValue(query, 'include_shadow_metadata');
   const shadowedByName = textValue(query, 'shadowed_by_name');
   const shadowingName = textValue(query, 'shadowing_name');
   return {

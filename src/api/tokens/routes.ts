@@ -14,7 +14,7 @@ import {
 } from '../../control/access/tokens.js';
 import { success, successPage } from '../envelope.js';
 import { pageOf, resultInfo, TOKEN_PAGES } from '../paging.js';
-import { choiceValue, flagValue, type Query, textValue } from '../query.js';
+import { choiceValue, type Query, switchValue, textValue } from '../query.js';
 import { bodyObject, type ContextOf, callerOf, queryOf } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
 import {
@@ -113,7 +113,7 @@ const tokenListRoutes: Routes = async (app, { contextOf, owned: { path, area, li
       const query = queryOf(request);
       const page = pageOf(query, TOKEN_PAGES);
       const direction = choiceValue(query, 'direction', ['asc', 'desc']);
-      const includeExpired = flagValue(query, 'include_expired');
+      const includeExpired = switchValue(query, 'include_expired');
       const { items, totalCount } = await listTokens(contextOf(request), ownerOf(request.params), {
         ...page,
         ...(direction && { direction }),

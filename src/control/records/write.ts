@@ -8,7 +8,7 @@ import { makeId } from '../../base/random.js';
 import { Type } from '../../dns/codes.js';
 import { nameEquals, nameOfOwnerKey } from '../../dns/name.js';
 import { typeByCode, typeMnemonic } from '../../dns/rr/registry.js';
-import type { ApiInput, RRType } from '../../dns/rr/type.js';
+import { type ApiInput, RdataError, type RRType } from '../../dns/rr/type.js';
 import {
   findRecord,
   findSameRecord,
@@ -194,12 +194,38 @@ function chooseValue(
   mode: Mode,
   stored: RecordRow | undefined,
 ): Value {
+  // Clients send an empty `data` with every record, or one for types that have none: it is ignored (v4: §0 rule 9).
+  const data = type.data.length > 0 && Object.keys(fields.data ?? {}).length > 0 ? fields.data : undefined;
   // The type checks the priority, whatever was sent: numbers also come as text (v4: §6).
-  const sent = { content: fields.content, data: fields.data, priority: fields.priority } as ApiInput;
+  const sent = { content: fields.content, data, priority: fields.priority } as ApiInput;
   const valued = sent.content !== undefined || sent.data !== undefined;
-  if (!stored || (valued && mode === 'replace')) return convert(() => type.fromApi(sent, zone.apex));
-  if (!valued && sent.priority === undefined && type.code === stored.type) return stored;
-  return convert(() => type.fromApi(mergeValue(sent, type, stored), zone.apex));
+  if (stored && !valued && sent.priority === undefined && type.code === stored.type) return stored;
+  const input = !stored || (valued && mode === 'replace') ? sent : mergeValue(sent, type, stored);
+  const value = convert(() => type.fromApi(input, zone.apex));
+  requireAgreement(sent, input, type, zone, value);
+  return value;
+}
+
+/** Refuses a `content` that says something else than the `data` beside it. One that cannot be read says nothing: `data` counts. */
+function requireAgreement(
+  sent: ApiInput,
+  { priority, data }: ApiInput,
+  type: RRType,
+  zone: ZoneRow,
+  value: Value,
+): void {
+  if (sent.content === undefined || sent.data === undefined) return;
+  const ranked = (priority ?? data?.['priority']) as number | undefined;
+  let other: Value;
+  try {
+    other = type.fromApi({ content: sent.content, priority: ranked }, zone.apex);
+  } catch (error) {
+    if (error instanceof RdataError) return;
+    throw error;
+  }
+  if (!equalBytes(type.duplicateKey(other.rdata), type.duplicateKey(value.rdata))) {
+    throw badBody('content and data contradict each other', '/content');
+  }
 }
 
 /** What was sent over what is stored; `data` member by member, `content` as a whole (v4: §5.3). */

@@ -28,7 +28,7 @@ class TakenBack extends Error {}
 
 /** Runs `run` inside an open write transaction and takes back all it did. The outcome has the differences of whole zones too. */
 export function rehearse<Result extends Rehearsed>(ctx: Context, run: () => Result): Result {
-  const { result, after } = takeBack(ctx, () => {
+  const { result, after } = undoAfter(ctx, () => {
     const done = run();
     return {
       result: done,
@@ -43,7 +43,7 @@ export function rehearse<Result extends Rehearsed>(ctx: Context, run: () => Resu
 }
 
 /** What `work` returns; everything it wrote is undone. To be called inside a write transaction. */
-function takeBack<T>(ctx: Context, work: () => T): T {
+function undoAfter<T>(ctx: Context, work: () => T): T {
   let done: { readonly value: T } | undefined;
   try {
     ctx.store.part(() => {

@@ -52,28 +52,30 @@ const nsapAddress: Field = makeField({
 
 export const NSAP = defineType({ mnemonic: 'NSAP', code: 22, rfc: 'RFC 1706 §5', fields: { address: nsapAddress } });
 
-const PROTOCOLS: Readonly<Record<string, number>> = { ICMP: 1, TCP: 6, UDP: 17 };
-const SERVICES: Readonly<Record<string, number>> = {
-  echo: 7,
-  discard: 9,
-  'ftp-data': 20,
-  ftp: 21,
-  ssh: 22,
-  telnet: 23,
-  smtp: 25,
-  time: 37,
-  domain: 53,
-  tftp: 69,
-  gopher: 70,
-  finger: 79,
-  http: 80,
-  pop3: 110,
-  nntp: 119,
-  ntp: 123,
-  imap: 143,
-  snmp: 161,
-  https: 443,
-};
+const PROTOCOLS: ReadonlyMap<string, number> = new Map(Object.entries({ ICMP: 1, TCP: 6, UDP: 17 }));
+const SERVICES: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    echo: 7,
+    discard: 9,
+    'ftp-data': 20,
+    ftp: 21,
+    ssh: 22,
+    telnet: 23,
+    smtp: 25,
+    time: 37,
+    domain: 53,
+    tftp: 69,
+    gopher: 70,
+    finger: 79,
+    http: 80,
+    pop3: 110,
+    nntp: 119,
+    ntp: 123,
+    imap: 143,
+    snmp: 161,
+    https: 443,
+  }),
+);
 
 /** A protocol and the ports served, as a bit map (RFC 1035 §3.4.2). */
 const services: Field = makeField({
@@ -84,13 +86,13 @@ const services: Field = makeField({
       : -1,
   parse(tokens, _origin, out, label) {
     const protocol = takeWord(tokens, 'protocol');
-    const number = PROTOCOLS[protocol.text.toUpperCase()] ?? parseInteger(protocol.text, 255);
+    const number = PROTOCOLS.get(protocol.text.toUpperCase()) ?? parseInteger(protocol.text, 255);
     if (number < 0) throw tokens.failure('protocol must be TCP, UDP or a number from 0 to 255', protocol);
     const bits = new Uint8Array(8192);
     let length = 0;
     while (!tokens.done) {
       const token = takeWord(tokens, label);
-      const port = SERVICES[token.text.toLowerCase()] ?? parseInteger(token.text, 0xffff);
+      const port = SERVICES.get(token.text.toLowerCase()) ?? parseInteger(token.text, 0xffff);
       if (port < 0) throw tokens.failure('a port must be a number from 0 to 65535', token);
       bits[port >> 3]! |= 0x80 >> (port & 7);
       length = Math.max(length, (port >> 3) + 1);

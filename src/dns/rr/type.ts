@@ -30,7 +30,7 @@ export class RdataError extends Error {
   }
 }
 
-/** A record's value as v4 clients send it: `content`, `data` (wins when both are there), and `priority` beside them. */
+/** A record's value as v4 clients send it: `content`, `data` (which is read when both are there), and `priority` beside them. */
 export interface ApiInput {
   readonly content?: string | undefined;
   readonly data?: Readonly<Record<string, unknown>> | undefined;

@@ -219,7 +219,7 @@ t.test('create: types with their own habits', async (t) => {
     await create({
       type: 'CAA',
       name: '@',
-      content: '0 issue "ca.test"',
+      content: '0 issue x.test',
       data: { flags: '0', tag: 'issue', value: 'x.test' },
     }),
     {
@@ -386,6 +386,35 @@ t.test('PATCH of structured types', async (t) => {
 
 /** `1 . alpn=h3,h2` with the addresses of the edge as hints. */
 const EDGE_HTTPS = `0001000001000602683302683200040004c63364fa0006001020010db800000000000000000000ed9e`;
+
+t.test('content beside data', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const a = await createRecord(ctx, zoneId, { type: 'A', name: 'a', content: '192.0.2.1', data: {} });
+  // Some clients send an empty `data` with every change.
+  for (const data of [{}, { flags: 1 }]) {
+    const content = `192.0.2.${Object.keys(data).length + 2}`;
+    t.match(await editRecord(ctx, zoneId, a.id, { type: 'A', name: 'a', content, data }), { content });
+  }
+  const data = { priority: 1, weight: 2, port: 3, target: 'host.example.com' };
+  const srv = await createRecord(ctx, zoneId, { type: 'SRV', name: '_a._tcp', data, content: '2 3 host.example.com' });
+  t.match(srv, { content: '2 3 host.example.com', priority: 1 });
+  const edits = [
+    [
+      { content: '2 4 host.example.com', data: {} },
+      { content: '2 4 host.example.com', priority: 1 },
+    ],
+    [{ data: { port: 5 } }, { content: '2 5 host.example.com', priority: 1 }],
+    [
+      { content: '2 6 HOST.example.com', data: { port: 6 } },
+      { content: '2 6 host.example.com', priority: 1 },
+    ],
+  ] as const;
+  for (const [input, expected] of edits) t.match(await editRecord(ctx, zoneId, srv.id, input), expected);
+  const contradiction = await refusal(
+    editRecord(ctx, zoneId, srv.id, { content: '2 7 host.example.com', data: { port: 8 } }),
+  );
+  t.match(contradiction, { status: 400, code: 9207, pointer: '/content' });
+});
 
 t.test('what resolvers see reaches the change log', async (t) => {
   const { ctx, zoneId } = await startZone(t);
