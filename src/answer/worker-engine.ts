@@ -1,5 +1,7 @@
 /** The engine of a worker thread: its view of the shared image, brought up to date between batches. */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { createSharedMemoryUse } from '../base/shared-memory.js';
+import { generationOctets } from '../image/buffers.js';
 import type { ImageBuffers } from '../image/layout.js';
 import { ImageReader } from '../image/reader.js';
 import { createEngine } from './engine.js';
@@ -23,13 +25,21 @@ export interface WorkerEngine {
 export function createWorkerEngine(data: unknown): WorkerEngine {
   const { image, settings } = data as EngineData;
   const reader = new ImageReader(image);
+  const memory = createSharedMemoryUse();
+  let octets = generationOctets(image);
   return {
     answer: createEngine(reader, settings),
     isStale: () => reader.isStale(),
     refresh(port) {
+      let unused = 0;
       for (let received = receiveMessageOnPort(port); received; received = receiveMessageOnPort(port)) {
-        reader.adopt(received.message as ImageBuffers);
+        const newer = received.message as ImageBuffers;
+        reader.adopt(newer);
+        unused += octets;
+        octets = generationOctets(newer);
       }
+      // Not before the last message is let go of.
+      memory.release(unused);
     },
   };
 }

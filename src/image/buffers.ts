@@ -21,6 +21,11 @@ export function allocate(
   };
 }
 
+/** Octets of the memory that belongs to this generation alone. */
+export function generationOctets({ filter, slots, zoneSlots, heap }: ImageBuffers): number {
+  return filter.byteLength + slots.byteLength + zoneSlots.byteLength + heap.byteLength;
+}
+
 export function powerOfTwo(least: number): number {
   return Math.max(256, 2 ** Math.ceil(Math.log2(Math.max(1, least))));
 }

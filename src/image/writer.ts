@@ -25,6 +25,8 @@ import { countNode, type StagedNode, type StagedZone, type ZoneState } from './z
 /** Compact only when this much is garbage, in words: small images are left alone. */
 const MIN_GARBAGE = 1 << 18;
 const MAX_HEAP_WORDS = 0x3fffffff;
+/** A host name with one address takes about 20 words. */
+const WORDS_PER_RECORD = 32;
 
 export interface WriterOptions {
   /** Unpredictable 32 bits, so that nobody can prepare colliding names. */
@@ -91,6 +93,12 @@ export class ImageWriter {
       garbageOctets: this.garbage() * 4,
       slotOctets: filter.byteLength + slots.byteLength + zoneSlots.byteLength,
     };
+  }
+
+  /** Makes room for a zone of so many records at once, so that loading it does not copy the image again and again. */
+  reserve(records: number): void {
+    const room = { words: records * WORDS_PER_RECORD, nodes: records };
+    if (!this.tables.hasHeapRoom(room.words) || !this.tables.hasSlotRoom(room.nodes)) this.renew(room);
   }
 
   /** A number for a zone to be loaded; nobody sees it before `publishZone`. `apex` in lower case. */

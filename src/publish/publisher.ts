@@ -9,6 +9,8 @@ import type { Answer } from '../answer/transport.js';
 import type { EngineData } from '../answer/worker-engine.js';
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
+import { createSharedMemoryUse } from '../base/shared-memory.js';
+import { generationOctets } from '../image/buffers.js';
 import { type ImageUsage, ImageWriter } from '../image/writer.js';
 import { createFollower, type Follower } from './follow.js';
 import type { HeldZone } from './held-zones.js';
@@ -70,8 +72,12 @@ export function startPublisher(options: PublisherOptions): Publisher {
   const writer = new ImageWriter({ seed, ...roomFor(source.servedRecords()) });
   const follower = createFollower({ source, writer, clock, log });
   const ports = new Set<MessagePort>();
+  const memory = createSharedMemoryUse();
   writer.onGeneration = (buffers) => {
     for (const port of ports) port.postMessage(buffers);
+    const unused = generationOctets(writer.current());
+    // Only when the writer has gone over to the new ones.
+    clock.after(0, () => memory.release(unused));
   };
   const startedMs = clock.nowMs();
   const recordsLoaded = follower.loadAll();

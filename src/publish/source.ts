@@ -34,6 +34,8 @@ export interface ZoneSource {
   servedRecords(): number;
   /** The zone with what decides about its answers, or undefined when it is gone or not to be served. */
   zone(seq: number): ServingZone | undefined;
+  /** Stored records of the zone, for making room. */
+  recordCount(zone: ServingZone): number;
   /** The owners where two states of a zone's settings may differ, the SOA aside; undefined when they are very many. */
   ownersOfSettings(before: ServingZone, after: ServingZone): readonly Uint8Array[] | undefined;
   /** What the zone serves, owner by owner in canonical order. */
@@ -63,6 +65,7 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
       const row = findServedZone(store, seq);
       return row && servingZone(row, settings);
     },
+    recordCount: ({ seq }) => findServedZone(store, seq)?.record_count ?? 0,
     ownersOfSettings: (before, after) => ownersOfSettings(store, before, after, MOST_CHANGED_RRS),
     owners: (zone) => servedOwners(store, zone),
     owner: (zone, ownerKey) => servedAtOwner(store, zone, ownerKey),

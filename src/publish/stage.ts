@@ -44,6 +44,7 @@ export function stageChanges(
   // The settings are those of now: a change of them may lie far ahead in the log, and shows at all its owners already.
   const ofSettings = before && source.ownersOfSettings(before.zone, zone);
   if (!before || !ofSettings || changes.some(({ complete }) => !complete)) {
+    writer.reserve(source.recordCount(zone));
     const { number, records } = loadZone(writer, zone.facts.apex, source.owners(zone), before?.number);
     return { loaded: { number, zone }, records };
   }

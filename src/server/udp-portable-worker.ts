@@ -6,6 +6,9 @@ import { answerPortable, closePortableSocket, openPortableSocket } from './porta
 import { STOP } from './udp-protocol.js';
 import { beginWorker } from './worker-thread.js';
 
+/** Between two looks for newer data, milliseconds. */
+const REFRESH_MS = 1000;
+
 const { data, engine, answer, counts, parent, tell } = await beginWorker();
 const { places } = data;
 invariant('addresses' in places, 'a portable worker is given addresses');
@@ -14,10 +17,15 @@ const newest: Answer = (request, start, length, response, at, limit, transport, 
   if (engine.isStale()) engine.refresh(data.port);
   return answer(request, start, length, response, at, limit, transport, client);
 };
+const clock = new SystemClock();
+// Also when nothing comes: data that nobody needs any more is let go of.
+clock.every(REFRESH_MS, () => {
+  if (engine.isStale()) engine.refresh(data.port);
+});
 const service = {
   answer: newest,
   counts,
-  clock: new SystemClock(),
+  clock,
   onError: (error: Error) => tell({ kind: 'socket-error', error: error.message }),
 };
 const sockets = await Promise.all(

@@ -40,7 +40,10 @@ function serveOne(fd: number): void {
 function serveSeveral(descriptors: readonly number[]): void {
   const wait = createPoll(calls, descriptors);
   while (Atomics.load(control, Control.stop) === 0) {
-    if (wait.poll() <= 0) continue;
+    if (wait.poll() <= 0) {
+      if (engine.isStale()) engine.refresh(data.port);
+      continue;
+    }
     for (let index = 0; index < descriptors.length; index++) {
       if (wait.ready(index)) answerFrom(descriptors[index]!, Linux.MSG_DONTWAIT);
     }
@@ -53,9 +56,10 @@ function serveSeveral(descriptors: readonly number[]): void {
 /** One round on one socket; returns the datagrams received. */
 function answerFrom(fd: number, flags: number): number {
   const received = receiveBatch(batch, calls, fd, flags, counts);
+  // Also when nothing has come: data that nobody needs any more is let go of.
+  if (engine.isStale()) engine.refresh(data.port);
   if (received === 0) return 0;
   const startUs = isTimed(counts) ? clock.nowUs() : 0;
-  if (engine.isStale()) engine.refresh(data.port);
   const ready = answerBatch(batch, received, answer, counts, Math.floor(clock.nowMs() / 1000));
   if (ready > 0) sendBatch(batch, calls, fd, ready, counts);
   if (startUs !== 0) countLatency(counts, clock.nowUs() - startUs);

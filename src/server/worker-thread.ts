@@ -8,7 +8,7 @@ import { guardAnswer, sampleReports } from './guard.js';
 import type { UdpWorkerData, UdpWorkerMessage, WorkerEngine, WorkerEngineModule } from './udp-protocol.js';
 
 export interface WorkerThread {
-  readonly data: UdpWorkerData;
+  readonly data: Omit<UdpWorkerData, 'engine'>;
   readonly engine: WorkerEngine;
   /** The engine's answer with counting; a fault becomes SERVFAIL and is told to the main thread. */
   readonly answer: Answer;
@@ -25,6 +25,8 @@ export async function beginWorker(): Promise<WorkerThread> {
   const tell = (message: UdpWorkerMessage): void => parent.postMessage(message);
   const { createWorkerEngine } = (await import(data.module)) as WorkerEngineModule;
   const engine = createWorkerEngine(data.engine);
+  // Node keeps `workerData`; the data the engine began with is replaced some day, and must not stay with it.
+  delete (workerData as { engine?: unknown }).engine;
   const counts = countBlock(data.counters, data.thread);
   const admitFault = sampleReports();
   const answer = guardAnswer(engine.answer, counts, (error, request) => {
