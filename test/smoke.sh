@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 node=$(readlink -f "${1:?usage: test/smoke.sh NODE}")
 directory=$(mktemp -d)
+touch "$directory/log"
 server=
 
 fail() {
