@@ -20,7 +20,11 @@ import { writeUnknownKey } from './tsig.js';
 
 /** An engine answering from `image`. The function it returns is what transports call. */
 export function createEngine(image: ImageReader, settings: EngineSettings): Answer {
-  const engine = createEngineState(settings);
+  return answerWith(createEngineState(settings), image);
+}
+
+/** The same, with a state that the caller reads afterwards. */
+export function answerWith(engine: Engine, image: ImageReader): Answer {
   return function answer(request, start, length, response, at, limit, transport, client) {
     const control = image.control;
     for (;;) {
@@ -52,6 +56,7 @@ function answerOnce(
   if (status === DROP || limit < HEADER_LENGTH) return 0;
   engine.cookie = Cookie.none;
   engine.search.firstNode = 0;
+  engine.search.names = 0;
   engine.search.zone = 0;
   if (query.cookieLength !== 0 && client !== undefined) takeCookie(engine, client);
   resetResponse(query, response, out, at);

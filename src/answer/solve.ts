@@ -40,6 +40,11 @@ export interface Search {
   apexNode: number;
   /** The node the question's own name led to: found, a wildcard, a cut, the owner of a DNAME; 0: none. */
   firstNode: number;
+  /** Names that were looked for: the question's, and those of the chain. */
+  names: number;
+  /** Where each of them led, a {@link Where} code, and the labels of what decides: found name, cut, DNAME, or closest encloser. */
+  where: Uint8Array;
+  whereLabels: Uint8Array;
   /** Hashes of the names of the chain so far. */
   chain: Int32Array;
   chainLength: number;
@@ -64,6 +69,9 @@ export function createSearch(query: Query): Search {
     apexLabels: 0,
     apexNode: 0,
     firstNode: 0,
+    names: 0,
+    where: new Uint8Array(MAX_CHAIN + 1),
+    whereLabels: new Uint8Array(MAX_CHAIN + 1),
     chain: new Int32Array(MAX_CHAIN + 1),
     chainLength: 0,
     dnames: new Int32Array(MAX_CHAIN + 1),
@@ -72,11 +80,8 @@ export function createSearch(query: Query): Search {
   };
 }
 
-/** Where a search went: the node found (0: none), the encloser, and whether a cut or DNAME stopped it. */
-const FOUND = 0;
-const MISSING = 1;
-const AT_CUT = 2;
-const AT_DNAME = 3;
+/** Where a name leads: to itself, nowhere, to the topmost cut or DNAME above it, or to a wildcard. */
+export const Where = { name: 0, nowhere: 1, cut: 2, dname: 3, wildcard: 4 } as const;
 
 /** The outcome of solving one name. */
 const DONE = 0;
@@ -118,19 +123,24 @@ export function solve(query: Query, search: Search, response: Response, image: I
 
 function solveName(query: Query, search: Search, response: Response, image: ImageReader): number {
   const where = locate(query, search, image);
-  if (search.chainLength === 0 && where !== MISSING) search.firstNode = locatedNode;
+  const link = search.chainLength;
+  search.names = link + 1;
+  search.where[link] = where;
+  search.whereLabels[link] = locatedLabels;
+  if (link === 0 && where !== Where.nowhere) search.firstNode = locatedNode;
   switch (where) {
-    case FOUND:
+    case Where.name:
       return answerNode(query, search, response, image, locatedNode);
-    case AT_CUT:
+    case Where.cut:
       refer(search, response, image);
       return DONE;
-    case AT_DNAME:
+    case Where.dname:
       return substitute(query, search, response, image);
   }
   const wildcard = findWildcard(image, search);
   if (wildcard !== 0) {
-    if (search.chainLength === 0) search.firstNode = wildcard;
+    if (link === 0) search.firstNode = wildcard;
+    search.where[link] = Where.wildcard;
     return answerNode(query, search, response, image, wildcard);
   }
   response.rcode = Rcode.nxDomain;
@@ -148,11 +158,11 @@ function locate(query: Query, search: Search, image: ImageReader): number {
     if (node === 0) continue;
     locatedNode = node;
     locatedLabels = search.labels - label;
-    return label === 0 ? FOUND : MISSING;
+    return label === 0 ? Where.name : Where.nowhere;
   }
   locatedNode = search.apexNode;
   locatedLabels = search.apexLabels;
-  return depth === 0 ? FOUND : MISSING;
+  return depth === 0 ? Where.name : Where.nowhere;
 }
 
 function locateFromApex(query: Query, search: Search, image: ImageReader, depth: number): number {
@@ -163,12 +173,12 @@ function locateFromApex(query: Query, search: Search, image: ImageReader, depth:
     locatedNode = node;
     locatedLabels = search.apexLabels + below;
     // DS belongs to the parent side of a cut (RFC 4035 §3.1.4.1).
-    if (flags & Flag.cut && !(below === depth && query.type === Type.ds)) return AT_CUT;
-    if (below === depth) return FOUND;
+    if (flags & Flag.cut && !(below === depth && query.type === Type.ds)) return Where.cut;
+    if (below === depth) return Where.name;
     // The owner of a DNAME is not redirected, names below it are (RFC 6672 §2.3).
-    if (flags & Flag.dname) return AT_DNAME;
+    if (flags & Flag.dname) return Where.dname;
     const next = findSuffix(image, search, depth - below - 1);
-    if (next === 0) return MISSING;
+    if (next === 0) return Where.nowhere;
     node = next;
   }
 }

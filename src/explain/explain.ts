@@ -2,15 +2,16 @@
  * Why a question is answered as it is: which zone and owner decide, what is put in a record's place, and the answer itself, from
  * the very code that serves.
  */
+import type { TracedName } from '../answer/trace.js';
 import { toHex } from '../base/bytes.js';
 import { parseId } from '../control/access/access.js';
 import { accountFailure } from '../control/access/errors.js';
 import type { Context } from '../control/write/context.js';
 import { RCODE_MNEMONICS, Type } from '../dns/codes.js';
-import { type ReadMessage, type ReadRecord, readMessage } from '../dns/message.js';
+import type { ReadMessage, ReadRecord } from '../dns/message.js';
 import {
   isAtOrBelow,
-  isWildcard,
+  labelCount,
   lowerName,
   NameError,
   ownerKeyOf,
@@ -26,7 +27,7 @@ import type { ServingZone } from '../serving/zone.js';
 import { findTarget } from '../store/flatten/targets.js';
 import { findZoneById, type ZoneRow } from '../store/zones/zones.js';
 import { flattenedAlias, type ZoneFacts } from '../zone/derive/owner.js';
-import { createPartImage, wildcardOf } from './part-image.js';
+import { createPartImage, type PartImage, wildcardOf } from './part-image.js';
 
 /** One thing that decided. */
 export interface ExplanationStep {
@@ -117,25 +118,45 @@ function explainIn(ctx: Context, zone: ZoneRow, name: Uint8Array, type: number):
     return { steps: [{ step: 'zone', name: zone.name, detail }], answer: REFUSED };
   }
   const { facts } = serving;
-  const image = createPartImage(source, serving);
+  const { message, trace } = askPart(createPartImage(source, serving), facts.apex, name, type);
+  const told = { ctx, zone, source, serving, type };
+  const chain = chainOf(message, name);
+  const steps = [...chain, ...hiddenLinks(told, chain, trace)].flatMap((link, i) => explainName(told, link, trace[i]));
+  return { steps: [zoneStep(zone, facts), ...steps], answer: printAnswer(message) };
+}
+
+/** Asks until all names that the answer leads to, which decide about the rest of it, are in the image. */
+function askPart(image: PartImage, apex: Uint8Array, name: Uint8Array, type: number): ReturnType<PartImage['ask']> {
   image.add(name);
-  let message = readMessage(image.ask(name, type))!;
-  // Names that the answer leads to decide about the rest of it.
+  let asked = image.ask(name, type);
   for (let round = 0; round < MOST_NAMES; round++) {
-    const added = chainOf(message, name).filter((link) => isAtOrBelow(link, facts.apex) && image.add(link));
+    const added = chainOf(asked.message, name).filter((link) => isAtOrBelow(link, apex) && image.add(link));
     if (added.length === 0) break;
-    message = readMessage(image.ask(name, type))!;
+    asked = image.ask(name, type);
   }
-  const steps = [
-    zoneStep(zone, facts),
-    ...chainOf(message, name).flatMap((link) => explainName(ctx, zone, source, serving, link, type)),
-  ];
-  return { steps, answer: printAnswer(message) };
+  return asked;
 }
 
 /** The name, and those its aliases lead to, in order. */
 function chainOf({ answers }: ReadMessage, name: Uint8Array): Uint8Array[] {
   return [name, ...answers.filter(({ type }) => type === Type.cname).map(({ rdata }) => lowerName(rdata))];
+}
+
+/** The rest of a chain whose answer is an error, which does not show it. */
+function hiddenLinks(
+  { source, serving }: Told,
+  chain: readonly Uint8Array[],
+  trace: readonly TracedName[],
+): Uint8Array[] {
+  const links: Uint8Array[] = [];
+  for (let i = chain.length; i < trace.length; i++) {
+    const owner = deciderOf(links.at(-1) ?? chain.at(-1)!, trace[i - 1]!);
+    const { rrsets } = source.owner(serving, ownerKeyOf(owner, serving.facts.apex));
+    const alias = rrsets.find(({ type }) => type === Type.cname);
+    if (!alias) break;
+    links.push(lowerName(alias.rdatas[0]!));
+  }
+  return links;
 }
 
 function zoneStep(zone: ZoneRow, facts: ZoneFacts): ExplanationStep {
@@ -147,27 +168,53 @@ function zoneStep(zone: ZoneRow, facts: ZoneFacts): ExplanationStep {
   return { step: 'zone', name: zone.name, detail: [`${zone.status}, serial ${zone.serial}`, ...modes].join(', ') };
 }
 
-/** What decides at one name of the chain. */
-function explainName(
-  ctx: Context,
-  zone: ZoneRow,
-  source: ZoneSource,
-  serving: ServingZone,
-  name: Uint8Array,
-  type: number,
-): ExplanationStep[] {
-  const { facts } = serving;
-  if (!isAtOrBelow(name, facts.apex)) {
+/** What all steps of an explanation are about. */
+interface Told {
+  readonly ctx: Context;
+  readonly zone: ZoneRow;
+  readonly source: ZoneSource;
+  readonly serving: ServingZone;
+  readonly type: number;
+}
+
+/** What decides at one name of the chain, as the engine found it; a name it did not look for goes without saying. */
+function explainName(told: Told, name: Uint8Array, traced: TracedName | undefined): ExplanationStep[] {
+  const { zone, serving } = told;
+  if (!isAtOrBelow(name, serving.facts.apex)) {
     return [{ step: 'outside', name: toFqdn(name), detail: `not in ${zone.name}: resolvers ask for it elsewhere` }];
   }
+  if (!traced) return [];
+  const decider = deciderOf(name, traced);
+  switch (traced.led) {
+    case 'cut':
+      return [{ step: 'delegation', name: toFqdn(decider), detail: 'delegated: answered with a referral' }];
+    case 'dname':
+      return [{ step: 'alias', name: toFqdn(decider), detail: 'a DNAME: names below it are somewhere else' }];
+    case 'nowhere':
+      return [{ step: 'node', name: toFqdn(name), detail: `${MISSING} ${toFqdn(decider)}, no wildcard there` }];
+    default:
+      return explainOwner(told, decider, traced.led === 'wildcard' ? 'wildcard' : 'owner');
+  }
+}
+
+const MISSING = 'does not exist; closest encloser';
+
+/** The owner that decides about a name; for one that leads nowhere its closest encloser. */
+function deciderOf(name: Uint8Array, { led, labels }: TracedName): Uint8Array {
+  let ancestor = name;
+  for (let left = labelCount(name) - labels; left > 0; left--) ancestor = parentName(ancestor);
+  return led === 'wildcard' ? wildcardOf(ancestor) : ancestor;
+}
+
+/** What is put in the place of an owner's records. */
+function explainOwner(told: Told, owner: Uint8Array, kind: 'owner' | 'wildcard'): ExplanationStep[] {
+  const { ctx, source, serving, type } = told;
+  const { facts } = serving;
   const steps: ExplanationStep[] = [];
-  const owner = locate(source, serving, name, steps, type);
-  if (!owner) return steps;
   const key = ownerKeyOf(owner, facts.apex);
   const rows = source.owner(serving, key).records;
   const here = toFqdn(owner);
   const types = [...new Set(rows.map((row) => typeMnemonic(row.type)))].join(', ');
-  const kind = isWildcard(owner) && owner.length !== name.length ? 'wildcard' : 'owner';
   steps.push({ step: 'node', name: here, detail: rows.length === 0 ? emptyDetail(key) : `${kind} with ${types}` });
   if (rows.some(({ proxied }) => proxied)) {
     const detail = facts.dnsOnly
@@ -197,46 +244,6 @@ function explainName(
 
 const emptyDetail = (key: Uint8Array): string =>
   key.length === 0 ? 'the apex, without records of its own' : 'nothing is written here, something below it: no data';
-
-/** Down from the apex (RFC 1034 §4.3.2): the owner that answers; undefined where a step has said why there is none. */
-function locate(
-  source: ZoneSource,
-  zone: ServingZone,
-  name: Uint8Array,
-  steps: ExplanationStep[],
-  type: number,
-): Uint8Array | undefined {
-  const { facts } = zone;
-  const path = [name];
-  while (path[0]!.length > facts.apex.length) path.unshift(parentName(path[0]!));
-  for (const [depth, owner] of path.entries()) {
-    const key = ownerKeyOf(owner, facts.apex);
-    const served = source.owner(zone, key);
-    const rows = served.records;
-    const isLast = depth === path.length - 1;
-    const hasType = (code: number): boolean => rows.some((row) => row.type === code);
-    if (depth > 0 && hasType(Type.ns) && !(isLast && type === Type.ds)) {
-      steps.push({ step: 'delegation', name: toFqdn(owner), detail: 'delegated: answered with a referral' });
-      return undefined;
-    }
-    if (!isLast && hasType(Type.dname)) {
-      steps.push({ step: 'alias', name: toFqdn(owner), detail: 'a DNAME: names below it are somewhere else' });
-      return undefined;
-    }
-    if (source.exists(zone, served)) continue;
-    const wildcard = wildcardOf(path[depth - 1]!);
-    const wildcardKey = ownerKeyOf(wildcard, facts.apex);
-    if (source.exists(zone, source.owner(zone, wildcardKey))) return wildcard;
-    const encloser = toFqdn(path[depth - 1]!);
-    steps.push({
-      step: 'node',
-      name: toFqdn(name),
-      detail: `does not exist; closest encloser ${encloser}, no wildcard there`,
-    });
-    return undefined;
-  }
-  return name;
-}
 
 /** `step`: whether the target's addresses are answered, or those of the edge that goes there. */
 function explainTarget(

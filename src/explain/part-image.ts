@@ -2,9 +2,11 @@
  * The part of a zone that decides about a few names, compiled as the DNS process compiles all of it: the names themselves, what
  * stands above them, and the wildcards beside them. The engine answers from it as it does from the whole.
  */
-import { createEngine } from '../answer/engine.js';
-import { DEFAULT_ENGINE_SETTINGS } from '../answer/state.js';
+import { answerWith } from '../answer/engine.js';
+import { createEngineState, DEFAULT_ENGINE_SETTINGS } from '../answer/state.js';
+import { type TracedName, traceOf } from '../answer/trace.js';
 import { Transport } from '../answer/transport.js';
+import { type ReadMessage, readMessage } from '../dns/message.js';
 import { lowerName, nameOfLabels, ownerKeyOf, parentName } from '../dns/name.js';
 import { ImageWriter } from '../image/writer.js';
 import type { ZoneSource } from '../publish/source.js';
@@ -17,8 +19,8 @@ const LONGEST_NAME = 255;
 export interface PartImage {
   /** Adds the names that decide about this one; false when they are there already. `name`: lower-case wire name. */
   add(name: Uint8Array): boolean;
-  /** The whole answer, as over TCP. */
-  ask(name: Uint8Array, type: number): Uint8Array;
+  /** The whole answer, as over TCP, and what the engine did for it. */
+  ask(name: Uint8Array, type: number): { readonly message: ReadMessage; readonly trace: readonly TracedName[] };
 }
 
 export function createPartImage(source: ZoneSource, zone: ServingZone): PartImage {
@@ -54,8 +56,9 @@ export function createPartImage(source: ZoneSource, zone: ServingZone): PartImag
       writer.commit();
       const query = makeQuery(name, type);
       const out = new Uint8Array(LONGEST_MESSAGE);
-      const answer = createEngine(writer.reader, DEFAULT_ENGINE_SETTINGS);
-      return out.subarray(0, answer(query, 0, query.length, out, 0, out.length, Transport.tcp));
+      const engine = createEngineState(DEFAULT_ENGINE_SETTINGS);
+      const length = answerWith(engine, writer.reader)(query, 0, query.length, out, 0, out.length, Transport.tcp);
+      return { message: readMessage(out.subarray(0, length))!, trace: traceOf(engine) };
     },
   };
 }

@@ -44,6 +44,7 @@ t.test('what decides', async (t) => {
   const { id } = await createZone(ctx, { name: 'web.test' });
   await createRecord(ctx, id, { type: 'A', name: 'shop', content: '192.0.2.9', proxied: true });
   await createRecord(ctx, id, { type: 'CNAME', name: '@', content: 'host.else.test', ttl: 600 });
+  await createRecord(ctx, id, { type: 'CNAME', name: 'to', content: 'web.test' });
   const row = findTarget(ctx.store, parseName('host.else.test.'))!;
   const writer = new ImageWriter({ seed: 5 });
   const source = createZoneSource(ctx.store, ctx.settings);
@@ -88,6 +89,16 @@ t.test('what decides', async (t) => {
       'proxied shop.web.test',
       'synthesized shop.web.test',
     ],
+    [
+      'to.web.test',
+      'A',
+      'zone web.test',
+      'node to.web.test',
+      'alias to.web.test',
+      'node web.test',
+      'flattened web.test',
+    ],
+    ['a.plain.test', 'CNAME', 'zone plain.test', 'node a.plain.test', 'alias a.plain.test'],
     ['web.test', 'A', 'zone web.test', 'node web.test', 'flattened web.test'],
     ['web.test', 'NS', 'zone web.test', 'node web.test', 'flattened web.test', 'synthesized web.test'],
   ] as const) {
