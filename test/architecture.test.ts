@@ -43,7 +43,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['certs/', 'hostnames/'],
   '@peculiar/x509': ['certs/x509.ts'],
   'reflect-metadata': ['certs/x509.ts'],
-  tldts: ['dns/', 'control/', 'certs/', 'hostnames/'],
+  tldts: ['hostnames/'],
   'fastest-levenshtein': ['config/near-match.ts'],
   'lru-cache': ['resolver/'],
   'cli-progress': ['cli/terminal.ts'],

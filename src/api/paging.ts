@@ -22,6 +22,7 @@ export const SHADOW_PAGES: PageSizes = { usual: 100, most: 1000 };
 export const HISTORY_PAGES: PageSizes = { usual: 20, most: 100 };
 export const AUDIT_PAGES: PageSizes = { usual: 100, most: 1000 };
 export const TOKEN_PAGES: PageSizes = { usual: 20, most: 100 };
+export const HOSTNAME_PAGES: PageSizes = { usual: 20, most: 1000 };
 export const ACCOUNT_PAGES: PageSizes = { usual: 20, most: 50 };
 
 export const BUCKET_PAGES: PageSizes = { usual: 20, most: 1000 };

@@ -57,7 +57,7 @@ export const failureEnvelope = z
   .meta({ id: 'Failure', description: 'A refusal; `errors` says why.' });
 
 /** The envelope around one result. */
-function envelope<Result extends z.ZodType>(result: Result) {
+export function envelope<Result extends z.ZodType>(result: Result) {
   return z.object({
     result,
     success: z.literal(true),

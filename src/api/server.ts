@@ -22,12 +22,15 @@ import { makeId } from '../base/random.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/write/context.js';
 import type { Propagation } from '../control/write/propagation.js';
+import type { HostnameServices } from '../hostnames/context.js';
 import { accountRoutes } from './accounts/routes.js';
 import { auditLogRoutes } from './audit-logs/routes.js';
 import { authenticate } from './auth.js';
 import { JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
 import { addTag, noteTag } from './conditions.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
+import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
+import { hostnameRoutes } from './custom-hostnames/routes.js';
 import { recordRoutes } from './dns-records/routes.js';
 import { scanRoutes } from './dns-records/scan-routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
@@ -62,6 +65,7 @@ export interface ApiOptions {
   /** What every use case is given, except who asks. */
   readonly base: ContextBase;
   readonly objects: ObjectStore;
+  readonly hostnames: HostnameServices;
   /** Address the API will listen on: on loopback the documentation and the metrics need no credential. */
   readonly host: string;
   readonly version: string;
@@ -255,7 +259,10 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
   app.register(swaggerUi, docsOptions());
 }
 
-async function registerVersion4(scope: FastifyInstance, { base, objects, propagation }: ApiOptions): Promise<void> {
+async function registerVersion4(
+  scope: FastifyInstance,
+  { base, objects, hostnames, propagation }: ApiOptions,
+): Promise<void> {
   scope.addHook('onRoute', requireArea);
   const declared = declaredMethods(scope);
   const contextOf = makeContextOf(base);
@@ -279,6 +286,8 @@ async function registerVersion4(scope: FastifyInstance, { base, objects, propaga
   await scope.register(absentBucketRoutes, { contextOf });
   await scope.register(objectListRoutes, { contextOf, objects });
   await scope.register(objectBodyRoutes, { contextOf, objects });
+  await scope.register(fallbackRoutes, { contextOf });
+  await scope.register(hostnameRoutes, { contextOf, hostnames });
   await scope.register(neighbourRoutes, { contextOf });
   await scope.register(graphqlRoutes, { contextOf });
   refuseOtherMethods(scope, declared);

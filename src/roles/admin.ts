@@ -7,15 +7,17 @@ import type { Logger } from '../base/log.js';
 import { type MetricSample, printMetrics } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import { createLocalStore } from '../bucket/local-store.js';
-import { startFlattenRefresher } from '../control/flatten/refresher.js';
+import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
+import type { ContextBase } from '../control/write/context.js';
 import { createPropagation } from '../control/write/propagation.js';
-import { createResolver } from '../resolver/resolve.js';
+import { createResolver, type Resolver } from '../resolver/resolve.js';
 import { createResolverMetrics } from '../resolver/resolver-metrics.js';
 import { createUpstream } from '../resolver/upstream.js';
 import { openStore, type Store, storeSize } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
 import { ALL_PURPOSES } from '../store/sealed-columns.js';
 import { unlockVault } from '../vault/unlock.js';
+import type { Vault } from '../vault/vault.js';
 import { hearAcknowledgements } from './acknowledgement.js';
 import { startBucketApplication } from './bucket-application.js';
 import { createControlBase, masterKeysOf, upstreamServers } from './control-base.js';
@@ -27,6 +29,7 @@ import { listenFor } from './listen.js';
 import { lockDataDirectory } from './lock.js';
 import { createReadiness, heldZoneNames, type ReadinessGate } from './readiness.js';
 import type { RoleContext, RunningRole } from './role.js';
+import { startHostnames } from './services/hostnames.js';
 import { explainStoreFailure } from './store-failure.js';
 import { type PemPair, readTlsFiles, watchTlsFiles } from './tls-files.js';
 
@@ -47,7 +50,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
   const { settings, origins, clock, log, terminal, version } = options;
   const lifecycle = createLifecycle(clock, log);
   try {
-    const store = await openOwnStore(options, lifecycle);
+    const { store, vault } = await openOwnStore(options, lifecycle);
     const base = createControlBase(settings, store, clock, log);
     const key = await ensureAdministrator(base, settings, terminal);
     const firstImport = await importFirstZones(base, settings, origins.zonesDir.kind === 'default');
@@ -62,14 +65,11 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       metrics: resolverMetrics,
       serving: base.settings,
     });
-    const refresher = await startFlattenRefresher({
-      base,
-      resolver,
-      policy: { edgeAddresses: base.settings.edgeAddresses, privateAddresses: settings.flattenPrivate },
-    });
-    lifecycle.own('flattening', refresher, (part) => part.close());
+    const refresher = await startRefresher(options, base, resolver, lifecycle);
+    const hostnames = startHostnames({ base, resolver, vault, lifecycle, version });
     const application = await startBucketApplication(options, { base, objects, lifecycle });
-    const jobs = lifecycle.own('jobs', await startJobs({ store, clock, log, objects }), (part) => part.stop());
+    const runner = await startJobs({ store, clock, log, objects, base, hostnames });
+    const jobs = lifecycle.own('jobs', runner, (part) => part.stop());
     const propagation = createPropagation(clock);
     const gate = createReadiness(clock, { ...options, heldZones: () => heldZoneNames(store, propagation) });
     const hearing = await hearAcknowledgements(settings.dataDir, propagation, log);
@@ -78,6 +78,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const api = buildApi({
       base: { ...base, log: apiLog },
       objects,
+      hostnames,
       host: settings.adminHost,
       version,
       readiness: gate.readiness,
@@ -111,14 +112,27 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
   }
 }
 
+/** Keeps the answers of flattened names fresh. */
+async function startRefresher(
+  { settings }: AdminOptions,
+  base: ContextBase,
+  resolver: Resolver,
+  lifecycle: Lifecycle,
+): Promise<FlattenRefresher> {
+  const policy = { edgeAddresses: base.settings.edgeAddresses, privateAddresses: settings.flattenPrivate };
+  const refresher = await startFlattenRefresher({ base, resolver, policy });
+  return lifecycle.own('flattening', refresher, (part) => part.close());
+}
+
 /** The store, brought up to date, once no other admin process has it; its vault opens. */
-async function openOwnStore(options: AdminOptions, lifecycle: Lifecycle): Promise<Store> {
+async function openOwnStore(options: AdminOptions, lifecycle: Lifecycle): Promise<{ store: Store; vault: Vault }> {
   const { settings, clock, log } = options;
   lifecycle.own('lock', lockDataDirectory(settings.dataDir, 'adminLock'), (part) => part.release());
   const store = lifecycle.own('store', openStore(settings.dataDir), (part) => closeStore(part, log));
   migrate(store, clock, systemRandom);
-  await unlockVault({ store, keys: masterKeysOf(options), random: systemRandom, purposes: ALL_PURPOSES });
-  return store;
+  const keys = masterKeysOf(options);
+  const vault = await unlockVault({ store, keys, random: systemRandom, purposes: ALL_PURPOSES });
+  return { store, vault };
 }
 
 /** Listens for the API, also over TLS where that is set; returns the URLs. Rejects with a UserError when it cannot listen. */

@@ -2,6 +2,10 @@
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { ObjectStore } from '../bucket/object-store.js';
+import type { ContextBase } from '../control/write/context.js';
+import { HOSTNAME_JOB } from '../hostnames/check.js';
+import type { HostnameServices } from '../hostnames/context.js';
+import { hostnameJobs } from '../hostnames/job.js';
 import type { JobKinds } from '../jobs/kind.js';
 import { type Runner, startRunner } from '../jobs/runner.js';
 import { scheduleOnce } from '../jobs/schedule.js';
@@ -12,6 +16,8 @@ export interface JobParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly objects: ObjectStore;
+  readonly base: ContextBase;
+  readonly hostnames: HostnameServices;
 }
 
 const DAY_MS = 86_400_000;
@@ -19,8 +25,9 @@ const DAY_MS = 86_400_000;
 const OWNER = 'admin';
 
 /** Every kind of job, in one place. */
-function jobKinds({ objects }: JobParts): JobKinds {
+function jobKinds({ objects, base, hostnames }: JobParts): JobKinds {
   return {
+    [HOSTNAME_JOB]: hostnameJobs(base, hostnames),
     /** Files of bodies that belong to no object, left behind by crashes. */
     sweep_objects: {
       async handler({ clock }) {

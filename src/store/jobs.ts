@@ -52,6 +52,7 @@ const statements = perStore((store) => ({
     `INSERT INTO jobs (kind, subject, run_at, set_at, priority) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (kind, subject) DO NOTHING`,
   ),
+  remove: store.prepare<[kind: string, subject: string]>('DELETE FROM jobs WHERE kind = ? AND subject = ?'),
   due: store.prepare<[kind: string, now: number, limit: number], JobRow>(
     `SELECT * FROM jobs WHERE kind = ? AND run_at <= ? AND lease_owner IS NULL
      ORDER BY priority DESC, run_at, seq LIMIT ?`,
@@ -121,6 +122,11 @@ export function putJob(store: Store, { kind, subject, runAtMs, priority = 0 }: N
 /** The same for a job that is not planned yet; one that is stays where it is. Call inside a write. */
 export function ensureJob(store: Store, { kind, subject, runAtMs, priority = 0 }: NewJob, nowMs: number): void {
   statements(store).ensure.run(kind, subject, Math.ceil(runAtMs), nowMs, priority);
+}
+
+/** One that is running ends without leaving anything in the row's place. Call inside a write. */
+export function removeJob(store: Store, kind: string, subject: string): void {
+  statements(store).remove.run(kind, subject);
 }
 
 /** Jobs that are due and that nobody has, at most `limit`, in the order in which they should run. */

@@ -15,6 +15,7 @@ import { completeChanges } from './migrations/0009-complete-changes.js';
 import { certificates } from './migrations/0010-certificates.js';
 import { jobs } from './migrations/0011-jobs.js';
 import { scans } from './migrations/0012-scans.js';
+import { customHostnames } from './migrations/0013-custom-hostnames.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -31,6 +32,7 @@ const MIGRATIONS: readonly Migration[] = [
   certificates,
   jobs,
   scans,
+  customHostnames,
 ];
 
 /** The version the schema has after all migrations. */

@@ -14,7 +14,9 @@ import {
   DEFAULT_LIMITS,
   OPERATOR,
 } from '../../src/control/write/context.js';
+import type { HostnameServices } from '../../src/hostnames/context.js';
 import type { Store } from '../../src/store/driver.js';
+import { hostnameServices } from '../support/hostname-services.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
 import { openTwoCopies } from '../support/two-copies.js';
@@ -37,6 +39,8 @@ export interface InstallationOptions {
   readonly askOutside?: AskOutside;
   /** Requests in five minutes. */
   readonly rateLimit?: number;
+  /** Custom hostnames are names of the Internet. */
+  readonly publicNames?: boolean;
 }
 
 export interface CallOptions {
@@ -60,6 +64,7 @@ export interface Installation {
   readonly base: ContextBase;
   /** The operator's context, to prepare things behind the API's back. */
   readonly operator: Context;
+  readonly hostnames: HostnameServices;
   readonly routes: readonly Route[];
   /** Answers that did not fit the schema their route declares. */
   readonly misfits: string[];
@@ -75,7 +80,7 @@ export const ADMIN_HEADERS = { 'x-auth-email': EMAIL, 'x-auth-key': KEY };
 export async function install(t: Cleanup, options: InstallationOptions = {}): Promise<Installation> {
   const clock = new TestClock(START_MS);
   const random = seededRandom(20240505);
-  const { store, close } = openTwoCopies('api', clock, random);
+  const { store, directory, close } = openTwoCopies('api', clock, random);
   const base: ContextBase = {
     store,
     clock,
@@ -92,8 +97,13 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     ...(options.askOutside && { askOutside: options.askOutside }),
   };
   await ensureFirstAdministrator(base, { email: EMAIL, key: KEY });
+  const hostnames = await hostnameServices(base, {
+    directory,
+    ...(options.publicNames !== undefined && { publicNames: options.publicNames }),
+  });
   const app = buildApi({
     base,
+    hostnames,
     objects: createLocalStore(base),
     host: options.host ?? '127.0.0.1',
     version: '0.0.0-test',
@@ -128,6 +138,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     clock,
     base,
     operator,
+    hostnames,
     routes,
     misfits,
     call,

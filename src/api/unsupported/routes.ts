@@ -21,6 +21,7 @@ const EMPTY_LISTS = [
   { path: 'workers/routes', summary: 'List worker routes' },
   { path: 'addressing/regional_hostnames', summary: 'List regional hostnames' },
   { path: 'custom_certificates', summary: 'List uploaded certificates' },
+  { path: 'ssl/certificate_packs', summary: 'List certificate packs' },
 ];
 
 export const neighbourRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {

@@ -10,6 +10,7 @@ export type Area =
   | 'dns'
   | 'zoneSettings'
   | 'cachePurge'
+  | 'certificates'
   | 'account'
   | 'accountTokens'
   | 'buckets'
@@ -77,6 +78,8 @@ export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
   group('517b21aee92c4d89936c976ba6e4be55', 'Zone Settings Read', 'zone', 'read', 'zoneSettings'),
   group('3030687196b94b638145a3953da2b699', 'Zone Settings Write', 'zone', 'write', 'zoneSettings'),
   group('e17beae8b8cb423a99b1730f21238bed', 'Cache Purge', 'zone', 'write', 'cachePurge'),
+  group('7b7216b327b04b8fbc8f524e1f9b7531', 'SSL and Certificates Read', 'zone', 'read', 'certificates'),
+  group('c03055bc037c4ea9afb9a9f104b7b721', 'SSL and Certificates Write', 'zone', 'write', 'certificates'),
   group('c1fde68c7bcc44588cbb6ddbc16d6480', 'Account Settings Read', 'account', 'read', 'account'),
   group('1af1fa2adc104452b74a9a3364202f20', 'Account Settings Write', 'account', 'write', 'account'),
   group('eb56a6953c034b9d97dd838155666f06', 'Account API Tokens Read', 'account', 'read', 'accountTokens'),
@@ -180,7 +183,7 @@ function denies(denied: Level, asked: Level): boolean {
   return denied === 'read' || asked === 'write';
 }
 
-const ZONE_AREAS = ['zone', 'dns', 'zoneSettings', 'cachePurge'] as const satisfies readonly Area[];
+const ZONE_AREAS = ['zone', 'dns', 'zoneSettings', 'cachePurge', 'certificates'] as const satisfies readonly Area[];
 
 /** Whether policies let anything be done with a zone: such a zone is in lists, and its own object may be read. */
 export function showsZone(policies: readonly Policy[], target: Target): boolean {

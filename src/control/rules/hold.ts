@@ -18,3 +18,11 @@ export function isOn({ hold_after: after }: Pick<ZoneRow, 'hold_after'>, now: nu
 export function isHeldFrom(zone: ZoneRow, { name, account }: WantedName, now: number): boolean {
   return zone.account !== account && isOn(zone, now) && (zone.name === name || zone.hold_include_subdomains === 1);
 }
+
+/**
+ * Whether the hold of a zone keeps names at and below it from being served as custom hostnames, for whichever account. A zone
+ * that waits for its delegation could be anybody's and keeps nobody from anything.
+ */
+export function holdsHostnames(zone: ZoneRow, now: number): boolean {
+  return zone.status === 'active' && isOn(zone, now) && zone.hold_include_subdomains === 1;
+}

@@ -80,7 +80,8 @@ function refuseBelowForeign(ctx: Context, { name, account }: WantedName): void {
   }
 }
 
-function zonesAtOrAbove(ctx: Context, name: string): ZoneRow[] {
+/** The zones of all accounts at a name and above it. */
+export function zonesAtOrAbove(ctx: Context, name: string): ZoneRow[] {
   const zones: ZoneRow[] = [];
   for (let ancestor = name; ancestor !== ''; ancestor = parentOf(ancestor)) {
     zones.push(...zonesOfName(ctx.store, ancestor));

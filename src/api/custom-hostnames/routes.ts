@@ -1,0 +1,166 @@
+/** `/zones/{zone_id}/custom_hostnames` (v4: §10). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { HostnameContext, HostnameServices } from '../../hostnames/context.js';
+import {
+  createHostname,
+  deleteHostname,
+  editHostname,
+  getHostname,
+  getHostnameQuota,
+} from '../../hostnames/hostnames.js';
+import { listHostnames } from '../../hostnames/list.js';
+import { success, successPage } from '../envelope.js';
+import { HOSTNAME_PAGES, pageOf, resultInfo } from '../paging.js';
+import { type ContextOf, queryOf, type RouteScope } from '../request.js';
+import { answers, answersList, answersOne } from '../schema.js';
+import { zoneParams } from '../zones/schema.js';
+import { bodyOf, tellLimit } from './body.js';
+import { hostnameFilter } from './filter.js';
+import {
+  customHostname,
+  hostnameCreation,
+  hostnameDeletion,
+  hostnameEdit,
+  hostnameParams,
+  hostnameQuery,
+  quota,
+} from './schema.js';
+import { hostnameView } from './view.js';
+
+const tags = ['Custom hostnames'];
+const LIST = '/zones/:zone_id/custom_hostnames';
+const ONE = `${LIST}/:custom_hostname_id`;
+
+export interface HostnameRouteOptions {
+  readonly contextOf: ContextOf;
+  readonly hostnames: HostnameServices;
+}
+
+type HostnameContextOf = (request: Parameters<ContextOf>[0]) => HostnameContext;
+
+export const hostnameRoutes: FastifyPluginAsyncZod<HostnameRouteOptions> = async (app, options) => {
+  const contextOf: HostnameContextOf = (request) => ({ ...options.contextOf(request), hostnames: options.hostnames });
+  addList(app, contextOf);
+  addCreation(app, contextOf);
+  addQuota(app, contextOf);
+  addGet(app, contextOf);
+  addEdit(app, contextOf);
+  addDeletion(app, contextOf);
+};
+
+function addList(app: RouteScope, contextOf: HostnameContextOf): void {
+  app.get(
+    LIST,
+    {
+      config: { area: 'certificates' },
+      schema: {
+        tags,
+        summary: 'List custom hostnames',
+        params: zoneParams,
+        querystring: hostnameQuery,
+        response: answersList(customHostname),
+      },
+    },
+    async (request) => {
+      const page = pageOf(queryOf(request), HOSTNAME_PAGES);
+      const query = { ...hostnameFilter(queryOf(request)), ...page };
+      const found = await listHostnames(contextOf(request), request.params.zone_id, query);
+      const views = found.items.map(hostnameView);
+      return successPage(views, resultInfo(page, views.length, found.totalCount));
+    },
+  );
+}
+
+function addCreation(app: RouteScope, contextOf: HostnameContextOf): void {
+  app.post(
+    LIST,
+    {
+      config: { area: 'certificates', zoneState: 'write', rawBody: true },
+      schema: {
+        tags,
+        summary: 'Create a custom hostname',
+        params: zoneParams,
+        body: hostnameCreation,
+        response: answersOne(customHostname),
+      },
+    },
+    async (request, reply) => {
+      try {
+        const made = await createHostname(contextOf(request), request.params.zone_id, () => bodyOf(request));
+        return success(hostnameView(made));
+      } catch (error) {
+        tellLimit(error, reply);
+        throw error;
+      }
+    },
+  );
+}
+
+function addQuota(app: RouteScope, contextOf: HostnameContextOf): void {
+  app.get(
+    `${LIST}/quota`,
+    {
+      config: { area: 'certificates' },
+      schema: { tags, summary: 'Count the custom hostnames', params: zoneParams, response: answersOne(quota) },
+    },
+    async (request) => {
+      const { allocated, used } = await getHostnameQuota(contextOf(request), request.params.zone_id);
+      return success({ allocated, used, exceeded: Math.max(0, used - allocated), hard_cap: allocated });
+    },
+  );
+}
+
+function addGet(app: RouteScope, contextOf: HostnameContextOf): void {
+  app.get(
+    ONE,
+    {
+      config: { area: 'certificates' },
+      schema: { tags, summary: 'Get a custom hostname', params: hostnameParams, response: answersOne(customHostname) },
+    },
+    async (request) => {
+      const { zone_id, custom_hostname_id } = request.params;
+      return success(hostnameView(await getHostname(contextOf(request), zone_id, custom_hostname_id)));
+    },
+  );
+}
+
+function addEdit(app: RouteScope, contextOf: HostnameContextOf): void {
+  app.patch(
+    ONE,
+    {
+      config: { area: 'certificates', zoneState: 'write', rawBody: true },
+      schema: {
+        tags,
+        summary: 'Edit a custom hostname, and check it anew',
+        params: hostnameParams,
+        body: hostnameEdit,
+        response: answersOne(customHostname),
+      },
+    },
+    async (request) => {
+      const { zone_id, custom_hostname_id } = request.params;
+      const edited = await editHostname(contextOf(request), zone_id, custom_hostname_id, bodyOf(request));
+      return success(hostnameView(edited));
+    },
+  );
+}
+
+function addDeletion(app: RouteScope, contextOf: HostnameContextOf): void {
+  app.delete(
+    ONE,
+    {
+      config: { area: 'certificates', zoneState: 'write' },
+      schema: {
+        tags,
+        summary: 'Delete a custom hostname with its certificate',
+        params: hostnameParams,
+        response: answers(hostnameDeletion),
+      },
+    },
+    async (request) => {
+      const { zone_id, custom_hostname_id } = request.params;
+      const { id } = await deleteHostname(contextOf(request), zone_id, custom_hostname_id);
+      return { id, ...success({ id }) };
+    },
+  );
+}

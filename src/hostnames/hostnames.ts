@@ -1,0 +1,300 @@
+/** Use cases of custom hostnames (v4: §10): create, get, edit, delete. */
+import { withLimit } from '../base/lifecycle.js';
+import { stateOfCertificate } from '../certs/certificate-state.js';
+import { dropCertificateRequest, putCertificateRequest, uploadCertificate } from '../certs/certificates.js';
+import { advanceCertificate } from '../certs/issuance/advance.js';
+import { requireZone } from '../control/access/access.js';
+import { commit, type Draft } from '../control/write/commit.js';
+import { schedule } from '../jobs/schedule.js';
+import {
+  countHostnamesOfAccount,
+  findHostname,
+  findHostnameByName,
+  type HostnameChange,
+  type HostnameRow,
+  insertHostname,
+  removeHostname,
+  updateHostname,
+} from '../store/hostnames/hostnames.js';
+import { findAllowance } from '../store/hostnames/issuance.js';
+import { removeJob } from '../store/jobs.js';
+import { findZone, type ZoneRow } from '../store/zones/zones.js';
+import { nextState } from './activation.js';
+import { checkBrought } from './brought.js';
+import { checkHostname, HOSTNAME_JOB, uuidOctets } from './check.js';
+import type { HostnameContext } from './context.js';
+import { hostnameFailure, type IssuanceRefused } from './errors.js';
+import { isOrigin } from './fallback-origin.js';
+import { countIssuance, lockedOut } from './issuance-limit.js';
+import {
+  certificateNames,
+  certificateOwner,
+  certificateRequest,
+  type HostnameItem,
+  hostnameItem,
+  sslWishOf,
+} from './item.js';
+import { parseHostname } from './name.js';
+import { parseMetadata, parseOrigin, parseOriginSni } from './origin-input.js';
+import { delaySeconds } from './schedule.js';
+import { parseSsl, type SslInput } from './ssl-input.js';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Custom hostnames an account may have unless it is allowed more. */
+const USUAL_QUOTA = 50_000;
+/** A request waits so long for the first check and the first steps of the certificate, milliseconds. */
+const BUDGET_MS = 2000;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export async function getHostname(ctx: HostnameContext, zoneId: string, id: string): Promise<HostnameItem> {
+  return ctx.store.snapshot(() => {
+    const zone = requireZone(ctx, zoneId);
+    return itemOf(ctx, zone, requireHostname(ctx, zone, id));
+  });
+}
+
+function itemOf({ store, clock }: HostnameContext, zone: ZoneRow, row: HostnameRow): HostnameItem {
+  return hostnameItem(row, zone, stateOfCertificate(store, certificateOwner(row.id), clock.nowMs()));
+}
+
+/** Throws 1435 for what is no identifier, 1436 when the zone has no such hostname. */
+function requireHostname({ store }: HostnameContext, zone: ZoneRow, id: string): HostnameRow {
+  if (!UUID.test(id.toLowerCase())) throw hostnameFailure('badId');
+  const row = findHostname(store, id.toLowerCase());
+  if (row?.zone !== zone.seq) throw hostnameFailure('missing');
+  return row;
+}
+
+/**
+ * Unchecked body, which nobody looks at during a lockout. The answer has what the customer must put in place. Throws
+ * {@link IssuanceRefused} for one too many.
+ */
+export async function createHostname(ctx: HostnameContext, zoneId: string, body: () => Body): Promise<HostnameItem> {
+  refuseLockedOut(ctx, zoneId);
+  const wanted = readCreation(ctx, body());
+  const { value } = await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    requireRoom(ctx, zone, wanted);
+    const refused = countIssuance(ctx.store, zone.account, ctx.clock.nowMs());
+    // The lockout must stay: it is for the caller to throw.
+    return refused ? { refused } : { made: addHostname(ctx, draft, zone, wanted) };
+  });
+  if ('refused' in value) throw value.refused satisfies IssuanceRefused;
+  return ctx.dryRun ? value.made : beginAndGet(ctx, value.made.id);
+}
+
+function refuseLockedOut(ctx: HostnameContext, zoneId: string): void {
+  const refused = lockedOut(ctx.store, requireZone(ctx, zoneId).account, ctx.clock.nowMs());
+  if (refused) throw refused;
+}
+
+interface Creation {
+  readonly hostname: string;
+  readonly ssl: SslInput | null;
+  readonly metadata: Readonly<Record<string, string>> | null;
+  readonly origin: string | null;
+  readonly originSni: string | null;
+}
+
+function readCreation(ctx: HostnameContext, body: Body): Creation {
+  const hostname = parseHostname(body['hostname'], ctx.hostnames);
+  const { ssl: sslInput = null } = body;
+  const ssl = sslInput === null ? null : parseSsl(sslInput, hostname, { isEdit: false });
+  const metadata = parseMetadata(body['custom_metadata'] ?? null);
+  requireMetadataAllowed(hostname, ssl?.wish.wildcard ?? false, metadata);
+  const origin = parseOrigin(body['custom_origin_server'] ?? null);
+  const originSni = parseOriginSni(body['custom_origin_sni'] ?? null);
+  requireOriginForSni(origin, originSni);
+  return { hostname, ssl, metadata, origin, originSni };
+}
+
+function requireMetadataAllowed(hostname: string, wildcard: boolean, metadata: object | null): void {
+  if (metadata === null || (!wildcard && !hostname.startsWith('*.'))) return;
+  throw hostnameFailure('wildcardMetadata', {}, { pointer: '/custom_metadata' });
+}
+
+function requireOriginForSni(origin: string | null, sni: string | null): void {
+  if (sni !== null && origin === null) throw hostnameFailure('sniWithoutOrigin', {}, { pointer: '/custom_origin_sni' });
+}
+
+function requireRoom({ store }: HostnameContext, zone: ZoneRow, { hostname, origin }: Creation): void {
+  if (findHostnameByName(store, zone.seq, hostname)) {
+    throw hostnameFailure('duplicate', {}, { pointer: '/hostname' });
+  }
+  const quota = findAllowance(store, zone.account)?.hostnames ?? USUAL_QUOTA;
+  if (countHostnamesOfAccount(store, zone.account) >= quota) throw hostnameFailure('quota', { quota });
+  requireOrigin(store, zone, origin);
+}
+
+function requireOrigin(store: HostnameContext['store'], zone: ZoneRow, origin: string | null): void {
+  if (origin === null || isOrigin(store, zone, origin)) return;
+  throw hostnameFailure('foreignOrigin', { name: origin }, { pointer: '/custom_origin_server' });
+}
+
+function addHostname(ctx: HostnameContext, draft: Draft, zone: ZoneRow, wanted: Creation): HostnameItem {
+  const { store, clock, random } = ctx;
+  const { hostname, ssl, metadata, origin, originSni } = wanted;
+  const id = random.uuid();
+  insertHostname(store, {
+    id,
+    zone: zone.seq,
+    hostname,
+    txt_token: random.uuid(),
+    http_token: random.uuid(),
+    ssl: ssl && JSON.stringify(ssl.wish),
+    metadata: metadata && JSON.stringify(metadata),
+    origin,
+    origin_sni: originSni,
+    next_check_ms: clock.nowMs() + delaySeconds(0) * 1000,
+    created_at: draft.now,
+  });
+  const row = findHostname(store, id)!;
+  planCheck(ctx, row);
+  if (ssl) wantCertificate(ctx, zone, row, ssl);
+  draft.audit({ action: 'custom_hostname.create', zone: zone.id, object: uuidOctets(id), after: auditView(row) });
+  return itemOf(ctx, zone, row);
+}
+
+function planCheck({ store, clock }: HostnameContext, { id, next_check_ms: atMs }: HostnameRow): void {
+  if (atMs !== null) schedule(store, { kind: HOSTNAME_JOB, subject: id, runAtMs: atMs }, clock.nowMs());
+}
+
+function wantCertificate(ctx: HostnameContext, zone: ZoneRow, row: HostnameRow, { wish, brought }: SslInput): void {
+  const owner = certificateOwner(row.id);
+  if (brought.length === 0) {
+    putCertificateRequest(ctx, owner, certificateRequest(zone.seq, row.hostname, wish));
+    return;
+  }
+  const names = certificateNames(row.hostname, wish);
+  const checked = checkBrought(brought, names, wish, ctx.clock.nowMs());
+  const { vault } = ctx.hostnames.certificates;
+  uploadCertificate({ ...ctx, vault }, owner, { names, zone: zone.seq }, checked);
+}
+
+/** Without tokens, which are nobody's business but the customer's. */
+function auditView({ hostname, ssl, metadata, origin, origin_sni }: HostnameRow): object {
+  return {
+    hostname,
+    ssl: ssl && JSON.parse(ssl),
+    custom_metadata: metadata && JSON.parse(metadata),
+    custom_origin_server: origin,
+    custom_origin_sni: origin_sni,
+  };
+}
+
+/** The first check and the first steps of the certificate, as far as they come in the time a request may take. */
+async function beginAndGet(ctx: HostnameContext, id: string): Promise<HostnameItem> {
+  const { store, clock, log } = ctx;
+  const check = checkHostname(ctx, id, { planned: false, fresh: true }).catch((error: unknown) => {
+    log.error({ err: error, hostname: id }, 'the first check of a hostname failed; it is checked again later');
+  });
+  const advance = advanceCertificate(ctx.hostnames.certificates, certificateOwner(id), BUDGET_MS);
+  await Promise.all([withLimit(clock, BUDGET_MS, check), advance]);
+  return store.snapshot(() => {
+    const row = findHostname(store, id);
+    const zone = row && findZone(store, row.zone);
+    if (!zone) throw hostnameFailure('missing');
+    return itemOf(ctx, zone, row);
+  });
+}
+
+/** Unchecked body; members that are absent stay. Begins all checks anew. */
+export async function editHostname(
+  ctx: HostnameContext,
+  zoneId: string,
+  id: string,
+  body: Body,
+): Promise<HostnameItem> {
+  const { value } = await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const row = requireHostname(ctx, zone, id);
+    const ssl = readSslEdit(body, row);
+    const change = readEdit(ctx, zone, row, body, ssl);
+    restart(ctx, draft, row, change);
+    const after = findHostname(ctx.store, row.id)!;
+    planCheck(ctx, after);
+    if (ssl) wantCertificate(ctx, zone, after, ssl);
+    const told = { before: auditView(row), after: auditView(after) };
+    draft.audit({ action: 'custom_hostname.edit', zone: zone.id, object: uuidOctets(row.id), ...told });
+    return itemOf(ctx, zone, after);
+  });
+  return ctx.dryRun ? value : beginAndGet(ctx, value.id);
+}
+
+/** Null: nothing about the certificate is edited. */
+function readSslEdit(body: Body, row: HostnameRow): SslInput | null {
+  const { ssl = null } = body;
+  return ssl === null ? null : parseSsl(ssl, row.hostname, { isEdit: true, before: sslWishOf(row) ?? undefined });
+}
+
+function readEdit(
+  ctx: HostnameContext,
+  zone: ZoneRow,
+  row: HostnameRow,
+  body: Body,
+  ssl: SslInput | null,
+): HostnameChange {
+  const { hostname, custom_metadata: metadata, custom_origin_server: server, custom_origin_sni: sni } = body;
+  if (hostname !== undefined && parseHostname(hostname, ctx.hostnames) !== row.hostname) {
+    throw hostnameFailure('hostnameFixed', {}, { pointer: '/hostname' });
+  }
+  const origin = server === undefined ? row.origin : parseOrigin(server);
+  if (server !== undefined) requireOrigin(ctx.store, zone, origin);
+  const originSni = sni === undefined ? (origin === null ? null : row.origin_sni) : parseOriginSni(sni);
+  requireOriginForSni(origin, originSni);
+  const parsed = metadata === undefined ? undefined : parseMetadata(metadata);
+  requireMetadataAllowed(row.hostname, ssl?.wish.wildcard ?? false, parsed ?? null);
+  return {
+    ...(ssl && { ssl: JSON.stringify(ssl.wish) }),
+    ...(parsed !== undefined && { metadata: parsed && JSON.stringify(parsed) }),
+    origin,
+    origin_sni: originSni,
+  };
+}
+
+/** The schedule begins anew; what was moved or blocked waits for its checks again. */
+function restart({ store, clock }: HostnameContext, draft: Draft, row: HostnameRow, change: HostnameChange): void {
+  const state = nextState(row.state, 'restarted');
+  if (state === 'gone') throw new Error('an edit made a hostname go');
+  const fromStart =
+    state === 'active'
+      ? {}
+      : { check_number: 0, next_check_ms: clock.nowMs() + delaySeconds(0) * 1000, moved_at: null };
+  const forgotten = { elsewhere_count: 0, elsewhere_ms: null };
+  updateHostname(store, row.seq, { ...change, ...fromStart, ...forgotten, state, modified_at: draft.now });
+}
+
+export async function deleteHostname(
+  ctx: HostnameContext,
+  zoneId: string,
+  id: string,
+): Promise<{ readonly id: string }> {
+  const { value } = await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const row = requireHostname(ctx, zone, id);
+    discardHostname(ctx, draft, zone, row);
+    return { id: row.id };
+  });
+  return value;
+}
+
+/** Removes a hostname with its certificate. */
+export function discardHostname(ctx: HostnameContext, draft: Draft, zone: ZoneRow, row: HostnameRow): void {
+  removeHostname(ctx.store, row.seq);
+  removeJob(ctx.store, HOSTNAME_JOB, row.id);
+  dropCertificateRequest(ctx, certificateOwner(row.id));
+  draft.audit({ action: 'custom_hostname.delete', zone: zone.id, object: uuidOctets(row.id), before: auditView(row) });
+}
+
+export interface HostnameQuota {
+  readonly allocated: number;
+  readonly used: number;
+}
+
+/** Of the account of the zone. */
+export async function getHostnameQuota(ctx: HostnameContext, zoneId: string): Promise<HostnameQuota> {
+  const { account } = requireZone(ctx, zoneId);
+  const allocated = findAllowance(ctx.store, account)?.hostnames ?? USUAL_QUOTA;
+  return { allocated, used: countHostnamesOfAccount(ctx.store, account) };
+}

@@ -1,0 +1,76 @@
+/** Custom hostnames as use cases hand them out: plain values, ready for any surface. Instants are microseconds since 1970. */
+import type { CertificateState } from '../certs/certificate-state.js';
+import type { CertificateOwner, CertificateRequest } from '../certs/certificates.js';
+import { dcvTarget } from '../certs/dcv-delegation.js';
+import type { HostnameRow } from '../store/hostnames/hostnames.js';
+import type { ZoneRow } from '../store/zones/zones.js';
+import { withoutWildcard } from './name.js';
+import { HTTP_TOKEN_PATH, txtTokenName } from './ownership.js';
+import { type ReportedStatus, reportedStatus } from './reported.js';
+import type { SslWish } from './ssl-input.js';
+
+export interface SslItem {
+  readonly wish: SslWish;
+  /** Names the certificate covers. */
+  readonly hosts: readonly string[];
+  readonly state: CertificateState | undefined;
+  /** Where the customer may delegate validation to, instead of putting records in place again and again. */
+  readonly delegation: { readonly cname: string; readonly target: string };
+}
+
+export interface HostnameItem {
+  /** A UUID. */
+  readonly id: string;
+  /** Lower-case A-labels without final dot. */
+  readonly hostname: string;
+  readonly status: ReportedStatus;
+  readonly errors: readonly string[];
+  /** Null: no certificate is wanted. */
+  readonly ssl: SslItem | null;
+  /** What proves that the hostname is meant for the zone, as a TXT record or at a URL. */
+  readonly txt: { readonly name: string; readonly value: string };
+  readonly http: { readonly url: string; readonly body: string };
+  readonly metadata: Readonly<Record<string, string>> | null;
+  readonly origin: string | null;
+  readonly originSni: string | null;
+  readonly createdAt: number;
+}
+
+export function hostnameItem(row: HostnameRow, zone: ZoneRow, certificate: CertificateState | undefined): HostnameItem {
+  const wish = sslWishOf(row);
+  const host = withoutWildcard(row.hostname);
+  return {
+    id: row.id,
+    hostname: row.hostname,
+    status: reportedStatus(row.state, certificate),
+    errors: JSON.parse(row.errors),
+    ssl: wish && {
+      wish,
+      hosts: certificateNames(row.hostname, wish),
+      state: certificate,
+      delegation: { cname: `_acme-challenge.${host}`, target: dcvTarget(zone, host) },
+    },
+    txt: { name: txtTokenName(row.hostname), value: row.txt_token },
+    http: { url: `http://${host}${HTTP_TOKEN_PATH}${row.id}`, body: row.http_token },
+    metadata: row.metadata === null ? null : JSON.parse(row.metadata),
+    origin: row.origin,
+    originSni: row.origin_sni,
+    createdAt: row.created_at,
+  };
+}
+
+export function sslWishOf({ ssl }: Pick<HostnameRow, 'ssl'>): SslWish | null {
+  return ssl === null ? null : (JSON.parse(ssl) as SslWish);
+}
+
+export function certificateNames(hostname: string, { wildcard }: SslWish): readonly string[] {
+  return wildcard ? [hostname, `*.${hostname}`] : [hostname];
+}
+
+export function certificateOwner(id: string): CertificateOwner {
+  return { kind: 'hostname', id };
+}
+
+export function certificateRequest(zone: number, hostname: string, wish: SslWish): CertificateRequest {
+  return { names: certificateNames(hostname, wish), method: wish.method, authority: wish.authority, zone };
+}

@@ -1,0 +1,35 @@
+/**
+ * Customers' names in zones of ours are looked at as soon as those zones change, not only when it is their time: whoever adds the
+ * CNAME sees the hostname become active at once.
+ */
+import type { ContextBase } from '../control/write/context.js';
+import { schedule } from '../jobs/schedule.js';
+import { checkedHostnamesUnder } from '../store/hostnames/hostnames.js';
+import { changesAfter, lastChange } from '../store/log/changes.js';
+import { findZone } from '../store/zones/zones.js';
+import { HOSTNAME_JOB } from './check.js';
+
+const POLL_MS = 500;
+/** Changes looked at in one turn. */
+const MOST_CHANGES = 1000;
+
+/** The returned function ends it. What changed while nothing ran is found by the schedule. */
+export function watchOwnChanges({ store, clock, log }: ContextBase): () => void {
+  let seen = lastChange(store);
+  return clock.every(POLL_MS, () => {
+    const changes = changesAfter(store, seen, MOST_CHANGES);
+    const last = changes.at(-1);
+    if (!last) return;
+    seen = last.seq;
+    const zones = new Set(changes.map(({ zone }) => zone));
+    const ids = new Set([...zones].flatMap((zone) => checkedHostnamesUnder(store, findZone(store, zone)?.name ?? '.')));
+    if (ids.size === 0) return;
+    const nowMs = clock.nowMs();
+    const plan = (): void => {
+      for (const subject of ids) schedule(store, { kind: HOSTNAME_JOB, subject, runAtMs: nowMs }, nowMs);
+    };
+    store.write(plan).catch((error: unknown) => {
+      log.warn({ err: error }, 'hostnames in zones that changed are checked at their usual time');
+    });
+  });
+}

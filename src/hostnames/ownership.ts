@@ -1,0 +1,81 @@
+/** Whether a hostname is meant for a zone: where it leads, and whether the zone's token stands there (edge specification §5). */
+import { equalBytes } from '../base/bytes.js';
+import { parseIP } from '../base/ip.js';
+import type { Resolution, Resolver } from '../resolver/resolve.js';
+import type { HostnameRow } from '../store/hostnames/hostnames.js';
+import { withoutWildcard } from './name.js';
+import type { TokenFetch } from './token-fetch.js';
+
+/** Where a hostname leads. */
+export type Pointing =
+  | { readonly kind: 'here'; readonly by: 'cname' | 'address' }
+  /** `own`: zones of ours say so, which nothing can make uncertain. */
+  | { readonly kind: 'elsewhere'; readonly own: boolean }
+  | { readonly kind: 'unsure'; readonly why: 'servfail' | 'timeout' };
+
+export interface Findings {
+  readonly pointing: Pointing;
+  /** Where its token was found, when that was looked for. */
+  readonly token?: 'txt' | 'http';
+}
+
+export interface Question {
+  readonly row: HostnameRow;
+  /** Name of the zone it is to be served by. */
+  readonly zone: string;
+  /** Addresses that prove it as well; none unless the account may have that. */
+  readonly addresses: readonly Uint8Array[];
+  /** Nothing that was asked before counts. */
+  readonly fresh: boolean;
+}
+
+export const HTTP_TOKEN_PATH = '/.well-known/cf-custom-hostname-challenge/';
+
+/** Name of the TXT record that holds the token of a hostname. */
+export function txtTokenName(hostname: string): string {
+  return `_cf-custom-hostname.${withoutWildcard(hostname)}`;
+}
+
+/** Looks for tokens only where the name does not lead here, and only for those that never were verified. */
+export async function findOut(resolver: Resolver, fetchToken: TokenFetch, question: Question): Promise<Findings> {
+  const pointing = await findPointing(resolver, question);
+  if (pointing.kind === 'here' || question.row.state === 'active') return { pointing };
+  const token = await findToken(resolver, fetchToken, question);
+  return token ? { pointing, token } : { pointing };
+}
+
+async function findPointing(resolver: Resolver, { row, zone, addresses, fresh }: Question): Promise<Pointing> {
+  const options = { bypassCache: fresh };
+  const ipv4 = await resolver.resolve(row.hostname, 'A', options);
+  if (ipv4.chain.some(({ target }) => isAtOrBelow(target, zone))) return { kind: 'here', by: 'cname' };
+  if (addresses.length > 0) {
+    const ipv6 = await resolver.resolve(row.hostname, 'AAAA', options);
+    if ([ipv4, ipv6].some((answer) => hasAddress(answer, addresses))) return { kind: 'here', by: 'address' };
+  }
+  if (ipv4.status === 'servfail' || ipv4.status === 'timeout') return { kind: 'unsure', why: ipv4.status };
+  return { kind: 'elsewhere', own: ipv4.source === 'own' };
+}
+
+function isAtOrBelow(name: string, zone: string): boolean {
+  return name === zone || name.endsWith(`.${zone}`);
+}
+
+function hasAddress({ records }: Resolution, addresses: readonly Uint8Array[]): boolean {
+  return records.some(({ content }) => {
+    const address = parseIP(content);
+    return address !== undefined && addresses.some((own) => equalBytes(own, address));
+  });
+}
+
+/** A token is of one hostname and one zone: that of another proves nothing. */
+async function findToken(
+  resolver: Resolver,
+  fetchToken: TokenFetch,
+  { row, fresh }: Question,
+): Promise<'txt' | 'http' | undefined> {
+  const { records } = await resolver.resolve(txtTokenName(row.hostname), 'TXT', { bypassCache: fresh });
+  if (records.some(({ content }) => content === row.txt_token)) return 'txt';
+  if (row.hostname.startsWith('*.')) return undefined;
+  const text = await fetchToken(row.hostname, `${HTTP_TOKEN_PATH}${row.id}`);
+  return text === row.http_token ? 'http' : undefined;
+}

@@ -1,0 +1,24 @@
+/** When hostnames are checked (edge specification §2.5, §3.1). */
+
+/** Checks of a hostname that is not verified; after the last one it is given up. */
+export const MOST_CHECKS = 75;
+
+const LONGEST_DELAY_SECONDS = 14_400;
+
+/** Seconds before check number `n`, from 0. */
+export function delaySeconds(n: number): number {
+  const base = n < 10 ? 1.05 : 1.15;
+  return Math.min(Math.floor(60 * base ** n), LONGEST_DELAY_SECONDS);
+}
+
+/** An active hostname is looked at this often, milliseconds. */
+export const RECHECK_MS = 3_600_000;
+
+/** One that leads elsewhere is moved after this many checks that say so, over this time, milliseconds. */
+export const ELSEWHERE_CHECKS = 3;
+export const ELSEWHERE_MS = 900_000;
+/** Time between them, milliseconds. */
+export const ELSEWHERE_RECHECK_MS = 450_000;
+
+/** A moved hostname is kept so long, milliseconds. */
+export const MOVED_KEPT_MS = 604_800_000;

@@ -1,0 +1,22 @@
+/** What customers read about their hostnames: wire data, word for word (edge specification §3.6). */
+
+export const HELD =
+  'The hostname is associated with a held zone. Please contact the owner of this domain to have the hold removed.';
+export const NOT_POINTED = 'custom hostname does not CNAME to this zone.';
+export const NO_FALLBACK_ORIGIN = 'zone does not have a fallback origin set.';
+export const NO_OWN_ADDRESS =
+  'None of the A or AAAA records are owned by this account and the pre-generated ownership validation token was not found.';
+export const FALLBACK_RECORD_MISSING =
+  'DNS records are not setup correctly. Origin should be a proxied A/AAAA/CNAME dns record';
+
+export function fallbackOriginStatus(status: string): string {
+  return `fallback origin is in a status of ${status}.`;
+}
+
+export function customOriginMissing(origin: string): string {
+  return `custom origin server ${origin} is not a record of this zone.`;
+}
+
+export function unresolved(hostname: string, why: 'servfail' | 'timeout'): string {
+  return `could not resolve ${hostname}: ${why === 'servfail' ? 'SERVFAIL' : 'timeout'}.`;
+}

@@ -1,0 +1,163 @@
+/** Rows of custom hostnames. Times ending in `_ms` are milliseconds since 1970, the others microseconds. */
+import { perStore, type SqlValue, type Statement, type Store } from '../driver.js';
+
+export const HOSTNAME_STATES = ['pending', 'active', 'blocked', 'moved'] as const;
+export type HostnameState = (typeof HOSTNAME_STATES)[number];
+
+export interface HostnameRow {
+  readonly seq: number;
+  /** A UUID. */
+  readonly id: string;
+  /** Store number. */
+  readonly zone: number;
+  /** A-labels, lower case, without final dot; may begin with `*.`. */
+  readonly hostname: string;
+  readonly state: HostnameState;
+  readonly txt_token: string;
+  readonly http_token: string;
+  /** JSON list of texts. */
+  readonly errors: string;
+  /** JSON of what was asked for; null = no certificate. */
+  readonly ssl: string | null;
+  /** JSON object of texts. */
+  readonly metadata: string | null;
+  readonly origin: string | null;
+  readonly origin_sni: string | null;
+  /** Checks of the schedule that were done. */
+  readonly check_number: number;
+  /** Null: nothing is checked any more. */
+  readonly next_check_ms: number | null;
+  /** Checks in a row that saw an active name lead elsewhere, and when the first did. */
+  readonly elsewhere_count: number;
+  readonly elsewhere_ms: number | null;
+  /** When it was last seen to lead here; null = never. */
+  readonly pointed_at: number | null;
+  readonly activated_at: number | null;
+  readonly activated_by: string | null;
+  readonly moved_at: number | null;
+  readonly created_at: number;
+  readonly modified_at: number;
+  readonly version: number;
+}
+
+export type NewHostnameRow = Pick<
+  HostnameRow,
+  | 'id'
+  | 'zone'
+  | 'hostname'
+  | 'txt_token'
+  | 'http_token'
+  | 'ssl'
+  | 'metadata'
+  | 'origin'
+  | 'origin_sni'
+  | 'next_check_ms'
+  | 'created_at'
+>;
+
+/** Columns a use case may set. */
+export type HostnameChange = Partial<
+  Omit<HostnameRow, 'seq' | 'id' | 'zone' | 'hostname' | 'txt_token' | 'http_token' | 'created_at' | 'version'>
+>;
+
+const statements = perStore((store) => ({
+  byId: store.prepare<[id: string], HostnameRow>('SELECT * FROM custom_hostnames WHERE id = ?'),
+  byName: store.prepare<[zone: number, hostname: string], HostnameRow>(
+    'SELECT * FROM custom_hostnames WHERE zone = ? AND hostname = ?',
+  ),
+  activeOfName: store.prepare<[hostname: string, id: string], HostnameRow>(
+    "SELECT * FROM custom_hostnames WHERE hostname = ? AND state = 'active' AND id <> ? ORDER BY seq",
+  ),
+  atOrBelow: store.prepareTuples<[name: string, below: string, below: string], [id: string]>(
+    `SELECT id FROM custom_hostnames
+     WHERE state IN ('pending', 'active') AND (hostname = ? OR substr(hostname, -length(?)) = ?) ORDER BY seq`,
+  ),
+  countOfAccount: store.prepareTuples<[account: number], [number]>(
+    'SELECT count(*) FROM custom_hostnames WHERE zone IN (SELECT seq FROM zones WHERE account = ?)',
+  ),
+  insert: store.prepare<
+    [
+      id: string,
+      zone: number,
+      hostname: string,
+      txtToken: string,
+      httpToken: string,
+      ssl: string | null,
+      metadata: string | null,
+      origin: string | null,
+      originSni: string | null,
+      nextCheckMs: number | null,
+      createdAt: number,
+      modifiedAt: number,
+    ]
+  >(
+    `INSERT INTO custom_hostnames (id, zone, hostname, state, txt_token, http_token, errors, ssl, metadata, origin,
+       origin_sni, check_number, next_check_ms, elsewhere_count, created_at, modified_at, version)
+     VALUES (?, ?, ?, 'pending', ?, ?, '[]', ?, ?, ?, ?, 0, ?, 0, ?, ?, 1)`,
+  ),
+  remove: store.prepare<[seq: number]>('DELETE FROM custom_hostnames WHERE seq = ?'),
+}));
+
+export function findHostname(store: Store, id: string): HostnameRow | undefined {
+  return statements(store).byId.get(id);
+}
+
+export function findHostnameByName(store: Store, zone: number, hostname: string): HostnameRow | undefined {
+  return statements(store).byName.get(zone, hostname);
+}
+
+/** Active rows of other zones for the same name. */
+export function otherActiveHostnames(store: Store, { hostname, id }: HostnameRow): HostnameRow[] {
+  return statements(store).activeOfName.all(hostname, id);
+}
+
+/** Identifiers of the hostnames at a name or below it that are still checked. */
+export function checkedHostnamesUnder(store: Store, name: string): string[] {
+  const below = `.${name}`;
+  return statements(store)
+    .atOrBelow.all(name, below, below)
+    .map(([id]) => id);
+}
+
+/** Hostnames of all zones of an account. */
+export function countHostnamesOfAccount(store: Store, account: number): number {
+  return statements(store).countOfAccount.get(account)![0];
+}
+
+export function insertHostname(store: Store, row: NewHostnameRow): void {
+  statements(store).insert.run(
+    row.id,
+    row.zone,
+    row.hostname,
+    row.txt_token,
+    row.http_token,
+    row.ssl,
+    row.metadata,
+    row.origin,
+    row.origin_sni,
+    row.next_check_ms,
+    row.created_at,
+    row.created_at,
+  );
+}
+
+const updates = perStore(() => new Map<string, Statement<SqlValue[], unknown>>());
+
+/** Sets columns of one row, and its next version. Column names come from the type, never from input. */
+export function updateHostname(store: Store, seq: number, change: HostnameChange): void {
+  const columns = Object.keys(change);
+  if (columns.length === 0) return;
+  const assignments = columns.map((column) => `${column} = ?`).join(', ');
+  let update = updates(store).get(assignments);
+  if (!update) {
+    update = store.prepare<SqlValue[]>(
+      `UPDATE custom_hostnames SET ${assignments}, version = version + 1 WHERE seq = ?`,
+    );
+    updates(store).set(assignments, update);
+  }
+  update.run(...(Object.values(change) as SqlValue[]), seq);
+}
+
+export function removeHostname(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
+}

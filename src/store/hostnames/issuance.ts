@@ -1,0 +1,92 @@
+/** How many certificates an account asked for lately, and what it may have. Times: milliseconds since 1970. */
+import { perStore, type Store } from '../driver.js';
+
+/** What an account may have instead of what all have; null = as all. */
+export interface AllowanceRow {
+  readonly account: number;
+  readonly issuance_count: number | null;
+  readonly issuance_window_s: number | null;
+  readonly issuance_lockout_s: number | null;
+  /** Most custom hostnames of all zones together. */
+  readonly hostnames: number | null;
+  /** Whether addresses alone prove that a hostname is meant for the account. */
+  readonly apex_addresses: number;
+}
+
+const statements = perStore((store) => ({
+  allowance: store.prepare<[account: number], AllowanceRow>('SELECT * FROM hostname_allowances WHERE account = ?'),
+  putAllowance: store.prepare<
+    [
+      account: number,
+      count: number | null,
+      window: number | null,
+      lockout: number | null,
+      hostnames: number | null,
+      apex: number,
+    ]
+  >(
+    `INSERT INTO hostname_allowances (account, issuance_count, issuance_window_s, issuance_lockout_s, hostnames,
+       apex_addresses) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (account) DO UPDATE SET issuance_count = excluded.issuance_count,
+       issuance_window_s = excluded.issuance_window_s, issuance_lockout_s = excluded.issuance_lockout_s,
+       hostnames = excluded.hostnames, apex_addresses = excluded.apex_addresses`,
+  ),
+  lockout: store.prepareTuples<[account: number], [untilMs: number]>(
+    'SELECT until_ms FROM issuance_lockouts WHERE account = ?',
+  ),
+  putLockout: store.prepare<[account: number, untilMs: number]>(
+    `INSERT INTO issuance_lockouts (account, until_ms) VALUES (?, ?)
+     ON CONFLICT (account) DO UPDATE SET until_ms = excluded.until_ms`,
+  ),
+  endLockout: store.prepare<[account: number]>('DELETE FROM issuance_lockouts WHERE account = ?'),
+  since: store.prepareTuples<[account: number, afterMs: number], [number]>(
+    'SELECT count(*) FROM issuance_events WHERE account = ? AND at_ms > ?',
+  ),
+  add: store.prepare<[account: number, atMs: number]>('INSERT INTO issuance_events (account, at_ms) VALUES (?, ?)'),
+  forget: store.prepare<[account: number, upToMs: number]>(
+    'DELETE FROM issuance_events WHERE account = ? AND at_ms <= ?',
+  ),
+}));
+
+export function findAllowance(store: Store, account: number): AllowanceRow | undefined {
+  return statements(store).allowance.get(account);
+}
+
+export function putAllowance(store: Store, row: AllowanceRow): void {
+  const { account, issuance_count, issuance_window_s, issuance_lockout_s, hostnames, apex_addresses } = row;
+  statements(store).putAllowance.run(
+    account,
+    issuance_count,
+    issuance_window_s,
+    issuance_lockout_s,
+    hostnames,
+    apex_addresses,
+  );
+}
+
+/** When the lockout of an account ends; undefined when there is none. */
+export function lockoutEnd(store: Store, account: number): number | undefined {
+  return statements(store).lockout.get(account)?.[0];
+}
+
+/** Begins one. Call inside a write. */
+export function putLockout(store: Store, account: number, untilMs: number): void {
+  statements(store).putLockout.run(account, untilMs);
+}
+
+/** Ends one, and forgets what led to it: else the next request would begin another. Call inside a write. */
+export function clearLockout(store: Store, account: number): void {
+  statements(store).endLockout.run(account);
+  statements(store).forget.run(account, Number.MAX_SAFE_INTEGER);
+}
+
+/** Grants after a time. */
+export function countIssuances(store: Store, account: number, afterMs: number): number {
+  return statements(store).since.get(account, afterMs)![0];
+}
+
+/** Notes a grant and forgets those up to `forgetMs`. Call inside a write. */
+export function addIssuance(store: Store, account: number, atMs: number, forgetMs: number): void {
+  statements(store).forget.run(account, forgetMs);
+  statements(store).add.run(account, atMs);
+}

@@ -1,0 +1,46 @@
+/** Custom hostnames as the program has them: the built-in authorities, a real vault, nobody to ask outside unless a test says so. */
+import { join } from 'node:path';
+import { createAuthorities } from '../../src/certs/authorities.js';
+import type { ContextBase } from '../../src/control/write/context.js';
+import type { HostnameServices } from '../../src/hostnames/context.js';
+import { createTokenFetch } from '../../src/hostnames/token-fetch.js';
+import { createResolver } from '../../src/resolver/resolve.js';
+import { createUpstream, type UpstreamServer } from '../../src/resolver/upstream.js';
+import { ALL_PURPOSES } from '../../src/store/sealed-columns.js';
+import { fileKeys } from '../../src/vault/master-key.js';
+import { unlockVault } from '../../src/vault/unlock.js';
+
+export interface ServicesOptions {
+  readonly directory: string;
+  readonly servers?: readonly UpstreamServer[];
+  readonly publicNames?: boolean;
+  /** Port of customers' web servers, which are on loopback then. */
+  readonly webPort?: number;
+}
+
+export async function hostnameServices(
+  base: ContextBase,
+  { directory, servers = [], publicNames = false, webPort }: ServicesOptions,
+): Promise<HostnameServices> {
+  const { store, clock, random, settings } = base;
+  const keys = fileKeys(join(directory, 'master.key'));
+  const vault = await unlockVault({ store, keys, random, purposes: ALL_PURPOSES });
+  const resolver = createResolver({
+    store,
+    upstream: createUpstream({ servers, clock }),
+    clock,
+    random,
+    serving: settings,
+  });
+  const local = webPort === undefined ? {} : { port: webPort, isAllowed: () => true };
+  const fetchToken = createTokenFetch({ resolver, clock, ...local });
+  const fetchChallenge = (host: string, token: string) => fetchToken(host, `/.well-known/acme-challenge/${token}`);
+  const common = { ...base, vault, resolver, fetchToken: fetchChallenge };
+  const authorities = createAuthorities({ ...common, directories: new Map(), userAgent: 'test' });
+  return {
+    resolver,
+    fetchToken,
+    publicNames,
+    certificates: { ...common, authorities, defaultOrder: ['google', 'lets_encrypt'] },
+  };
+}
