@@ -1,6 +1,6 @@
 /**
- * Whatever a test writes goes through a log, as in a cluster: rehearsed, appended, replayed. At the end a second copy of the
- * database replays the log, and every table must be equal.
+ * Whatever a test writes goes through a log, as in a cluster: rehearsed, appended, replayed. Now and then another was first, and
+ * the write runs again. At the end a second copy of the database replays the log, and every table must be equal.
  */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import type { Random } from '../../src/base/random.js';
 import { DATABASE_FILE, openStore, type Store } from '../../src/store/driver.js';
 import { catchUp, createLogWriter } from '../../src/store/log-writer.js';
 import { migrate } from '../../src/store/migrate.js';
+import type { Entry } from '../../src/store/recording.js';
 import { MemoryLog } from './memory-log.js';
 import { seededRandom } from './seeded-random.js';
 
@@ -30,7 +31,7 @@ export function openTwoCopies(name: string, clock: Clock, random: Random): TwoCo
   migrate(first, clock, random);
   first.close();
   copyFileSync(join(directory, DATABASE_FILE), join(second, DATABASE_FILE));
-  const log = new MemoryLog();
+  const log = new BusyLog();
   // Of its own, so that what a test gets does not depend on the log.
   const ids = seededRandom(1);
   const store = openStore(directory, { writer: (own) => createLogWriter(own, log, ids) });
@@ -51,6 +52,22 @@ export function openTwoCopies(name: string, clock: Clock, random: Random): TwoCo
     },
   };
 }
+
+/** Every third entry finds its place taken, by one that wrote nothing. */
+class BusyLog extends MemoryLog {
+  private asked = 0;
+
+  override async append(entry: Entry): Promise<boolean> {
+    if (++this.asked % 3 === 0) {
+      const { number, after, schema } = entry;
+      await super.append({ number, id: `other ${number}`, after, schema, body: NOTHING });
+    }
+    return super.append(entry);
+  }
+}
+
+/** A body without statements. */
+const NOTHING = Uint8Array.of(1);
 
 /** A database that is the only copy and writes without a log, for tests with other processes that write the same file. */
 export function openOneCopy(name: string, clock: Clock, random: Random): Omit<TwoCopies, 'log'> {
