@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import { messageOf, UserError } from '../base/errors.js';
 import { nearMatch } from './near-match.js';
-import { CA_DIRECTORY, SETTINGS, type Setting, type SettingKey, type Settings } from './schema.js';
+import { SETTINGS, type Setting, type SettingKey, type Settings } from './schema.js';
 
 /** Where a value came from. */
 export interface Origin {
@@ -66,7 +66,6 @@ export function loadSettings(sources: SettingSources): LoadedSettings {
     if (given && setting.inert) warnings.push(`${given.origin.place} has no effect: ${setting.inert}`);
   }
   faults.push(...mismatches(settings as Partial<Settings>));
-  warnings.push(...inertDirectories(sources.environment, entries, path ?? ''));
   if (faults.length > 0) throw badSettings(faults);
   return { settings: settings as Settings, origins: origins as Record<SettingKey, Origin>, warnings };
 }
@@ -214,14 +213,14 @@ function unknownEnvironment(environment: SettingSources['environment']): string[
   const known = SETTINGS.flatMap(({ environment: name, secret }) => (secret ? [name, `${name}_FILE`] : [name]));
   return Object.keys(environment)
     .filter((name) => name.startsWith('ZONEPLANE_') && !known.includes(name))
-    .filter((name) => !NOT_SETTINGS.test(name) && !CA_DIRECTORY.environment.test(name))
+    .filter((name) => !NOT_SETTINGS.test(name))
     .map((name) => unknownName(name, known));
 }
 
 function unknownEntries(entries: Readonly<Record<string, unknown>>, path = ''): string[] {
   const known = SETTINGS.flatMap(({ name, secret }) => (secret ? [name, `${name}-file`] : [name]));
   return Object.keys(entries)
-    .filter((name) => !known.includes(name) && !CA_DIRECTORY.name.test(name))
+    .filter((name) => !known.includes(name))
     .map((name) => `${path}: ${unknownName(name, known)}`);
 }
 
@@ -229,18 +228,4 @@ function unknownEntries(entries: Readonly<Record<string, unknown>>, path = ''): 
 function unknownName(name: string, known: readonly string[]): string {
   const near = nearMatch(name, known);
   return `unknown setting ${name}${near === undefined ? '' : `, did you mean ${near}?`}`;
-}
-
-function inertDirectories(
-  environment: SettingSources['environment'],
-  entries: Readonly<Record<string, unknown>>,
-  path: string,
-): string[] {
-  const places = [
-    ...Object.keys(environment).filter((name) => CA_DIRECTORY.environment.test(name)),
-    ...Object.keys(entries)
-      .filter((name) => CA_DIRECTORY.name.test(name))
-      .map((name) => `${path}: ${name}`),
-  ];
-  return places.map((place) => `${place} has no effect: ${CA_DIRECTORY.inert}`);
 }

@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { parseOctets } from '../base/bytes.js';
 import { parseCidrSet, parseIP } from '../base/ip.js';
+import { AUTHORITY_NAMES, authoritySettings } from './authority-settings.js';
+import { about, type SettingAbout } from './setting-about.js';
 import { port, text, texts, wholeNumber } from './values.js';
 
 /** A host (name or address) and a port, of an upstream resolver. */
@@ -10,28 +12,7 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** What documentation and command lines need to know about a setting beside its type. */
-export interface SettingAbout {
-  readonly summary: string;
-  /** Placeholder of the value in help texts, such as `port`. */
-  readonly value: string;
-  readonly group: string;
-  /** The default in words, where it is not a plain value. */
-  readonly defaultText?: string;
-  /** Never shown, never a plain flag; may be read from a file named by the `_FILE` twin. */
-  readonly secret?: true;
-  /** An empty value is a value (an empty list), not an absent one. */
-  readonly mayBeEmpty?: true;
-  /** Environment variable, where it does not follow from the name. */
-  readonly environment?: string;
-  /** Why the setting has no effect in this version; set when it has none. */
-  readonly inert?: string;
-}
-
-const about = z.registry<SettingAbout>();
-
 const NO_EDGE = 'this version has no edge';
-const NO_CERTIFICATES = 'this version issues no certificates';
 
 const MASTER_KEY_OCTETS = 32;
 
@@ -313,6 +294,26 @@ export const settingsSchema = z.strictObject({
       value: 'octets',
       summary: 'Largest object that is accepted, in octets',
     }),
+  defaultCaOrder: texts(
+    `names of certificate authorities (${AUTHORITY_NAMES.join(', ')})`,
+    (entry) => AUTHORITY_NAMES.some((name) => name === entry),
+    { atLeast: 1 },
+  )
+    .prefault('google,lets_encrypt')
+    .register(about, {
+      group: 'Certificates',
+      value: 'names',
+      summary:
+        'Certificate authorities in the order they are tried, from one to the next only where CAA records forbid',
+    }),
+  ...authoritySettings,
+  caBundle: text().optional().register(about, {
+    group: 'Certificates',
+    value: 'file',
+    summary: 'Further root certificates trusted when certificate authorities are contacted, PEM',
+    defaultText: 'none',
+  }),
+
   edgeHttpPort: port()
     .default(8080)
     .register(about, { group: 'Later', value: 'port', summary: 'HTTP port of the edge', inert: NO_EDGE }),
@@ -325,21 +326,6 @@ export const settingsSchema = z.strictObject({
     mayBeEmpty: true,
     summary: 'Origins the edge may reach beside public addresses',
     inert: NO_EDGE,
-  }),
-  defaultCaOrder: texts('names of certificate authorities', (entry) => /^[a-z0-9_]+$/.test(entry), { atLeast: 1 })
-    .prefault('google,lets_encrypt')
-    .register(about, {
-      group: 'Later',
-      value: 'names',
-      summary: 'Certificate authorities in the order they are tried',
-      inert: NO_CERTIFICATES,
-    }),
-  caBundle: text().optional().register(about, {
-    group: 'Later',
-    value: 'file',
-    summary: 'Further root certificates trusted when certificate authorities are contacted',
-    defaultText: 'none',
-    inert: NO_CERTIFICATES,
   }),
 });
 
@@ -354,13 +340,6 @@ export interface Setting extends SettingAbout {
   readonly environment: string;
   readonly schema: z.ZodType;
 }
-
-/** `ZONEPLANE_CA_<NAME>_DIRECTORY`: one for each certificate authority, without effect like the rest of its group. */
-export const CA_DIRECTORY = {
-  environment: /^ZONEPLANE_CA_[A-Z0-9_]+_DIRECTORY$/,
-  name: /^ca-[a-z0-9-]+-directory$/,
-  inert: NO_CERTIFICATES,
-} as const;
 
 /** The settings in the order they are documented. */
 export const SETTINGS: readonly Setting[] = Object.entries(settingsSchema.shape).map(([key, schema]) => {

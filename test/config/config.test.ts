@@ -154,10 +154,24 @@ t.test('an empty variable is an absent one, except for lists that may be empty',
 
 t.test('settings of what this version lacks are checked, and said to have no effect', async (t) => {
   const { warnings } = load({
-    environment: { ZONEPLANE_EDGE_HTTP_PORT: '8080', ZONEPLANE_CA_GOOGLE_DIRECTORY: 'https://x' },
+    environment: { ZONEPLANE_EDGE_HTTP_PORT: '8080' },
   });
-  t.match(warnings, [/^ZONEPLANE_EDGE_HTTP_PORT has no effect: /, /^ZONEPLANE_CA_GOOGLE_DIRECTORY has no effect: /]);
+  t.match(warnings, [/^ZONEPLANE_EDGE_HTTP_PORT has no effect: /]);
   t.match(refusal({ environment: { ZONEPLANE_DOH_PORT: 'x' } }), /ZONEPLANE_DOH_PORT=x: expected a port/);
+});
+
+t.test('certificate authorities', async (t) => {
+  const { settings, warnings } = load({
+    environment: { ZONEPLANE_CA_LETS_ENCRYPT_DIRECTORY: 'https://x/dir', ZONEPLANE_DEFAULT_CA_ORDER: 'ssl_com,google' },
+  });
+  t.match(settings, { caLetsEncryptDirectory: 'https://x/dir', defaultCaOrder: ['ssl_com', 'google'] });
+  t.strictSame(warnings, []);
+  t.match(refusal({ environment: { ZONEPLANE_DEFAULT_CA_ORDER: 'other' } }), /google, lets_encrypt, ssl_com, digicert/);
+  t.match(refusal({ environment: { ZONEPLANE_CA_GOOGLE_DIRECTORY: 'http://x/dir' } }), /expected an https URL/);
+  t.match(
+    refusal({ environment: { ZONEPLANE_CA_GOOGEL_DIRECTORY: 'https://x' } }),
+    /did you mean ZONEPLANE_CA_GOOGLE_DIRECTORY/,
+  );
 });
 
 t.test('hosts with ports', async (t) => {
