@@ -26,6 +26,7 @@ import type { HostnameServices } from '../hostnames/context.js';
 import { accountRoutes } from './accounts/routes.js';
 import { auditLogRoutes } from './audit-logs/routes.js';
 import { authenticate } from './auth.js';
+import { authorityRootRoutes } from './authority-root/routes.js';
 import { JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
 import { addTag, noteTag } from './conditions.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
@@ -250,6 +251,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
     const declared = declaredMethods(scope);
     await scope.register(healthRoutes, options);
     await scope.register(metricsRoutes, options);
+    await scope.register(authorityRootRoutes, options);
     scope.get('/openapi.json', { config: { access: 'local' }, schema: { hide: true } }, async () => app.swagger());
     scope.get('/', { config: { access: 'local' }, schema: { hide: true } }, async (_request, reply) =>
       reply.redirect(DOCS_PATH),

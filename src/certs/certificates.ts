@@ -4,7 +4,8 @@
  */
 import { invariant } from '../base/errors.js';
 import type { Context } from '../control/write/context.js';
-import { insertIssued, issuedFor, type NewIssued, removeIssued } from '../store/certs/issued.js';
+import { schedule } from '../jobs/schedule.js';
+import { insertIssued, type NewIssued, removeIssued } from '../store/certs/issued.js';
 import {
   findRequest,
   insertRequest,
@@ -55,6 +56,10 @@ export interface CertificateError {
   readonly actor: 'provider' | 'customer' | 'ca';
 }
 
+/** The kinds of jobs that certificates have. The subject of the first is `kind:id` of the owner, of the second the need's identifier. */
+export const STEP_JOB = 'certificate';
+export const REVOKE_JOB = 'revoke';
+
 type WriteContext = Pick<Context, 'store' | 'clock' | 'random'>;
 
 /**
@@ -71,6 +76,7 @@ export function putCertificateRequest(
   const nowMs = clock.nowMs();
   const wanted = { names: JSON.stringify(names), method, authority, zone };
   const row = findRequest(store, owner.kind, owner.id);
+  schedule(store, { kind: STEP_JOB, subject: `${owner.kind}:${owner.id}`, runAtMs: nowMs }, nowMs);
   if (!row) {
     const at = { status: 'initializing', started_at: nowMs, next_at: nowMs };
     insertRequest(store, { id: random.uuid(), owner_kind: owner.kind, owner: owner.id, ...wanted, ...at });
@@ -100,7 +106,9 @@ function beginAnew(row: RequestRow, nowMs: number): RequestChange {
 export function dropCertificateRequest({ store, clock }: WriteContext, owner: CertificateOwner): void {
   const row = findRequest(store, owner.kind, owner.id);
   const nowMs = clock.nowMs();
-  if (row) updateRequest(store, row.seq, { dropped_at: nowMs, next_at: nowMs });
+  if (!row) return;
+  updateRequest(store, row.seq, { dropped_at: nowMs, next_at: null });
+  schedule(store, { kind: REVOKE_JOB, subject: row.id, runAtMs: nowMs }, nowMs);
 }
 
 /**
@@ -151,9 +159,4 @@ export function issuedRow(
     not_before: chain.notBeforeMs,
     not_after: chain.notAfterMs,
   };
-}
-
-/** Whether there is a certificate that is valid now. */
-export function isServing(store: Context['store'], request: number, nowMs: number): boolean {
-  return issuedFor(store, request).some(({ not_before, not_after }) => not_before <= nowMs && nowMs < not_after);
 }

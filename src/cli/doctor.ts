@@ -19,6 +19,7 @@ import { servedZones } from '../store/zones/zones.js';
 import { vaultStatus } from '../vault/status.js';
 import { type CommandContext, example } from './command.js';
 import { printInstant } from './control.js';
+import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 import { showControls } from './terminal.js';
@@ -64,7 +65,9 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
   const findings = [...examineSettings(loaded), ...examineDirectory(settings)];
   const sound = (): boolean => !findings.some(({ verdict }) => verdict === 'fail');
   if (sound()) findings.push(...examineDatabase(settings));
-  if (sound()) findings.push(...examineVault(loaded), ...examineJobs(settings));
+  if (sound()) {
+    findings.push(...examineVault(loaded), ...examineJobs(settings), ...examineIssuance(settings, clock));
+  }
   const running = readRunning(settings.dataDir);
   if (running) {
     findings.push({
@@ -220,6 +223,22 @@ function examineJobs({ dataDir }: Settings): Finding[] {
     return [...findings, ...more];
   } catch (error) {
     return [failureOf(what, error)];
+  } finally {
+    store?.close();
+  }
+}
+
+/** Nothing where there is no database that could be asked. */
+function examineIssuance({ dataDir }: Settings, clock: Clock): Finding[] {
+  if (!hasDatabase(dataDir)) return [];
+  let store: Store | undefined;
+  try {
+    const opened = openStore(dataDir, { readonly: true });
+    store = opened;
+    requireSchema(opened);
+    return opened.snapshot(() => examineCertificates(opened, clock.nowMs()));
+  } catch (error) {
+    return [failureOf('certificates', error)];
   } finally {
     store?.close();
   }

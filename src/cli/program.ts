@@ -61,22 +61,37 @@ async function createProgram(context: CommandContext, first: string | undefined)
 
 async function addOtherCommands(program: Command, context: CommandContext): Promise<void> {
   const { terminal, version } = context;
-  const [zone, record, key, account, bucket, secret, explain, healthcheck, doctor, config, backup, vault, job] =
-    await Promise.all([
-      import('./zone.js'),
-      import('./record.js'),
-      import('./key.js'),
-      import('./account.js'),
-      import('./bucket.js'),
-      import('./secret.js'),
-      import('./explain.js'),
-      import('./healthcheck.js'),
-      import('./doctor.js'),
-      import('./config.js'),
-      import('./backup.js'),
-      import('./vault.js'),
-      import('./job.js'),
-    ]);
+  const [
+    zone,
+    record,
+    key,
+    account,
+    bucket,
+    secret,
+    explain,
+    healthcheck,
+    doctor,
+    config,
+    backup,
+    vault,
+    job,
+    certificate,
+  ] = await Promise.all([
+    import('./zone.js'),
+    import('./record.js'),
+    import('./key.js'),
+    import('./account.js'),
+    import('./bucket.js'),
+    import('./secret.js'),
+    import('./explain.js'),
+    import('./healthcheck.js'),
+    import('./doctor.js'),
+    import('./config.js'),
+    import('./backup.js'),
+    import('./vault.js'),
+    import('./job.js'),
+    import('./certificate.js'),
+  ]);
   zone.addZoneCommands(program, context);
   record.addRecordCommands(program, context);
   key.addKeyCommands(program, context);
@@ -90,6 +105,7 @@ async function addOtherCommands(program: Command, context: CommandContext): Prom
   backup.addBackupCommand(program, context);
   vault.addVaultCommands(program, context);
   job.addJobCommands(program, context);
+  certificate.addCertificateCommands(program, context);
   program
     .command('version')
     .description('print the version')

@@ -1,14 +1,12 @@
 /** When hostnames are checked (edge specification §2.5, §3.1). */
+import { checkDelayMs } from '../certs/issuance/schedule.js';
 
 /** Checks of a hostname that is not verified; after the last one it is given up. */
 export const MOST_CHECKS = 75;
 
-const LONGEST_DELAY_SECONDS = 14_400;
-
 /** Seconds before check number `n`, from 0. */
 export function delaySeconds(n: number): number {
-  const base = n < 10 ? 1.05 : 1.15;
-  return Math.min(Math.floor(60 * base ** n), LONGEST_DELAY_SECONDS);
+  return checkDelayMs(n) / 1000;
 }
 
 /** An active hostname is looked at this often, milliseconds. */

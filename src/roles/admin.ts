@@ -66,7 +66,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       serving: base.settings,
     });
     const refresher = await startRefresher(options, base, resolver, lifecycle);
-    const hostnames = startHostnames({ base, resolver, vault, lifecycle, version });
+    const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version });
     const application = await startBucketApplication(options, { base, objects, lifecycle });
     const runner = await startJobs({ store, clock, log, objects, base, hostnames });
     const jobs = lifecycle.own('jobs', runner, (part) => part.stop());

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { ObjectStore } from '../bucket/object-store.js';
+import { certificateJobs } from '../certs/issuance/jobs.js';
 import type { ContextBase } from '../control/write/context.js';
 import { HOSTNAME_JOB } from '../hostnames/check.js';
 import type { HostnameServices } from '../hostnames/context.js';
@@ -28,6 +29,7 @@ const OWNER = 'admin';
 function jobKinds({ objects, base, hostnames }: JobParts): JobKinds {
   return {
     [HOSTNAME_JOB]: hostnameJobs(base, hostnames),
+    ...certificateJobs(hostnames.certificates),
     /** Files of bodies that belong to no object, left behind by crashes. */
     sweep_objects: {
       async handler({ clock }) {

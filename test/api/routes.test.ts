@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { ADMIN_HEADERS, ANONYMOUS, install } from './installation.js';
 
-const PUBLIC = ['/livez', '/readyz', '/client/v4/ips', '/v4/ips'];
+const PUBLIC = ['/ca.pem', '/livez', '/readyz', '/client/v4/ips', '/v4/ips'];
 const SOME_ID = '0123456789abcdef0123456789abcdef';
 
 function fill(url: string, id: string): string {
@@ -43,7 +43,7 @@ t.test('on loopback the documentation and the metrics are open too, nothing else
   const open = [...found].filter(([, { status }]) => status !== 400).map(([route]) => route.split(' ')[1]);
   t.strictSame(
     [...new Set(open)].filter((url) => !url!.startsWith('/docs')).sort(),
-    ['/', '/client/v4/ips', '/livez', '/metrics', '/openapi.json', '/readyz', '/v4/ips'].sort(),
+    ['/', '/ca.pem', '/client/v4/ips', '/livez', '/metrics', '/openapi.json', '/readyz', '/v4/ips'].sort(),
   );
 });
 
@@ -119,7 +119,7 @@ t.test('the OpenAPI document describes every route', async (t) => {
   const document = (await app.inject({ url: '/openapi.json', headers: ADMIN_HEADERS })).json();
   const declared = new Set(
     routes
-      .filter(({ url }) => url.startsWith('/client/v4/') || ['/livez', '/readyz', '/metrics'].includes(url))
+      .filter(({ url }) => url.startsWith('/client/v4/') || ['/ca.pem', '/livez', '/readyz', '/metrics'].includes(url))
       .filter(({ hidden }) => !hidden)
       .map(({ url }) => url.replace(/\/\*$/, '/:object_key').replace(/:(\w+)/g, '{$1}')),
   );
@@ -140,7 +140,7 @@ t.test('the OpenAPI document describes every route', async (t) => {
       t.equal((operation.tags as string[]).length, 1, name);
       t.ok((operation.responses as Record<string, unknown>)['200'], name);
       if (path.startsWith('/client/')) t.ok((operation.responses as Record<string, unknown>)['4XX'], name);
-      const open = ['/client/v4/ips', '/livez', '/readyz'].includes(path);
+      const open = ['/ca.pem', '/client/v4/ips', '/livez', '/readyz'].includes(path);
       t.strictSame(operation.security, open ? [] : undefined, name);
     }
   }

@@ -473,8 +473,16 @@ t.test('Pebble, which asks our name server', { skip: withoutPebble }, async (t) 
   t.ok(imported.imported);
   const zone = findZoneByName(ctx.store, 'saas.test')!.seq;
   const owner: CertificateOwner = { kind: 'zone', id: 'pebble' };
+  const forget = ctx.store.prepare<[string, string]>('DELETE FROM jobs WHERE kind = ? AND subject = ?');
+  const other: CertificateOwner = { kind: 'service', id: 'left to the program' };
+  const embedded = { names: ['app.saas.test'], zone, method: 'txt', authority: 'google' } as const;
+  await ctx.store.write(() => putCertificateRequest(ctx, other, embedded));
   const names = ['saas.test', '*.saas.test'];
-  await ctx.store.write(() => putCertificateRequest(ctx, owner, { names, zone, method: 'txt', authority: 'ssl_com' }));
+  await ctx.store.write(() => {
+    putCertificateRequest(ctx, owner, { names, zone, method: 'txt', authority: 'ssl_com' });
+    // The program knows nothing of this Pebble.
+    forget.run('certificate', 'zone:pebble');
+  });
   const state = () => stateOfCertificate(ctx.store, owner, clock.nowMs())!;
   const until = async (done: () => boolean) => {
     for (let i = 0; i < 600 && !done(); i++) {
@@ -484,9 +492,15 @@ t.test('Pebble, which asks our name server', { skip: withoutPebble }, async (t) 
   };
   await until(() => state().status === 'active');
   t.match(state(), { status: 'active', authority: 'ssl_com', certificates: [{ issuer: /Pebble/ }] });
+  const left = () => stateOfCertificate(ctx.store, other, clock.nowMs())!;
+  for (let i = 0; i < 200 && left().status !== 'active'; i++) await sleep(50);
+  t.match(left(), { status: 'active', certificates: [{ issuer: /google/ }] }, 'the program takes up the job');
   const { id, certificates } = state();
   t.equal(await pebble.statusOf(certificates[0]!.serialNumber), 'Valid');
-  await ctx.store.write(() => dropCertificateRequest(ctx, owner));
+  await ctx.store.write(() => {
+    dropCertificateRequest(ctx, owner);
+    forget.run('revoke', id);
+  });
   t.equal(await removeDropped(ctx, id), undefined);
   t.equal(await pebble.statusOf(certificates[0]!.serialNumber), 'Revoked');
 });

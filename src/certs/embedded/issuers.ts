@@ -55,8 +55,12 @@ export async function intermediateOf(options: IssuerOptions, name: AuthorityName
 /** The roots to trust, PEM: one, or the old and the new one once the first is nine years old. The first is made if there is none. */
 export async function rootCertificatePem(options: IssuerOptions): Promise<string> {
   await currentIssuer(options, 'root');
-  const nowMs = options.clock.nowMs();
-  return issuersOf(options.store, 'root')
+  return storedRootsPem(options.store, options.clock.nowMs());
+}
+
+/** The same; empty when there is none yet. */
+export function storedRootsPem(store: Store, nowMs: number): string {
+  return issuersOf(store, 'root')
     .filter(({ not_after }) => not_after > nowMs)
     .map(({ certificate }) => `${new X509Certificate(new Uint8Array(certificate)).toString('pem')}\n`)
     .join('');

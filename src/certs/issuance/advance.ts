@@ -12,7 +12,7 @@ import { findZone } from '../../store/zones/zones.js';
 import { certificateIdentifier } from '../acme/certificate-identifier.js';
 import { type Authority, AuthorityError, type AuthorityName, type Order, type Problem } from '../authority.js';
 import type { AuthorityChoice } from '../authority-choice.js';
-import type { CertificateOwner } from '../certificates.js';
+import { type CertificateOwner, dropCertificateRequest } from '../certificates.js';
 import { ChainError, parseCertificates } from '../chain.js';
 import { chooseFor } from './choose.js';
 import type { CertificateContext } from './context.js';
@@ -75,7 +75,9 @@ async function takeSteps(ctx: CertificateContext, owner: CertificateOwner): Prom
 
 async function takeStep(ctx: CertificateContext, row: RequestRow): Promise<void> {
   const { store, clock } = ctx;
-  if (!findZone(store, row.zone)) return note(ctx, row, { dropped_at: clock.nowMs() });
+  if (!findZone(store, row.zone)) {
+    return store.write(() => dropCertificateRequest(ctx, { kind: row.owner_kind, id: row.owner }));
+  }
   const order = findOrderUnderWay(store, row.seq);
   try {
     if (order && order.version !== row.version) return await discardOrder(ctx, row, order, {});
@@ -100,7 +102,8 @@ async function beginOrder(ctx: CertificateContext, row: RequestRow, choice: Auth
   const made = await createOrder(ctx, row, authority);
   const nowMs = clock.nowMs();
   await store.write(() => {
-    if (findRequestById(store, row.id)?.version !== row.version) return;
+    // Somebody else may have been faster: the first order stays.
+    if (findOrderUnderWay(store, row.seq) || findRequestById(store, row.id)?.version !== row.version) return;
     insertOrderUnderWay(store, {
       id: random.uuid(),
       request: row.seq,

@@ -1,14 +1,16 @@
 /** What custom hostnames and their certificates need, made of settings. */
 import type { Lifecycle } from '../../base/lifecycle.js';
-import { createAuthorities } from '../../certs/authorities.js';
+import type { Settings } from '../../config/schema.js';
 import type { ContextBase } from '../../control/write/context.js';
 import type { HostnameServices } from '../../hostnames/context.js';
 import { watchOwnChanges } from '../../hostnames/own-changes.js';
 import { createTokenFetch } from '../../hostnames/token-fetch.js';
 import type { Resolver } from '../../resolver/resolve.js';
 import type { Vault } from '../../vault/vault.js';
+import { createCertificates, directoriesOf } from './certificates.js';
 
 export interface HostnameParts {
+  readonly settings: Settings;
   readonly base: ContextBase;
   readonly resolver: Resolver;
   readonly vault: Vault;
@@ -18,31 +20,18 @@ export interface HostnameParts {
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/';
 
-/** Starts what watches zones of ours for names of customers, too. */
-export function startHostnames({ base, resolver, vault, lifecycle, version }: HostnameParts): HostnameServices {
+/** Starts what watches zones of ours for names of customers, too. Throws a UserError for settings that cannot be used. */
+export async function startHostnames(parts: HostnameParts): Promise<HostnameServices> {
+  const { settings, base, resolver, lifecycle } = parts;
   const fetchToken = createTokenFetch({ resolver, clock: base.clock });
   const fetchChallenge = (host: string, token: string) => fetchToken(host, `${CHALLENGE_PATH}${token}`);
-  const authorities = createAuthorities({
-    ...base,
-    vault,
-    resolver,
-    fetchToken: fetchChallenge,
-    directories: new Map(),
-    userAgent: `Zoneplane/${version}`,
-  });
-  lifecycle.own('certificate authorities', authorities, (part) => part.close());
+  const certificates = await createCertificates(settings, { ...parts, fetchToken: fetchChallenge });
   lifecycle.own('hostname watch', watchOwnChanges(base), (end) => end());
-  return {
-    resolver,
-    fetchToken,
-    publicNames: false,
-    certificates: {
-      ...base,
-      vault,
-      resolver,
-      fetchToken: fetchChallenge,
-      authorities,
-      defaultOrder: ['google', 'lets_encrypt'],
-    },
-  };
+  const publicNames = [...directoriesOf(settings).values()].some(({ url }) => !isLocal(url));
+  return { resolver, fetchToken, publicNames, certificates };
+}
+
+/** An authority on this machine is none of the Internet. */
+function isLocal(url: string): boolean {
+  return ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname);
 }

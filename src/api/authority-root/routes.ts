@@ -1,0 +1,24 @@
+/** `/ca.pem`: the root of the built-in certificate authority, for who wants to trust it. */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { storedRootsPem } from '../../certs/embedded/issuers.js';
+import type { ContextBase } from '../../control/write/context.js';
+
+export const authorityRootRoutes: FastifyPluginAsyncZod<{ base: ContextBase }> = async (app, { base }) => {
+  app.get(
+    '/ca.pem',
+    {
+      config: { access: 'public' },
+      schema: {
+        tags: ['Operations'],
+        security: [],
+        summary: 'Root certificate of the built-in certificate authority, PEM',
+        response: { 200: z.string() },
+      },
+    },
+    async (_request, reply) => {
+      reply.header('content-type', 'application/x-pem-file');
+      return storedRootsPem(base.store, base.clock.nowMs());
+    },
+  );
+};
