@@ -10,6 +10,7 @@ import { createLocalStore } from '../bucket/local-store.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
 import type { ContextBase } from '../control/write/context.js';
 import { createPropagation } from '../control/write/propagation.js';
+import { logServingSettings } from '../control/zones/serving-settings.js';
 import { createResolver, type Resolver } from '../resolver/resolve.js';
 import { createResolverMetrics } from '../resolver/resolver-metrics.js';
 import { createUpstream } from '../resolver/upstream.js';
@@ -53,6 +54,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const { store, vault } = await openOwnStore(options, lifecycle);
     const base = createControlBase(settings, store, clock, log);
     const key = await ensureAdministrator(base, settings, terminal);
+    await logServingSettings(base);
     const firstImport = await importFirstZones(base, settings, origins.zonesDir.kind === 'default');
 
     const resolverMetrics = createResolverMetrics();

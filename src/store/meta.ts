@@ -8,6 +8,7 @@ export type MetaName =
   | 'credential_pepper'
   | 'first_run_done'
   | 'flattening_indexed'
+  | 'serving_settings'
   | 'auth_key_secret_hash'
   | 'auth_key_secret_set_at'
   | 'vault_check';

@@ -16,6 +16,7 @@ import { createRecord, deleteRecord, editRecord, listRecords } from '../../src/c
 import { commit } from '../../src/control/write/commit.js';
 import type { Context } from '../../src/control/write/context.js';
 import { editDnsSettings } from '../../src/control/zones/dns-settings.js';
+import { logServingSettings } from '../../src/control/zones/serving-settings.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
 import { createZone, deleteZone, editZone } from '../../src/control/zones/zones.js';
 import { Rcode, Type } from '../../src/dns/codes.js';
@@ -26,10 +27,11 @@ import { createZoneSource } from '../../src/publish/source.js';
 import { copyServed, soaOf } from '../../src/serving/difference.js';
 import { type Located, locate } from '../../src/serving/look-up.js';
 import { servedAtOwner } from '../../src/serving/owner.js';
-import { type ServingZone, servingZone } from '../../src/serving/zone.js';
+import { type ServingSettings, type ServingZone, servingZone } from '../../src/serving/zone.js';
 import { ownersOfTarget } from '../../src/store/flatten/owners.js';
 import { findTarget, updateTarget } from '../../src/store/flatten/targets.js';
 import { type ChangeRow, changesAfter, lastChange, rrsOfChange } from '../../src/store/log/changes.js';
+import { putMeta } from '../../src/store/meta.js';
 import { findZone, findZoneByName } from '../../src/store/zones/zones.js';
 import { startControl } from '../control/fixture.js';
 import { type DecodedMessage, decodeMessage, makeQuery } from '../support/message.js';
@@ -431,4 +433,40 @@ t.test('imports and settings list what differs up to 5,000 records, and say when
   t.equal(listed(latest()), 2 * 2400 + 2, 'the HTTPS record of every proxied name');
   await editZone(ctx, zoneId, { paused: true });
   t.match(latest(), { kind: 'settings', complete: 0 });
+});
+
+t.test('other settings of the installation at a start are a change of the zones they show in', async (t) => {
+  const first = await startServing(t);
+  await logServingSettings(first);
+  const world = await openWorld(first, 'moved.test');
+  const untouched = await openWorld(first, 'plain.test');
+  for (const { id } of (await listRecords(first, untouched.zoneId, {})).items)
+    await deleteRecord(first, untouched.zoneId, id);
+  for (const zone of [world, untouched]) checkLog(zone);
+  await editZone(first, world.zoneId, { vanity_name_servers: ['ns1.moved.test', 'b.a.moved.test'] });
+  checkLog(world);
+  const serial = ({ ctx: { store }, seq }: World): number => findZone(store, seq)!.serial;
+  const start = async (change: Partial<ServingSettings>): Promise<World[]> => {
+    const ctx = { ...first, settings: { ...first.settings, ...change } };
+    await logServingSettings(ctx);
+    const worlds = [world, untouched].map((zone) => ({ ...zone, ctx, ...publish(ctx), seen: world.seen }));
+    for (const zone of worlds) checkLog(zone);
+    world.seen = lastChange(ctx.store);
+    return worlds;
+  };
+  const before = [serial(world), serial(untouched)];
+  await start({});
+  t.same([serial(world), serial(untouched)], before, 'the same settings are no change');
+  await start({ edgeAddresses: [parseIP('198.51.100.2')!] });
+  t.same([serial(world), serial(untouched)], [before[0]! + 1, before[1]], 'the edge shows at proxied names');
+  await start({ nameServerAddresses: [parseIP('198.51.100.54')!], nameServers: ['other.dns.test'] });
+  t.same([serial(world), serial(untouched)], [before[0]! + 2, before[1]! + 1]);
+  await first.store.write(() => putMeta(first.store, 'serving_settings', ''));
+  await logServingSettings(first);
+  const changes = changesAfter(first.store, world.seen, 10);
+  t.same(
+    changes.map(({ complete }) => complete),
+    [0, 0],
+    'what an interrupted start had changed is not known',
+  );
 });

@@ -5,6 +5,7 @@
  */
 import { invariant } from '../../base/errors.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
+import type { ServingSettings } from '../../serving/zone.js';
 import {
   insertRecord,
   type NewRecordRow,
@@ -17,7 +18,15 @@ import { requireRecord } from '../access/access.js';
 import type { Context } from './context.js';
 import { finishZone } from './finish-zone.js';
 import { type AuditEntry, logAudit } from './log-rows.js';
-import { noteOwner, noteSettings, noteUnedited, noteWhole, type TouchedZone, touchZone } from './touched-zone.js';
+import {
+  noteOwner,
+  noteSettings,
+  noteUnedited,
+  noteWhole,
+  type TouchedZone,
+  touchInstallation,
+  touchZone,
+} from './touched-zone.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
 /** A write in progress. Valid only while the function given to {@link commit} runs. */
@@ -38,6 +47,8 @@ export interface Draft {
   setZone(seq: number, change: ZoneChange): void;
   /** Notes that what is known of the target of a flattened name is about to change. Nobody edits anything. */
   noteTarget(seq: number, ownerKey: Uint8Array): void;
+  /** Notes that the zone was served under other settings of the installation; undefined: nobody knows which. */
+  noteInstallation(seq: number, before: ServingSettings | undefined): void;
   audit(entry: AuditEntry): void;
 }
 
@@ -53,18 +64,8 @@ export function openDraft(ctx: Context): OpenDraft {
   const zones = new Map<number, TouchedZone>();
   const entries: AuditEntry[] = [];
 
-  function touch(seq: number): TouchedZone {
-    const known = zones.get(seq);
-    if (known) return known;
-    const before = findZone(store, seq);
-    invariant(before, 'zones are edited while they exist');
-    const touched = touchZone(before, settings);
-    zones.set(seq, touched);
-    return touched;
-  }
-
   function touchForEdit(seq: number): TouchedZone {
-    const touched = touch(seq);
+    const touched = touchIn(zones, ctx, seq);
     touched.derived = false;
     return touched;
   }
@@ -108,7 +109,11 @@ export function openDraft(ctx: Context): OpenDraft {
       updateZone(store, seq, { ...change, modified_at: now });
     },
     noteTarget(seq, ownerKey) {
-      if (findZone(store, seq)) noteUnedited(store, touch(seq), ownerKey);
+      if (findZone(store, seq)) noteUnedited(store, touchIn(zones, ctx, seq), ownerKey);
+    },
+    noteInstallation(seq, before) {
+      const row = findZone(store, seq);
+      if (row) zones.set(seq, touchInstallation(store, row, before, settings));
     },
     audit(entry) {
       const account = entry.account ?? (entry.zone && findZoneById(store, entry.zone)?.account);
@@ -120,4 +125,15 @@ export function openDraft(ctx: Context): OpenDraft {
       return outcomes;
     },
   };
+}
+
+/** What is remembered of a zone, from its first edit on. */
+function touchIn(zones: Map<number, TouchedZone>, { store, settings }: Context, seq: number): TouchedZone {
+  const known = zones.get(seq);
+  if (known) return known;
+  const before = findZone(store, seq);
+  invariant(before, 'zones are edited while they exist');
+  const touched = touchZone(before, settings);
+  zones.set(seq, touched);
+  return touched;
 }

@@ -1,4 +1,5 @@
 /** What a write in progress remembers of a zone it touches: above all what was served before. */
+import { equalBytes } from '../../base/bytes.js';
 import {
   addDifference,
   copyServed,
@@ -8,6 +9,7 @@ import {
   rrsOf,
   type ServedCopy,
   type ServedRR,
+  soaOf,
 } from '../../serving/difference.js';
 import { servedAtOwner } from '../../serving/owner.js';
 import { ownersOfSettings } from '../../serving/settings-difference.js';
@@ -63,6 +65,21 @@ export function touchZone(before: ZoneRow, settings: ServingSettings): TouchedZo
     undoable: true,
     derived: true,
   };
+}
+
+/** A zone that was served under other settings of the installation, or under unknown ones; its row stays as it is. */
+export function touchInstallation(
+  store: Store,
+  row: ZoneRow,
+  before: ServingSettings | undefined,
+  after: ServingSettings,
+): TouchedZone {
+  const touched = touchZone(row, before ?? after);
+  if (!before) touched.complete = false;
+  else noteSettings(store, touched, row, after);
+  // The SOA alone may differ.
+  if (!equalBytes(soaOf(touched.serving).rdata, soaOf(servingZone(row, after)).rdata)) touched.kind = 'settings';
+  return touched;
 }
 
 /** Remembers what an owner serves, before the first edit that shows there. */

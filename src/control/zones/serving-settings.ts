@@ -1,0 +1,70 @@
+/**
+ * Settings of the installation that show in answers: name servers, their addresses, those of the edge. They are in no row, so a
+ * start with others than the last one is when zones change for resolvers: their serials move, and the change log says how.
+ */
+import { fromHex, toHex } from '../../base/bytes.js';
+import type { ServingSettings } from '../../serving/zone.js';
+import type { Store } from '../../store/driver.js';
+import { findMeta, putMeta } from '../../store/meta.js';
+import { findZone, servedZones } from '../../store/zones/zones.js';
+import { commitAlone } from '../write/commit.js';
+import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
+
+/** A transaction takes no more zones, and no more records in them than this and the last zone's. */
+const MOST_ZONES = 500;
+const MOST_RECORDS = 50_000;
+/** Stands for the settings of the last start while zones are being changed: what a zone had is then not known. */
+const UNDER_WAY = '';
+
+/** At every start, before anybody writes. */
+export async function logServingSettings(base: ContextBase): Promise<void> {
+  const { store, settings, log } = base;
+  const ctx: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' };
+  const text = print(settings);
+  const last = findMeta(store, 'serving_settings');
+  if (last === text) return;
+  // The first start, or the first one that looks.
+  const slices = last === undefined ? [] : [...slicesOf(store)];
+  const before = typeof last === 'string' && last !== UNDER_WAY ? parse(last) : undefined;
+  if (slices.length > 0) await store.write(() => putMeta(store, 'serving_settings', UNDER_WAY));
+  let moved = 0;
+  for (const slice of slices) {
+    const { zones } = await commitAlone(ctx, (draft) => {
+      for (const seq of slice) draft.noteInstallation(seq, before);
+    });
+    moved += zones.filter(({ change }) => change !== undefined).length;
+  }
+  await store.write(() => putMeta(store, 'serving_settings', text));
+  if (moved > 0) log.info({ zones: moved }, 'name servers or edge addresses are others than at the last start');
+}
+
+function* slicesOf(store: Store): Generator<readonly number[]> {
+  let slice: number[] = [];
+  let records = 0;
+  for (const seq of servedZones(store)) {
+    slice.push(seq);
+    records += findZone(store, seq)!.record_count;
+    if (slice.length < MOST_ZONES && records < MOST_RECORDS) continue;
+    yield slice;
+    slice = [];
+    records = 0;
+  }
+  if (slice.length > 0) yield slice;
+}
+
+function print({ nameServers, nameServerAddresses, edgeAddresses }: ServingSettings): string {
+  return JSON.stringify({
+    nameServers,
+    nameServerAddresses: nameServerAddresses.map(toHex),
+    edgeAddresses: edgeAddresses.map(toHex),
+  });
+}
+
+function parse(text: string): ServingSettings {
+  const { nameServers, nameServerAddresses, edgeAddresses } = JSON.parse(text) as Record<
+    keyof ServingSettings,
+    string[]
+  >;
+  const octets = (list: readonly string[]): Uint8Array[] => list.map((hex) => fromHex(hex)!);
+  return { nameServers, nameServerAddresses: octets(nameServerAddresses), edgeAddresses: octets(edgeAddresses) };
+}
