@@ -116,7 +116,7 @@ export function asksForAccount(lookup: CaaLookup): boolean {
 }
 
 /** `customer.test. CAA 0 issue "ca.test"`: a line of a zone file. */
-export function printCaa(owner: string, { flags, tag, value }: CaaRecord): string {
+function printCaa(owner: string, { flags, tag, value }: CaaRecord): string {
   return `${owner}. CAA ${flags} ${tag} ${quoteText(latin1Bytes(value))}`;
 }
 

@@ -7,7 +7,7 @@ import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } fr
 export type KeyType = 'P-256' | 'RSA-2048';
 
 /** Names that no certificate can be asked for. */
-export class CsrError extends Error {
+class CsrError extends Error {
   constructor(
     readonly code: 'no-names' | 'too-many-names' | 'bad-name' | 'bad-key',
     message: string,

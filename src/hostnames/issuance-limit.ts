@@ -22,7 +22,7 @@ export interface IssuanceLimit {
 const DEFAULT_LIMIT: IssuanceLimit = { count: 15, windowSeconds: 60, lockoutSeconds: 30 };
 
 /** What the account may, by its own allowance or like all. */
-export function issuanceLimitOf(store: Store, account: number): IssuanceLimit {
+function issuanceLimitOf(store: Store, account: number): IssuanceLimit {
   const allowance = findAllowance(store, account);
   return {
     count: allowance?.issuance_count ?? DEFAULT_LIMIT.count,

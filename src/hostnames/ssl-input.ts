@@ -38,7 +38,7 @@ export interface SslInput {
 
 type Body = Readonly<Record<string, unknown>>;
 
-export const AUTHORITIES = [
+const AUTHORITIES = [
   'google',
   'lets_encrypt',
   'ssl_com',

@@ -75,9 +75,6 @@ const statements = perStore((store) => ({
   settle: store.prepare<[authorizationUrl: string]>(
     `UPDATE challenges SET status = 'valid' WHERE authorization_url = ?`,
   ),
-  byToken: store.prepareTuples<[token: string, identifier: string], [value: string]>(
-    `SELECT value FROM challenges WHERE token = ? AND identifier = ? AND type = 'http-01'`,
-  ),
   insertRecord: store.prepare<[zone: number, ownerKey: Uint8Array, challenge: number]>(
     'INSERT OR IGNORE INTO challenge_records (zone, owner_key, challenge) VALUES (?, ?, ?)',
   ),
@@ -143,11 +140,6 @@ export function submitChallenge(store: Store, seq: number): void {
 /** Notes that control over the name is proved. Call inside a write. */
 export function settleChallenges(store: Store, authorizationUrl: string): void {
   statements(store).settle.run(authorizationUrl);
-}
-
-/** The body of the HTTP answer for a token; undefined for one that is not asked for at that host. */
-export function findHttpToken(store: Store, host: string, token: string): string | undefined {
-  return statements(store).byToken.get(token, host)?.[0];
 }
 
 /** Has a zone serve the TXT record of a challenge. Call inside a write. */
