@@ -38,12 +38,7 @@ export interface SslInput {
 
 type Body = Readonly<Record<string, unknown>>;
 
-const AUTHORITIES = [
-  'google',
-  'lets_encrypt',
-  'ssl_com',
-  'digicert',
-] as const satisfies readonly AuthorityName[];
+const AUTHORITIES = ['google', 'lets_encrypt', 'ssl_com', 'digicert'] as const satisfies readonly AuthorityName[];
 const BUNDLE_METHODS = ['ubiquitous', 'optimal', 'force'] as const;
 const TLS_VERSIONS = ['1.0', '1.1', '1.2', '1.3'] as const;
 /** Of cipher suites, as OpenSSL and BoringSSL name them. */
