@@ -1,7 +1,7 @@
 /** The names customers may have served: what a client sends, checked and brought into one form (v4: §10.2). Pure. */
 import { getPublicSuffix } from 'tldts';
 import { parseIP } from '../base/ip.js';
-import { domainToAscii } from '../dns/idna.js';
+import { domainToUnicode } from '../dns/idna.js';
 import { hostnameFailure } from './errors.js';
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -63,7 +63,8 @@ function faultOf(name: string, base: string): string | undefined {
   if (label !== undefined) return `the label ${label.slice(0, 63)} is not one of a host name`;
   // Host names never end in a number: that would be an address (RFC 1123 §2.1).
   if (/(?:^|\.)\d+$/.test(base)) return 'it ends in a number';
-  return domainToAscii(base) === base ? undefined : 'it is not valid punycode';
+  const foreign = base.split('.').find((text) => text.startsWith('xn--') && domainToUnicode(text) === text);
+  return foreign === undefined ? undefined : `the label ${foreign} is not valid punycode`;
 }
 
 function refuseReserved(base: string): void {
