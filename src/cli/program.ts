@@ -76,6 +76,7 @@ async function addOtherCommands(program: Command, context: CommandContext): Prom
     vault,
     job,
     certificate,
+    hostname,
   ] = await Promise.all([
     import('./zone.js'),
     import('./record.js'),
@@ -91,6 +92,7 @@ async function addOtherCommands(program: Command, context: CommandContext): Prom
     import('./vault.js'),
     import('./job.js'),
     import('./certificate.js'),
+    import('./hostname.js'),
   ]);
   zone.addZoneCommands(program, context);
   record.addRecordCommands(program, context);
@@ -106,6 +108,7 @@ async function addOtherCommands(program: Command, context: CommandContext): Prom
   vault.addVaultCommands(program, context);
   job.addJobCommands(program, context);
   certificate.addCertificateCommands(program, context);
+  hostname.addHostnameCommands(program, context);
   program
     .command('version')
     .description('print the version')

@@ -4,6 +4,7 @@
  */
 import { holdsHostnames } from '../control/rules/hold.js';
 import { commit, type Draft } from '../control/write/commit.js';
+import type { Context } from '../control/write/context.js';
 import { zonesAtOrAbove } from '../control/zones/write.js';
 import { schedule } from '../jobs/schedule.js';
 import { findFallbackOrigin } from '../store/hostnames/fallback-origins.js';
@@ -205,6 +206,12 @@ function moveTo(
 }
 
 const VERBS = { pending: 'edit', active: 'activate', moved: 'move', blocked: 'edit' } as const;
+
+/** Has the server look at a hostname now, without counting it as a check of the schedule. */
+export async function checkSoon({ store, clock }: Context, id: string): Promise<void> {
+  const nowMs = clock.nowMs();
+  await store.write(() => schedule(store, { kind: HOSTNAME_JOB, subject: id, runAtMs: nowMs }, nowMs));
+}
 
 /** The octets of a UUID, as the audit log names things. */
 export function uuidOctets(id: string): Uint8Array {

@@ -1,10 +1,12 @@
 /** Use cases of custom hostnames (v4: §10): create, get, edit, delete. */
+import { invariant } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
 import { stateOfCertificate } from '../certs/certificate-state.js';
 import { dropCertificateRequest, putCertificateRequest, uploadCertificate } from '../certs/certificates.js';
 import { advanceCertificate } from '../certs/issuance/advance.js';
 import { requireZone } from '../control/access/access.js';
 import { commit, type Draft } from '../control/write/commit.js';
+import type { Context } from '../control/write/context.js';
 import { schedule } from '../jobs/schedule.js';
 import {
   countHostnamesOfAccount,
@@ -19,6 +21,7 @@ import {
 import { findAllowance } from '../store/hostnames/issuance.js';
 import { removeJob } from '../store/jobs.js';
 import { findZone, type ZoneRow } from '../store/zones/zones.js';
+import type { Vault } from '../vault/vault.js';
 import { nextState } from './activation.js';
 import { checkBrought } from './brought.js';
 import { checkHostname, HOSTNAME_JOB, uuidOctets } from './check.js';
@@ -47,19 +50,19 @@ const USUAL_QUOTA = 50_000;
 const BUDGET_MS = 2000;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-export async function getHostname(ctx: HostnameContext, zoneId: string, id: string): Promise<HostnameItem> {
+export async function getHostname(ctx: Context, zoneId: string, id: string): Promise<HostnameItem> {
   return ctx.store.snapshot(() => {
     const zone = requireZone(ctx, zoneId);
     return itemOf(ctx, zone, requireHostname(ctx, zone, id));
   });
 }
 
-function itemOf({ store, clock }: HostnameContext, zone: ZoneRow, row: HostnameRow): HostnameItem {
+function itemOf({ store, clock }: Context, zone: ZoneRow, row: HostnameRow): HostnameItem {
   return hostnameItem(row, zone, stateOfCertificate(store, certificateOwner(row.id), clock.nowMs()));
 }
 
 /** Throws 1435 for what is no identifier, 1436 when the zone has no such hostname. */
-function requireHostname({ store }: HostnameContext, zone: ZoneRow, id: string): HostnameRow {
+function requireHostname({ store }: Context, zone: ZoneRow, id: string): HostnameRow {
   if (!UUID.test(id.toLowerCase())) throw hostnameFailure('badId');
   const row = findHostname(store, id.toLowerCase());
   if (row?.zone !== zone.seq) throw hostnameFailure('missing');
@@ -71,20 +74,43 @@ function requireHostname({ store }: HostnameContext, zone: ZoneRow, id: string):
  * {@link IssuanceRefused} for one too many.
  */
 export async function createHostname(ctx: HostnameContext, zoneId: string, body: () => Body): Promise<HostnameItem> {
+  const made = await writeHostname(ctx, rulesOf(ctx), zoneId, body);
+  return ctx.dryRun ? made : beginAndGet(ctx, made.id);
+}
+
+/** What decides about what is asked for. */
+export interface HostnameRules {
+  /** See parseHostname of name.ts. */
+  readonly publicNames: boolean;
+  /** Seals keys that customers bring; without it they can bring none. */
+  readonly vault?: Vault;
+}
+
+function rulesOf({ hostnames: { publicNames, certificates } }: HostnameContext): HostnameRules {
+  return { publicNames, vault: certificates.vault };
+}
+
+/** The first part of {@link createHostname}: the checks are left to the server. */
+export async function writeHostname(
+  ctx: Context,
+  rules: HostnameRules,
+  zoneId: string,
+  body: () => Body,
+): Promise<HostnameItem> {
   refuseLockedOut(ctx, zoneId);
-  const wanted = readCreation(ctx, body());
+  const wanted = readCreation(rules, body());
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     requireRoom(ctx, zone, wanted);
     const refused = countIssuance(ctx.store, zone.account, ctx.clock.nowMs());
     // The lockout must stay: it is for the caller to throw.
-    return refused ? { refused } : { made: addHostname(ctx, draft, zone, wanted) };
+    return refused ? { refused } : { made: addHostname(ctx, rules, draft, zone, wanted) };
   });
   if ('refused' in value) throw value.refused satisfies IssuanceRefused;
-  return ctx.dryRun ? value.made : beginAndGet(ctx, value.made.id);
+  return value.made;
 }
 
-function refuseLockedOut(ctx: HostnameContext, zoneId: string): void {
+function refuseLockedOut(ctx: Context, zoneId: string): void {
   const refused = lockedOut(ctx.store, requireZone(ctx, zoneId).account, ctx.clock.nowMs());
   if (refused) throw refused;
 }
@@ -97,8 +123,8 @@ interface Creation {
   readonly originSni: string | null;
 }
 
-function readCreation(ctx: HostnameContext, body: Body): Creation {
-  const hostname = parseHostname(body['hostname'], ctx.hostnames);
+function readCreation(rules: HostnameRules, body: Body): Creation {
+  const hostname = parseHostname(body['hostname'], rules);
   const { ssl: sslInput = null } = body;
   const ssl = sslInput === null ? null : parseSsl(sslInput, hostname, { isEdit: false });
   const metadata = parseMetadata(body['custom_metadata'] ?? null);
@@ -118,7 +144,7 @@ function requireOriginForSni(origin: string | null, sni: string | null): void {
   if (sni !== null && origin === null) throw hostnameFailure('sniWithoutOrigin', {}, { pointer: '/custom_origin_sni' });
 }
 
-function requireRoom({ store }: HostnameContext, zone: ZoneRow, { hostname, origin }: Creation): void {
+function requireRoom({ store }: Context, zone: ZoneRow, { hostname, origin }: Creation): void {
   if (findHostnameByName(store, zone.seq, hostname)) {
     throw hostnameFailure('duplicate', {}, { pointer: '/hostname' });
   }
@@ -127,12 +153,12 @@ function requireRoom({ store }: HostnameContext, zone: ZoneRow, { hostname, orig
   requireOrigin(store, zone, origin);
 }
 
-function requireOrigin(store: HostnameContext['store'], zone: ZoneRow, origin: string | null): void {
+function requireOrigin(store: Context['store'], zone: ZoneRow, origin: string | null): void {
   if (origin === null || isOrigin(store, zone, origin)) return;
   throw hostnameFailure('foreignOrigin', { name: origin }, { pointer: '/custom_origin_server' });
 }
 
-function addHostname(ctx: HostnameContext, draft: Draft, zone: ZoneRow, wanted: Creation): HostnameItem {
+function addHostname(ctx: Context, rules: HostnameRules, draft: Draft, zone: ZoneRow, wanted: Creation): HostnameItem {
   const { store, clock, random } = ctx;
   const { hostname, ssl, metadata, origin, originSni } = wanted;
   const id = random.uuid();
@@ -151,25 +177,33 @@ function addHostname(ctx: HostnameContext, draft: Draft, zone: ZoneRow, wanted: 
   });
   const row = findHostname(store, id)!;
   planCheck(ctx, row);
-  if (ssl) wantCertificate(ctx, zone, row, ssl);
+  if (ssl) wantCertificate(ctx, rules, row, ssl);
   draft.audit({ action: 'custom_hostname.create', zone: zone.id, object: uuidOctets(id), after: auditView(row) });
   return itemOf(ctx, zone, row);
 }
 
-function planCheck({ store, clock }: HostnameContext, { id, next_check_ms: atMs }: HostnameRow): void {
+function planCheck({ store, clock }: Context, { id, next_check_ms: atMs }: HostnameRow): void {
   if (atMs !== null) schedule(store, { kind: HOSTNAME_JOB, subject: id, runAtMs: atMs }, clock.nowMs());
 }
 
-function wantCertificate(ctx: HostnameContext, zone: ZoneRow, row: HostnameRow, { wish, brought }: SslInput): void {
+function wantCertificate(ctx: Context, { vault }: HostnameRules, row: HostnameRow, { wish, brought }: SslInput): void {
   const owner = certificateOwner(row.id);
   if (brought.length === 0) {
-    putCertificateRequest(ctx, owner, certificateRequest(zone.seq, row.hostname, wish));
+    putCertificateRequest(ctx, owner, certificateRequest(row.zone, row.hostname, wish));
     return;
   }
+  invariant(vault, 'keys are brought to where they can be sealed');
   const names = certificateNames(row.hostname, wish);
   const checked = checkBrought(brought, names, wish, ctx.clock.nowMs());
-  const { vault } = ctx.hostnames.certificates;
-  uploadCertificate({ ...ctx, vault }, owner, { names, zone: zone.seq }, checked);
+  uploadCertificate({ ...ctx, vault }, owner, { names, zone: row.zone }, checked);
+}
+
+/** A certificate that the customer brought stays until something else is asked for. */
+function keepsBrought({ store, clock }: Context, row: HostnameRow, { wish, brought }: SslInput): boolean {
+  const before = sslWishOf(row);
+  const known = stateOfCertificate(store, certificateOwner(row.id), clock.nowMs());
+  if (brought.length > 0 || !before || !known?.uploaded) return false;
+  return (['method', 'authority', 'wildcard'] as const).every((name) => wish[name] === before[name]);
 }
 
 /** Without tokens, which are nobody's business but the customer's. */
@@ -206,20 +240,31 @@ export async function editHostname(
   id: string,
   body: Body,
 ): Promise<HostnameItem> {
+  const edited = await writeEdit(ctx, rulesOf(ctx), { zoneId, id }, body);
+  return ctx.dryRun ? edited : beginAndGet(ctx, edited.id);
+}
+
+/** The first part of {@link editHostname}: the checks are left to the server. */
+export async function writeEdit(
+  ctx: Context,
+  rules: HostnameRules,
+  { zoneId, id }: { readonly zoneId: string; readonly id: string },
+  body: Body,
+): Promise<HostnameItem> {
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const row = requireHostname(ctx, zone, id);
     const ssl = readSslEdit(body, row);
-    const change = readEdit(ctx, zone, row, body, ssl);
+    const change = readEdit(ctx, rules, { zone, row, ssl }, body);
     restart(ctx, draft, row, change);
     const after = findHostname(ctx.store, row.id)!;
     planCheck(ctx, after);
-    if (ssl) wantCertificate(ctx, zone, after, ssl);
+    if (ssl && !keepsBrought(ctx, row, ssl)) wantCertificate(ctx, rules, after, ssl);
     const told = { before: auditView(row), after: auditView(after) };
     draft.audit({ action: 'custom_hostname.edit', zone: zone.id, object: uuidOctets(row.id), ...told });
     return itemOf(ctx, zone, after);
   });
-  return ctx.dryRun ? value : beginAndGet(ctx, value.id);
+  return value;
 }
 
 /** Null: nothing about the certificate is edited. */
@@ -228,15 +273,15 @@ function readSslEdit(body: Body, row: HostnameRow): SslInput | null {
   return ssl === null ? null : parseSsl(ssl, row.hostname, { isEdit: true, before: sslWishOf(row) ?? undefined });
 }
 
-function readEdit(
-  ctx: HostnameContext,
-  zone: ZoneRow,
-  row: HostnameRow,
-  body: Body,
-  ssl: SslInput | null,
-): HostnameChange {
+interface Edited {
+  readonly zone: ZoneRow;
+  readonly row: HostnameRow;
+  readonly ssl: SslInput | null;
+}
+
+function readEdit(ctx: Context, rules: HostnameRules, { zone, row, ssl }: Edited, body: Body): HostnameChange {
   const { hostname, custom_metadata: metadata, custom_origin_server: server, custom_origin_sni: sni } = body;
-  if (hostname !== undefined && parseHostname(hostname, ctx.hostnames) !== row.hostname) {
+  if (hostname !== undefined && parseHostname(hostname, rules) !== row.hostname) {
     throw hostnameFailure('hostnameFixed', {}, { pointer: '/hostname' });
   }
   const origin = server === undefined ? row.origin : parseOrigin(server);
@@ -254,7 +299,7 @@ function readEdit(
 }
 
 /** The schedule begins anew; what was moved or blocked waits for its checks again. */
-function restart({ store, clock }: HostnameContext, draft: Draft, row: HostnameRow, change: HostnameChange): void {
+function restart({ store, clock }: Context, draft: Draft, row: HostnameRow, change: HostnameChange): void {
   const state = nextState(row.state, 'restarted');
   if (state === 'gone') throw new Error('an edit made a hostname go');
   const fromStart =
@@ -265,11 +310,7 @@ function restart({ store, clock }: HostnameContext, draft: Draft, row: HostnameR
   updateHostname(store, row.seq, { ...change, ...fromStart, ...forgotten, state, modified_at: draft.now });
 }
 
-export async function deleteHostname(
-  ctx: HostnameContext,
-  zoneId: string,
-  id: string,
-): Promise<{ readonly id: string }> {
+export async function deleteHostname(ctx: Context, zoneId: string, id: string): Promise<{ readonly id: string }> {
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const row = requireHostname(ctx, zone, id);
@@ -280,7 +321,7 @@ export async function deleteHostname(
 }
 
 /** Removes a hostname with its certificate. */
-export function discardHostname(ctx: HostnameContext, draft: Draft, zone: ZoneRow, row: HostnameRow): void {
+export function discardHostname(ctx: Context, draft: Draft, zone: ZoneRow, row: HostnameRow): void {
   removeHostname(ctx.store, row.seq);
   removeJob(ctx.store, HOSTNAME_JOB, row.id);
   dropCertificateRequest(ctx, certificateOwner(row.id));
@@ -293,7 +334,7 @@ export interface HostnameQuota {
 }
 
 /** Of the account of the zone. */
-export async function getHostnameQuota(ctx: HostnameContext, zoneId: string): Promise<HostnameQuota> {
+export async function getHostnameQuota(ctx: Context, zoneId: string): Promise<HostnameQuota> {
   const { account } = requireZone(ctx, zoneId);
   const allocated = findAllowance(ctx.store, account)?.hostnames ?? USUAL_QUOTA;
   return { allocated, used: countHostnamesOfAccount(ctx.store, account) };

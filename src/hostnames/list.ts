@@ -1,7 +1,7 @@
 /** Use case of listing the custom hostnames of a zone (v4: §10.5). */
 import { type CertificateState, statesOfCertificates } from '../certs/certificate-state.js';
 import { requireZone } from '../control/access/access.js';
-import type { Page, PageQuery } from '../control/write/context.js';
+import type { Context, Page, PageQuery } from '../control/write/context.js';
 import type { Condition } from '../store/condition.js';
 import type { HostnameRow } from '../store/hostnames/hostnames.js';
 import {
@@ -13,7 +13,6 @@ import {
   selectHostnames,
 } from '../store/hostnames/query.js';
 import type { ZoneRow } from '../store/zones/zones.js';
-import type { HostnameContext } from './context.js';
 import { hostnameFailure } from './errors.js';
 import { type HostnameItem, hostnameItem } from './item.js';
 
@@ -38,11 +37,7 @@ export interface HostnameQuery extends PageQuery {
 const DEFAULT_PER_PAGE = 20;
 
 /** Throws 1435, 1437 and 1438. */
-export async function listHostnames(
-  ctx: HostnameContext,
-  zoneId: string,
-  query: HostnameQuery,
-): Promise<Page<HostnameItem>> {
+export async function listHostnames(ctx: Context, zoneId: string, query: HostnameQuery): Promise<Page<HostnameItem>> {
   requireOneFilter(query);
   const conditions = conditionsOf(query);
   const { page = 1, perPage = DEFAULT_PER_PAGE, direction = 'asc' } = query;
@@ -112,7 +107,7 @@ function requirePart(name: string, text: string): string {
   return text;
 }
 
-function itemsOf({ store, clock }: HostnameContext, zone: ZoneRow, rows: readonly HostnameRow[]): HostnameItem[] {
+function itemsOf({ store, clock }: Context, zone: ZoneRow, rows: readonly HostnameRow[]): HostnameItem[] {
   const wanting = rows.filter(({ ssl }) => ssl !== null).map(({ id }) => id);
   const states = statesOfCertificates(store, 'hostname', wanting, clock.nowMs());
   return rows.map((row) => hostnameItem(row, zone, states.get(row.id)));

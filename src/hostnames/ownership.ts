@@ -36,10 +36,11 @@ export function txtTokenName(hostname: string): string {
   return `_cf-custom-hostname.${withoutWildcard(hostname)}`;
 }
 
-/** Looks for tokens only where the name does not lead here, and only for those that never were verified. */
+/** Looks for tokens only where no CNAME leads here, and only for those that are not verified. */
 export async function findOut(resolver: Resolver, fetchToken: TokenFetch, question: Question): Promise<Findings> {
   const pointing = await findPointing(resolver, question);
-  if (pointing.kind === 'here' || question.row.state === 'active') return { pointing };
+  const proved = pointing.kind === 'here' && pointing.by === 'cname';
+  if (proved || question.row.state === 'active') return { pointing };
   const token = await findToken(resolver, fetchToken, question);
   return token ? { pointing, token } : { pointing };
 }

@@ -430,6 +430,10 @@ t.test('a certificate of the customer', { skip: withoutOpenssl }, async (t) => {
     json: { result: { ssl: { status: 'active', certificates: [{ signature: /SHA256/ }] } } },
   });
   t.notMatch(made.text, /PRIVATE KEY/);
+  const [serving] = made.json.result.ssl.certificates;
+  const same = { ssl: { method: 'txt', type: 'dv', settings: { http2: 'off' } } };
+  const kept = await call('PATCH', `${list}/${made.json.result.id}`, same);
+  t.strictSame(kept.json.result.ssl.certificates, [serving], 'an edit of something else keeps it');
   const uncovered = await call('POST', list, { hostname: 'other.customer.net', ssl: pair });
   t.match(uncovered, { status: 400, json: { errors: [{ code: 1446 }] } });
   const broken = { ...pair, custom_key: 'nothing' };

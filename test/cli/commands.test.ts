@@ -84,6 +84,7 @@ t.test('each command has an example', async (t) => {
     ['backup'],
     ...['rotate', 'status'].map((name) => ['vault', name]),
     ['job', 'list'],
+    ...['list', 'show', 'create', 'refresh', 'delete', 'allow'].map((name) => ['hostname', name]),
     ['version'],
   ];
   const helps = await Promise.all(commands.map((command) => run(...command, '--help')));

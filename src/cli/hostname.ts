@@ -1,0 +1,285 @@
+/** `zoneplane hostname`: names of customers that a zone serves. */
+import { type Command, Option } from 'commander';
+import { UserError } from '../base/errors.js';
+import type { Context } from '../control/write/context.js';
+import { type AllowanceChange, setAllowance } from '../hostnames/allowance.js';
+import { checkSoon } from '../hostnames/check.js';
+import { deleteHostname, writeEdit, writeHostname } from '../hostnames/hostnames.js';
+import type { HostnameItem } from '../hostnames/item.js';
+import { listHostnames } from '../hostnames/list.js';
+import { wholeNumber } from './arguments.js';
+import { type CommandContext, example } from './command.js';
+import { collectPages, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
+import { addSettingOptions } from './settings.js';
+import type { Terminal } from './terminal.js';
+
+interface JsonOption {
+  readonly json?: boolean;
+}
+
+/** Whoever runs commands on this machine knows what they do: names that no public authority takes are theirs to try. */
+const RULES = { publicNames: false };
+
+export function addHostnameCommands(program: Command, context: CommandContext): void {
+  const hostname = program.command('hostname').description("custom hostnames: customers' names that a zone serves");
+  addList(hostname, context);
+  addShow(hostname, context);
+  addCreate(hostname, context);
+  addRefresh(hostname, context);
+  addDelete(hostname, context);
+  addAllow(hostname, context);
+}
+
+function addList(hostname: Command, { terminal, environment }: CommandContext): void {
+  const list = hostname
+    .command('list')
+    .description('list the custom hostnames of a zone')
+    .argument('<zone>', 'name of the zone')
+    .option('--status <status>', 'only those: pending, active, blocked, moved or caa_error')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane hostname list example.com', 'zoneplane hostname list example.com --json'));
+  addSettingOptions(list, DATA_SETTINGS).action(
+    async (zoneName: string, { status, json }: JsonOption & { readonly status?: string }) => {
+      const items = await withControl(list, environment, async (context) => {
+        const { id } = await requireZoneNamed(context, zoneName);
+        const filter = status === undefined ? {} : { status };
+        return collectPages((page) => listHostnames(context, id, { page, perPage: 1000, ...filter }));
+      });
+      if (json) terminal.json(items.map(viewHostname));
+      else {
+        terminal.table(
+          ['hostname', 'status', 'certificate', 'created', 'what stands in the way'],
+          items.map((item) => [
+            item.hostname,
+            item.status,
+            certificateOf(item),
+            printInstant(item.createdAt),
+            item.errors[0] ?? '',
+          ]),
+          'There are no such custom hostnames.',
+        );
+      }
+    },
+  );
+}
+
+function addShow(hostname: Command, { terminal, environment }: CommandContext): void {
+  const show = hostname
+    .command('show')
+    .description('show a custom hostname, and what its owner must do')
+    .argument('<zone>', 'name of the zone')
+    .argument('<hostname>', 'the custom hostname')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane hostname show example.com shop.customer.net'));
+  addSettingOptions(show, DATA_SETTINGS).action(async (zoneName: string, name: string, { json }: JsonOption) => {
+    const item = await withControl(show, environment, async (context) => (await find(context, zoneName, name)).item);
+    if (json) terminal.json(viewHostname(item));
+    else printHostname(terminal, zoneName, item);
+  });
+}
+
+function addCreate(hostname: Command, { terminal, environment }: CommandContext): void {
+  const create = hostname
+    .command('create')
+    .description('create a custom hostname; a running server begins to check it at once')
+    .argument('<zone>', 'name of the zone')
+    .argument('<hostname>', 'name of the customer')
+    .addOption(
+      new Option('--method <method>', 'how control is proved for its certificate; none: no certificate')
+        .choices(['txt', 'http', 'none'])
+        .default('txt'),
+    )
+    .option('--authority <name>', 'google, lets_encrypt, ssl_com or digicert (default: the service chooses)')
+    .option('--wildcard', 'the certificate covers all names one label below, too')
+    .option('--origin <name>', 'a record of the zone that gets its traffic (default: the fallback origin)')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      example(
+        'zoneplane hostname create example.com shop.customer.net',
+        'zoneplane hostname create example.com shop.customer.net --authority lets_encrypt --wildcard',
+      ),
+    );
+  addSettingOptions(create, DATA_SETTINGS).action(async (zoneName: string, name: string, options: CreateOptions) => {
+    const item = await withControl(create, environment, async (context) => {
+      const zone = await requireZoneNamed(context, zoneName);
+      const made = await writeHostname(context, RULES, zone.id, () => creationOf(name, options));
+      await checkSoon(context, made.id);
+      return made;
+    });
+    if (options.json) terminal.json(viewHostname(item));
+    else printHostname(terminal, zoneName, item);
+  });
+}
+
+interface CreateOptions extends JsonOption {
+  readonly method: 'txt' | 'http' | 'none';
+  readonly authority?: string;
+  readonly wildcard?: boolean;
+  readonly origin?: string;
+}
+
+function creationOf(hostname: string, { method, authority, wildcard, origin }: CreateOptions): Record<string, unknown> {
+  const ssl = { method, type: 'dv', certificate_authority: authority ?? '', wildcard: wildcard ?? false };
+  return {
+    hostname,
+    ...(method !== 'none' && { ssl }),
+    ...(origin !== undefined && { custom_origin_server: origin }),
+  };
+}
+
+function addRefresh(hostname: Command, { terminal, environment }: CommandContext): void {
+  const refresh = hostname
+    .command('refresh')
+    .description('check a custom hostname and its certificate anew; one that is blocked or moved begins again')
+    .argument('<zone>', 'name of the zone')
+    .argument('<hostname>', 'the custom hostname')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane hostname refresh example.com shop.customer.net'));
+  addSettingOptions(refresh, DATA_SETTINGS).action(async (zoneName: string, name: string, { json }: JsonOption) => {
+    const item = await withControl(refresh, environment, async (context) => {
+      const { zoneId, item: found } = await find(context, zoneName, name);
+      const { ssl } = found;
+      const body = ssl ? { ssl: { method: ssl.wish.method, type: ssl.wish.type } } : {};
+      const edited = await writeEdit(context, RULES, { zoneId, id: found.id }, body);
+      await checkSoon(context, edited.id);
+      return edited;
+    });
+    if (json) terminal.json(viewHostname(item));
+    else terminal.print(`${item.hostname} is ${item.status}; a running server checks it now`);
+  });
+}
+
+function addDelete(hostname: Command, { terminal, environment }: CommandContext): void {
+  const remove = hostname
+    .command('delete')
+    .description('delete a custom hostname with its certificate')
+    .argument('<zone>', 'name of the zone')
+    .argument('<hostname>', 'the custom hostname')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane hostname delete example.com shop.customer.net'));
+  addSettingOptions(remove, DATA_SETTINGS).action(async (zoneName: string, name: string, { json }: JsonOption) => {
+    const item = await withControl(remove, environment, async (context) => {
+      const { zoneId, item: found } = await find(context, zoneName, name);
+      await deleteHostname(context, zoneId, found.id);
+      return found;
+    });
+    if (json) terminal.json({ id: item.id, hostname: item.hostname });
+    else terminal.print(`deleted ${item.hostname}`);
+  });
+}
+
+interface AllowOptions extends JsonOption {
+  readonly certificates?: number;
+  readonly window?: number;
+  readonly lockout?: number;
+  readonly hostnames?: number;
+  readonly apexAddresses?: 'yes' | 'no';
+}
+
+function addAllow(hostname: Command, { terminal, environment }: CommandContext): void {
+  const most = 1_000_000;
+  const allow = hostname
+    .command('allow')
+    .description('allow an account more, or less, than all others')
+    .argument('<account>', 'identifier of the account, as `zoneplane account list` shows it')
+    .option('--certificates <count>', 'certificates it may ask for in the window', wholeNumber(1, most, 'a number'))
+    .option('--window <seconds>', 'length of the window', wholeNumber(1, 86_400, 'seconds'))
+    .option('--lockout <seconds>', 'how long there are none for who asks for more', wholeNumber(1, 86_400, 'seconds'))
+    .option('--hostnames <count>', 'custom hostnames of all its zones', wholeNumber(0, most, 'a number'))
+    .addOption(
+      new Option('--apex-addresses <yes|no>', 'whether A and AAAA records alone prove a hostname').choices([
+        'yes',
+        'no',
+      ]),
+    )
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      example('zoneplane hostname allow 023e105f4ecef8ad9ca31a8372d0c353 --certificates 60 --hostnames 100000'),
+    );
+  addSettingOptions(allow, DATA_SETTINGS).action(async (account: string, options: AllowOptions) => {
+    const change = allowanceOf(options);
+    if (Object.keys(change).length === 0) {
+      throw new UserError('nothing is to be allowed', 'Give at least one of the options; see --help.', 2);
+    }
+    await withControl(allow, environment, (context) => setAllowance(context, account, change));
+    if (options.json) terminal.json({ account, ...change });
+    else terminal.print(`account ${account} is allowed that from now on`);
+  });
+}
+
+function allowanceOf({ certificates, window, lockout, hostnames, apexAddresses }: AllowOptions): AllowanceChange {
+  return {
+    ...(certificates !== undefined && { issuanceCount: certificates }),
+    ...(window !== undefined && { issuanceWindowSeconds: window }),
+    ...(lockout !== undefined && { issuanceLockoutSeconds: lockout }),
+    ...(hostnames !== undefined && { hostnames }),
+    ...(apexAddresses !== undefined && { apexAddresses: apexAddresses === 'yes' }),
+  };
+}
+
+async function find(
+  context: Context,
+  zoneName: string,
+  name: string,
+): Promise<{ readonly zoneId: string; readonly item: HostnameItem }> {
+  const zone = await requireZoneNamed(context, zoneName);
+  const { items } = await listHostnames(context, zone.id, { hostname: name.toLowerCase(), perPage: 1 });
+  const [item] = items;
+  if (!item) {
+    throw new UserError(
+      `${zone.name} has no custom hostname ${name}`,
+      `See them all with \`zoneplane hostname list ${zone.asciiName}\`.`,
+    );
+  }
+  return { zoneId: zone.id, item };
+}
+
+function certificateOf({ ssl }: HostnameItem): string {
+  return ssl ? (ssl.state?.status ?? 'initializing') : 'none';
+}
+
+function printHostname(terminal: Terminal, zone: string, item: HostnameItem): void {
+  terminal.print(`${item.hostname} is ${item.status}, certificate ${certificateOf(item)} (${item.id})`);
+  for (const error of item.errors) terminal.print(`  ${error}`);
+  for (const { message } of item.ssl?.state?.errors ?? []) terminal.print(`  ${message}`);
+  if (item.status === 'blocked' || item.status === 'moved') {
+    terminal.print(`When that is put right: zoneplane hostname refresh ${zone} ${item.hostname}`);
+  }
+  if (item.status !== 'pending' && item.status !== 'caa_error') return;
+  terminal.print('Its owner makes it point here:');
+  terminal.print(`  ${item.hostname} CNAME ${item.origin ?? zone}`);
+  terminal.print('or proves it before, with one of:');
+  terminal.print(`  ${item.txt.name} TXT ${item.txt.value}`);
+  terminal.print(`  ${item.http.url} answering ${item.http.body}`);
+  for (const record of item.ssl?.state?.records ?? []) {
+    terminal.print(
+      'txtName' in record
+        ? `  ${record.txtName} TXT ${record.txtValue}  (certificate)`
+        : `  ${record.httpUrl} answering ${record.httpBody}  (certificate)`,
+    );
+  }
+}
+
+function viewHostname(item: HostnameItem): object {
+  const { id, hostname, status, errors, origin, metadata, txt, http, ssl } = item;
+  return {
+    id,
+    hostname,
+    status,
+    errors,
+    certificate: ssl && {
+      status: certificateOf(item),
+      hosts: ssl.hosts,
+      authority: ssl.state?.authority ?? '',
+      errors: ssl.state?.errors ?? [],
+      expires_on: ssl.state?.certificates[0] ? printInstant(ssl.state.certificates[0].expiresOnMs * 1000) : null,
+    },
+    origin,
+    metadata,
+    txt,
+    http,
+    created_on: printInstant(item.createdAt),
+  };
+}

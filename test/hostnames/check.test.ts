@@ -1,0 +1,161 @@
+/** Checks over time: what is found elsewhere, when nothing can be found out, the end of the schedule, and who had the name before. */
+import { randomUUID } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { createRecord } from '../../src/control/records/records.js';
+import type { Context } from '../../src/control/write/context.js';
+import { createZone } from '../../src/control/zones/zones.js';
+import { setAllowance } from '../../src/hostnames/allowance.js';
+import { checkHostname } from '../../src/hostnames/check.js';
+import type { HostnameContext } from '../../src/hostnames/context.js';
+import { putFallback } from '../../src/hostnames/fallback-origin.js';
+import { createHostname, editHostname, getHostname } from '../../src/hostnames/hostnames.js';
+import { hostnameJobs } from '../../src/hostnames/job.js';
+import { NOT_POINTED } from '../../src/hostnames/texts.js';
+import { findHostname } from '../../src/store/hostnames/hostnames.js';
+import { type Fixture, startControl } from '../control/fixture.js';
+import { hostnameServices } from '../support/hostname-services.js';
+import { type ScriptedReply, startScriptedUpstream } from '../support/scripted-upstream.js';
+
+const HOST = 'app.outside.test';
+type Answers = Map<string, ScriptedReply>;
+
+interface World extends Fixture {
+  readonly hctx: HostnameContext;
+  /** Answers of the outside world by name and type; others are NXDOMAIN. */
+  readonly answers: Answers;
+  readonly zone: (name: string, fallback?: boolean) => Promise<string>;
+  readonly plannedCheck: (id: string) => Promise<void>;
+  readonly state: (id: string) => string | undefined;
+}
+
+async function startWorld(t: Test): Promise<World> {
+  const fixture = await startControl(t);
+  const { ctx } = fixture;
+  const answers: Answers = new Map();
+  const { server } = await startScriptedUpstream(t, ({ name, type }) => answers.get(`${name} ${type}`) ?? { rcode: 3 });
+  const hostnames = await hostnameServices(ctx, { directory: fixture.directory, servers: [server] });
+  const hctx: HostnameContext = { ...ctx, hostnames };
+  return {
+    ...fixture,
+    hctx,
+    answers,
+    zone: (name, fallback = true) => makeZone(ctx, name, fallback),
+    plannedCheck: (id) => checkHostname(hctx, id, { planned: true, fresh: true }),
+    state: (id) => findHostname(ctx.store, id)?.state,
+  };
+}
+
+async function makeZone(ctx: Context, name: string, fallback: boolean): Promise<string> {
+  const { id } = await createZone(ctx, { name });
+  await createRecord(ctx, id, { type: 'A', name: 'origin', content: '192.0.2.1', ttl: 1, proxied: true });
+  if (fallback) await putFallback(ctx, id, `origin.${name}`);
+  return id;
+}
+
+const pointsTo = (target: string): ScriptedReply => ({ answer: [`${HOST}. 60 CNAME ${target}.`] });
+const bare = (hostname: string) => () => ({ hostname });
+
+t.test('elsewhere three times in a quarter of an hour; uncertainty moves nothing', async (t) => {
+  const { hctx, answers, zone, plannedCheck, state, clock } = await startWorld(t);
+  const zoneId = await zone('saas.test');
+  answers.set(`${HOST} A`, pointsTo('saas.test'));
+  const { id, status } = await createHostname(hctx, zoneId, bare(HOST));
+  t.equal(status, 'active');
+  answers.set(`${HOST} A`, pointsTo('elsewhere.test'));
+  answers.set('elsewhere.test A', { answer: ['elsewhere.test. 60 A 192.0.2.9'] });
+  for (const _ of [1, 2, 3, 4]) await plannedCheck(id);
+  t.equal(state(id), 'active', 'often, but not for long');
+  answers.set(`${HOST} A`, { rcode: 2 });
+  clock.advance(1_000_000);
+  await plannedCheck(id);
+  t.equal(state(id), 'active', 'SERVFAIL');
+  answers.set(`${HOST} A`, pointsTo('saas.test'));
+  await plannedCheck(id);
+  t.match(findHostname(hctx.store, id), { elsewhere_count: 0, elsewhere_ms: null }, 'seen here: counted anew');
+  answers.set(`${HOST} A`, pointsTo('elsewhere.test'));
+  for (const _ of [1, 2]) {
+    await plannedCheck(id);
+    clock.advance(450_000);
+  }
+  t.equal(state(id), 'active');
+  await plannedCheck(id);
+  t.equal(state(id), 'moved');
+  t.strictSame((await getHostname(hctx, zoneId, id)).errors, [NOT_POINTED]);
+  const back = await editHostname(hctx, zoneId, id, {});
+  t.equal(back.status, 'pending', 'it still leads elsewhere');
+  answers.set(`${HOST} A`, pointsTo('saas.test'));
+  t.equal((await editHostname(hctx, zoneId, id, {})).status, 'active');
+});
+
+t.test('75 checks, then it is moved, and gone a week later', async (t) => {
+  const { hctx, zone, state, clock } = await startWorld(t);
+  const zoneId = await zone('saas.test');
+  const { id } = await createHostname(hctx, zoneId, bare(HOST));
+  const kind = hostnameJobs(hctx, hctx.hostnames);
+  const job = { ...hctx, attempt: 0, signal: new AbortController().signal, requireLease() {} };
+  const startMs = clock.nowMs();
+  let checks = 0;
+  for (; state(id) === 'pending'; checks++) {
+    clock.advance(findHostname(hctx.store, id)!.next_check_ms! - clock.nowMs());
+    await kind.handler(job, id);
+  }
+  t.equal(checks, 75);
+  t.equal(((clock.nowMs() - startMs) / 3_600_000).toFixed(2), '169.52');
+  t.equal(state(id), 'moved');
+  clock.advance(604_799_000);
+  t.match(await kind.handler(job, id), { againAtMs: clock.nowMs() + 1000 });
+  t.equal(state(id), 'moved');
+  clock.advance(1000);
+  t.strictSame(await kind.handler(job, id), { done: true });
+  t.equal(state(id), undefined);
+  t.strictSame(await kind.handler(job, randomUUID()), { done: true }, 'one that never was');
+});
+
+t.test('origins keep a hostname waiting, and several errors are told together', async (t) => {
+  const { hctx, ctx, answers, zone, plannedCheck } = await startWorld(t);
+  const zoneId = await zone('saas.test', false);
+  const { id, errors } = await createHostname(hctx, zoneId, bare(HOST));
+  t.strictSame(errors, [NOT_POINTED, 'zone does not have a fallback origin set.']);
+  answers.set(`${HOST} A`, pointsTo('saas.test'));
+  await putFallback(ctx, zoneId, 'later.saas.test');
+  await plannedCheck(id);
+  t.strictSame((await getHostname(hctx, zoneId, id)).errors, ['fallback origin is in a status of initializing.']);
+  await createRecord(ctx, zoneId, { type: 'A', name: 'later', content: '192.0.2.1', ttl: 1, proxied: true });
+  await plannedCheck(id);
+  t.match(await getHostname(hctx, zoneId, id), { status: 'active', errors: [] });
+});
+
+t.test('who verified it last has it; addresses alone take it from nobody', async (t) => {
+  const { hctx, ctx, answers, zone, state, plannedCheck } = await startWorld(t);
+  const first = await zone('saas.test');
+  const second = await zone('rival.test');
+  answers.set(`${HOST} A`, { answer: [`${HOST}. 60 A 198.51.100.250`] });
+  const account = (await createZone(ctx, { name: 'any.test' })).account.id;
+  const mine = await createHostname(hctx, first, bare(HOST));
+  t.match(mine, { status: 'pending', errors: [NOT_POINTED] }, 'addresses prove nothing unless the account may');
+  await setAllowance(ctx, account, { apexAddresses: true });
+  await plannedCheck(mine.id);
+  t.equal(state(mine.id), 'active');
+  const theirs = await createHostname(hctx, second, bare(HOST));
+  t.match(theirs, { status: 'pending', errors: [/^None of the A or AAAA records are owned by this account/] });
+  answers.set(`${theirs.txt.name} TXT`, { answer: [`${theirs.txt.name}. 60 TXT "${theirs.txt.value}"`] });
+  await plannedCheck(theirs.id);
+  t.equal(state(theirs.id), 'active');
+  t.equal(state(mine.id), 'moved');
+  t.equal((await editHostname(hctx, first, mine.id, {})).status, 'pending');
+});
+
+t.test('what a token proved, and never led here, stays without it', async (t) => {
+  const { hctx, answers, zone, state, plannedCheck, clock } = await startWorld(t);
+  const zoneId = await zone('saas.test');
+  const made = await createHostname(hctx, zoneId, bare(HOST));
+  answers.set(`${made.txt.name} TXT`, { answer: [`${made.txt.name}. 60 TXT "${made.txt.value}"`] });
+  await plannedCheck(made.id);
+  t.equal(state(made.id), 'active');
+  answers.delete(`${made.txt.name} TXT`);
+  for (let i = 0; i < 5; i++) {
+    clock.advance(3_600_000);
+    await plannedCheck(made.id);
+  }
+  t.equal(state(made.id), 'active');
+});
