@@ -7,6 +7,7 @@ import { checkSoon } from '../hostnames/check.js';
 import { deleteHostname, writeEdit, writeHostname } from '../hostnames/hostnames.js';
 import type { HostnameItem } from '../hostnames/item.js';
 import { listHostnames } from '../hostnames/list.js';
+import { arePublic } from '../roles/services/hostnames.js';
 import { wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
@@ -16,9 +17,6 @@ import type { Terminal } from './terminal.js';
 interface JsonOption {
   readonly json?: boolean;
 }
-
-/** Whoever runs commands on this machine knows what they do: names that no public authority takes are theirs to try. */
-const RULES = { publicNames: false };
 
 export function addHostnameCommands(program: Command, context: CommandContext): void {
   const hostname = program.command('hostname').description("custom hostnames: customers' names that a zone serves");
@@ -101,9 +99,11 @@ function addCreate(hostname: Command, { terminal, environment }: CommandContext)
       ),
     );
   addSettingOptions(create, DATA_SETTINGS).action(async (zoneName: string, name: string, options: CreateOptions) => {
-    const item = await withControl(create, environment, async (context) => {
+    const item = await withControl(create, environment, async (context, settings) => {
       const zone = await requireZoneNamed(context, zoneName);
-      const made = await writeHostname(context, RULES, zone.id, () => creationOf(name, options));
+      const made = await writeHostname(context, { publicNames: arePublic(settings) }, zone.id, () =>
+        creationOf(name, options),
+      );
       await checkSoon(context, made.id);
       return made;
     });
@@ -137,11 +137,11 @@ function addRefresh(hostname: Command, { terminal, environment }: CommandContext
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane hostname refresh example.com shop.customer.net'));
   addSettingOptions(refresh, DATA_SETTINGS).action(async (zoneName: string, name: string, { json }: JsonOption) => {
-    const item = await withControl(refresh, environment, async (context) => {
+    const item = await withControl(refresh, environment, async (context, settings) => {
       const { zoneId, item: found } = await find(context, zoneName, name);
       const { ssl } = found;
       const body = ssl ? { ssl: { method: ssl.wish.method, type: ssl.wish.type } } : {};
-      const edited = await writeEdit(context, RULES, { zoneId, id: found.id }, body);
+      const edited = await writeEdit(context, { publicNames: arePublic(settings) }, { zoneId, id: found.id }, body);
       await checkSoon(context, edited.id);
       return edited;
     });

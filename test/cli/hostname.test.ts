@@ -24,7 +24,15 @@ async function run(...args: readonly string[]) {
 t.test('created, shown, refreshed, deleted', async (t) => {
   t.equal((await run('zone', 'create', 'saas.test')).code, 0);
   t.match(await run('hostname', 'list', 'saas.test'), { code: 0, out: 'There are no such custom hostnames.\n' });
-  const made = await run('hostname', 'create', 'saas.test', 'App.Customer.test', '--authority', 'ssl_com', '--wildcard');
+  const made = await run(
+    'hostname',
+    'create',
+    'saas.test',
+    'App.Customer.test',
+    '--authority',
+    'ssl_com',
+    '--wildcard',
+  );
   t.match(made, { code: 0, out: /^app\.customer\.test is pending, certificate initializing \([0-9a-f-]{36}\)$/m });
   t.match(made.out, /^ {2}app\.customer\.test CNAME saas\.test$/m);
   t.match(made.out, /^ {2}_cf-custom-hostname\.app\.customer\.test TXT [0-9a-f-]{36}$/m);

@@ -27,8 +27,12 @@ export async function startHostnames(parts: HostnameParts): Promise<HostnameServ
   const fetchChallenge = (host: string, token: string) => fetchToken(host, `${CHALLENGE_PATH}${token}`);
   const certificates = await createCertificates(settings, { ...parts, fetchToken: fetchChallenge });
   lifecycle.own('hostname watch', watchOwnChanges(base), (end) => end());
-  const publicNames = [...directoriesOf(settings).values()].some(({ url }) => !isLocal(url));
-  return { resolver, fetchToken, publicNames, certificates };
+  return { resolver, fetchToken, publicNames: arePublic(settings), certificates };
+}
+
+/** Whether certificates come from an authority that issues for names of the Internet only. */
+export function arePublic(settings: Settings): boolean {
+  return [...directoriesOf(settings).values()].some(({ url }) => !isLocal(url));
 }
 
 /** An authority on this machine is none of the Internet. */
