@@ -133,9 +133,9 @@ export class ImageWriter {
     this.stagedZones.push({ kind: 'remove', zone });
   }
 
-  /** Drops a zone that was begun but will not be published. */
+  /** Drops a zone that was begun but will not be published; does nothing when it is gone already. */
   abandonZone(zone: number): void {
-    this.alive -= this.zoneState(zone).words;
+    this.alive -= this.zones.get(zone)?.words ?? 0;
     this.zones.delete(zone);
   }
 

@@ -1,37 +1,46 @@
 /**
  * Store → image, one zone at a time: owners in canonical order become nodes, names without records above them become empty
- * non-terminals (RFC 4592 §2.2.2). The zone is built aside, staged when it is whole, and visible with the next commit.
+ * non-terminals (RFC 4592 §2.2.2). The zone is built aside and becomes visible when it is published and committed.
  */
 import { nameOfOwnerKey } from '../dns/name.js';
 import type { ImageWriter } from '../image/writer.js';
 import type { ServedOwner } from '../serving/owner.js';
 
-/**
- * Compiles a whole zone under a new zone number, which it returns, and stages it in place of the one with the number `replaced`.
- * Owners come in canonical order, the apex first.
- */
-export function loadZone(
-  writer: ImageWriter,
-  apex: Uint8Array,
-  owners: Iterable<ServedOwner>,
-  replaced?: number,
-): { readonly number: number; readonly records: number } {
+/** A zone that is being built. */
+export interface ZoneLoad {
+  /** Zone number in the image. */
+  readonly number: number;
+  /** Records read so far. */
+  records(): number;
+  /** Compiles owners until so many records more are read; false when there are no more owners. */
+  advance(records: number): boolean;
+  /** Drops what is built. */
+  abandon(): void;
+}
+
+/** Begins a zone. Owners come in canonical order, the apex first. */
+export function beginLoad(writer: ImageWriter, apex: Uint8Array, owners: Iterable<ServedOwner>): ZoneLoad {
   const number = writer.beginZone(apex);
+  const iterator = owners[Symbol.iterator]();
+  let previous: Uint8Array = new Uint8Array(0);
   let records = 0;
-  try {
-    let previous: Uint8Array = new Uint8Array(0);
-    for (const { ownerKey, records: standing, rrsets } of owners) {
-      records += standing.length;
-      loadMissingAncestors(writer, number, apex, previous, ownerKey);
-      writer.loadNode(number, { owner: nameOfOwnerKey(ownerKey, apex), apex, rrsets });
-      previous = ownerKey;
-    }
-    writer.publishZone(number, replaced);
-  } catch (error) {
-    writer.abandonZone(number);
-    throw error;
-  }
-  return { number, records };
+  return {
+    number,
+    records: () => records,
+    advance(more) {
+      for (const end = records + more; records < end; ) {
+        const next = iterator.next();
+        if (next.done) return false;
+        const { ownerKey, records: standing, rrsets } = next.value;
+        records += standing.length;
+        loadMissingAncestors(writer, number, apex, previous, ownerKey);
+        writer.loadNode(number, { owner: nameOfOwnerKey(ownerKey, apex), apex, rrsets });
+        previous = ownerKey;
+      }
+      return true;
+    },
+    abandon: () => writer.abandonZone(number),
+  };
 }
 
 /** In canonical order an ancestor with rows comes before its descendants; those between the two keys without any are ENTs. */

@@ -12,7 +12,7 @@ import type { Logger } from '../base/log.js';
 import { createSharedMemoryUse } from '../base/shared-memory.js';
 import { generationOctets } from '../image/buffers.js';
 import { type ImageUsage, ImageWriter } from '../image/writer.js';
-import { createFollower, type Follower } from './follow.js';
+import { createFollower, type Follower, type UnpublishedZone } from './follow.js';
 import type { HeldZone } from './held-zones.js';
 import type { ZoneSource } from './source.js';
 
@@ -32,13 +32,14 @@ export interface PublisherOptions {
   readonly log: Logger;
   /** Unpredictable 32 bits for the image's hash. */
   readonly seed: number;
-  /** Called when every answer of this process is true up to another change, and when zones are held or no longer held. */
+  /** Called when every answer of this process is true up to another change, and when zones begin or cease to be loaded or held. */
   readonly onProgress?: (progress: Progress) => void;
 }
 
 export interface Progress {
-  /** Change log number up to which every answer of this process is true, but for the zones that are held. */
+  /** Change log number up to which every answer of this process is true, but for the zones that are being loaded or held. */
   readonly appliedChange: number;
+  readonly loadingZones: readonly UnpublishedZone[];
   readonly heldZones: readonly HeldZone[];
 }
 
@@ -99,8 +100,7 @@ export function startPublisher(options: PublisherOptions): Publisher {
       zones: follower.zoneCount(),
       recordsLoaded,
       loadMs,
-      appliedChange: follower.appliedChange(),
-      heldZones: follower.heldZones(),
+      ...progressOf(follower),
       failure: watch.failure(),
       image: writer.usage(),
     }),
@@ -127,13 +127,13 @@ function watchStore({ source, clock, log, onProgress }: PublisherOptions, follow
 
   const look = (): void => {
     const version = source.dataVersion();
-    if (version === seen && !follower.isRetryDue()) return;
+    if (version === seen && !follower.hasWork()) return;
     follower.catchUp();
     seen = version;
     const progress = describeProgress(follower);
     if (progress === told) return;
     told = progress;
-    onProgress?.({ appliedChange: follower.appliedChange(), heldZones: follower.heldZones() });
+    onProgress?.(progressOf(follower));
   };
 
   const poll = (): void => {
@@ -164,7 +164,18 @@ function watchStore({ source, clock, log, onProgress }: PublisherOptions, follow
   };
 }
 
+function progressOf(follower: Follower): Progress {
+  return {
+    appliedChange: follower.appliedChange(),
+    loadingZones: follower.loadingZones(),
+    heldZones: follower.heldZones(),
+  };
+}
+
+/** Another text when anything has changed. */
 function describeProgress(follower: Follower): string {
-  const held = follower.heldZones().map(({ zone, change }) => `${zone}:${change}`);
-  return [follower.appliedChange(), ...held].join(' ');
+  const { appliedChange, loadingZones, heldZones } = progressOf(follower);
+  const list = (zones: readonly UnpublishedZone[]): string =>
+    zones.map(({ zone, change }) => `${zone}:${change}`).join();
+  return `${appliedChange} ${list(loadingZones)} ${list(heldZones)}`;
 }

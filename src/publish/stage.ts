@@ -1,11 +1,10 @@
 /**
- * From changes of a zone to what is staged in the image: touched owners are read again and recompiled, anything larger is loaded
- * aside. Staging twice gives the same image, so reading rows that are newer than the change at hand does no harm.
+ * From changes of a zone to what is staged in the image: touched owners are read again and recompiled. Staging
+ * twice gives the same image, so reading rows that are newer than the change at hand does no harm.
  */
 import { nameOfOwnerKey, ownerKeysDownTo } from '../dns/name.js';
 import type { ImageWriter } from '../image/writer.js';
 import type { ServingZone } from '../serving/zone.js';
-import { loadZone } from './load.js';
 import type { Change, ZoneSource } from './source.js';
 
 /** Where zones are read and where they are staged. */
@@ -22,38 +21,27 @@ export interface LoadedZone {
   readonly zone: ServingZone;
 }
 
-export interface StagedOutcome {
-  /** The zone once what is staged has been committed; undefined when it is not to be served. */
-  readonly loaded: LoadedZone | undefined;
-  /** Records read, when the whole zone was loaded. */
-  readonly records: number;
+/**
+ * The owners that changes touch in a zone which was compiled as `before` and is `zone` now; undefined when the whole zone has to be
+ * read. A change of settings may lie far ahead in the log: it shows at all its owners already.
+ */
+export function touchedOwners(
+  source: ZoneSource,
+  before: ServingZone,
+  zone: ServingZone,
+  changes: readonly Change[],
+): readonly Uint8Array[] | undefined {
+  const [first] = changes;
+  // The owners of changes that are no longer kept are not known.
+  const known = !first || first.sequence >= source.firstChange();
+  if (!known || changes.some(({ complete }) => !complete)) return undefined;
+  const ofSettings = source.ownersOfSettings(before, zone);
+  return ofSettings && [...ofSettings, ...changes.flatMap(({ sequence }) => source.touchedOwners(sequence))];
 }
 
-/** Stages what changes make of a zone, of which `before` is in the image now. `seq`: store number. */
-export function stageChanges(
-  { source, writer }: Staging,
-  seq: number,
-  before: LoadedZone | undefined,
-  changes: readonly Change[],
-): StagedOutcome {
-  const zone = source.zone(seq);
-  if (!zone) {
-    if (before) writer.removeZone(before.number);
-    return { loaded: undefined, records: 0 };
-  }
-  // The settings are those of now: a change of them may lie far ahead in the log, and shows at all its owners already.
-  const ofSettings = before && source.ownersOfSettings(before.zone, zone);
-  if (!before || !ofSettings || changes.some(({ complete }) => !complete)) {
-    writer.reserve(source.recordCount(zone));
-    const { number, records } = loadZone(writer, zone.facts.apex, source.owners(zone), before?.number);
-    return { loaded: { number, zone }, records };
-  }
-  const loaded = { number: before.number, zone };
-  const listed = changes.flatMap(({ sequence }) => source.touchedOwners(sequence));
-  for (const ownerKey of withAncestors({ source, writer }, loaded, [...ofSettings, ...listed])) {
-    stageOwner({ source, writer }, loaded, ownerKey);
-  }
-  return { loaded, records: 0 };
+/** Stages these owners of a zone as they are now, and those that come and go with them. */
+export function stageOwners(staging: Staging, loaded: LoadedZone, touched: readonly Uint8Array[]): void {
+  for (const ownerKey of withAncestors(staging, loaded, touched)) stageOwner(staging, loaded, ownerKey);
 }
 
 /** Owner keys without repeats, with the apex and those that come and go with what is below them. */

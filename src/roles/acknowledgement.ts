@@ -1,7 +1,7 @@
 /**
  * DNS processes tell the admin process up to which change they answer: over a socket in the data directory, so that it is the
  * same whether one `serve` runs both or people run them apart. A process is known as long as its connection lives; every line holds
- * its process number, the change, and `zone:change` for each zone that is held since a change.
+ * its process number, the change, and for each zone that is not published `zone:change`, with `!` when it is held.
  */
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
-import type { HeldZone, Propagation } from '../control/write/propagation.js';
+import type { Propagation, UnpublishedZone } from '../control/write/propagation.js';
 
 const SOCKET_FILE = 'changes.sock';
 /** Milliseconds until a DNS process tries again to reach the admin process. */
@@ -18,9 +18,9 @@ const RECONNECT_MS = 500;
 /** The kernel's limit for the path of a socket is 108 octets with the final zero on Linux, 104 elsewhere. */
 const LONGEST_PATH = 100;
 /** Zones named in a line; with more of them, no change since the first of the others counts as answered. */
-const MOST_HELD = 50;
-const LONGEST_LINE = 64 + MOST_HELD * 34;
-const LINE = new RegExp(`^(\\d{1,10}) (\\d{1,16})((?: \\d{1,16}:\\d{1,16}){0,${MOST_HELD}})$`);
+const MOST_NAMED = 50;
+const LONGEST_LINE = 64 + MOST_NAMED * 35;
+const LINE = new RegExp(`^(\\d{1,10}) (\\d{1,16})((?: \\d{1,16}:\\d{1,16}!?){0,${MOST_NAMED}})$`);
 
 interface SocketPath {
   readonly path: string;
@@ -82,40 +82,48 @@ function hearProcess(socket: Socket, connection: string, propagation: Propagatio
   const lines = createInterface({ input: socket });
   lines.on('error', () => {});
   lines.on('line', (line) => {
-    const [, pid, applied, held = ''] = (line.length <= LONGEST_LINE && LINE.exec(line)) || [];
+    const [, pid, applied, zones = ''] = (line.length <= LONGEST_LINE && LINE.exec(line)) || [];
     if (pid === undefined) {
       socket.destroy();
       return;
     }
     name = `${connection} (process ${pid})`;
-    propagation.report({ name, applied: Number(applied), held: parseHeld(held) });
+    propagation.report({ name, applied: Number(applied), unpublished: parseZones(zones) });
   });
   socket.once('close', () => {
     if (name !== undefined) propagation.forget(name);
   });
 }
 
-function parseHeld(text: string): HeldZone[] {
+function parseZones(text: string): UnpublishedZone[] {
   return text
     .split(' ')
     .filter(Boolean)
-    .map((pair) => {
-      const [zone, change] = pair.split(':').map(Number);
-      return { zone: zone!, change: change! };
+    .map((word) => {
+      const [zone, change] = word.replace('!', '').split(':').map(Number);
+      return { zone: zone!, change: change!, isHeld: word.endsWith('!') };
     });
 }
 
-function printLine({ appliedChange, heldZones }: AnsweredChanges): string {
-  const firstUnnamed = Math.min(...heldZones.slice(MOST_HELD).map(({ change }) => change));
-  const held = heldZones.slice(0, MOST_HELD).map(({ zone, change }) => ` ${zone}:${change}`);
-  return `${process.pid} ${Math.max(0, Math.min(appliedChange, firstUnnamed - 1))}${held.join('')}\n`;
+function printLine({ appliedChange, loadingZones, heldZones }: AnsweredChanges): string {
+  const zones = [
+    ...heldZones.map(({ zone, change }) => ({ change, word: ` ${zone}:${change}!` })),
+    ...loadingZones.map(({ zone, change }) => ({ change, word: ` ${zone}:${change}` })),
+  ];
+  const firstUnnamed = Math.min(...zones.slice(MOST_NAMED).map(({ change }) => change));
+  const named = zones.slice(0, MOST_NAMED).map(({ word }) => word);
+  return `${process.pid} ${Math.max(0, Math.min(appliedChange, firstUnnamed - 1))}${named.join('')}\n`;
 }
 
-/** Up to which change a process answers, but for the zones it could not publish. */
+/** Up to which change a process answers, but for the zones named. */
 export interface AnsweredChanges {
   readonly appliedChange: number;
-  readonly heldZones: readonly HeldZone[];
+  readonly loadingZones: readonly ZoneAndChange[];
+  readonly heldZones: readonly ZoneAndChange[];
 }
+
+/** A zone by its store number, and the first change that queries do not see. */
+type ZoneAndChange = Pick<UnpublishedZone, 'zone' | 'change'>;
 
 export interface Acknowledger {
   tell(answered: AnsweredChanges): void;

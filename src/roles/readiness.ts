@@ -76,6 +76,7 @@ const MOST_NAMES = 20;
 
 /** Names of zones that some DNS process could not publish, without final dots. */
 export function heldZoneNames(store: Store, propagation: Propagation): string[] {
-  const zones = new Set(propagation.processes().flatMap(({ held }) => held.map(({ zone }) => zone)));
+  const held = propagation.processes().flatMap(({ unpublished }) => unpublished.filter(({ isHeld }) => isHeld));
+  const zones = new Set(held.map(({ zone }) => zone));
   return [...zones].slice(0, MOST_NAMES).map((zone) => findZone(store, zone)?.name ?? `zone number ${zone}`);
 }

@@ -130,7 +130,8 @@ function appendTo(store: Store, zone: number, kind: ChangeKind, rrs: readonly Ch
     atUs: time++,
     zone,
     kind,
-    complete: kind === 'rrs',
+    // A change of settings lists nothing here: followers see by themselves where it shows.
+    complete: kind === 'rrs' || kind === 'settings',
     serialFrom: serial - 1,
     serialTo: serial,
     actor: 'test',
@@ -150,6 +151,12 @@ function serve(store: Store, { names, addresses }: NameServers = { names: NAME_S
   const follower = createFollower({ source, writer, clock: new TestClock(), log: silentLogger() });
   follower.loadAll();
   return { follower, writer };
+}
+
+/** Until there is nothing left to do. */
+function settle(follower: Follower): void {
+  do follower.catchUp();
+  while (follower.hasWork());
 }
 
 /** Octets of the answers to every question about a set of names, as one text. */
@@ -223,7 +230,7 @@ async function changeAtRandom(t: Test, nameServers: NameServers): Promise<void> 
     for (const row of [...recordsOfZone(store, zones[0]!)].slice(0, 4)) {
       change(store, zones[0]!, 0, `${row.name}.`, row.type, row.rdata);
     }
-    served.follower.catchUp();
+    settle(served.follower);
     if (round % 6 !== 5) continue;
     const fresh = serve(store, nameServers);
     t.strictSame(answersTo(served, asked, TYPES), answersTo(fresh, asked, TYPES), `after ${(round + 1) * 12} changes`);
@@ -236,7 +243,7 @@ t.test('name servers inside their zone have addresses, unless the zone says othe
   const { store, zones } = openZones(['example']);
   const served = serve(store, INSIDE);
   const rows = (name: string, type: number): string[] => {
-    served.follower.catchUp();
+    settle(served.follower);
     return decodeMessage(Buffer.from(answersTo(served, [name], [type])[0]!.split(': ')[1]!, 'hex')).answer.map(
       ({ rdata, ttl }) => `${ttl} ${rdata}`,
     );
@@ -262,11 +269,11 @@ t.test('empty non-terminals come and go with what is below them', async (t) => {
   const rcode = (name: string): string => answersTo(served, [name], [Type.a])[0]!.split(': ')[1]!.slice(6, 8);
   const address = Uint8Array.of(192, 0, 2, 1);
   change(store, zones[0]!, 1, 'x.y.z.example.', Type.a, address);
-  served.follower.catchUp();
+  settle(served.follower);
   t.equal(rcode('z.example.'), '00', 'NODATA at the empty non-terminal');
   t.equal(rcode('q.example.'), '03');
   change(store, zones[0]!, 0, 'x.y.z.example.', Type.a, address);
-  served.follower.catchUp();
+  settle(served.follower);
   t.equal(rcode('z.example.'), '03', 'gone with its last descendant');
   t.equal(served.writer.usage().nodes, 1);
   store.close();
@@ -277,18 +284,18 @@ t.test('zones are added, replaced and removed', async (t) => {
   const served = serve(store);
   const added = addZone(store, findZone(store, zones[0]!)!.account, 'other');
   append(store, added, 'zone-added');
-  t.equal(served.follower.catchUp(), 1);
+  settle(served.follower);
   t.equal(served.follower.zoneCount(), 2);
   change(store, added, 1, 'www.other.', Type.a, Uint8Array.of(192, 0, 2, 1));
   append(store, added, 'zone-replaced');
-  served.follower.catchUp();
+  settle(served.follower);
   t.strictSame(answersTo(served, ['www.other.'], TYPES), answersTo(serve(store), ['www.other.'], TYPES));
   writeNow(store, () => {
     removeRecordsOfZone(store, added);
     removeZone(store, added);
   });
   append(store, added, 'zone-removed');
-  served.follower.catchUp();
+  settle(served.follower);
   t.equal(served.follower.zoneCount(), 1);
   t.match(answersTo(served, ['www.other.'], [Type.a])[0], /: 0{4}80050001/, 'refused');
   t.equal(served.follower.appliedChange(), 4);
@@ -303,7 +310,7 @@ t.test('a follower that was away longer than changes are kept begins anew', asyn
   append(store, zones[1]!, 'zone-removed');
   change(store, zones[0]!, 1, 'late.example.', Type.a, Uint8Array.of(192, 0, 2, 2));
   runSql(store, 'DELETE FROM change_rrs WHERE change <= 2; DELETE FROM changes WHERE seq <= 2');
-  served.follower.catchUp();
+  settle(served.follower);
   const names = ['www.example.', 'late.example.', 'x.gone.'];
   t.strictSame(answersTo(served, names, TYPES), answersTo(serve(store), names, TYPES));
   t.equal(served.follower.zoneCount(), 1);
@@ -331,12 +338,69 @@ t.test('a change of settings far ahead in the log shows at every owner', async (
       updateZone(store, zone, settings);
       appendTo(store, zone, 'settings');
     });
-    t.equal(served.follower.catchUp(), 1002);
+    settle(served.follower);
     const asked = ['alias', 'web', 'busy', 'b', 'ns1', 'ns2'].map((label) => `${label}.example.`);
     const types = [Type.a, Type.aaaa, Type.cname, Type.txt, Type.https];
     t.strictSame(answersTo(served, asked, types), answersTo(serve(store, INSIDE), asked, types), what);
     store.close();
   }
+});
+
+t.test('a large zone is loaded a part at a time, and true to all that changes meanwhile', async (t) => {
+  const { store, zones } = openZones(['big', 'other']);
+  const [big, other] = zones as [number, number];
+  const address = Uint8Array.of(192, 0, 2, 1);
+  const served = serve(store);
+  const { follower, writer } = served;
+  const rcode = (name: string): string => answersTo(served, [name], [Type.a])[0]!.split(': ')[1]!.slice(6, 8);
+  writeNow(store, () => {
+    for (let i = 0; i < 9000; i++) writeChange(store, big, 1, `h${i}.${pick(LABELS)}.big.`, Type.a, address);
+    appendTo(store, big, 'zone-replaced');
+  });
+  // As many changes are read at once as are behind it.
+  for (let i = 0; i < 18; i++) follower.catchUp();
+  const asked = ['big.', 'h0.a.big.', 'a.big.', 'b.big.', 'deep.+er.big.', '+er.big.'];
+  const meanwhile = [
+    () => change(store, big, 1, 'deep.+er.big.', Type.a, address),
+    () => change(store, big, 0, 'deep.+er.big.', Type.a, address),
+    () => change(store, big, 1, '+zzz.big.', Type.cname, parseName('elsewhere.')),
+    () => writeNow(store, () => updateZone(store, big, { flatten_all_cnames: 1 })) ?? append(store, big, 'settings'),
+    () => append(store, big, 'zone-replaced'),
+    () => {
+      // More than are made up for at once.
+      for (let i = 0; i < 1200; i++) change(store, big, 1, `+late${i}.big.`, Type.a, address);
+    },
+  ];
+  for (let round = 0; round < meanwhile.length; round++) {
+    let calls = 0;
+    for (let i = 0; calls === 0 || follower.hasWork(); i++, calls++) {
+      // Somewhere before, in, and behind what has been read.
+      if (i === round % 4) meanwhile[round]!();
+      const name = `n${round}-${i}.other.`;
+      change(store, other, 1, name, Type.a, address);
+      follower.catchUp();
+      if (round < 5) t.equal(rcode(name), '00', 'the other zone goes on');
+      if (i > 30) break;
+    }
+    t.ok(calls > 3, `${calls} parts`);
+    t.strictSame(follower.loadingZones(), []);
+    const fresh = serve(store);
+    const all = [...asked, '+zzz.big.', '+late7.big.', 'h8999.a.big.', 'h8999.b.big.'];
+    t.strictSame(answersTo(served, all, TYPES), answersTo(fresh, all, TYPES), `as loaded anew, round ${round}`);
+    t.equal(writer.usage().nodes, fresh.writer.usage().nodes);
+    append(store, big, 'zone-replaced');
+    follower.catchUp();
+    t.match(follower.loadingZones(), [{ zone: big }]);
+  }
+  writeNow(store, () => {
+    removeRecordsOfZone(store, big);
+    removeZone(store, big);
+  });
+  append(store, big, 'zone-removed');
+  settle(follower);
+  t.equal(rcode('big.'), '05', 'refused');
+  t.equal(writer.usage().nodes, serve(store).writer.usage().nodes);
+  store.close();
 });
 
 /** Something that fails once, at the step chosen. */
@@ -457,7 +521,8 @@ t.test('whatever fails while changes are applied, queries see whole zones, and t
   for (let round = 1; round <= 150; round++) {
     const before = look(served);
     extra = changeSomething(store, zones, extra);
-    fault.arm(1 + (random.bytes(1)[0]! % 60), round % 3 === 0);
+    const seeksNew = round % 3 === 0;
+    fault.arm(1 + (random.bytes(1)[0]! % (seeksNew ? 255 : 60)), seeksNew);
     try {
       follower.catchUp();
     } catch (error) {
@@ -471,12 +536,12 @@ t.test('whatever fails while changes are applied, queries see whole zones, and t
     });
     if ((Atomics.load(writer.reader.control, Control.sequence) & 1) !== 0) t.fail('readers would wait for ever');
     clock.advance(60_000);
-    follower.catchUp();
+    settle(follower);
     t.strictSame(follower.heldZones(), []);
     if (!t.ok(look(served).join() === after.join(), `repaired after the fault in round ${round}`)) break;
     t.equal(writer.usage().nodes, fresh.writer.usage().nodes);
   }
-  t.ok(failures > 100, `${failures} faults`);
+  t.ok(failures > 70, `${failures} faults`);
   const reads =
     'snapshot,end of snapshot,changesAfter,firstChange,touchedOwners,zone,owners,an owner of owners,owner,exists';
   const writes = 'findNode,putNode,removeNode,beginZone,loadNode,publishZone,removeZone,commit,compact';
@@ -528,12 +593,12 @@ t.test('a zone that cannot be published rests, longer every time, and the others
   follower.loadAll();
   const address = Uint8Array.of(192, 0, 2, 1);
   change(store, bad, 1, 'early.broken.', Type.a, address);
-  follower.catchUp();
+  settle(follower);
 
   broken = true;
   change(store, bad, 1, 'late.broken.', Type.a, address);
   change(store, good, 1, 'www.sound.', Type.a, address);
-  t.equal(follower.catchUp(), 2);
+  settle(follower);
   const rcode = (name: string): string => answersTo(served, [name], [Type.a])[0]!.split(': ')[1]!.slice(6, 8);
   t.strictSame(['early.broken.', 'late.broken.', 'www.sound.'].map(rcode), ['00', '03', '00']);
   t.equal(follower.appliedChange(), 3);
@@ -542,9 +607,9 @@ t.test('a zone that cannot be published rests, longer every time, and the others
   // Looks every 4 ms for ten minutes.
   for (let i = 0; i < 150_000; i++) {
     clock.advance(4);
-    if (follower.isRetryDue()) follower.catchUp();
+    if (follower.hasWork()) follower.catchUp();
     if (i % 10_000 === 0) change(store, bad, 1, `n${i}.broken.`, Type.a, address);
-    if (i % 10_000 === 0) follower.catchUp();
+    if (i % 10_000 === 0) settle(follower);
   }
   t.ok(source.attempts() > 10 && source.attempts() < 30, `${source.attempts()} attempts in ten minutes`);
   t.match(follower.heldZones(), [{ change: 2 }], 'held since its first change');
@@ -555,10 +620,10 @@ t.test('a zone that cannot be published rests, longer every time, and the others
 
   broken = false;
   clock.advance(60_000);
-  t.ok(follower.isRetryDue());
-  follower.catchUp();
+  t.ok(follower.hasWork());
+  settle(follower);
   t.strictSame(follower.heldZones(), []);
-  t.notOk(follower.isRetryDue());
+  t.notOk(follower.hasWork());
   t.strictSame(['early.broken.', 'late.broken.', 'n10000.broken.'].map(rcode), ['00', '00', '00']);
   t.match(lines.at(-1), { zone: 'broken', msg: 'the zone is published again' });
   follower.close();
@@ -577,7 +642,7 @@ t.test('a zone that cannot be loaded at the start does not keep the others away'
   t.match(follower.heldZones(), [{ name: 'broken' }]);
   broken = false;
   clock.advance(100);
-  follower.catchUp();
+  settle(follower);
   t.equal(follower.zoneCount(), 2);
   const apexes = ['broken.', 'sound.'];
   t.strictSame(answersTo({ follower, writer }, apexes, TYPES), answersTo(serve(store), apexes, TYPES));

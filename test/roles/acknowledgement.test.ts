@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
-import { createPropagation, type HeldZone, type Propagation } from '../../src/control/write/propagation.js';
+import { createPropagation, isHeld, type Propagation } from '../../src/control/write/propagation.js';
 import { hearAcknowledgements, startAcknowledger } from '../../src/roles/acknowledgement.js';
 import { TestClock } from '../support/test-clock.js';
 
@@ -24,7 +24,11 @@ async function until(t: Test, condition: () => boolean, what: string): Promise<v
 }
 
 const ZONE = 1;
-const upTo = (appliedChange: number, ...heldZones: HeldZone[]) => ({ appliedChange, heldZones });
+const upTo = (appliedChange: number, ...heldZones: { readonly zone: number; readonly change: number }[]) => ({
+  appliedChange,
+  loadingZones: [],
+  heldZones,
+});
 const change = (number: number, zone = ZONE) => ({ change: number, zone });
 
 const applied = (propagation: Propagation): number[] =>
@@ -82,7 +86,19 @@ t.test('changes of a zone that cannot be published are not served', async (t) =>
   t.notOk(propagation.isServed(change(7, 2)));
   t.notOk(propagation.isServed(change(9, 2)));
   t.ok(propagation.isServed(change(6, 2)), 'what came before is');
+  t.ok(propagation.processes().every((one) => isHeld(one, change(7, 2))));
   const waiting = propagation.whenServed(change(8, 2), 10_000);
+  process.tell({
+    appliedChange: 10,
+    loadingZones: [
+      { zone: 2, change: 7 },
+      { zone: 3, change: 10 },
+    ],
+    heldZones: [],
+  });
+  await until(t, () => propagation.isServed(change(10)), 'loading takes long');
+  t.notOk(propagation.isServed(change(8, 2)));
+  t.notOk(propagation.processes().some((one) => isHeld(one, change(7, 2))));
   process.tell(upTo(10));
   t.equal(await waiting, true, 'until the zone can be published');
   const many = Array.from({ length: 60 }, (_, index) => ({ zone: index + 10, change: 20 + index }));
@@ -118,7 +134,7 @@ t.test('what is no acknowledgement', async (t) => {
 t.test('waiting ends', async (t) => {
   const clock = new TestClock();
   const propagation = createPropagation(clock);
-  propagation.report({ name: 'a', applied: 1, held: [] });
+  propagation.report({ name: 'a', applied: 1, unpublished: [] });
   let served: boolean | undefined;
   const waiting = propagation.whenServed(change(2), 1000).then((value) => {
     served = value;

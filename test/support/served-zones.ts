@@ -9,7 +9,7 @@ import { nameLength, ownerKeyOf, parseName } from '../../src/dns/name.js';
 import { typeByCode } from '../../src/dns/rr/registry.js';
 import { type ParsedRecord, readZone } from '../../src/dns/zonefile/parser.js';
 import { ImageWriter } from '../../src/image/writer.js';
-import { loadZone } from '../../src/publish/load.js';
+import { beginLoad } from '../../src/publish/load.js';
 import { serveRows } from '../../src/serving/owner.js';
 import type { StoredTuple } from '../../src/store/records/stored-rows.js';
 import { createZoneChecker } from '../../src/zone/check.js';
@@ -65,7 +65,9 @@ function loadText(writer: ImageWriter, { apex, text }: ZoneSource): string | und
     http3: false,
   };
   const zone = { seq: 1, facts, edge: { ipv4: [], ipv6: [] }, hosts: [], hostAddresses: [] };
-  loadZone(writer, origin, serveRows(zone, rows, NO_TARGETS));
+  const load = beginLoad(writer, origin, serveRows(zone, rows, NO_TARGETS));
+  load.advance(Number.POSITIVE_INFINITY);
+  writer.publishZone(load.number);
   writer.commit();
   return undefined;
 }

@@ -4,17 +4,19 @@ import type { Clock } from '../../base/clock.js';
 export interface DnsProcess {
   /** Of the process, as long as it lives. */
   readonly name: string;
-  /** Number of the latest change that every query to it sees, but for zones that are held. */
+  /** Number of the latest change that every query to it sees, but for the zones named. */
   readonly applied: number;
-  /** Zones whose changes it could not publish. */
-  readonly held: readonly HeldZone[];
+  readonly unpublished: readonly UnpublishedZone[];
 }
 
-export interface HeldZone {
+/** A zone that a process loads, or could not publish. */
+export interface UnpublishedZone {
   /** Store number. */
   readonly zone: number;
   /** Number of the first change that queries do not see. */
   readonly change: number;
+  /** It could not be published; the process goes on trying. */
+  readonly isHeld: boolean;
 }
 
 /** A change of a zone, by their numbers in the store. */
@@ -36,13 +38,13 @@ export interface Propagation {
 }
 
 /** Whether every query to this process sees the change. */
-export function serves({ applied, held }: DnsProcess, { change, zone }: ChangeOfZone): boolean {
-  return applied >= change && !isHeld({ held }, { change, zone });
+export function serves({ applied, unpublished }: DnsProcess, { change, zone }: ChangeOfZone): boolean {
+  return applied >= change && !unpublished.some((entry) => entry.zone === zone && entry.change <= change);
 }
 
 /** Whether this process tried to publish the change, or one before it, and could not. */
-export function isHeld({ held }: Pick<DnsProcess, 'held'>, { change, zone }: ChangeOfZone): boolean {
-  return held.some((entry) => entry.zone === zone && entry.change <= change);
+export function isHeld({ unpublished }: DnsProcess, { change, zone }: ChangeOfZone): boolean {
+  return unpublished.some((entry) => entry.isHeld && entry.zone === zone && entry.change <= change);
 }
 
 export function createPropagation(clock: Clock): Propagation {

@@ -1,0 +1,146 @@
+/**
+ * Publishing of one zone: its changes, all or none. Touched owners are switched in at once. A zone that has to be read as a whole is
+ * built aside, a part at a time while others are published, and what changes meanwhile is made up for before it is switched in. A
+ * zone that cannot be published is held as it was.
+ */
+import { toFqdn } from '../dns/name.js';
+import type { ServingZone } from '../serving/zone.js';
+import type { HeldZones } from './held-zones.js';
+import { beginLoad, type ZoneLoad } from './load.js';
+import type { Change } from './source.js';
+import { type LoadedZone, type Staging, stageOwners, touchedOwners } from './stage.js';
+
+/** Changes of a zone that are made up for at once. */
+const CHANGES_AT_ONCE = 500;
+/** What a zone costs at least, in records. */
+const LEAST_RECORDS = 10;
+
+/** Zones by their store numbers. */
+export interface PublishedZones extends Staging {
+  /** Those in the image. */
+  readonly loaded: Map<number, LoadedZone>;
+  /** Those that are being built, the oldest first. */
+  readonly loading: Map<number, LoadingZone>;
+  readonly held: HeldZones;
+}
+
+export interface LoadingZone {
+  readonly load: ZoneLoad;
+  /** What its nodes are compiled with. */
+  zone: ServingZone;
+  /** The changes it is loaded for. */
+  readonly cause: readonly Change[];
+  /** Changes since. */
+  later: readonly Change[];
+}
+
+/** Publishes changes of a zone, with those it was held with; a zone that has to be read is only begun. */
+export function publishChanges(zones: PublishedZones, seq: number, changes: readonly Change[]): void {
+  const { source, writer, loaded, loading, held } = zones;
+  const current = loading.get(seq);
+  if (current) {
+    current.later = [...current.later, ...changes];
+    return;
+  }
+  const pending = held.pending(seq, changes);
+  holdOnFailure(zones, seq, pending, () => {
+    const before = loaded.get(seq);
+    const zone = source.zone(seq);
+    const owners = before && zone && touchedOwners(source, before.zone, zone, pending);
+    if (zone && !owners) {
+      begin(zones, zone, pending);
+      return;
+    }
+    const after = before && zone && { number: before.number, zone };
+    if (after && owners) stageOwners(zones, after, owners);
+    else if (before) writer.removeZone(before.number);
+    commit(zones, seq, after);
+  });
+}
+
+/** Goes on with the zones that are being built until about so many records are read. Returns how many are. */
+export function continueLoads(zones: PublishedZones, most: number): number {
+  let read = 0;
+  let spent = 0;
+  for (const [seq, { load, cause, later }] of zones.loading) {
+    const before = load.records();
+    holdOnFailure(zones, seq, [...cause, ...later], () => {
+      if (!load.advance(most - spent)) finish(zones, seq);
+    });
+    const more = load.records() - before;
+    read += more;
+    spent += Math.max(LEAST_RECORDS, more);
+    if (spent >= most) break;
+  }
+  return read;
+}
+
+function begin({ source, writer, loading }: PublishedZones, zone: ServingZone, cause: readonly Change[]): void {
+  writer.reserve(source.recordCount(zone));
+  const load = beginLoad(writer, zone.facts.apex, source.owners(zone));
+  loading.set(zone.seq, { load, zone, cause, later: [] });
+}
+
+/** Switches a zone in that has been built, as far as it is true by now. */
+function finish(zones: PublishedZones, seq: number): void {
+  const { source, writer, loaded, loading } = zones;
+  const current = loading.get(seq)!;
+  const before = loaded.get(seq);
+  const zone = source.zone(seq);
+  if (!zone) {
+    current.load.abandon();
+    if (before) writer.removeZone(before.number);
+    commit(zones, seq, undefined);
+    return;
+  }
+  const next = current.later.slice(0, CHANGES_AT_ONCE);
+  const owners = touchedOwners(source, current.zone, zone, next);
+  if (!owners) {
+    current.load.abandon();
+    begin(zones, zone, [...current.cause, ...current.later]);
+    return;
+  }
+  const after = { number: current.load.number, zone };
+  stageOwners(zones, after, owners);
+  if (next.length < current.later.length) {
+    writer.commit();
+    current.zone = zone;
+    current.later = current.later.slice(next.length);
+    return;
+  }
+  writer.publishZone(after.number, before?.number);
+  commit(zones, seq, after);
+}
+
+/** Makes what is staged visible; the zone is then as it is stored. */
+function commit({ writer, loaded, loading, held }: PublishedZones, seq: number, after: LoadedZone | undefined): void {
+  writer.commit();
+  loading.delete(seq);
+  if (after) loaded.set(seq, after);
+  else loaded.delete(seq);
+  held.release(seq);
+}
+
+/** Does all of `work`, or leaves the zone as it was, to be tried again with these changes. */
+function holdOnFailure(zones: PublishedZones, seq: number, pending: readonly Change[], work: () => void): void {
+  const { writer, loading, held } = zones;
+  try {
+    work();
+  } catch (error) {
+    loading.get(seq)?.load.abandon();
+    loading.delete(seq);
+    writer.discard();
+    held.hold(seq, nameOf(zones, seq), pending, error);
+  }
+}
+
+/** For people. */
+function nameOf({ source, loaded }: PublishedZones, seq: number): string {
+  try {
+    const zone = loaded.get(seq)?.zone ?? source.zone(seq);
+    if (zone) return toFqdn(zone.facts.apex);
+  } catch {
+    // The store is being read because something failed already, which is reported.
+  }
+  return `zone number ${seq}`;
+}
