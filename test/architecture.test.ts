@@ -26,7 +26,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   certs: ['control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   bucket: ['control', 'vault', 'http', 'store', 'base'],
   explain: ['control', 'publish', 'answer', 'image', 'resolver', 'serving', 'zone', 'store', 'dns', 'base'],
-  hostnames: ['certs', 'control', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
+  hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],
   api: ['explain', 'hostnames', 'certs', 'bucket', 'control', 'http', 'store', 'dns', 'base'],
   roles: [],

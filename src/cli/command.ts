@@ -1,4 +1,5 @@
 /** What all commands share. */
+import { readFileSync } from 'node:fs';
 import type { Terminal } from './terminal.js';
 
 /** What a command is given beside its arguments. */
@@ -15,4 +16,10 @@ export interface CommandContext {
 /** The example that ends each command's help. */
 export function example(...commands: readonly string[]): string {
   return `\nExample:\n${commands.map((command) => `  $ ${command}`).join('\n')}`;
+}
+
+/** The version of this program as in package.json, which lies three directories above the compiled file. */
+export function readVersion(): string {
+  const path = new URL('../../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
 }

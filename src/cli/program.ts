@@ -2,10 +2,9 @@
 import { Command, CommanderError } from 'commander';
 import { AppError, UserError } from '../base/errors.js';
 import { explainStoreFailure } from '../roles/store-failure.js';
-import { type CommandContext, example } from './command.js';
+import { type CommandContext, example, readVersion } from './command.js';
 import { addServeCommand } from './serve.js';
 import { createTerminal, type OutputStream, type Terminal } from './terminal.js';
-import { readVersion } from './version.js';
 
 export interface CommandLine {
   /** Without interpreter and program. */

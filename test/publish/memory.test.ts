@@ -118,7 +118,11 @@ async function startService(t: Test): Promise<Service> {
     publisher,
     async settle() {
       const wanted = source.lastChange();
-      while (publisher.status().appliedChange < wanted) await sleep(4);
+      const isBehind = (): boolean => {
+        const { appliedChange, loadingZones } = publisher.status();
+        return appliedChange < wanted || loadingZones.length > 0;
+      };
+      while (isBehind()) await sleep(4);
       await sleep(30);
     },
     answers: () => answers,
