@@ -29,7 +29,7 @@ declare module 'fastify' {
     area?: Area | 'any';
     /** The use case heeds limits to certain records; elsewhere a token with such limits may nothing. */
     narrowable?: boolean;
-    /** `read`: shows a zone's state, under its entity tag. `write`: changes it, if the state is as demanded; may be rehearsed. */
+    /** `read`: shows a zone's state, under its entity tag. `write`: changes it, if the state is as demanded; allows dry runs. */
     zoneState?: 'read' | 'write';
   }
 }
