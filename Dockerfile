@@ -7,7 +7,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY src ./src
-RUN node node_modules/typescript/bin/tsc -p tsconfig.json \
+RUN node node_modules/typescript/bin/tsc -p tsconfig.json --sourceMap false \
  && npm ci --ignore-scripts --omit=dev
 
 # Runs: no development packages, not root.
@@ -25,16 +25,16 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/build/src ./build/src
 COPY LICENSE README.md CHANGELOG.md ./
-COPY zones ./zones
 RUN chmod 0755 build/src/main.js && ln -s /app/build/src/main.js /usr/local/bin/zoneplane
 
 ENV NODE_ENV=production \
     ZONEPLANE_DATA_DIR=/data \
-    ZONEPLANE_ZONES_DIR=/app/zones \
+    ZONEPLANE_ZONES_DIR=/zones \
     ZONEPLANE_ADMIN_HOST=0.0.0.0
 USER 5353:5353
 VOLUME /data
-EXPOSE 53/udp 53/tcp 8053/tcp
+# DNS, DNS over TLS, the edge (or DNS over HTTPS) and where it falls back to, admin API, buckets. Zone files mounted at /zones are imported at the first start.
+EXPOSE 53/udp 53/tcp 853/tcp 80/tcp 443/tcp 8080/tcp 8443/tcp 8053/tcp 8054/tcp
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=10s --start-period=30s --retries=3 CMD ["zoneplane", "healthcheck"]
 ENTRYPOINT ["zoneplane"]

@@ -8,6 +8,7 @@ export default {
     // Programs that tests start.
     'test/**/*-child.ts',
     'bench/main.ts',
+    'bench/cache-tests.ts',
     // How several copies follow one log: the tests write through it, the program does so with more than one machine.
     'src/store/log-writer.ts!',
   ],

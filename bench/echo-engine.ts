@@ -1,4 +1,4 @@
-/** The floor: the request comes back with QR set, no look-up. What it costs is the transport and the kernel. */
+/** The lower bound: returns the request with QR set, without a look-up. It costs only the transport and the kernel. */
 import type { Answer } from '../src/answer/transport.js';
 
 export const echo: Answer = (request, start, length, response, at) => {

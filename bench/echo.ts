@@ -1,4 +1,4 @@
-/** `node echo.js PORT WORKERS`: serves the echo engine through our own transports. */
+/** `node echo.js PORT WORKERS`: serves the echo engine over our own transports. */
 import { MessageChannel } from 'node:worker_threads';
 import { SystemClock } from '../src/base/clock.js';
 import { silentLogger } from '../src/base/log.js';

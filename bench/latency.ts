@@ -1,4 +1,4 @@
-/** How long DNS answers take while something else is done. */
+/** Measures the latency of DNS answers while other work runs. */
 import { createSocket } from 'node:dgram';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ZONE } from './workload.js';

@@ -1,4 +1,4 @@
-/** How long pages of long lists take: 100,000 zones, and the records of one zone with as many names as asked for. */
+/** Measures the time for pages of long lists: 100,000 zones, and the records of one zone of the given size. */
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { median } from './median.js';

@@ -1,12 +1,14 @@
 /**
- * `npm run bench`: CPU per query, answers per second, memory and start-up of Zoneplane beside the servers that are installed, in
- * interleaved rounds on one machine. Only ratios between servers of the same run mean anything: machines are noisy.
+ * `npm run bench`: CPU time per query, answers per second, memory and start-up time of Zoneplane and of the installed
+ * servers, in interleaved rounds on one machine. Machines are noisy: compare only the ratios between servers of one
+ * run.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measureHostnames } from './hostnames.js';
 import { measureLists } from './lists.js';
 import { median } from './median.js';
 import { measureObjects } from './objects.js';
@@ -21,7 +23,7 @@ const STREAMS: readonly string[] = ['tcp', 'dot'];
 
 const HELP = `Usage: npm run bench -- [options]
 
-  --parts LIST     of answers, writes, loading, objects, synthesis, lists (default: answers)
+  --parts LIST     of answers, writes, loading, objects, synthesis, lists, hostnames (default: answers)
   --cases LIST     of ${CASES.join(', ')}, tcp, dot (default: all)
   --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
   --names N        host names in the zone (default 100000)
@@ -67,7 +69,7 @@ else await main();
 async function main(): Promise<void> {
   const parts = values.parts.split(',');
   const unknown = parts.find(
-    (part) => !['answers', 'writes', 'loading', 'objects', 'synthesis', 'lists'].includes(part),
+    (part) => !['answers', 'writes', 'loading', 'objects', 'synthesis', 'lists', 'hostnames'].includes(part),
   );
   if (unknown !== undefined) {
     process.stderr.write(`There is no part called ${unknown}.\n\n${HELP}`);
@@ -99,6 +101,10 @@ async function main(): Promise<void> {
     if (parts.includes('lists')) {
       figures['lists'] = await measureLists(directory, names, 20660);
       printFigures('lists', figures['lists']);
+    }
+    if (parts.includes('hostnames')) {
+      figures['hostnames'] = await measureHostnames(directory, 20670);
+      printFigures('hostnames', figures['hostnames']);
     }
     if (values.json !== undefined)
       writeFileSync(values.json, `${JSON.stringify({ machine: machine(), samples, ...figures }, undefined, 1)}\n`);

@@ -1,4 +1,4 @@
-/** The middle of several measurements, the upper one of two; NaN of none. */
+/** The median of measurements: the upper of two middle values; NaN for none. */
 export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

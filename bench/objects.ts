@@ -1,4 +1,7 @@
-/** Objects of the bucket application beside files of nginx: requests a second and octets a second; DNS while large objects come in. */
+/**
+ * Objects of the bucket application compared with files served by nginx: requests and octets per second; DNS latency
+ * during uploads of large objects.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';

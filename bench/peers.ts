@@ -1,4 +1,4 @@
-/** Each server under comparison: how it is configured for one zone file, and started on one processor. */
+/** The compared servers: their configuration for one zone file, and their start on one processor. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

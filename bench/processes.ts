@@ -1,4 +1,4 @@
-/** Starting servers for a measurement, and the processor time and memory of a whole process tree from /proc. */
+/** Starts servers for a measurement, and reads the processor time and memory of a whole process tree from /proc. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Clock ticks a second; what sysconf(_SC_CLK_TCK) says on every Linux. */
 const TICKS = 100;
 const PAGE_OCTETS = 4096;
+/** A server that has not ended by itself after that is killed. Its children may answer for a moment longer then. */
+const STOP_LIMIT_MS = 20_000;
 
 export interface Started {
   readonly name: string;
@@ -52,7 +54,7 @@ export async function stop(started: Started): Promise<void> {
   if (started.process.exitCode !== null) return;
   const ended = new Promise((resolve) => started.process.once('exit', resolve));
   started.process.kill('SIGTERM');
-  await Promise.race([ended, sleep(5000)]);
+  await Promise.race([ended, sleep(STOP_LIMIT_MS)]);
   if (started.process.exitCode === null) started.process.kill('SIGKILL');
 }
 

@@ -1,14 +1,15 @@
-/** Zoneplane as a whole, DNS and API, for measurements that write; and the client that does the writing. */
+/** The whole Zoneplane, DNS and API, for measurements that write, and the writing client. */
 import { mkdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { run } from './peers.js';
 import { type Started, start } from './processes.js';
 import { ZONE } from './workload.js';
 
-const PROGRAM = fileURLToPath(new URL('../src/main.js', import.meta.url));
-const KEY = 'bench-key-0123456789-0123456789-0123456789';
+export const PROGRAM = fileURLToPath(new URL('../src/main.js', import.meta.url));
+export const KEY = 'bench-key-0123456789-0123456789-0123456789';
 
 export interface Running {
   readonly server: Started;
@@ -31,11 +32,29 @@ export async function startProgram(
   cpu?: number,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Running> {
-  const noZones = join(directory, 'no-zones');
-  mkdirSync(noZones);
-  const env = {
-    ZONEPLANE_DATA_DIR: join(directory, 'data'),
-    ZONEPLANE_ZONES_DIR: noZones,
+  mkdirSync(join(directory, 'no-zones'));
+  const env = environmentOf(directory, port, more);
+  run(process.execPath, [PROGRAM, 'zone', 'import', '--replace', zoneFile, '--origin', ZONE], env);
+  return serve(env, port, cpu);
+}
+
+/** The same once more, after it was stopped. */
+export function startAgain(directory: string, port: number, more: Readonly<Record<string, string>>): Promise<Running> {
+  return serve(environmentOf(directory, port, more), port);
+}
+
+export function dataDirectoryOf(directory: string): string {
+  return join(directory, 'data');
+}
+
+function environmentOf(
+  directory: string,
+  port: number,
+  more: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return {
+    ZONEPLANE_DATA_DIR: dataDirectoryOf(directory),
+    ZONEPLANE_ZONES_DIR: join(directory, 'no-zones'),
     ZONEPLANE_DNS_HOST: '127.0.0.1',
     ZONEPLANE_DNS_PORT: String(port),
     ZONEPLANE_DNS_WORKERS: '1',
@@ -45,14 +64,26 @@ export async function startProgram(
     ZONEPLANE_LOG_LEVEL: 'error',
     ...more,
   };
-  run(process.execPath, [PROGRAM, 'zone', 'import', '--replace', zoneFile, '--origin', ZONE], env);
+}
+
+async function serve(env: Readonly<Record<string, string>>, port: number, cpu?: number): Promise<Running> {
   const server = await start('zoneplane', [process.execPath, PROGRAM, 'serve'], port, `ns1.${ZONE}`, {
     env,
     ...(cpu === undefined ? {} : { cpu }),
   });
   const api = createApiClient(port + 1);
-  const { result } = await api.call('GET', `/zones?name=${ZONE}`);
+  const { result } = await firstCall(api, `/zones?name=${ZONE}`);
   return { server, api, zonePath: `/zones/${(result as { id: string }[])[0]!.id}` };
+}
+
+/** DNS answers before the API is there. */
+async function firstCall(api: ApiClient, path: string): Promise<{ readonly result: unknown }> {
+  for (let tries = 0; tries < 200; tries++) {
+    const answer = await api.call('GET', path).catch(() => undefined);
+    if (answer) return answer;
+    await sleep(50);
+  }
+  return api.call('GET', path);
 }
 
 function createApiClient(port: number): ApiClient {

@@ -1,4 +1,6 @@
-/** What synthesized answers cost beside plain ones, and what it costs to keep the targets of flattened names known. */
+/**
+ * The cost of synthesized answers compared with plain ones, and of keeping the targets of flattened names up to date.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** A resolver for measurements, on the port of the first argument: every name has one address for a minute, `bad…` is a failure. */
+/**
+ * A resolver for measurements, on the port of the first argument: every name has one address with a TTL of a minute;
+ * `bad…` fails.
+ */
 import { createSocket } from 'node:dgram';
 
 const socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });

@@ -1,4 +1,4 @@
-/** The zone that is served and the questions that are asked, reproducible from their sizes. */
+/** The served zone and the queries, reproducible from their sizes. */
 
 import { once } from 'node:events';
 import { createWriteStream, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** What writing costs: from the API's answer to DNS, idle and under load; records created a second; loading of whole zones. */
+/**
+ * The cost of writing: time from the API's answer to DNS, idle and under load; records created per second; loading of
+ * whole zones.
+ */
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';

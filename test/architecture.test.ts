@@ -1,4 +1,7 @@
-/** The floor plan, enforced: who may import what, which packages where, and the rules of hot files (docs/architecture.md). */
+/**
+ * Enforces the floor plan: which directory may import what, where packages may be used, and the rules for hot files
+ * (docs/architecture.md).
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +16,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   dns: ['base'],
   http: ['base'],
   config: ['base'],
+  dnssec: ['dns', 'base'],
   zone: ['dns', 'base'],
   store: ['dns', 'base'],
   vault: ['store', 'base'],
@@ -28,6 +32,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   explain: ['control', 'publish', 'answer', 'image', 'resolver', 'serving', 'zone', 'store', 'dns', 'base'],
   hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],
+  edge: ['hostnames', 'certs', 'bucket', 'vault', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   api: ['explain', 'hostnames', 'certs', 'bucket', 'control', 'http', 'store', 'dns', 'base'],
   roles: [],
   cli: ['roles'],
@@ -40,12 +45,12 @@ const allowedImports = (floor: string): readonly string[] =>
 /** Package → files (or directories, ending in '/') that may use it. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['base/ip.ts'],
-  undici: ['certs/', 'hostnames/'],
+  undici: ['certs/', 'edge/', 'hostnames/'],
   '@peculiar/x509': ['certs/x509.ts'],
   'reflect-metadata': ['certs/x509.ts'],
-  tldts: ['hostnames/'],
+  tldts: ['control/rules/'],
   'fastest-levenshtein': ['config/near-match.ts'],
-  'lru-cache': ['resolver/'],
+  'lru-cache': ['resolver/', 'edge/'],
   'cli-progress': ['cli/terminal.ts'],
   'prom-client': ['base/metrics.ts'],
   pino: ['base/log.ts'],
@@ -174,7 +179,7 @@ t.test('no file imports itself through others', async (t) => {
   t.strictSame(cycles, []);
 });
 
-t.test('packages stand where the plan names them, and every one that is declared is used', async (t) => {
+t.test('packages are used only where the plan allows, and every declared one is used', async (t) => {
   const strays = files.flatMap(({ name, text }) =>
     packagesOf(text)
       .filter(
@@ -190,7 +195,7 @@ t.test('packages stand where the plan names them, and every one that is declared
   t.strictSame([...used].sort(), Object.keys(dependencies).sort(), 'declared and imported packages are the same');
 });
 
-t.test('directories stay small enough to look through', async (t) => {
+t.test('directories stay small enough to read', async (t) => {
   const sizes = new Map<string, number>();
   for (const { name } of files) sizes.set(dirname(name), (sizes.get(dirname(name)) ?? 0) + 1);
   // A type is a file.
@@ -201,7 +206,7 @@ t.test('directories stay small enough to look through', async (t) => {
   );
 });
 
-t.test('time and chance come from base', async (t) => {
+t.test('time and randomness come from base', async (t) => {
   const strays = files
     .filter(({ name }) => name !== 'base/clock.ts' && name !== 'base/random.ts')
     .flatMap(({ name, text }) =>
@@ -216,7 +221,7 @@ t.test('time and chance come from base', async (t) => {
 const SQL =
   /\.prepare(?:Tuples)?\s*[<(](?!\))|\.(?:defineFunction|alter)\(|\bsql:|\b(?:Statement|\w+Statements)\b|\bSELECT\s|\bINSERT (?:OR \w+ )?INTO\b|\bUPDATE \S+ SET\b|\bDELETE FROM\b|\bPRAGMA\b/g;
 
-t.test('the store keeps its statements', async (t) => {
+t.test('SQL stays in the store', async (t) => {
   const foundIn = (name: string, text: string): string[] =>
     [...withoutComments(text).matchAll(SQL)].map(([found]) => `${name}: ${found}`);
   const inStore = files
@@ -229,7 +234,7 @@ t.test('the store keeps its statements', async (t) => {
   );
 });
 
-t.test('hot files allocate no closures, promises, maps or texts', async (t) => {
+t.test('hot files allocate no closures, promises, maps or strings', async (t) => {
   const hot = files.filter(({ text }) => /^\/\/ hot$/m.test(text));
   t.ok(hot.length >= 5, 'the answer path is marked');
   for (const { name, text } of hot) {

@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # Does the built program run on this Node.js? Starts it on ports of its own, asks over DNS, writes over HTTP, asks again, stops it.
-# Usage, after `npm run build`: test/smoke.sh NODE, where NODE is a node program. Needs dig and curl. Exits with 0 when all went well.
+# Usage, after `npm run build`: test/smoke.sh NODE [PROGRAM], where NODE is a node program and PROGRAM the main file of an
+# installed zoneplane, if it is not to be that of this tree. Needs dig and curl. Exits with 0 when all went well.
 set -euo pipefail
-cd "$(dirname "$0")/.."
-node=$(readlink -f "${1:?usage: test/smoke.sh NODE}")
+root=$(readlink -f "$(dirname "$0")/..")
+node=$(readlink -f "${1:?usage: test/smoke.sh NODE [PROGRAM]}")
+program=$(readlink -f "${2:-$root/build/src/main.js}")
+# The program starts in an empty directory.
 directory=$(mktemp -d)
+cd "$directory"
 touch "$directory/log"
 server=
 
@@ -27,9 +31,9 @@ read -r dns_port admin_port bucket_port < <("$node" -e "
   });")
 key=$(head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n')
 
-ZONEPLANE_DATA_DIR="$directory/data" ZONEPLANE_ADMIN_KEY="$key" ZONEPLANE_RESOLVER_UPSTREAMS='' \
+ZONEPLANE_ZONES_DIR="$root/zones" ZONEPLANE_ADMIN_KEY="$key" ZONEPLANE_RESOLVER_UPSTREAMS='' \
   ZONEPLANE_DNS_HOST=127.0.0.1 ZONEPLANE_DNS_PORT="$dns_port" ZONEPLANE_ADMIN_PORT="$admin_port" \
-  ZONEPLANE_BUCKET_PORT="$bucket_port" "$node" build/src/main.js serve >"$directory/log" 2>&1 &
+  ZONEPLANE_BUCKET_PORT="$bucket_port" "$node" "$program" serve >"$directory/log" 2>&1 &
 server=$!
 
 for _ in $(seq 300); do

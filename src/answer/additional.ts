@@ -1,6 +1,6 @@
 /**
- * The additional section: addresses of the names that an answer or referral points to (RFC 1034 §4.3.2 step 6), looked up in
- * the same zone, glue included. Glue that belongs below the cut must be there or TC is set (RFC 9471 §3.1).
+ * The additional section: addresses of the names in an answer or referral (RFC 1034 §4.3.2 step 6), looked up in the
+ * same zone, glue included. Glue below the zone cut must be present, or TC is set (RFC 9471 §3.1).
  */
 // hot
 import { Type } from '../dns/codes.js';
@@ -10,10 +10,10 @@ import type { Query } from './query.js';
 import { firstTarget, nextTarget, type Response, skipLabels, writeRRset } from './response.js';
 import { type Search, truncate } from './solve.js';
 
-/** Nodes whose addresses are written already. */
+/** Nodes whose addresses are already written. */
 const written = new Int32Array(MAX_TARGETS);
 
-/** Adds the addresses for the RRset remembered in the response. */
+/** Adds the addresses for the RRset noted in the response. */
 export function writeAdditional(query: Query, search: Search, response: Response, image: ImageReader): void {
   if (response.targetsOf === 0 || response.truncated) return;
   if (response.cutNode === 0) {
@@ -24,7 +24,9 @@ export function writeAdditional(query: Query, search: Search, response: Response
   if (!response.truncated) writeTargets(query, search, response, image, false, done);
 }
 
-/** Writes the records of one pass: the glue that must be there, or all else. Returns the number of nodes in `written`. */
+/**
+ * Writes the records of one pass: either required glue or everything else. Returns the number of nodes in `written`.
+ */
 function writeTargets(
   query: Query,
   search: Search,
@@ -54,7 +56,10 @@ function writeTargets(
   return done;
 }
 
-/** A and AAAA of a node; for SVCB and HTTPS also the same type at the target (RFC 9460 §4.1). False when one did not fit. */
+/**
+ * Writes A and AAAA of a node; for SVCB and HTTPS also the same type at the target (RFC 9460 §4.1). False when one did
+ * not fit.
+ */
 function writeAddresses(query: Query, response: Response, image: ImageReader, node: number, nameAt: number): boolean {
   let complete = true;
   if ((query.type === Type.svcb || query.type === Type.https) && response.cutNode === 0) {
@@ -77,7 +82,7 @@ function contains(node: number, done: number): boolean {
   return false;
 }
 
-/** Whether a node is at or below the cut: then the resolver needs its address record to go on (RFC 9471 §2.1). */
+/** Whether a node is at or below the zone cut: the resolver then needs its addresses to continue (RFC 9471 §2.1). */
 function endsInCut(image: ImageReader, node: number, cutNode: number): boolean {
   const words = image.words;
   const bytes = image.bytes;

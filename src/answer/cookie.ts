@@ -1,4 +1,4 @@
-/** DNS cookies (RFC 7873) with server cookies that every server of one secret makes and understands (RFC 9018). */
+/** DNS cookies (RFC 7873) with server cookies that all servers with the same secret generate and accept (RFC 9018). */
 // hot
 import type { Query } from './query.js';
 import type { Client } from './transport.js';
@@ -8,15 +8,18 @@ export const CLIENT_COOKIE_LENGTH = 8;
 export const SERVER_COOKIE_LENGTH = 16;
 const HASH_AT = 8;
 
-/** In seconds: how long a cookie is valid, how far it may lie in the future, and the age from which it is renewed (RFC 9018 §4.3). */
+/**
+ * Seconds: how long a cookie is valid, how far its time may be in the future, and the age at which it is renewed (RFC
+ * 9018 §4.3).
+ */
 const LONGEST_AGE = 3600;
 const LONGEST_AHEAD = 300;
 const RENEWED_AT = 1800;
 
-/** What the cookie of a query is. */
+/** Result of checking a query's cookie. */
 export const Cookie = {
   none: 0,
-  /** The client's alone, or with a server cookie that is not ours, too old, or of another address. */
+  /** Only a client cookie, or a server cookie that is not ours, expired, or of another address. */
   unknown: 1,
   /** Ours, but old enough to be renewed. */
   old: 2,
@@ -25,14 +28,14 @@ export const Cookie = {
 
 /** Secrets and scratch memory of one engine. */
 export interface CookieJar {
-  /** Four words a secret, little-endian: the first makes cookies, all are accepted. */
+  /** Four words for each secret, little-endian: the first generates cookies, all are accepted. */
   readonly secrets: Int32Array;
-  /** Client cookie, version, reserved, time, address: what is hashed. */
+  /** The hashed data: client cookie, version, reserved, time, address. */
   readonly message: Uint8Array;
   readonly hash: Int32Array;
 }
 
-/** `secrets`: 16 octets each, the one in use first. */
+/** `secrets`: 16 octets each, the current one first. */
 export function createCookieJar(secrets: readonly Uint8Array[]): CookieJar {
   const octets = Buffer.concat(secrets);
   const words = new Int32Array(secrets.length * 4);
@@ -40,7 +43,7 @@ export function createCookieJar(secrets: readonly Uint8Array[]): CookieJar {
   return { secrets: words, message: new Uint8Array(40), hash: new Int32Array(2) };
 }
 
-/** What the cookie in a query is. The client's part is remembered for {@link writeServerCookie}. */
+/** Checks the cookie of a query. The client cookie is remembered for {@link writeServerCookie}. */
 export function judgeCookie(jar: CookieJar, query: Query, client: Client): number {
   if (query.cookieLength === 0) return Cookie.none;
   const { message } = jar;
@@ -74,14 +77,14 @@ function putAddress(message: Uint8Array, client: Client): number {
   return 16 + length;
 }
 
-/** Compares every octet, so that the time taken tells nothing about where they differ. */
+/** Compares every octet, so that the time does not reveal where they differ. */
 function differs({ hash }: CookieJar, bytes: Uint8Array, at: number): number {
   let difference = 0;
   for (let i = 0; i < 8; i++) difference |= bytes[at + i]! ^ ((hash[i >> 2]! >>> ((i & 3) * 8)) & 0xff);
   return difference;
 }
 
-/** Writes the client and server cookie, 24 octets, at `to`: those that came when they are fresh, else new ones. */
+/** Writes the client and server cookie, 24 octets, at `to`: the received ones if they are fresh, otherwise new ones. */
 export function writeCookies(
   jar: CookieJar,
   query: Query,
@@ -138,7 +141,7 @@ function sipHash({ secrets, message, hash }: CookieJar, secret: number, length: 
   for (let at = 0; at < whole; at += 8) absorb(word(message, at), word(message, at + 4));
   let last = 0;
   for (let i = whole; i < length && i < whole + 4; i++) last |= message[i]! << ((i - whole) * 8);
-  // The last word holds the remaining octets, none or four, and the length in its highest octet.
+  // The last word contains the remaining octets, none or four, and the length in its highest octet.
   absorb(last, (length & 0xff) << 24);
   v2l ^= 0xff;
   for (let i = 0; i < 4; i++) round();

@@ -1,6 +1,6 @@
 /**
- * Turns the octets of a query into the octets of its answer, step by step. Pure and synchronous: no clock, no socket, no
- * allocation. All state is in objects that are made once for each engine, so each thread needs an engine of its own.
+ * Turns the octets of a query into the octets of its answer, step by step. Pure and synchronous: no clock, no socket,
+ * no allocation. All state is in objects that each engine creates once, so each thread needs its own engine.
  */
 // hot
 import { Class, Ede, Opcode, Rcode, Type } from '../dns/codes.js';
@@ -18,19 +18,19 @@ import { createEngineState, type Engine, type EngineSettings } from './state.js'
 import { type Answer, type Client, Transport } from './transport.js';
 import { writeUnknownKey } from './tsig.js';
 
-/** An engine answering from `image`. The function it returns is what transports call. */
+/** An engine that answers from `image`. Transports call the returned function. */
 export function createEngine(image: ImageReader, settings: EngineSettings): Answer {
   return answerWith(createEngineState(settings), image);
 }
 
-/** The same, with a state that the caller reads afterwards. */
+/** The same with a state that the caller can read afterwards. */
 export function answerWith(engine: Engine, image: ImageReader): Answer {
   return function answer(request, start, length, response, at, limit, transport, client) {
     const control = image.control;
     for (;;) {
       const sequence = Atomics.load(control, Control.sequence);
       const written = answerOnce(engine, image, request, start, length, response, at, limit, transport, client);
-      // The image was changed meanwhile, so the answer may show half of a change: it is made again.
+      // The image changed meanwhile, so the answer may mix two states. It is made again.
       if ((sequence & 1) === 0 && Atomics.load(control, Control.sequence) === sequence) return written;
     }
   };
@@ -98,7 +98,7 @@ function lacksCookie({ cookie, settings, transport }: Engine): boolean {
   return settings.requireCookies && cookie === Cookie.unknown && transport === Transport.udp;
 }
 
-/** Response codes whose answers carry sections. */
+/** Response codes whose answers contain sections. */
 function isWhole(rcode: number): boolean {
   return rcode === Rcode.noError || rcode === Rcode.nxDomain || rcode === Rcode.yxDomain;
 }
@@ -129,14 +129,17 @@ function resetResponse(query: Query, response: Response, out: Uint8Array, base: 
   if (!query.hasQuestion) query.nameLength = 0;
 }
 
-/** The most octets of a UDP answer: what the client accepts, at least 512, at most our own limit (RFC 6891 §6.2.3). */
+/**
+ * The largest size of a UDP answer in octets: what the client accepts, 512 or more, but no more than our own limit (RFC
+ * 6891 §6.2.3).
+ */
 function payloadSize(engine: Engine): number {
   const query = engine.query;
   if (!query.edns) return 512;
   return Math.max(512, Math.min(query.ednsSize, engine.settings.udpSize));
 }
 
-/** Echoes the question exactly as it came, letter case included; a malformed one is not echoed. */
+/** Echoes the question exactly as received, letter case included; a malformed question is not echoed. */
 function copyQuestion(query: Query, response: Response): void {
   if (!query.hasQuestion) return;
   const length = query.nameLength + 4;
@@ -153,7 +156,7 @@ function dispatch(engine: Engine, image: ImageReader, transport: number): void {
     // This server has no keys, so every key is unknown (RFC 8945 §5.2.1).
     response.rcode = Rcode.notAuth;
   } else if (query.opcode !== Opcode.query) {
-    // Updates and notifications are not accepted from anybody (RFC 2136 §3.3, RFC 1996 §3.10).
+    // Updates and notifications are not accepted from any client (RFC 2136 §3.3, RFC 1996 §3.10).
     response.rcode = Rcode.refused;
   } else if (query.class === Class.ch) {
     answerChaos(engine);
@@ -185,11 +188,14 @@ function answerInternet(engine: Engine, image: ImageReader): void {
   // Over UDP the current SOA is the whole answer to IXFR (RFC 1995 §2).
   if (query.type === Type.ixfr) query.type = Type.soa;
   solve(query, search, engine.response, image);
-  if (query.wantsZoneVersion) noteZoneVersion(engine, image);
+  if (query.wantsZoneVersion || query.wantsExpire) noteSerial(engine, image);
 }
 
-/** The serial is that of the SOA as negative answers show it, whose rdata ends in five numbers (RFC 9660 §3.1). */
-function noteZoneVersion(engine: Engine, image: ImageReader): void {
+/**
+ * Notes the position of the serial, in the negative form of the SOA, whose rdata ends with five numbers: for the version
+ * of the zone (RFC 9660 §3.1) and the time a secondary may serve it (RFC 7314).
+ */
+function noteSerial(engine: Engine, image: ImageReader): void {
   const search = engine.search;
   const soa = search.apexNode === 0 ? 0 : image.findRRset(search.apexNode, NEGATIVE_SOA);
   if (soa === 0) return;
@@ -197,7 +203,10 @@ function noteZoneVersion(engine: Engine, image: ImageReader): void {
   engine.zoneLabels = search.apexLabels;
 }
 
-/** The zone with the longest apex at or above the name; DS at an apex is asked of the zone above, if served here. */
+/**
+ * Finds the zone with the longest apex at or above the name. A DS question at an apex goes to the parent zone, if it is
+ * served here.
+ */
 function findZone(query: Query, search: Search, image: ImageReader): boolean {
   const control = image.control;
   const most = Math.min(search.labels, control[Control.zoneMaxLabels]!);
@@ -220,7 +229,7 @@ function findZone(query: Query, search: Search, image: ImageReader): boolean {
 function writeHeader(query: Query, response: Response): void {
   const view = response.view;
   const at = response.base;
-  // QR, opcode and RD come back; RA, Z, AD and CD are clear.
+  // QR, opcode and RD are set; RA, Z, AD and CD are clear.
   const flags =
     0x8000 | (query.flags & 0x7900) | (response.authoritative ? 0x0400 : 0) | (response.truncated ? 0x0200 : 0);
   view.setUint16(at, query.id);

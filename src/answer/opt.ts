@@ -1,6 +1,6 @@
 /** The OPT record of an answer (RFC 6891 §6.1) with the options that go with it. */
 // hot
-import { EdnsOption, Rcode } from '../dns/codes.js';
+import { EdnsOption, Rcode, Type } from '../dns/codes.js';
 import type { ImageReader } from '../image/reader.js';
 import { CLIENT_COOKIE_LENGTH, Cookie, SERVER_COOKIE_LENGTH, writeCookies } from './cookie.js';
 import type { Engine } from './state.js';
@@ -10,23 +10,27 @@ const OPT_HEADER = 11;
 const OPTION_HEADER = 4;
 const EDE_LENGTH = 6;
 const ZONE_VERSION_LENGTH = 10;
+const EXPIRE_LENGTH = 8;
+/** Octets between the serial and the expire field of an SOA (RFC 1035 §3.3.13). */
+const SERIAL_TO_EXPIRE = 12;
 const KEEPALIVE_LENGTH = 6;
 const COOKIES_LENGTH = OPTION_HEADER + CLIENT_COOKIE_LENGTH + SERVER_COOKIE_LENGTH;
-/** Answers over encrypted transports are padded to multiples of this, octets (RFC 8467 §4.1). */
+/** Answers over encrypted transports are padded to multiples of this number of octets (RFC 8467 §4.1). */
 const PADDING_BLOCK = 468;
 
-/** Octets to keep free for OPT while sections are written. EDE is not counted: it goes only with answers that are short. */
+/** Octets to reserve for OPT while sections are written. EDE is not counted, because only short answers have it. */
 export function optLength(engine: Engine): number {
   const { query, identity } = engine;
   let length = OPT_HEADER;
   if (query.wantsNsid && identity.length > 0) length += OPTION_HEADER + identity.length;
   if (engine.cookie !== Cookie.none) length += COOKIES_LENGTH;
   if (query.wantsZoneVersion) length += ZONE_VERSION_LENGTH;
+  if (query.wantsExpire) length += EXPIRE_LENGTH;
   if (tellsKeepalive(engine)) length += KEEPALIVE_LENGTH;
   return length;
 }
 
-/** Idle time means nothing over UDP (RFC 7828 §3.2.1). */
+/** Keepalive has no meaning over UDP (RFC 7828 §3.2.1). */
 function tellsKeepalive({ query, transport }: Engine): boolean {
   return query.wantsKeepalive && (transport === Transport.tcp || transport === Transport.tls);
 }
@@ -46,7 +50,7 @@ export function writeOpt(engine: Engine, image: ImageReader): void {
   // DO is copied (RFC 3225 §3), all other flags are clear.
   out[start + 7] = query.dnssecOk ? 0x80 : 0;
   out[start + 8] = 0;
-  // A client with a wrong version is told the right one, and nothing else (RFC 6891 §6.1.3).
+  // An answer to a wrong version contains only the right version (RFC 6891 §6.1.3).
   const end = response.rcode === Rcode.badVers ? start + OPT_HEADER : writeOptions(engine, image, start + OPT_HEADER);
   const length = end - start - OPT_HEADER;
   out[start + 9] = length >>> 8;
@@ -55,7 +59,7 @@ export function writeOpt(engine: Engine, image: ImageReader): void {
   response.additionals++;
 }
 
-/** Writes the options from `from` on; returns the position behind them. */
+/** Writes the options from `from` on; returns the position after them. */
 function writeOptions(engine: Engine, image: ImageReader, from: number): number {
   const { query, response, identity } = engine;
   const out = response.bytes;
@@ -69,12 +73,17 @@ function writeOptions(engine: Engine, image: ImageReader, from: number): number 
     writeCookies(engine.jar, query, engine.client, engine.cookie, out, at);
     at += CLIENT_COOKIE_LENGTH + SERVER_COOKIE_LENGTH;
   }
-  if (engine.serialAt !== 0) {
+  if (query.wantsZoneVersion && engine.serialAt !== 0) {
     at = putOption(out, at, EdnsOption.zoneVersion, 6);
     out[at++] = engine.zoneLabels;
     // Type 0: the SOA serial (RFC 9660 §3.1).
     out[at++] = 0;
     for (let i = 0; i < 4; i++) out[at++] = image.bytes[engine.serialAt + i]!;
+  }
+  // A primary answers the SOA's own value, to questions for the SOA (RFC 7314 §3.2).
+  if (query.wantsExpire && query.type === Type.soa && engine.serialAt !== 0 && response.answers > 0) {
+    at = putOption(out, at, EdnsOption.expire, 4);
+    for (let i = 0; i < 4; i++) out[at++] = image.bytes[engine.serialAt + SERIAL_TO_EXPIRE + i]!;
   }
   if (tellsKeepalive(engine)) {
     const tenths = Math.min(0xffff, Math.floor(engine.settings.idleMs / 100));

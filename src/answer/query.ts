@@ -1,6 +1,6 @@
 /**
- * Parsing of a query: header, question, OPT and TSIG (RFC 1035 §4.1, RFC 6891 §6.1, RFC 8945 §5.1), into one reused object.
- * It never throws and never allocates; faults come back as a status.
+ * Parses a query: header, question, OPT and TSIG (RFC 1035 §4.1, RFC 6891 §6.1, RFC 8945 §5.1), into one reused object.
+ * It never throws and never allocates; errors are returned as a status.
  */
 // hot
 
@@ -8,15 +8,15 @@ import { Class, EdnsOption, Opcode, Rcode, Type } from '../dns/codes.js';
 import { nameEnd } from '../dns/wire-name.js';
 import { viewOf } from '../image/layout.js';
 
-/** The packet gets no answer. Other results are response codes; {@link Rcode}.noError means that the query is sound. */
+/** The packet gets no answer. Other results are response codes; {@link Rcode}.noError means that the query is valid. */
 export const DROP = -1;
 
 export const HEADER_LENGTH = 12;
 
-/** One query. Offsets of the request are absolute; those of the name count from its first length octet. */
+/** One query. Offsets in the request are absolute; offsets in the name count from its first length octet. */
 export interface Query {
   request: Uint8Array;
-  /** The request, to be read several octets at a time. */
+  /** The request as a DataView, for reading several octets at a time. */
   view: DataView;
   start: number;
   end: number;
@@ -24,7 +24,7 @@ export interface Query {
   /** The two octets of flags as received. */
   flags: number;
   opcode: number;
-  /** Whether the question was read and may be echoed. */
+  /** Whether the question was parsed and may be echoed. */
   hasQuestion: boolean;
   /** Octets of the question's name; it starts at `start + 12`. */
   nameLength: number;
@@ -36,7 +36,7 @@ export interface Query {
   labels: number;
   /** Position of each label's length octet in `name`, the root's included. */
   labelAt: Uint8Array;
-  /** Whether an OPT record came. */
+  /** Whether the query has an OPT record. */
   edns: boolean;
   ednsVersion: number;
   /** The client's payload size, octets. */
@@ -46,6 +46,8 @@ export interface Query {
   wantsNsid: boolean;
   /** The client asked for the version of the zone (RFC 9660). */
   wantsZoneVersion: boolean;
+  /** The client asked how long a secondary may serve the zone (RFC 7314). */
+  wantsExpire: boolean;
   /** The client asked how long idle connections are kept (RFC 7828). */
   wantsKeepalive: boolean;
   /** The query was padded, so the answer may be (RFC 7830 §4). */
@@ -80,6 +82,7 @@ export function createQuery(): Query {
     ednsSize: 512,
     dnssecOk: false,
     wantsNsid: false,
+    wantsExpire: false,
     wantsZoneVersion: false,
     wantsKeepalive: false,
     wantsPadding: false,
@@ -102,6 +105,7 @@ export function parseQuery(query: Query, request: Uint8Array, start: number, len
   query.edns = false;
   query.dnssecOk = false;
   query.wantsNsid = false;
+  query.wantsExpire = false;
   query.wantsZoneVersion = false;
   query.wantsKeepalive = false;
   query.wantsPadding = false;
@@ -130,14 +134,14 @@ export function parseQuery(query: Query, request: Uint8Array, start: number, len
   return parseRecords(query, at);
 }
 
-/** A query without a question is sound only when it asks for a cookie. */
+/** A query without a question is valid only when it asks for a cookie. */
 function parseCookieQuery(query: Query): number {
   query.nameLength = 0;
   const status = parseRecords(query, query.start + HEADER_LENGTH);
   return status !== Rcode.noError || query.cookieLength > 0 ? status : Rcode.formErr;
 }
 
-/** Reads the question; returns the offset behind it, or -1. */
+/** Reads the question; returns the offset after it, or -1. */
 function parseQuestion(query: Query): number {
   const { view, labelAt, end } = query;
   const first = query.start + HEADER_LENGTH;
@@ -179,7 +183,7 @@ function lowerFour(octets: number): number {
   return octets | (((fromA ^ aboveZ) & ~octets & 0x80808080) >>> 2);
 }
 
-/** Walks the records behind the question, for OPT and TSIG. */
+/** Walks the records after the question, for OPT and TSIG. */
 function parseRecords(query: Query, from: number): number {
   const request = query.request;
   const start = query.start;
@@ -239,6 +243,7 @@ function parseOpt(query: Query, fixed: number, rdata: number, end: number): numb
 function noteOption(query: Query, code: number, length: number): void {
   if (code === EdnsOption.nsid) query.wantsNsid = true;
   else if (code === EdnsOption.zoneVersion && length === 0) query.wantsZoneVersion = true;
+  else if (code === EdnsOption.expire && length === 0) query.wantsExpire = true;
   else if (code === EdnsOption.tcpKeepalive && length === 0) query.wantsKeepalive = true;
   else if (code === EdnsOption.padding) query.wantsPadding = true;
 }
@@ -247,7 +252,7 @@ export function u16(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 8) | bytes[at + 1]!;
 }
 
-/** Class ANY asks for what there is; only IN is there. */
+/** Class ANY accepts any class; only IN exists here. */
 export function isInternet(query: Query): boolean {
   return query.class === Class.in || query.class === Class.any;
 }

@@ -1,14 +1,14 @@
 /**
- * Response rate limiting, as in NSD, Knot and BIND. Answers over UDP to one network, of one class, about one name or zone, are counted;
- * those above the limit of a second are dropped or truncated. So forged queries cannot make this server flood a victim, while real
- * clients come back over TCP or with a cookie.
+ * Response rate limiting, as in NSD, Knot and BIND. UDP answers of one class to one network about one name or zone are
+ * counted; those above the rate are dropped or truncated. So forged queries cannot make this server flood a victim,
+ * while real clients retry over TCP or with a cookie.
  */
 // hot
 import { Rcode } from '../dns/codes.js';
 import type { Response } from './response.js';
 import type { Client } from './transport.js';
 
-/** A network that is not limited: as many bits of an address, of 4 or 16 octets. */
+/** A network without limit: the leading `bits` of an address of 4 or 16 octets. */
 export interface ExemptNetwork {
   readonly address: Uint8Array;
   readonly bits: number;
@@ -17,32 +17,38 @@ export interface ExemptNetwork {
 export interface RateLimitSettings {
   /** Answers a second. */
   readonly rate: number;
-  /** One of this many answers over the limit is sent truncated, the others are dropped; 0 = all are dropped, 1 = all are truncated. */
+  /**
+   * One in this many answers over the limit is truncated and sent, the others are dropped; 0 = all are dropped, 1 = all
+   * are truncated.
+   */
   readonly slip: number;
   readonly exempt: readonly ExemptNetwork[];
-  /** Made by {@link createRateMemory}, shared by all threads that answer. */
+  /** Created by {@link createRateMemory} and shared by all answering threads. */
   readonly memory: SharedArrayBuffer;
-  /** Makes it unpredictable which answers share a place. */
+  /** Makes it unpredictable which answers share a bucket. */
   readonly seed: number;
 }
 
 /** What happens to an answer. */
 export const Verdict = { send: 0, truncate: 1, drop: 2 } as const;
 
-/** Words in front of the buckets. */
+/** Words before the buckets. */
 const Tally = { dropped: 0, truncated: 1 } as const;
 const TALLY_WORDS = 16;
 /** Words of a bucket. */
 const Bucket = { check: 0, second: 1, used: 2, over: 3 } as const;
 const BUCKET_WORDS = 4;
-/** One for each value of half a hash. */
+/** One bucket for each value of half a hash (16 bits). */
 const BUCKETS = 1 << 16;
 
 /** Octets of an address that identify its network: /24 and /56. */
 const IPV4_OCTETS = 3;
 const IPV6_OCTETS = 7;
 
-/** Classes of answers. Negative answers and referrals are counted by zone or cut, because an attacker can make up names. */
+/**
+ * Classes of answers. Negative answers and referrals are counted by zone or zone cut, because an attacker can invent
+ * names.
+ */
 const POSITIVE = 1;
 const NO_DATA = 2;
 const NX_DOMAIN = 3;
@@ -72,8 +78,8 @@ export function readRateTally(memory: SharedArrayBuffer): { readonly dropped: nu
 }
 
 /**
- * Decides what happens to the answer in `response`, for a client whose address is known. `node`: the node of the image that answered,
- * such as a wildcard's, 0 if none did; `zone`: number of the zone, 0 if none.
+ * Decides what happens to the answer in `response`, for a client with a known address. `node`: the image node that
+ * answered, such as a wildcard's, or 0; `zone`: number of the zone, or 0.
  */
 export function judgeRate(
   limiter: RateLimiter,
@@ -108,7 +114,7 @@ export function judgeRate(
   return overLimit(words, bucket, settings.slip);
 }
 
-/** Counts one more answer. The count falls by `rate` a second and never exceeds that of two seconds. */
+/** Counts one answer. The count falls by `rate` a second and never exceeds the answers of two seconds. */
 function spend(words: Int32Array, bucket: number, seconds: number, rate: number): number {
   const elapsed = seconds - words[bucket + Bucket.second]!;
   let used = words[bucket + Bucket.used]!;

@@ -1,23 +1,23 @@
 /**
- * The answer while it is being written. Compiled RRsets are copied into place and their slots are filled; an RRset is written
- * whole or not at all (RFC 2181 §9). image/layout.ts describes the form of an RRset.
+ * The answer while it is being written. Compiled RRsets are copied into place and their slots are filled; an RRset is
+ * written completely or not at all (RFC 2181 §9). image/layout.ts describes the form of an RRset.
  */
 // hot
 import { RRSET_HEADER } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 
-/** Pointers reach no further than this offset (RFC 1035 §4.1.4). */
+/** Pointers cannot refer to an offset above this (RFC 1035 §4.1.4). */
 const MAX_POINTER = 0x3fff;
 
-/** The answer being built. Positions are octets from the start of the message, which stands at `base` of `bytes`. */
+/** The answer being built. Positions are octets from the start of the message, which is at `base` of `bytes`. */
 export interface Response {
   bytes: Uint8Array;
-  /** The same octets, for writing four at a time. */
+  /** The same octets as a DataView, for writing four at a time. */
   view: DataView;
   base: number;
-  /** Where the next octet goes. */
+  /** Position of the next octet. */
   at: number;
-  /** The most octets there may be, with the room for OPT already subtracted. */
+  /** The largest number of octets, after subtracting the room for OPT. */
   limit: number;
   answers: number;
   authorities: number;
@@ -25,14 +25,14 @@ export interface Response {
   truncated: boolean;
   authoritative: boolean;
   rcode: number;
-  /** Info code of an extended error (RFC 8914 §4); 0 for none, since the code 0 ("other") is never sent. */
+  /** Info code of an extended error (RFC 8914 §4); 0 for none, because code 0 ("other") is never sent. */
   extendedError: number;
   /** Position of the zone's apex inside the question. */
   apexAt: number;
-  /** The RRset written whose targets' addresses belong in the additional section; 0 if none. */
+  /** The written RRset whose targets' addresses belong in the additional section; 0 for none. */
   targetsOf: number;
   targetsAt: number;
-  /** Node of the cut when the answer is a referral, else 0. */
+  /** Node of the zone cut when the answer is a referral, otherwise 0. */
   cutNode: number;
 }
 
@@ -58,8 +58,8 @@ export function createResponse(): Response {
 }
 
 /**
- * Copies a compiled RRset, owned by the name that stands at `ownerAt`. Returns the number of RRs, or 0 when it does not fit
- * (then nothing was written).
+ * Copies a compiled RRset with the owner name at `ownerAt`. Returns the number of RRs, or 0 when it does not fit; then
+ * nothing was written.
  */
 export function writeRRset(response: Response, image: ImageReader, rrset: number, ownerAt: number): number {
   const words = image.words;
@@ -91,14 +91,14 @@ export function writeRRset(response: Response, image: ImageReader, rrset: number
   return head & 0xffff;
 }
 
-/** Word offset of the first target of an RRset; the number of them is in the upper half of word 3. */
+/** Word offset of the first target of an RRset; the upper half of word 3 is the number of targets. */
 export function firstTarget(image: ImageReader, rrset: number): number {
   const words = image.words;
   const slots = words[rrset + 2]!;
   return rrset + RRSET_HEADER + (slots & 0xffff) + (slots >>> 16) + (words[rrset + 3]! & 0xffff);
 }
 
-/** Word offset of the target behind this one. */
+/** Word offset of the next target. */
 export function nextTarget(image: ImageReader, target: number): number {
   return target + 2 + (((image.words[target + 1]! & 0xff) + 3) >>> 2);
 }
@@ -108,7 +108,7 @@ export function putPointer(out: Uint8Array, at: number, position: number): void 
   out[at + 1] = position;
 }
 
-/** Position of the name left of which `labels` labels are skipped, in a name already written at `from`; pointers followed. */
+/** Position in a name already written at `from` after skipping `labels` labels from the left; pointers are followed. */
 export function skipLabels(response: Response, from: number, labels: number): number {
   const bytes = response.bytes;
   const base = response.base;
@@ -126,8 +126,8 @@ export function skipLabels(response: Response, from: number, labels: number): nu
 }
 
 /**
- * Copies at least four octets without making a view. It copies four at a time, and the last four overlap those before them: a call
- * of `set` takes longer than copying most RRsets this way.
+ * Copies four or more octets without creating a view: four at a time, and the last four overlap the previous ones. A
+ * call of `set` takes longer than copying most RRsets this way.
  */
 export function copyOctets(from: DataView, start: number, to: DataView, at: number, length: number): void {
   const last = length - 4;

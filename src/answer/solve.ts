@@ -1,9 +1,9 @@
 /**
  * The algorithm of RFC 1034 §4.3.2 with RFC 4592 (wildcards), RFC 6672 (DNAME), RFC 6604 (response codes of chains) and
- * RFC 8482 (ANY), on the compiled image. Sections are written as they are found: answer, authority, then additional.
+ * RFC 8482 (ANY), on the compiled image. Sections are written in order: answer, authority, additional.
  *
- * The topmost cut on the way down from the apex decides (RFC 1034 §4.3.2 step 3b), so a zone with cuts or DNAMEs is searched from
- * its apex downwards. In any other zone the whole name is looked up first.
+ * The topmost zone cut on the way down from the apex decides (RFC 1034 §4.3.2 step 3b), so a zone with cuts or DNAMEs
+ * is searched from its apex downwards. In any other zone the whole name is looked up first.
  */
 // hot
 import { Rcode, Type } from '../dns/codes.js';
@@ -12,49 +12,54 @@ import type { ImageReader } from '../image/reader.js';
 import type { Query } from './query.js';
 import { firstTarget, putPointer, type Response, skipLabels, writeRRset } from './response.js';
 
-/** The most links of a CNAME or DNAME chain that are followed within the zone; resolvers do not follow more either. */
+/**
+ * The largest number of CNAME or DNAME links that are followed within the zone; resolvers do not follow more either.
+ */
 const MAX_CHAIN = 20;
 /**
- * A chain is not followed past this octet of the message: compression reaches 14 bits (RFC 1035 §4.1.4), of which an RRset takes
- * up to 8191 octets inside itself (image/compile.ts).
+ * A chain is not followed beyond this octet of the message: compression pointers have 14 bits (RFC 1035 §4.1.4), and an
+ * RRset uses up to 8191 octets of that range itself (image/compile.ts).
  */
 const MAX_CHAIN_OCTETS = 8191;
 
-/** The name being looked for: the question's at first, then the targets of the chain. Reused. */
+/** The name being looked up: the question's at first, then the targets of the chain. Reused. */
 export interface Search {
   /** Lower case, wire form. */
   name: Uint8Array;
-  /** The same octets. */
+  /** The same octets as a DataView. */
   nameView: DataView;
   nameLength: number;
   labels: number;
   labelAt: Uint8Array;
-  /** Hash of the name from each label on; the root's at index `labels`. */
+  /** Hash of the name from each label on; the root's hash is at index `labels`. */
   hashes: Int32Array;
-  /** Position in the message where the name stands. */
+  /** Position of the name in the message. */
   at: number;
-  /** Zone number and labels of its apex. */
+  /** Zone number, and the number of labels of its apex. */
   zone: number;
   zoneRecord: number;
   apexLabels: number;
   apexNode: number;
-  /** The node the question's own name led to: found, a wildcard, a cut, the owner of a DNAME; 0: none. */
+  /** The node for the question's own name: found, wildcard, zone cut, or DNAME owner; 0 for none. */
   firstNode: number;
-  /** Names that were looked for: the question's, and those of the chain. */
+  /** Number of names looked up: the question's and those of the chain. */
   names: number;
-  /** Where each of them led, a {@link Where} code, and the labels of what decides: found name, cut, DNAME, or closest encloser. */
+  /**
+   * The result for each of them, a {@link Where} code, and the labels of the deciding name: found name, zone cut,
+   * DNAME, or closest encloser.
+   */
   where: Uint8Array;
   whereLabels: Uint8Array;
-  /** Hashes of the names of the chain so far. */
+  /** Hashes of the chain's names so far. */
   chain: Int32Array;
   chainLength: number;
-  /** DNAMEs of the chain so far: their nodes, and where they stand in the message. */
+  /** DNAMEs of the chain so far: their nodes, and their positions in the message. */
   dnames: Int32Array;
   dnameAt: Int32Array;
   dnameCount: number;
 }
 
-/** The search begins with the question's name and works in the same memory. */
+/** A search that starts with the question's name and works in the same memory. */
 export function createSearch(query: Query): Search {
   return {
     name: query.name,
@@ -80,14 +85,14 @@ export function createSearch(query: Query): Search {
   };
 }
 
-/** Where a name leads: to itself, nowhere, to the topmost cut or DNAME above it, or to a wildcard. */
+/** The result for a name: the name itself, nowhere, the topmost zone cut or DNAME above it, or a wildcard. */
 export const Where = { name: 0, nowhere: 1, cut: 2, dname: 3, wildcard: 4 } as const;
 
 /** The outcome of solving one name. */
 const DONE = 0;
 const FOLLOW = 1;
 
-/** Node of the last `locate`: found node, closest encloser, cut or DNAME owner; and its depth in labels. */
+/** Node of the last `locate`: found node, closest encloser, zone cut or DNAME owner; and its depth in labels. */
 let locatedNode = 0;
 let locatedLabels = 0;
 
@@ -103,7 +108,7 @@ export function hashSearch(image: ImageReader, search: Search): void {
   }
 }
 
-/** Answers the question held in `search`, whose zone has been set. */
+/** Answers the question in `search`, whose zone is set. */
 export function solve(query: Query, search: Search, response: Response, image: ImageReader): void {
   const apexLabel = search.labels - search.apexLabels;
   search.apexNode = image.words[search.zoneRecord + ZoneWord.apexNode]!;
@@ -148,7 +153,7 @@ function solveName(query: Query, search: Search, response: Response, image: Imag
   return DONE;
 }
 
-/** Finds the name, or what stands in its way. */
+/** Finds the name, or the zone cut, DNAME or wildcard that answers for it. */
 function locate(query: Query, search: Search, image: ImageReader): number {
   const words = image.words;
   const depth = search.labels - search.apexLabels;
@@ -172,10 +177,10 @@ function locateFromApex(query: Query, search: Search, image: ImageReader, depth:
     const flags = words[node + 2]! >>> 8;
     locatedNode = node;
     locatedLabels = search.apexLabels + below;
-    // DS belongs to the parent side of a cut (RFC 4035 §3.1.4.1).
+    // DS belongs to the parent side of a zone cut (RFC 4035 §3.1.4.1).
     if (flags & Flag.cut && !(below === depth && query.type === Type.ds)) return Where.cut;
     if (below === depth) return Where.name;
-    // The owner of a DNAME is not redirected, names below it are (RFC 6672 §2.3).
+    // A DNAME redirects the names below its owner, not the owner itself (RFC 6672 §2.3).
     if (flags & Flag.dname) return Where.dname;
     const next = findSuffix(image, search, depth - below - 1);
     if (next === 0) return Where.nowhere;
@@ -202,7 +207,7 @@ function findWildcard(image: ImageReader, search: Search): number {
 function answerNode(query: Query, search: Search, response: Response, image: ImageReader, node: number): number {
   let rrset = 0;
   if (query.type === Type.any) {
-    // Any one RRset is enough (RFC 8482 §4.1); an alias is not followed.
+    // Any one RRset is sufficient (RFC 8482 §4.1); an alias is not followed.
     if (image.words[node + 2]! >>> 16 !== 0) rrset = node + image.words[node + NODE_HEADER + 1]!;
   } else {
     rrset = image.findRRset(node, query.type);
@@ -215,14 +220,14 @@ function answerNode(query: Query, search: Search, response: Response, image: Ima
     const alias = image.findRRset(node, Type.cname);
     const start = response.at;
     if (!writeAnswer(response, image, alias, search.at, false)) return DONE;
-    // The target stands behind owner, type, class, TTL and length.
+    // The target comes after owner, type, class, TTL and length.
     return followTarget(search, image, alias, skipLabels(response, start + 12, 0));
   }
   writeNegative(search, response, image);
   return DONE;
 }
 
-/** Makes the RRset's first target the name searched for, if it is in the zone. */
+/** Makes the RRset's first target the name to look up, if it is in the zone. */
 function followTarget(search: Search, image: ImageReader, rrset: number, at: number): number {
   if (image.words[rrset + 3]! >>> 16 === 0) return DONE;
   const target = firstTarget(image, rrset);
@@ -240,7 +245,10 @@ function rememberName(search: Search): void {
   search.chainLength++;
 }
 
-/** Visits each owner once: a loop ends with what was found so far, and the resolver does the rest (RFC 1034 §5.2.2). */
+/**
+ * Detects loops, because each owner is visited once. A loop ends with what was found so far, and the resolver does the
+ * rest (RFC 1034 §5.2.2).
+ */
 function seenBefore(search: Search): boolean {
   if (search.chainLength > MAX_CHAIN) return true;
   const hash = search.hashes[0]!;
@@ -248,7 +256,7 @@ function seenBefore(search: Search): boolean {
   return false;
 }
 
-/** Finds labels and hashes of the name in `search.name`. */
+/** Computes labels and hashes of the name in `search.name`. */
 function indexName(search: Search, image: ImageReader, length: number): void {
   let labels = 0;
   let at = 0;
@@ -262,7 +270,10 @@ function indexName(search: Search, image: ImageReader, length: number): void {
   hashSearch(image, search);
 }
 
-/** The name is below a DNAME: writes the DNAME and the CNAME made from it (RFC 6672 §3.1), and goes on with the new name. */
+/**
+ * The name is below a DNAME: writes the DNAME and the CNAME generated from it (RFC 6672 §3.1), and continues with the
+ * new name.
+ */
 function substitute(query: Query, search: Search, response: Response, image: ImageReader): number {
   const rrset = image.findRRset(locatedNode, Type.dname);
   const skipped = search.labels - locatedLabels;
@@ -305,7 +316,7 @@ function substitute(query: Query, search: Search, response: Response, image: Ima
   return FOLLOW;
 }
 
-/** Position of the DNAME in the answer, where it stands only once even if the chain meets it again; 0 when it does not fit. */
+/** Position of the DNAME in the answer. It is written once even if the chain meets it again; 0 when it does not fit. */
 function writeDname(search: Search, response: Response, image: ImageReader, rrset: number, skipped: number): number {
   for (let i = 0; i < search.dnameCount; i++) if (search.dnames[i] === rrset) return search.dnameAt[i]!;
   const start = response.at;
@@ -315,7 +326,7 @@ function writeDname(search: Search, response: Response, image: ImageReader, rrse
   return start;
 }
 
-/** Copies the labels left of the DNAME's owner, with the case of the question where they come from it. */
+/** Copies the labels left of the DNAME's owner, in the question's case when they come from the question. */
 function copyPrefix(search: Search, response: Response, to: number, length: number): void {
   const bytes = response.bytes;
   const from = search.at === 12 ? bytes : search.name;
@@ -349,7 +360,10 @@ function writeNegative(search: Search, response: Response, image: ImageReader): 
   response.authorities += count;
 }
 
-/** Referral: the cut's NS in the authority section, AA only when a chain led here (RFC 1034 §4.3.2 step 3b, RFC 6604). */
+/**
+ * Referral: the zone cut's NS in the authority section; AA is set only when a chain led here (RFC 1034 §4.3.2 step 3b,
+ * RFC 6604).
+ */
 function refer(search: Search, response: Response, image: ImageReader): void {
   const rrset = image.findRRset(locatedNode, Type.ns);
   const start = response.at;
@@ -366,7 +380,7 @@ function refer(search: Search, response: Response, image: ImageReader): void {
   response.targetsAt = start;
 }
 
-/** The answer does not fit: sets TC and drops the sections, so that the client asks again over TCP (RFC 2181 §9). */
+/** The answer does not fit: sets TC and drops the sections, so that the client retries over TCP (RFC 2181 §9). */
 export function truncate(response: Response): void {
   response.truncated = true;
 }

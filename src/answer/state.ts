@@ -1,4 +1,4 @@
-/** The state of one engine between queries: settings, and objects that are made once and reused for every answer. */
+/** The state of one engine between queries: settings, and objects that are created once and reused for every answer. */
 import { type CookieJar, createCookieJar } from './cookie.js';
 import { createQuery, type Query } from './query.js';
 import { createRateLimiter, type RateLimiter, type RateLimitSettings } from './rate-limit.js';
@@ -7,19 +7,22 @@ import { createSearch, type Search } from './solve.js';
 import { type Client, createClient } from './transport.js';
 
 export interface EngineSettings {
-  /** Largest UDP payload sent and advertised, octets (RFC 6891 §6.2.5; 1232 avoids fragments). */
+  /** Largest UDP payload that is sent and advertised, octets (RFC 6891 §6.2.5; 1232 avoids fragments). */
   readonly udpSize: number;
   /** Answer to `version.bind CH TXT`; empty: refused. */
   readonly version: string;
   /** Answer to `id.server CH TXT`, `hostname.bind CH TXT` and NSID (RFC 5001); empty: refused and not sent. */
   readonly identity: string;
-  /** How long idle connections are kept, in milliseconds; clients that ask are told (RFC 7828). */
+  /** How long idle connections stay open, in milliseconds; sent to clients that ask (RFC 7828). */
   readonly idleMs: number;
-  /** 16 octets each: the first makes cookies, the others are accepted too (RFC 9018 §5). None: cookies are ignored. */
+  /**
+   * 16 octets each: the first generates cookies, the others are also accepted (RFC 9018 §5). Without any, cookies are
+   * ignored.
+   */
   readonly cookieSecrets: readonly Uint8Array[];
-  /** Over UDP, a client that sends a cookie without a good server cookie is told to come back with one (RFC 7873 §5.2.3). */
+  /** Over UDP, a client whose cookie has no valid server cookie must retry with one (RFC 7873 §5.2.3). */
   readonly requireCookies: boolean;
-  /** The limit of answers over UDP; absent: no limit. */
+  /** The rate limit of UDP answers; absent: no limit. */
   readonly rateLimit?: RateLimitSettings | undefined;
 }
 
@@ -41,12 +44,12 @@ export interface Engine {
   readonly identity: Uint8Array;
   readonly jar: CookieJar;
   readonly limiter: RateLimiter | undefined;
-  /** What the query's cookie is, a Cookie code; none without a client. */
+  /** Result of checking the query's cookie, a Cookie code; none without a client. */
   cookie: number;
   client: Client;
   /** The transport of the query, a Transport code. */
   transport: number;
-  /** Octets of the image where the serial of the answering zone stands, 0 when no zone answered. */
+  /** Octet offset in the image of the answering zone's serial; 0 when no zone answered. */
   serialAt: number;
   /** Labels of that zone's apex. */
   zoneLabels: number;
@@ -71,7 +74,7 @@ export function createEngineState(settings: EngineSettings): Engine {
   };
 }
 
-/** A text that fits a `<character-string>`. */
+/** Encodes a text that fits into a `<character-string>`. */
 function latin1(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text.slice(0, 255), 'latin1'));
 }

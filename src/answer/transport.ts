@@ -1,10 +1,13 @@
-/** What a transport and the engine agree on: bytes in, bytes out. */
+/** The interface between transports and the engine: octets in, octets out. */
 
 /** Transports as numbers; the engine's limits depend on them. */
 export const Transport = { udp: 0, tcp: 1, tls: 2, https: 3 } as const;
 export type TransportCode = (typeof Transport)[keyof typeof Transport];
 
-/** Who asks, and when. Each transport has one object and fills it anew for each query; nobody copies what it refers to. */
+/**
+ * The client and the time. Each transport has one object and refills it for each query; the referenced octets are not
+ * copied.
+ */
 export interface Client {
   /** The address: 4 or 16 octets of `source` from `at`; none when `length` is 0. */
   source: Uint8Array;
@@ -22,8 +25,8 @@ export function createClient(): Client {
  * Answers one query, synchronously and without allocation.
  *
  * Reads `length` octets of `request` from `start`; writes the answer to `response` from `at`, never past `at + limit`
- * (65535 on stream transports; on UDP the room there is, since the engine applies the client's EDNS size itself).
- * Returns the number of octets written; 0 means that no answer is to be sent. Never throws for any input. `request` and
+ * (65535 on stream transports; on UDP the available room, because the engine applies the client's EDNS size itself).
+ * Returns the number of octets written; 0 means that no answer must be sent. Never throws for any input. `request` and
  * `response` may be views of one buffer but must not overlap. Without a client there are no cookies.
  */
 export type Answer = (

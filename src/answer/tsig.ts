@@ -6,7 +6,10 @@ import type { Response } from './response.js';
 
 const BADKEY = 17;
 
-/** Appends the query's TSIG without its MAC and with the error; nothing when the record is malformed or there is no room. */
+/**
+ * Appends the query's TSIG without its MAC and with the error; writes nothing when the record is malformed or there is
+ * no room.
+ */
 export function writeUnknownKey(query: Query, response: Response): void {
   const { request, end } = query;
   const key = query.tsigAt;

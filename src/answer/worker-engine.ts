@@ -1,4 +1,4 @@
-/** The engine of a worker thread: its view of the shared image, brought up to date between batches. */
+/** The engine of a worker thread: its view of the shared image, which is updated between batches. */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { createSharedMemoryUse } from '../base/shared-memory.js';
 import { generationOctets } from '../image/buffers.js';
@@ -8,7 +8,7 @@ import { createEngine } from './engine.js';
 import type { EngineSettings } from './state.js';
 import type { Answer } from './transport.js';
 
-/** What a worker is started with; posted as it is. */
+/** The start data of a worker; posted unchanged. */
 export interface EngineData {
   readonly image: ImageBuffers;
   readonly settings: EngineSettings;
@@ -38,7 +38,7 @@ export function createWorkerEngine(data: unknown): WorkerEngine {
         unused += octets;
         octets = generationOctets(newer);
       }
-      // Not before the last message is let go of.
+      // Only after the last message has been dropped.
       memory.release(unused);
     },
   };

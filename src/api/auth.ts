@@ -1,13 +1,13 @@
-/** Who is asking: the two credential schemes and how each fault is answered (v4: §2, §15.1). */
+/** Authentication: the two credential schemes and the answer to each error (v4: §2, §15.1). */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { ChainedError } from '../base/errors.js';
+import type { AppError, ChainedError } from '../base/errors.js';
 import { authenticateKey, authenticateToken } from '../control/access/authentication.js';
 import type { ContextBase } from '../control/write/context.js';
 import { failure } from './errors.js';
 import type { Caller } from './request.js';
 
-/** What a request carries: a bearer token, or a key together with its user's e-mail address. */
+/** The credential of a request: a bearer token, or a key together with its user's e-mail address. */
 export type Credential =
   | { readonly scheme: 'token'; readonly secret: string }
   | { readonly scheme: 'key'; readonly secret: string; readonly email: string };
@@ -21,8 +21,8 @@ const BAD_KEY: ChainedError = { code: 6103, message: 'Invalid format for X-Auth-
 const BAD_BEARER: ChainedError = { code: 6111, message: 'Invalid format for Authorization header' };
 
 /**
- * The credential of a request. The token goes first when both are there. Throws 9106 when there is none (or half of the key
- * pair), 6003 with the faulty headers in its chain when one is malformed.
+ * The credential of a request; the token wins if both are present. Throws 9106 when there is none (or half of the key
+ * pair), 6003 with the invalid headers in its chain when one is malformed.
  */
 export function readCredential(headers: IncomingHttpHeaders): Credential {
   const { authorization } = headers;
@@ -43,18 +43,25 @@ export function readCredential(headers: IncomingHttpHeaders): Credential {
 }
 
 /**
- * Who sent a request. Throws for no or a malformed credential, 403/9103 for an unknown key pair, 403/9109 for a token that is
- * unknown, expired or revoked; 401/1000 instead on the routes that exist to check tokens.
+ * The sender of a request. Throws for a missing or malformed credential, 403/9103 for an unknown key pair, 403/9109 for
+ * a token that is unknown, expired or revoked; 401/1000 instead on the routes that check tokens.
  */
 export async function authenticate(base: ContextBase, request: FastifyRequest): Promise<Caller> {
   const credential = readCredential(request.headers);
   const { scheme, secret } = credential;
   const found =
     credential.scheme === 'token'
-      ? await authenticateToken(base, secret, request.ip)
-      : await authenticateKey(base, credential.email, secret, request.ip);
+      ? await authenticateToken(base, secret, request.clientAddress)
+      : await authenticateKey(base, credential.email, secret, request.clientAddress);
   if (found.ok) return { actor: found.actor, key: found.key, scheme };
-  if (found.reason === 'location') throw failure('wrongLocation', { address: request.ip });
-  if (scheme === 'key') throw failure('unknownKey');
+  if (found.reason === 'location') throw failure('wrongLocation', { address: request.clientAddress });
+  if (scheme === 'key') throw await refuseKey(base, secret, request.clientAddress);
   throw failure(request.routeOptions.config?.verifiesToken ? 'invalidToken' : 'unknownToken');
+}
+
+/** A token in the place of a key is malformed there, and says so to whoever has it (v4: §2). */
+async function refuseKey(base: ContextBase, secret: string, address: string): Promise<AppError> {
+  const found = await authenticateToken(base, secret, address);
+  const isToken = found.ok ? found.key.kind === 'token' : found.reason === 'location';
+  return isToken ? failure('badHeaders', {}, { chain: [BAD_KEY] }) : failure('unknownKey');
 }

@@ -1,77 +1,95 @@
-/** Request bodies: JSON whatever the content type says, an empty one is none (v4: §0.5, §0.6, §0.9). */
+/** Request bodies: JSON for any content type; an empty body counts as absent (v4: §0.5, §0.6, §0.9). */
 import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../base/clock.js';
-import type { AppError } from '../base/errors.js';
-import { failure } from './errors.js';
+import { type AppError, messageOf } from '../base/errors.js';
+import { failure, HungUp } from './errors.js';
+import { findExcess } from './json-bounds.js';
 
 /** Largest JSON body, in octets (v4: §1.1). */
 export const JSON_LIMIT_BYTES = 1 << 20;
 /** Largest body of a batch of record changes, in octets. */
 export const BATCH_LIMIT_BYTES = 8 << 20;
 
-/** A body that is read whole must have arrived in this time; streamed ones may take as long as data flows. */
+/** A body that is read completely must arrive within this time; streamed ones may take as long as data flows. */
 const BODY_TIMEOUT_MS = 60_000;
 
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
-const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** A body of which each step takes long enough to let others in between, in octets. */
+const LARGE_OCTETS = 1 << 20;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 export interface BodyBounds {
-  /** The client's own word on the length, octets; NaN when it gave none. */
+  /** The length announced by the client in octets; NaN when absent. */
   readonly declared: number;
   readonly limit: number;
   readonly clock: Clock;
 }
 
-/** All octets of a body. Rejects with 9207 when it is too large or arrives too slowly. */
+/** All octets of a body. Rejects with 9207 when it is too large or arrives too slowly, with {@link HungUp} when it breaks off. */
 export function readOctets(body: Readable, { declared, limit, clock }: BodyBounds): Promise<Buffer> {
   if (declared > limit) return Promise.reject(failure('bodyTooLarge', { limit }));
+  // It broke off while the credential was checked: no event will tell.
+  if (body.destroyed && !body.readableEnded) return Promise.reject(new HungUp());
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let length = 0;
     const settle = (error?: unknown): void => {
       cancel();
-      body.off('data', take).off('end', settle).off('error', settle);
+      body.off('data', take).off('end', settle).off('error', breakOff).off('close', breakOff);
       if (error) reject(error);
       else resolve(Buffer.concat(pieces, length));
     };
+    const breakOff = (): void => settle(new HungUp());
     const take = (piece: Buffer): void => {
       length += piece.length;
       if (length > limit) settle(failure('bodyTooLarge', { limit }));
       else pieces.push(piece);
     };
     const cancel = clock.after(BODY_TIMEOUT_MS, () => settle(failure('tooSlow')));
-    body.on('data', take).on('end', settle).on('error', settle);
+    body.on('data', take).on('end', settle).on('error', breakOff).on('close', breakOff);
   });
 }
 
-/** The JSON value in a body; undefined for an empty one. Throws 9207 saying where the text breaks. */
-export function parseJson(body: Buffer | undefined): unknown {
-  if (body === undefined || body.length === 0) return undefined;
+/**
+ * The JSON value in a body, undefined for an empty one, or why the body is refused. Others get their turn in between: nothing
+ * takes more than some ten milliseconds at a time.
+ */
+export async function parseJson(
+  body: Buffer | undefined,
+): Promise<{ readonly value: unknown } | { readonly fault: string }> {
+  if (body === undefined || body.length === 0) return { value: undefined };
+  const excess = await findExcess(body);
+  if (excess !== undefined) return { fault: excess };
   let text: string;
   try {
     text = utf8.decode(body);
   } catch {
-    throw bodyFailure('it is not UTF-8 text');
+    return { fault: 'it is not UTF-8 text' };
   }
-  if (text.trim() === '') return undefined;
+  if (text.trim() === '') return { value: undefined };
+  if (body.length > LARGE_OCTETS) await setImmediate();
   try {
-    return SURROGATE_ESCAPE.test(text) ? JSON.parse(text, requireCharacters) : JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    if (body.length > LARGE_OCTETS) await setImmediate();
+    if (!SURROGATE_ESCAPE.test(text) || isWellFormed(value)) return { value };
+    return { fault: 'it is not JSON: a text holds half of a surrogate pair' };
   } catch (error) {
-    throw bodyFailure(`it is not JSON: ${(error as Error).message}`);
+    return { fault: `it is not JSON: ${messageOf(error)}` };
   }
 }
 
-/** Half a surrogate pair is no character: storing it as UTF-8 would change it unseen (RFC 8259 §8.2). */
-function requireCharacters(name: string, value: unknown): unknown {
-  if (LONE_SURROGATE.test(name) || (typeof value === 'string' && LONE_SURROGATE.test(value))) {
-    throw new SyntaxError('a text holds half of a surrogate pair');
-  }
-  return value;
+/** A lone surrogate is not a character: storing it as UTF-8 would change it silently (RFC 8259 §8.2). */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isWellFormed(member));
 }
 
-/** 9207 with what is wrong in its chain. */
+/** 9207 with the reason in its chain. */
 export function bodyFailure(detail: string, pointer?: string): AppError {
   const chain = [{ code: 9207, message: detail }];
   return failure('badBody', {}, pointer === undefined ? { chain } : { chain, pointer });

@@ -1,4 +1,4 @@
-/** Conditional requests on zones: the headers of RFC 9110 §13.1, read once, and answers that carry an entity tag. */
+/** Conditional requests on zones: the headers of RFC 9110 §13.1, parsed once, and answers with an entity tag. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fromHex } from '../base/bytes.js';
 import { matchesWeakly, type Precondition, type TagList, zoneTag } from '../control/write/precondition.js';
@@ -10,7 +10,10 @@ import type { Query } from './query.js';
 const LIST = /^[ \t,]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[ \t]*(?:,[ \t,]*|$))+$/;
 const TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
-/** The tags of a header; undefined when it is missing. Throws 400 for one that cannot be read: ignoring it could destroy. */
+/**
+ * The tags of a header; undefined when it is missing. Throws 400 for an invalid one, because ignoring it could destroy
+ * data.
+ */
 function readTags(request: FastifyRequest, header: 'if-match' | 'if-none-match'): TagList | undefined {
   const text = request.headers[header]?.trim();
   if (text === undefined || text === '') return undefined;
@@ -19,7 +22,7 @@ function readTags(request: FastifyRequest, header: 'if-match' | 'if-none-match')
   return text.match(TAG) ?? [];
 }
 
-/** What a request demands of its zone. On reads If-None-Match decides about the form of the answer only. */
+/** The precondition of a request on its zone. On reads, If-None-Match decides only the form of the answer. */
 export function preconditionOf(request: FastifyRequest): Precondition | undefined {
   const { zoneState } = request.routeOptions.config;
   if (zoneState === undefined) return undefined;
@@ -29,10 +32,13 @@ export function preconditionOf(request: FastifyRequest): Precondition | undefine
   return { ...(ifMatch === undefined ? {} : { ifMatch }), ...(ifNoneMatch === undefined ? {} : { ifNoneMatch }) };
 }
 
-/** Before a read: the tag of the state that is about to be read. A newer state in the answer does no harm, an older would. */
+/**
+ * Called before a read: notes the tag of the state to be read. A newer state in the answer does no harm; an older one
+ * would.
+ */
 export function noteTag(store: Store, request: FastifyRequest): void {
   if (request.routeOptions.config.zoneState !== 'read') return;
-  // A past state is not the one the tag stands for.
+  // The tag does not belong to a past state.
   if ((request.query as Query)['as_of'] !== undefined) return;
   const { zone_id: zoneId } = request.params as { readonly zone_id?: string };
   const id = zoneId === undefined ? undefined : fromHex(zoneId);
@@ -40,7 +46,10 @@ export function noteTag(store: Store, request: FastifyRequest): void {
   if (zone) request.zoneTag = zoneTag(zone);
 }
 
-/** After it: the tag, or just "not modified" for a client that has this state already. Returns the body to send. */
+/**
+ * Called after the read: adds the tag, or answers "not modified" to a client that already has this state. Returns the
+ * body to send.
+ */
 export function addTag(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
   if (request.zoneTag === '' || reply.statusCode !== 200) return payload;
   reply.header('etag', request.zoneTag);

@@ -1,4 +1,4 @@
-/** What happens below HTTP requests: time limits for slow clients, and answers to what is no HTTP at all. */
+/** Handling below HTTP requests: time limits for slow clients, and answers to malformed HTTP. */
 import type { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
 import type { AppError } from '../base/errors.js';
@@ -6,9 +6,9 @@ import { refusal } from './envelope.js';
 import { errorItems, failure } from './errors.js';
 
 /**
- * In milliseconds. A connection may be silent for `connectionTimeout`; headers must have arrived in `headersTimeout`. The
- * time of a whole request leaves room for an object of the largest size over a slow line; other bodies have a limit of their
- * own (body.ts).
+ * In milliseconds. A connection may be idle for `connectionTimeout`; headers must arrive within `headersTimeout`. The
+ * time of a whole request allows for an object of the largest size over a slow line; other bodies have their own limit
+ * (body.ts).
  */
 export const TIMEOUTS = {
   connectionTimeout: 120_000,
@@ -19,8 +19,10 @@ export const TIMEOUTS = {
 
 export const MOST_CONNECTIONS = 2048;
 
-/** Answers a connection whose request could not be read, in the shape of all refusals, and closes it. */
+/** Answers a malformed HTTP request in the format of all refusals and closes the connection. */
 export function answerClientError(error: ConnectionError, socket: Socket): void {
+  // What follows the last request of a connection is nobody's: the request before it is answered (some clients send stale octets).
+  if (error.code === 'HPE_CLOSED_CONNECTION') return;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

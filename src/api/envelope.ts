@@ -1,4 +1,7 @@
-/** The shape every answer has (v4: §1.2). The order of the members is part of it: shell clients cut the text with sed. */
+/**
+ * The format of every answer (v4: §1.2). The order of the members is part of it, because shell clients cut the text
+ * with sed.
+ */
 
 export interface Message {
   readonly code: number;

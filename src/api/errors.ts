@@ -1,10 +1,10 @@
-/** The only place that writes `errors[]`, the status and the retry headers of a refusal (v4: §1.2, §15). */
+/** The only place that writes `errors[]`, the status and the retry headers of refusals (v4: §1.2, §15). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, defineErrors, messageOf } from '../base/errors.js';
 import { StoreBusy, StoreFull } from '../store/driver.js';
 import { type Failure, type Message, refusal } from './envelope.js';
 
-/** Refusals of the HTTP layer itself; those of zones and records are in control. */
+/** Refusals of the HTTP layer itself; control/ has those of zones and records. */
 export const failure = defineErrors('api', {
   noCredential: { status: 400, code: 9106, text: 'Missing X-Auth-Key, X-Auth-Email or Authorization headers' },
   badHeaders: { status: 400, code: 6003, text: 'Invalid request headers' },
@@ -33,42 +33,47 @@ export const failure = defineErrors('api', {
     text: 'Header {header} is invalid: expected * or a list of entity tags in quotes.',
   },
   noDryRun: { status: 400, code: 9207, text: 'This request has no dry run. Nothing was done.' },
+  noAsOf: { status: 400, code: 9207, text: 'An export shows the present state; as_of is not supported here.' },
   bodyTooLarge: { status: 400, code: 9207, text: 'Request body is too large: at most {limit} octets are accepted.' },
   badRequest: { status: 400, code: 9207, text: 'The HTTP request is invalid: {detail}.' },
   tooSlow: { status: 400, code: 9207, text: 'The request did not arrive in time.' },
-  // The number the vendor's rule sets answer with.
+  // The code with which the vendor's rule sets answer.
   noRuleset: { status: 404, code: 10003, text: 'could not find entrypoint ruleset in the {phase} phase' },
   busy: { status: 503, code: 1500, text: 'The service is busy. Please try again.' },
   full: { status: 507, code: 1500, text: 'The storage of the service is full. Nothing was changed.' },
   internal: { status: 500, code: 1500, text: 'Internal server error.' },
 });
 
-/** A path parameter that is no identifier; becomes `unroutable` with the path of its request (v4: §1.3). */
+/** A malformed identifier in the path; it becomes `unroutable` with the path of its request (v4: §1.3). */
 export class MalformedIdentifier extends Error {}
+
+/** The client went away in the middle of its request: nobody reads an answer. */
+export class HungUp extends Error {}
 
 /** The `errors[]` items of a refusal. */
 export function errorItems(error: AppError): Message[] {
   const first: Message = {
     code: error.code,
     message: error.message,
-    ...(error.pointer === undefined ? {} : { source: { pointer: error.pointer } }),
+    // An empty pointer means the whole body and is omitted.
+    ...(error.pointer ? { source: { pointer: error.pointer } } : {}),
     ...(error.chain === undefined ? {} : { error_chain: error.chain }),
   };
   return [first, ...(error.also ?? []).map(({ code, message }) => ({ code, message }))];
 }
 
-/** The path a request came in with, without its query. */
+/** The path of a request without its query. */
 export function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0]!;
 }
 
-/** Answers a failed request. An error nobody expected is logged with its stack and tells the client nothing else. */
+/** Answers a failed request. An unexpected error is logged with its stack, and the client learns no details. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): Failure {
   const known = refusalOf(error, request);
   if (!known) request.log.error({ err: error, requestId: request.id }, 'a request failed unexpectedly');
   const refused = known ?? failure('internal');
   reply.code(refused.status);
-  // Without it the vendor's clients repeat a conflict twice (v4: §0.18).
+  // Without this header, the vendor's clients retry a conflict twice (v4: §0.18).
   if (refused.status === 409) reply.header('x-should-retry', 'false');
   if (refused.status === 503) reply.header('retry-after', '1');
   if (refused.status === 401) reply.header('www-authenticate', 'Bearer');
@@ -78,6 +83,13 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
 function refusalOf(error: unknown, request: FastifyRequest): AppError | undefined {
   if (error instanceof AppError) return error;
   if (error instanceof MalformedIdentifier) return failure('unroutable', { path: pathOf(request) });
+  if (error instanceof HungUp) {
+    request.log.debug(
+      { requestId: request.id, path: pathOf(request) },
+      'a client hung up before its request was complete',
+    );
+    return failure('badRequest', { detail: 'it breaks off' });
+  }
   if (error instanceof StoreBusy) return failure('busy');
   if (error instanceof StoreFull) {
     request.log.error({ err: error, requestId: request.id }, 'the disk is full');
@@ -86,7 +98,7 @@ function refusalOf(error: unknown, request: FastifyRequest): AppError | undefine
   return frameworkRefusal(error, request);
 }
 
-/** Faults fastify finds in a request before a handler sees it. */
+/** Errors that fastify finds in a request before the handler runs. */
 function frameworkRefusal(error: unknown, request: FastifyRequest): AppError | undefined {
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   if (typeof code !== 'string' || typeof statusCode !== 'number' || statusCode < 400 || statusCode > 499) {

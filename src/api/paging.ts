@@ -1,4 +1,4 @@
-/** Pages of lists: what is asked for is clamped, never refused (v4: §1.4, §1.5). */
+/** Pages of lists. Requested values are clamped, never refused (v4: §1.4, §1.5). */
 import type { ResultInfo } from './envelope.js';
 import { firstValue, type Query } from './query.js';
 
@@ -15,9 +15,11 @@ export interface Page {
 }
 
 export const ZONE_PAGES: PageSizes = { usual: 20, most: 50 };
-/** The documented maximum differs by source, from 100 to 5,000,000; this one bounds the memory of an answer (v4: §18.11). */
+/**
+ * The documented maximum varies by source from 100 to 5,000,000; this one limits the memory of an answer (v4: §18.11).
+ */
 export const RECORD_PAGES: PageSizes = { usual: 100, most: 50_000 };
-/** Each record is looked at one by one (v4: §5.7). */
+/** Smaller, because each record needs its own look-up (v4: §5.7). */
 export const SHADOW_PAGES: PageSizes = { usual: 100, most: 1000 };
 export const HISTORY_PAGES: PageSizes = { usual: 20, most: 100 };
 export const AUDIT_PAGES: PageSizes = { usual: 100, most: 1000 };
@@ -28,10 +30,10 @@ export const ACCOUNT_PAGES: PageSizes = { usual: 20, most: 50 };
 export const BUCKET_PAGES: PageSizes = { usual: 20, most: 1000 };
 export const OBJECT_PAGES: PageSizes = { usual: 1000, most: 1000 };
 
-/** Far beyond any list, yet its product with a page size is still an exact integer. */
+/** Far beyond any list, but its product with a page size is still an exact integer. */
 const LAST_PAGE = 1_000_000_000;
 
-/** The page a query asks for. A size below 1 or no number: the usual one; above the most: the most. */
+/** The requested page. A size below 1 or not a number gives the usual size; one above the maximum gives the maximum. */
 export function pageOf(query: Query, sizes: PageSizes): Page {
   const page = wholeNumber(firstValue(query, 'page'));
   const perPage = wholeNumber(firstValue(query, 'per_page'));
@@ -41,7 +43,7 @@ export function pageOf(query: Query, sizes: PageSizes): Page {
   };
 }
 
-/** `result_info` of a page that holds `count` of `total` items. An empty list has only page 1 (v4: §1.5). */
+/** `result_info` of a page with `count` of `total` items. An empty list has only page 1 (v4: §1.5). */
 export function resultInfo({ page, perPage }: Page, count: number, total: number): ResultInfo {
   return {
     page: total === 0 ? 1 : page,

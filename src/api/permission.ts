@@ -1,4 +1,4 @@
-/** Whether the credential of a request may do what its route does. Every route says what it is about; one that does not is refused. */
+/** Whether the credential of a request permits its route. Every route must name its area. */
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import { fromHex } from '../base/bytes.js';
 import { accountIdOf, permitted, requirePermission } from '../control/access/access.js';
@@ -7,13 +7,13 @@ import type { ContextBase } from '../control/write/context.js';
 import { findZoneById } from '../store/zones/zones.js';
 import type { Caller } from './request.js';
 
-/** Throws at start-up for a route that needs a credential and does not say what it is about. */
+/** Throws at start-up for a route that needs a credential but names no area. */
 export function requireArea({ url, method, config }: RouteOptions): void {
   if (config?.access !== undefined || config?.area !== undefined) return;
-  throw new Error(`the route ${[method].flat().join('/')} ${url} says no area`);
+  throw new Error(`the route ${[method].flat().join('/')} ${url} names no area`);
 }
 
-/** Checks the policies of a token against the route; returns the caller as far as it may act. Throws 403/10000. */
+/** Checks the policies of a token against the route; returns the caller with its restrictions. Throws 403/10000. */
 export function permit(base: ContextBase, request: FastifyRequest, caller: Caller): Caller {
   const { area, narrowable } = request.routeOptions.config;
   if (!caller.actor.policies || area === undefined || area === 'any') return caller;
@@ -25,7 +25,7 @@ export function permit(base: ContextBase, request: FastifyRequest, caller: Calle
   return caller;
 }
 
-/** What the path names. Undefined for a zone that is not there: the use case says so. */
+/** The target named by the path. Undefined for a missing zone, which the use case reports. */
 function targetOf({ store }: ContextBase, request: FastifyRequest, { actor }: Caller): Target | undefined {
   const params = (request.params ?? {}) as Readonly<Record<string, string | undefined>>;
   const { zone_id: zoneId, account_id: accountId, bucket_name: bucketName } = params;

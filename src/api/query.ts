@@ -1,13 +1,13 @@
 /**
- * Query strings in all the forms clients send (v4: §1.4): `name.contains=x` and `name[contains]=x`, repeated keys and
- * comma lists, `tag_match` and `tag-match`. Parsed once into one form: dots, underscores, all values in order.
+ * Query strings in all the forms that clients send (v4: §1.4): `name.contains=x` and `name[contains]=x`, repeated keys
+ * and comma lists, `tag_match` and `tag-match`. Parsed once into one form: dots, underscores, all values in order.
  */
 import { failure } from './errors.js';
 
-/** Parameter name → its values in the order they were sent; never an empty list. */
+/** Parameter name → its values in order; never an empty list. */
 export type Query = Readonly<Record<string, readonly string[]>>;
 
-/** The text after the question mark as a {@link Query}. Malformed percent escapes stay as they are. */
+/** Parses the text after the question mark. Malformed percent escapes stay unchanged. */
 export function parseQuery(text: string): Query {
   const query: Record<string, string[]> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) {
@@ -31,12 +31,12 @@ export function firstValue(query: Query, name: string): string | undefined {
   return query[name]?.[0];
 }
 
-/** The first value, or undefined when the parameter is missing or empty: an empty filter filters nothing. */
+/** The first value; undefined when the parameter is missing or empty, because an empty filter has no effect. */
 export function textValue(query: Query, name: string): string | undefined {
   return firstValue(query, name) || undefined;
 }
 
-/** Whether the parameter is there, with or without a value (v4: §1.4, `comment.present=`). */
+/** Whether the parameter is present, with or without a value (v4: §1.4, `comment.present=`). */
 export function isPresent(query: Query, name: string): boolean {
   return query[name] !== undefined;
 }
@@ -49,7 +49,7 @@ export function listValues(query: Query, name: string): string[] {
     .filter((value) => value !== '');
 }
 
-/** A value out of an enumeration, any case. Throws 400 for another one. */
+/** A value of an enumeration in any case. Throws 400 for any other value. */
 export function choiceValue<Choice extends string>(
   query: Query,
   name: string,
@@ -60,7 +60,7 @@ export function choiceValue<Choice extends string>(
   return requireChoice(name, text, choices);
 }
 
-/** All values of a list parameter, each out of an enumeration. Throws 400 for another one. */
+/** All values of a list parameter, each from an enumeration. Throws 400 for any other value. */
 export function choiceValues<Choice extends string>(query: Query, name: string, choices: readonly Choice[]): Choice[] {
   return listValues(query, name).map((text) => requireChoice(name, text, choices));
 }
@@ -71,12 +71,15 @@ function requireChoice<Choice extends string>(name: string, text: string, choice
   return choice;
 }
 
-/** A switch: true when it is there without a value (`?dry_run`). Throws 400 for another text than those of {@link flagValue}. */
+/**
+ * A switch: true when present without a value (`?dry_run`). Throws 400 for texts that {@link flagValue} does not
+ * accept.
+ */
 export function switchValue(query: Query, name: string): boolean | undefined {
   return firstValue(query, name) === '' ? true : flagValue(query, name);
 }
 
-/** A boolean. Throws 400 for another text than `true`, `false`, `1`, `0`. */
+/** A boolean. Throws 400 for texts other than `true`, `false`, `1`, `0`. */
 export function flagValue(query: Query, name: string): boolean | undefined {
   const text = textValue(query, name)?.toLowerCase();
   if (text === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** How many requests a user may send (v4: §1.6): counted per user, and per address for those without a valid credential. */
+/** Limits the requests of a user (v4: §1.6): counted by user, and by address for those without a valid credential. */
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.js';
@@ -6,20 +6,20 @@ import { failure } from './errors.js';
 
 const WINDOW_SECONDS = 300;
 
-/** Counts a request and tells the client what is left. Throws 429/971 when there is nothing left. */
+/** Counts a request and reports the remaining quota to the client. Throws 429/971 when none is left. */
 export type CountRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 export function registerRateLimit(app: FastifyInstance): void {
   app.register(rateLimit, { global: false });
 }
 
-/** Counts requests, `most` in five minutes; 0 = as many as they like. */
+/** Counts requests, `most` in five minutes; 0 = no limit. */
 export function requestCounter(app: FastifyInstance, most: number, clock: Clock): CountRequest {
   if (most === 0) return async () => {};
   const count = app.createRateLimit({
     max: most,
     timeWindow: WINDOW_SECONDS * 1000,
-    keyGenerator: ({ caller, ip }) => (caller ? `user ${caller.actor.userId}` : `address ${ip}`),
+    keyGenerator: ({ caller, clientAddress }) => (caller ? `user ${caller.actor.userId}` : `address ${clientAddress}`),
   });
   return async (request, reply) => {
     const counted = await count(request);

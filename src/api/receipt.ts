@@ -1,6 +1,6 @@
 /**
- * Receipts of writes (ours): which change a write made and the serial the zone then had, in two response headers; its entity
- * tag; with `?wait=insync` whether every DNS process serves it; of a dry run the difference resolvers would see.
+ * Receipts of writes (ours): two response headers with the change and the zone's new serial; the entity tag; with
+ * `?wait=insync` whether every DNS process serves the change; for a dry run, the difference for resolvers.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fromHex } from '../base/bytes.js';
@@ -15,15 +15,15 @@ import { choiceValue, firstValue } from './query.js';
 import { isDryRun, queryOf } from './request.js';
 import type { Diff } from './schema.js';
 
-/** Number of the change in the change log: a server that has applied this number answers with it. */
+/** Number of the change in the change log: a server that has applied it answers with it. */
 const CHANGE_HEADER = 'zoneplane-change';
 /** SOA serial of the zone after the change. */
 const SERIAL_HEADER = 'zoneplane-serial';
-/** `INSYNC` or `PENDING`, after waiting. */
+/** `INSYNC` or `PENDING` after waiting. */
 const STATUS_HEADER = 'zoneplane-status';
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** Seconds a write waits for the DNS processes, unless it says otherwise, and at most. */
+/** Seconds that a write waits for the DNS processes by default, and at most. */
 const USUAL_WAIT = 10;
 const LONGEST_WAIT = 60;
 
@@ -31,19 +31,19 @@ function isWrite(request: FastifyRequest): boolean {
   return !READS.has(request.method);
 }
 
-/** Before a write is done: throws 400 when it asks for something its route cannot give. */
+/** Called before a write: throws 400 when it requests an option that its route does not support. */
 export function checkPreferences(request: FastifyRequest): void {
   if (!isWrite(request)) return;
   const dryRun = isDryRun(request);
   const waitMs = waitOf(request);
   const { zoneState } = request.routeOptions.config;
   if (zoneState === 'write') return;
-  // A write that was meant as a dry run must not be done.
+  // A write with an unsupported dry run must not be executed.
   if (dryRun) throw failure('noDryRun');
   if (waitMs !== undefined) throw failure('badParameter', { name: 'wait', expected: 'a write to a zone' });
 }
 
-/** Milliseconds to wait for the DNS processes; undefined when that is not wanted. */
+/** Milliseconds to wait for the DNS processes; undefined when not requested. */
 function waitOf(request: FastifyRequest): number | undefined {
   const query = queryOf(request);
   const wait = firstValue(query, 'wait') === '' ? 'insync' : choiceValue(query, 'wait', ['insync', 'true', 'false']);
@@ -56,7 +56,10 @@ function waitOf(request: FastifyRequest): number | undefined {
   return seconds * 1000;
 }
 
-/** After the handler of a write, on the answer as an object. A write that changed nothing resolvers see has no number. */
+/**
+ * Called after the handler of a write with the answer object. A write without effect for resolvers has no change
+ * number.
+ */
 export async function addReceipt(
   { store, propagation }: { readonly store: Store; readonly propagation: Propagation | undefined },
   request: FastifyRequest,
@@ -83,7 +86,7 @@ export async function addReceipt(
   return withMessage(answer, held ? heldMessage(change) : pendingMessage(change));
 }
 
-/** The zone the request is about, among those its commits touched. */
+/** The zone of the request among those that its commits touched. */
 function mainZone(request: FastifyRequest): ZoneOutcome | undefined {
   const zones = request.outcome?.zones ?? [];
   const id = zoneIdOf(request);
@@ -100,7 +103,7 @@ function diffOf({ apex, rrs, complete, serialFrom, serial }: ZoneOutcome): Diff 
   return { ...serials, removed: [...printed.removed], added: [...printed.added], complete: printed.complete };
 }
 
-/** Of a write that would change nothing resolvers see. */
+/** For a write that would change nothing for resolvers. */
 function noDiff(store: Store, zoneId = ''): Diff {
   const id = fromHex(zoneId);
   const serial = (id && findZoneById(store, id)?.serial) ?? null;
@@ -112,7 +115,7 @@ function pendingMessage(change: number): Message {
 }
 
 function heldMessage(change: number): Message {
-  const consequence = 'queries see the zone as it was before, and the log of that process says why';
+  const consequence = 'queries see the zone in its former state, and the log of that process has the reason';
   return { code: 10203, message: `Change ${change} is stored, but a DNS process cannot publish it: ${consequence}.` };
 }
 

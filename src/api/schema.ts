@@ -1,7 +1,10 @@
-/** Schemas all resources share: identifiers, times, the envelope. They make the OpenAPI document and type the answers. */
+/**
+ * Schemas that all resources share: identifiers, times, the envelope. They define the OpenAPI document and the types of
+ * answers.
+ */
 import { z } from 'zod';
 
-/** 32 lower-case hexadecimal digits; the only thing checked before a use case runs (v4: §1.3). */
+/** 32 lower-case hexadecimal digits; checked before the use case runs (v4: §1.3). */
 export const identifier = (what: string) =>
   z
     .string()
@@ -15,9 +18,7 @@ export const message = z
     code: z.int(),
     message: z.string(),
     type: z.null().optional(),
-    source: z
-      .object({ pointer: z.string().describe('JSON pointer to the member at fault, such as `/ttl`') })
-      .optional(),
+    source: z.object({ pointer: z.string().describe('JSON pointer to the invalid member, such as `/ttl`') }).optional(),
     error_chain: z
       .array(z.object({ code: z.int(), message: z.string() }))
       .readonly()
@@ -37,13 +38,13 @@ const resultInfo = z
 
 export const diff = z
   .object({
-    serial_from: z.int().nullable().describe('Null for a zone that is new'),
-    serial_to: z.int().nullable().describe('Null for a zone that would be gone'),
-    removed: z.array(z.string()).describe('Records resolvers would no longer get, as lines of a zone file'),
+    serial_from: z.int().nullable().describe('Null for a new zone'),
+    serial_to: z.int().nullable().describe('Null for a zone that would be deleted'),
+    removed: z.array(z.string()).describe('Records that resolvers would no longer get, as zone file lines'),
     added: z.array(z.string()),
-    complete: z.boolean().describe('False when there is more than the lists tell'),
+    complete: z.boolean().describe('False when the lists are incomplete'),
   })
-  .meta({ id: 'Diff', description: 'Of a dry run only: what resolvers would see change.' });
+  .meta({ id: 'Diff', description: 'Only for dry runs: the difference that resolvers would see.' });
 
 export type Diff = z.output<typeof diff>;
 
@@ -54,7 +55,7 @@ export const failureEnvelope = z
     errors: z.array(message).min(1),
     messages: z.array(message),
   })
-  .meta({ id: 'Failure', description: 'A refusal; `errors` says why.' });
+  .meta({ id: 'Failure', description: 'A refusal; `errors` contains the reasons.' });
 
 /** The envelope around one result. */
 export function envelope<Result extends z.ZodType>(result: Result) {
@@ -93,11 +94,11 @@ export const onlyId = z.object({ id: z.string() });
 
 export const pageQuery = {
   page: z.string().optional().describe('Page, from 1'),
-  per_page: z.string().optional().describe('Items a page; clamped to what the list allows'),
+  per_page: z.string().optional().describe('Items per page; clamped to the limits of the list'),
 };
 
-export const direction = z.enum(['asc', 'desc']).optional().describe('Direction of the order, `asc` unless given');
+export const direction = z.enum(['asc', 'desc']).optional().describe('Sort direction; default `asc`');
 export const match = z
   .enum(['all', 'any'])
   .optional()
-  .describe('Whether all filters must hold or any one, `all` unless given');
+  .describe('Whether all filters or any one must match; default `all`');

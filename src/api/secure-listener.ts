@@ -1,31 +1,40 @@
-/** The admin API over TLS, beside the plain listener: clients that insist on https need it (v4: §1.1). */
-import { createServer } from 'node:https';
+/** The admin API over TLS, in addition to the plain listener, for clients that require https (v4: §1.1). */
+import { createServer, type Server } from 'node:https';
 import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../base/clock.js';
+import { cutStalledConnections } from '../base/stalled-connections.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
 
-/** PEM: the chain with the leaf first, and its key. */
+/** PEM: the chain, beginning with the end-entity certificate, and its key. */
 export interface Credentials {
   readonly certificate: Buffer;
   readonly key: Buffer;
 }
 
 export interface SecureListener {
+  readonly server: Server;
   listen(place: { readonly host: string; readonly port: number; readonly exclusive: boolean }): Promise<void>;
-  /** For connections from now on. Throws when they are no credentials. */
+  /** Used for new connections. Throws for invalid credentials. */
   renew(credentials: Credentials): void;
-  /** Resolves when the requests in flight are answered. */
+  /** Resolves when the running requests are answered. */
   close(): Promise<void>;
 }
 
-/** Serves what `app` serves; `app` must be ready. Throws when the credentials are none. */
-export function createSecureListener(app: FastifyInstance, { certificate, key }: Credentials): SecureListener {
+/** Serves the same as `app`, which must be ready. Throws for invalid credentials. */
+export function createSecureListener(
+  app: FastifyInstance,
+  { certificate, key }: Credentials,
+  clock: Clock,
+): SecureListener {
   const { connectionTimeout, requestTimeout, keepAliveTimeout, http } = TIMEOUTS;
   const options = { cert: certificate, key, minVersion: 'TLSv1.2' as const, requestTimeout, keepAliveTimeout, ...http };
   const server = createServer(options, (request, response) => app.routing(request, response));
   server.timeout = connectionTimeout;
   server.maxConnections = MOST_CONNECTIONS;
   server.on('clientError', answerClientError);
+  const cutStalled = cutStalledConnections(server, clock);
   return {
+    server,
     listen: (place) =>
       new Promise((resolve, reject) => {
         server.once('error', reject);
@@ -40,6 +49,7 @@ export function createSecureListener(app: FastifyInstance, { certificate, key }:
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeIdleConnections();
+        cutStalled();
       }),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The admin API as a fastify instance: routes, hooks and limits, not yet listening. The order of the hooks is the order in
- * which a request may fail: credential, path, method, identifiers, body, use case (v4: §15.1).
+ * The admin API as a fastify instance: routes, hooks and limits, not yet listening. The order of the hooks is the order
+ * of checks: credential, path, method, identifiers, body, use case (v4: §15.1).
  */
 import type { IncomingMessage } from 'node:http';
 import helmet from '@fastify/helmet';
@@ -17,8 +17,9 @@ import fastify, {
 } from 'fastify';
 import type { z } from 'zod';
 import type { Clock } from '../base/clock.js';
-import { parseIP } from '../base/ip.js';
+import type { CidrSet } from '../base/ip.js';
 import { makeId } from '../base/random.js';
+import { cutStalledConnections } from '../base/stalled-connections.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/write/context.js';
 import type { Propagation } from '../control/write/propagation.js';
@@ -28,6 +29,11 @@ import { auditLogRoutes } from './audit-logs/routes.js';
 import { authenticate } from './auth.js';
 import { authorityRootRoutes } from './authority-root/routes.js';
 import { JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
+import { checkBody, refuseText } from './body-schema.js';
+import { packNeighbourRoutes } from './certificate-packs/neighbours.js';
+import { packRoutes } from './certificate-packs/routes.js';
+import { challengeRoutes } from './challenges/routes.js';
+import { clientAddressFinder, isFromThisMachine, isLoopback } from './client-address.js';
 import { addTag, noteTag } from './conditions.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
 import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
@@ -63,26 +69,34 @@ import { zoneSettingsRoutes } from './zone-settings/routes.js';
 import { zoneRoutes } from './zones/routes.js';
 
 export interface ApiOptions {
-  /** What every use case is given, except who asks. */
+  /** The context of every use case without the actor. */
   readonly base: ContextBase;
   readonly objects: ObjectStore;
   readonly hostnames: HostnameServices;
-  /** Address the API will listen on: on loopback the documentation and the metrics need no credential. */
+  /** Address the API will listen on: on loopback the documentation needs no credential. */
   readonly host: string;
   readonly version: string;
   readonly readiness: () => Readiness;
+  /** Whether everybody may read the metrics, not only this machine and who has a credential. */
+  readonly metricsPublic?: boolean;
   /** The text of `/metrics`. */
   readonly metrics: () => Promise<string>;
-  /** Requests a user may send in five minutes; 0 or absent: as many as they like. */
+  /** Requests of a user in five minutes; 0 or absent: no limit. */
   readonly rateLimit?: number;
-  /** What the DNS processes serve; without it nothing is known of them. */
+  /** Proxies whose statement about the client is trusted; absent: none. */
+  readonly trustedProxies?: CidrSet;
+  /** What the DNS processes serve; without it nothing is known about them. */
   readonly propagation?: Propagation;
 }
 
-/** Where the v4 routes are found: the vendor's base path, and the short one (v4: §0.20). */
+/** Base paths of the v4 routes: the vendor's, and the short one (v4: §0.20). */
 const PREFIXES = ['/client/v4', '/v4'] as const;
-const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-/** What fastify calls every JSON body. */
+const METHODS: readonly HTTPMethods[] = [
+  ...(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const),
+  // No path has them.
+  ...(['TRACE', 'PROPFIND'] as const),
+];
+/** The content type that fastify sets on every JSON body. */
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 const MAX_PARAM_LENGTH = 2048;
 
@@ -111,7 +125,10 @@ export function buildApi(options: ApiOptions): FastifyInstance {
     },
   });
   app.server.maxConnections = MOST_CONNECTIONS;
-  app.setValidatorCompiler(checkIdentifiers);
+  app.addHttpMethod('PROPFIND', { hasBody: true });
+  app.setValidatorCompiler(checkRequest);
+  const cutStalled = cutStalledConnections(app.server, base.clock);
+  app.addHook('preClose', async () => cutStalled());
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
   app.setNotFoundHandler((request) => {
@@ -126,8 +143,8 @@ export function buildApi(options: ApiOptions): FastifyInstance {
 }
 
 /**
- * The target the router is given. A proxy sends the absolute form (RFC 9112 §3.2.2). Percent signs that begin no escape are
- * escaped below buckets: the router would refuse the path, and it is for the objects to say what is wrong with a key.
+ * The target for the router. A proxy sends the absolute form (RFC 9112 §3.2.2). Percent signs that begin no escape are
+ * escaped below buckets: the router would refuse the path, but the object routes must report the problem with a key.
  */
 function routableTarget(target: string): string {
   const path = target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
@@ -144,9 +161,12 @@ function isDecodable(text: string): boolean {
 }
 
 /**
- * Only identifiers in paths are checked by schema. Queries and bodies pass: their schemas describe them, the use cases judge
- * them, leniently and with the errors v4 clients know (v4: §0.9).
+ * Schemas check identifiers in paths and the shape of bodies. Queries and headers are only described, because clients
+ * spell them in many ways (query.ts). The use cases check the meaning of a body.
  */
+const checkRequest: FastifySchemaCompiler<z.ZodType> = (part) =>
+  part.httpPart === 'body' ? (body) => checkBody(part.schema, body) : checkIdentifiers(part);
+
 const checkIdentifiers: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   if (httpPart !== 'params') return (data) => ({ value: data });
   return (data) => {
@@ -155,7 +175,7 @@ const checkIdentifiers: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }
   };
 };
 
-/** One parser for whatever the content type says; JSON is read later, where a route has a use for it (v4: §0.5–0.7). */
+/** One parser for any content type; JSON is parsed later, by routes that use it (v4: §0.5–0.7). */
 function readBodiesAsOctets(app: FastifyInstance, clock: Clock): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>
@@ -167,22 +187,30 @@ function readBodiesAsOctets(app: FastifyInstance, clock: Clock): void {
   );
 }
 
-function addHooks(app: FastifyInstance, { base, host, propagation, rateLimit }: ApiOptions): void {
-  const local = isLoopback(host);
+function addHooks(app: FastifyInstance, options: ApiOptions): void {
+  const { base, propagation, rateLimit, trustedProxies } = options;
   const count = requestCounter(app, rateLimit ?? 0, base.clock);
   app.decorateRequest('caller', null);
+  app.decorateRequest('clientAddress', { getter: clientAddressFinder(trustedProxies) });
   app.decorateRequest('zoneTag', '');
   app.decorateRequest('outcome', null);
 
+  app.addHook('onRoute', (route) => {
+    // A handler that reads the body itself also checks it.
+    if (route.config?.rawBody) route.validatorCompiler = checkIdentifiers as FastifySchemaCompiler<unknown>;
+  });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store');
-    if (!needsNoCredential(request, local)) await admit(base, request, () => count(request, reply));
+    if (!needsNoCredential(request, options)) await admit(base, request, () => count(request, reply));
     tolerateContentType(request);
   });
   app.addHook('preValidation', async (request) => {
     const { schema, config } = request.routeOptions;
-    if (schema?.body && !config.rawBody) request.body = parseJson(request.body as Buffer | undefined);
+    if (!schema?.body || config.rawBody) return;
+    const read = await parseJson(request.body as Buffer | undefined);
+    if ('fault' in read) throw refuseText(schema.body as z.ZodType, read.fault);
+    request.body = read.value;
   });
   app.addHook('preHandler', async (request) => {
     checkPreferences(request);
@@ -192,7 +220,7 @@ function addHooks(app: FastifyInstance, { base, host, propagation, rateLimit }: 
     addReceipt({ store: base.store, propagation }, request, reply, answer),
   );
   app.addHook('onSend', async (request, reply, payload) => {
-    // Clients switch on the bare media type, and JSON has no charset parameter (v4: §1.1, RFC 8259 §11).
+    // Clients compare the bare media type, and JSON has no charset parameter (v4: §1.1, RFC 8259 §11).
     if (reply.getHeader('content-type') === JSON_WITH_CHARSET) reply.header('content-type', 'application/json');
     return addTag(request, reply, payload);
   });
@@ -203,42 +231,35 @@ function addHooks(app: FastifyInstance, { base, host, propagation, rateLimit }: 
   });
 }
 
-/** Finds out who asks, counts the request, and checks that they may do what its route does. */
+/** Authenticates the request, counts it, and checks the permission for its route. */
 async function admit(base: ContextBase, request: FastifyRequest, count: () => Promise<void>): Promise<void> {
   try {
     request.caller = await authenticate(base, request);
   } finally {
-    // A wrong credential counts as well, for its address: guessing is a way to send many requests.
+    // A request with a wrong credential counts for its address, because guessing takes many requests.
     await count();
   }
   request.caller = permit(base, request, request.caller);
 }
 
-function needsNoCredential(request: FastifyRequest, local: boolean): boolean {
+function needsNoCredential(request: FastifyRequest, { host, metricsPublic = false }: ApiOptions): boolean {
   const { access } = request.routeOptions.config;
   if (access === 'public') return true;
-  return local && (access === 'local' || request.routeOptions.url?.startsWith(DOCS_PATH) === true);
+  if (access === 'metrics') return metricsPublic || isFromThisMachine(request);
+  return isLoopback(host) && (access === 'local' || request.routeOptions.url?.startsWith(DOCS_PATH) === true);
 }
 
-/** A content type nobody can parse is treated as none, not as an error (v4: §0.6). */
+/** An unparsable content type counts as absent, not as an error (v4: §0.6). */
 function tolerateContentType(request: FastifyRequest): void {
   const contentType = request.headers['content-type'];
   if (contentType !== undefined && request.mediaType === undefined) request.raw.headers['content-type'] = undefined;
 }
 
-function isLoopback(host: string): boolean {
-  const address = parseIP(host);
-  if (!address) return false;
-  return address.length === 4
-    ? address[0] === 127
-    : address[15] === 1 && address.every((octet, i) => octet === 0 || i === 15);
-}
-
-/** First of all, so that refusals carry them as well. */
+/** Registered first, so that refusals have these headers too. */
 function registerSecurityHeaders(app: FastifyInstance): void {
   app.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-    // Whether the connection is encrypted is up to who runs it.
+    // The operator decides whether the connection is encrypted.
     strictTransportSecurity: false,
   });
 }
@@ -252,6 +273,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
     await scope.register(healthRoutes, options);
     await scope.register(metricsRoutes, options);
     await scope.register(authorityRootRoutes, options);
+    await scope.register(challengeRoutes, options);
     scope.get('/openapi.json', { config: { access: 'local' }, schema: { hide: true } }, async () => app.swagger());
     scope.get('/', { config: { access: 'local' }, schema: { hide: true } }, async (_request, reply) =>
       reply.redirect(DOCS_PATH),
@@ -290,12 +312,15 @@ async function registerVersion4(
   await scope.register(objectBodyRoutes, { contextOf, objects });
   await scope.register(fallbackRoutes, { contextOf });
   await scope.register(hostnameRoutes, { contextOf, hostnames });
+  const { certificates } = hostnames;
+  await scope.register(packRoutes, { contextOf, certificates });
+  await scope.register(packNeighbourRoutes, { contextOf, certificates });
   await scope.register(neighbourRoutes, { contextOf });
   await scope.register(graphqlRoutes, { contextOf });
   refuseOtherMethods(scope, declared);
 }
 
-/** Collects which methods each path of a scope has, from now on. */
+/** Collects the methods of each path of a scope from now on. */
 function declaredMethods(scope: FastifyInstance): Map<string, Set<string>> {
   const declared = new Map<string, Set<string>>();
   scope.addHook('onRoute', ({ url, method }) => {
@@ -306,7 +331,7 @@ function declaredMethods(scope: FastifyInstance): Map<string, Set<string>> {
   return declared;
 }
 
-/** A known path answers the methods it does not have with 405, not with "no such path" (v4: §1.1). */
+/** A known path answers 405 to methods that it does not have, not "no such path" (v4: §1.1). */
 function refuseOtherMethods(scope: FastifyInstance, declared: Map<string, Set<string>>, access?: 'local'): void {
   for (const [url, methods] of [...declared]) {
     const allow = METHODS.filter((method) => methods.has(method as string)).join(', ');

@@ -1,6 +1,6 @@
-/** Bounds-checked reading and writing of octets, and the text encodings of RFC 4648 that DNS presentation uses. */
+/** Bounds-checked reading and writing of octets, and the text encodings of RFC 4648 that DNS presentation form uses. */
 
-/** Reading past the end of a buffer; `offset` is where the read began, in octets. */
+/** A read went past the end of a buffer; `offset` is the octet at which the read began. */
 class BytesError extends Error {
   constructor(
     message: string,
@@ -11,7 +11,7 @@ class BytesError extends Error {
   }
 }
 
-/** A cursor over octets, big-endian as all of DNS. Every read throws {@link BytesError} at the end. */
+/** A cursor over octets, big-endian like all of DNS. Every read past the end throws {@link BytesError}. */
 export class ByteReader {
   at: number;
   readonly end: number;
@@ -57,13 +57,13 @@ export class ByteReader {
     return this.bytes.subarray(start, start + count);
   }
 
-  /** A view of everything that is left. */
+  /** A view of the remaining octets. */
   rest(): Uint8Array {
     return this.octets(this.remaining);
   }
 }
 
-/** Growing big-endian output. */
+/** Big-endian output that grows as needed. */
 export class ByteWriter {
   private buffer: Uint8Array;
   private used = 0;
@@ -112,20 +112,20 @@ export class ByteWriter {
     this.buffer.set(value, start);
   }
 
-  /** One octet a character. */
+  /** Writes one octet for each character. */
   latin1(text: string): void {
     const start = this.room(text.length);
     const b = this.buffer;
     for (let i = 0; i < text.length; i++) b[start + i] = text.charCodeAt(i);
   }
 
-  /** Overwrites two octets written earlier, for lengths known only afterwards. */
+  /** Overwrites two earlier octets, for lengths that are known only afterwards. */
   patchU16(at: number, value: number): void {
     this.buffer[at] = value >>> 8;
     this.buffer[at + 1] = value;
   }
 
-  /** A copy of what was written. */
+  /** A copy of the written octets. */
   bytes(): Uint8Array {
     return this.buffer.slice(0, this.used);
   }
@@ -140,7 +140,7 @@ export function toHex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 }
 
-/** Octets of a hexadecimal text, or undefined if it is not one (odd length, other characters). */
+/** Octets of a hexadecimal text; undefined for other text (odd length, other characters). */
 export function fromHex(text: string): Uint8Array | undefined {
   if (text.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(text)) return undefined;
   return plain(Buffer.from(text, 'hex'));
@@ -151,14 +151,14 @@ export function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }
 
-/** Octets of a base 64 text, or undefined: only canonical input with full padding is accepted (RFC 4648 §3.5). */
+/** Octets of a base 64 text, or undefined. Only canonical input with full padding is accepted (RFC 4648 §3.5). */
 export function fromBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64');
   return bytes.length === (text.length / 4) * 3 - (text.match(/=*$/)?.[0].length ?? 0) ? plain(bytes) : undefined;
 }
 
-/** So many octets, written as hexadecimal digits or in base 64; undefined when the text is neither. */
+/** `count` octets written in hexadecimal digits or base 64; undefined for other text. */
 export function parseOctets(text: string, count: number): Uint8Array | undefined {
   const octets = text.length === count * 2 ? fromHex(text) : fromBase64(text);
   return octets?.length === count ? octets : undefined;
@@ -209,7 +209,10 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return true;
 }
 
-/** Order of octet strings as unsigned numbers, a prefix first (RFC 4034 §6.3). Negative, zero or positive. */
+/**
+ * Compares octet strings as unsigned numbers, a prefix first (RFC 4034 §6.3). Returns a negative number, zero or a
+ * positive number.
+ */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a, b);
 }
@@ -226,7 +229,12 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return out;
 }
 
-/** A Buffer's octets as a plain Uint8Array with storage of its own (Buffers come from a shared pool). */
+/** A Buffer's octets as a plain Uint8Array with its own storage, because Buffers share a pool. */
 function plain(buffer: Buffer): Uint8Array {
   return new Uint8Array(buffer);
+}
+
+/** The octets of a UUID in text form. */
+export function uuidOctets(id: string): Uint8Array {
+  return new Uint8Array(Buffer.from(id.replaceAll('-', ''), 'hex'));
 }

@@ -1,14 +1,19 @@
-/** The only source of time. Everything that waits or stamps takes a Clock, so that tests move time by hand. */
+/** The only source of time. Everything that waits or records a time takes a Clock, so that tests control time. */
 
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   nowMs(): number;
-  /** Microseconds since 1970, never the same twice from one clock, never going back. */
+  /** Microseconds since 1970. One clock never returns the same value twice and never goes back. */
   nowUs(): number;
   /** Calls `run` once after `delayMs`; the returned function cancels. Does not keep the process alive. */
   after(delayMs: number, run: () => void): () => void;
   /** Calls `run` every `periodMs`; the returned function cancels. Does not keep the process alive. */
   every(periodMs: number, run: () => void): () => void;
+}
+
+/** Milliseconds of a clock that is never put back: for intervals and idle times. What they count from has no meaning. */
+export function steadyMs(clock: Clock): number {
+  return clock.nowUs() / 1000;
 }
 
 export class SystemClock implements Clock {

@@ -1,6 +1,8 @@
-/** Typed failures: made where the cause is known, turned into wire form in one place per protocol. */
+/**
+ * Typed failures. They are created where the cause is known, and each protocol turns them into wire form in one place.
+ */
 
-/** One row of an area's error table. `status` is the HTTP status, `code` the v4 code, `text` may hold `{param}`. */
+/** One row of an area's error table: HTTP status, v4 code, and a text that may contain `{param}`. */
 export interface ErrorDefinition {
   readonly status: number;
   readonly code: number;
@@ -13,15 +15,18 @@ export interface ChainedError {
 }
 
 export interface FailureOptions {
-  /** JSON pointer to the offending member of the request, such as `/ttl`. */
+  /** JSON pointer to the invalid member of the request, such as `/ttl`. */
   readonly pointer?: string;
   /** v4 `error_chain` members. */
   readonly chain?: readonly ChainedError[];
-  /** Further items of the v4 `errors` list, after this one (v4: §15.3, duplicates). */
+  /** Further items of the v4 `errors` list after this one (v4: §15.3, duplicates). */
   readonly also?: readonly ChainedError[];
 }
 
-/** A refusal with a stable key (`records.duplicate`), an HTTP status and a v4 code. Never a bug, so never logged with a stack. */
+/**
+ * A refusal with a stable key (`records.duplicate`), an HTTP status and a v4 code. It is never a bug, so no stack is
+ * logged.
+ */
 export class AppError extends Error {
   constructor(
     readonly key: string,
@@ -35,6 +40,12 @@ export class AppError extends Error {
     super(message);
     this.name = 'AppError';
   }
+
+  /** The same refusal of a part of a larger request; `place` is the JSON pointer to the part. */
+  within(place: string): AppError {
+    const { key, status, code, message, pointer = '', chain, also } = this;
+    return new AppError(key, status, code, message, `${place}${pointer}`, chain, also);
+  }
 }
 
 export type Failure<Key extends string> = (
@@ -44,9 +55,8 @@ export type Failure<Key extends string> = (
 ) => AppError;
 
 /**
- * Makes the error factory of one area from its table.
- * Use: `const failure = defineErrors('records', { missing: { status: 404, code: 81044, text: 'Record does not exist.' } });`
- * then `throw failure('missing')`.
+ * Makes the error factory of one area from its table. Usage: `const failure = defineErrors('records', { missing: {
+ * status: 404, code: 81044, text: 'Record does not exist.' } });` then `throw failure('missing')`.
  */
 export function defineErrors<Table extends Readonly<Record<string, ErrorDefinition>>>(
   area: string,
@@ -60,13 +70,16 @@ export function defineErrors<Table extends Readonly<Record<string, ErrorDefiniti
   };
 }
 
-/** Something the operator must put right (a port taken, a bad setting). Printed as sentences on stderr, without a stack. */
+/**
+ * A problem that the operator must fix, such as an occupied port or an invalid setting. It is printed as sentences on
+ * stderr, without a stack.
+ */
 export class UserError extends Error {
   constructor(
     message: string,
-    /** What to do next; printed on a line of its own. */
+    /** What to do next, printed on its own line. */
     readonly remedy?: string,
-    /** 1 refused, 2 wrong usage. */
+    /** 1: refused. 2: wrong usage. */
     readonly exitCode: 1 | 2 = 1,
   ) {
     super(message);
@@ -74,12 +87,12 @@ export class UserError extends Error {
   }
 }
 
-/** States what the code relies on; a failure is a bug and ends the request, never the process. */
+/** Checks a condition that the code relies on. A failure is a bug; it ends the request, never the process. */
 export function invariant(condition: unknown, text: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${text}`);
 }
 
-/** The message of whatever was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

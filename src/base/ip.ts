@@ -7,7 +7,7 @@ export interface CidrSet {
   contains(address: Uint8Array): boolean;
 }
 
-/** Four octets of a dotted quad, or undefined. Exactly four decimal parts, no leading zeros (RFC 1035 §3.4.1). */
+/** Four octets of a dotted quad, or undefined: exactly four decimal parts without leading zeros (RFC 1035 §3.4.1). */
 export function parseIPv4(text: string): Uint8Array | undefined {
   const out = new Uint8Array(4);
   let part = 0;
@@ -34,7 +34,7 @@ export function parseIPv6(text: string): Uint8Array | undefined {
   const out = new Uint8Array(16);
   const length = text.length;
   let at = 0;
-  /** Where `::` stands, in octets of `out`. */
+  /** Position of `::`, in octets of `out`. */
   let gap = -1;
   let i = 0;
   if (text.charCodeAt(0) === COLON) {
@@ -80,7 +80,7 @@ export function parseIPv6(text: string): Uint8Array | undefined {
 const DOT = 46;
 const COLON = 58;
 
-/** Value of a hexadecimal digit by its character code, or -1. */
+/** Value of the hexadecimal digit with this character code, or -1. */
 function hexDigit(code: number): number {
   if (code >= 48 && code <= 57) return code - 48;
   const letter = code | 32;
@@ -91,6 +91,24 @@ export function parseIP(text: string): Uint8Array | undefined {
   return parseIPv4(text) ?? parseIPv6(text);
 }
 
+/** Octets of `::ffff:0:0/96` before the IPv4 address. */
+const MAPPED_PREFIX = 12;
+
+/** Whether the sixteen octets at `at` are an IPv4 address in the form of IPv6 (RFC 4291 §2.5.5.2). */
+export function isMappedIPv4(octets: Uint8Array, at: number): boolean {
+  for (let i = 0; i < 10; i++) if (octets[at + i] !== 0) return false;
+  return octets[at + 10] === 0xff && octets[at + 11] === 0xff;
+}
+
+/**
+ * The address of a peer as the system tells it. A socket for both families tells IPv4 addresses in the form of IPv6; they become
+ * what they are. The interface of a link-local address is left out. Undefined when the text is no address.
+ */
+export function parsePeerAddress(text: string): Uint8Array | undefined {
+  const address = parseIP(text.replace(/%.*$/, ''));
+  return address?.length === 16 && isMappedIPv4(address, 0) ? address.subarray(MAPPED_PREFIX) : address;
+}
+
 /** Canonical text: dotted quad, or RFC 5952 with `::ffff:a.b.c.d` for IPv4-mapped addresses. */
 export function printIP(address: Uint8Array): string {
   if (address.length === 4) return `${address[0]}.${address[1]}.${address[2]}.${address[3]}`;
@@ -98,7 +116,7 @@ export function printIP(address: Uint8Array): string {
   return parsed.isIPv4MappedAddress() ? `::ffff:${parsed.toIPv4Address().toString()}` : parsed.toRFC5952String();
 }
 
-/** Whether the public Internet can route to it; documentation ranges count as routable (v4: §5.10). */
+/** Whether the public Internet can route to the address; documentation ranges count as routable (v4: §5.10). */
 export function isRoutable(address: Uint8Array): boolean {
   const parsed = ipaddr.fromByteArray(Array.from(address));
   if (parsed.kind() === 'ipv6' && (parsed as ipaddr.IPv6).isIPv4MappedAddress()) {
@@ -109,7 +127,9 @@ export function isRoutable(address: Uint8Array): boolean {
   return DOCUMENTATION.contains(address);
 }
 
-/** Networks from texts; a text without a prefix length is a single address. Throws a RangeError naming the bad text. */
+/**
+ * Parses networks; a text without a prefix length is a single address. Throws a RangeError that names the invalid text.
+ */
 export function parseCidrSet(texts: readonly string[]): CidrSet {
   const networks = texts.map((text): [ipaddr.IPv4 | ipaddr.IPv6, number] => {
     if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
@@ -128,7 +148,7 @@ export function parseCidrSet(texts: readonly string[]): CidrSet {
   };
 }
 
-/** A network: an address and the number of leading bits that count; undefined when the text is not one. */
+/** Parses a network into an address and the number of prefix bits; undefined for other text. */
 export function parseNetwork(text: string): { readonly address: Uint8Array; readonly bits: number } | undefined {
   const single = parseIP(text);
   if (single) return { address: single, bits: single.length * 8 };

@@ -1,14 +1,14 @@
-/** What a process has started, stopped again in reverse order, with a time limit for the whole. */
+/** The parts that a process has started. They are stopped in reverse order under one time limit. */
 import type { Clock } from './clock.js';
 import type { Logger } from './log.js';
 
 export interface Lifecycle {
-  /** Adds something that was started; its `stop` will be called once. Returns what was started. */
+  /** Adds a started part, whose `stop` will be called once. Returns the part. */
   own<Part>(name: string, part: Part, stop: (part: Part) => void | Promise<void>): Part;
   /**
-   * Stops everything, the latest first, each part after the one before it has stopped. A part that fails is logged and
-   * does not keep the others from being stopped. Resolves to true when all stopped in time, after `limitMs` milliseconds
-   * at the latest. Further calls give the same promise.
+   * Stops all parts, the latest first, each after the previous one has stopped. A failing part is logged, and the
+   * others are still stopped. Resolves to true when all stopped in time; resolves after `limitMs` milliseconds at the
+   * latest. Further calls return the same promise.
    */
   stop(limitMs: number): Promise<boolean>;
 }
@@ -45,7 +45,7 @@ export function createLifecycle(clock: Clock, log: Logger): Lifecycle {
   };
 }
 
-/** What `work` resolves to, or undefined when that takes longer than `limitMs` milliseconds. */
+/** The result of `work`, or undefined when it takes longer than `limitMs` milliseconds. */
 export async function withLimit<Result>(
   clock: Clock,
   limitMs: number,

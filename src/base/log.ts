@@ -1,12 +1,12 @@
-/** Structured log lines: JSON, or readable text when stdout is a terminal. Secrets are redacted by path. */
+/** Structured log lines: JSON, or readable text when stdout is a terminal. Secrets are redacted by their paths. */
+import { createRequire } from 'node:module';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { PinoPretty as pretty } from 'pino-pretty';
 
 export type { Logger } from 'pino';
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 
-/** Members never printed, wherever a request or setting is logged. */
+/** Members that are never printed, wherever a request or setting is logged. */
 const SECRETS = [
   'key',
   'secret',
@@ -24,7 +24,7 @@ export interface LogOptions {
   readonly level: LogLevel;
   /** Readable lines instead of JSON. */
   readonly pretty: boolean;
-  /** Where lines go; standard output by default. */
+  /** Destination of the lines; the default is standard output. */
   readonly destination?: DestinationStream;
 }
 
@@ -37,11 +37,15 @@ export function createLogger(options: LogOptions): Logger {
     formatters: { level: (label: string) => ({ level: label }) },
   };
   if (options.destination) return pino(settings, options.destination);
-  if (options.pretty) return pino(settings, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }));
+  if (options.pretty) {
+    // Loaded only where it is used, since commands shall start at once.
+    const { PinoPretty: pretty } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty');
+    return pino(settings, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }));
+  }
   return pino(settings);
 }
 
-/** A logger that says nothing. */
+/** A logger that writes nothing. */
 export function silentLogger(): Logger {
   return pino({ level: 'silent' });
 }

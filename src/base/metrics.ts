@@ -1,11 +1,11 @@
-/** Numbers for monitoring, in the text format Prometheus reads (version 0.0.4). */
+/** Metrics in the text format that Prometheus reads (version 0.0.4). */
 import { type Gauge, Registry } from 'prom-client';
 
-/** One line. */
+/** One line of the output. */
 export interface MetricSample {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
-  /** One sentence; it and the type are the same for all samples of a name. */
+  /** One sentence. All samples of a name have the same help text and type. */
   readonly help: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -16,9 +16,10 @@ export interface MetricSample {
 export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 /**
- * The samples as text, those of one name together, names with `prefix` in front. Samples that are no finite number are left out.
+ * Prints the samples as text, grouped by name, with `prefix` before each name. Samples whose value is not finite are
+ * omitted.
  *
- * The numbers are counted elsewhere, in shared memory and in other processes, so that the library only prints them.
+ * The numbers are counted in shared memory and other processes; the library only prints them.
  */
 export async function printMetrics(samples: readonly MetricSample[], prefix = 'zoneplane_'): Promise<string> {
   const registry = new Registry();

@@ -1,4 +1,4 @@
-/** The only source of randomness: identifiers, jitter, seeds. Injected, so that tests are deterministic. */
+/** The only source of randomness: identifiers, jitter, seeds. It is injected, so that tests are deterministic. */
 import { randomBytes, randomUUID } from 'node:crypto';
 
 export interface Random {
@@ -14,8 +14,8 @@ export const systemRandom: Random = {
 };
 
 /**
- * A new 16-octet identifier, shown as 32 hexadecimal digits. It begins with the time (56 bits of microseconds), so
- * that identifiers made one after the other are neighbours in an index: a bulk import appends to it instead of scattering.
+ * A new 16-octet identifier, shown as 32 hexadecimal digits. It begins with the time (56 bits of microseconds), so that
+ * successive identifiers are neighbours in an index and a bulk import appends to it.
  */
 export function makeId(nowUs: number, random: Random): Uint8Array {
   const id = new Uint8Array(16);

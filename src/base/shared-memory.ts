@@ -1,19 +1,22 @@
 /**
- * Shared memory that is no longer used. Only the garbage collector frees it, but V8 does not count shared memory when it decides
- * whether to collect, and a thread that allocates nothing may never collect at all.
+ * Frees unused shared memory. Only the garbage collector frees it, but V8 does not count shared memory when it decides
+ * whether to collect, and a thread that allocates nothing may never collect.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Octets of shared memory that may wait for a collection in one thread. */
+/** Octets of shared memory that may await a collection in one thread. */
 const MOST_WAITING = 16 << 20;
 
 export interface SharedMemoryUse {
-  /** The last reference of this thread to so many octets is gone. Collects when much is waiting, which takes milliseconds. */
+  /**
+   * This thread has dropped its last reference to this many octets. Collects garbage when much memory is waiting; that
+   * takes milliseconds.
+   */
   release(octets: number): void;
 }
 
-/** For one thread. */
+/** Creates the instance of one thread. */
 export function createSharedMemoryUse(): SharedMemoryUse {
   let waiting = 0;
   let collect: (() => void) | undefined;
@@ -28,7 +31,7 @@ export function createSharedMemoryUse(): SharedMemoryUse {
   };
 }
 
-/** The collector as a function: V8 gives it to contexts made after the flag is set. */
+/** The collector as a function. V8 exposes it in contexts that are created after the flag is set. */
 function exposeCollector(): () => void {
   setFlagsFromString('--expose-gc');
   return runInNewContext('gc') as () => void;

@@ -1,8 +1,8 @@
-/** What the bucket application counts. */
+/** Metrics of the bucket application. */
 import type { MetricSample } from '../base/metrics.js';
 
 export interface BucketMetrics {
-  /** Octets are those of bodies, as the headers announce them. */
+  /** Counts a request. The octets are those of bodies, as announced by the headers. */
   count(method: string, status: number, received: number, sent: number): void;
   samples(): MetricSample[];
 }
@@ -15,7 +15,7 @@ export function createBucketMetrics(): BucketMetrics {
   let octetsOut = 0;
   return {
     count(method, status, received, sent) {
-      // Methods are the client's to invent; the labels are not.
+      // Clients may invent methods, but not labels.
       const label = METHODS.has(method) ? method : 'other';
       const entry = requests.get(`${label} ${status}`) ?? { method: label, status, count: 0 };
       entry.count++;
@@ -31,7 +31,7 @@ export function createBucketMetrics(): BucketMetrics {
         }),
       ),
       sample('bucket_received_octets_total', 'Octets of objects stored through the bucket application', octetsIn),
-      sample('bucket_sent_octets_total', 'Octets of bodies the bucket application answered with', octetsOut),
+      sample('bucket_sent_octets_total', 'Octets of response bodies of the bucket application', octetsOut),
     ],
   };
 }

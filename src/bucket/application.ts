@@ -1,6 +1,6 @@
 /**
- * The bucket application: objects of one bucket over HTTP, by path (brief: Bucket-object application). Authorization comes
- * first, before the method is looked at and before a body is read.
+ * The bucket application: the objects of one bucket over HTTP, by path (brief: Bucket-object application).
+ * Authorization comes before the method and the body are read.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -14,8 +14,11 @@ import fastify, {
 } from 'fastify';
 import type { Clock } from '../base/clock.js';
 import { AppError } from '../base/errors.js';
+import type { CidrSet } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import type { Random } from '../base/random.js';
+import { cutStalledConnections } from '../base/stalled-connections.js';
+import { clientAddress } from '../http/forwarded.js';
 import { StoreBusy, StoreFull } from '../store/failures.js';
 import type { BucketMetrics } from './application-metrics.js';
 import type { Authorize } from './authorization.js';
@@ -26,14 +29,16 @@ import { bodyOf, storeObject } from './store-object.js';
 
 export interface ApplicationOptions {
   readonly objects: ObjectStore;
-  /** The number of the bucket to serve, asked with every request; undefined when none is bound. */
+  /** The number of the served bucket, called for every request; undefined when none is bound. */
   readonly boundBucket: () => number | undefined;
   readonly authorize: Authorize;
-  /** Largest body of a PUT, octets. */
+  /** Largest body of a PUT in octets. */
   readonly limit: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Proxies whose statement about the client is trusted. */
+  readonly trustedProxies: CidrSet;
   readonly metrics: BucketMetrics;
 }
 
@@ -41,11 +46,11 @@ const TEXT = 'text/plain;charset=UTF-8';
 const METHODS = new Set(['PUT', 'GET', 'DELETE']);
 const MOST_CONNECTIONS = 2048;
 const LONGEST_LOGGED = 256;
-/** A refused client may go on sending for so long, in milliseconds; what it sends is thrown away. */
+/** Milliseconds for which a refused client may go on sending; the data is discarded. */
 const LINGER_MS = 2_000;
-/** Octets of a refused body for which the connection is kept. */
+/** Octets of a refused body up to which the connection stays open. */
 const MOST_FORGOTTEN = 64 * 1024;
-/** In milliseconds: silence on a connection, a whole request (an object of the largest size over a slow line), its headers. */
+/** In milliseconds: an idle connection, a whole request (a largest object over a slow line), its headers. */
 const TIMEOUTS = {
   connectionTimeout: 60_000,
   requestTimeout: 6 * 3_600_000,
@@ -59,7 +64,7 @@ export function buildBucketApplication(options: ApplicationOptions): FastifyInst
     loggerInstance: log as unknown as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
-    // The router is not asked: a key may be anything a path can hold.
+    // The router is not used, because a key may be any path.
     rewriteUrl: () => '/',
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -67,7 +72,9 @@ export function buildBucketApplication(options: ApplicationOptions): FastifyInst
     ...TIMEOUTS,
   });
   app.server.maxConnections = MOST_CONNECTIONS;
-  // "100 Continue" is sent when somebody begins to read the body, not before (RFC 9110 §10.1.1).
+  const cutStalled = cutStalledConnections(app.server, options.clock);
+  app.addHook('preClose', async () => cutStalled());
+  // "100 Continue" is sent when reading the body begins, not before (RFC 9110 §10.1.1).
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
@@ -88,17 +95,19 @@ interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What stands against a request before it is looked at more closely. */
+/** The reason to refuse a request before its body is read. */
 function judge({ authorize }: ApplicationOptions, request: FastifyRequest): Refusal | undefined {
   const { method, raw, originalUrl } = request;
   const key = keyOfTarget(originalUrl);
-  // Repeated headers are not joined: the first one counts.
+  // Repeated headers are not joined; the first one counts.
   const secret = raw.headersDistinct['x-custom-auth-key']?.[0];
   if (!authorize({ method, key: key ?? '', secret })) return { status: 403, text: 'Forbidden' };
+  // Whoever looks at the name before us may have taken the other one (RFC 9112 §3.2).
+  if ((raw.headersDistinct['host']?.length ?? 0) > 1) return { status: 400, text: 'Bad Request: more than one Host.' };
   if (!METHODS.has(method)) {
     return { status: 405, text: 'Method Not Allowed', headers: { allow: [...METHODS].join(', ') } };
   }
-  if (key === undefined) return { status: 400, text: 'Bad Request: the target is no path.' };
+  if (key === undefined) return { status: 400, text: 'Bad Request: the target is not a path.' };
   if (!isObjectKey(key)) return { status: 400, text: `Bad Request: the key is longer than ${LONGEST_KEY} octets.` };
   return undefined;
 }
@@ -120,16 +129,16 @@ async function serve(options: ApplicationOptions, request: FastifyRequest, reply
       await objects.delete(bucket, [key]);
       return reply.code(200).type(TEXT).send('Deleted!');
     default:
-      return sendObject(await objects.open(bucket, key), request, reply, random);
+      return sendObject((client) => objects.open(bucket, key, client), request, reply, random);
   }
 }
 
-/** A client that waits for leave to send gets it once everything else has been found in order (RFC 9110 §10.1.1). */
+/** A client that waits for "100 Continue" gets it once all other checks have passed (RFC 9110 §10.1.1). */
 function allowBody({ headers }: IncomingMessage, reply: FastifyReply): void {
   if (headers.expect?.toLowerCase() === '100-continue') reply.raw.writeContinue();
 }
 
-/** `zoneplane bucket bind` was not run yet. */
+/** `zoneplane bucket bind` has not been run yet. */
 class NoBucketBound extends Error {}
 
 const TEXTS: Readonly<Record<number, string>> = {
@@ -137,9 +146,10 @@ const TEXTS: Readonly<Record<number, string>> = {
   412: 'Precondition Failed',
   413: 'Payload Too Large',
   416: 'Range Not Satisfiable',
+  503: 'Service Unavailable',
 };
 
-/** Errors as this application tells them: in plain text. A bug is logged, once, and told in general. */
+/** Errors of this application in plain text. A bug is logged once, and the client gets a general message. */
 function answerOf(error: unknown, log: Logger): Refusal {
   if (error instanceof AppError) {
     return { status: error.status, text: TEXTS[error.status] ?? `Bad Request: ${error.message}` };
@@ -152,8 +162,8 @@ function answerOf(error: unknown, log: Logger): Refusal {
 }
 
 /**
- * Refuses in plain text. A client that is still sending gets the whole answer first and may go on for a moment: closing at
- * once would reset the connection and take the answer with it.
+ * Refuses in plain text. A client that is still sending receives the whole answer and may send a little longer; closing
+ * at once would reset the connection and lose the answer.
  */
 function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal, clock: Clock): void {
   const { status, text, headers } = refusal;
@@ -183,13 +193,13 @@ function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal, 
   raw.resume();
 }
 
-/** Whether more of a body is on its way than is read and forgotten in passing. */
+/** Whether more of the body is coming than can be read and discarded. */
 function isSending({ headers, readableEnded, destroyed }: IncomingMessage): boolean {
   if (readableEnded || destroyed) return false;
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > MOST_FORGOTTEN;
 }
 
-/** Of a request whose HTTP could not be read. */
+/** Answers a request with malformed HTTP. */
 function answerClientError(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -205,8 +215,9 @@ function answerClientError(error: ConnectionError, socket: Socket): void {
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
 }
 
-/** The access log, without credentials, and the counters. Octets are those the headers announce. */
-function report(request: FastifyRequest, reply: FastifyReply, { log, metrics }: ApplicationOptions): void {
+/** Writes the access log, without credentials, and the counters. The octets are those announced by the headers. */
+function report(request: FastifyRequest, reply: FastifyReply, options: ApplicationOptions): void {
+  const { log, metrics, trustedProxies } = options;
   const { method, raw, originalUrl } = request;
   const status = reply.raw.statusCode;
   const received = Number(raw.headers['content-length'] ?? 0);
@@ -214,5 +225,11 @@ function report(request: FastifyRequest, reply: FastifyReply, { log, metrics }: 
   metrics.count(method, status, received, sent);
   const path = originalUrl.split('?', 1)[0]!.slice(0, LONGEST_LOGGED);
   const ms = Math.round(reply.elapsedTime);
-  log.info({ method, path, status, received, sent, ms, client: request.ip }, 'bucket request');
+  log.info({ method, path, status, received, sent, ms, client: clientOf(request, trustedProxies) }, 'bucket request');
+}
+
+/** The client in the access log: the peer if the proxies' headers cannot be parsed. */
+function clientOf({ socket, headers }: FastifyRequest, trusted: CidrSet): string {
+  const peer = socket.remoteAddress ?? '';
+  return clientAddress(peer, headers, trusted) ?? peer;
 }

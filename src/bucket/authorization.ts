@@ -1,4 +1,4 @@
-/** Who may do what in the bucket application. Asked before anything else: before the method, the key and the body. */
+/** The permissions of the bucket application. Checked before the method, the key and the body. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 export interface Attempt {
@@ -8,12 +8,13 @@ export interface Attempt {
   readonly secret: string | undefined;
 }
 
-/** Whether the attempt is let through. One that lets other methods than PUT, GET and DELETE through makes them answer 405. */
+/** Whether the request is allowed. Methods other than PUT, GET and DELETE that are allowed are answered with 405. */
 export type Authorize = (attempt: Attempt) => boolean;
 
 /**
- * The rule of the application: changes for who has the secret, reading for all, of the keys on the list, and nothing else.
- * `isSecret` must take the same time for every wrong value, and be false for every value while no secret is set.
+ * The rule of the application: clients with the secret may write, everyone may read the keys on the list, and nothing
+ * else is allowed. `isSecret` must take the same time for every wrong value, and be false for every value when no
+ * secret is set.
  */
 export function authorizeByMethod(isSecret: (given: string) => boolean, allowed: ReadonlySet<string>): Authorize {
   return ({ method, key, secret }) => {
@@ -29,7 +30,7 @@ export function authorizeByMethod(isSecret: (given: string) => boolean, allowed:
   };
 }
 
-/** A comparison that takes as long for every value, whatever its length. An empty secret matches nothing. */
+/** Compares in a time that does not depend on the value or its length. An empty secret matches nothing. */
 export function secretMatcher(secret: string): (given: string) => boolean {
   const expected = digest(secret);
   return (given) => timingSafeEqual(digest(given), expected) && secret !== '';

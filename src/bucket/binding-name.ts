@@ -1,6 +1,9 @@
-/** Names under which the application sees what is bound to it: identifiers of JavaScript (ECMA-262 §12.7). */
+/** Names of bindings in the application: JavaScript identifiers (ECMA-262 §12.7). */
 
-/** Words that cannot name a variable in a module: keywords, future reserved words and those of strict mode (ECMA-262 §12.7.2). */
+/**
+ * Words that cannot name a variable in a module: keywords, future reserved words and strict mode words (ECMA-262
+ * §12.7.2).
+ */
 const RESERVED_WORDS: ReadonlySet<string> = new Set(
   (
     'arguments await break case catch class const continue debugger default delete do else enum eval export extends ' +
@@ -13,12 +16,12 @@ const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
 const LONGEST = 255;
 
-/** Why a text cannot be the name of a binding or secret, as a sentence's end; undefined when it can. */
+/** Why a text cannot be the name of a binding or secret, as the end of a sentence; undefined when it can. */
 export function bindingNameFault(name: string): string | undefined {
   if (name === '') return 'it is empty';
   if (name.length > LONGEST) return `it is longer than ${LONGEST} characters`;
   if (!IDENTIFIER.test(name)) {
-    return 'it is no JavaScript identifier: letters, digits, _ and $, not beginning with a digit';
+    return 'it is not a JavaScript identifier: letters, digits, _ and $, not beginning with a digit';
   }
   if (RESERVED_WORDS.has(name)) return 'it is a reserved word of JavaScript';
   return undefined;

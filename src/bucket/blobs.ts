@@ -1,7 +1,7 @@
 /**
- * Large bodies as files. A body is written under a name nobody else has, made durable, and moved to its place before the
- * transaction that publishes it; a crash at any point leaves at most a file that a later sweep removes. Several processes may
- * do this on one directory.
+ * Large bodies as files. A body is written under a unique name, made durable, and renamed to its place before the
+ * transaction that publishes it. A crash at any point leaves no more than a file that a later sweep removes. Several
+ * processes may do this in one directory.
  */
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,27 +9,29 @@ import type { Random } from '../base/random.js';
 import { StoreFull } from '../store/driver.js';
 
 /** Name of the directory inside the data directory. */
-const BLOB_DIRECTORY = 'blobs';
+export const BLOB_DIRECTORY = 'blobs';
 const DRAFTS = 'tmp';
-/** Younger files may belong to an upload in another process. */
+/** Younger files may belong to an upload of another process. */
 const ORPHAN_AGE_MS = 3_600_000;
 const NAME = /^[0-9a-f]{32}$/;
 
 export interface BlobDraft {
   readonly name: string;
   write(octets: Uint8Array): Promise<void>;
-  /** Makes it durable under its name. */
+  /** Makes the file durable under its name. */
   publish(): Promise<void>;
-  /** Removes it, published or not. */
+  /** Removes the file, published or not. */
   discard(): Promise<void>;
 }
 
 export interface Blobs {
   draft(): Promise<BlobDraft>;
-  /** Undefined when it is gone. */
+  /** Where the file of a body is, or would be. */
+  pathOf(name: string): string;
+  /** Undefined when the file is gone. */
   open(name: string): Promise<FileHandle | undefined>;
   remove(name: string): Promise<void>;
-  /** Names of files that are old enough for nobody to be about to use them; abandoned drafts are removed on the way. */
+  /** Names of files that are too old to belong to an upload in progress; also removes abandoned drafts. */
   list(nowMs: number): AsyncIterable<string>;
 }
 
@@ -45,6 +47,7 @@ export function createBlobs(dataDirectory: string, random: Random): Blobs {
       const file = await typed(open(path, 'wx', 0o600));
       return openDraft(name, path, placeOf(name), file);
     },
+    pathOf: placeOf,
     open: (name) => open(placeOf(name), 'r').catch(unlessMissing),
     remove: (name) => rm(placeOf(name), { force: true }),
     async *list(nowMs) {
@@ -91,7 +94,7 @@ function openDraft(name: string, path: string, place: string, file: FileHandle):
   };
 }
 
-/** A renamed file survives a power failure only when its directory has reached the disk too. */
+/** A renamed file survives a power failure only after its directory is synced too. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {
@@ -103,7 +106,7 @@ async function syncDirectory(path: string): Promise<void> {
 
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** A full disk in the form the rest of the program knows. */
+/** Reports a full disk as the error type of the store. */
 async function typed<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -1,4 +1,4 @@
-/** What a bucket may be called, and choices out of lists (v4: §13). Pure. */
+/** Valid bucket names, and choices from lists (v4: §13). Pure. */
 
 const NAME = /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/;
 
@@ -6,7 +6,7 @@ export function isBucketName(text: unknown): text is string {
   return typeof text === 'string' && NAME.test(text);
 }
 
-/** The member of a list that a text names, case ignored; undefined when it names none. */
+/** The member of a list that a text names, case ignored; undefined for any other text. */
 export function findChoice<Choice extends string>(choices: readonly Choice[], text: unknown): Choice | undefined {
   if (typeof text !== 'string') return undefined;
   const lower = text.toLowerCase();

@@ -1,9 +1,8 @@
 /**
- * Use cases of buckets: make, list, edit, delete, bind to the bucket application (v4: §13). A name is taken within an account
- * and a jurisdiction. The objects in a bucket are the object store's.
+ * Use cases of buckets: create, list, edit, delete, bind to the bucket application (v4: §13). A name is unique within
+ * an account and a jurisdiction. The object store manages the objects in a bucket.
  */
 import { toHex } from '../base/bytes.js';
-import type { AppError } from '../base/errors.js';
 import { chooseAccount, requirePermission } from '../control/access/access.js';
 import { accountFailure } from '../control/access/errors.js';
 import { commit } from '../control/write/commit.js';
@@ -18,11 +17,9 @@ import {
   findBucketByName,
   insertBucket,
   type Jurisdiction,
-  LOCATIONS,
   type Location,
   putBinding,
   removeBucket,
-  STORAGE_CLASSES,
   type StorageClass,
   setStorageClass,
   type UsageRow,
@@ -31,7 +28,7 @@ import {
 } from '../store/objects/buckets.js';
 import { hasObjects } from '../store/objects/objects.js';
 import { bindingNameFault } from './binding-name.js';
-import { findChoice, isBucketName } from './bucket-name.js';
+import { isBucketName } from './bucket-name.js';
 import { bucketFailure } from './errors.js';
 import { AUTH_KEY_SECRET } from './secrets.js';
 
@@ -39,30 +36,29 @@ export interface BucketItem {
   readonly name: string;
   readonly jurisdiction: Jurisdiction;
   readonly account: { readonly id: string; readonly name: string };
-  /** The hint given when it was made. */
+  /** The location hint given at creation. */
   readonly location: Location | null;
-  /** Of objects that name none. */
+  /** The class of objects that name none. */
   readonly storageClass: StorageClass;
-  /** Names under which the application sees it. */
+  /** Names under which the application sees the bucket. */
   readonly bindings: readonly string[];
   /** Microseconds since 1970. */
   readonly createdAt: number;
 }
 
-/** The members a client may send are unchecked. */
 export interface BucketInput {
-  readonly name?: unknown;
-  readonly locationHint?: unknown;
-  readonly storageClass?: unknown;
+  readonly name: string;
+  readonly locationHint?: Location | null | undefined;
+  readonly storageClass?: StorageClass | null | undefined;
   readonly jurisdiction: Jurisdiction;
 }
 
 export interface BucketQuery {
   readonly jurisdiction: Jurisdiction;
   readonly nameContains?: string | undefined;
-  /** Only names after this one, in the direction asked for. */
+  /** Only names after this one, in the requested direction. */
   readonly startAfter?: string | undefined;
-  /** Where the page before ended. */
+  /** The cursor of the previous page. */
   readonly cursor?: string | undefined;
   readonly direction?: 'asc' | 'desc' | undefined;
   readonly perPage: number;
@@ -83,7 +79,7 @@ export interface BucketUsage {
 
 const MOST_BUCKETS = 10_000;
 
-/** The account, when the actor may use its buckets. A credential for zones may not. */
+/** The account, if the actor may use its buckets. A credential for zones may not. */
 function requireBucketAccount(ctx: Context, accountId: string | undefined): AccountRow {
   const account = chooseAccount(ctx, accountId);
   if (!ctx.actor.policies && ctx.actor.zoneIds !== undefined) throw accountFailure('outOfScope');
@@ -91,8 +87,8 @@ function requireBucketAccount(ctx: Context, accountId: string | undefined): Acco
 }
 
 /**
- * The bucket of that name. Throws 400/10005 for what is no name, 404/10006 when there is none; and what accounts throw when
- * the actor may not see the account.
+ * The bucket with this name. Throws 400/10005 for an invalid name, 404/10006 when there is none, and the errors of
+ * accounts when the actor may not see the account.
  */
 export function requireBucket(
   ctx: Context,
@@ -120,7 +116,7 @@ function bucketItem(ctx: Context, row: BucketRow): BucketItem {
   };
 }
 
-/** Makes an empty bucket. The account is the actor's first unless named. */
+/** Creates an empty bucket. The default account is the actor's first. */
 export async function createBucket(
   ctx: Context,
   accountId: string | undefined,
@@ -129,8 +125,8 @@ export async function createBucket(
   requireBucketAccount(ctx, accountId);
   const { name, jurisdiction } = input;
   if (!isBucketName(name)) throw bucketFailure('badName');
-  const location = readChoice(LOCATIONS, input.locationHint, 'locationHint') ?? null;
-  const storageClass = readChoice(STORAGE_CLASSES, input.storageClass, 'storageClass') ?? 'Standard';
+  const location = input.locationHint ?? null;
+  const storageClass = input.storageClass ?? 'Standard';
   const { value } = await commit(ctx, (draft) => {
     const account = requireBucketAccount(ctx, accountId);
     if (findBucketByName(ctx.store, account.seq, jurisdiction, name)) throw bucketFailure('exists');
@@ -150,24 +146,7 @@ export async function createBucket(
   return bucketItem(ctx, value);
 }
 
-/** Null and what is missing choose nothing (v4: §0.9). */
-function readChoice<Choice extends string>(
-  choices: readonly Choice[],
-  value: unknown,
-  member: string,
-): Choice | undefined {
-  if (value === undefined || value === null || value === '') return undefined;
-  const choice = findChoice(choices, value);
-  if (choice === undefined) throw badMember(member, choices);
-  return choice;
-}
-
-function badMember(member: string, choices: readonly string[]): AppError {
-  const reason = `${member} is invalid: expected one of ${choices.join(', ')}.`;
-  return bucketFailure('badInput', { reason }, { pointer: `/${member}` });
-}
-
-/** One page of an account's buckets, by name. */
+/** One page of an account's buckets, ordered by name. */
 export async function listBuckets(
   ctx: Context,
   accountId: string | undefined,
@@ -184,7 +163,7 @@ export async function listBuckets(
   return rows.length > perPage ? { items, next: makeCursor(items.at(-1)!.name) } : { items };
 }
 
-/** All buckets the actor may see, or those of one account, by name. */
+/** All buckets that the actor may see, or those of one account, ordered by name. */
 export async function listEveryBucket(ctx: Context, accountId: string | undefined): Promise<BucketItem[]> {
   const all = allBuckets(ctx.store);
   if (accountId === undefined && ctx.actor.superAdministrator) return all.map((row) => bucketItem(ctx, row));
@@ -198,7 +177,7 @@ function readCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const name = Buffer.from(cursor, 'base64url').toString();
   if (isBucketName(name)) return name;
-  throw bucketFailure('badInput', { reason: 'Query parameter cursor is invalid: expected one that a page has given.' });
+  throw bucketFailure('badInput', { reason: 'Query parameter cursor is invalid: expected the cursor of a page.' });
 }
 
 export async function getBucket(
@@ -210,7 +189,7 @@ export async function getBucket(
   return bucketItem(ctx, requireBucket(ctx, accountId, name, jurisdiction));
 }
 
-/** Changes the class of objects that name none; those that are there keep theirs. */
+/** Changes the class of future objects that name none; existing objects keep theirs. */
 export async function editBucket(
   ctx: Context,
   accountId: string | undefined,
@@ -232,7 +211,7 @@ export async function editBucket(
   return bucketItem(ctx, value);
 }
 
-/** Deletes an empty bucket, with what binds it. Returns what it was. Throws 409/10008 while objects are in it. */
+/** Deletes an empty bucket and its bindings. Returns the deleted bucket. Throws 409/10008 while it contains objects. */
 export async function deleteBucket(
   ctx: Context,
   accountId: string | undefined,
@@ -251,8 +230,8 @@ export async function deleteBucket(
 }
 
 /**
- * Lets the application see the bucket under the name of a variable, in place of the one that had the name. For super
- * administrators: there is one application. Throws for a name that JavaScript would not have.
+ * Binds the bucket to a variable name of the application, replacing the name's earlier binding. Only for super
+ * administrators, because there is one application. Throws for a name that is invalid in JavaScript.
  */
 export async function bindBucket(
   ctx: Context,
@@ -273,7 +252,7 @@ export async function bindBucket(
   return bucketItem(ctx, value);
 }
 
-/** What is stored in a bucket now. */
+/** What is currently stored in a bucket. */
 export async function bucketUsage(
   ctx: Context,
   accountId: string | undefined,
@@ -281,13 +260,13 @@ export async function bucketUsage(
   jurisdiction: Jurisdiction,
 ): Promise<BucketUsage> {
   const row = requireBucket(ctx, accountId, name, jurisdiction);
-  // Questions by GraphQL come by a path that says nothing of what they are about.
+  // GraphQL requests use one path that does not name the bucket or account.
   const account = toHex(findAccount(ctx.store, row.account)!.id);
   requirePermission(ctx.actor, 'buckets', 'read', { account });
   return sumUp(usageOfBucket(ctx.store, row.seq));
 }
 
-/** What is stored in all buckets of an account now, by the class of the objects. */
+/** What is currently stored in all buckets of an account, by storage class. */
 export async function accountUsage(
   ctx: Context,
   accountId: string | undefined,

@@ -1,8 +1,11 @@
-/** Refusals of buckets and of the object store: HTTP status, v4 code, text (v4: §15.5). The bucket application has texts of its own. */
+/**
+ * Refusals of buckets and of the object store: HTTP status, v4 code, text (v4: §15.5). The bucket application has its
+ * own texts.
+ */
 import { defineErrors } from '../base/errors.js';
 
 export const objectFailure = defineErrors('objects', {
-  /** The bucket was deleted meanwhile. */
+  /** The bucket was deleted during the request. */
   noBucket: { status: 404, code: 10006, text: 'The specified bucket does not exist.' },
   missing: { status: 404, code: 10007, text: 'The specified key does not exist.' },
   metadataTooLarge: { status: 400, code: 10012, text: 'The metadata of the object is larger than {limit} octets.' },
@@ -13,9 +16,10 @@ export const objectFailure = defineErrors('objects', {
   badCursor: {
     status: 400,
     code: 9207,
-    text: 'Query parameter cursor is invalid: expected one that a page has given.',
+    text: 'Query parameter cursor is invalid: expected the cursor of a page.',
   },
   range: { status: 416, code: 10039, text: 'The requested range cannot be satisfied.' },
+  tooManyOpen: { status: 503, code: 10043, text: 'Too many objects are being read at the moment.' },
   tooLarge: { status: 413, code: 100100, text: 'The object is too large: at most {limit} octets are accepted.' },
 });
 
@@ -24,7 +28,7 @@ export const bucketFailure = defineErrors('buckets', {
   badName: { status: 400, code: 10005, text: 'The specified bucket name is not valid.' },
   missing: { status: 404, code: 10006, text: 'The specified bucket does not exist.' },
   notEmpty: { status: 409, code: 10008, text: 'The bucket you tried to delete is not empty (account {account})' },
-  tooMany: { status: 400, code: 10009, text: 'The account has as many buckets as it may have: {limit}.' },
+  tooMany: { status: 400, code: 10009, text: 'The account has reached its limit of {limit} buckets.' },
   noRoute: { status: 404, code: 10015, text: 'No route of a bucket has this path.' },
   corsMissing: { status: 404, code: 10059, text: 'The CORS configuration does not exist.' },
   badInput: { status: 400, code: 9207, text: '{reason}' },

@@ -1,4 +1,4 @@
-/** Rows of the database as objects. */
+/** Turns database rows into objects. */
 import { toHex } from '../base/bytes.js';
 import type { ObjectRow } from '../store/objects/objects.js';
 import type { ObjectItem } from './object-store.js';

@@ -1,14 +1,14 @@
-/** Lists of objects: by prefix, with the keys that share a part up to a delimiter told as one group. */
+/** Lists of objects by prefix. Keys that share a part up to a delimiter form one group. */
 import type { Store } from '../store/driver.js';
 import { type ObjectRow, objectsFrom } from '../store/objects/objects.js';
 import { objectFailure } from './errors.js';
 import { objectItem } from './item.js';
 import type { ListQuery, ObjectItem, ObjectPage } from './object-store.js';
 
-/** Where a list stands: behind a key, or behind all keys of a group. */
+/** A position in a list: after a key, or after all keys of a group. */
 type Position = { readonly key: string } | { readonly group: string };
 
-/** Behind nearly every key of a group: the few that are further are passed over one by one. */
+/** Sorts after nearly every key of a group; the few keys beyond it are skipped one by one. */
 const HIGHEST = '\u{10ffff}';
 const MOST_AT_ONCE = 1000;
 
@@ -45,7 +45,7 @@ export function listObjects(store: Store, bucket: number, query: ListQuery): Obj
   }
 }
 
-/** The key up to the first delimiter after the prefix, with it; undefined when there is none. */
+/** The key up to and including the first delimiter after the prefix; undefined when there is none. */
 function groupOf({ key }: ObjectRow, prefix: string, delimiter: string): string | undefined {
   if (delimiter === '') return undefined;
   const at = key.indexOf(delimiter, prefix.length);
@@ -56,7 +56,7 @@ function endOf(position: Position): string {
   return 'key' in position ? position.key : position.group + HIGHEST;
 }
 
-/** In the order of the octets, which is not that of JavaScript's texts. */
+/** Compares by octets, which is not the order of JavaScript strings. */
 function isAfter(a: string, b: string): boolean {
   return Buffer.compare(Buffer.from(a), Buffer.from(b)) > 0;
 }

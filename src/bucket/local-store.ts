@@ -1,12 +1,13 @@
 /**
- * Objects on this machine: descriptions and small bodies in SQLite, large bodies as files (blobs.ts). An upload becomes visible
- * in one transaction, after its body is durable. Several processes may work on one data directory at once: SQLite's lock orders
- * what they publish, names of files are random, and nobody removes a file that is not its own or old.
+ * Objects on this machine: metadata and small bodies in SQLite, large bodies as files (blobs.ts). An upload becomes
+ * visible in one transaction, after its body is durable. Several processes may use one data directory at once: SQLite's
+ * lock orders their transactions, file names are random, and a process removes only its own files and old ones.
  */
 import { dirname } from 'node:path';
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import { lacksOpenFiles } from '../base/open-files.js';
 import type { Random } from '../base/random.js';
 import type { Store } from '../store/driver.js';
 import { findBucket } from '../store/objects/buckets.js';
@@ -26,6 +27,7 @@ import { objectFailure } from './errors.js';
 import { objectItem } from './item.js';
 import { listObjects } from './list.js';
 import { isObjectKey, type ObjectItem, type ObjectStore, type OpenObject, type PutOptions } from './object-store.js';
+import { createOpenBodies, type OpenBodies } from './open-bodies.js';
 import { openFile, openInline } from './open-object.js';
 import { type ReceivedBody, receiveBody } from './receive-body.js';
 
@@ -37,23 +39,26 @@ export interface LocalStoreOptions {
 }
 
 const MOST_METADATA = 8192;
-/** How often opening starts anew when the object is replaced between finding its row and opening its file. */
+/** How often opening is retried when the object is replaced between reading its row and opening its file. */
 const MOST_REPLACEMENTS = 100;
 const GARBAGE_BATCH = 100;
 
 interface LocalStore extends LocalStoreOptions {
   readonly blobs: Blobs;
-  /** Files removed by this process whose notes in the database still stand. */
+  readonly openBodies: OpenBodies;
+  /** Files that this process has removed and whose garbage notes still exist in the database. */
   readonly removed: Set<string>;
 }
 
 export function createLocalStore(options: LocalStoreOptions): ObjectStore {
   const { store, random } = options;
-  const local = { ...options, blobs: createBlobs(dirname(store.path), random), removed: new Set<string>() };
+  const blobs = createBlobs(dirname(store.path), random);
+  const local = { ...options, blobs, openBodies: createOpenBodies(), removed: new Set<string>() };
   return {
     put: (bucket, key, body, putOptions) => putObject(local, bucket, key, body, putOptions),
     find: (bucket, key) => findItem(local, bucket, key),
-    open: (bucket, key) => openObject(local, bucket, key),
+    open: (bucket, key, client) => openWithin(local, bucket, key, client),
+    openCount: () => local.openBodies.count(),
     delete: (bucket, keys) => deleteObjects(local, bucket, keys),
     list: (bucket, query) => store.snapshot(() => listObjects(store, bucket, query)),
     sweep: () => sweep(local),
@@ -87,7 +92,7 @@ async function putObject(
   }
 }
 
-/** Removes a row; the file of its body is removed after the write. */
+/** Removes a row; the body's file is removed after the write. */
 type Discard = (row: ObjectRow) => void;
 
 /** Writes the rows of an upload; inside {@link publish}. */
@@ -117,7 +122,10 @@ function storeObject(
   return objectItem({ ...row, seq: insertObject(store, row, received.inline) });
 }
 
-/** Runs a write; the files it made garbage are removed afterwards, and those removed earlier forgotten with it. */
+/**
+ * Runs a write. Files that it made garbage are removed afterwards, and the notes of files removed earlier are deleted
+ * with it.
+ */
 async function publish<T>(local: LocalStore, work: (discard: Discard) => T): Promise<T> {
   const { store, removed } = local;
   const forgotten = [...removed].slice(0, GARBAGE_BATCH);
@@ -140,7 +148,29 @@ async function removeBlob({ blobs, removed, log }: LocalStore, blob: string): Pr
     await blobs.remove(blob);
     removed.add(blob);
   } catch (error) {
-    log.warn({ blob, reason: messageOf(error) }, 'a file nobody needs was not removed; the next sweep tries again');
+    log.warn({ blob, reason: messageOf(error) }, 'an unused file was not removed; the next sweep tries again');
+  }
+}
+
+/** The place among the open bodies is taken before the file is opened, and given back when it is closed. */
+async function openWithin(
+  local: LocalStore,
+  bucket: number,
+  key: string,
+  client: string,
+): Promise<OpenObject | undefined> {
+  const release = local.openBodies.take(client);
+  try {
+    const found = await openObject(local, bucket, key);
+    if (!found) {
+      release();
+      return undefined;
+    }
+    const close = (): Promise<void> => found.close().finally(release);
+    return { ...found, close };
+  } catch (error) {
+    release();
+    throw lacksOpenFiles(error) ? objectFailure('tooManyOpen') : error;
   }
 }
 

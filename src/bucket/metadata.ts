@@ -1,4 +1,4 @@
-/** The headers of HTTP that are kept with an object and given back with it. */
+/** The HTTP headers that are stored with an object and returned with it. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { printHttpDate } from '../http/date.js';
 import type { HttpMetadata, ObjectItem } from './object-store.js';
@@ -12,10 +12,10 @@ const HEADERS = {
   expires: 'expires',
 } as const satisfies Record<keyof HttpMetadata, string>;
 
-/** What curl says of a body when nobody told it: nothing that is meant. */
+/** The type that curl sends by default; it says nothing about the body. */
 const NOT_MEANT = 'application/x-www-form-urlencoded';
 
-/** What a request says of its body. */
+/** What a request says about its body. */
 export function readMetadata(headers: IncomingHttpHeaders): HttpMetadata {
   const given = Object.entries(HEADERS)
     .map(([name, header]) => [name, headers[header]] as const)
@@ -23,7 +23,7 @@ export function readMetadata(headers: IncomingHttpHeaders): HttpMetadata {
   return Object.fromEntries(given);
 }
 
-/** The headers an object is answered with, except those of the length. A type nobody gave is not guessed. */
+/** The headers of an object in a response, except its length. A missing type is not guessed. */
 export function objectHeaders(item: ObjectItem): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/octet-stream' };
   for (const [name, header] of Object.entries(HEADERS)) {

@@ -1,4 +1,4 @@
-/** Several ranges of one object in one answer: `multipart/byteranges` (RFC 9110 §14.6). */
+/** Several ranges of one object in one response: `multipart/byteranges` (RFC 9110 §14.6). */
 import { Readable } from 'node:stream';
 import type { Range } from '../http/range.js';
 import type { OpenObject } from './object-store.js';
@@ -7,7 +7,7 @@ export interface Multipart {
   readonly contentType: string;
   /** Octets. */
   readonly length: number;
-  /** To be read once. The object is left open. */
+  /** Can be read once. The object stays open. */
   readonly body: Readable;
 }
 

@@ -1,24 +1,24 @@
 /**
- * What a store of objects can do, whatever keeps them. Buckets are known by their number in the database; keys are texts of 1
- * to 1024 octets in UTF-8, compared by those octets.
+ * The interface of an object store, independent of where objects are kept. Buckets are identified by their number in
+ * the database; keys are texts of 1 to 1024 octets in UTF-8, compared by octets.
  */
 import type { Readable } from 'node:stream';
 import type { StorageClass } from '../store/objects/buckets.js';
 
-/** The six headers of HTTP that are kept with an object and given back with it. */
+/** The six HTTP headers that are stored with an object and returned with it. */
 export interface HttpMetadata {
   readonly contentType?: string;
   readonly contentLanguage?: string;
   readonly contentDisposition?: string;
   readonly contentEncoding?: string;
   readonly cacheControl?: string;
-  /** The value of `Expires` as it was given. */
+  /** The value of `Expires` as it was sent. */
   readonly expires?: string;
 }
 
 export interface ObjectItem {
   readonly key: string;
-  /** A UUID, another one with every upload. */
+  /** A UUID that changes with every upload. */
   readonly version: string;
   /** Octets. */
   readonly size: number;
@@ -34,42 +34,47 @@ export interface ObjectItem {
 export interface PutOptions {
   readonly httpMetadata: HttpMetadata;
   readonly customMetadata?: Readonly<Record<string, string>>;
-  /** That of the bucket when absent. */
+  /** The bucket's class when absent. */
   readonly storageClass?: StorageClass | undefined;
-  /** Largest body that is accepted, octets. */
+  /** The largest accepted body in octets. */
   readonly limit: number;
-  /** The body must have exactly so many octets. */
+  /** The exact number of octets that the body must have. */
   readonly size?: number | undefined;
-  /** Checksums the body must have, as octets. */
+  /** Checksums that the body must have, as octets. */
   readonly md5?: Uint8Array | undefined;
   readonly sha256?: Uint8Array | undefined;
   /**
-   * Whether the object may take the place of the one that is there; asked before the body is read, and again in the
-   * transaction that publishes it, so that of several writers with the same condition one wins.
+   * Whether the object may replace the existing one. Called before the body is read, and again in the transaction that
+   * publishes it, so that one of several writers with the same condition wins.
    */
   readonly mayReplace?: ((existing: ObjectItem | undefined) => boolean) | undefined;
 }
 
-/** An object with its body at hand: it can be read to the end even if it is replaced meanwhile. Close it. */
+/**
+ * An object with its open body: it can be read to the end even if the object is replaced meanwhile. It must be closed.
+ */
 export interface OpenObject {
   readonly item: ObjectItem;
-  /** Octets from `first` to `last`, both included; the whole body when they are absent. May be called once; closes it. */
+  /**
+   * Octets from `first` to `last`, both included; the whole body when they are absent. May be called once; closes the
+   * object.
+   */
   read(first?: number, last?: number): Readable;
-  /** As `read`, as often as wanted, and without closing. */
+  /** Like `read`, but may be called repeatedly and does not close the object. */
   readPart(first: number, last: number): Readable;
-  /** Needed unless `read` was called. */
+  /** Required, also after `read`. May be called more than once. */
   close(): Promise<void>;
 }
 
 export interface ListQuery {
   readonly prefix?: string | undefined;
-  /** Keys that hold it after the prefix are told as one group, which ends with it. */
+  /** Keys that contain it after the prefix form one group, which ends with it. */
   readonly delimiter?: string | undefined;
   /** Only keys after this one. */
   readonly startAfter?: string | undefined;
-  /** Where the page before ended. */
+  /** The cursor of the previous page. */
   readonly cursor?: string | undefined;
-  /** Objects and groups of the page together. */
+  /** Number of objects and groups on the page together. */
   readonly limit: number;
 }
 
@@ -82,23 +87,29 @@ export interface ObjectPage {
 
 export interface ObjectStore {
   /**
-   * Stores a body; resolves when it is durable and visible, and until then nothing is. Throws (errors.ts) for a bad key, a
-   * body that is too large, breaks off or has another checksum, and a condition that does not hold; StoreFull when the disk
-   * is full. Whatever it throws, the object that was there before is untouched.
+   * Stores a body; resolves when it is durable and visible. Throws (errors.ts) for an invalid key, a body that is too
+   * large, interrupted or has another checksum, and a condition that does not hold; StoreFull when the disk is full.
+   * After any error, the existing object is unchanged.
    */
   put(bucket: number, key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<ObjectItem>;
   find(bucket: number, key: string): ObjectItem | undefined;
-  open(bucket: number, key: string): Promise<OpenObject | undefined>;
-  /** Deletes objects together; those that are not there are none the worse. */
+  /** `client`: who reads it. Throws `tooManyOpen` when that client, or all together, have too many objects open. */
+  open(bucket: number, key: string, client: string): Promise<OpenObject | undefined>;
+  /** Number of objects that are open. */
+  openCount(): number;
+  /** Deletes objects together; missing ones are ignored. */
   delete(bucket: number, keys: readonly string[]): Promise<void>;
   list(bucket: number, query: ListQuery): ObjectPage;
-  /** Removes files that crashes have left behind. Needs to run once after the start. */
+  /** Removes files that crashes have left behind. Must run once after the start. */
   sweep(): Promise<void>;
 }
 
 export const LONGEST_KEY = 1024;
 
-/** Whether the store can keep it. The empty key is one: that of the path `/`. The admin endpoints have no place for it. */
+/**
+ * Whether the store accepts the key. The empty key is valid: it belongs to the path `/`. The admin endpoints cannot
+ * address it.
+ */
 export function isObjectKey(key: string): boolean {
   return key.length <= LONGEST_KEY && Buffer.byteLength(key) <= LONGEST_KEY;
 }

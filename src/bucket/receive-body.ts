@@ -1,23 +1,23 @@
-/** Takes the body of an upload in: small ones in memory, large ones as a file, with the checksums that were asked for. */
+/** Receives the body of an upload: small ones in memory, large ones as a file, with the requested checksums. */
 import { createHash } from 'node:crypto';
 import { AppError } from '../base/errors.js';
 import type { BlobDraft, Blobs } from './blobs.js';
 import { objectFailure } from './errors.js';
 import type { PutOptions } from './object-store.js';
 
-/** Bodies up to this many octets are kept in the database. */
+/** Bodies up to this many octets are stored in the database. */
 const MOST_INLINE = 64 * 1024;
 
 export interface ReceivedBody {
   readonly size: number;
   readonly md5: Uint8Array;
-  /** The whole body, when it is small. */
+  /** The whole body if it is small. */
   readonly inline: Buffer | undefined;
-  /** The file it is in otherwise, not yet durable. */
+  /** Otherwise the file that contains it, not yet durable. */
   readonly draft: BlobDraft | undefined;
 }
 
-/** Takes a body in, piece by piece; what goes wrong leaves nothing behind. */
+/** Receives a body in chunks; an error leaves nothing behind. */
 export async function receiveBody(
   body: AsyncIterable<Uint8Array>,
   blobs: Blobs,
@@ -54,7 +54,7 @@ export async function receiveBody(
 const isSame = (expected: Uint8Array | undefined, digest: Buffer): boolean =>
   expected === undefined || digest.equals(expected);
 
-/** The sender went away in the middle of the body. */
+/** The client disconnected in the middle of the body. */
 function isBrokenOff(error: unknown): boolean {
   if (error instanceof AppError) return false;
   const { code } = error as NodeJS.ErrnoException;

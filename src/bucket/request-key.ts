@@ -1,9 +1,9 @@
 /**
- * Object keys in the targets of the bucket application: the path of the URL as WHATWG reads it, without its first slash. Dot
- * segments are gone then, in whatever spelling; other percent escapes stay as they are.
+ * Object keys in the targets of the bucket application: the path of the URL as WHATWG parses it, without its first
+ * slash. That removes dot segments in any spelling; other percent escapes stay unchanged.
  */
 
-/** Undefined for a target that is no URL. */
+/** Undefined for a target that is not a URL. */
 export function keyOfTarget(target: string): string | undefined {
   try {
     const url = new URL(target.startsWith('/') ? `http://objects.invalid${target}` : target);
@@ -13,7 +13,7 @@ export function keyOfTarget(target: string): string | undefined {
   }
 }
 
-/** Entries of an allow-list as the keys they stand for: `my pic.jpg` is what `/my%20pic.jpg` asks for. */
+/** Entries of an allow-list as keys: `my pic.jpg` is the key for `/my%20pic.jpg`. */
 export function allowedKeys(entries: readonly string[]): ReadonlySet<string> {
   const keys = entries.map((entry) => keyOfTarget(`/${entry.replaceAll('?', '%3F').replaceAll('#', '%23')}`));
   return new Set(keys.filter((key) => key !== undefined));

@@ -21,20 +21,22 @@ export function sendObjectHead(
 }
 
 /**
- * Answers a GET request. The object is closed when the response is, in whatever way that ends. Throws 404, 412 and 416 as
- * object failures.
+ * Answers a GET request. The object is closed when the response is closed, however it ends. Throws 404, 412, 416 and 503 as object
+ * failures.
  */
 export async function sendObject(
-  found: OpenObject | undefined,
+  open: (client: string) => Promise<OpenObject | undefined>,
   request: FastifyRequest,
   reply: FastifyReply,
   random: Random,
 ): Promise<FastifyReply> {
+  const { socket } = request.raw;
+  const found = await open(socket.remoteAddress ?? '');
   if (!found) throw objectFailure('missing');
   try {
     const ranges = select(found.item, request, reply);
     // A client that has gone away already will not close its response again.
-    if (reply.statusCode === 304 || reply.raw.destroyed) {
+    if (reply.statusCode === 304 || reply.raw.destroyed || socket.destroyed) {
       await found.close();
       return reply.send();
     }

@@ -1,4 +1,4 @@
-/** PUT of an object, for the bucket application and the API: the body of a request becomes an object. */
+/** PUT of an object, for the bucket application and the API: stores the body of a request as an object. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { judgeWrite } from '../http/conditions.js';
 import type { StorageClass } from '../store/objects/buckets.js';
@@ -11,11 +11,11 @@ export interface Upload {
   readonly body: AsyncIterable<Uint8Array>;
   /** Largest body, octets. */
   readonly limit: number;
-  /** That of the bucket when undefined. */
+  /** The bucket's class when undefined. */
   readonly storageClass?: StorageClass | undefined;
 }
 
-/** Resolves when the object is durable and visible. Rejects with what ObjectStore.put does. */
+/** Resolves when the object is durable and visible. Rejects with the errors of ObjectStore.put. */
 export async function storeObject(
   objects: ObjectStore,
   bucket: number,
@@ -37,15 +37,15 @@ export async function storeObject(
 }
 
 /**
- * The body of a request as it comes. Reading left early leaves the connection open, so that the refusal can still be sent.
- * `beginReading` is called when the first octets are asked for.
+ * The body of a request as a stream. Stopping early leaves the connection open, so that the refusal can still be sent.
+ * `beginReading` is called before the first octets are read.
  */
 export async function* bodyOf(message: IncomingMessage, beginReading = (): void => {}): AsyncGenerator<Uint8Array> {
   beginReading();
   yield* message.iterator({ destroyOnReturn: false });
 }
 
-/** A checksum in base64 or hexadecimal; undefined when there is none. Throws 400 for what is no such checksum. */
+/** A checksum in base64 or hexadecimal; undefined when there is none. Throws 400 for any other value. */
 function readDigest(field: string | string[] | undefined, length: number): Uint8Array | undefined {
   if (field === undefined) return undefined;
   const text = String(field).trim();

@@ -1,4 +1,4 @@
-/** The authorities of this installation: built in, or reached by ACME where a directory is set for the name. */
+/** The authorities of this installation: built in, or reached by ACME if a directory is set. */
 import { createPrivateKey } from 'node:crypto';
 import { findAcmeAccount, insertAcmeAccount } from '../store/certs/issued.js';
 import { ACME_ACCOUNT_KEYS } from '../store/sealed-columns.js';
@@ -13,19 +13,19 @@ export interface AuthorityDirectory {
   readonly url: string;
   /** URIs, such as `mailto:admin@example.com`. */
   readonly contact: readonly string[];
-  /** `hmacKey`: base64url, as the authority hands it out. */
+  /** `hmacKey`: base64url, as the authority shows it. */
   readonly externalAccount?: { readonly keyId: string; readonly hmacKey: string };
 }
 
 export interface AuthoritiesOptions extends EmbeddedOptions {
-  /** Those that are not built in. Whoever sets one agrees to the terms of service there. */
+  /** Authorities that are not built in. Setting one means agreeing to its terms of service. */
   readonly directories: ReadonlyMap<AuthorityName, AuthorityDirectory>;
-  /** Roots to trust for directories instead of the system's, PEM. */
+  /** Trusted roots for directories, replacing the system's, PEM. */
   readonly caBundle?: string;
   readonly userAgent: string;
 }
 
-/** Throws a UserError for settings of a directory that cannot be right, when it is first needed. */
+/** Throws a UserError for invalid settings of a directory when it is first needed. */
 export function createAuthorities(options: AuthoritiesOptions): Authorities {
   const { directories } = options;
   const outside = new Map<AuthorityName, Promise<AcmeAuthority>>();
@@ -70,7 +70,7 @@ async function connect(
   });
 }
 
-/** One for each directory, made when it is first needed, and the same ever after. */
+/** One for each directory, created when first needed and then kept. */
 async function accountKey({ store, vault, random }: AuthoritiesOptions, directory: string) {
   if (!findAcmeAccount(store, directory)) {
     const made = (await generatePrivateKey()).export({ format: 'der', type: 'pkcs8' });

@@ -1,23 +1,25 @@
-/** Which authority a certificate is asked from: in the order given, and from one to the next only where CAA forbids. */
+/**
+ * Chooses the authority of a certificate: in the given order, and the next one only when CAA forbids the previous one.
+ */
 import type { AuthorityName, ChallengeType } from './authority.js';
 import { type CaaIssuer, type CaaLookup, type CaaVerdict, decideCaa } from './caa.js';
 
-/** What CAA says about one authority and all names of a certificate. */
+/** The CAA result for one authority and all names of a certificate. */
 export interface CaaDecision {
   readonly outcome: CaaVerdict['outcome'];
-  /** Why, in sentences: of the names that decided. */
+  /** The reasons of the deciding names, in sentences. */
   readonly because: string;
-  /** Lines of zone files that would permit it; empty unless it is forbidden. */
+  /** Zone file lines that would permit issuance; empty unless it is forbidden. */
   readonly add: readonly string[];
-  /** Lines that forbid it whatever else there is. */
+  /** Zone file lines that forbid issuance regardless of other records. */
   readonly remove: readonly string[];
-  /** By name: the methods with which control over it may be proved. */
+  /** By name: the permitted methods for proving control over it. */
   readonly methods: ReadonlyMap<string, readonly ChallengeType[]>;
 }
 
 /**
- * `names`: those of the certificate, wildcards with `*.`; `lookups`: by name without `*.`. A wildcard can only be validated by
- * dns-01 (RFC 8555 §8.3).
+ * `names`: those of the certificate, wildcards with `*.`; `lookups`: by name without `*.`. A wildcard can only be
+ * validated by dns-01 (RFC 8555 §8.3).
  */
 export function decideForNames(
   names: readonly string[],
@@ -27,11 +29,11 @@ export function decideForNames(
 ): CaaDecision {
   const verdicts = names.map((name) => {
     const wildcard = name.startsWith('*.');
-    const lookup = lookups.get(baseName(name)) ?? { kind: 'unknown', name, reason: 'nobody has asked yet' };
+    const lookup = lookups.get(baseName(name)) ?? { kind: 'unknown', name, reason: 'they have not been looked up yet' };
     return decideCaa(lookup, issuer, { wildcard, methods: wildcard ? ['dns-01'] : methods });
   });
   const forbidden = verdicts.filter((verdict) => verdict.outcome === 'forbidden');
-  // One name that is forbidden decides, however little is known about the others.
+  // One forbidden name decides, even if results for others are unknown.
   const outcome =
     forbidden.length > 0
       ? 'forbidden'
@@ -53,7 +55,7 @@ export function decideForNames(
   };
 }
 
-/** The name whose CAA records and whose control count: `*.example.test` → `example.test`. */
+/** The name whose CAA records and control count: `*.example.test` → `example.test`. */
 export function baseName(name: string): string {
   return name.startsWith('*.') ? name.slice(2) : name;
 }
@@ -61,18 +63,18 @@ export function baseName(name: string): string {
 export interface Candidate {
   readonly authority: AuthorityName;
   readonly decision: CaaDecision;
-  /** The authority itself refused with `caa`, whatever the records seem to say. */
+  /** Whether the authority itself refused with `caa`, whatever the records say. */
   readonly refusedByCaa?: boolean;
 }
 
 export type AuthorityChoice =
   | { readonly kind: 'use'; readonly authority: AuthorityName; readonly decision: CaaDecision }
-  /** Whether this one may issue is not known yet: nobody else is asked meanwhile. */
+  /** Whether this one may issue is not known yet; no other authority is tried meanwhile. */
   | { readonly kind: 'wait'; readonly authority: AuthorityName; readonly because: string }
   /** Every candidate is forbidden. */
   | { readonly kind: 'blocked'; readonly candidates: readonly Candidate[] };
 
-/** The authorities that may be asked, in order: the one that was asked for and no other, or else those of the default. */
+/** The authorities to try, in order: only the requested one, or the default ones. */
 export function candidateNames(
   requested: AuthorityName | undefined,
   defaultOrder: readonly AuthorityName[],
@@ -80,7 +82,9 @@ export function candidateNames(
   return requested === undefined ? defaultOrder : [requested];
 }
 
-/** The first candidate that may issue. Only a CAA block leads to the next one, never an outage or an uncertainty. */
+/**
+ * The first candidate that may issue. Only a CAA refusal leads to the next one, never an outage or an unknown result.
+ */
 export function chooseAuthority(candidates: readonly Candidate[]): AuthorityChoice {
   for (const { authority, decision, refusedByCaa = false } of candidates) {
     if (refusedByCaa || decision.outcome === 'forbidden') continue;

@@ -1,4 +1,7 @@
-/** Finding the CAA records that count for a name: up the name towards the root, aliases followed at every step (RFC 8659 §3). */
+/**
+ * Finds the CAA records that apply to a name: from the name towards the root, following aliases at every step (RFC 8659
+ * §3).
+ */
 import type { Clock } from '../base/clock.js';
 import { ROOT } from '../dns/name.js';
 import { latin1Text } from '../dns/presentation.js';
@@ -7,10 +10,10 @@ import type { ResolveOptions, Resolver } from '../resolver/resolve.js';
 import { TYPE_CODES } from '../resolver/types.js';
 import type { CaaLookup, CaaRecord } from './caa.js';
 
-/** Milliseconds for a whole climb; the resolver has a shorter one for each of its steps. */
+/** Milliseconds for the whole search; the resolver has a shorter limit for each step. */
 const DEADLINE_MS = 30_000;
 
-/** Never rejects for what DNS does. `name`: A-labels, without `*.`; the climb ends at its last label. */
+/** Never rejects because of DNS. `name`: A-labels, without `*.`; the search ends at its last label. */
 export async function lookUpCaa(
   resolver: Resolver,
   clock: Clock,
@@ -22,12 +25,12 @@ export async function lookUpCaa(
   let isOwn = false;
   for (;;) {
     if (clock.nowMs() > endMs) return { kind: 'unknown', name: at, reason: 'looking them up took too long' };
-    // Above a zone of ours: registries hardly have such records, and we must work without the outside world.
+    // Above one of our zones: registries hardly have such records, and issuance must work without the Internet.
     const isRegistry: boolean = isOwn && !at.includes('.');
     const asked = isRegistry ? {} : options;
     const { status, records, end, source, reason = status } = await resolver.resolve(at, 'CAA', asked);
     if (status === 'servfail' || status === 'timeout') {
-      // An answer that is not known is no permission, and no refusal either.
+      // An unknown result is neither a permission nor a refusal.
       if (!isRegistry) return { kind: 'unknown', name: at, reason };
     }
     isOwn = isRegistry || source === 'own';
@@ -40,7 +43,7 @@ export async function lookUpCaa(
   }
 }
 
-/** A record from its presentation form, such as `0 issue "ca.test"`. */
+/** Parses a record in presentation form, such as `0 issue "ca.test"`. */
 function readCaa(content: string): CaaRecord {
   const rdata = parseRdata(TYPE_CODES.CAA, content, ROOT);
   const value = 2 + rdata[1]!;

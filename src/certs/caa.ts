@@ -1,6 +1,6 @@
 /**
- * Who may issue for a name by its CAA records: RFC 8659, with the parameters of RFC 8657. Pure: looking the records up is
- * caa-lookup.ts.
+ * Decides who may issue for a name by its CAA records: RFC 8659, with the parameters of RFC 8657. Pure; caa-lookup.ts
+ * looks the records up.
  */
 import { latin1Bytes, quoteText } from '../dns/presentation.js';
 import type { ChallengeType } from './authority.js';
@@ -12,46 +12,46 @@ export interface CaaRecord {
   readonly value: string;
 }
 
-/** What the climb from a name towards the root found (RFC 8659 §3). Names without final dot. */
+/** The result of searching from a name towards the root (RFC 8659 §3). Names are without the final dot. */
 export type CaaLookup =
   | {
       readonly kind: 'set';
-      /** The name of the climb at which the set was found. */
+      /** The name at which the search found the records. */
       readonly name: string;
-      /** The owner of the records: `name`, or where its aliases lead. */
+      /** The owner of the records: `name`, or the target of its aliases. */
       readonly owner: string;
       readonly records: readonly CaaRecord[];
     }
   | { readonly kind: 'none' }
-  /** `name` could not be looked up: whether the authority may issue is not known yet. */
+  /** `name` could not be looked up, so it is unknown whether the authority may issue. */
   | { readonly kind: 'unknown'; readonly name: string; readonly reason: string };
 
 /** The authority that wants to issue. */
 export interface CaaIssuer {
-  /** Domains that name it. */
+  /** Domains that identify it. */
   readonly identities: readonly string[];
-  /** The account that orders; without one no record that asks for an account is satisfied. */
+  /** The ordering account; without it, no record that requires an account is satisfied. */
   readonly accountUri?: string;
 }
 
 export type CaaVerdict =
-  /** `methods`: those of the given ones that may be used for validation (RFC 8657 §4). */
+  /** `methods`: those of the given methods that may be used for validation (RFC 8657 §4). */
   | { readonly outcome: 'permitted'; readonly because: string; readonly methods: readonly ChallengeType[] }
   | {
       readonly outcome: 'forbidden';
       readonly because: string;
-      /** Records that would permit it, as lines of a zone file. */
+      /** Records that would permit issuance, as zone file lines. */
       readonly add: readonly string[];
-      /** Records that forbid it whatever else there is. */
+      /** Records that forbid issuance regardless of other records. */
       readonly remove: readonly string[];
     }
-  /** Not a refusal: ask again later. */
+  /** Not a refusal: try again later. */
   | { readonly outcome: 'unknown'; readonly because: string };
 
 type CaaSet = Extract<CaaLookup, { kind: 'set' }>;
 
 const CRITICAL = 128;
-/** `issuemail` (RFC 9495) and the contacts of the CA/Browser Forum are understood: they say nothing about TLS certificates. */
+/** `issuemail` (RFC 9495) and the contacts of the CA/Browser Forum are known, but do not affect TLS certificates. */
 const KNOWN_TAGS: ReadonlySet<string> = new Set([
   'issue',
   'issuewild',
@@ -69,7 +69,7 @@ const PARAMETER = new RegExp(`^(${LABEL})[ \\t]*=[ \\t]*([\\x21-\\x3a\\x3c-\\x7e
 const METHODS = new RegExp(`^${LABEL}(?:,${LABEL})*$`);
 
 interface IssueValue {
-  /** Lower case; empty: nobody. */
+  /** Lower case; empty permits no authority. */
   readonly domain: string;
   readonly parameters: readonly (readonly [tag: string, value: string])[];
 }
@@ -77,8 +77,8 @@ interface IssueValue {
 const NOBODY: IssueValue = { domain: '', parameters: [] };
 
 /**
- * Whether `issuer` may issue for a name with these records. `wildcard`: the certificate is for `*.` below the name. `methods`: how
- * control over the name may be proved; one that is permitted is enough.
+ * Whether `issuer` may issue for a name with these records. `wildcard`: the certificate is for `*.` below the name.
+ * `methods`: the available methods for proving control; one permitted method is enough.
  */
 export function decideCaa(
   lookup: CaaLookup,
@@ -107,7 +107,7 @@ export function decideCaa(
   return forbiddenByIssue(lookup, tag, values, issuer, methods);
 }
 
-/** Whether the decision depends on the account that orders. */
+/** Whether the decision depends on the ordering account. */
 export function asksForAccount(lookup: CaaLookup): boolean {
   return (
     lookup.kind === 'set' &&
@@ -115,7 +115,7 @@ export function asksForAccount(lookup: CaaLookup): boolean {
   );
 }
 
-/** `customer.test. CAA 0 issue "ca.test"`: a line of a zone file. */
+/** `customer.test. CAA 0 issue "ca.test"`: a zone file line. */
 function printCaa(owner: string, { flags, tag, value }: CaaRecord): string {
   return `${owner}. CAA ${flags} ${tag} ${quoteText(latin1Bytes(value))}`;
 }
@@ -129,11 +129,11 @@ function isCriticalUnknown({ flags, tag }: CaaRecord): boolean {
   return (flags & CRITICAL) !== 0 && !KNOWN_TAGS.has(tag.toLowerCase());
 }
 
-/** A value that does not follow the grammar permits nobody (RFC 8659 §4.2). */
+/** A value that violates the grammar permits no authority (RFC 8659 §4.2). */
 function readIssueValue(text: string): IssueValue {
   const [domain, ...rest] = text.split(';').map(trimBlanks);
   if (domain !== '' && !DOMAIN.test(domain!)) return NOBODY;
-  // One semicolon may stand without parameters.
+  // A single semicolon without parameters is allowed.
   if (rest.length === 1 && rest[0] === '') rest.pop();
   const parameters: [string, string][] = [];
   for (const parameter of rest) {
@@ -160,7 +160,7 @@ function names({ domain }: IssueValue, { identities }: CaaIssuer): boolean {
   return domain !== '' && identities.some((identity) => identity.toLowerCase() === domain);
 }
 
-/** A parameter that is there more than once cannot be satisfied (RFC 8657 §3, §4). */
+/** A repeated parameter cannot be satisfied (RFC 8657 §3, §4). */
 function satisfies({ parameters }: IssueValue, tag: string, holds: (value: string) => boolean): boolean {
   const given = parameters.filter(([name]) => name === tag);
   return given.length === 0 || (given.length === 1 && holds(given[0]![1]));
@@ -174,7 +174,7 @@ function forbiddenByForeign(set: CaaSet, foreign: readonly CaaRecord[]): CaaVerd
   const tags = foreign.map(({ tag }) => tag).join(', ');
   return {
     outcome: 'forbidden',
-    because: `The CAA records at ${place(set)} have a critical property that is not known (${tags}).`,
+    because: `The CAA records at ${place(set)} have an unknown critical property (${tags}).`,
     add: [],
     remove: foreign.map((record) => printCaa(set.owner, record)),
   };
@@ -190,7 +190,7 @@ function forbiddenByIssue(
   const [identity] = issuer.identities;
   const meant = values.find((value) => names(value, issuer));
   const has = (parameter: string): boolean => meant?.parameters.some(([name]) => name === parameter) ?? false;
-  // What the owner of the name narrowed stays narrow.
+  // Restrictions by the name's owner are kept.
   const parts = [identity!];
   if (has('accounturi') && issuer.accountUri !== undefined) parts.push(`accounturi=${issuer.accountUri}`);
   if (has('validationmethods')) parts.push(`validationmethods=${methods.join(',')}`);

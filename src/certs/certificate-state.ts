@@ -1,12 +1,13 @@
-/** What is told of an owner's certificate: its status, what proves control, what stands in the way, and what is served. */
+/** The reported state of an owner's certificate: its status, the validation records, its errors, and what is served. */
 import { type IssuedRow, issuedFor } from '../store/certs/issued.js';
 import { challengesOfOrder, findOrderUnderWay, type StoredChallengeRow } from '../store/certs/orders.js';
 import { findRequest, type RequestRow } from '../store/certs/requests.js';
 import type { Store } from '../store/driver.js';
 import type { AuthorityName } from './authority.js';
 import type { CertificateError, CertificateOwner, CertificateStatus } from './certificates.js';
+import { CHALLENGE_PATH } from './http-challenge.js';
 
-/** What the customer puts in place, as a TXT record or at a URL. */
+/** What the customer must publish: a TXT record, or a file at a URL. */
 export type ValidationRecord =
   | { readonly status: 'pending' | 'valid'; readonly txtName: string; readonly txtValue: string }
   | { readonly status: 'pending' | 'valid'; readonly httpUrl: string; readonly httpBody: string };
@@ -27,10 +28,10 @@ export interface IssuedCertificate {
 }
 
 export interface CertificateState {
-  /** UUID, the same as long as the owner needs a certificate. */
+  /** UUID, unchanged while the owner needs a certificate. */
   readonly id: string;
   readonly status: CertificateStatus;
-  /** The one in use; empty before the first choice, and for a certificate that was uploaded. */
+  /** The authority in use; empty before the first choice, and for uploaded certificates. */
   readonly authority: AuthorityName | '';
   readonly requestedAuthority: AuthorityName | '';
   readonly names: readonly string[];
@@ -38,9 +39,9 @@ export interface CertificateState {
   readonly records: readonly ValidationRecord[];
   /** The oldest cause first. */
   readonly errors: readonly CertificateError[];
-  /** The one that is served first. */
+  /** The served one first. */
   readonly certificates: readonly IssuedCertificate[];
-  /** A certificate that is valid now is there. */
+  /** Whether there is a certificate that is valid now. */
   readonly serving: boolean;
   readonly uploaded: boolean;
 }
@@ -54,7 +55,7 @@ export function stateOfCertificate(store: Store, owner: CertificateOwner, nowMs:
   });
 }
 
-/** By the owners' identifiers; those that need no certificate are left out. */
+/** By owner identifier; owners without a certificate request are omitted. */
 export function statesOfCertificates(
   store: Store,
   kind: CertificateOwner['kind'],
@@ -92,7 +93,7 @@ export function stateOf(store: Store, row: RequestRow, nowMs: number): Certifica
   };
 }
 
-/** A renewal shows only when CAA forbids it, or when time runs out. */
+/** A renewal is reported only when CAA forbids it or time runs out. */
 function reportedStatus(row: RequestRow, issued: IssuedRow | undefined, nowMs: number): CertificateStatus {
   if (row.status === 'caa_error' || !issued) return row.status as CertificateStatus;
   if (row.status !== 'active' && row.renewal === 0) return row.status as CertificateStatus;
@@ -111,7 +112,7 @@ function recordOf(
   const state = { status: status === 'valid' ? ('valid' as const) : ('pending' as const) };
   return type === 'dns-01'
     ? [{ ...state, txtName: `_acme-challenge.${identifier}`, txtValue: value }]
-    : [{ ...state, httpUrl: `http://${identifier}/.well-known/acme-challenge/${token}`, httpBody: value }];
+    : [{ ...state, httpUrl: `http://${identifier}${CHALLENGE_PATH}${token}`, httpBody: value }];
 }
 
 function viewIssued(row: IssuedRow): IssuedCertificate {

@@ -1,11 +1,14 @@
 /**
- * Who needs a certificate, and what became of it. A need is a row that is put, changed and dropped inside the write of what needs
- * it; issuance/advance.ts does the rest, step by step.
+ * Certificate requests of owners, and their state. A request is a row that is created, changed and dropped inside the
+ * write of its owner; issuance/advance.ts does the rest step by step.
  */
 import { invariant } from '../base/errors.js';
+import { dropRequest, STEP_JOB } from '../control/certificates/drop.js';
+import type { Draft } from '../control/write/commit.js';
 import type { Context } from '../control/write/context.js';
 import { schedule } from '../jobs/schedule.js';
-import { insertIssued, type NewIssued, removeIssued } from '../store/certs/issued.js';
+import { insertIssued, issuedFor, type NewIssued, removeIssued } from '../store/certs/issued.js';
+import { findOrderUnderWay } from '../store/certs/orders.js';
 import {
   findRequest,
   insertRequest,
@@ -13,30 +16,38 @@ import {
   type RequestRow,
   updateRequest,
 } from '../store/certs/requests.js';
+import type { Store } from '../store/driver.js';
+import { removeJob } from '../store/jobs.js';
 import { CERTIFICATE_KEYS } from '../store/sealed-columns.js';
 import type { Vault } from '../vault/vault.js';
 import type { AuthorityName } from './authority.js';
 import type { CertificateChain } from './chain.js';
+import { removeOrder } from './issuance/challenge-places.js';
 import type { UploadedCertificate } from './upload.js';
 
-/** Who needs a certificate. `id`: a custom hostname's UUID, a zone's hexadecimal identifier, a service's name. */
+/**
+ * The owner of a certificate request. `id`: a custom hostname's UUID, a zone's hexadecimal identifier, or a service's
+ * name.
+ */
 export interface CertificateOwner {
   readonly kind: 'hostname' | 'zone' | 'service';
   readonly id: string;
 }
 
 export interface CertificateRequest {
-  /** A-labels, lower case, a wildcard as `*.x`; at least one. */
+  /** A-labels, lower case, a wildcard as `*.x`; one or more. */
   readonly names: readonly string[];
-  /** How control is proved: shown to the customer. Where CAA records permit, the other method is good, too. */
+  /** The method shown to the customer for proving control. If CAA records permit, the other method is also accepted. */
   readonly method: 'http' | 'txt';
   /** Empty: the default order. */
   readonly authority: AuthorityName | '';
-  /** Store number of the zone it belongs to. */
+  /** Store number of its zone. */
   readonly zone: number;
+  /** The earliest time of an order, milliseconds since 1970. Default: now. */
+  readonly notBeforeMs?: number;
 }
 
-/** As the v4 API has them; those that nothing here produces are left out. */
+/** As in the v4 API, without those that never occur here. */
 export type CertificateStatus =
   | 'initializing'
   | 'initializing_timed_out'
@@ -56,41 +67,63 @@ export interface CertificateError {
   readonly actor: 'provider' | 'customer' | 'ca';
 }
 
-/** The kinds of jobs that certificates have. The subject of the first is `kind:id` of the owner, of the second the need's identifier. */
-export const STEP_JOB = 'certificate';
-export const REVOKE_JOB = 'revoke';
-
 type WriteContext = Pick<Context, 'store' | 'clock' | 'random'>;
 
 /**
- * Notes or changes what an owner needs, inside a write. Other names, another method or authority: a new order, while the old
- * certificate serves on. The same again: what is pending is looked at anew, with the same tokens as long as they are good.
+ * Creates or changes an owner's request, inside a write. Other names, another method or authority lead to a new order,
+ * while the old certificate stays in use. The same values lead to a new check of what is pending, with the same tokens
+ * while they are valid.
  */
 export function putCertificateRequest(
   ctx: WriteContext,
   owner: CertificateOwner,
-  { names, method, authority, zone }: CertificateRequest,
+  { names, method, authority, zone, notBeforeMs = 0 }: CertificateRequest,
 ): void {
   invariant(names.length > 0, 'a certificate has names');
   const { store, clock, random } = ctx;
   const nowMs = clock.nowMs();
+  const orderMs = Math.max(nowMs, notBeforeMs);
   const wanted = { names: JSON.stringify(names), method, authority, zone };
   const row = findRequest(store, owner.kind, owner.id);
-  schedule(store, { kind: STEP_JOB, subject: `${owner.kind}:${owner.id}`, runAtMs: nowMs }, nowMs);
   if (!row) {
-    const at = { status: 'initializing', started_at: nowMs, next_at: nowMs };
+    const at = { status: 'initializing', started_at: nowMs, next_at: orderMs };
     insertRequest(store, { id: random.uuid(), owner_kind: owner.kind, owner: owner.id, ...wanted, ...at });
+    planStep(ctx, owner, orderMs);
     return;
   }
   const same = row.uploaded === 0 && row.names === wanted.names && row.method === method && row.authority === authority;
-  updateRequest(store, row.seq, { ...wanted, ...(same ? lookAgain(row, nowMs) : beginAnew(row, nowMs)) });
+  if (same) refreshCertificate(ctx, owner, notBeforeMs);
+  else {
+    updateRequest(store, row.seq, { ...wanted, ...beginAnew(row, nowMs), next_at: orderMs });
+    planStep(ctx, owner, orderMs);
+  }
 }
 
-function lookAgain(row: RequestRow, nowMs: number): RequestChange {
-  if (row.status === 'active' && row.renewal === 0) return {};
+function planStep({ store, clock }: WriteContext, { kind, id }: CertificateOwner, runAtMs: number): void {
+  schedule(store, { kind: STEP_JOB, subject: `${kind}:${id}`, runAtMs }, clock.nowMs());
+}
+
+/**
+ * Checks again what is pending, with the same tokens while they are valid; requests that timed out or were suspended
+ * start again. No order is created before `notBeforeMs`. Inside a write.
+ */
+export function refreshCertificate(ctx: WriteContext, owner: CertificateOwner, notBeforeMs = 0): void {
+  const { store, clock } = ctx;
+  const row = findRequest(store, owner.kind, owner.id);
+  if (!row || row.uploaded === 1) return;
+  const nowMs = clock.nowMs();
+  const atMs = findOrderUnderWay(store, row.seq) ? nowMs : Math.max(nowMs, notBeforeMs);
+  const change = lookAgain(row, nowMs);
+  if (change) updateRequest(store, row.seq, { ...change, next_at: atMs });
+  planStep(ctx, owner, atMs);
+}
+
+/** Undefined: the certificate is renewed at its usual time. */
+function lookAgain(row: RequestRow, nowMs: number): RequestChange | undefined {
+  // A suspended certificate has no next step.
+  if (row.status === 'active' && row.renewal === 0) return row.next_at === null ? {} : undefined;
   const over = row.status.endsWith('_timed_out');
   return {
-    next_at: nowMs,
     failures: 0,
     refused: '[]',
     ...(over && { status: 'initializing', errors: '[]', started_at: nowMs }),
@@ -99,20 +132,32 @@ function lookAgain(row: RequestRow, nowMs: number): RequestChange {
 
 function beginAnew(row: RequestRow, nowMs: number): RequestChange {
   const round = { status: 'initializing', errors: '[]', refused: '[]', failures: 0, renewal: 0, started_at: nowMs };
-  return { ...round, chosen: '', uploaded: 0, version: row.version + 1, next_at: nowMs, renew_at: null };
-}
-
-/** Nothing is served for the owner from now on. Its certificates are revoked and its keys removed soon after. Inside a write. */
-export function dropCertificateRequest({ store, clock }: WriteContext, owner: CertificateOwner): void {
-  const row = findRequest(store, owner.kind, owner.id);
-  const nowMs = clock.nowMs();
-  if (!row) return;
-  updateRequest(store, row.seq, { dropped_at: nowMs, next_at: null });
-  schedule(store, { kind: REVOKE_JOB, subject: row.id, runAtMs: nowMs }, nowMs);
+  return { ...round, chosen: '', uploaded: 0, version: row.version + 1, renew_at: null };
 }
 
 /**
- * Keeps certificates that somebody brought, after upload.ts has checked them, in the place of all the owner has. They are never
+ * Stops issuance for the owner and gives up its order, until {@link refreshCertificate}. An existing certificate is
+ * still served, but not renewed. Inside a commit.
+ */
+export function suspendCertificate(store: Store, draft: Draft, owner: CertificateOwner): void {
+  const row = findRequest(store, owner.kind, owner.id);
+  if (!row || row.uploaded === 1) return;
+  const order = findOrderUnderWay(store, row.seq);
+  if (order) removeOrder(store, draft, order);
+  const status = issuedFor(store, row.seq).length > 0 ? 'active' : 'validation_timed_out';
+  // A step in progress belongs to another version and has no effect.
+  updateRequest(store, row.seq, { status, renewal: 0, failures: 0, version: row.version + 1, next_at: null });
+  removeJob(store, STEP_JOB, `${owner.kind}:${owner.id}`);
+}
+
+/** Ends serving for the owner. Its certificates are revoked and its keys removed soon after. Inside a write. */
+export function dropCertificateRequest(ctx: WriteContext, owner: CertificateOwner): void {
+  const row = findRequest(ctx.store, owner.kind, owner.id);
+  if (row) dropRequest(ctx, row);
+}
+
+/**
+ * Stores uploaded certificates, after upload.ts has checked them, replacing all others of the owner. They are never
  * renewed. Inside a write.
  */
 export function uploadCertificate(
@@ -125,7 +170,7 @@ export function uploadCertificate(
   const known = findRequest(store, owner.kind, owner.id);
   putCertificateRequest(ctx, owner, { names, zone, method: known?.method ?? 'txt', authority: '' });
   const row = findRequest(store, owner.kind, owner.id)!;
-  // An order that is under way ends: it was made for another version.
+  // A pending order ends, because it belongs to another version.
   updateRequest(store, row.seq, {
     uploaded: 1,
     status: 'active',
@@ -135,7 +180,7 @@ export function uploadCertificate(
     renew_at: null,
   });
   removeIssued(store, row.seq);
-  // The first one serves: that is the newest.
+  // The newest row is served, so the first certificate is inserted last.
   for (const certificate of [...bundle].reverse()) {
     const id = random.uuid();
     const private_key = vault.seal(CERTIFICATE_KEYS, id, certificate.privateKey);
@@ -143,7 +188,7 @@ export function uploadCertificate(
   }
 }
 
-/** The columns that a chain fills. */
+/** The columns that come from a chain. */
 export function issuedRow(
   { seq }: Pick<RequestRow, 'seq'>,
   chain: CertificateChain,

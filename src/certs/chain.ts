@@ -1,8 +1,8 @@
-/** Chains of certificates that came from elsewhere, checked before they are kept: against the key, the names and the time. */
+/** Checks certificate chains from outside before they are stored: against the key, the names and the time. */
 import { createPublicKey, type KeyObject, X509Certificate as NodeCertificate } from 'node:crypto';
 import { SubjectAlternativeNameExtension, X509Certificate } from './x509.js';
 
-/** What a certificate says. Times in milliseconds since 1970. */
+/** The content of a certificate. Times in milliseconds since 1970. */
 export interface CertificateDescription {
   /** Hexadecimal digits, lower case. */
   readonly serial: string;
@@ -19,9 +19,9 @@ export interface CertificateDescription {
 }
 
 export interface CertificateChain extends CertificateDescription {
-  /** The certificate itself, DER. */
+  /** The end-entity certificate, DER. */
   readonly certificate: Uint8Array;
-  /** All certificates, the one itself first, and nothing else: PEM. */
+  /** All certificates as PEM, the end-entity certificate first, without other text. */
   readonly pem: string;
 }
 
@@ -48,7 +48,7 @@ export class ChainError extends Error {
 }
 
 export interface ChainExpectation {
-  /** The key the certificate is for: the private or the public one. */
+  /** The key of the certificate, private or public. */
   readonly key: KeyObject;
   /** Host names that must all be covered: A-labels, lower case, a wildcard with `*.`. */
   readonly names: readonly string[];
@@ -56,12 +56,12 @@ export interface ChainExpectation {
 }
 
 const MAX_CERTIFICATES = 10;
-/** A certificate from a clock that is ahead of ours is good. */
+/** A certificate is accepted if its issuer's clock is ahead by up to this time. */
 const CLOCK_SKEW_MS = 2 * 3_600_000;
 
 /**
- * Reads a chain in PEM, the certificate itself first, each signed by the next (RFC 8555 §9.1), with or without the root. Whether
- * the root is one to trust is not asked. Throws a {@link ChainError}.
+ * Reads a chain in PEM, the end-entity certificate first, each signed by the next (RFC 8555 §9.1), with or without the
+ * root. Does not check whether the root is trusted. Throws a {@link ChainError}.
  */
 export function readChain(pem: string, { key, names, nowMs }: ChainExpectation): CertificateChain {
   return reading(() => {
@@ -83,7 +83,7 @@ export function readChain(pem: string, { key, names, nowMs }: ChainExpectation):
   });
 }
 
-/** `certificate`: DER. Throws a {@link ChainError} when it is none. */
+/** `certificate`: DER. Throws a {@link ChainError} when it is invalid. */
 export function describeCertificate(certificate: Uint8Array): CertificateDescription {
   return reading(() => {
     const { fingerprint256, raw } = new NodeCertificate(certificate);
@@ -105,13 +105,16 @@ export function describeCertificate(certificate: Uint8Array): CertificateDescrip
   });
 }
 
-/** Whether a certificate for `certified` names is good for `name`: itself, or a wildcard beside its first label (RFC 9525 §6.3). */
+/**
+ * Whether a certificate for the names `certified` covers `name`: the name itself, or a wildcard for its first label
+ * (RFC 9525 §6.3).
+ */
 export function isCovered(name: string, certified: readonly string[]): boolean {
   if (certified.includes(name)) return true;
   return !name.startsWith('*.') && name.includes('.') && certified.includes(`*${name.slice(name.indexOf('.'))}`);
 }
 
-/** RFC 7468 §5; other blocks and text between are passed over. */
+/** RFC 7468 §5; other blocks and text between blocks are ignored. */
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
 /** All certificates of a PEM text, in order: one to ten. Throws a {@link ChainError}. */
@@ -119,7 +122,7 @@ export function parseCertificates(pem: string): NodeCertificate[] {
   const blocks = pem.match(PEM_CERTIFICATE) ?? [];
   if (blocks.length === 0) throw new ChainError('no-certificate', 'There is no PEM certificate.');
   if (blocks.length > MAX_CERTIFICATES) {
-    throw new ChainError('too-many-certificates', `A chain has ${MAX_CERTIFICATES} certificates at most.`);
+    throw new ChainError('too-many-certificates', `A chain has no more than ${MAX_CERTIFICATES} certificates.`);
   }
   return reading(() => blocks.map((block) => new NodeCertificate(block)));
 }
@@ -130,10 +133,7 @@ function checkDates(certificate: NodeCertificate, nowMs: number): void {
     throw new ChainError('expired', `The certificate (${subject}) expired at ${certificate.validTo}.`);
   }
   if (Date.parse(certificate.validFrom) > nowMs + CLOCK_SKEW_MS) {
-    throw new ChainError(
-      'not-yet-valid',
-      `The certificate (${subject}) is valid from ${certificate.validFrom} on only.`,
-    );
+    throw new ChainError('not-yet-valid', `The certificate (${subject}) is not valid before ${certificate.validFrom}.`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** Key pairs and requests for certificates (PKCS #10, RFC 2986). */
+/** Key pairs and certificate signing requests (PKCS #10, RFC 2986). */
 import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { NameError, parseName } from '../dns/name.js';
@@ -6,7 +6,7 @@ import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } fr
 
 export type KeyType = 'P-256' | 'RSA-2048';
 
-/** Names that no certificate can be asked for. */
+/** The names or the key cannot be used in a certificate signing request. */
 class CsrError extends Error {
   constructor(
     readonly code: 'no-names' | 'too-many-names' | 'bad-name' | 'bad-key',
@@ -17,14 +17,14 @@ class CsrError extends Error {
   }
 }
 
-/** As many as public authorities take. */
+/** The limit of public authorities. */
 const MAX_NAMES = 100;
-/** Labels in lower case; the authority judges the rest. */
+/** Labels in lower case; the authority checks further rules. */
 const HOST = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 
 const generate = promisify(generateKeyPair);
 
-/** Made outside the main thread: RSA takes some 100 ms. */
+/** Generated outside the main thread, because RSA takes about 100 ms. */
 export async function generatePrivateKey(type: KeyType = 'P-256'): Promise<KeyObject> {
   const pair =
     type === 'P-256'
@@ -34,9 +34,9 @@ export async function generatePrivateKey(type: KeyType = 'P-256'): Promise<KeyOb
 }
 
 /**
- * A signed request, DER. `key`: private. `names`: host names in A-labels, lower case, up to 253 octets each, a wildcard with `*.`.
- * The subject is empty, since a common name ends at 64 octets (RFC 5280 appendix A.1); so the names are critical (§4.2.1.6).
- * Throws a {@link CsrError}.
+ * A signed request, DER. `key`: private. `names`: host names in A-labels, lower case, up to 253 octets each, a wildcard
+ * with `*.`. The subject is empty, because a common name is limited to 64 octets (RFC 5280 appendix A.1); so the names
+ * are critical (§4.2.1.6). Throws a {@link CsrError}.
  */
 export async function createCsr(key: KeyObject, names: readonly string[]): Promise<Uint8Array> {
   checkNames(names);
@@ -60,15 +60,15 @@ export async function createCsr(key: KeyObject, names: readonly string[]): Promi
 function checkNames(names: readonly string[]): void {
   if (names.length === 0) throw new CsrError('no-names', 'A certificate needs at least one name.');
   if (names.length > MAX_NAMES) {
-    throw new CsrError('too-many-names', `A certificate holds ${MAX_NAMES} names at most, not ${names.length}.`);
+    throw new CsrError('too-many-names', `A certificate has no more than ${MAX_NAMES} names, not ${names.length}.`);
   }
   for (const name of names) {
-    if (!HOST.test(name)) throw new CsrError('bad-name', `'${name.slice(0, 256)}' is no host name in A-labels.`);
+    if (!HOST.test(name)) throw new CsrError('bad-name', `'${name.slice(0, 256)}' is not a host name in A-labels.`);
     try {
       parseName(`${name}.`);
     } catch (error) {
       if (!(error instanceof NameError)) throw error;
-      throw new CsrError('bad-name', `'${name.slice(0, 256)}' is no host name: ${error.message}`);
+      throw new CsrError('bad-name', `'${name.slice(0, 256)}' is not a host name: ${error.message}`);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Certificates that customers bring themselves: checked before they are kept, and put in the order they are served in. */
+/** Checks certificates that customers upload before they are stored, and arranges their chain. */
 import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import {
   type CertificateChain,
@@ -11,8 +11,8 @@ import {
 } from './chain.js';
 
 /**
- * What is done with the chain. `ubiquitous`: the longest that the given certificates make, for clients with old roots; `optimal`: the
- * shortest; `force`: checked, and served as it was given.
+ * How the chain is arranged. `ubiquitous`: the longest chain of the given certificates, for clients with old roots;
+ * `optimal`: the shortest; `force`: checked, but served as given.
  */
 export type BundleMethod = 'ubiquitous' | 'optimal' | 'force';
 
@@ -39,14 +39,14 @@ export class UploadError extends Error {
 }
 
 export interface Upload {
-  /** PEM: the certificate, and those that lead to its root. */
+  /** PEM: the certificate, and the chain to its root. */
   readonly certificate: string;
   /** PEM, not encrypted. */
   readonly key: string;
 }
 
 export interface UploadOptions {
-  /** All must be covered: A-labels, lower case, a wildcard with `*.`. */
+  /** Names that must all be covered: A-labels, lower case, a wildcard with `*.`. */
   readonly names: readonly string[];
   readonly bundleMethod: BundleMethod;
   readonly nowMs: number;
@@ -58,7 +58,7 @@ export interface UploadedCertificate extends CertificateChain {
   readonly privateKey: Uint8Array;
 }
 
-/** Characters of PEM. */
+/** Characters of PEM text. */
 const MAX_CERTIFICATE_LENGTH = 128 * 1024;
 const MAX_KEY_LENGTH = 32 * 1024;
 const PEM_KEY = /-----BEGIN ((?:RSA |EC )?PRIVATE KEY)-----[A-Za-z0-9+/=\s]+-----END \1-----/g;
@@ -66,7 +66,7 @@ const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED
 const CURVES: readonly string[] = ['prime256v1', 'secp384r1'];
 const LEAST_RSA_BITS = 2048;
 const MOST_RSA_BITS = 8192;
-/** Clients take no others. */
+/** Clients accept no other algorithms. */
 const SIGNATURE_ALGORITHM = /^(?:ECDSA|RSASSA-PKCS1-v1_5|RSA-PSS)-SHA(?:256|384|512)$/;
 
 /** One certificate, or one with an RSA key and one with an ECDSA key. Throws an {@link UploadError}. */
@@ -82,8 +82,8 @@ export function checkBundle(uploads: readonly Upload[], options: UploadOptions):
 }
 
 /**
- * Whether the chain ends at a root that is trusted anywhere is not asked: customers may have an authority of their own.
- * Throws an {@link UploadError}.
+ * Does not check whether the chain ends at a trusted root, because customers may have their own authority. Throws an
+ * {@link UploadError}.
  */
 export function checkUpload(upload: Upload, { names, bundleMethod, nowMs }: UploadOptions): UploadedCertificate {
   const certificates = readCertificates(upload.certificate);
@@ -103,11 +103,11 @@ export function checkUpload(upload: Upload, { names, bundleMethod, nowMs }: Uplo
   return { ...read, keyType, privateKey: new Uint8Array(key.export({ format: 'der', type: 'pkcs8' })) };
 }
 
-/** Each once, in the order given. */
+/** Each certificate once, in the given order. */
 function readCertificates(pem: string): X509Certificate[] {
   if (pem.trim() === '') throw new UploadError('certificate-empty', 'The certificate is empty.');
   if (pem.length > MAX_CERTIFICATE_LENGTH) {
-    throw new UploadError('unreadable', `A chain has ${MAX_CERTIFICATE_LENGTH} characters at most.`);
+    throw new UploadError('unreadable', `A chain has no more than ${MAX_CERTIFICATE_LENGTH} characters.`);
   }
   const read = translated(() => parseCertificates(pem));
   return [...new Map(read.map((certificate) => [certificate.fingerprint256, certificate])).values()];
@@ -116,28 +116,31 @@ function readCertificates(pem: string): X509Certificate[] {
 function readKey(pem: string): KeyObject {
   if (pem.trim() === '') throw new UploadError('key-empty', 'The private key is empty.');
   if (pem.length > MAX_KEY_LENGTH) {
-    throw new UploadError('key-unreadable', `A private key has ${MAX_KEY_LENGTH} characters at most.`);
+    throw new UploadError('key-unreadable', `A private key has no more than ${MAX_KEY_LENGTH} characters.`);
   }
   if (ENCRYPTED.test(pem)) {
-    throw new UploadError('key-unreadable', 'The private key is encrypted; decrypt it before it is uploaded.');
+    throw new UploadError('key-unreadable', 'The private key is encrypted; decrypt it before uploading.');
   }
   const blocks = pem.match(PEM_KEY) ?? [];
   if (blocks.length !== 1) throw new UploadError('key-unreadable', 'There must be exactly one private key in PEM.');
   try {
     return createPrivateKey(blocks[0]!);
   } catch {
-    // What the library says about a secret is told to nobody.
+    // The library's message about a secret is not passed on.
     throw new UploadError('key-unreadable', 'The private key cannot be read.');
   }
 }
 
-/** Programs make certificates that are their own authority: those with host names are meant for servers all the same. */
+/**
+ * Some programs create certificates that are their own authority; those with host names still count as server
+ * certificates.
+ */
 function findLeaf(certificates: readonly X509Certificate[]): X509Certificate {
   const leaves = certificates.filter(
     (certificate) => !certificate.ca || translated(() => describeCertificate(certificate.raw)).names.length > 0,
   );
   if (leaves.length === 0) {
-    throw new UploadError('no-leaf', 'There are only certificates of authorities, and none for a server.');
+    throw new UploadError('no-leaf', 'There is no certificate for a server, only certificates of authorities.');
   }
   if (leaves.length > 1) throw new UploadError('several-leaves', 'There is more than one certificate for a server.');
   return leaves[0]!;
@@ -162,7 +165,10 @@ function checkAlgorithm(certificate: X509Certificate): void {
   }
 }
 
-/** The certificate itself first, each issued by the next, without the root. Every given certificate must have to do with it. */
+/**
+ * The end-entity certificate first, each issued by the next, without the root. Every given certificate must be related
+ * to it.
+ */
 function arrange(
   leaf: X509Certificate,
   certificates: readonly X509Certificate[],
@@ -173,15 +179,18 @@ function arrange(
   const stray = certificates.find((certificate) => !used.has(certificate));
   if (stray) {
     const subject = stray.subject?.replaceAll('\n', ', ') || `serial ${stray.serialNumber}`;
-    throw new UploadError('broken-chain', `The certificate (${subject}) does not lead from the server's to its root.`);
+    throw new UploadError(
+      'broken-chain',
+      `The certificate (${subject}) is not between the server certificate and its root.`,
+    );
   }
   const served = paths.map(withoutRoot);
-  // The first of several as good: the order given tells which its owner prefers.
+  // Among equally good paths the first one is used, because the given order shows the owner's preference.
   const better = method === 'optimal' ? (a: number, b: number) => a < b : (a: number, b: number) => a > b;
   return served.reduce((best, path) => (better(path.length, best.length) ? path : best));
 }
 
-/** All ways from a certificate up, an authority (a subject with its key) once in each. */
+/** All paths from a certificate upwards; each contains an authority (a subject with its key) once. */
 function pathsFrom(
   path: readonly X509Certificate[],
   certificates: readonly X509Certificate[],

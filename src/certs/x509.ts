@@ -1,6 +1,6 @@
 /**
- * The X.509 library, loaded after the reflection its container asks for; nothing else imports the package itself.
- * Give it DER only: it reads PEM with an expression that takes half a minute for 100 KB of bad text.
+ * The X.509 library, loaded after the reflection package that its container requires; no other file imports the
+ * package. Pass only DER: its PEM expression takes half a minute for 100 KB of invalid text.
  */
 import 'reflect-metadata';
 

@@ -1,5 +1,12 @@
 /** Readers of option values that several commands take. */
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+
+/** `--limit` of lists. */
+export function limitOption(): Option {
+  return new Option('--limit <count>', 'the first so many (default: all)').argParser(
+    wholeNumber(1, 100_000_000, 'a number'),
+  );
+}
 
 /** For options that may be given several times. */
 export function gather(value: string, previous: readonly string[] = []): string[] {

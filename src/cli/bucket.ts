@@ -11,7 +11,14 @@ import {
   listEveryBucket,
 } from '../bucket/buckets.js';
 import type { Context } from '../control/write/context.js';
-import { JURISDICTIONS, type Jurisdiction, LOCATIONS, STORAGE_CLASSES } from '../store/objects/buckets.js';
+import {
+  JURISDICTIONS,
+  type Jurisdiction,
+  LOCATIONS,
+  type Location,
+  STORAGE_CLASSES,
+  type StorageClass,
+} from '../store/objects/buckets.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, printInstant, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
@@ -23,8 +30,8 @@ interface PlaceOptions {
 }
 
 interface CreateOptions extends PlaceOptions {
-  readonly location?: string;
-  readonly storageClass?: string;
+  readonly location?: Location;
+  readonly storageClass?: StorageClass;
 }
 
 export function addBucketCommands(program: Command, context: CommandContext): void {

@@ -30,6 +30,9 @@ export function addCertificateCommands(program: Command, context: CommandContext
     .description('certificates that hostnames, zones and services have');
   addList(certificate, context);
   addShow(certificate, context);
+}
+
+export function addAuthorityCommands(program: Command, context: CommandContext): void {
   const authority = program.command('ca').description('certificate authorities');
   addAuthorities(authority, context);
   addRoot(authority, context);

@@ -15,13 +15,12 @@ export function addConfigCommands(program: Command, { terminal, environment }: C
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane config show --origin', 'zoneplane config show --json --config zp.yaml'));
   addSettingOptions(show).action(({ origin, json }: { origin?: boolean; json?: boolean }) => {
-    const { settings, origins, warnings } = loadCommandSettings(show, environment);
+    const { settings, origins } = loadCommandSettings(show, environment);
     const rows = SETTINGS.map((setting) => ({
       name: setting.name,
       value: printValue(setting, settings[setting.key]),
       origin: origins[setting.key],
     }));
-    for (const warning of warnings) terminal.complain(`warning: ${warning}`);
     if (json) {
       terminal.json(
         Object.fromEntries(

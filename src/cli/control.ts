@@ -10,6 +10,7 @@ import type { Settings } from '../config/schema.js';
 import { type Context, OPERATOR } from '../control/write/context.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { findZoneByName, getZone, listZones } from '../control/zones/zones.js';
+import { sayCommitted } from '../roles/acknowledgement.js';
 import { createControlBase } from '../roles/control-base.js';
 import { findDataDirectory, prepareDataDirectory } from '../roles/data-directory.js';
 import { ensureAdministrator } from '../roles/first-run.js';
@@ -34,7 +35,8 @@ export async function withControl<Result>(
   if (without === 'refuse') findDataDirectory(settings.dataDir);
   else prepareDataDirectory(settings.dataDir);
   const clock = new SystemClock();
-  const store = openStore(settings.dataDir);
+  const told: Promise<void>[] = [];
+  const store = openStore(settings.dataDir, { onCommit: () => told.push(sayCommitted(settings.dataDir)) });
   try {
     migrate(store, clock, systemRandom);
     const base = createControlBase(settings, store, clock, silentLogger());
@@ -43,6 +45,7 @@ export async function withControl<Result>(
     return await work({ ...base, actor: OPERATOR, requestId, source: 'cli' }, settings);
   } finally {
     store.close();
+    await Promise.all(told);
   }
 }
 
@@ -62,15 +65,16 @@ export async function requireZoneNamed(context: Context, text: string): Promise<
   );
 }
 
-/** All items of a list that comes in pages. */
+/** The first `most` items of a list that comes in pages; all of them unless told otherwise. */
 export async function collectPages<Item>(
   list: (page: number) => Promise<{ readonly items: readonly Item[]; readonly totalCount: number }>,
+  most = Number.POSITIVE_INFINITY,
 ): Promise<Item[]> {
   const all: Item[] = [];
   for (let page = 1; ; page++) {
     const { items, totalCount } = await list(page);
-    all.push(...items);
-    if (items.length === 0 || all.length >= totalCount) return all;
+    for (const item of items) all.push(item);
+    if (items.length === 0 || all.length >= Math.min(totalCount, most)) return all.slice(0, most);
   }
 }
 

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import type { Command } from 'commander';
 import { type Clock, SystemClock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
+import { compareBodies } from '../bucket/bodies.js';
 import type { LoadedSettings } from '../config/load.js';
 import { printHostPort, type Settings } from '../config/schema.js';
 import { createUpstream } from '../resolver/upstream.js';
@@ -66,7 +67,12 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
   const sound = (): boolean => !findings.some(({ verdict }) => verdict === 'fail');
   if (sound()) findings.push(...examineDatabase(settings));
   if (sound()) {
-    findings.push(...examineVault(loaded), ...examineJobs(settings), ...examineIssuance(settings, clock));
+    findings.push(
+      ...examineBodies(settings),
+      ...examineVault(loaded),
+      ...examineJobs(settings),
+      ...examineIssuance(settings, clock),
+    );
   }
   const running = readRunning(settings.dataDir);
   if (running) {
@@ -87,8 +93,8 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
   return findings;
 }
 
-function examineSettings({ settings, warnings }: LoadedSettings): Finding[] {
-  const findings: Finding[] = warnings.map((text) => ({ what: 'settings', verdict: 'warn', text }));
+function examineSettings({ settings }: LoadedSettings): Finding[] {
+  const findings: Finding[] = [];
   if (settings.nameservers.some((name) => name.endsWith('.test'))) {
     findings.push({
       what: 'settings',
@@ -161,6 +167,27 @@ function examineDatabase({ dataDir }: Settings): Finding[] {
     }
     if (mode !== 'wal') return [{ what, verdict: 'warn', text: `journal mode is ${mode}, not wal` }];
     return [{ what, verdict: 'ok', text: `sound, ${zones} zone${zones === 1 ? '' : 's'} served` }];
+  } catch (error) {
+    return [failureOf(what, error)];
+  } finally {
+    store?.close();
+  }
+}
+
+/** Bodies of objects that are files, against their rows; nothing where there are none. */
+function examineBodies({ dataDir }: Settings): Finding[] {
+  const what = 'objects';
+  if (!hasDatabase(dataDir)) return [];
+  let store: Store | undefined;
+  try {
+    store = openStore(dataDir, { readonly: true });
+    requireSchema(store);
+    const { bodies, faults } = compareBodies(store, dataDir);
+    if (bodies === 0) return [];
+    const [first] = faults;
+    if (!first) return [{ what, verdict: 'ok', text: `the files of ${bodies} objects are there, with the right size` }];
+    const text = `the files of ${faults.length} of ${bodies} objects are missing or not whole, such as that of ${first.object.key}`;
+    return [{ what, verdict: 'fail', text, remedy: 'Put them back from a backup, or upload these objects again.' }];
   } catch (error) {
     return [failureOf(what, error)];
   } finally {

@@ -1,6 +1,7 @@
 /** `zoneplane explain`: why a question is answered as it is. */
 import type { Command } from 'commander';
 import { explain, printExplanation } from '../explain/explain.js';
+import { explainRoute } from '../hostnames/routing/explain-route.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
@@ -15,9 +16,15 @@ export function addExplainCommand(program: Command, { terminal, environment }: C
     .addHelpText('after', example('zoneplane explain www.example.com AAAA'));
   addSettingOptions(command, [...DATA_SETTINGS, 'nameservers', 'edgeAddresses']).action(
     async (name: string, type: string, { json }: { json?: boolean }) => {
-      const explanation = await withControl(command, environment, async (context) => explain(context, name, type));
-      if (json) terminal.json(explanation);
-      else for (const line of printExplanation(explanation)) terminal.print(line);
+      await withControl(command, environment, async (context) => {
+        const explanation = explain(context, name, type);
+        const edge = explainRoute(context.store, context.settings, explanation.name) ?? null;
+        if (json) terminal.json({ ...explanation, edge });
+        else {
+          for (const line of printExplanation(explanation)) terminal.print(line);
+          if (edge) terminal.print(`edge      ${edge.detail}`);
+        }
+      });
     },
   );
 }

@@ -1,10 +1,12 @@
 /** `zoneplane hostname`: names of customers that a zone serves. */
 import { type Command, Option } from 'commander';
 import { UserError } from '../base/errors.js';
+import type { AuthorityName } from '../certs/authority.js';
+import { AUTHORITY_NAMES } from '../config/authority-settings.js';
 import type { Context } from '../control/write/context.js';
 import { type AllowanceChange, setAllowance } from '../hostnames/allowance.js';
 import { checkSoon } from '../hostnames/check.js';
-import { deleteHostname, writeEdit, writeHostname } from '../hostnames/hostnames.js';
+import { deleteHostname, type HostnameInput, writeEdit, writeHostname } from '../hostnames/hostnames.js';
 import type { HostnameItem } from '../hostnames/item.js';
 import { listHostnames } from '../hostnames/list.js';
 import { arePublic } from '../roles/services/hostnames.js';
@@ -87,7 +89,11 @@ function addCreate(hostname: Command, { terminal, environment }: CommandContext)
         .choices(['txt', 'http', 'none'])
         .default('txt'),
     )
-    .option('--authority <name>', 'google, lets_encrypt, ssl_com or digicert (default: the service chooses)')
+    .addOption(
+      new Option('--authority <name>', 'who issues its certificate (default: the service chooses)').choices([
+        ...AUTHORITY_NAMES,
+      ]),
+    )
     .option('--wildcard', 'the certificate covers all names one label below, too')
     .option('--origin <name>', 'a record of the zone that gets its traffic (default: the fallback origin)')
     .option('--json', 'print JSON')
@@ -114,16 +120,16 @@ function addCreate(hostname: Command, { terminal, environment }: CommandContext)
 
 interface CreateOptions extends JsonOption {
   readonly method: 'txt' | 'http' | 'none';
-  readonly authority?: string;
+  readonly authority?: AuthorityName;
   readonly wildcard?: boolean;
   readonly origin?: string;
 }
 
-function creationOf(hostname: string, { method, authority, wildcard, origin }: CreateOptions): Record<string, unknown> {
-  const ssl = { method, type: 'dv', certificate_authority: authority ?? '', wildcard: wildcard ?? false };
+function creationOf(hostname: string, { method, authority, wildcard, origin }: CreateOptions): HostnameInput {
+  const asked = { type: 'dv', certificate_authority: authority ?? '', wildcard: wildcard ?? false } as const;
   return {
     hostname,
-    ...(method !== 'none' && { ssl }),
+    ...(method !== 'none' && { ssl: { method, ...asked } }),
     ...(origin !== undefined && { custom_origin_server: origin }),
   };
 }
@@ -249,7 +255,7 @@ function printHostname(terminal: Terminal, zone: string, item: HostnameItem): vo
   }
   if (item.status !== 'pending' && item.status !== 'caa_error') return;
   terminal.print('Its owner makes it point here:');
-  terminal.print(`  ${item.hostname} CNAME ${item.origin ?? zone}`);
+  terminal.print(`  ${item.hostname} CNAME ${item.target ?? item.origin ?? zone}`);
   terminal.print('or proves it before, with one of:');
   terminal.print(`  ${item.txt.name} TXT ${item.txt.value}`);
   terminal.print(`  ${item.http.url} answering ${item.http.body}`);
@@ -263,7 +269,7 @@ function printHostname(terminal: Terminal, zone: string, item: HostnameItem): vo
 }
 
 function viewHostname(item: HostnameItem): object {
-  const { id, hostname, status, errors, origin, metadata, txt, http, ssl } = item;
+  const { id, hostname, status, errors, origin, metadata, txt, http, target, ssl } = item;
   return {
     id,
     hostname,
@@ -280,6 +286,7 @@ function viewHostname(item: HostnameItem): object {
     metadata,
     txt,
     http,
+    target,
     created_on: printInstant(item.createdAt),
   };
 }

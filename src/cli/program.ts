@@ -1,9 +1,8 @@
 /** The command line as a whole: which commands there are, and how refusals leave the program. */
 import { Command, CommanderError } from 'commander';
 import { AppError, UserError } from '../base/errors.js';
-import { explainStoreFailure } from '../roles/store-failure.js';
-import { type CommandContext, example, readVersion } from './command.js';
-import { addServeCommand } from './serve.js';
+import { type CommandContext, readVersion } from './command.js';
+import { addCommands } from './commands.js';
 import { createTerminal, type OutputStream, type Terminal } from './terminal.js';
 
 export interface CommandLine {
@@ -52,76 +51,14 @@ async function createProgram(context: CommandContext, first: string | undefined)
     })
     .addHelpText('after', EXIT_CODES)
     .exitOverride();
-  addServeCommand(program, context);
-  // A serving process shall load nothing that it does not need.
-  if (first !== 'serve') await addOtherCommands(program, context);
+  await addCommands(program, context, first);
   return program;
 }
 
-async function addOtherCommands(program: Command, context: CommandContext): Promise<void> {
-  const { terminal, version } = context;
-  const [
-    zone,
-    record,
-    key,
-    account,
-    bucket,
-    secret,
-    explain,
-    healthcheck,
-    doctor,
-    config,
-    backup,
-    vault,
-    job,
-    certificate,
-    hostname,
-  ] = await Promise.all([
-    import('./zone.js'),
-    import('./record.js'),
-    import('./key.js'),
-    import('./account.js'),
-    import('./bucket.js'),
-    import('./secret.js'),
-    import('./explain.js'),
-    import('./healthcheck.js'),
-    import('./doctor.js'),
-    import('./config.js'),
-    import('./backup.js'),
-    import('./vault.js'),
-    import('./job.js'),
-    import('./certificate.js'),
-    import('./hostname.js'),
-  ]);
-  zone.addZoneCommands(program, context);
-  record.addRecordCommands(program, context);
-  key.addKeyCommands(program, context);
-  account.addAccountCommands(program, context);
-  bucket.addBucketCommands(program, context);
-  secret.addSecretCommands(program, context);
-  explain.addExplainCommand(program, context);
-  healthcheck.addHealthcheckCommand(program, context);
-  doctor.addDoctorCommand(program, context);
-  config.addConfigCommands(program, context);
-  backup.addBackupCommand(program, context);
-  vault.addVaultCommands(program, context);
-  job.addJobCommands(program, context);
-  certificate.addCertificateCommands(program, context);
-  hostname.addHostnameCommands(program, context);
-  program
-    .command('version')
-    .description('print the version')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane version --json'))
-    .action(({ json }: { json?: boolean }) => {
-      if (json) terminal.json({ version, node: process.version });
-      else terminal.print(version);
-    });
-}
-
-function explain(failure: unknown, terminal: Terminal): number {
+async function explain(failure: unknown, terminal: Terminal): Promise<number> {
+  if (failure instanceof CommanderError) return failure.exitCode === 0 ? 0 : 2;
+  const { explainStoreFailure } = await import('../roles/store-failure.js');
   const error = explainStoreFailure(failure);
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof UserError) {
     terminal.complain(`zoneplane: ${error.message}`);
     if (error.remedy) terminal.complain(error.remedy);

@@ -2,13 +2,29 @@
 import { type Command, Option } from 'commander';
 import { UserError } from '../base/errors.js';
 import type { RecordItem } from '../control/records/item.js';
-import { applyBatch, createRecord, deleteRecord, listRecords, type RecordInput } from '../control/records/records.js';
+import {
+  applyBatch,
+  createRecord,
+  deleteRecord,
+  editRecord,
+  getRecord,
+  listRecords,
+  type RecordInput,
+} from '../control/records/records.js';
 import type { Context } from '../control/write/context.js';
 import type { ZoneItem } from '../control/zones/item.js';
-import { gather, wholeNumber } from './arguments.js';
+import { gather, limitOption, wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, requireZoneNamed, withControl } from './control.js';
+import { readContent } from './operations/record-content.js';
 import { addSettingOptions } from './settings.js';
+
+interface ListOptions {
+  readonly name?: string;
+  readonly type?: string;
+  readonly limit?: number;
+  readonly json?: boolean;
+}
 
 interface AddOptions {
   readonly ttl?: number;
@@ -20,9 +36,10 @@ interface AddOptions {
 }
 
 export function addRecordCommands(program: Command, context: CommandContext): void {
-  const record = program.command('record').description('list, add and delete records of a zone');
+  const record = program.command('record').description('list, add, update and delete records of a zone');
   addList(record, context);
   addAdd(record, context);
+  addUpdate(record, context);
   addDelete(record, context);
 }
 
@@ -33,32 +50,31 @@ function addList(record: Command, { terminal, environment }: CommandContext): vo
     .argument('<zone>', 'name of the zone')
     .option('--name <name>', 'only this name: @, relative to the zone, or whole')
     .option('--type <type>', 'only this type')
+    .addOption(limitOption())
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane record list example.com --type MX'));
-  addSettingOptions(list, DATA_SETTINGS).action(
-    async (zoneName: string, { name, type, json }: { name?: string; type?: string; json?: boolean }) => {
-      const records = await withControl(list, environment, async (context) => {
-        const zone = await requireZoneNamed(context, zoneName);
-        return findRecords(context, zone, name, type);
-      });
-      if (json) {
-        terminal.json(records.map(viewRecord));
-        return;
-      }
-      terminal.table(
-        ['id', 'name', 'type', 'ttl', 'proxied', 'content'],
-        records.map((entry) => [
-          entry.id,
-          entry.name,
-          entry.type,
-          entry.ttl === 1 ? 'auto' : String(entry.ttl),
-          entry.proxied ? 'yes' : 'no',
-          contentOf(entry),
-        ]),
-        'There are no such records.',
-      );
-    },
-  );
+  addSettingOptions(list, DATA_SETTINGS).action(async (zoneName: string, { name, type, limit, json }: ListOptions) => {
+    const records = await withControl(list, environment, async (context) => {
+      const zone = await requireZoneNamed(context, zoneName);
+      return findRecords(context, zone, name, type, limit);
+    });
+    if (json) {
+      terminal.json(records.map(viewRecord));
+      return;
+    }
+    terminal.table(
+      ['id', 'name', 'type', 'ttl', 'proxied', 'content'],
+      records.map((entry) => [
+        entry.id,
+        entry.name,
+        entry.type,
+        entry.ttl === 1 ? 'auto' : String(entry.ttl),
+        entry.proxied ? 'yes' : 'no',
+        contentOf(entry),
+      ]),
+      'There are no such records.',
+    );
+  });
 }
 
 function addAdd(record: Command, { terminal, environment }: CommandContext): void {
@@ -68,7 +84,7 @@ function addAdd(record: Command, { terminal, environment }: CommandContext): voi
     .argument('<zone>', 'name of the zone')
     .argument('<name>', '@ for the zone itself, a name relative to it, or a whole name')
     .argument('<type>', 'such as A, AAAA, CNAME, MX, TXT')
-    .argument('<content...>', 'the data as in a zone file')
+    .argument('<content...>', 'the data as in a zone file; single labels are relative to the zone')
     .addOption(
       new Option('--ttl <seconds>', 'time to live; 1 is automatic').argParser(wholeNumber(1, 2147483647, 'seconds')),
     )
@@ -85,19 +101,85 @@ function addAdd(record: Command, { terminal, environment }: CommandContext): voi
       'after',
       example(
         'zoneplane record add example.com www A 192.0.2.10 --ttl 300',
-        'zoneplane record add example.com @ MX 10 mail.example.com',
+        'zoneplane record add example.com @ MX 10 mail',
+        'zoneplane record add example.com docs CNAME pages.example.net.',
       ),
     );
   addSettingOptions(add, DATA_SETTINGS).action(
     async (zoneName: string, name: string, type: string, content: readonly string[], options: AddOptions) => {
-      const input = recordInput(name, type.toUpperCase(), content.join(' '), options);
-      const made = await withControl(add, environment, async (context) =>
-        createRecord(context, (await requireZoneNamed(context, zoneName)).id, input),
-      );
+      const made = await withControl(add, environment, async (context) => {
+        const zone = await requireZoneNamed(context, zoneName);
+        const value = readContent(zone, type.toUpperCase(), content.join(' '), options.priority);
+        return createRecord(context, zone.id, { name, ttl: 1, ...value, ...givenMembers(options) });
+      });
       if (options.json) terminal.json(viewRecord(made));
       else terminal.print(`added ${made.name} ${made.type} ${contentOf(made)} (${made.id})`);
     },
   );
+}
+
+function addUpdate(record: Command, { terminal, environment }: CommandContext): void {
+  const update = record
+    .command('update')
+    .description('change a record: its data, TTL, proxying, comment or tags; what is not given stays')
+    .argument('<zone>', 'name of the zone')
+    .argument('<id or name>', 'identifier, as `record list` shows it; or a name, followed by a type')
+    .argument('[data...]', 'the new data as in a zone file, behind the type where a name is given')
+    .addOption(
+      new Option('--ttl <seconds>', 'time to live; 1 is automatic').argParser(wholeNumber(1, 2147483647, 'seconds')),
+    )
+    .addOption(
+      new Option('--priority <number>', 'of MX, SRV and URI, where the data lacks it').argParser(
+        wholeNumber(0, 65535, 'a priority'),
+      ),
+    )
+    .option('--proxied', 'answer with the edge addresses')
+    .option('--no-proxied', 'answer with the data itself')
+    .option('--comment <text>', 'a note for people; empty removes it')
+    .option('--tag <name:value>', 'the tags from now on; may be given several times', gather)
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      example(
+        'zoneplane record update example.com www A 192.0.2.20',
+        'zoneplane record update example.com www A --ttl 600',
+        'zoneplane record update example.com 372e67954025e0ba6aaa6d586b9e0b59 --comment "moved in May"',
+      ),
+    );
+  addSettingOptions(update, DATA_SETTINGS).action(
+    async (zoneName: string, target: string, words: readonly string[], options: AddOptions) => {
+      const changed = await withControl(update, environment, async (context) => {
+        const zone = await requireZoneNamed(context, zoneName);
+        const { record: found, content } = await findOne(context, zone, target, words);
+        const value = content === '' ? {} : readContent(zone, found.type, content, options.priority ?? found.priority);
+        return editRecord(context, zone.id, found.id, { ...value, ...givenMembers(options) });
+      });
+      if (options.json) terminal.json(viewRecord(changed));
+      else terminal.print(`changed ${changed.name} ${changed.type} ${contentOf(changed)} (${changed.id})`);
+    },
+  );
+}
+
+/** The one record that is meant, and the data behind it. Throws a UserError when there are none or several. */
+async function findOne(
+  context: Context,
+  zone: ZoneItem,
+  target: string,
+  words: readonly string[],
+): Promise<{ readonly record: RecordItem; readonly content: string }> {
+  const [type, ...data] = words;
+  if (/^[0-9a-f]{32}$/.test(target)) {
+    return { record: await getRecord(context, zone.id, target), content: words.join(' ') };
+  }
+  if (type === undefined) requireId(target);
+  const found = await findRecords(context, zone, target, type);
+  const what = `${fullName(zone, target)} ${type!.toUpperCase()}`;
+  const list = `zoneplane record list ${zone.asciiName} --name ${target} --type ${type}`;
+  if (found.length === 0)
+    throw new UserError(`there is no record ${what} in ${zone.name}`, `Add it with \`zoneplane record add\`.`);
+  if (found.length > 1)
+    throw new UserError(`there are ${found.length} records ${what}`, `Name one by its identifier: \`${list}\`.`);
+  return { record: found[0]!, content: data.join(' ') };
 }
 
 function addDelete(record: Command, { terminal, environment }: CommandContext): void {
@@ -175,15 +257,16 @@ async function findRecords(
   zone: ZoneItem,
   name: string | undefined,
   type: string | undefined,
+  limit?: number,
 ): Promise<RecordItem[]> {
-  return collectPages((page) =>
+  const list = (page: number): ReturnType<typeof listRecords> =>
     listRecords(context, zone.id, {
       page,
       perPage: 5000,
       ...(name === undefined ? {} : { name: { exact: fullName(zone, name) } }),
       ...(type === undefined ? {} : { types: [type] }),
-    }),
-  );
+    });
+  return collectPages(list, limit);
 }
 
 /** `@`, relative or whole → whole, as the list filter wants it. */
@@ -193,19 +276,11 @@ function fullName(zone: ZoneItem, name: string): string {
   return bare.endsWith(`.${zone.asciiName}`) ? bare : `${bare}.${zone.asciiName}`;
 }
 
-/** Types whose data begins with a priority that the API keeps apart (v4: §6). */
-const WITH_PRIORITY = ['MX', 'SRV', 'URI'];
-
-function recordInput(name: string, type: string, content: string, options: AddOptions): RecordInput {
-  const { ttl = 1, proxied, comment, tag, priority } = options;
-  const split = WITH_PRIORITY.includes(type) && priority === undefined ? /^(\d{1,5})\s+(.+)$/.exec(content) : null;
+/** What options say beside the data; absent ones say nothing. */
+function givenMembers({ ttl, proxied, comment, tag }: AddOptions): RecordInput {
   return {
-    type,
-    name,
-    ttl,
-    content: split ? split[2] : content,
-    ...(split ? { priority: Number(split[1]) } : priority === undefined ? {} : { priority }),
-    ...(proxied ? { proxied } : {}),
+    ...(ttl === undefined ? {} : { ttl }),
+    ...(proxied === undefined ? {} : { proxied }),
     ...(comment === undefined ? {} : { comment }),
     ...(tag === undefined ? {} : { tags: tag }),
   };

@@ -10,8 +10,8 @@ export function addServeCommand(program: Command, context: CommandContext): void
   const { terminal, environment, isTerminal } = context;
   const serve = program
     .command('serve')
-    .description('serve DNS and the admin API until a signal comes (SIGTERM drains, a second one forces)')
-    .addOption(new Option('--role <role>', 'only one of the processes: dns or admin').argParser(parseRole))
+    .description('serve DNS, the admin API and the edge until a signal comes (SIGTERM drains, a second one forces)')
+    .addOption(new Option('--role <role>', 'only one of the processes: dns, admin or edge').argParser(parseRole))
     .addOption(new Option('--supervised').hideHelp())
     .addHelpText(
       'after',
@@ -26,6 +26,7 @@ export function addServeCommand(program: Command, context: CommandContext): void
     const loaded = loadCommandSettings(serve, environment);
     const common = {
       loaded,
+      load: () => loadCommandSettings(serve, environment),
       environment,
       version: context.version,
       clock: new SystemClock(),
@@ -44,6 +45,6 @@ export function addServeCommand(program: Command, context: CommandContext): void
 }
 
 function parseRole(text: string): Role {
-  if (text === 'dns' || text === 'admin') return text;
-  throw new InvalidArgumentError('The roles are dns and admin.');
+  if (text === 'dns' || text === 'admin' || text === 'edge') return text;
+  throw new InvalidArgumentError('The roles are dns, admin and edge.');
 }

@@ -4,11 +4,19 @@ import { flagHelp } from '../config/describe.js';
 import { type LoadedSettings, loadSettings } from '../config/load.js';
 import { SETTINGS, type SettingKey } from '../config/schema.js';
 
-/** Adds `--config` and a flag for each named setting (all that have an effect, if none is named). Secrets only as `…-file`. */
+/** Read unless another file is named. */
+const DEFAULT_CONFIG_FILE = '/etc/zoneplane/zoneplane.yaml';
+
+/** Adds `--config` and a flag for each named setting (all, if none is named). Secrets only as `…-file`. */
 export function addSettingOptions(command: Command, keys?: readonly SettingKey[]): Command {
-  command.addOption(new Option('--config <file>', 'configuration file, JSON or YAML (ZONEPLANE_CONFIG)'));
+  command.addOption(
+    new Option(
+      '--config <file>',
+      `configuration file, JSON or YAML (ZONEPLANE_CONFIG; default: ${DEFAULT_CONFIG_FILE} if it is there)`,
+    ),
+  );
   for (const setting of SETTINGS) {
-    if (setting.inert || (keys && !keys.includes(setting.key))) continue;
+    if (keys && !keys.includes(setting.key)) continue;
     const suffix = setting.secret ? '-file' : '';
     const value = setting.secret ? 'file' : setting.value;
     command.addOption(new Option(`--${setting.name}${suffix} <${value}>`, flagHelp(setting)));
@@ -27,5 +35,5 @@ export function loadCommandSettings(
     flags[name] = secret ? undefined : options[key];
     if (secret) flags[`${name}-file`] = options[`${key}File`];
   }
-  return loadSettings({ flags, environment, file: options['config'] });
+  return loadSettings({ flags, environment, file: options['config'], defaultFile: DEFAULT_CONFIG_FILE });
 }

@@ -1,6 +1,7 @@
 /** What commands print: tables and colours on a terminal, JSON when asked for, progress on standard error. */
+
+import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
-import { SingleBar } from 'cli-progress';
 
 /** The part of a standard stream that is used here. */
 export interface OutputStream {
@@ -71,7 +72,7 @@ function layOut(
 ): string[] {
   const clean = rows.map((row) => row.map(showControls));
   const widths = headers.map((header, column) =>
-    Math.max(header.length, ...clean.map((row) => (row[column] ?? '').length)),
+    clean.reduce((widest, row) => Math.max(widest, (row[column] ?? '').length), header.length),
   );
   const pad = (cells: readonly string[]): string =>
     cells.map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column]!))).join('  ');
@@ -87,6 +88,8 @@ export function showControls(text: string): string {
 }
 
 function drawProgress(stream: OutputStream): Progress {
+  // Loaded only where there is a bar: most commands have none, and all shall start at once.
+  const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof import('cli-progress');
   const bar = new SingleBar({
     format: '[{bar}] {percentage} % {label}',
     barsize: 30,

@@ -2,6 +2,7 @@
  * `zoneplane zone check`: what `zone import` would say, without touching anything. The file is imported into a database in
  * memory, so that both always agree.
  */
+import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { SystemClock } from '../base/clock.js';
 import { AppError, messageOf, UserError } from '../base/errors.js';
@@ -12,6 +13,7 @@ import { loadSettings } from '../config/load.js';
 import { ensureFirstAdministrator } from '../control/access/keys.js';
 import { type ImportResult, importZone } from '../control/imports/zone.js';
 import { type Context, OPERATOR } from '../control/write/context.js';
+import type { ZoneText } from '../dns/zonefile/source.js';
 import { createControlBase } from '../roles/control-base.js';
 import { IN_MEMORY, openStore } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
@@ -32,7 +34,7 @@ export function addZoneCheck(zone: Command, { terminal }: CommandContext): void 
   zone
     .command('check')
     .description('find every problem of zone files; touches nothing, exit 1 when there are errors')
-    .argument('<files...>', 'zone files')
+    .argument('<files...>', 'zone files; - is standard input')
     .option('--origin <name>', 'name of the zone (default: as the file or its name says)')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane zone check example.com.zone', 'zoneplane zone check --json *.zone'))
@@ -45,7 +47,7 @@ export function addZoneCheck(zone: Command, { terminal }: CommandContext): void 
       const issues = checked.flatMap((entry) => entry.issues);
       terminal.exitCode = issues.some(({ severity }) => severity === 'error') ? 1 : 0;
       if (json) {
-        terminal.json(issues);
+        terminal.json([...issues, ...checked.flatMap(soundFile)]);
         return;
       }
       for (const issue of issues) terminal.print(formatIssue(issue));
@@ -64,7 +66,7 @@ async function checkFile(file: string, origin: string | undefined): Promise<Chec
     const base = createControlBase(settings, store, clock, silentLogger());
     await ensureFirstAdministrator(base, { email: settings.adminEmail });
     const context: Context = { ...base, actor: OPERATOR, requestId: 'check', source: 'cli' };
-    const result = await importZone(context, { source: { file }, ...(origin === undefined ? {} : { origin }) });
+    const result = await importZone(context, { source: sourceOf(file), ...(origin === undefined ? {} : { origin }) });
     return { file, result, issues: result.issues.map((issue) => placeIssue(issue, file)) };
   } catch (error) {
     if (!(error instanceof AppError) && !(error instanceof UserError)) throw error;
@@ -73,6 +75,29 @@ async function checkFile(file: string, origin: string | undefined): Promise<Chec
   } finally {
     store.close();
   }
+}
+
+/** A file by its name; `-` is standard input. */
+export function sourceOf(file: string): ZoneText {
+  return file === '-' ? { text: readFileSync(process.stdin.fd) } : { file };
+}
+
+/** A file without errors, in the form of a finding. */
+function soundFile({ file, result }: Checked): object[] {
+  if (!result?.imported) return [];
+  const { name, records } = result;
+  return [
+    {
+      severity: 'info',
+      code: 'sound',
+      message: `${name} is sound, ${records} records`,
+      file,
+      line: 1,
+      column: 1,
+      name,
+      records,
+    },
+  ];
 }
 
 /** Findings about a zone as a whole stand at its beginning, so that every line has the form `file:line:column:`. */

@@ -9,15 +9,17 @@ import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
 import type { Terminal } from './terminal.js';
-import { placeIssue } from './zone-check.js';
+import { placeIssue, sourceOf } from './zone-check.js';
 
 interface ImportOptions {
   readonly origin?: string;
   readonly list?: string;
   readonly automaticSoa?: boolean;
+  readonly stripDnssec?: boolean;
   readonly replace?: boolean;
   readonly proxied?: boolean;
   readonly account?: string;
+  readonly dryRun?: boolean;
   readonly json?: boolean;
 }
 
@@ -38,10 +40,15 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
   const command = zone
     .command('import')
     .description('make zones out of RFC 1035 zone files, one zone a file; a file with errors changes nothing')
-    .argument('[files...]', 'zone files')
+    .argument('[files...]', 'zone files; - is standard input')
     .option('--origin <name>', 'name of the zone (default: as the file or its name says)')
     .option('--list <file>', 'read lines of `origin TAB file` from this file')
     .option('--automatic-soa', "leave the file's SOA and apex NS records out and use those of this service")
+    .option(
+      '--strip-dnssec',
+      'take a signed zone without its signatures and keys; its DS records at the parent must go first',
+    )
+    .option('--dry-run', 'read and check everything, and store nothing')
     .option('--replace', 'replace zones that exist already')
     .option('--proxied', 'answer with the edge addresses where a record allows it')
     .option('--account <id>', 'account the zones belong to (default: the first)')
@@ -59,13 +66,16 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
     const outcomes = await withControl(
       command,
       environment,
-      (context) => importAll(context, targets, options, terminal),
-      'initialise',
+      (context) => importAll(options.dryRun ? { ...context, dryRun: true } : context, targets, options, terminal),
+      options.dryRun ? 'refuse' : 'initialise',
     );
     const failures = outcomes.filter(({ result }) => !result?.imported).length;
     terminal.exitCode = failures === 0 ? 0 : 1;
     if (options.json) terminal.json(outcomes.map(viewOutcome));
-    else if (targets.length > 1) terminal.print(`${targets.length - failures} of ${targets.length} zones imported`);
+    else if (targets.length > 1) {
+      const done = options.dryRun ? 'would be imported' : 'imported';
+      terminal.print(`${targets.length - failures} of ${targets.length} zones ${done}`);
+    }
   });
 }
 
@@ -127,17 +137,18 @@ async function importAll(
 async function importOne(
   context: Context,
   target: Target,
-  { automaticSoa, replace, proxied, account }: ImportOptions,
+  { automaticSoa, stripDnssec, replace, proxied, account }: ImportOptions,
   onProgress: (progress: ImportProgress) => void,
 ): Promise<Outcome> {
   const { origin } = target;
   const began = performance.now();
   try {
     const result = await importZone(context, {
-      source: { file: target.file },
+      source: sourceOf(target.file),
       onProgress,
       ...(origin === undefined ? {} : { origin }),
       ...(automaticSoa ? { automaticSoa } : {}),
+      ...(stripDnssec ? { stripDnssec } : {}),
       ...(replace ? { replace } : {}),
       ...(proxied ? { proxied } : {}),
       ...(account === undefined ? {} : { accountId: account }),
@@ -149,14 +160,16 @@ async function importOne(
   }
 }
 
-function report({ file, result, refusal, tookMs }: Outcome, { json }: ImportOptions, terminal: Terminal): void {
+function report({ file, result, refusal, tookMs }: Outcome, { json, dryRun }: ImportOptions, terminal: Terminal): void {
   for (const issue of result?.issues ?? []) terminal.complain(formatIssue(placeIssue(issue, file)));
   if (refusal !== undefined) terminal.complain(`${file}: not imported: ${refusal}`);
   else if (!result?.imported) terminal.complain(`${file}: not imported, nothing has changed`);
   else if (!json) {
     const duplicates = result.duplicates > 0 ? `, ${result.duplicates} duplicates left out` : '';
     const records = `${result.records} records${describeRate(result.records, tookMs)}`;
-    terminal.print(`imported ${result.name}: ${records}, serial ${result.serial}${duplicates}`);
+    terminal.print(
+      `${dryRun ? 'would import' : 'imported'} ${result.name}: ${records}, serial ${result.serial}${duplicates}`,
+    );
   }
 }
 

@@ -1,13 +1,18 @@
 /** `zoneplane zone`: whole zones. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { UserError } from '../base/errors.js';
+import type { Context } from '../control/write/context.js';
 import { exportZone } from '../control/zones/export.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { createZone, deleteZone, listZones } from '../control/zones/zones.js';
+import { limitOption } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
 import { addSettingOptions } from './settings.js';
+import type { Terminal } from './terminal.js';
 import { addZoneCheck } from './zone-check.js';
 import { addZoneImport } from './zone-import.js';
 
@@ -25,29 +30,70 @@ function addExport(zone: Command, { terminal, environment }: CommandContext): vo
   const command = zone
     .command('export')
     .description('print a zone; importing the output again gives the same zone')
-    .argument('<name>', 'name of the zone')
+    .argument('[name]', 'name of the zone')
     .option('--format <format>', 'bind (RFC 1035 zone file) or json', 'bind')
-    .addHelpText('after', example('zoneplane zone export example.com > example.com.zone'));
-  addSettingOptions(command, DATA_SETTINGS).action(async (name: string, { format }: { format: string }) => {
+    .option('--all', 'every zone, each into a file of its own')
+    .option('--directory <dir>', 'where the files of --all go', '.')
+    .addHelpText(
+      'after',
+      example('zoneplane zone export example.com > example.com.zone', 'zoneplane zone export --all --directory zones'),
+    );
+  addSettingOptions(command, DATA_SETTINGS).action(async (name: string | undefined, options: ExportOptions) => {
+    const { format, all, directory } = options;
     if (format !== 'bind' && format !== 'json') {
       throw new UserError(`'${format}' is no export format`, 'The formats are bind and json.', 2);
     }
+    if ((name === undefined) !== (all === true)) {
+      throw new UserError('name one zone, or say --all', 'zoneplane zone export example.com', 2);
+    }
     await withControl(command, environment, async (context) => {
+      if (name === undefined) return exportAll(context, format, directory, terminal);
       const { id } = await requireZoneNamed(context, name);
       for await (const piece of exportZone(context, id, format)) terminal.write(piece);
     });
   });
 }
 
+interface ExportOptions {
+  readonly format: string;
+  readonly all?: boolean;
+  readonly directory: string;
+}
+
+/** One file a zone; files that are there already are not touched. */
+async function exportAll(
+  context: Context,
+  format: 'bind' | 'json',
+  directory: string,
+  terminal: Terminal,
+): Promise<void> {
+  mkdirSync(directory, { recursive: true });
+  const zones = await collectPages((page) => listZones(context, { page, perPage: 1000 }));
+  for (const { id, asciiName } of zones) {
+    const file = join(directory, `${asciiName.replaceAll('/', '_')}.${format === 'bind' ? 'zone' : 'json'}`);
+    try {
+      const pieces: string[] = [];
+      for await (const piece of exportZone(context, id, format)) pieces.push(piece);
+      writeFileSync(file, pieces.join(''), { flag: 'wx' });
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EEXIST') throw new UserError(`${file} exists already`, 'Name an empty directory with --directory.');
+      throw error;
+    }
+    terminal.print(file);
+  }
+}
+
 function addList(zone: Command, { terminal, environment }: CommandContext): void {
   const list = zone
     .command('list')
     .description('list all zones')
+    .addOption(limitOption())
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane zone list', 'zoneplane zone list --json'));
-  addSettingOptions(list, DATA_SETTINGS).action(async ({ json }: { json?: boolean }) => {
+  addSettingOptions(list, DATA_SETTINGS).action(async ({ json, limit }: { json?: boolean; limit?: number }) => {
     const zones = await withControl(list, environment, (context) =>
-      collectPages((page) => listZones(context, { page, perPage: 1000 })),
+      collectPages((page) => listZones(context, { page, perPage: 1000 }), limit),
     );
     if (json) {
       terminal.json(zones.map(viewZone));
@@ -74,17 +120,23 @@ function addCreate(zone: Command, { terminal, environment }: CommandContext): vo
     .description('make an empty zone, with the SOA and NS records of this service')
     .argument('<name>', 'name of the zone')
     .option('--account <id>', 'account it belongs to (default: the first)')
+    .option('--init', 'make the data directory too, if it has no database yet')
     .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane zone create example.com'));
+    .addHelpText('after', example('zoneplane zone create example.com', 'zoneplane zone create example.com --init'));
   addSettingOptions(create, DATA_SETTINGS).action(
-    async (name: string, { account, json }: { account?: string; json?: boolean }) => {
+    async (name: string, { account, init, json }: { account?: string; init?: boolean; json?: boolean }) => {
       const input = { name, ...(account === undefined ? {} : { account: { id: account } }) };
-      const made = await withControl(create, environment, (context) => createZone(context, input), 'initialise');
+      const { made, dataDir } = await withControl(
+        create,
+        environment,
+        async (context, settings) => ({ made: await createZone(context, input), dataDir: resolve(settings.dataDir) }),
+        init ? 'initialise' : 'refuse',
+      );
       if (json) {
         terminal.json(viewZone(made));
         return;
       }
-      terminal.print(`created zone ${made.name} (${made.id}), ${made.status}`);
+      terminal.print(`created zone ${made.name} (${made.id}) in ${dataDir}, ${made.status}`);
       terminal.print(`Its parent should delegate it to ${made.nameServers.join(' and ')}.`);
     },
   );

@@ -1,21 +1,21 @@
-/** Where certificate authorities are reached by ACME. Those without a directory are built in. */
+/** ACME directories of certificate authorities. An authority without a directory is built in. */
 import { about } from './setting-about.js';
 import { text } from './values.js';
 
-/** Names of authorities on the wire of the v4 API. */
+/** Names of authorities in the v4 API. */
 export const AUTHORITY_NAMES = ['google', 'lets_encrypt', 'ssl_com', 'digicert'] as const;
 
 const GROUP = 'Certificates';
 
 function directory(title: string) {
   return text()
-    .refine(isSecure, { error: 'expected an https URL, or http for this machine itself' })
+    .refine(isSecure, { error: 'expected an https URL, or an http URL of this machine' })
     .optional()
     .register(about, {
       group: GROUP,
       value: 'url',
-      summary: `ACME directory that is asked for certificates of ${title}; who sets it agrees to its terms of service`,
-      defaultText: 'the authority that is built in',
+      summary: `ACME directory of ${title}; setting it means agreeing to its terms of service`,
+      defaultText: 'the built-in authority',
     });
 }
 
@@ -37,7 +37,7 @@ function keyId(title: string) {
     .register(about, {
       group: GROUP,
       value: 'id',
-      summary: `Key identifier of the external account at ${title}, where it wants one`,
+      summary: `Key identifier of the external account at ${title}, if it requires one`,
       defaultText: 'none',
     });
 }

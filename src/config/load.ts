@@ -1,12 +1,12 @@
 /** Settings from flags, environment, a file and defaults, in this order of precedence, each with its origin. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { extname } from 'node:path';
-import { LineCounter, parseDocument } from 'yaml';
 import { messageOf, UserError } from '../base/errors.js';
 import { nearMatch } from './near-match.js';
-import { SETTINGS, type Setting, type SettingKey, type Settings } from './schema.js';
+import { AUTOMATIC, SETTINGS, type Setting, type SettingKey, type Settings } from './schema.js';
 
-/** Where a value came from. */
+/** The source of a value. */
 export interface Origin {
   readonly kind: 'flag' | 'environment' | 'file' | 'default';
   /** Such as `--dns-port`, `ZONEPLANE_DNS_PORT` or `zoneplane.yaml: dns-port`; 'default' for defaults. */
@@ -16,16 +16,16 @@ export interface Origin {
 export interface LoadedSettings {
   readonly settings: Settings;
   readonly origins: Readonly<Record<SettingKey, Origin>>;
-  /** Sentences about settings that were given but have no effect in this version. */
-  readonly warnings: readonly string[];
 }
 
 export interface SettingSources {
-  /** Values of flags by setting name (`dns-port`, `admin-key-file`), as typed. */
+  /** Values of flags by setting name (`dns-port`, `admin-key-file`), as written. */
   readonly flags: Readonly<Record<string, string | undefined>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Configuration file, JSON (`.json`) or YAML; `ZONEPLANE_CONFIG` is used when absent. */
+  /** Configuration file, JSON (`.json`) or YAML; the default is `ZONEPLANE_CONFIG`. */
   readonly file?: string | undefined;
+  /** Read when no other file is named and this one exists. */
+  readonly defaultFile?: string | undefined;
 }
 
 interface Given {
@@ -33,25 +33,24 @@ interface Given {
   readonly origin: Origin;
 }
 
-/** Names the environment may hold that are not settings; what Kubernetes adds for a Service called zoneplane comes last. */
+/** Variables that are not settings; the last ones are those that Kubernetes adds for a Service called zoneplane. */
 const NOT_SETTINGS = /^ZONEPLANE_(CONFIG$|(.*_)?SERVICE_(HOST|PORT)|PORT$|(.*_)?PORT_\d+_(TCP|UDP))/;
 
-/** Octets of a configuration or secret file that are read at most. */
+/** The longest configuration or secret file that is read, in octets. */
 const MAX_FILE_OCTETS = 1024 * 1024;
 
 /**
- * Loads and validates all settings. Throws a {@link UserError} with exit code 2 that names every fault, with the place
- * of each value and, for unknown names, the nearest known one.
+ * Loads and validates all settings. Throws a {@link UserError} with exit code 2 that lists every problem, with the
+ * place of each value and, for unknown names, the nearest known one.
  */
 export function loadSettings(sources: SettingSources): LoadedSettings {
   const faults: string[] = [];
-  const path = sources.file ?? (sources.environment['ZONEPLANE_CONFIG'] || undefined);
+  const path = sources.file ?? (sources.environment['ZONEPLANE_CONFIG'] || existing(sources.defaultFile));
   const entries = path === undefined ? {} : readConfigFile(path);
   faults.push(...unknownEnvironment(sources.environment), ...unknownEntries(entries, path));
 
   const settings: Record<string, unknown> = {};
   const origins: Record<string, Origin> = {};
-  const warnings: string[] = [];
   for (const setting of SETTINGS) {
     const candidates = [
       fromFlags(setting, sources.flags, faults),
@@ -63,17 +62,20 @@ export function loadSettings(sources: SettingSources): LoadedSettings {
     if (parsed.success) settings[setting.key] = parsed.data;
     else faults.push(...describeFaults(setting, given, parsed.error.issues));
     origins[setting.key] = given?.origin ?? { kind: 'default', place: 'default' };
-    if (given && setting.inert) warnings.push(`${given.origin.place} has no effect: ${setting.inert}`);
   }
   faults.push(...mismatches(settings as Partial<Settings>));
   if (faults.length > 0) throw badSettings(faults);
-  return { settings: settings as Settings, origins: origins as Record<SettingKey, Origin>, warnings };
+  return { settings: settings as Settings, origins: origins as Record<SettingKey, Origin> };
 }
 
-/** Settings that need each other. */
-function mismatches({ dotPort, dohPort, adminTlsPort, tlsCert, tlsKey }: Partial<Settings>): string[] {
+/** Checks settings that depend on each other. */
+function mismatches({ dotPort, dohPort, adminTlsPort, tlsCert, tlsKey, tlsNames }: Partial<Settings>): string[] {
+  if (tlsCert === AUTOMATIC) {
+    return tlsKey === undefined ? [] : ['tls-key: tls-cert auto makes its own key; remove tls-key'];
+  }
+  if (tlsNames !== undefined) return ['tls-names: only tls-cert auto uses names'];
   if (tlsCert !== undefined && tlsKey !== undefined) return [];
-  const needs = 'needs a certificate and its key: give tls-cert and tls-key';
+  const needs = 'needs a certificate and its key: set tls-cert and tls-key, or tls-cert auto';
   return [
     ...(dotPort === undefined ? [] : [`dot-port: DNS over TLS ${needs}`]),
     ...(dohPort === undefined ? [] : [`doh-port: DNS over HTTPS ${needs}`]),
@@ -93,10 +95,10 @@ function describeFaults(setting: Setting, given: Given | undefined, issues: read
   return [...new Set(issues.map((issue) => `${place}${shown}: ${issue.message}${serviceLinkHint(given)}`))];
 }
 
-/** Kubernetes sets ZONEPLANE_DNS_PORT=tcp://… itself when a Service is called zoneplane-dns. */
+/** Kubernetes itself sets ZONEPLANE_DNS_PORT=tcp://… when a Service is called zoneplane-dns. */
 function serviceLinkHint(given: Given | undefined): string {
   const isLink = given?.origin.kind === 'environment' && /^(tcp|udp):\/\//.test(String(given.value));
-  return isLink ? ' (set by Kubernetes for a Service of that name: say `enableServiceLinks: false` in the pod)' : '';
+  return isLink ? ' (set by Kubernetes for a Service of that name: use `enableServiceLinks: false` in the pod)' : '';
 }
 
 function shorten(value: unknown): string {
@@ -133,7 +135,7 @@ function fromEntries(
   return fromTwins(setting, value, place, file as string | undefined, `${place}-file`, 'file', faults);
 }
 
-/** A value given plainly, or for secrets in a file. */
+/** A plain value, or for secrets a value from a file. */
 function fromTwins(
   setting: Setting,
   plain: unknown,
@@ -146,7 +148,7 @@ function fromTwins(
   if (file === undefined || !setting.secret) {
     return plain === undefined ? undefined : { value: plain, origin: { kind, place: plainPlace } };
   }
-  if (plain !== undefined) faults.push(`${plainPlace} and ${filePlace} are both given: keep one`);
+  if (plain !== undefined) faults.push(`${plainPlace} and ${filePlace} are both set: keep only one`);
   try {
     const value = readLimited(file).replace(/\r?\n$/, '');
     return { value, origin: { kind, place: filePlace } };
@@ -175,6 +177,10 @@ function explainRead(error: unknown): string {
   }
 }
 
+function existing(file: string | undefined): string | undefined {
+  return file !== undefined && existsSync(file) ? file : undefined;
+}
+
 function readConfigFile(path: string): Readonly<Record<string, unknown>> {
   let source: string;
   try {
@@ -199,6 +205,8 @@ function parseJson(path: string, source: string): unknown {
 }
 
 function parseYaml(path: string, source: string): unknown {
+  // Loaded only where there is such a file, since commands shall start at once.
+  const { LineCounter, parseDocument } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   const lines = new LineCounter();
   const document = parseDocument(source, { lineCounter: lines, prettyErrors: false, uniqueKeys: true, schema: 'core' });
   const [fault] = document.errors;

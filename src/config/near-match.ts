@@ -1,7 +1,7 @@
-/** The nearest of some known names to one that was mistyped. */
+/** Finds the known name that is nearest to a mistyped one. */
 import { distance } from 'fastest-levenshtein';
 
-/** The candidate with the least edit distance, or undefined when none is near enough to be what was meant. */
+/** The candidate with the smallest edit distance, or undefined when none is near enough to be the intended one. */
 export function nearMatch(typed: string, candidates: readonly string[]): string | undefined {
   const wanted = fold(typed);
   let best: string | undefined;
@@ -16,7 +16,7 @@ export function nearMatch(typed: string, candidates: readonly string[]): string 
   return best;
 }
 
-/** Spellings of one name (`dnsPort`, `dns_port`, `DNS-PORT`) are no difference. */
+/** Makes spellings of one name (`dnsPort`, `dns_port`, `DNS-PORT`) equal. */
 function fold(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }

@@ -1,7 +1,8 @@
-/** Kinds of values that several settings have, with the complaint about any other. */
+/** Kinds of values that several settings share, with their error messages. */
 import { z } from 'zod';
+import { parseCidrSet, parseIP } from '../base/ip.js';
 
-/** Whole numbers, also as decimal text, in a range; the message says which. */
+/** Whole numbers in a range, also as decimal text; the message names the range. */
 export function wholeNumber(least: number, most: number, what: string) {
   const message = `expected ${what} from ${least} to ${most}`;
   return z
@@ -14,7 +15,7 @@ export const port = () => wholeNumber(1, 65535, 'a port');
 
 export const text = () => z.string({ error: 'expected a text' }).min(1, { error: 'must not be empty' });
 
-/** Texts separated by commas, or a list of texts in a file. `hidden`: complaints do not repeat them. */
+/** Texts separated by commas, or a list of texts in a file. `hidden`: messages do not repeat them. */
 export function texts(
   what: string,
   accept: (entry: string) => boolean,
@@ -30,6 +31,17 @@ export function texts(
       for (const entry of entries) if (!accept(entry)) complain(`expected ${what}, found ${quote(entry)}`);
       if (entries.length < atLeast) complain(`expected ${what}`);
       const repeated = entries.find((entry, index) => entries.indexOf(entry) !== index);
-      if (repeated !== undefined) complain(`${quote(repeated)} stands there twice`);
+      if (repeated !== undefined) complain(`${quote(repeated)} is listed twice`);
     });
+}
+
+export const isAddress = (entry: string): boolean => parseIP(entry) !== undefined;
+
+export function isCidr(entry: string): boolean {
+  try {
+    parseCidrSet([entry]);
+    return true;
+  } catch {
+    return false;
+  }
 }

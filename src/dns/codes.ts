@@ -1,4 +1,4 @@
-/** Numbers of the DNS protocol that code refers to by name (IANA registry "DNS Parameters"). */
+/** Numbers of the DNS protocol that the code refers to by name (IANA registry "DNS Parameters"). */
 
 export const Opcode = { query: 0, iquery: 1, status: 2, notify: 4, update: 5 } as const;
 
@@ -32,7 +32,7 @@ export const RCODE_MNEMONICS: Readonly<Record<number, string>> = {
 
 export const Class = { in: 1, ch: 3, hs: 4, none: 254, any: 255 } as const;
 
-/** The types that the engine handles specially; it only copies all others. */
+/** Types that the engine handles specially; it copies all others. */
 export const Type = {
   a: 1,
   ns: 2,
@@ -52,6 +52,9 @@ export const Type = {
   dnskey: 48,
   nsec3: 50,
   nsec3param: 51,
+  cds: 59,
+  cdnskey: 60,
+  zonemd: 63,
   svcb: 64,
   https: 65,
   tsig: 250,
@@ -64,6 +67,7 @@ export const Type = {
 export const EdnsOption = {
   nsid: 3,
   clientSubnet: 8,
+  expire: 9,
   cookie: 10,
   tcpKeepalive: 11,
   padding: 12,

@@ -1,9 +1,9 @@
 /**
- * Reads responses from outside strictly (RFC 1035 §4.1): every name, length and count must fit, or the whole message is
- * rejected.
+ * Parses responses of other servers strictly (RFC 1035 §4.1): every name, length and count must fit, or the whole
+ * message is rejected.
  *
- * dns2 does not read them: it continues after records that it could not parse, it joins labels that hold dots, and twelve octets
- * that announce 65535 records keep it busy for more than a second.
+ * dns2 does not parse them, because it continues after records that it could not parse, joins labels that contain dots,
+ * and spends more than a second on twelve octets that announce 65535 records.
  */
 import { Type } from './codes.js';
 import { isAtOrBelow, MAX_NAME_LENGTH } from './name.js';
@@ -12,19 +12,19 @@ import { RdataError } from './rr/type.js';
 import { nameTail, POINTER } from './wire-name.js';
 
 const HEADER_LENGTH = 12;
-/** The bit of the flags that says that the answer did not fit. */
+/** The flag that says that the answer was truncated. */
 export const TRUNCATED = 0x0200;
-/** The octets of the shortest record: owner of one octet, type, class, TTL and length. */
+/** Octets of the shortest record: owner of one octet, type, class, TTL and length. */
 const SHORTEST_RECORD = 11;
 
 export interface ReadRecord {
-  /** Wire name, uncompressed, case as it came. */
+  /** Wire name, uncompressed, case unchanged. */
   readonly owner: Uint8Array;
   readonly type: number;
   readonly class: number;
-  /** Seconds; 0 where the highest bit was set (RFC 2181 §8). */
+  /** Seconds; 0 if the highest bit was set (RFC 2181 §8). */
   readonly ttl: number;
-  /** Names uncompressed. */
+  /** With uncompressed names. */
   readonly rdata: Uint8Array;
 }
 
@@ -32,18 +32,20 @@ export interface ReadMessage {
   readonly id: number;
   /** The second 16 bits of the header. */
   readonly flags: number;
-  /** All 12 bits of it, when there is an OPT record (RFC 6891 §6.1.3). */
+  /** All 12 bits when there is an OPT record (RFC 6891 §6.1.3). */
   readonly rcode: number;
-  /** Wire name, case as it came. */
+  /** Wire name, case unchanged. */
   readonly question: { readonly name: Uint8Array; readonly type: number; readonly class: number };
   readonly answers: readonly ReadRecord[];
   readonly authorities: readonly ReadRecord[];
 }
 
-/** Ends the reading of octets that are not a message. */
+/** The octets are not a DNS message. */
 class Unreadable extends Error {}
 
-/** The message, or undefined when any of it cannot be read. Messages with other than one question are not read. */
+/**
+ * The parsed message; undefined when any part cannot be parsed, or when the message does not have exactly one question.
+ */
 export function readMessage(octets: Uint8Array): ReadMessage | undefined {
   try {
     return readWhole(octets);
@@ -68,7 +70,7 @@ function readWhole(octets: Uint8Array): ReadMessage {
   if (questions !== 1 || (!(flags & TRUNCATED) && announced * SHORTEST_RECORD > octets.length - HEADER_LENGTH))
     throw new Unreadable();
   const question = { name: takeName(cursor), type: take16(cursor), class: take16(cursor) };
-  // The rest of a truncated answer must not be used (RFC 2181 §9), and may end anywhere.
+  // The rest of a truncated answer must not be used (RFC 2181 §9), and may be cut off anywhere.
   if (flags & TRUNCATED) return { id, flags, rcode: flags & 15, question, answers: [], authorities: [] };
   const answers = takeRecords(cursor, counts[0]);
   const authorities = takeRecords(cursor, counts[1]);
@@ -95,11 +97,14 @@ function takeRecord(cursor: Cursor): ReadRecord {
   if (end > cursor.octets.length) throw new Unreadable();
   const rdata = takeRdata(cursor, type, end);
   if (cursor.at !== end) throw new Unreadable();
-  // An OPT record keeps flags in this field, and the highest bit is one of them.
+  // In an OPT record this field contains flags, one of which is the highest bit.
   return { owner, type, class: recordClass, ttl: high < 0x8000 || type === Type.opt ? ttl : 0, rdata };
 }
 
-/** Octets before the names of the types that may be compressed (RFC 1035 §3.3, RFC 3597 §4), and how many names there are. */
+/**
+ * For the types that may be compressed (RFC 1035 §3.3, RFC 3597 §4): the octets before the names, and the number of
+ * names.
+ */
 const COMPRESSED: Readonly<Record<number, readonly [before: number, names: number]>> = {
   [Type.ns]: [0, 1],
   [Type.cname]: [0, 1],
@@ -139,7 +144,10 @@ function take16(cursor: Cursor): number {
   return (octets[at]! << 8) | octets[at + 1]!;
 }
 
-/** A name, its pointers followed; each must point before the one that led to it, so that there is an end (RFC 1035 §4.1.4). */
+/**
+ * Reads a name and follows its pointers. Each pointer must point before the previous one, so that the loop ends (RFC
+ * 1035 §4.1.4).
+ */
 function takeName(cursor: Cursor): Uint8Array {
   const { octets } = cursor;
   const name = new Uint8Array(MAX_NAME_LENGTH);
@@ -161,8 +169,8 @@ function takeName(cursor: Cursor): Uint8Array {
 }
 
 /**
- * Seconds a negative answer may be kept (RFC 2308 §5): the lesser of the SOA's TTL and its last field. Undefined without an SOA
- * of a zone the name is in.
+ * Seconds that a negative answer may be cached (RFC 2308 §5): the smaller of the SOA's TTL and its MINIMUM. Undefined
+ * without an SOA of a zone that contains the name.
  */
 export function negativeTtlOf(message: ReadMessage, name: Uint8Array): number | undefined {
   const soa = message.authorities.find((record) => record.type === Type.soa && isAtOrBelow(name, record.owner));

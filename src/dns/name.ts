@@ -7,9 +7,10 @@
  * - owner key: octets whose plain byte order is the canonical order of RFC 4034 §6.1, relative to the zone's apex. This is
  *   what the store sorts and searches by: descendants of a name are one range of keys.
  */
+import { equalBytes } from '../base/bytes.js';
 import { plainNameEnd } from './wire-name.js';
 
-/** Octets of a wire name at most (RFC 1035 §3.1). */
+/** The largest length of a wire name in octets (RFC 1035 §3.1). */
 export const MAX_NAME_LENGTH = 255;
 export const MAX_LABEL_LENGTH = 63;
 export const ROOT: Uint8Array = new Uint8Array(1);
@@ -45,9 +46,9 @@ const BACKSLASH = 92;
 const scratch = new Uint8Array(MAX_NAME_LENGTH + 1);
 
 /**
- * Wire form of a name in presentation form. `text` is latin1: each character is one octet, `\DDD` and `\X` escapes are
- * undone (RFC 1035 §5.1). Without a final dot the name is relative and `origin` is appended; `@` alone is the origin.
- * Throws {@link NameError}.
+ * Parses a name in presentation form into wire form. `text` is latin1: each character is one octet; `\DDD` and `\X`
+ * escapes are decoded (RFC 1035 §5.1). A name without a final dot is relative, and `origin` is appended; `@` alone is
+ * the origin. Throws {@link NameError}.
  */
 export function parseName(text: string, origin?: Uint8Array): Uint8Array {
   if (text === '.') return ROOT;
@@ -94,8 +95,8 @@ function endLabel(labelAt: number, at: number): void {
 }
 
 /**
- * The octet an escape at `text[at] === '\\'` stands for, in the low 8 bits, and the number of further characters it takes
- * above them; -1 if it is not one (RFC 1035 §5.1).
+ * Decodes an escape at `text[at] === '\\'`: its octet in the low 8 bits, and above them the number of further
+ * characters; -1 for an invalid escape (RFC 1035 §5.1).
  */
 export function readEscape(text: string, at: number): number {
   const first = text.charCodeAt(at + 1);
@@ -108,7 +109,9 @@ export function readEscape(text: string, at: number): number {
   return value > 255 ? -1 : (3 << 8) | value;
 }
 
-/** Presentation form with the final dot; the root is `.`. Octets that are not plain are escaped, so parsing gives it back. */
+/**
+ * Presentation form with the final dot; the root is `.`. Special octets are escaped, so that parsing restores the name.
+ */
 export function printName(wire: Uint8Array, start = 0): string {
   if (wire[start] === 0) return '.';
   let out = '';
@@ -120,7 +123,7 @@ export function printName(wire: Uint8Array, start = 0): string {
   return out;
 }
 
-/** Characters with a meaning of their own in master files: `" $ ( ) . ; @ \`. */
+/** Characters with a special meaning in master files: `" $ ( ) . ; @ \`. */
 function printOctet(octet: number): string {
   switch (octet) {
     case 34:
@@ -142,14 +145,17 @@ export function toFqdn(wire: Uint8Array): string {
   return printName(lowerName(wire)).slice(0, -1);
 }
 
-/** Octets of the wire name that starts at `start`, its final zero included. Throws a {@link NameError} when there is none. */
+/**
+ * Octets of the wire name that starts at `start`, including its final zero. Throws a {@link NameError} when there is
+ * none.
+ */
 export function nameLength(wire: Uint8Array, start = 0): number {
   const end = plainNameEnd(wire, start, wire.length);
   if (end < 0) throw new NameError('malformed');
   return end - start;
 }
 
-/** Number of labels, the root not counted. */
+/** Number of labels, without the root. */
 export function labelCount(wire: Uint8Array): number {
   let count = 0;
   for (let at = 0; wire[at]! !== 0; at += 1 + wire[at]!) count++;
@@ -161,7 +167,7 @@ export function lowerName(wire: Uint8Array): Uint8Array {
   let i = 0;
   for (; i < wire.length; i++) if (isUpper(wire[i]!)) break;
   if (i === wire.length) return wire;
-  // Not slice: of a Buffer that would be a view, and the caller's octets would change.
+  // Not slice: for a Buffer that is a view, and the caller's octets would change.
   const out = new Uint8Array(wire);
   for (; i < out.length; i++) if (isUpper(out[i]!)) out[i]! |= 0x20;
   return out;
@@ -204,14 +210,14 @@ export function isWildcard(wire: Uint8Array): boolean {
   return wire[0] === 1 && wire[1] === 42;
 }
 
-/** Labels from the leftmost to the one below the root, as views. */
+/** Labels from the leftmost to the one before the root, as views. */
 export function labelsOf(wire: Uint8Array): Uint8Array[] {
   const labels: Uint8Array[] = [];
   for (let at = 0; wire[at]! !== 0; at += 1 + wire[at]!) labels.push(wire.subarray(at + 1, at + 1 + wire[at]!));
   return labels;
 }
 
-/** The name made of labels, leftmost first. Throws {@link NameError} when it is too long. */
+/** Builds a name from labels, leftmost first. Throws {@link NameError} when it is too long. */
 export function nameOfLabels(labels: readonly Uint8Array[]): Uint8Array {
   let length = 1;
   for (const label of labels) length += 1 + label.length;
@@ -229,8 +235,9 @@ export function nameOfLabels(labels: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * The owner key of a name at or below `apex` (which gives an empty key): labels from the apex down, lower case, each ended
- * by a zero octet; 0x00 and 0x01 inside a label become 0x01 0x01 and 0x01 0x02, so that byte order stays canonical order.
+ * The owner key of a name at or below `apex`; the apex has an empty key. The key contains the labels from the apex down
+ * in lower case, each followed by a zero octet. 0x00 and 0x01 inside a label become 0x01 0x01 and 0x01 0x02, so that
+ * byte order is canonical order.
  */
 export function ownerKeyOf(name: Uint8Array, apex: Uint8Array): Uint8Array {
   const end = name.length - apex.length;
@@ -259,7 +266,7 @@ export function ownerKeyOf(name: Uint8Array, apex: Uint8Array): Uint8Array {
   return key;
 }
 
-/** The (lower-case) name an owner key stands for. */
+/** The name of an owner key, in lower case. */
 export function nameOfOwnerKey(key: Uint8Array, apex: Uint8Array): Uint8Array {
   const labels: Uint8Array[] = [];
   let label: number[] = [];
@@ -278,8 +285,8 @@ export function nameOfOwnerKey(key: Uint8Array, apex: Uint8Array): Uint8Array {
 }
 
 /**
- * The range of owner keys strictly below `key`: `key < k && k < end`. For the apex (empty key) `end` is undefined: every
- * other key of the zone is below it.
+ * The range of owner keys strictly below `key`: `key < k && k < end`. For the apex (empty key), `end` is undefined
+ * because every other key of the zone is below it.
  */
 export function descendantsEnd(key: Uint8Array): Uint8Array | undefined {
   if (key.length === 0) return undefined;
@@ -288,7 +295,12 @@ export function descendantsEnd(key: Uint8Array): Uint8Array | undefined {
   return end;
 }
 
-/** The owner keys of the names from below the apex down to and with this one: none for the apex. */
+/** Whether an owner key stands strictly below another one. */
+export function isOwnerKeyBelow(key: Uint8Array, ancestor: Uint8Array): boolean {
+  return key.length > ancestor.length && equalBytes(key.subarray(0, ancestor.length), ancestor);
+}
+
+/** The owner keys of this name and its ancestors below the apex, topmost first; empty for the apex. */
 export function ownerKeysDownTo(key: Uint8Array): Uint8Array[] {
   const keys: Uint8Array[] = [];
   for (let end = key.indexOf(0); end >= 0; end = key.indexOf(0, end + 1)) keys.push(key.subarray(0, end + 1));

@@ -1,14 +1,14 @@
 /**
  * Tokens of presentation format (RFC 1035 §5.1), shared by the zone file lexer and the record types' parsers.
  *
- * A token's text is latin1: one character per octet of the file. Escapes (`\.`, `\000`) stay in it, because domain names,
- * character strings and plain words undo them differently.
+ * A token's text is latin1: one character for each octet of the file. Escapes (`\.`, `\000`) stay in it, because domain
+ * names, character strings and plain words decode them differently.
  */
 import { readEscape } from './name.js';
 
 export interface Token {
   readonly text: string;
-  /** Was written between double quotes (which are not part of the text). */
+  /** Whether it was written between double quotes, which are not part of the text. */
   readonly quoted: boolean;
   /** 1-based. */
   readonly line: number;
@@ -16,13 +16,13 @@ export interface Token {
   readonly column: number;
 }
 
-/** Text that is not what the format asks for. Position is that of the offending token, or of the end of the entry. */
+/** The text does not follow the format. The position is that of the invalid token, or of the end of the entry. */
 export class PresentationError extends Error {
   constructor(
     message: string,
     readonly line: number,
     readonly column: number,
-    /** The offending text, as written. */
+    /** The invalid text, as written. */
     readonly text?: string,
   ) {
     super(message);
@@ -45,17 +45,17 @@ export class TokenCursor {
     return this.at >= this.tokens.length;
   }
 
-  /** Number of tokens not yet read. */
+  /** Number of unread tokens. */
   get remaining(): number {
     return this.tokens.length - this.at;
   }
 
-  /** The next token without taking it; undefined at the end. */
+  /** Returns the next token without taking it; undefined at the end. */
   peek(): Token | undefined {
     return this.tokens[this.at];
   }
 
-  /** Takes the next token. `expected` says what it should have been, for the error at the end of the entry. */
+  /** Takes the next token. `expected` names it for the error at the end of the entry. */
   next(expected: string): Token {
     const token = this.tokens[this.at];
     if (!token) throw this.failure(`missing ${expected}`);
@@ -63,13 +63,13 @@ export class TokenCursor {
     return token;
   }
 
-  /** Throws when tokens are left over. */
+  /** Throws when unread tokens remain. */
   end(): void {
     const extra = this.tokens[this.at];
     if (extra) throw this.failure('unexpected text after the record data', extra);
   }
 
-  /** An error at `token`, or at the end of what was written. */
+  /** An error at `token`, or at the end of the entry. */
   failure(message: string, token?: Token): PresentationError {
     const place = token ?? this.tokens[this.tokens.length - 1];
     return new PresentationError(message, place?.line ?? 1, place?.column ?? 1, token?.text);
@@ -77,8 +77,8 @@ export class TokenCursor {
 }
 
 /**
- * Octets of a character string's token: escapes undone (RFC 1035 §5.1), or undefined for a bad escape.
- * Its length is not bounded here; a `<character-string>` holds at most 255 octets.
+ * Octets of a character string token with escapes decoded (RFC 1035 §5.1); undefined for an invalid escape. The length
+ * is not checked here; a `<character-string>` has up to 255 octets.
  */
 export function unescapeText(text: string): Uint8Array | undefined {
   if (!text.includes('\\')) return latin1Bytes(text);
@@ -97,14 +97,14 @@ export function unescapeText(text: string): Uint8Array | undefined {
   return out.slice(0, at);
 }
 
-/** One octet per character. */
+/** One octet for each character. */
 export function latin1Bytes(text: string): Uint8Array {
   const out = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) out[i] = text.charCodeAt(i);
   return out;
 }
 
-/** One character per octet. */
+/** One character for each octet. */
 export function latin1Text(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }

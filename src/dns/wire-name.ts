@@ -1,19 +1,22 @@
-/** The one walker of names inside messages and rdata (RFC 1035 §3.1, §4.1.4). Allocates nothing. */
+/** The only code that walks names inside messages and rdata (RFC 1035 §3.1, §4.1.4). Allocates nothing. */
 // hot
 
-/** Octets of a name at most, its final zero included (RFC 1035 §2.3.4). */
+/** The largest length of a name in octets, including its final zero (RFC 1035 §2.3.4). */
 const LONGEST = 255;
 const LONGEST_LABEL = 63;
-/** The first octet of a pointer has its two highest bits set. */
+/** The two highest bits are set in the first octet of a pointer. */
 export const POINTER = 0xc0;
 
-/** Offset behind an uncompressed name that ends before `end`; -1 when it is compressed, malformed or cut off. */
+/** Offset after an uncompressed name that ends before `end`; -1 when it is compressed, malformed or cut off. */
 export function plainNameEnd(octets: Uint8Array, from: number, end: number): number {
   const tail = nameTail(octets, from, end);
   return tail >= 0 && octets[tail] === 0 ? tail + 1 : -1;
 }
 
-/** Offset behind a name that ends before `end`, with or without a pointer, which is not followed; -1 when it is malformed or cut off. */
+/**
+ * Offset after a name that ends before `end`; a pointer ends it and is not followed. -1 when it is malformed or cut
+ * off.
+ */
 export function nameEnd(octets: Uint8Array, from: number, end: number): number {
   const tail = nameTail(octets, from, end);
   if (tail < 0) return -1;
@@ -21,7 +24,10 @@ export function nameEnd(octets: Uint8Array, from: number, end: number): number {
   return tail + 2 <= end ? tail + 2 : -1;
 }
 
-/** Offset of the octet that ends a name: the root's zero, or the first of a pointer; -1 when there is none within bounds. */
+/**
+ * Offset of the octet that ends a name: the root's zero or the first octet of a pointer; -1 when there is none within
+ * bounds.
+ */
 export function nameTail(octets: Uint8Array, from: number, end: number): number {
   const stop = Math.min(end, from + LONGEST);
   let at = from;

@@ -1,6 +1,6 @@
 /**
- * Why a question is answered as it is: which zone and owner decide, what is put in a record's place, and the answer itself, from
- * the very code that serves.
+ * Explains an answer: the zone and owner that decide, what replaces a record, and the answer itself, made by the same
+ * code that serves.
  */
 import type { TracedName } from '../answer/trace.js';
 import { toHex } from '../base/bytes.js';
@@ -29,7 +29,7 @@ import { findZoneById, type ZoneRow } from '../store/zones/zones.js';
 import { flattenedAlias, type ZoneFacts } from '../zone/derive/owner.js';
 import { createPartImage, type PartImage, wildcardOf } from './part-image.js';
 
-/** One thing that decided. */
+/** One step of the decision. */
 export interface ExplanationStep {
   readonly step:
     | 'zone'
@@ -41,16 +41,16 @@ export interface ExplanationStep {
     | 'origin'
     | 'synthesized'
     | 'outside';
-  /** FQDN without final dot. */
+  /** FQDN without the final dot. */
   readonly name: string;
-  /** For people. */
+  /** Text for people. */
   readonly detail: string;
 }
 
 export interface Explanation {
   readonly name: string;
   readonly type: string;
-  /** Null when no zone of ours holds the name. */
+  /** Null when none of our zones contains the name. */
   readonly zone: {
     readonly id: string;
     readonly name: string;
@@ -61,18 +61,19 @@ export interface Explanation {
   readonly answer: {
     readonly rcode: string;
     readonly authoritative: boolean;
-    /** Lines of a zone file. */
+    /** Lines in zone file form. */
     readonly answer: readonly string[];
     readonly authority: readonly string[];
   };
 }
 
-/** Names of a chain at most. */
+/** The largest number of names in a chain. */
 const MOST_NAMES = 80;
 
 /**
- * `zoneId` limits the question to a zone, in which `name` may be relative; without it the deepest zone that is served answers.
- * Throws 400 for a name or type that is none, or that is not in the zone; what requireZone throws is up to the caller.
+ * `zoneId` restricts the question to a zone, in which `name` may be relative; without it the deepest served zone
+ * answers. Throws 400 for an invalid name or type, and for a name outside the zone; may also throw the errors of
+ * requireZone.
  */
 export function explain(ctx: Context, name: string, typeName: string, zoneId?: string): Explanation {
   const type = typeByMnemonic(typeName);
@@ -92,7 +93,7 @@ export function explain(ctx: Context, name: string, typeName: string, zoneId?: s
 const REFUSED = { rcode: 'REFUSED', authoritative: false, answer: [], authority: [] } as const;
 
 function notOurs(name: Uint8Array): ExplanationStep {
-  return { step: 'outside', name: toFqdn(name), detail: 'no zone served here holds this name' };
+  return { step: 'outside', name: toFqdn(name), detail: 'no zone served here contains this name' };
 }
 
 /** Relative names and `@` belong to the zone. */
@@ -119,13 +120,15 @@ function explainIn(ctx: Context, zone: ZoneRow, name: Uint8Array, type: number):
   }
   const { facts } = serving;
   const { message, trace } = askPart(createPartImage(source, serving), facts.apex, name, type);
-  const told = { ctx, zone, source, serving, type };
+  const shared = { ctx, zone, source, serving, type };
   const chain = chainOf(message, name);
-  const steps = [...chain, ...hiddenLinks(told, chain, trace)].flatMap((link, i) => explainName(told, link, trace[i]));
+  const steps = [...chain, ...hiddenLinks(shared, chain, trace)].flatMap((link, i) =>
+    explainName(shared, link, trace[i]),
+  );
   return { steps: [zoneStep(zone, facts), ...steps], answer: printAnswer(message) };
 }
 
-/** Asks until all names that the answer leads to, which decide about the rest of it, are in the image. */
+/** Asks until the image contains all names to which the answer leads, because they decide the rest of it. */
 function askPart(image: PartImage, apex: Uint8Array, name: Uint8Array, type: number): ReturnType<PartImage['ask']> {
   image.add(name);
   let asked = image.ask(name, type);
@@ -137,14 +140,14 @@ function askPart(image: PartImage, apex: Uint8Array, name: Uint8Array, type: num
   return asked;
 }
 
-/** The name, and those its aliases lead to, in order. */
+/** The name and the names to which its aliases lead, in order. */
 function chainOf({ answers }: ReadMessage, name: Uint8Array): Uint8Array[] {
   return [name, ...answers.filter(({ type }) => type === Type.cname).map(({ rdata }) => lowerName(rdata))];
 }
 
-/** The rest of a chain whose answer is an error, which does not show it. */
+/** The rest of a chain that an error answer does not show. */
 function hiddenLinks(
-  { source, serving }: Told,
+  { source, serving }: ExplanationFacts,
   chain: readonly Uint8Array[],
   trace: readonly TracedName[],
 ): Uint8Array[] {
@@ -168,8 +171,8 @@ function zoneStep(zone: ZoneRow, facts: ZoneFacts): ExplanationStep {
   return { step: 'zone', name: zone.name, detail: [`${zone.status}, serial ${zone.serial}`, ...modes].join(', ') };
 }
 
-/** What all steps of an explanation are about. */
-interface Told {
+/** The context of all steps of an explanation. */
+interface ExplanationFacts {
   readonly ctx: Context;
   readonly zone: ZoneRow;
   readonly source: ZoneSource;
@@ -177,11 +180,11 @@ interface Told {
   readonly type: number;
 }
 
-/** What decides at one name of the chain, as the engine found it; a name it did not look for goes without saying. */
-function explainName(told: Told, name: Uint8Array, traced: TracedName | undefined): ExplanationStep[] {
-  const { zone, serving } = told;
+/** What decides at one name of the chain, as the engine found it; nothing for a name that it did not look up. */
+function explainName(shared: ExplanationFacts, name: Uint8Array, traced: TracedName | undefined): ExplanationStep[] {
+  const { zone, serving } = shared;
   if (!isAtOrBelow(name, serving.facts.apex)) {
-    return [{ step: 'outside', name: toFqdn(name), detail: `not in ${zone.name}: resolvers ask for it elsewhere` }];
+    return [{ step: 'outside', name: toFqdn(name), detail: `not in ${zone.name}: resolvers look it up elsewhere` }];
   }
   if (!traced) return [];
   const decider = deciderOf(name, traced);
@@ -189,26 +192,26 @@ function explainName(told: Told, name: Uint8Array, traced: TracedName | undefine
     case 'cut':
       return [{ step: 'delegation', name: toFqdn(decider), detail: 'delegated: answered with a referral' }];
     case 'dname':
-      return [{ step: 'alias', name: toFqdn(decider), detail: 'a DNAME: names below it are somewhere else' }];
+      return [{ step: 'alias', name: toFqdn(decider), detail: 'a DNAME: names below it are redirected' }];
     case 'nowhere':
       return [{ step: 'node', name: toFqdn(name), detail: `${MISSING} ${toFqdn(decider)}, no wildcard there` }];
     default:
-      return explainOwner(told, decider, traced.led === 'wildcard' ? 'wildcard' : 'owner');
+      return explainOwner(shared, decider, traced.led === 'wildcard' ? 'wildcard' : 'owner');
   }
 }
 
 const MISSING = 'does not exist; closest encloser';
 
-/** The owner that decides about a name; for one that leads nowhere its closest encloser. */
+/** The owner that decides about a name; for a nonexistent name its closest encloser. */
 function deciderOf(name: Uint8Array, { led, labels }: TracedName): Uint8Array {
   let ancestor = name;
   for (let left = labelCount(name) - labels; left > 0; left--) ancestor = parentName(ancestor);
   return led === 'wildcard' ? wildcardOf(ancestor) : ancestor;
 }
 
-/** What is put in the place of an owner's records. */
-function explainOwner(told: Told, owner: Uint8Array, kind: 'owner' | 'wildcard'): ExplanationStep[] {
-  const { ctx, source, serving, type } = told;
+/** What replaces an owner's records. */
+function explainOwner(shared: ExplanationFacts, owner: Uint8Array, kind: 'owner' | 'wildcard'): ExplanationStep[] {
+  const { ctx, source, serving, type } = shared;
   const { facts } = serving;
   const steps: ExplanationStep[] = [];
   const key = ownerKeyOf(owner, facts.apex);
@@ -218,13 +221,13 @@ function explainOwner(told: Told, owner: Uint8Array, kind: 'owner' | 'wildcard')
   steps.push({ step: 'node', name: here, detail: rows.length === 0 ? emptyDetail(key) : `${kind} with ${types}` });
   if (rows.some(({ proxied }) => proxied)) {
     const detail = facts.dnsOnly
-      ? 'proxied, but the zone answers what is written'
+      ? 'proxied, but the zone answers its records unchanged'
       : 'proxied: answers the edge addresses';
     steps.push({ step: 'proxied', name: here, detail });
     if (type === Type.https && !facts.dnsOnly && !rows.some((row) => row.type === Type.https)) {
       const detail =
         facts.http2 || facts.http3
-          ? 'HTTPS is made of the settings http2 and http3'
+          ? 'HTTPS follows from the settings http2 and http3'
           : 'http2 and http3 are off: no HTTPS';
       steps.push({ step: 'synthesized', name: here, detail });
     }
@@ -234,7 +237,7 @@ function explainOwner(told: Told, owner: Uint8Array, kind: 'owner' | 'wildcard')
   if (origin) steps.push(...explainTarget(ctx, here, lowerName(origin.rdata), 'origin'));
   if (alias) steps.push(...explainTarget(ctx, here, lowerName(alias.rdata), 'flattened'));
   else if (rows.some((row) => row.type === Type.cname) && !rows.some(({ proxied }) => proxied && !facts.dnsOnly)) {
-    steps.push({ step: 'alias', name: here, detail: 'a CNAME: the question goes on with its target' });
+    steps.push({ step: 'alias', name: here, detail: 'a CNAME: the look-up continues with its target' });
   }
   if (key.length === 0 && (type === Type.soa || type === Type.ns) && facts.nameServers.length > 0) {
     steps.push({ step: 'synthesized', name: here, detail: `${typeMnemonic(type)} of the service's name servers` });
@@ -243,9 +246,9 @@ function explainOwner(told: Told, owner: Uint8Array, kind: 'owner' | 'wildcard')
 }
 
 const emptyDetail = (key: Uint8Array): string =>
-  key.length === 0 ? 'the apex, without records of its own' : 'nothing is written here, something below it: no data';
+  key.length === 0 ? 'the apex, without records of its own' : 'no records here, but names below it exist: no data';
 
-/** `step`: whether the target's addresses are answered, or those of the edge that goes there. */
+/** `step`: whether the name answers the target's addresses, or the edge's, which connects to the target. */
 function explainTarget(
   ctx: Context,
   owner: string,
@@ -255,10 +258,10 @@ function explainTarget(
   const text = toFqdn(target);
   const row = findTarget(ctx.store, target);
   const first = step === 'origin' ? `its origin is ${text}` : `flattened: answers the addresses of ${text}`;
-  if (!row || row.asked === 0) return [{ step, name: owner, detail: `${first}, which nobody has been asked for yet` }];
+  if (!row || row.asked === 0) return [{ step, name: owner, detail: `${first}, which has not been resolved yet` }];
   const nowUs = ctx.clock.nowMs() * 1000;
   const seconds = (us: number): number => Math.max(0, Math.round(us / 1_000_000));
-  const age = `heard ${seconds(nowUs - row.resolved_at)} s ago`;
+  const age = `resolved ${seconds(nowUs - row.resolved_at)} s ago`;
   const hops = (JSON.parse(row.chain ?? '[]') as { name: string; ttl: number; source: string }[]).map(
     (hop): ExplanationStep => ({
       step,
@@ -268,8 +271,8 @@ function explainTarget(
   );
   const state =
     row.failures === 0
-      ? `${age}, TTL ${row.ttl}, asked again in ${seconds(row.refresh_at * 1000 - nowUs)} s`
-      : `failed ${row.failures} times (${row.reason}), ${row.ipv4 === null ? 'nothing is known' : row.stale === 1 ? 'stale' : age}`;
+      ? `${age}, TTL ${row.ttl}, resolved again in ${seconds(row.refresh_at * 1000 - nowUs)} s`
+      : `failed ${row.failures} times (${row.reason}), ${row.ipv4 === null ? 'no addresses known' : row.stale === 1 ? 'stale' : age}`;
   const isNowhere = row.ipv4?.length === 0 && row.ipv6?.length === 0;
   const where = isNowhere ? ', which leads nowhere: it has no address' : '';
   return [{ step, name: owner, detail: `${first}${where}; ${state}` }, ...hops];
@@ -288,7 +291,7 @@ function printLine({ owner, type, ttl, rdata }: ReadRecord): string {
   return printRecord({ owner, type, ttl, rdata }).replaceAll('\t', ' ');
 }
 
-/** For people, as the command line prints it. */
+/** Text for people, as the command line prints it. */
 export function printExplanation({ name, type, zone, steps, answer }: Explanation): string[] {
   const widest = Math.max(...steps.map((step) => step.step.length));
   return [

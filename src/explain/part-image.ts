@@ -1,6 +1,6 @@
 /**
- * The part of a zone that decides about a few names, compiled as the DNS process compiles all of it: the names themselves, what
- * stands above them, and the wildcards beside them. The engine answers from it as it does from the whole.
+ * The part of a zone that decides about a few names, compiled as the DNS process compiles the whole zone: the names
+ * themselves, their ancestors, and the wildcards at the ancestors. The engine answers from it as from the whole zone.
  */
 import { answerWith } from '../answer/engine.js';
 import { createEngineState, DEFAULT_ENGINE_SETTINGS } from '../answer/state.js';
@@ -17,7 +17,7 @@ const ASTERISK = Uint8Array.of(42);
 const LONGEST_NAME = 255;
 
 export interface PartImage {
-  /** Adds the names that decide about this one; false when they are there already. `name`: lower-case wire name. */
+  /** Adds the names that decide about this one; false when they are already present. `name`: lower-case wire name. */
   add(name: Uint8Array): boolean;
   /** The whole answer, as over TCP, and what the engine did for it. */
   ask(name: Uint8Array, type: number): { readonly message: ReadMessage; readonly trace: readonly TracedName[] };

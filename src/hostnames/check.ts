@@ -1,7 +1,11 @@
 /**
- * One check of a hostname: what DNS and the customer's web server say is found out first, then judged in one write on the rows as
- * they are by then (edge specification §3.1).
+ * One check of a hostname. First it asks DNS and the customer's web server; then one write judges the answers against the rows as they
+ * are at that time (edge specification §3.1).
  */
+
+import { uuidOctets } from '../base/bytes.js';
+import { suspendCertificate } from '../certs/certificates.js';
+import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import { holdsHostnames } from '../control/rules/hold.js';
 import { commit, type Draft } from '../control/write/commit.js';
 import type { Context } from '../control/write/context.js';
@@ -20,8 +24,9 @@ import { findZone, type ZoneRow } from '../store/zones/zones.js';
 import { type ActivationEvent, nextState } from './activation.js';
 import type { HostnameContext } from './context.js';
 import { fallbackStatus, isOrigin } from './fallback-origin.js';
+import { certificateOwner } from './item.js';
 import { withoutWildcard } from './name.js';
-import { type Findings, findOut } from './ownership.js';
+import { type Findings, findOut, uniqueTarget } from './ownership.js';
 import {
   delaySeconds,
   ELSEWHERE_CHECKS,
@@ -38,29 +43,28 @@ import {
   NO_FALLBACK_ORIGIN,
   NO_OWN_ADDRESS,
   NOT_POINTED,
+  notPointedTo,
   unresolved,
 } from './texts.js';
-
-/** The kind of jobs about hostnames; the subject is the identifier. */
-export const HOSTNAME_JOB = 'hostname';
 
 export interface CheckOptions {
   /** A check of the schedule, which counts; others are made because something changed. */
   readonly planned: boolean;
-  /** Nothing that was asked before counts. */
+  /** Cached answers are not used. */
   readonly fresh: boolean;
-  /** Called inside the write; throws when it must not be done any more. */
+  /** Called inside the write; throws when the write must not happen any more. */
   readonly guard?: () => void;
 }
 
-/** Does nothing for a hostname that is gone, or in a state in which nothing is checked. */
+/** Does nothing for a hostname that is gone or whose state needs no checks. */
 export async function checkHostname(ctx: HostnameContext, id: string, options: CheckOptions): Promise<void> {
   const row = findHostname(ctx.store, id);
   const zone = row && findZone(ctx.store, row.zone);
   if (!zone || (row.state !== 'pending' && row.state !== 'active')) return;
   const { resolver, fetchToken } = ctx.hostnames;
   const addresses = findAllowance(ctx.store, zone.account)?.apex_addresses === 1 ? ctx.settings.edgeAddresses : [];
-  const question = { row, zone: zone.name, addresses, fresh: options.fresh };
+  const unique = zone.unique_targets === 1;
+  const question = { row, zone: zone.name, addresses, unique, fresh: options.fresh };
   const findings = await findOut(resolver, fetchToken, question);
   await commit(ctx, (draft) => {
     options.guard?.();
@@ -107,21 +111,22 @@ function settlePending(ctx: HostnameContext, draft: Draft, judged: Judged): void
   moveTo(ctx, draft, judged, event, { ...change, check_number: done, next_check_ms: nextMs });
 }
 
-/** What shows that the hostname is meant for the zone. */
+/** The proof that the hostname is meant for the zone. */
 function proofOf(ctx: HostnameContext, { row, findings: { pointing, token } }: Judged): string | undefined {
   if (pointing.kind === 'here' && pointing.by === 'cname') return 'cname';
   if (token) return token;
-  // Every account's names have the same addresses: they take nothing away from who has proved more.
+  // All accounts share the edge addresses, so an address alone takes no name from another zone.
   const free = otherActiveHostnames(ctx.store, row).length === 0;
   return pointing.kind === 'here' && free ? 'address' : undefined;
 }
 
-function faultOf({ row, findings: { pointing }, byAddress }: Judged): string {
+function faultOf({ row, zone, findings: { pointing }, byAddress }: Judged): string {
   if (pointing.kind === 'unsure') return unresolved(row.hostname, pointing.why);
+  if (zone.unique_targets === 1) return notPointedTo(uniqueTarget(row, zone.name));
   return byAddress ? NO_OWN_ADDRESS : NOT_POINTED;
 }
 
-/** What keeps traffic from being sent on. */
+/** The reasons why traffic cannot be sent to an origin. */
 function originFaults({ store }: HostnameContext, { origin }: HostnameRow, zone: ZoneRow): readonly string[] {
   if (origin !== null) return isOrigin(store, zone, origin) ? [] : [customOriginMissing(origin)];
   const fallback = findFallbackOrigin(store, zone.seq);
@@ -131,10 +136,10 @@ function originFaults({ store }: HostnameContext, { origin }: HostnameRow, zone:
 }
 
 function isHeld(ctx: HostnameContext, hostname: string, now: number): boolean {
-  return zonesAtOrAbove(ctx, withoutWildcard(hostname)).some((zone) => holdsHostnames(zone, now));
+  return zonesAtOrAbove(ctx.store, withoutWildcard(hostname)).some((zone) => holdsHostnames(zone, now));
 }
 
-/** Who verified a name last has it: it moves away from other zones. */
+/** The zone that verified a name last keeps it; in other zones it becomes `moved`. */
 function activate(ctx: HostnameContext, draft: Draft, judged: Judged, proof: string): void {
   const { row, findings } = judged;
   moveTo(ctx, draft, judged, 'verified', {
@@ -162,7 +167,7 @@ function settleActive(ctx: HostnameContext, draft: Draft, judged: Judged): void 
     moveTo(ctx, draft, judged, 'verified', change);
     return;
   }
-  // What was verified by a token, and never led here, is not missed; and nothing happens on uncertainty.
+  // A hostname that was verified by a token and never led here stays active. Uncertainty changes nothing.
   if (pointing.kind === 'unsure' || row.pointed_at === null) {
     moveTo(ctx, draft, judged, pointing.kind === 'unsure' ? 'unsure' : 'unverified', later);
     return;
@@ -194,6 +199,7 @@ function moveTo(
   if (state === 'gone') throw new Error(`a check made a hostname go: ${event}`);
   const moved = state === 'moved' && row.state !== 'moved' ? { moved_at: draft.now } : {};
   updateHostname(ctx.store, row.seq, { ...change, ...moved, state });
+  if (state === 'moved') suspendCertificate(ctx.store, draft, certificateOwner(row.id));
   const nextMs = change.next_check_ms ?? null;
   if (nextMs !== null) {
     schedule(ctx.store, { kind: HOSTNAME_JOB, subject: row.id, runAtMs: nextMs }, ctx.clock.nowMs());
@@ -211,9 +217,4 @@ const VERBS = { pending: 'edit', active: 'activate', moved: 'move', blocked: 'ed
 export async function checkSoon({ store, clock }: Context, id: string): Promise<void> {
   const nowMs = clock.nowMs();
   await store.write(() => schedule(store, { kind: HOSTNAME_JOB, subject: id, runAtMs: nowMs }, nowMs));
-}
-
-/** The octets of a UUID, as the audit log names things. */
-export function uuidOctets(id: string): Uint8Array {
-  return new Uint8Array(Buffer.from(id.replaceAll('-', ''), 'hex'));
 }

@@ -1,5 +1,5 @@
 /** Refusals of custom hostnames: HTTP status, v4 code, text (v4: §15.4). */
-import { AppError, defineErrors } from '../base/errors.js';
+import { defineErrors } from '../base/errors.js';
 
 export const hostnameFailure = defineErrors('hostnames', {
   badJson: { status: 400, code: 1400, text: 'The request body is not a valid JSON object: {reason}.' },
@@ -43,7 +43,7 @@ export const hostnameFailure = defineErrors('hostnames', {
     code: 1421,
     text: 'Invalid custom origin server: {name} is not an A, AAAA or CNAME record of this zone.',
   },
-  badHttp2: { status: 400, code: 1422, text: 'Invalid ssl.settings.{name}: expected on or off.' },
+  badHttp2: { status: 400, code: 1422, text: 'Invalid {name}: expected on or off.' },
   badTls12Only: { status: 400, code: 1423, text: 'Invalid ssl.settings.tls_1_2_only: expected on or off.' },
   badTls13: { status: 400, code: 1424, text: 'Invalid ssl.settings.tls_1_3: expected on or off.' },
   badMinimumTls: {
@@ -59,7 +59,7 @@ export const hostnameFailure = defineErrors('hostnames', {
   csrMissing: { status: 404, code: 1431, text: 'The custom certificate signing request was not found.' },
   badMethod: { status: 400, code: 1432, text: 'Invalid ssl.method: {reason}.' },
   badType: { status: 400, code: 1433, text: 'Invalid ssl.type: expected dv.' },
-  badSsl: { status: 400, code: 1434, text: 'Invalid ssl.{name}: expected {expected}.' },
+  badSsl: { status: 400, code: 1434, text: 'Invalid {name}: expected {expected}.' },
   badId: { status: 400, code: 1435, text: 'Invalid custom hostname identifier: expected a UUID.' },
   missing: { status: 404, code: 1436, text: 'The custom hostname was not found.' },
   badContain: { status: 400, code: 1437, text: 'Invalid filter {name}: expected a part of a host name.' },
@@ -87,21 +87,3 @@ export const hostnameFailure = defineErrors('hostnames', {
   },
   fallbackMissing: { status: 404, code: 1551, text: 'No fallback origin is set for this zone.' },
 });
-
-/** 429: the account asked for too many certificates (edge specification §4.1). */
-export class IssuanceRefused extends AppError {
-  constructor(
-    readonly limit: { readonly count: number; readonly windowSeconds: number; readonly lockoutSeconds: number },
-    /** When the lockout ends, milliseconds since 1970, and how long that is from now, whole seconds. */
-    readonly untilMs: number,
-    readonly retryAfterSeconds: number,
-  ) {
-    const every = limit.windowSeconds === 60 ? 'minute' : `${limit.windowSeconds} seconds`;
-    super(
-      'hostnames.issuance',
-      429,
-      971,
-      `Please wait and consider throttling your request speed. You may issue up to ${limit.count} certificates per ${every}; no new certificates for ${limit.lockoutSeconds} seconds.`,
-    );
-  }
-}

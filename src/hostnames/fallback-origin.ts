@@ -38,8 +38,8 @@ export async function getFallbackOrigin(ctx: Context, zoneId: string): Promise<F
   });
 }
 
-/** Unchecked input. Its record may be made later. */
-export async function putFallback(ctx: Context, zoneId: string, input: unknown): Promise<FallbackOriginItem> {
+/** The record of the origin may be made later. */
+export async function putFallback(ctx: Context, zoneId: string, input: string): Promise<FallbackOriginItem> {
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const origin = parseOrigin(input);

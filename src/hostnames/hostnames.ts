@@ -1,10 +1,18 @@
 /** Use cases of custom hostnames (v4: §10): create, get, edit, delete. */
+import { uuidOctets } from '../base/bytes.js';
 import { invariant } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
 import { stateOfCertificate } from '../certs/certificate-state.js';
-import { dropCertificateRequest, putCertificateRequest, uploadCertificate } from '../certs/certificates.js';
+import {
+  dropCertificateRequest,
+  putCertificateRequest,
+  refreshCertificate,
+  uploadCertificate,
+} from '../certs/certificates.js';
 import { advanceCertificate } from '../certs/issuance/advance.js';
 import { requireZone } from '../control/access/access.js';
+import { HOSTNAME_JOB } from '../control/certificates/drop.js';
+import { countIssuance, type IssuanceRefused, lockedOut, orderTimeMs } from '../control/certificates/issuance-limit.js';
 import { commit, type Draft } from '../control/write/commit.js';
 import type { Context } from '../control/write/context.js';
 import { schedule } from '../jobs/schedule.js';
@@ -24,11 +32,10 @@ import { findZone, type ZoneRow } from '../store/zones/zones.js';
 import type { Vault } from '../vault/vault.js';
 import { nextState } from './activation.js';
 import { checkBrought } from './brought.js';
-import { checkHostname, HOSTNAME_JOB, uuidOctets } from './check.js';
+import { checkHostname } from './check.js';
 import type { HostnameContext } from './context.js';
-import { hostnameFailure, type IssuanceRefused } from './errors.js';
+import { hostnameFailure } from './errors.js';
 import { isOrigin } from './fallback-origin.js';
-import { countIssuance, lockedOut } from './issuance-limit.js';
 import {
   certificateNames,
   certificateOwner,
@@ -38,11 +45,26 @@ import {
   sslWishOf,
 } from './item.js';
 import { parseHostname } from './name.js';
-import { parseMetadata, parseOrigin, parseOriginSni } from './origin-input.js';
+import { parseOrigin, parseOriginSni, requireMetadataSize } from './origin-input.js';
 import { delaySeconds } from './schedule.js';
-import { parseSsl, type SslInput } from './ssl-input.js';
+import { parseSsl, type SslBody, type SslInput } from './ssl-input.js';
 
-type Body = Readonly<Record<string, unknown>>;
+/** What a client may set. Null and empty texts: none. */
+interface HostnameMembers {
+  readonly ssl?: SslBody | null | undefined;
+  readonly custom_metadata?: Readonly<Record<string, string>> | null | undefined;
+  readonly custom_origin_server?: string | null | undefined;
+  readonly custom_origin_sni?: string | null | undefined;
+}
+
+export interface HostnameInput extends HostnameMembers {
+  readonly hostname: string;
+}
+
+export interface HostnameEdit extends HostnameMembers {
+  /** The same as before. */
+  readonly hostname?: string | null | undefined;
+}
 
 /** Custom hostnames an account may have unless it is allowed more. */
 const USUAL_QUOTA = 50_000;
@@ -70,15 +92,19 @@ function requireHostname({ store }: Context, zone: ZoneRow, id: string): Hostnam
 }
 
 /**
- * Unchecked body, which nobody looks at during a lockout. The answer has what the customer must put in place. Throws
+ * Nobody looks at the body during a lockout. The answer has what the customer must put in place. Throws
  * {@link IssuanceRefused} for one too many.
  */
-export async function createHostname(ctx: HostnameContext, zoneId: string, body: () => Body): Promise<HostnameItem> {
-  const made = await writeHostname(ctx, rulesOf(ctx), zoneId, body);
+export async function createHostname(
+  ctx: HostnameContext,
+  zoneId: string,
+  input: () => HostnameInput | Promise<HostnameInput>,
+): Promise<HostnameItem> {
+  const made = await writeHostname(ctx, rulesOf(ctx), zoneId, input);
   return ctx.dryRun ? made : beginAndGet(ctx, made.id);
 }
 
-/** What decides about what is asked for. */
+/** The rules that requests are checked against. */
 export interface HostnameRules {
   /** See parseHostname of name.ts. */
   readonly publicNames: boolean;
@@ -90,20 +116,20 @@ function rulesOf({ hostnames: { publicNames, certificates } }: HostnameContext):
   return { publicNames, vault: certificates.vault };
 }
 
-/** The first part of {@link createHostname}: the checks are left to the server. */
+/** The first part of {@link createHostname}: the running server does the checks. */
 export async function writeHostname(
   ctx: Context,
   rules: HostnameRules,
   zoneId: string,
-  body: () => Body,
+  input: () => HostnameInput | Promise<HostnameInput>,
 ): Promise<HostnameItem> {
   refuseLockedOut(ctx, zoneId);
-  const wanted = readCreation(rules, body());
+  const wanted = readCreation(rules, await input());
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     requireRoom(ctx, zone, wanted);
     const refused = countIssuance(ctx.store, zone.account, ctx.clock.nowMs());
-    // The lockout must stay: it is for the caller to throw.
+    // The lockout must be committed, so the caller throws.
     return refused ? { refused } : { made: addHostname(ctx, rules, draft, zone, wanted) };
   });
   if ('refused' in value) throw value.refused satisfies IssuanceRefused;
@@ -123,20 +149,21 @@ interface Creation {
   readonly originSni: string | null;
 }
 
-function readCreation(rules: HostnameRules, body: Body): Creation {
-  const hostname = parseHostname(body['hostname'], rules);
-  const { ssl: sslInput = null } = body;
-  const ssl = sslInput === null ? null : parseSsl(sslInput, hostname, { isEdit: false });
-  const metadata = parseMetadata(body['custom_metadata'] ?? null);
+function readCreation(rules: HostnameRules, input: HostnameInput): Creation {
+  const hostname = parseHostname(input.hostname, rules);
+  const ssl = input.ssl ? parseSsl(input.ssl, hostname, { isEdit: false }) : null;
+  const metadata = input.custom_metadata ?? null;
   requireMetadataAllowed(hostname, ssl?.wish.wildcard ?? false, metadata);
-  const origin = parseOrigin(body['custom_origin_server'] ?? null);
-  const originSni = parseOriginSni(body['custom_origin_sni'] ?? null);
+  const origin = parseOrigin(input.custom_origin_server ?? null);
+  const originSni = parseOriginSni(input.custom_origin_sni ?? null);
   requireOriginForSni(origin, originSni);
   return { hostname, ssl, metadata, origin, originSni };
 }
 
-function requireMetadataAllowed(hostname: string, wildcard: boolean, metadata: object | null): void {
-  if (metadata === null || (!wildcard && !hostname.startsWith('*.'))) return;
+function requireMetadataAllowed(hostname: string, wildcard: boolean, metadata: Creation['metadata']): void {
+  if (metadata === null) return;
+  requireMetadataSize(metadata);
+  if (!wildcard && !hostname.startsWith('*.')) return;
   throw hostnameFailure('wildcardMetadata', {}, { pointer: '/custom_metadata' });
 }
 
@@ -177,7 +204,7 @@ function addHostname(ctx: Context, rules: HostnameRules, draft: Draft, zone: Zon
   });
   const row = findHostname(store, id)!;
   planCheck(ctx, row);
-  if (ssl) wantCertificate(ctx, rules, row, ssl);
+  if (ssl) wantCertificate(ctx, rules, zone, row, ssl);
   draft.audit({ action: 'custom_hostname.create', zone: zone.id, object: uuidOctets(id), after: auditView(row) });
   return itemOf(ctx, zone, row);
 }
@@ -186,10 +213,17 @@ function planCheck({ store, clock }: Context, { id, next_check_ms: atMs }: Hostn
   if (atMs !== null) schedule(store, { kind: HOSTNAME_JOB, subject: id, runAtMs: atMs }, clock.nowMs());
 }
 
-function wantCertificate(ctx: Context, { vault }: HostnameRules, row: HostnameRow, { wish, brought }: SslInput): void {
+function wantCertificate(
+  ctx: Context,
+  { vault }: HostnameRules,
+  zone: ZoneRow,
+  row: HostnameRow,
+  { wish, brought }: SslInput,
+): void {
   const owner = certificateOwner(row.id);
   if (brought.length === 0) {
-    putCertificateRequest(ctx, owner, certificateRequest(row.zone, row.hostname, wish));
+    const notBeforeMs = orderTimeMs(ctx.store, zone.account, ctx.clock.nowMs());
+    putCertificateRequest(ctx, owner, { ...certificateRequest(row.zone, row.hostname, wish), notBeforeMs });
     return;
   }
   invariant(vault, 'keys are brought to where they can be sealed');
@@ -206,7 +240,7 @@ function keepsBrought({ store, clock }: Context, row: HostnameRow, { wish, broug
   return (['method', 'authority', 'wildcard'] as const).every((name) => wish[name] === before[name]);
 }
 
-/** Without tokens, which are nobody's business but the customer's. */
+/** Without tokens: they are for the customer only. */
 function auditView({ hostname, ssl, metadata, origin, origin_sni }: HostnameRow): object {
   return {
     hostname,
@@ -217,7 +251,7 @@ function auditView({ hostname, ssl, metadata, origin, origin_sni }: HostnameRow)
   };
 }
 
-/** The first check and the first steps of the certificate, as far as they come in the time a request may take. */
+/** Does the first check and the first steps of the certificate, within the time that a request may take. */
 async function beginAndGet(ctx: HostnameContext, id: string): Promise<HostnameItem> {
   const { store, clock, log } = ctx;
   const check = checkHostname(ctx, id, { planned: false, fresh: true }).catch((error: unknown) => {
@@ -233,33 +267,35 @@ async function beginAndGet(ctx: HostnameContext, id: string): Promise<HostnameIt
   });
 }
 
-/** Unchecked body; members that are absent stay. Begins all checks anew. */
+/** Members that are absent stay. Begins all checks anew. */
 export async function editHostname(
   ctx: HostnameContext,
   zoneId: string,
   id: string,
-  body: Body,
+  edit: HostnameEdit,
 ): Promise<HostnameItem> {
-  const edited = await writeEdit(ctx, rulesOf(ctx), { zoneId, id }, body);
+  const edited = await writeEdit(ctx, rulesOf(ctx), { zoneId, id }, edit);
   return ctx.dryRun ? edited : beginAndGet(ctx, edited.id);
 }
 
-/** The first part of {@link editHostname}: the checks are left to the server. */
+/** The first part of {@link editHostname}: the running server does the checks. */
 export async function writeEdit(
   ctx: Context,
   rules: HostnameRules,
   { zoneId, id }: { readonly zoneId: string; readonly id: string },
-  body: Body,
+  edit: HostnameEdit,
 ): Promise<HostnameItem> {
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const row = requireHostname(ctx, zone, id);
-    const ssl = readSslEdit(body, row);
-    const change = readEdit(ctx, rules, { zone, row, ssl }, body);
+    const ssl = readSslEdit(edit, row);
+    const change = readEdit(ctx, rules, { zone, row, ssl }, edit);
     restart(ctx, draft, row, change);
     const after = findHostname(ctx.store, row.id)!;
     planCheck(ctx, after);
-    if (ssl && !keepsBrought(ctx, row, ssl)) wantCertificate(ctx, rules, after, ssl);
+    if (ssl && !keepsBrought(ctx, row, ssl)) wantCertificate(ctx, rules, zone, after, ssl);
+    else if (row.state === 'moved')
+      refreshCertificate(ctx, certificateOwner(row.id), orderTimeMs(ctx.store, zone.account, ctx.clock.nowMs()));
     const told = { before: auditView(row), after: auditView(after) };
     draft.audit({ action: 'custom_hostname.edit', zone: zone.id, object: uuidOctets(row.id), ...told });
     return itemOf(ctx, zone, after);
@@ -268,9 +304,9 @@ export async function writeEdit(
 }
 
 /** Null: nothing about the certificate is edited. */
-function readSslEdit(body: Body, row: HostnameRow): SslInput | null {
-  const { ssl = null } = body;
-  return ssl === null ? null : parseSsl(ssl, row.hostname, { isEdit: true, before: sslWishOf(row) ?? undefined });
+function readSslEdit({ ssl }: HostnameEdit, row: HostnameRow): SslInput | null {
+  if (!ssl) return null;
+  return parseSsl(ssl, row.hostname, { isEdit: true, before: sslWishOf(row) ?? undefined });
 }
 
 interface Edited {
@@ -279,26 +315,25 @@ interface Edited {
   readonly ssl: SslInput | null;
 }
 
-function readEdit(ctx: Context, rules: HostnameRules, { zone, row, ssl }: Edited, body: Body): HostnameChange {
-  const { hostname, custom_metadata: metadata, custom_origin_server: server, custom_origin_sni: sni } = body;
-  if (hostname !== undefined && parseHostname(hostname, rules) !== row.hostname) {
+function readEdit(ctx: Context, rules: HostnameRules, { zone, row, ssl }: Edited, edit: HostnameEdit): HostnameChange {
+  const { hostname, custom_metadata: metadata, custom_origin_server: server, custom_origin_sni: sni } = edit;
+  if (hostname && parseHostname(hostname, rules) !== row.hostname) {
     throw hostnameFailure('hostnameFixed', {}, { pointer: '/hostname' });
   }
   const origin = server === undefined ? row.origin : parseOrigin(server);
   if (server !== undefined) requireOrigin(ctx.store, zone, origin);
   const originSni = sni === undefined ? (origin === null ? null : row.origin_sni) : parseOriginSni(sni);
   requireOriginForSni(origin, originSni);
-  const parsed = metadata === undefined ? undefined : parseMetadata(metadata);
-  requireMetadataAllowed(row.hostname, ssl?.wish.wildcard ?? false, parsed ?? null);
+  requireMetadataAllowed(row.hostname, ssl?.wish.wildcard ?? false, metadata ?? null);
   return {
     ...(ssl && { ssl: JSON.stringify(ssl.wish) }),
-    ...(parsed !== undefined && { metadata: parsed && JSON.stringify(parsed) }),
+    ...(metadata !== undefined && { metadata: metadata && JSON.stringify(metadata) }),
     origin,
     origin_sni: originSni,
   };
 }
 
-/** The schedule begins anew; what was moved or blocked waits for its checks again. */
+/** Restarts the schedule. A moved or blocked hostname becomes pending again. */
 function restart({ store, clock }: Context, draft: Draft, row: HostnameRow, change: HostnameChange): void {
   const state = nextState(row.state, 'restarted');
   if (state === 'gone') throw new Error('an edit made a hostname go');

@@ -5,7 +5,7 @@ import { dcvTarget } from '../certs/dcv-delegation.js';
 import type { HostnameRow } from '../store/hostnames/hostnames.js';
 import type { ZoneRow } from '../store/zones/zones.js';
 import { withoutWildcard } from './name.js';
-import { HTTP_TOKEN_PATH, txtTokenName } from './ownership.js';
+import { HTTP_TOKEN_PATH, txtTokenName, uniqueTarget } from './ownership.js';
 import { type ReportedStatus, reportedStatus } from './reported.js';
 import type { SslWish } from './ssl-input.js';
 
@@ -30,6 +30,8 @@ export interface HostnameItem {
   /** What proves that the hostname is meant for the zone, as a TXT record or at a URL. */
   readonly txt: { readonly name: string; readonly value: string };
   readonly http: { readonly url: string; readonly body: string };
+  /** The name it must lead to; null: any name of the zone will do. */
+  readonly target: string | null;
   readonly metadata: Readonly<Record<string, string>> | null;
   readonly origin: string | null;
   readonly originSni: string | null;
@@ -52,6 +54,7 @@ export function hostnameItem(row: HostnameRow, zone: ZoneRow, certificate: Certi
     },
     txt: { name: txtTokenName(row.hostname), value: row.txt_token },
     http: { url: `http://${host}${HTTP_TOKEN_PATH}${row.id}`, body: row.http_token },
+    target: zone.unique_targets === 1 ? uniqueTarget(row, zone.name) : null,
     metadata: row.metadata === null ? null : JSON.parse(row.metadata),
     origin: row.origin,
     originSni: row.origin_sni,

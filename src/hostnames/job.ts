@@ -27,7 +27,7 @@ export function hostnameJobs(base: ContextBase, hostnames: HostnameServices): Jo
   };
 }
 
-/** What is to be done follows from the row: the job only says that it is time to look. */
+/** The row says what to do; the job only says when to look. */
 async function runJob(ctx: HostnameContext, job: JobContext, id: string): Promise<JobOutcome> {
   const row = findHostname(ctx.store, id);
   if (!row || row.next_check_ms === null) return DONE;

@@ -54,7 +54,7 @@ export async function listHostnames(ctx: Context, zoneId: string, query: Hostnam
       });
       return { items: itemsOf(ctx, zone, rows), page, perPage, totalCount: total };
     }
-    // What is reported follows from the certificate, too: that is no column.
+    // The reported status depends on the certificate as well, so it is not a column.
     const { rows } = selectHostnames(ctx.store, {
       zone: zone.seq,
       conditions,

@@ -1,6 +1,6 @@
 /** The names customers may have served: what a client sends, checked and brought into one form (v4: §10.2). Pure. */
-import { getPublicSuffix } from 'tldts';
 import { parseIP } from '../base/ip.js';
+import { isPublicSuffix } from '../control/rules/public-suffix.js';
 import { domainToUnicode } from '../dns/idna.js';
 import { hostnameFailure } from './errors.js';
 
@@ -24,8 +24,8 @@ const EXAMPLE_DOMAINS: readonly string[] = ['example.com', 'example.net', 'examp
  * The name in lower case, without final dot; a wildcard keeps its `*.`. `publicNames`: the certificate comes from an authority
  * that issues for names of the Internet only. Throws 1407 to 1411.
  */
-export function parseHostname(input: unknown, { publicNames }: { readonly publicNames: boolean }): string {
-  if (typeof input !== 'string' || input === '') throw badName('expected a host name');
+export function parseHostname(input: string, { publicNames }: { readonly publicNames: boolean }): string {
+  if (input === '') throw badName('expected a host name');
   if (/[^\0-\x7f]/.test(input)) throw hostnameFailure('notAscii', {}, { pointer: '/hostname' });
   const name = input.toLowerCase().replace(/\.$/, '');
   const base = withoutWildcard(name);
@@ -33,7 +33,7 @@ export function parseHostname(input: unknown, { publicNames }: { readonly public
   if (fault !== undefined) throw badName(fault);
   if (publicNames) refuseReserved(base);
   // Names below suffixes that a company runs are names of its customers.
-  if (!base.includes('.') || getPublicSuffix(base, { allowPrivateDomains: false }) === base) {
+  if (!base.includes('.') || isPublicSuffix(base, false)) {
     throw hostnameFailure('publicSuffix', { name: base }, { pointer: '/hostname' });
   }
   return name;

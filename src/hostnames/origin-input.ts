@@ -9,10 +9,9 @@ const LONGEST_ORIGIN = 255;
 const MOST_METADATA_OCTETS = 4096;
 
 /** A host name; null for none. Throws 1415 to 1420. */
-export function parseOrigin(input: unknown): string | null {
+export function parseOrigin(input: string | null): string | null {
   if (input === null || input === '') return null;
   const options = { pointer: '/custom_origin_server' };
-  if (typeof input !== 'string') throw hostnameFailure('unreadableOrigin', {}, options);
   if (input.length > LONGEST_ORIGIN) throw hostnameFailure('longOrigin', {}, options);
   if (parseIP(input) !== undefined) throw hostnameFailure('addressOrigin', {}, options);
   if (input.includes('*')) throw hostnameFailure('wildcardOrigin', {}, options);
@@ -22,22 +21,16 @@ export function parseOrigin(input: unknown): string | null {
 }
 
 /** Throws 1418. */
-export function parseOriginSni(input: unknown): string | null {
+export function parseOriginSni(input: string | null): string | null {
   if (input === null || input === '') return null;
-  const name = input === SNI_OF_REQUEST ? input : typeof input === 'string' ? parseHost(input) : undefined;
+  const name = input === SNI_OF_REQUEST ? input : parseHost(input);
   if (name === undefined) throw hostnameFailure('badSni', {}, { pointer: '/custom_origin_sni' });
   return name;
 }
 
-/** Texts by name, or null for none. Throws 1401. */
-export function parseMetadata(input: unknown): Readonly<Record<string, string>> | null {
-  if (input === null) return null;
-  const refuse = (reason: string): Error => hostnameFailure('badMetadata', { reason }, { pointer: '/custom_metadata' });
-  if (typeof input !== 'object' || Array.isArray(input)) throw refuse('expected an object');
-  const entries = Object.entries(input as object);
-  if (!entries.every(([, value]) => typeof value === 'string')) throw refuse('every value must be a text');
-  if (Buffer.byteLength(JSON.stringify(input)) > MOST_METADATA_OCTETS) {
-    throw refuse(`it is larger than ${MOST_METADATA_OCTETS} octets`);
-  }
-  return Object.fromEntries(entries) as Record<string, string>;
+/** Throws 1401 for metadata that is too large. */
+export function requireMetadataSize(metadata: Readonly<Record<string, string>>): void {
+  if (Buffer.byteLength(JSON.stringify(metadata)) <= MOST_METADATA_OCTETS) return;
+  const reason = `it is larger than ${MOST_METADATA_OCTETS} octets`;
+  throw hostnameFailure('badMetadata', { reason }, { pointer: '/custom_metadata' });
 }

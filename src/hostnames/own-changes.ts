@@ -1,19 +1,19 @@
 /**
- * Customers' names in zones of ours are looked at as soon as those zones change, not only when it is their time: whoever adds the
- * CNAME sees the hostname become active at once.
+ * Checks customers' names in our own zones as soon as those zones change, in addition to the schedule. A customer who adds the CNAME
+ * sees the hostname become active at once.
  */
+import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import type { ContextBase } from '../control/write/context.js';
 import { schedule } from '../jobs/schedule.js';
 import { checkedHostnamesUnder } from '../store/hostnames/hostnames.js';
 import { changesAfter, lastChange } from '../store/log/changes.js';
 import { findZone } from '../store/zones/zones.js';
-import { HOSTNAME_JOB } from './check.js';
 
 const POLL_MS = 500;
 /** Changes looked at in one turn. */
 const MOST_CHANGES = 1000;
 
-/** The returned function ends it. What changed while nothing ran is found by the schedule. */
+/** The returned function ends the watch. The schedule finds changes that were made while no process ran. */
 export function watchOwnChanges({ store, clock, log }: ContextBase): () => void {
   let seen = lastChange(store);
   return clock.every(POLL_MS, () => {

@@ -1,4 +1,5 @@
 /** Whether a hostname is meant for a zone: where it leads, and whether the zone's token stands there (edge specification §5). */
+import { createHash } from 'node:crypto';
 import { equalBytes } from '../base/bytes.js';
 import { parseIP } from '../base/ip.js';
 import type { Resolution, Resolver } from '../resolver/resolve.js';
@@ -25,7 +26,9 @@ export interface Question {
   readonly zone: string;
   /** Addresses that prove it as well; none unless the account may have that. */
   readonly addresses: readonly Uint8Array[];
-  /** Nothing that was asked before counts. */
+  /** The zone requires each hostname to lead to its {@link uniqueTarget}. */
+  readonly unique: boolean;
+  /** Cached answers are not used. */
   readonly fresh: boolean;
 }
 
@@ -36,7 +39,16 @@ export function txtTokenName(hostname: string): string {
   return `_cf-custom-hostname.${withoutWildcard(hostname)}`;
 }
 
-/** Looks for tokens only where no CNAME leads here, and only for those that are not verified. */
+/**
+ * A name in the zone that belongs to one hostname only, without final dot. A hostname that is created again gets another name, so a
+ * CNAME that a customer left behind proves nothing.
+ */
+export function uniqueTarget({ id }: Pick<HostnameRow, 'id'>, zone: string): string {
+  const label = createHash('sha256').update(`custom hostname ${id}`).digest('hex').slice(0, 16);
+  return `${label}.${zone}`;
+}
+
+/** Looks for tokens only if no CNAME leads here and the hostname is not verified yet. */
 export async function findOut(resolver: Resolver, fetchToken: TokenFetch, question: Question): Promise<Findings> {
   const pointing = await findPointing(resolver, question);
   const proved = pointing.kind === 'here' && pointing.by === 'cname';
@@ -45,11 +57,18 @@ export async function findOut(resolver: Resolver, fetchToken: TokenFetch, questi
   return token ? { pointing, token } : { pointing };
 }
 
-async function findPointing(resolver: Resolver, { row, zone, addresses, fresh }: Question): Promise<Pointing> {
+async function findPointing(resolver: Resolver, question: Question): Promise<Pointing> {
+  const { row, zone, addresses, fresh } = question;
   const options = { bypassCache: fresh };
+  // Active hostnames may keep their target when the zone begins to require unique targets.
+  const unique = question.unique && row.state !== 'active';
+  const own = uniqueTarget(row, zone);
   const ipv4 = await resolver.resolve(row.hostname, 'A', options);
-  if (ipv4.chain.some(({ target }) => isAtOrBelow(target, zone))) return { kind: 'here', by: 'cname' };
-  if (addresses.length > 0) {
+  const leadsHere = ({ target }: { readonly target: string }): boolean =>
+    unique ? target === own : isAtOrBelow(target, zone);
+  if (ipv4.chain.some(leadsHere)) return { kind: 'here', by: 'cname' };
+  // Addresses are the same for all hostnames.
+  if (addresses.length > 0 && !unique) {
     const ipv6 = await resolver.resolve(row.hostname, 'AAAA', options);
     if ([ipv4, ipv6].some((answer) => hasAddress(answer, addresses))) return { kind: 'here', by: 'address' };
   }
@@ -68,7 +87,7 @@ function hasAddress({ records }: Resolution, addresses: readonly Uint8Array[]): 
   });
 }
 
-/** A token is of one hostname and one zone: that of another proves nothing. */
+/** A token belongs to one hostname in one zone. The token of another hostname proves nothing. */
 async function findToken(
   resolver: Resolver,
   fetchToken: TokenFetch,

@@ -5,8 +5,8 @@ import type { HostnameState } from '../store/hostnames/hostnames.js';
 export type ReportedStatus = HostnameState | 'caa_error';
 
 /**
- * Its state of activation, unless CAA forbids its first certificate: a hostname whose renewal alone is forbidden still works. The
- * edge goes by the state, never by this.
+ * The activation state, or `caa_error` if CAA forbids the first certificate. A hostname with a forbidden renewal still works. The edge
+ * uses the state, never this value.
  */
 export function reportedStatus(state: HostnameState, certificate: CertificateState | undefined): ReportedStatus {
   if (state === 'moved' || state === 'blocked') return state;

@@ -1,4 +1,4 @@
-/** What a client asks for in `ssl`, checked and brought into one form (v4: §10.2). Pure. */
+/** What a client asks for in `ssl`, brought into one form (v4: §10.2). Pure. */
 import type { AuthorityName } from '../certs/authority.js';
 import type { BundleMethod } from '../certs/upload.js';
 import { hostnameFailure } from './errors.js';
@@ -36,167 +36,86 @@ export interface SslInput {
   readonly brought: readonly BroughtCertificate[];
 }
 
-type Body = Readonly<Record<string, unknown>>;
+/** A member that is null or absent says nothing. */
+type Maybe<Value> = Value | null | undefined;
 
-const AUTHORITIES = ['google', 'lets_encrypt', 'ssl_com', 'digicert'] as const satisfies readonly AuthorityName[];
-const BUNDLE_METHODS = ['ubiquitous', 'optimal', 'force'] as const;
-const TLS_VERSIONS = ['1.0', '1.1', '1.2', '1.3'] as const;
-/** Of cipher suites, as OpenSSL and BoringSSL name them. */
-const CIPHER = /^[A-Z0-9_-]{3,64}$/;
-const MOST_CIPHERS = 64;
+interface BroughtInput {
+  readonly custom_certificate?: Maybe<string>;
+  readonly custom_key?: Maybe<string>;
+}
 
-/** `before`: what an edit leaves as it is. Throws 1422 to 1449. */
+/** `ssl` as a client sends it. */
+export interface SslBody extends BroughtInput {
+  readonly method?: Maybe<'http' | 'txt'>;
+  readonly type?: 'dv' | undefined;
+  readonly certificate_authority?: Maybe<AuthorityName | ''>;
+  readonly wildcard?: Maybe<boolean>;
+  readonly bundle_method?: Maybe<BundleMethod | ''>;
+  readonly settings?: Maybe<{ readonly [Name in keyof SslSettings]?: Maybe<SslSettings[Name]> }>;
+  readonly custom_csr_id?: Maybe<string>;
+  readonly custom_cert_bundle?: Maybe<readonly BroughtInput[]>;
+}
+
+/** `before`: what an edit leaves as it is. Throws 1427 to 1448 for what does not go together. */
 export function parseSsl(
-  input: unknown,
+  input: SslBody,
   hostname: string,
   { isEdit, before }: { readonly isEdit: boolean; readonly before?: SslWish | undefined },
 ): SslInput {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw hostnameFailure('badSsl', { name: '', expected: 'an object' }, { pointer: '/ssl' });
-  }
-  const body = input as Body;
-  if (isEdit && (body['method'] === undefined || body['type'] === undefined)) {
+  if (isEdit && (input.method === undefined || input.type === undefined)) {
     throw hostnameFailure('methodAndType', {}, { pointer: '/ssl' });
   }
-  requireType(body['type']);
-  refuseCsr(body['custom_csr_id']);
-  flagOf(body, 'cloudflare_branding');
-  const wildcard = flagOf(body, 'wildcard') ?? before?.wildcard ?? false;
+  // There is no way to make one here, so there is none.
+  if (input.custom_csr_id) throw hostnameFailure('csrMissing', {}, { pointer: '/ssl/custom_csr_id' });
+  const wildcard = input.wildcard ?? before?.wildcard ?? false;
   if (wildcard && hostname.startsWith('*.')) throw hostnameFailure('wildcardTwice', {}, { pointer: '/ssl/wildcard' });
   const wish: SslWish = {
-    method: methodOf(body['method'], wildcard || hostname.startsWith('*.')),
+    method: methodOf(input.method, wildcard || hostname.startsWith('*.')),
     type: 'dv',
-    authority: authorityOf(body['certificate_authority']) ?? before?.authority ?? '',
+    authority: input.certificate_authority ?? before?.authority ?? '',
     wildcard,
-    bundleMethod: bundleMethodOf(body['bundle_method']) ?? before?.bundleMethod ?? 'ubiquitous',
-    settings: settingsOf(body['settings'], before?.settings ?? {}),
+    bundleMethod: (input.bundle_method || before?.bundleMethod) ?? 'ubiquitous',
+    settings: settingsOf(input.settings ?? {}, before?.settings ?? {}),
   };
-  return { wish, brought: broughtOf(body) };
-}
-
-function requireType(type: unknown): void {
-  if (type !== undefined && type !== 'dv') throw hostnameFailure('badType', {}, { pointer: '/ssl/type' });
-}
-
-/** There is no way to make one here, so there is none. */
-function refuseCsr(id: unknown): void {
-  if (id === undefined || id === null || id === '') return;
-  throw hostnameFailure(typeof id === 'string' ? 'csrMissing' : 'badCsr', {}, { pointer: '/ssl/custom_csr_id' });
-}
-
-function flagOf(body: Body, name: string): boolean | undefined {
-  const value = body[name];
-  if (value === undefined || value === null) return undefined;
-  if (typeof value === 'boolean') return value;
-  throw hostnameFailure('badSsl', { name, expected: 'true or false' }, { pointer: `/ssl/${name}` });
+  return { wish, brought: broughtOf(input) };
 }
 
 /** A wildcard can be validated by DNS only (RFC 8555 §8.3). */
-function methodOf(method: unknown, wildcard: boolean): 'http' | 'txt' {
-  const refuse = (reason: string): Error => hostnameFailure('badMethod', { reason }, { pointer: '/ssl/method' });
-  if (method === undefined || method === null) return wildcard ? 'txt' : 'http';
-  if (method === 'email') throw refuse('authorities no longer validate by email; use http or txt');
-  if (method !== 'http' && method !== 'txt') throw refuse('expected http or txt');
-  if (method === 'http' && wildcard) throw refuse('a wildcard can only be validated with txt');
-  return method;
-}
-
-function authorityOf(name: unknown): AuthorityName | '' | undefined {
-  if (name === undefined || name === null) return undefined;
-  if (name === '') return '';
-  const authority = AUTHORITIES.find((known) => known === name);
-  if (authority) return authority;
-  const options = { pointer: '/ssl/certificate_authority' };
-  const expected = `empty or one of ${AUTHORITIES.join(', ')}`;
-  throw hostnameFailure('badSsl', { name: 'certificate_authority', expected }, options);
-}
-
-function bundleMethodOf(method: unknown): BundleMethod | undefined {
-  if (method === undefined || method === null || method === '') return undefined;
-  const known = BUNDLE_METHODS.find((candidate) => candidate === method);
-  if (!known) throw hostnameFailure('badBundleMethod', {}, { pointer: '/ssl/bundle_method' });
-  return known;
-}
-
-function settingsOf(input: unknown, before: SslSettings): SslSettings {
-  if (input === undefined || input === null) return before;
-  if (typeof input !== 'object' || Array.isArray(input)) {
-    throw hostnameFailure('badSsl', { name: 'settings', expected: 'an object' }, { pointer: '/ssl/settings' });
+function methodOf(method: SslBody['method'], wildcard: boolean): 'http' | 'txt' {
+  if (method === 'http' && wildcard) {
+    const reason = 'a wildcard can only be validated with txt';
+    throw hostnameFailure('badMethod', { reason }, { pointer: '/ssl/method' });
   }
-  const body = input as Body;
-  const settings: SslSettings = {
-    ...before,
-    ...switchOf(body, 'http2', 'badHttp2'),
-    ...switchOf(body, 'early_hints', 'badHttp2'),
-    ...switchOf(body, 'tls_1_2_only', 'badTls12Only'),
-    ...switchOf(body, 'tls_1_3', 'badTls13'),
-    ...minimumOf(body['min_tls_version']),
-    ...ciphersOf(body['ciphers']),
-  };
+  return method ?? (wildcard ? 'txt' : 'http');
+}
+
+function settingsOf(sent: NonNullable<SslBody['settings']>, before: SslSettings): SslSettings {
+  const said = Object.entries(sent).filter(([, value]) => value !== null && value !== undefined);
+  const settings: SslSettings = { ...before, ...Object.fromEntries(said) };
   if (settings.min_tls_version === '1.3' && (settings.ciphers?.length ?? 0) > 0) {
     throw hostnameFailure('ciphersWithTls13', {}, { pointer: '/ssl/settings/ciphers' });
   }
   return settings;
 }
 
-function switchOf(
-  body: Body,
-  name: 'http2' | 'early_hints' | 'tls_1_2_only' | 'tls_1_3',
-  fault: 'badHttp2' | 'badTls12Only' | 'badTls13',
-): SslSettings {
-  const value = body[name];
-  if (value === undefined || value === null) return {};
-  if (value === 'on' || value === 'off') return { [name]: value };
-  throw hostnameFailure(fault, { name }, { pointer: `/ssl/settings/${name}` });
-}
-
-function minimumOf(version: unknown): SslSettings {
-  if (version === undefined || version === null) return {};
-  const known = TLS_VERSIONS.find((candidate) => candidate === version);
-  if (!known) throw hostnameFailure('badMinimumTls', {}, { pointer: '/ssl/settings/min_tls_version' });
-  return { min_tls_version: known };
-}
-
-function ciphersOf(ciphers: unknown): SslSettings {
-  if (ciphers === undefined || ciphers === null) return {};
-  const refuse = (reason: string): Error =>
-    hostnameFailure('badCiphers', { reason }, { pointer: '/ssl/settings/ciphers' });
-  if (!Array.isArray(ciphers)) throw refuse('expected a list of cipher suites');
-  if (ciphers.length > MOST_CIPHERS) throw refuse(`${MOST_CIPHERS} cipher suites may be named at most`);
-  if (!ciphers.every((cipher) => typeof cipher === 'string' && CIPHER.test(cipher))) {
-    throw refuse('a name is not that of a cipher suite');
-  }
-  return { ciphers: ciphers as string[] };
-}
-
-function broughtOf(body: Body): readonly BroughtCertificate[] {
-  const bundle = body['custom_cert_bundle'];
-  if (bundle === undefined || bundle === null) return pairOf(body, '/ssl');
-  if (!Array.isArray(bundle) || bundle.length < 1 || bundle.length > 2) {
-    const expected = 'a list of one or two certificates';
-    throw hostnameFailure('badSsl', { name: 'custom_cert_bundle', expected }, { pointer: '/ssl/custom_cert_bundle' });
-  }
-  return bundle.flatMap((item: unknown, i) => {
+function broughtOf(input: SslBody): readonly BroughtCertificate[] {
+  const bundle = input.custom_cert_bundle ?? undefined;
+  if (bundle === undefined) return pairOf(input, '/ssl');
+  return bundle.flatMap((item, i) => {
     const at = `/ssl/custom_cert_bundle/${i}`;
-    const isObject = typeof item === 'object' && item !== null;
-    const pair = isObject ? pairOf(item as Body, at) : [];
+    const pair = pairOf(item, at);
     if (pair.length === 0) throw hostnameFailure('certificateMissing', {}, { pointer: at });
     return pair;
   });
 }
 
 /** A certificate and its key, or nothing. */
-function pairOf(body: Body, at: string): readonly BroughtCertificate[] {
-  const { custom_certificate: certificate, custom_key: key } = body;
-  const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === '';
-  if (isAbsent(certificate) && isAbsent(key)) return [];
-  if (isAbsent(certificate)) throw hostnameFailure('certificateMissing', {}, { pointer: `${at}/custom_certificate` });
-  if (isAbsent(key)) throw hostnameFailure('keyMissing', {}, { pointer: `${at}/custom_key` });
-  if (typeof certificate !== 'string') {
-    throw hostnameFailure('badCertificate', { reason: 'It must be a text.' }, { pointer: `${at}/custom_certificate` });
-  }
-  if (typeof key !== 'string') {
-    throw hostnameFailure('badKey', { reason: 'It must be a text.' }, { pointer: `${at}/custom_key` });
-  }
+function pairOf(
+  { custom_certificate: certificate, custom_key: key }: BroughtInput,
+  at: string,
+): readonly BroughtCertificate[] {
+  if (!certificate && !key) return [];
+  if (!certificate) throw hostnameFailure('certificateMissing', {}, { pointer: `${at}/custom_certificate` });
+  if (!key) throw hostnameFailure('keyMissing', {}, { pointer: `${at}/custom_key` });
   return [{ certificate, key }];
 }

@@ -9,6 +9,11 @@ export const NO_OWN_ADDRESS =
 export const FALLBACK_RECORD_MISSING =
   'DNS records are not setup correctly. Origin should be a proxied A/AAAA/CNAME dns record';
 
+/** Where each hostname must lead to a name of its own. */
+export function notPointedTo(target: string): string {
+  return `custom hostname does not CNAME to ${target}.`;
+}
+
 export function fallbackOriginStatus(status: string): string {
   return `fallback origin is in a status of ${status}.`;
 }

@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.js';
 import { isRoutable, parseIP } from '../base/ip.js';
 import type { Resolver } from '../resolver/resolve.js';
 
-/** The first octets of what stands at `http://host path`; undefined when there is nothing, or it may not be asked. Never throws. */
+/** The body at `http://host path`; undefined when there is none or the address may not be asked. Never throws. */
 export type TokenFetch = (host: string, path: string) => Promise<string | undefined>;
 
 export interface TokenFetchOptions {
@@ -55,7 +55,7 @@ interface Wanted {
   readonly clock: Clock;
 }
 
-/** The address stands in the URL: nobody resolves the name a second time. */
+/** The URL contains the address, so the name is not resolved a second time. */
 async function fetchFrom(address: string, { host, path, port, clock }: Wanted): Promise<string | undefined> {
   const agent = new Agent({
     allowH2: false,
@@ -74,7 +74,7 @@ async function fetchFrom(address: string, { host, path, port, clock }: Wanted): 
     const text = await answer.body.text();
     return answer.statusCode === 200 ? text.trim() : undefined;
   } catch {
-    // Whatever is wrong there is the customer's to see; for the check there is no token.
+    // Any failure means that there is no token. Only the customer can see the cause.
     return undefined;
   } finally {
     cancel();

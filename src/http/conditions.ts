@@ -1,18 +1,20 @@
-/** Preconditions of requests, evaluated in the order RFC 9110 §13.2.2 gives. */
+/** Preconditions of requests, evaluated in the order of RFC 9110 §13.2.2. */
 
 import { parseHttpDate } from './date.js';
 
-/** What a resource holds now (RFC 9110 §3.2), as far as preconditions and ranges ask for it. */
+/** The current representation (RFC 9110 §3.2), as far as preconditions and ranges need it. */
 export interface Representation {
-  /** The strong entity tag, without quotes. */
-  readonly etag: string;
+  /** The opaque part of the entity tag, without quotes; undefined where there is none. */
+  readonly etag: string | undefined;
+  /** Whether the tag is a weak validator; it is strong unless said. */
+  readonly hasWeakTag?: boolean;
   /** Octets. */
   readonly size: number;
-  /** Microseconds since 1970. */
-  readonly uploadedAt: number;
+  /** Microseconds since 1970; undefined if unknown. */
+  readonly uploadedAt: number | undefined;
 }
 
-/** The header fields as they came; undefined or absent where a request has none. */
+/** The header fields as received; undefined or absent when the request has none. */
 export interface Conditions {
   readonly 'if-match'?: string | undefined;
   readonly 'if-none-match'?: string | undefined;
@@ -22,7 +24,10 @@ export interface Conditions {
 
 export type Verdict = 'proceed' | 'not-modified' | 'failed';
 
-/** An entity tag without the quotes it should have is taken too: clients copy them from lists, where they have none. */
+/**
+ * An entity tag without its quotes is also accepted, because clients copy tags from lists that show them without
+ * quotes.
+ */
 const ENTITY_TAG = /(W\/)?(?:"([^"]*)"|([^\s",]+))/g;
 
 /** Whether an object may be read. */
@@ -32,10 +37,11 @@ export function judgeRead(conditions: Conditions, item: Representation): Verdict
   if (none !== undefined) return namesTag(none, item, 'weak') ? 'not-modified' : 'proceed';
   const since = conditions['if-modified-since'];
   const limit = since === undefined ? undefined : parseHttpDate(since);
-  return limit !== undefined && modifiedAt(item) <= limit ? 'not-modified' : 'proceed';
+  const modified = modifiedAt(item);
+  return limit !== undefined && modified !== undefined && modified <= limit ? 'not-modified' : 'proceed';
 }
 
-/** Whether a body may take the place of what is there, if anything is. */
+/** Whether a body may replace the existing representation, if there is one. */
 export function judgeWrite(conditions: Conditions, existing: Representation | undefined): boolean {
   if (isRefused(conditions, existing)) return false;
   const none = conditions['if-none-match'];
@@ -48,19 +54,21 @@ function isRefused(conditions: Conditions, item: Representation | undefined): bo
   if (match !== undefined) return !namesTag(match, item, 'strong');
   const since = conditions['if-unmodified-since'];
   const limit = since === undefined ? undefined : parseHttpDate(since);
-  return limit !== undefined && item !== undefined && modifiedAt(item) > limit;
+  const modified = item && modifiedAt(item);
+  return limit !== undefined && modified !== undefined && modified > limit;
 }
 
-/** Whether a field value lists the tag of the object; `*` names whatever is there (RFC 9110 §8.8.3.2). */
+/** Whether a field value lists the object's tag; `*` matches any existing object (RFC 9110 §8.8.3.2). */
 function namesTag(field: string, item: Representation | undefined, comparison: 'weak' | 'strong'): boolean {
   if (item === undefined) return false;
   if (field.trim() === '*') return true;
+  if (item.etag === undefined || (comparison === 'strong' && item.hasWeakTag)) return false;
   return [...field.matchAll(ENTITY_TAG)].some(
     ([, weak, quoted, bare]) => (quoted ?? bare) === item.etag && (comparison === 'weak' || weak === undefined),
   );
 }
 
-/** What `Last-Modified` says, in whole seconds since 1970. */
-export function modifiedAt({ uploadedAt }: Representation): number {
-  return Math.floor(uploadedAt / 1_000_000);
+/** The value of `Last-Modified` in whole seconds since 1970. */
+export function modifiedAt({ uploadedAt }: Representation): number | undefined {
+  return uploadedAt === undefined ? undefined : Math.floor(uploadedAt / 1_000_000);
 }

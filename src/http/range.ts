@@ -1,4 +1,4 @@
-/** The ranges a request asks for (RFC 9110 §14.2). */
+/** The ranges of a request (RFC 9110 §14.2). */
 
 import { modifiedAt, type Representation } from './conditions.js';
 import { parseHttpDate } from './date.js';
@@ -11,12 +11,12 @@ export interface Range {
 
 const UNIT = /^bytes=/i;
 const ONE = /^(\d*)-(\d*)$/;
-/** A request for more of them is taken for an attack (RFC 9110 §17.15). */
+/** A request for more ranges is treated as an attack (RFC 9110 §17.15). */
 const MOST_RANGES = 16;
 
 /**
- * The ranges that can be satisfied, in the order asked for. Undefined: the whole body is to be sent, because nothing else was
- * asked for, it was not asked for in a way that can be read, or the ranges together would be more than the whole.
+ * The satisfiable ranges in the requested order. Undefined when the whole body must be sent: there is no range, it is
+ * malformed, or the ranges together exceed the body.
  */
 export function chooseRanges(
   range: string | undefined,
@@ -41,7 +41,7 @@ export function chooseRanges(
   return ranges.length > 1 && octets > item.size ? undefined : ranges;
 }
 
-/** Undefined for what is no range. Digits beyond what a number holds exactly only mean more than there are. */
+/** Undefined for a malformed range. Imprecise large numbers do no harm, because they only exceed the size. */
 function readRange(text: string, size: number): Range | 'unsatisfiable' | undefined {
   const [, first, last] = ONE.exec(text) ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;
@@ -57,5 +57,7 @@ function readRange(text: string, size: number): Range | 'unsatisfiable' | undefi
 /** `If-Range`: a strong tag, or the exact date (RFC 9110 §13.1.5). */
 function isStill(ifRange: string, item: Representation): boolean {
   const text = ifRange.trim();
-  return text.endsWith('"') ? text === `"${item.etag}"` : parseHttpDate(text) === modifiedAt(item);
+  if (text.endsWith('"')) return item.etag !== undefined && !item.hasWeakTag && text === `"${item.etag}"`;
+  const date = parseHttpDate(text);
+  return date !== undefined && date === modifiedAt(item);
 }

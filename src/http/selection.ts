@@ -1,14 +1,14 @@
-/** What a GET or HEAD is answered with: preconditions first, then ranges (RFC 9110 §13.2.1, §14.2). Pure. */
+/** How to answer a GET or HEAD: preconditions first, then ranges (RFC 9110 §13.2.1, §14.2). Pure. */
 import { type Conditions, judgeRead, type Representation } from './conditions.js';
 import { chooseRanges, type Range } from './range.js';
 
-/** The header fields that decide, as they came. */
+/** The relevant header fields as received. */
 export interface SelectionHeaders extends Conditions {
   readonly range?: string | undefined;
   readonly 'if-range'?: string | string[] | undefined;
 }
 
-/** `ranges`: the parts to send, in the order asked for; empty for the whole representation. */
+/** `ranges`: the parts to send in the requested order; empty for the whole representation. */
 export type Selection =
   | { readonly status: 200; readonly ranges: readonly [] }
   | { readonly status: 206; readonly ranges: readonly [Range, ...Range[]] }
@@ -31,8 +31,9 @@ export function selectParts(method: string, headers: SelectionHeaders, item: Rep
   return first === undefined ? { status: 200, ranges: NONE } : { status: 206, ranges: [first, ...others] };
 }
 
-/** Header fields of a representation that a 304 repeats (RFC 9110 §15.4.5). */
+/** Header fields that a 304 repeats (RFC 9110 §15.4.5). */
 const KEPT_WHEN_NOT_MODIFIED = new Set([
+  'date',
   'etag',
   'last-modified',
   'cache-control',
@@ -41,7 +42,7 @@ const KEPT_WHEN_NOT_MODIFIED = new Set([
   'content-location',
 ]);
 
-/** The fields of a 304, from those that a 200 would have. */
-export function notModifiedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+/** The header fields of a 304, selected from those of a 200. */
+export function notModifiedHeaders<Value>(headers: Readonly<Record<string, Value>>): Record<string, Value> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => KEPT_WHEN_NOT_MODIFIED.has(name)));
 }

@@ -1,7 +1,7 @@
-/** The shared memory of one generation of the image, empty. See layout.ts. */
+/** Allocates the shared memory of one generation of the image. See layout.ts. */
 import { FILTER_BITS, type ImageBuffers, SLOT_WORDS } from './layout.js';
 
-/** Empty buffers with room for so many words and, at a load of one half or less, slots. */
+/** Empty buffers with room for this many heap words, and for the nodes at a slot load of at most one half. */
 export function allocate(
   generation: number,
   seed: number,
@@ -21,7 +21,7 @@ export function allocate(
   };
 }
 
-/** Octets of the memory that belongs to this generation alone. */
+/** Octets of memory that belong to this generation alone. */
 export function generationOctets({ filter, slots, zoneSlots, heap }: ImageBuffers): number {
   return filter.byteLength + slots.byteLength + zoneSlots.byteLength + heap.byteLength;
 }

@@ -1,8 +1,9 @@
 /**
- * Compiles the RRsets of one owner into a node of the image (layout.ts): wire form with compression pointers left as slots.
+ * Compiles the RRsets of one owner into a node of the image (layout.ts): wire form with slots in place of compression
+ * pointers.
  *
- * Names in the rdata of RFC 1035's types are compressed (RFC 3597 §4) against what every answer is sure to hold: the owner
- * itself, the apex inside the question, and names earlier in the same RRset.
+ * Names in the rdata of RFC 1035 types are compressed (RFC 3597 §4) against names that every answer contains: the owner
+ * itself, the apex inside the question, and earlier names in the same RRset.
  */
 
 import { Type } from '../dns/codes.js';
@@ -11,9 +12,12 @@ import { typeByCode } from '../dns/rr/registry.js';
 import type { RRset } from '../dns/rr.js';
 import { Flag, hashName, MAX_TARGETS, NODE_HEADER, RRSET_HEADER } from './layout.js';
 
-/** Octets an RRset may take at most; a larger one cannot be sent over any transport. */
+/** The largest size of an RRset in octets; a larger one cannot be sent over any transport. */
 const MAX_BODY = 0xffff;
-/** Pointers reach 14 bits (RFC 1035 §4.1.4); question, chain and header before an RRset stay below the rest. */
+/**
+ * Names up to this offset in the body can be pointed to. Pointers have 14 bits (RFC 1035 §4.1.4); the question, the chain
+ * and the header before an RRset take up the rest at most.
+ */
 const MAX_RELATIVE = 8192;
 const OWNER_POINTER = 0xc00c;
 
@@ -22,12 +26,12 @@ export interface NodeSource {
   readonly owner: Uint8Array;
   /** Lower-case wire name. */
   readonly apex: Uint8Array;
-  /** None for an empty non-terminal. In the order the directory shall have: the first one answers ANY (RFC 8482). */
+  /** Empty for an empty non-terminal. The order is the directory order: the first RRset answers ANY (RFC 8482). */
   readonly rrsets: readonly RRset[];
 }
 
 export interface CompiledNode {
-  /** The node's words; a view valid until the next compilation. */
+  /** The node's words: a view that is valid until the next compilation. */
   readonly words: Int32Array;
   readonly hash: number;
   readonly flags: number;
@@ -43,7 +47,7 @@ let relativeSlots: number[] = [];
 let targets: { readonly name: Uint8Array; readonly at: number }[] = [];
 let suffixes: Map<string, number> | undefined;
 
-/** Compiles one node. Not re-entrant: the result lies in a buffer that the next call writes over. */
+/** Compiles one node. Not re-entrant: the next call overwrites the buffer of the result. */
 export function compileNode(source: NodeSource, zone: number, seed: number): CompiledNode {
   const { owner, rrsets } = source;
   const hash = hashName(seed, owner);
@@ -70,7 +74,7 @@ function flagsOf({ owner, apex, rrsets }: NodeSource): number {
   let flags = (isApex ? Flag.apex : 0) | (isWildcard(owner) ? Flag.wildcard : 0);
   for (const { type } of rrsets) {
     if (type === Type.ns && !isApex && !isWildcard(owner)) flags |= Flag.cut;
-    // A wildcard's DNAME redirects names below the literal `*`; what it does to others is undefined (RFC 6672 §3.3).
+    // A wildcard's DNAME redirects names below the literal `*`; its effect on other names is undefined (RFC 6672 §3.3).
     if (type === Type.dname) flags |= Flag.dname;
     if (type === Type.cname) flags |= Flag.cname;
   }
@@ -87,7 +91,7 @@ function compileBody(source: NodeSource, rrset: RRset): void {
   const type = rrset.type & 0xffff;
   for (const rdata of rrset.rdatas) {
     if (bodyLength + 12 + rdata.length > MAX_BODY) {
-      // Cannot be answered whole; an empty body tells the engine (which says SERVFAIL).
+      // The RRset cannot be answered whole. An empty body makes the engine answer SERVFAIL.
       bodyLength = 0;
       ownerSlots = [];
       apexSlots = [];
@@ -125,11 +129,12 @@ function putRdata(source: NodeSource, type: number, rdata: Uint8Array): void {
   putOctetsToBody(rdata, at, rdata.length);
 }
 
-/** Remembers a name that answers follow: only those of this zone, other zones are other people's. */
+/** Notes a name that answers follow. Only names in this zone are followed: the zone has no authority over others. */
 function addTarget(source: NodeSource, type: number, wire: Uint8Array): void {
   if (targets.length >= MAX_TARGETS) return;
   const name = lowerName(wire);
-  // "." in ServiceMode stands for the owner (RFC 9460 §2.5.2), whose name begins the body; a wildcard's is not known here.
+  // "." in ServiceMode stands for the owner (RFC 9460 §2.5.2), whose name begins the body. A wildcard's owner is not
+  // known here.
   if (name.length === 1 && (type === Type.svcb || type === Type.https)) {
     if (!isWildcard(source.owner)) targets.push({ name: source.owner, at: 0 });
   } else if (isAtOrBelow(name, source.apex)) {
@@ -137,7 +142,7 @@ function addTarget(source: NodeSource, type: number, wire: Uint8Array): void {
   }
 }
 
-/** Writes a name with the longest suffix that is sure to stand in the message replaced by a pointer slot. */
+/** Writes a name, replacing the longest suffix that every message contains with a pointer slot. */
 function putCompressed(source: NodeSource, wire: Uint8Array): void {
   const lower = lowerName(wire);
   const { owner, apex } = source;
@@ -207,7 +212,7 @@ function putOctetsToBody(from: Uint8Array, start: number, end: number): void {
   for (let i = start; i < end; i++) body[bodyLength++] = from[i]!;
 }
 
-/** Octets padded to whole words; gives the word after them. */
+/** Writes octets padded to whole words; returns the offset of the next word. */
 function putOctets(at: number, octets: Uint8Array): number {
   bytes.set(octets, at * 4);
   return at + ((octets.length + 3) >>> 2);

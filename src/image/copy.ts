@@ -1,4 +1,6 @@
-/** Copies all that lives in the image into new buffers, aside: what is copied from stays as it is, even if this fails half-way. */
+/**
+ * Copies everything alive in the image into new buffers. The source stays unchanged, even if copying fails half-way.
+ */
 import { Flag, REMOVED_SLOT, SLOT_WORDS } from './layout.js';
 import type { ImageTables } from './tables.js';
 import { countWords, type StagedNode, type ZoneState } from './zone-state.js';

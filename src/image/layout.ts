@@ -2,42 +2,41 @@
  * Byte layout of the compiled zones: what the writer appends and the answer path reads.
  *
  * An image is four SharedArrayBuffers of 32-bit words, the same for every thread:
- * - `filter`: one bit for every hash that was ever given a slot. Names that do not exist, of which attacks are made, end
- *   here nine times in ten, in memory that the processor's cache can hold;
- * - `slots`: open addressing over all nodes of all zones, load at most 1/2. Two words a slot: the hash, so that nodes of other
- *   names are not touched, and the node: 0 is empty, 1 a removed entry, all else the word offset of the node;
+ * - `filter`: one bit for every hash that was ever given a slot. Nine in ten look-ups of names that do not exist, which
+ *   attacks consist of, end here, in memory that fits the processor's cache;
+ * - `slots`: open addressing over all nodes of all zones, load at most 1/2. Two words for each slot: the hash, so that nodes
+ *   of other names are not read, and the node: 0 is empty, 1 a removed entry, all else the word offset of the node;
  * - `zoneSlots`: the same over zone records, one word a slot;
- * - `heap`: append-only nodes and zone records. What was written there never changes within a generation (but for
- *   zone records), so a reader may hold an offset as long as it likes.
- * and one control block that outlives generations.
+ * - `heap`: append-only nodes and zone records. Nodes never change within a generation, so a reader may keep an offset.
+ * One control block outlives generations.
  *
  * Nothing in a node points to another node: names in rdata carry the hash of their target, which is looked up when the answer
- * is made. So a changed owner is recompiled alone, whatever refers to it, and a node can be copied to a new heap as it is.
+ * is made. So only a changed owner itself is recompiled, and nodes are copied to a new heap without changes.
  *
  * Node (word offsets):
  *   0 hash   1 zone number   2 name length | flags << 8 | number of RRsets << 16   3 length of the node in words
- *   4… directory: two words an RRset: type, word offset of the RRset from the node; then the name, lower case, padded
+ *   4… directory: two words for each RRset: type, word offset of the RRset from the node; then the name, lower case, padded
  * RRset:
- *   0 number of RRs | extended error << 16   1 octets of the body: none when it cannot be answered
+ *   0 number of RRs | extended error << 16   1 octets of the body: 0 when it cannot be answered
  *   2 number of owner slots (the first RR's own not counted) | number of apex slots << 16
  *   3 number of relative slots | number of targets << 16   4 word offset of the body from the RRset
  *   5… owner slots, apex slots (one word each: octet offset in the body)
  *      relative slots (offset | value << 16)
  *      targets: hash, name length | octet offset of the name in the body << 8, the name in lower case, padded
- *   body: the RRs in wire form, owner a pointer to octet 12, ready to be copied.
+ *   body: the RRs in wire form, ready to be copied; the owner is a pointer to octet 12.
  * A slot is a compression pointer (RFC 1035 §4.1.4) whose value depends on the message: to the owner name, to the apex inside
- * the question, or to a name earlier in the same RRset. When the owner is the question's name, owner slots are right already.
+ * the question, or to an earlier name in the same RRset. When the owner is the question's name, owner slots need no change.
  */
 
 import { NEGATIVE_SOA_KEY } from '../zone/derive/soa.js';
 
 /** Words of the control block. */
 export const Control = {
-  /** Counts heaps: when it differs from the reader's, new buffers wait on its port. */
+  /** Number of the generation. When it differs from the reader's, new buffers wait on its port. */
   generation: 0,
-  /** Even: at rest. Odd: slots are being switched. Changes with every publication. */
+  /** Even: at rest. Odd: slots are being switched. Every publication changes it. */
   sequence: 1,
-  /** Fewest and most labels of any zone's apex: bounds of the search for a zone. */
+  /** The fewest and the most labels of any zone's apex; they bound the search for a zone. */
   zoneMinLabels: 2,
   zoneMaxLabels: 3,
   length: 16,
@@ -45,16 +44,16 @@ export const Control = {
 
 export const EMPTY_SLOT = 0;
 export const REMOVED_SLOT = 1;
-/** Words of a slot of nodes: hash, offset. */
+/** Words of a node slot: hash, offset. */
 export const SLOT_WORDS = 2;
-/** Nodes begin here, so that no offset is mistaken for a slot mark. */
+/** Offset of the first node, so that no offset equals a slot mark. */
 export const HEAP_START = 4;
 
 export const NODE_HEADER = 4;
 export const RRSET_HEADER = 5;
 
 export const Flag = {
-  /** Zone cut: NS below the apex. */
+  /** Zone cut: NS records below the apex. */
   cut: 1,
   dname: 2,
   /** The leftmost label is `*`. */
@@ -70,15 +69,15 @@ export const Flag = {
 export const ZONE_HEADER = 6;
 export const ZoneWord = { hash: 0, name: 1, number: 2, cuts: 3, wildcards: 4, apexNode: 5 } as const;
 
-/** Directory key of the SOA as negative answers show it; above every real type, so no question finds it. */
+/** Directory key of the SOA for negative answers; it is above every real type, so no question matches it. */
 export const NEGATIVE_SOA: number = NEGATIVE_SOA_KEY;
 
-/** More targets than this are not followed; their addresses would not fit a message anyway. */
+/** Further targets are not followed; their addresses would not fit into a message anyway. */
 export const MAX_TARGETS = 200;
 
 /**
- * Hash of a name from that of its parent and its first label, whose length octet is at `at`. The root's hash is the
- * image's random seed, so that nobody can prepare colliding names. Octets must be in lower case.
+ * Hash of a name from the hash of its parent and its first label, whose length octet is at `at`. The root's hash is the
+ * image's random seed, so that attackers cannot prepare colliding names. Octets must be in lower case.
  */
 export function hashLabel(parent: number, name: DataView, at: number): number {
   const length = name.getUint8(at);
@@ -114,26 +113,26 @@ function hashFrom(seed: number, name: DataView, start: number): number {
   return length === 0 ? seed : hashLabel(hashFrom(seed, name, start + 1 + length), name, start);
 }
 
-/** The same octets, to be read four at a time. */
+/** The same octets as a DataView, for reading four at a time. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Bits of the filter there are for each slot. */
+/** Filter bits for each slot. */
 export const FILTER_BITS = 4;
 
-/** The bit of a filter of 2^(32 - shift) words; the upper bits choose the word. */
+/** The bit of a name in a filter of 2^(32 - shift) words; the upper bits choose the word. */
 export function filterBit(hash: number, zone: number): number {
   return Math.imul(hash ^ Math.imul(zone, 0x85ebca6b) ^ (hash >>> 16), 0x27d4eb2f);
 }
 
-/** First slot to look at; `shift` is 32 minus the binary logarithm of the number of slots. */
+/** The first slot to probe; `shift` is 32 minus the binary logarithm of the number of slots. */
 export function slotOf(hash: number, zone: number, shift: number): number {
   const mixed = Math.imul(hash ^ Math.imul(zone, 0x9e3779b1), 0xc2b2ae35);
   return Math.imul(mixed ^ (mixed >>> 16), 0x9e3779b1) >>> shift;
 }
 
-/** Shared memory of one generation, as it is posted to the workers. */
+/** Shared memory of one generation, in the form that is posted to workers. */
 export interface ImageBuffers {
   readonly generation: number;
   readonly seed: number;

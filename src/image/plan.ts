@@ -1,6 +1,6 @@
 /**
- * A commit, worked out before any of it is visible: every word that will change, and what the zones are afterwards. All that can
- * fail happens here; what is left to do is to store the words.
+ * Plans a commit before any of it becomes visible: every word that will change, and the resulting zones. Everything
+ * that can fail happens here; only storing the words remains.
  */
 import { invariant } from '../base/errors.js';
 import { REMOVED_SLOT, viewOf, ZoneWord } from './layout.js';
@@ -9,16 +9,16 @@ import { countNode, countWords, type StagedNode, type StagedZone, type ZoneState
 
 export interface WordWrite {
   readonly words: Int32Array;
-  /** An index inside of it. */
+  /** Index inside the array. */
   readonly at: number;
   readonly value: number;
 }
 
 export interface CommitPlan {
   readonly writes: readonly WordWrite[];
-  /** Zones as they will be; undefined for those that go. */
+  /** Zones after the commit; undefined for those that are removed. */
   readonly zones: ReadonlyMap<number, ZoneState | undefined>;
-  /** Slots that will no longer be empty. */
+  /** Number of empty slots that the commit fills. */
   readonly takenSlots: number;
   readonly takenZoneSlots: number;
 }
@@ -33,8 +33,8 @@ interface Draft {
 }
 
 /**
- * Plans a commit on tables that have room for it. Every name is staged once. Of the tables only what no reader looks at is
- * touched.
+ * Plans a commit on tables that have room for it. Every name is staged once. It writes only to parts of the tables that
+ * no reader looks at.
  */
 export function planCommit(
   tables: ImageTables,
@@ -102,7 +102,7 @@ function planRemoval(draft: Draft, zone: number): void {
   draft.zones.set(zone, undefined);
 }
 
-/** The zone as it will be, to be changed. */
+/** The mutable state of the zone after the commit. */
 function zoneOf(draft: Draft, zone: number): ZoneState {
   const drafted = draft.zones.get(zone);
   if (drafted) return drafted;

@@ -1,4 +1,4 @@
-/** Reading the compiled zones: hash look-ups on bytes, no allocation. See layout.ts. */
+/** Reads the compiled zones: hash look-ups on octets, without allocation. See layout.ts. */
 // hot
 import {
   Control,
@@ -14,7 +14,7 @@ import {
   ZoneWord,
 } from './layout.js';
 
-/** One thread's view of the image. Its buffers are replaced as a whole when a new generation comes. */
+/** One thread's view of the image. A new generation replaces all its buffers. */
 export class ImageReader {
   readonly control: Int32Array;
   generation = 0;
@@ -24,7 +24,7 @@ export class ImageReader {
   zoneSlots!: Int32Array;
   words!: Int32Array;
   bytes!: Uint8Array;
-  /** The heap once more, to be read four octets at a time wherever they begin. */
+  /** The heap as a DataView, for reading four octets at any offset. */
   view!: DataView;
   private slotShift = 0;
   private zoneShift = 0;
@@ -40,7 +40,7 @@ export class ImageReader {
     return Atomics.load(this.control, Control.generation) !== this.generation;
   }
 
-  /** Goes over to newer buffers; older ones than those in use are ignored. */
+  /** Switches to newer buffers; buffers older than the current ones are ignored. */
   adopt(buffers: ImageBuffers): void {
     if (buffers.generation <= this.generation) return;
     this.generation = buffers.generation;
@@ -134,7 +134,7 @@ export class ImageReader {
     return 0;
   }
 
-  /** False only if no name with this hash has a slot. */
+  /** False only when no name with this hash has a slot. */
   private mayHold(zone: number, hash: number): boolean {
     const bit = filterBit(hash, zone);
     return ((this.filter[bit >>> this.filterShift]! >>> (bit & 31)) & 1) !== 0;
@@ -146,7 +146,7 @@ export class ImageReader {
       for (let i = 0; i < length; i++) if (view.getUint8(at + i) !== name.getUint8(start + i)) return false;
       return true;
     }
-    // The last four may overlap those before.
+    // The last four octets may overlap the ones before them.
     const last = length - 4;
     for (let i = 0; i < last; i += 4) {
       if (view.getInt32(at + i, true) !== name.getInt32(start + i, true)) return false;

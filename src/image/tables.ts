@@ -1,6 +1,6 @@
 /**
- * One generation of the image as its writer fills it: the heap grows at its end, slots are taken once and never given back.
- * Whatever is put here stays invisible to readers until a slot of nodes or zones points to it.
+ * One generation of the image while its writer fills it. The heap grows at its end; slots are filled once and never
+ * freed. Readers do not see new data until a node slot or zone slot points to it.
  */
 import { labelCount } from '../dns/name.js';
 import type { ImageBuffers } from './layout.js';
@@ -17,7 +17,7 @@ import {
 } from './layout.js';
 import { ImageReader } from './reader.js';
 
-/** Most words a zone record takes. */
+/** The largest number of words in a zone record. */
 export const ZONE_RECORD_WORDS: number = ZONE_HEADER + 64;
 
 /** Words of the record of a zone with this apex. */
@@ -27,7 +27,7 @@ export function zoneRecordWords(apex: Uint8Array): number {
 
 export class ImageTables {
   readonly view: ImageReader;
-  /** Words of the heap that are written. */
+  /** Used words of the heap. */
   used = HEAP_START;
   takenSlots = 0;
   takenZoneSlots = 0;
@@ -52,7 +52,7 @@ export class ImageTables {
     return (this.takenZoneSlots + zones) * 2 <= this.view.zoneSlots.length;
   }
 
-  /** Copies a compiled node to the end of the heap, which has room for it. Returns its word offset. */
+  /** Appends a compiled node to the heap, which must have room for it. Returns its word offset. */
   append(words: Int32Array): number {
     const node = this.used;
     this.view.words.set(words, node);
@@ -60,7 +60,7 @@ export class ImageTables {
     return node;
   }
 
-  /** Appends the record of a zone; its counts and the node of its apex are 0. Returns its word offset. */
+  /** Appends a zone record whose counts and apex node are 0. Returns its word offset. */
   appendZone(zone: number, apex: Uint8Array): number {
     const { words, bytes, control } = this.view;
     const record = this.used;
@@ -70,7 +70,7 @@ export class ImageTables {
     words[record + ZoneWord.number] = zone;
     bytes.set(apex, (record + ZONE_HEADER) * 4);
     this.used += zoneRecordWords(apex);
-    // A search within wider bounds finds the same.
+    // Wider bounds give the same search result.
     if (labels < control[Control.zoneMinLabels]!) Atomics.store(control, Control.zoneMinLabels, labels);
     if (labels > control[Control.zoneMaxLabels]!) Atomics.store(control, Control.zoneMaxLabels, labels);
     return record;
@@ -86,8 +86,8 @@ export class ImageTables {
   }
 
   /**
-   * Prepares an empty slot for a node with this hash, outside `reserved`, and returns its index. It stays empty, and may be prepared
-   * again, until the word offset of the node is stored behind the hash.
+   * Prepares an empty slot outside `reserved` for a node with this hash, and returns its index. The slot stays empty,
+   * and may be prepared again, until the word offset of the node is stored behind the hash.
    */
   prepareSlot(zone: number, hash: number, reserved?: ReadonlySet<number>): number {
     const { filter, slots } = this.view;
@@ -100,7 +100,9 @@ export class ImageTables {
     return index;
   }
 
-  /** Gives a node a slot at once: for zones that no record names yet, and for buffers that no reader has yet. */
+  /**
+   * Fills a slot for a node at once. Only for zones that no record names yet, and for buffers that no reader has yet.
+   */
   fillSlot(zone: number, hash: number, node: number): void {
     const index = this.prepareSlot(zone, hash);
     Atomics.store(this.view.slots, index + 1, node);

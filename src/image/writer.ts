@@ -1,16 +1,17 @@
 /**
- * The one writer of the image: appends nodes, switches slots, makes new generations.
+ * The only writer of the image: it appends nodes, switches slots and makes new generations.
  *
- * A change is staged (`putNode`, `removeNode`, `publishZone`, `removeZone`) and becomes visible as a whole in `commit`, under the
- * sequence word: odd while words are switched, even again afterwards. Readers compare it around each answer, so none is made
- * of half a change. A zone loaded anew is built under a fresh zone number that no record names yet; nothing needs staging.
+ * A change is staged (`putNode`, `removeNode`, `publishZone`, `removeZone`) and becomes visible as a whole in `commit`,
+ * under the sequence word: odd while words are switched, even afterwards. Readers compare it before and after each
+ * answer, so no answer mixes two states. A reloaded zone is built under a new zone number that no record names yet, so
+ * its nodes need no staging.
  *
- * Every call either does all it says or throws and leaves what readers see as it was: room is made, nodes are compiled and the
- * commit is planned (plan.ts) before the sequence word becomes odd, and between its two steps words are stored, which
+ * Every call either completes or throws and leaves the readers' view unchanged. Room is made, nodes are compiled and
+ * the commit is planned (plan.ts) before the sequence word becomes odd. While it is odd, only words are stored, which
  * cannot fail.
  *
- * When the heap or the slots are full, or more is garbage than in use, everything alive is copied into new buffers: a new
- * generation. Old buffers stay as they are until the last reader has let go of them.
+ * When the heap or the slots are full, or more is garbage than in use, everything alive is copied into new buffers: a
+ * new generation. Old buffers stay unchanged until the last reader has dropped them.
  */
 import { invariant } from '../base/errors.js';
 import { allocate, powerOfTwo } from './buffers.js';
@@ -22,21 +23,21 @@ import { ImageReader } from './reader.js';
 import { ImageTables, ZONE_RECORD_WORDS } from './tables.js';
 import { countNode, type StagedNode, type StagedZone, type ZoneState } from './zone-state.js';
 
-/** Compact only when this much is garbage, in words: small images are left alone. */
+/** Least garbage for a compaction, in words; small images are not compacted. */
 const MIN_GARBAGE = 1 << 18;
 const MAX_HEAP_WORDS = 0x3fffffff;
 /** A host name with one address takes about 20 words. */
 const WORDS_PER_RECORD = 32;
 
 export interface WriterOptions {
-  /** Unpredictable 32 bits, so that nobody can prepare colliding names. */
+  /** Unpredictable 32 bits, so that attackers cannot prepare colliding names. */
   readonly seed: number;
-  /** Words to begin with; memory is only used when it is written to. */
+  /** Initial size of the heap in words; memory that is never written to is not used. */
   readonly heapWords?: number;
   readonly slots?: number;
 }
 
-/** How full the image is; sizes in octets. */
+/** Use of the image's memory; sizes in octets. */
 export interface ImageUsage {
   readonly generation: number;
   readonly nodes: number;
@@ -46,7 +47,7 @@ export interface ImageUsage {
   readonly slotOctets: number;
 }
 
-/** What new buffers shall have room for beyond what lives. */
+/** Room that new buffers need beyond what is alive. */
 interface Room {
   readonly words?: number;
   readonly nodes?: number;
@@ -54,9 +55,9 @@ interface Room {
 }
 
 export class ImageWriter {
-  /** The view of this thread; it follows every new generation. */
+  /** This thread's reader; it follows every new generation. */
   readonly reader: ImageReader;
-  /** Called with every new generation; its buffers must reach all readers. */
+  /** Called with every new generation; the buffers must reach all readers. */
   onGeneration: (buffers: ImageBuffers) => void = () => {};
 
   private tables: ImageTables;
@@ -65,7 +66,7 @@ export class ImageWriter {
   private stagedZones: StagedZone[] = [];
   private nextZone = 1;
   private nextGeneration = 2;
-  /** Words of the heap that belong to a zone, without what is staged; all others are garbage. */
+  /** Heap words that belong to a zone, without the staged ones; all others are garbage. */
   private alive = 0;
 
   constructor({ seed, heapWords = 1 << 20, slots = 1 << 12 }: WriterOptions) {
@@ -76,7 +77,7 @@ export class ImageWriter {
     Atomics.store(this.reader.control, Control.generation, 1);
   }
 
-  /** The shared memory as it is now, for a thread that starts. */
+  /** The current shared memory, for a starting thread. */
   current(): ImageBuffers {
     return this.tables.buffers;
   }
@@ -95,22 +96,22 @@ export class ImageWriter {
     };
   }
 
-  /** Makes room for a zone of so many records at once, so that loading it does not copy the image again and again. */
+  /** Makes room for a zone with this many records at once, so that loading it does not copy the image repeatedly. */
   reserve(records: number): void {
     const room = { words: records * WORDS_PER_RECORD, nodes: records };
     if (!this.tables.hasHeapRoom(room.words) || !this.tables.hasSlotRoom(room.nodes)) this.renew(room);
   }
 
-  /** A number for a zone to be loaded; nobody sees it before `publishZone`. `apex` in lower case. */
+  /** Returns a number for a zone to load; it is invisible until `publishZone`. `apex` must be in lower case. */
   beginZone(apex: Uint8Array): number {
     const zone = this.nextZone++;
     this.zones.set(zone, { apex, record: 0, words: 0, nodes: 0, cuts: 0, wildcards: 0, apexNode: 0 });
     return zone;
   }
 
-  /** Adds a node to a zone that is being loaded aside. Every name only once. */
+  /** Adds a node to a zone that is being loaded. Each name may be added once. */
   loadNode(zone: number, source: NodeSource): void {
-    // Before the node is appended: new buffers take only what slots point to.
+    // Before the node is appended, because new buffers keep only what slots point to.
     if (!this.tables.hasSlotRoom(1)) this.renew({ nodes: 1 });
     const { hash, flags, node, size } = this.append(zone, source);
     const state = this.zoneState(zone);
@@ -121,36 +122,36 @@ export class ImageWriter {
     if (flags & Flag.apex) state.apexNode = node;
   }
 
-  /** Stages: the zone loaded as `zone` is served from now on, in place of the one served as `replaced`. */
+  /** Stages that the zone loaded as `zone` is served, replacing the one served as `replaced`. */
   publishZone(zone: number, replaced?: number): void {
     this.zoneState(zone);
     this.stagedZones.push({ kind: 'publish', zone, replaced });
   }
 
-  /** Stages: the zone is no longer served. */
+  /** Stages that the zone is no longer served. */
   removeZone(zone: number): void {
     this.zoneState(zone);
     this.stagedZones.push({ kind: 'remove', zone });
   }
 
-  /** Drops a zone that was begun but will not be published; does nothing when it is gone already. */
+  /** Drops a zone that was begun and will not be published; does nothing when it is already dropped. */
   abandonZone(zone: number): void {
     this.alive -= this.zones.get(zone)?.words ?? 0;
     this.zones.delete(zone);
   }
 
-  /** Stages a node of a served zone: new, or in place of the one with this name. */
+  /** Stages a node of a served zone; it replaces a node with the same name. */
   putNode(zone: number, source: NodeSource): void {
     const { hash, node } = this.append(zone, source);
     this.stage({ zone, hash, name: source.owner, node });
   }
 
-  /** Stages the disappearance of a name; does nothing if it is not there. */
+  /** Stages the removal of a name; does nothing when the name does not exist. */
   removeNode(zone: number, name: Uint8Array): void {
     this.stage({ zone, hash: hashName(this.reader.seed, name), name, node: 0 });
   }
 
-  /** Word offset of the node a name has after the last commit, or 0. */
+  /** Word offset of a name's node after the last commit, or 0. */
   findNode(zone: number, name: Uint8Array): number {
     return this.reader.findNode(zone, hashName(this.reader.seed, name), viewOf(name), 0, name.length);
   }
@@ -161,8 +162,8 @@ export class ImageWriter {
   }
 
   /**
-   * Makes everything staged visible at once. Returns the sequence after it. When it throws, readers see what they saw before and
-   * everything is still staged: the caller discards it or tries again.
+   * Makes everything staged visible at once. Returns the new sequence. When it throws, readers still see the former
+   * state and everything is still staged: the caller discards it or tries again.
    */
   commit(): number {
     this.makeCommitRoom();
@@ -172,14 +173,14 @@ export class ImageWriter {
     return sequence;
   }
 
-  /** Drops everything staged, and the zones that were loaded to be published. */
+  /** Drops everything staged, and the zones that were loaded for publication. */
   discard(): void {
     for (const { kind, zone } of this.stagedZones) if (kind === 'publish') this.abandonZone(zone);
     this.staged = new Map();
     this.stagedZones = [];
   }
 
-  /** Makes a new generation when more is garbage than in use. When it throws, the image is as it was. */
+  /** Makes a new generation when more is garbage than in use. When it throws, the image is unchanged. */
   compact(): void {
     const garbage = this.garbage();
     if (garbage > MIN_GARBAGE && garbage > this.tables.used / 2) this.renew({});
@@ -202,7 +203,7 @@ export class ImageWriter {
     return { hash, flags, node: this.tables.append(words), size: words.length };
   }
 
-  /** The latest for a name counts. */
+  /** The latest entry for a name counts. */
   private stage(node: StagedNode): void {
     this.staged.set(`${node.zone} ${Buffer.from(node.name).toString('latin1')}`, node);
   }
@@ -216,7 +217,7 @@ export class ImageWriter {
     this.renew({ nodes, zones, words });
   }
 
-  /** What the plan made visible becomes what the writer knows. */
+  /** Updates the writer's state to what the plan made visible. */
   private settle({ zones, takenSlots, takenZoneSlots }: CommitPlan): void {
     this.tables.takenSlots += takenSlots;
     this.tables.takenZoneSlots += takenZoneSlots;
@@ -229,13 +230,13 @@ export class ImageWriter {
     this.stagedZones = [];
   }
 
-  /** Copies all that lives into new buffers with room for more, hands them to the readers, and goes over to them. */
+  /** Copies everything alive into new buffers with more room, gives them to the readers and switches to them. */
   private renew(room: Room): void {
-    // Never used twice, even if this fails after some readers have been told.
+    // A number is never used twice, even if this fails after some readers have received the buffers.
     const generation = this.nextGeneration++;
     const target = new ImageTables(this.allocateFor(generation, room));
     const { zones, staged } = copyImage(this.tables, target, this.zones, this.staged);
-    // Posted first: a reader that sees the new number must find the buffers on its port.
+    // Posted first, because a reader that sees the new number must find the buffers on its port.
     this.onGeneration(target.buffers);
     this.reader.adopt(target.buffers);
     this.tables = target;
@@ -263,8 +264,8 @@ export class ImageWriter {
 }
 
 /**
- * The only moment at which readers wait. Nothing in it can throw: the loop stores integers at offsets that were checked when
- * the plan was made, and allocates nothing.
+ * Readers wait only during this function. Nothing in it can throw: the loop stores integers at offsets that the plan
+ * has checked, and allocates nothing.
  */
 function switchWords(control: Int32Array, writes: readonly WordWrite[]): number {
   Atomics.add(control, Control.sequence, 1);

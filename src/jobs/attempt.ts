@@ -1,14 +1,14 @@
-/** One run of one job: its handler, its limit, and what came of it. */
+/** One run of one job: its handler, its time limit and its result. */
 import { messageOf } from '../base/errors.js';
 import { failJob, finishJob, holdsLease, type JobRow, repeatJob } from '../store/jobs.js';
 import { backoffMs, type JobContext, type JobKind, type JobOutcome, LeaseLost } from './kind.js';
 
-/** A job this process has. */
+/** A job that this process runs. */
 export interface Running {
   readonly row: JobRow;
   readonly kind: Required<JobKind>;
   readonly abort: AbortController;
-  /** Of the clock that is never put back, milliseconds. */
+  /** Milliseconds on a monotonic clock. */
   readonly startedMs: number;
 }
 
@@ -16,21 +16,21 @@ export type Result = 'done' | 'again' | 'failed' | 'lost';
 
 type Failed = { readonly error: unknown };
 
-/** Characters of an error that are kept. */
+/** The longest part of an error text that is kept, in characters. */
 const MOST_TEXT = 500;
 
-/** Runs a job and writes what came of it. Throws only what the store throws: then the lease ends by itself. */
+/** Runs a job and writes the result. Throws only errors of the store; the lease then expires by itself. */
 export async function attempt(running: Running, base: Pick<JobContext, 'store' | 'clock' | 'log'>): Promise<Result> {
   const { row } = running;
   const outcome = await runHandler(running, base);
   const log = { kind: row.kind, subject: row.subject };
   if ('error' in outcome && outcome.error instanceof LeaseLost) {
-    base.log.warn(log, 'a job was given to somebody else while it ran here');
+    base.log.warn(log, 'another process took over a job while it ran here');
     return 'lost';
   }
   if ('error' in outcome) base.log.error({ ...log, attempt: row.attempt + 1, err: outcome.error }, 'a job failed');
   const kept = await base.store.write(() => settle(running, outcome, base));
-  if (!kept) base.log.warn(log, 'the result of a job came too late and is not kept');
+  if (!kept) base.log.warn(log, 'the result of a job came too late and was discarded');
   if (!kept) return 'lost';
   if ('error' in outcome) return 'failed';
   return 'done' in outcome ? 'done' : 'again';

@@ -1,34 +1,37 @@
-/** What a kind of job is: its handler, and how much of it may happen at once. */
+/** A kind of job: its handler, and its limits. */
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { Store } from '../store/driver.js';
 
-/** What a handler is given beside its subject. */
+/** What a handler receives besides its subject. */
 export interface JobContext {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Failures in a row before this run. */
+  /** Consecutive failures before this run. */
   readonly attempt: number;
-  /** Aborted when somebody else has the job, or when it has taken too long: nothing that is done afterwards counts. */
+  /**
+   * Aborted when another process has taken over the job, or when the job has exceeded its time limit. Work done
+   * afterwards does not count.
+   */
   readonly signal: AbortSignal;
   /**
-   * To be called inside each write of the handler: throws a {@link LeaseLost} when somebody else has the job by now, so that
-   * nothing of it is written.
+   * Call inside each write of the handler. Throws a {@link LeaseLost} when another process has taken over the job, so
+   * that nothing is written.
    */
   requireLease(): void;
 }
 
-/** Done: the job goes. Again: it stays, and runs at that time, milliseconds since 1970. */
+/** `done`: the job is removed. `againAtMs`: the job stays and runs at that time, in milliseconds since 1970. */
 export type JobOutcome = { readonly done: true } | { readonly againAtMs: number };
 
 /**
- * Reads how things are (the job may be out of date, or may have been done before), does what is needed, and may do it twice
- * without harm. What it throws is an error that nobody expected: the job is tried again later, and the text is kept.
+ * Reads the current state (the job may be outdated or already done) and does what is needed; it must be idempotent. An
+ * error it throws is unexpected: the error text is kept and the job is retried later.
  */
 export type JobHandler = (context: JobContext, subject: string) => Promise<JobOutcome>;
 
-/** How long to wait after failures in a row, milliseconds: the first time, doubled each time, up to the most. */
+/** Milliseconds to wait after consecutive failures: the first delay, doubled each time, up to the longest delay. */
 export interface Backoff {
   readonly firstMs: number;
   readonly mostMs: number;
@@ -36,21 +39,21 @@ export interface Backoff {
 
 export interface JobKind {
   readonly handler: JobHandler;
-  /** How many run at the same time. */
+  /** The largest number of concurrent runs. */
   readonly atOnce?: number;
   readonly backoff?: Backoff;
-  /** Jobs that should have run while nothing ran are started at this rate. */
+  /** Jobs started each second after downtime, for jobs that became overdue. */
   readonly overduePerSecond?: number;
-  /** A run that takes longer is given up, milliseconds. */
+  /** Time limit of a run, in milliseconds. */
   readonly limitMs?: number;
 }
 
 export type JobKinds = Readonly<Record<string, JobKind>>;
 
-/** The job was given to somebody else, because its holder had not been heard of. */
+/** Another process took over the job, because this process did not renew the lease in time. */
 export class LeaseLost extends Error {
   constructor() {
-    super('the job has been given to somebody else');
+    super('another process has taken over the job');
     this.name = 'LeaseLost';
   }
 }
@@ -62,14 +65,14 @@ const KIND_DEFAULTS = {
   limitMs: 600_000,
 } as const;
 
-/** A kind with what it leaves open. */
+/** A kind with defaults for its optional members. */
 export function completeKind(kind: JobKind): Required<JobKind> {
   return { ...KIND_DEFAULTS, ...kind };
 }
 
 /**
- * Milliseconds to wait after so many failures in a row; none after none. Up to a tenth is taken off by the job's number, so
- * that jobs that failed together do not come back together.
+ * Milliseconds to wait after this many consecutive failures; 0 after none. The job's number shortens the wait by up to
+ * a tenth, so that jobs that failed together are not retried together.
  */
 export function backoffMs({ firstMs, mostMs }: Backoff, failures: number, seq: number): number {
   if (failures === 0) return 0;
@@ -77,5 +80,5 @@ export function backoffMs({ firstMs, mostMs }: Backoff, failures: number, seq: n
   return Math.round(full * (1 - (seq % 16) / 160));
 }
 
-/** The backoff of jobs whose kind this program does not know. */
+/** The backoff for jobs of kinds that this program does not know. */
 export const DEFAULT_BACKOFF: Backoff = KIND_DEFAULTS.backoff;

@@ -1,6 +1,7 @@
 /**
- * Leases: a job that somebody has is left to them as long as they renew it. A lease is over when its row has stood unchanged for
- * its whole length on the clock of who looks at it; clocks of others, and a clock that is put back, do not matter.
+ * Leases: while the holder of a job renews its lease, no other process takes the job. A lease expires when its row has
+ * not changed for the lease's length on the observer's own clock. Other clocks, and a clock that is set back, do not
+ * matter.
  */
 import type { Store } from '../store/driver.js';
 import { type Failure, type Held, type LeaseRow, leases, renewLease, takeLease } from '../store/jobs.js';
@@ -9,7 +10,7 @@ import { backoffMs, DEFAULT_BACKOFF, type JobKinds } from './kind.js';
 export const LEASE_MS = 30_000;
 export const RENEWAL_MS = 10_000;
 
-/** A lease of somebody else, as it was seen first. */
+/** The first observation of another process's lease. */
 interface Sight {
   readonly fence: number;
   readonly until: number;
@@ -18,8 +19,7 @@ interface Sight {
 
 export interface LeaseWatch {
   /**
-   * Leases that have stood still for their length, of those this process does not hold itself. `steadyMs`: of a clock that is
-   * never put back.
+   * Leases of other processes that have not changed for their length. `steadyMs`: milliseconds on a monotonic clock.
    */
   expired(mine: ReadonlyMap<number, Held>, steadyMs: number): readonly LeaseRow[];
 }
@@ -42,12 +42,12 @@ export function watchLeases(store: Store): LeaseWatch {
   };
 }
 
-/** Renews all leases of this process; those that are lost. */
+/** Renews all leases of this process; returns those that are lost. */
 export function renewAll(store: Store, held: readonly Held[], nowMs: number): Promise<readonly Held[]> {
   return store.write(() => held.filter((lease) => !renewLease(store, lease, nowMs + LEASE_MS)));
 }
 
-/** Frees jobs whose holders are gone: at once the first time, later and later after that. */
+/** Frees jobs whose holders are gone: at once the first time, then with growing delays. */
 export function freeLeases(
   store: Store,
   gone: readonly LeaseRow[],

@@ -1,8 +1,8 @@
 /**
- * Runs what is due. One timer: it rings when the next job is due, when one is planned sooner, and once a second for what other
- * processes have planned.
+ * Runs due jobs. One timer fires when the next job is due, when an earlier one is scheduled, and once a second for jobs
+ * that other processes have scheduled.
  */
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { Store } from '../store/driver.js';
@@ -27,46 +27,46 @@ export interface RunnerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** A name that no other process has, and that is the same after a restart. */
+  /** A name that no other process uses and that survives a restart. */
   readonly owner: string;
   readonly kinds: JobKinds;
 }
 
 export interface Runner {
   samples(): MetricSample[];
-  /** Starts nothing more; resolves when what is running has ended. */
+  /** Starts no further jobs; resolves when the running ones have ended. */
   stop(): Promise<void>;
 }
 
-/** Milliseconds between two looks at most. */
+/** The longest time between two polls, in milliseconds. */
 const LONGEST_REST_MS = 1000;
-/** After the store could not be written to, or a bug, milliseconds. */
+/** Milliseconds to wait after the store could not be written, or after a bug. */
 const TROUBLE_MS = 5000;
-/** A clock that differs by more from one that is never put back was set, milliseconds. */
+/** When the wall clock moves by more than this against the monotonic clock, it was set; milliseconds. */
 const CLOCK_SET_MS = 10_000;
-/** A clock that is ahead by more has missed that time: the machine slept, milliseconds. */
+/** When the wall clock moves ahead by more than this, the machine slept; milliseconds. */
 const SLEPT_MS = 60_000;
-/** Overdue jobs are spread over this at most, milliseconds. */
+/** The longest time over which overdue jobs are spread, in milliseconds. */
 const LONGEST_SPREAD_MS = 1_800_000;
 
 interface State extends RunnerOptions {
   readonly known: ReadonlyMap<string, Required<JobKind>>;
-  /** What runs here, by number. */
+  /** Jobs that run here, by number. */
   readonly running: Map<number, Running & { readonly ended: Promise<void> }>;
   readonly watch: LeaseWatch;
-  /** Runs that ended, by kind and result. */
+  /** Ended runs, by kind and result. */
   readonly results: Map<string, Map<Result, number>>;
   stopped: boolean;
   turning: Promise<void> | undefined;
   cancelTimer: () => void;
-  /** When the timer rings, by the wall clock. */
+  /** When the timer fires, on the wall clock. */
   ringsMs: number;
-  /** By how much the wall clock differed from the steady one, milliseconds; undefined before the first look. */
+  /** Difference between the wall clock and the monotonic clock, milliseconds; undefined before the first poll. */
   offsetMs: number | undefined;
   renewedMs: number;
 }
 
-/** Starts it; what was overdue is spread, and what an earlier process of this name had begun is taken up again. */
+/** Starts the runner. Overdue jobs are spread, and jobs that an earlier process of this name had begun are resumed. */
 export function startRunner(options: RunnerOptions): Runner {
   const { store, clock, kinds } = options;
   const state: State = {
@@ -96,19 +96,14 @@ export function startRunner(options: RunnerOptions): Runner {
   };
 }
 
-/** A clock that is never put back, milliseconds. */
-function steadyMs(clock: Clock): number {
-  return clock.nowUs() / 1000;
-}
-
-/** Sees to it that the next look is no later. */
+/** Ensures that the next poll is no later than this. */
 function ringAt(state: State, atMs: number): void {
   const { clock } = state;
   const nowMs = clock.nowMs();
   const delayMs = Math.max(atMs - nowMs, 0);
   if (state.stopped || state.ringsMs <= nowMs + delayMs) return;
   state.ringsMs = nowMs + delayMs;
-  // One that is under way sets the timer at its end.
+  // A poll in progress sets the timer when it ends.
   if (state.turning) return;
   state.cancelTimer();
   state.cancelTimer = clock.after(delayMs, () => turn(state));
@@ -119,7 +114,7 @@ function turn(state: State): void {
   state.ringsMs = Number.POSITIVE_INFINITY;
   state.turning = look(state)
     .catch((error: unknown) => {
-      log.error({ err: error }, 'jobs could not be looked through; this is tried again');
+      log.error({ err: error }, 'jobs could not be polled; trying again');
       return clock.nowMs() + TROUBLE_MS;
     })
     .then((nextMs) => {
@@ -130,24 +125,27 @@ function turn(state: State): void {
     });
 }
 
-/** Resolves to when to look again, milliseconds since 1970. */
+/** Resolves to the time of the next poll, in milliseconds since 1970. */
 async function look(state: State): Promise<number> {
   const { store, clock, running } = state;
   const steady = steadyMs(clock);
   await noticeClock(state, steady);
   for (const { startedMs, kind, abort } of running.values()) {
-    if (steady - startedMs > kind.limitMs) abort.abort(new Error(`it took longer than ${kind.limitMs / 1000} s`));
+    if (steady - startedMs > kind.limitMs) abort.abort(new Error(`the job took longer than ${kind.limitMs / 1000} s`));
   }
   await renewOwn(state, steady);
   const gone = state.watch.expired(heldBy(state), steady);
   if (gone.length > 0)
-    await freeLeases(store, gone, state.kinds, clock.nowMs(), 'its runner was not heard of any more');
+    await freeLeases(store, gone, state.kinds, clock.nowMs(), 'its runner stopped renewing the lease');
   await startDue(state);
   const next = kindsWithRoom(state).flatMap(([name]) => nextJobAt(store, name) ?? []);
   return Math.min(clock.nowMs() + LONGEST_REST_MS, ...next);
 }
 
-/** The start, a clock that was set, and a machine that slept: jobs are moved so that they are neither late nor all at once. */
+/**
+ * Handles a start, a clock that was set, and a machine that slept: jobs are moved so that they are neither late nor all
+ * due at once.
+ */
 async function noticeClock(state: State, steady: number): Promise<void> {
   const { store, clock, owner, log } = state;
   const nowMs = clock.nowMs();
@@ -156,7 +154,8 @@ async function noticeClock(state: State, steady: number): Promise<void> {
   if (movedMs === undefined) {
     const own = leases(store).filter(({ lease_owner }) => lease_owner === owner);
     if (own.length > 0) await freeLeases(store, own, state.kinds, nowMs, 'the process ended while it ran');
-  } else log.warn({ seconds: Math.round(movedMs / 1000) }, 'the clock was set, or the machine slept; jobs are moved');
+  } else
+    log.warn({ seconds: Math.round(movedMs / 1000) }, 'the clock was set, or the machine slept; jobs are rescheduled');
   if (movedMs === undefined || movedMs < 0) await store.write(() => putJobsBack(store, nowMs, CLOCK_SET_MS));
   if (movedMs === undefined || movedMs > 0) await spread(state, nowMs);
   state.offsetMs = nowMs - steady;
@@ -168,7 +167,7 @@ async function spread({ store, known, log }: State, nowMs: number): Promise<void
     if (overdue < 2) continue;
     const windowMs = Math.min(Math.ceil((overdue * 1000) / overduePerSecond), LONGEST_SPREAD_MS);
     await store.write(() => spreadOverdue(store, kind, nowMs, windowMs));
-    log.info({ kind, overdue, seconds: Math.ceil(windowMs / 1000) }, 'overdue jobs are spread');
+    log.info({ kind, overdue, seconds: Math.ceil(windowMs / 1000) }, 'overdue jobs are spread over time');
   }
 }
 
@@ -183,7 +182,7 @@ async function renewOwn(state: State, steady: number): Promise<void> {
   state.renewedMs = steady;
   for (const { seq, fence } of lost) {
     const now = running.get(seq);
-    // One that has ended meanwhile is not lost.
+    // A job that has ended meanwhile is not lost.
     if (now?.row.fence === fence) now.abort.abort(new LeaseLost());
   }
 }
@@ -218,7 +217,7 @@ function start(state: State, row: JobRow): void {
     .catch((error: unknown) => {
       log.error(
         { err: error, kind: row.kind, subject: row.subject },
-        'what came of a job was not written; it runs again',
+        'the result of a job was not written; the job runs again',
       );
     })
     .finally(() => {

@@ -1,4 +1,4 @@
-/** Planning jobs, and telling the runner of the same process about it. */
+/** Schedules jobs, and tells the runner of the same process about them. */
 import { perStore, type Store } from '../store/driver.js';
 import { ensureJob, type NewJob, putJob } from '../store/jobs.js';
 
@@ -6,27 +6,24 @@ type Listener = (runAtMs: number) => void;
 
 const listeners = perStore((): Set<Listener> => new Set());
 
-/**
- * Has a job run at a time, and moves it there when it is planned already. Call inside a write: what is planned is written with
- * what it is planned for.
- */
+/** Schedules a job, or moves it if it is already scheduled. Call inside the write that makes it necessary. */
 export function schedule(store: Store, job: NewJob, nowMs: number): void {
   putJob(store, job, nowMs);
   announce(store, job.runAtMs);
 }
 
-/** Plans a job that is not planned yet. Call inside a write. */
+/** Schedules a job that is not scheduled yet. Call inside a write. */
 export function scheduleOnce(store: Store, job: NewJob, nowMs: number): void {
   ensureJob(store, job, nowMs);
   announce(store, job.runAtMs);
 }
 
-/** When the write is taken back after all, somebody has looked in vain. */
+/** If the write is rolled back, the runner polls once in vain. */
 function announce(store: Store, runAtMs: number): void {
   for (const listener of listeners(store)) listener(runAtMs);
 }
 
-/** Calls `listener` for each job that is planned through this handle from now on; the returned function ends that. */
+/** Calls `listener` for each job scheduled through this handle from now on; the returned function stops that. */
 export function onSchedule(store: Store, listener: Listener): () => void {
   const all = listeners(store);
   all.add(listener);

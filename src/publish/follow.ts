@@ -1,6 +1,6 @@
 /**
- * The follower of the change log: what other processes commit becomes visible here, whole changes only, one zone after the other.
- * Each call does a part that does not keep queries over streams waiting.
+ * The follower of the change log. It publishes what other processes commit: whole changes, one zone after the other.
+ * Each call does a bounded part of the work, so that queries over streams do not wait.
  */
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
@@ -9,9 +9,9 @@ import { createHeldZones, type HeldZone } from './held-zones.js';
 import { continueLoads, type PublishedZones, publishChanges } from './publish-zone.js';
 import type { Change, ZoneSource } from './source.js';
 
-/** Changes read at once. */
+/** Changes read in one step. */
 const BATCH = 500;
-/** Records read at once for zones that are loaded; some 10 µs each. */
+/** Records read in one step while zones are loaded; each takes about 10 µs. */
 const RECORDS_AT_ONCE = 2000;
 
 export interface FollowerOptions {
@@ -21,20 +21,22 @@ export interface FollowerOptions {
   readonly log: Logger;
 }
 
-/** A zone by its store number, and the first change that queries do not see. */
+/** A zone by its store number, and its first change that is not published. */
 export interface UnpublishedZone {
   readonly zone: number;
   readonly change: number;
 }
 
 export interface Follower {
-  /** Loads every zone and notes up to which change the image is true. Returns the records read. */
+  /** Loads every zone and notes the change number the image then has. Returns the number of records read. */
   loadAll(): number;
-  /** Goes on with what has been committed since, with zones that are being loaded, and with held zones that have rested. */
+  /**
+   * Continues with newly committed changes, with zones that are being loaded, and with held zones whose rest is over.
+   */
   catchUp(): void;
-  /** Whether there is more to do, even if nothing is committed. */
+  /** Whether work remains even if nothing more is committed. */
   hasWork(): boolean;
-  /** Number of the last change the image shows, but for zones that are being loaded or held. */
+  /** Number of the last published change; zones that are being loaded or held may lag behind it. */
   appliedChange(): number;
   loadingZones(): readonly UnpublishedZone[];
   /** Zones that could not be published. */
@@ -43,17 +45,20 @@ export interface Follower {
   close(): void;
 }
 
-/** What throws here is the store, not a zone: nothing is lost, and the next call goes on where this one ended. */
+/**
+ * An error thrown here comes from the store, not from a zone. Nothing is lost: the next call continues where this one
+ * stopped.
+ */
 export function createFollower({ source, writer, clock, log }: FollowerOptions): Follower {
   const held = createHeldZones(clock, log);
   const zones: PublishedZones = { source, writer, loaded: new Map(), loading: new Map(), held };
   let applied = 0;
   let isBehind = false;
 
-  /** Old changes are dropped after a while; whoever was away longer begins anew. */
+  /** Old changes are pruned. A follower that was away longer loads every zone again. */
   function beginAnew(): void {
     applied = source.lastChange();
-    // Zones that are known here but no longer stored find nothing to load, and go.
+    // For a zone that is no longer stored, loading finds nothing and removes it.
     const known = [...zones.loaded.keys(), ...zones.loading.keys(), ...held.list().map(({ zone }) => zone)];
     for (const zone of new Set([...source.servedZones(), ...known])) {
       publishChanges(zones, zone, [{ sequence: applied, zone, complete: false }]);

@@ -1,24 +1,25 @@
 /**
- * Zones whose changes could not be published: each rests after a failure, longer every time, while all others go on. Queries see such
- * a zone as it was before; it is named in the log once when that begins and once when it is over.
+ * Zones whose changes could not be published. Each rests after a failure, longer every time, while the other zones
+ * continue. Queries see such a zone in its former state. The log names it once when the hold begins and once when it
+ * ends.
  */
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { Change } from './source.js';
 
-/** Rest after the first failure and at most, milliseconds; it doubles in between. */
+/** Milliseconds of the first and of the longest rest; the rest doubles in between. */
 const FIRST_REST_MS = 100;
 const LONGEST_REST_MS = 60_000;
-/** Changes remembered for a zone; with more to do it is loaded as a whole. */
+/** Changes remembered for a zone; beyond this number the whole zone is loaded. */
 const MOST_CHANGES = 1000;
 
 /** A zone that is not served as it is stored. */
 export interface HeldZone {
   /** Store number. */
   readonly zone: number;
-  /** Without a final dot; its store number when the name is not known. */
+  /** Without the final dot; the store number when the name is not known. */
   readonly name: string;
-  /** Number of the first change that queries do not see. */
+  /** Number of the first change that is not published. */
   readonly change: number;
   readonly attempts: number;
   /** Why the latest attempt failed. */
@@ -27,18 +28,18 @@ export interface HeldZone {
 
 export interface HeldZones {
   list(): readonly HeldZone[];
-  /** Whether a zone has rested long enough. */
+  /** Whether the rest of any zone is over. */
   isAnyDue(): boolean;
-  /** Zones that have rested long enough. */
+  /** Zones whose rest is over. */
   due(): readonly number[];
   isResting(zone: number): boolean;
-  /** The changes to be made up for, those given included. */
+  /** The changes still to be published, including those given. */
   pending(zone: number, changes: readonly Change[]): readonly Change[];
-  /** More changes for a zone that rests. */
+  /** Adds changes for a held zone. */
   add(zone: number, changes: readonly Change[]): void;
-  /** The attempt to publish these changes failed. */
+  /** Notes that publishing these changes failed. */
   hold(zone: number, name: string, pending: readonly Change[], error: unknown): void;
-  /** The zone is served as it is stored. */
+  /** Notes that the zone is served as it is stored. */
   release(zone: number): void;
   close(): void;
 }
@@ -72,7 +73,8 @@ export function createHeldZones(clock: Clock, log: Logger): HeldZones {
       resting: true,
     };
     entries.set(zone, entry);
-    if (!known) log.error({ zone: name, change, err: error }, 'a zone cannot be published, queries see it as it was');
+    if (!known)
+      log.error({ zone: name, change, err: error }, 'a zone cannot be published, queries see its former state');
   }
 
   return {

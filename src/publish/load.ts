@@ -1,6 +1,7 @@
 /**
- * Store → image, one zone at a time: owners in canonical order become nodes, names without records above them become empty
- * non-terminals (RFC 4592 §2.2.2). The zone is built aside and becomes visible when it is published and committed.
+ * Loads a zone from the store into the image. Owners in canonical order become nodes; names without records above them
+ * become empty non-terminals (RFC 4592 §2.2.2). The zone is built invisibly and becomes visible when it is published
+ * and committed.
  */
 import { nameOfOwnerKey } from '../dns/name.js';
 import type { ImageWriter } from '../image/writer.js';
@@ -12,9 +13,9 @@ export interface ZoneLoad {
   readonly number: number;
   /** Records read so far. */
   records(): number;
-  /** Compiles owners until so many records more are read; false when there are no more owners. */
+  /** Compiles owners until this many more records are read; false when no owners are left. */
   advance(records: number): boolean;
-  /** Drops what is built. */
+  /** Discards what is built. */
   abandon(): void;
 }
 
@@ -43,7 +44,10 @@ export function beginLoad(writer: ImageWriter, apex: Uint8Array, owners: Iterabl
   };
 }
 
-/** In canonical order an ancestor with rows comes before its descendants; those between the two keys without any are ENTs. */
+/**
+ * In canonical order an ancestor with rows comes before its descendants, so the ancestors without rows between the two
+ * keys are empty non-terminals.
+ */
 function loadMissingAncestors(
   writer: ImageWriter,
   number: number,

@@ -1,7 +1,7 @@
 /**
- * Publishing of one zone: its changes, all or none. Touched owners are switched in at once. A zone that has to be read as a whole is
- * built aside, a part at a time while others are published, and what changes meanwhile is made up for before it is switched in. A
- * zone that cannot be published is held as it was.
+ * Publishes one zone: all of its pending changes or none. Touched owners are switched in at once. A zone that has to be
+ * read as a whole is built invisibly, one part at a time, while other zones are published; changes that arrive
+ * meanwhile are applied before it is switched in. A zone that cannot be published keeps its former state.
  */
 import { toFqdn } from '../dns/name.js';
 import type { ServingZone } from '../serving/zone.js';
@@ -10,31 +10,31 @@ import { beginLoad, type ZoneLoad } from './load.js';
 import type { Change } from './source.js';
 import { type LoadedZone, type Staging, stageOwners, touchedOwners } from './stage.js';
 
-/** Changes of a zone that are made up for at once. */
+/** Changes of a zone that are applied in one step. */
 const CHANGES_AT_ONCE = 500;
-/** What a zone costs at least, in records. */
+/** The minimum cost of a zone, in records. */
 const LEAST_RECORDS = 10;
 
 /** Zones by their store numbers. */
 export interface PublishedZones extends Staging {
-  /** Those in the image. */
+  /** Zones in the image. */
   readonly loaded: Map<number, LoadedZone>;
-  /** Those that are being built, the oldest first. */
+  /** Zones that are being built, the oldest first. */
   readonly loading: Map<number, LoadingZone>;
   readonly held: HeldZones;
 }
 
 export interface LoadingZone {
   readonly load: ZoneLoad;
-  /** What its nodes are compiled with. */
+  /** The zone with which its nodes are compiled. */
   zone: ServingZone;
-  /** The changes it is loaded for. */
+  /** The changes that caused the load. */
   readonly cause: readonly Change[];
-  /** Changes since. */
+  /** Changes that arrived since. */
   later: readonly Change[];
 }
 
-/** Publishes changes of a zone, with those it was held with; a zone that has to be read is only begun. */
+/** Publishes changes of a zone together with its held ones; a load of the whole zone is only begun. */
 export function publishChanges(zones: PublishedZones, seq: number, changes: readonly Change[]): void {
   const { source, writer, loaded, loading, held } = zones;
   const current = loading.get(seq);
@@ -58,7 +58,7 @@ export function publishChanges(zones: PublishedZones, seq: number, changes: read
   });
 }
 
-/** Goes on with the zones that are being built until about so many records are read. Returns how many are. */
+/** Continues building zones until about `most` records are read. Returns the number of records read. */
 export function continueLoads(zones: PublishedZones, most: number): number {
   let read = 0;
   let spent = 0;
@@ -81,7 +81,7 @@ function begin({ source, writer, loading }: PublishedZones, zone: ServingZone, c
   loading.set(zone.seq, { load, zone, cause, later: [] });
 }
 
-/** Switches a zone in that has been built, as far as it is true by now. */
+/** Switches in a finished zone after applying the changes that arrived meanwhile. */
 function finish(zones: PublishedZones, seq: number): void {
   const { source, writer, loaded, loading } = zones;
   const current = loading.get(seq)!;
@@ -112,7 +112,7 @@ function finish(zones: PublishedZones, seq: number): void {
   commit(zones, seq, after);
 }
 
-/** Makes what is staged visible; the zone is then as it is stored. */
+/** Makes the staged state visible; afterwards the zone is served as it is stored. */
 function commit({ writer, loaded, loading, held }: PublishedZones, seq: number, after: LoadedZone | undefined): void {
   writer.commit();
   loading.delete(seq);
@@ -121,7 +121,7 @@ function commit({ writer, loaded, loading, held }: PublishedZones, seq: number, 
   held.release(seq);
 }
 
-/** Does all of `work`, or leaves the zone as it was, to be tried again with these changes. */
+/** Runs `work`. If it throws, the zone keeps its former state, and these changes are tried again later. */
 function holdOnFailure(zones: PublishedZones, seq: number, pending: readonly Change[], work: () => void): void {
   const { writer, loading, held } = zones;
   try {
@@ -134,13 +134,13 @@ function holdOnFailure(zones: PublishedZones, seq: number, pending: readonly Cha
   }
 }
 
-/** For people. */
+/** The zone's name for messages. */
 function nameOf({ source, loaded }: PublishedZones, seq: number): string {
   try {
     const zone = loaded.get(seq)?.zone ?? source.zone(seq);
     if (zone) return toFqdn(zone.facts.apex);
   } catch {
-    // The store is being read because something failed already, which is reported.
+    // The caller already reports the failure that led here.
   }
   return `zone number ${seq}`;
 }

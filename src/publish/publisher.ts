@@ -1,6 +1,6 @@
 /**
- * The DNS process's side of the store: loads every zone, follows the change log, and hands the image to whoever answers: the
- * engine of this thread, and worker threads over a message port each.
+ * The DNS process's view of the store. Loads every zone, follows the change log, and gives the image to the engine of
+ * this thread and, over a message port each, to worker threads.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { createEngine } from '../answer/engine.js';
@@ -16,12 +16,19 @@ import { createFollower, type Follower, type UnpublishedZone } from './follow.js
 import type { HeldZone } from './held-zones.js';
 import type { ZoneSource } from './source.js';
 
-/** Time between two looks at the store, milliseconds: what a change waits at most before it is read. */
-const POLL_MS = 4;
-/** Generous: a host name with one address takes about 20 words. */
+/** Milliseconds between two polls while there is more to do, and after a wake-up that follows another. */
+const BUSY_LOOK_MS = 4;
+/** Milliseconds between two polls while zones are held, so that they are retried in time. */
+const HELD_LOOK_MS = 50;
+/** Milliseconds between two polls otherwise: a safety net for commits without a wake-up. */
+const IDLE_LOOK_MS = 500;
+/** A generous estimate: a host name with one address takes about 20 words. */
 const WORDS_PER_RECORD = 64;
 const MOST_WORDS = 1 << 28;
-/** Rest after the change log could not be followed, milliseconds: at first and at most; it doubles in between. */
+/**
+ * Milliseconds of the first and of the longest rest after the change log could not be followed; the rest doubles in
+ * between.
+ */
 const FIRST_REST_MS = 20;
 const LONGEST_REST_MS = 5000;
 
@@ -30,14 +37,14 @@ export interface PublisherOptions {
   readonly engine: EngineSettings;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Unpredictable 32 bits for the image's hash. */
+  /** Unpredictable 32 bits that seed the image's hash. */
   readonly seed: number;
-  /** Called when every answer of this process is true up to another change, and when zones begin or cease to be loaded or held. */
+  /** Called when the published change advances, and when the loading or held zones change. */
   readonly onProgress?: (progress: Progress) => void;
 }
 
 export interface Progress {
-  /** Change log number up to which every answer of this process is true, but for the zones that are being loaded or held. */
+  /** Number of the last published change; zones that are being loaded or held may lag behind it. */
   readonly appliedChange: number;
   readonly loadingZones: readonly UnpublishedZone[];
   readonly heldZones: readonly HeldZone[];
@@ -48,7 +55,7 @@ export interface PublisherStatus extends Progress {
   /** Records read when the zones were loaded. */
   readonly recordsLoaded: number;
   readonly loadMs: number;
-  /** Why the change log could not be followed at the last look; undefined when it could. */
+  /** Why the change log could not be followed at the last poll; undefined when it could. */
   readonly failure: unknown;
   readonly image: ImageUsage;
 }
@@ -56,18 +63,26 @@ export interface PublisherStatus extends Progress {
 export interface Publisher {
   /** The engine of this thread. */
   readonly answer: Answer;
-  /** What a worker thread starts its engine with, and the port on which new images reach it. */
+  /** The data with which a worker thread starts its engine, and the port that delivers new images to it. */
   connectWorker(): { readonly data: EngineData; readonly port: MessagePort };
   status(): PublisherStatus;
+  /** Polls the store at once after a commit. Costs little when nothing was committed. */
+  wake(): void;
   close(): void;
 }
 
-/** Room for these records in the first buffers, so that loading does not copy them; what is not written to takes no memory. */
+/**
+ * Room for these records in the first buffers, so that loading does not copy the buffers. Memory that is never written
+ * to is not used.
+ */
 function roomFor(records: number): { readonly heapWords: number; readonly slots: number } {
   return { heapWords: Math.min(MOST_WORDS, (records + 10_000) * WORDS_PER_RECORD), slots: (records + 1000) * 2 };
 }
 
-/** Loads all zones, then follows. Returns when every zone can be answered; throws when there are zones and none can be. */
+/**
+ * Loads all zones, then follows the change log. Returns when every zone that could be loaded is served; throws when
+ * zones exist but none could be loaded.
+ */
 export function startPublisher(options: PublisherOptions): Publisher {
   const { source, engine, clock, log, seed } = options;
   const writer = new ImageWriter({ seed, ...roomFor(source.servedRecords()) });
@@ -77,7 +92,7 @@ export function startPublisher(options: PublisherOptions): Publisher {
   writer.onGeneration = (buffers) => {
     for (const port of ports) port.postMessage(buffers);
     const unused = generationOctets(writer.current());
-    // Only when the writer has gone over to the new ones.
+    // Only after the writer has switched to the new buffers.
     clock.after(0, () => memory.release(unused));
   };
   const startedMs = clock.nowMs();
@@ -104,6 +119,7 @@ export function startPublisher(options: PublisherOptions): Publisher {
       failure: watch.failure(),
       image: writer.usage(),
     }),
+    wake: watch.wake,
     close() {
       watch.close();
       follower.close();
@@ -114,16 +130,23 @@ export function startPublisher(options: PublisherOptions): Publisher {
 
 interface StoreWatch {
   failure(): unknown;
+  wake(): void;
   close(): void;
 }
 
-/** Looks at the store again and again; when that fails, what is served stays as it is, and looks become rarer. */
+/**
+ * Polls the store when it is woken, and at intervals. When a poll fails, the served state stays, and polls become
+ * rarer.
+ */
 function watchStore({ source, clock, log, onProgress }: PublisherOptions, follower: Follower): StoreWatch {
   let seen: number | undefined;
   let told = describeProgress(follower);
   let failures = 0;
   let failure: unknown;
-  let stopResting: (() => void) | undefined;
+  let isResting = false;
+  /** True for a short time after a poll, so that commits in quick succession are read together. */
+  let isSettling = false;
+  let cancelTimer = (): void => {};
 
   const look = (): void => {
     const version = source.dataVersion();
@@ -136,32 +159,47 @@ function watchStore({ source, clock, log, onProgress }: PublisherOptions, follow
     onProgress?.(progressOf(follower));
   };
 
-  const poll = (): void => {
-    if (stopResting) return;
+  const lookAgainIn = (delayMs: number): void => {
+    cancelTimer();
+    cancelTimer = clock.after(delayMs, lookAndPlan);
+  };
+
+  function lookAndPlan(): void {
+    isResting = false;
+    isSettling = false;
     try {
       look();
       if (failures > 0) log.info({ failures }, 'the change log is followed again');
       failures = 0;
       failure = undefined;
+      lookAgainIn(restAfterLook(follower));
     } catch (error) {
       if (failures === 0) log.error({ err: error }, 'the change log could not be followed, serving what is loaded');
       failure = error;
-      stopResting = clock.after(Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** Math.min(failures, 16)), () => {
-        stopResting = undefined;
-      });
+      isResting = true;
+      lookAgainIn(Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** Math.min(failures, 16)));
       failures++;
     }
-  };
+  }
 
-  poll();
-  const stop = clock.every(POLL_MS, poll);
+  lookAndPlan();
   return {
     failure: () => failure,
-    close() {
-      stop();
-      stopResting?.();
+    wake() {
+      // Further calls do not postpone a poll that is due soon.
+      if (isResting || isSettling) return;
+      lookAndPlan();
+      if (isResting) return;
+      isSettling = true;
+      lookAgainIn(BUSY_LOOK_MS);
     },
+    close: () => cancelTimer(),
   };
+}
+
+function restAfterLook(follower: Follower): number {
+  if (follower.hasWork()) return BUSY_LOOK_MS;
+  return follower.heldZones().length > 0 ? HELD_LOOK_MS : IDLE_LOOK_MS;
 }
 
 function progressOf(follower: Follower): Progress {
@@ -172,7 +210,7 @@ function progressOf(follower: Follower): Progress {
   };
 }
 
-/** Another text when anything has changed. */
+/** A text that changes whenever the progress does. */
 function describeProgress(follower: Follower): string {
   const { appliedChange, loadingZones, heldZones } = progressOf(follower);
   const list = (zones: readonly UnpublishedZone[]): string =>

@@ -1,4 +1,4 @@
-/** What the publisher reads of the store: zones and owners as serving/ has them, and the change log. */
+/** What the publisher reads from the store: zones and owners, through serving/, and the change log. */
 import { ownerExists, type ServedOwner, servedAtOwner, servedOwners } from '../serving/owner.js';
 import { ownersOfSettings } from '../serving/settings-difference.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../serving/zone.js';
@@ -11,20 +11,20 @@ export interface Change {
   readonly sequence: number;
   /** Store number of the zone. */
   readonly zone: number;
-  /** Whether it lists every owner whose answers differ; otherwise the whole zone is read again. */
+  /** Whether it lists every owner whose answers differ; if not, the whole zone is read again. */
   readonly complete: boolean;
 }
 
-/** Reads of one store connection. All within one `snapshot` see the same state. */
+/** Reads of one store connection. All reads within one `snapshot` see the same state. */
 export interface ZoneSource {
   /** Runs `read` in one read transaction. */
   snapshot<T>(read: () => T): T;
-  /** Changes whenever another connection has committed; cheap enough to ask a thousand times a second. */
+  /** A number that changes whenever another connection commits; cheap enough to read a thousand times a second. */
   dataVersion(): number;
-  /** Numbers of the newest change and of the oldest one still kept; 0 when there is none. */
+  /** Numbers of the newest change and of the oldest kept one; 0 when there is none. */
   lastChange(): number;
   firstChange(): number;
-  /** Changes after a sequence number, in order, at most `limit`. */
+  /** Changes after a sequence number, in order; no more than `limit`. */
   changesAfter(sequence: number, limit: number): readonly Change[];
   /** The owners a change lists. */
   touchedOwners(sequence: number): readonly Uint8Array[];
@@ -32,17 +32,20 @@ export interface ZoneSource {
   servedZones(): readonly number[];
   /** Records of all those zones. */
   servedRecords(): number;
-  /** The zone with what decides about its answers, or undefined when it is gone or not to be served. */
+  /** The zone with everything that decides its answers; undefined when it is deleted or not served. */
   zone(seq: number): ServingZone | undefined;
-  /** Stored records of the zone, for making room. */
+  /** Number of stored records of the zone, for reserving memory. */
   recordCount(zone: ServingZone): number;
-  /** The owners where two states of a zone's settings may differ, the SOA aside; undefined when they are very many. */
+  /**
+   * The owners whose answers, SOA aside, may differ between two states of a zone's settings; undefined when there are
+   * very many.
+   */
   ownersOfSettings(before: ServingZone, after: ServingZone): readonly Uint8Array[] | undefined;
   /** What the zone serves, owner by owner in canonical order. */
   owners(zone: ServingZone): Iterable<ServedOwner>;
   /** What one owner serves. */
   owner(zone: ServingZone, ownerKey: Uint8Array): ServedOwner;
-  /** Whether the owner exists, be it only because something stands below it. */
+  /** Whether the owner exists, possibly only because names exist below it. */
   exists(zone: ServingZone, owner: ServedOwner): boolean;
 }
 

@@ -1,13 +1,13 @@
 /**
- * From changes of a zone to what is staged in the image: touched owners are read again and recompiled. Staging
- * twice gives the same image, so reading rows that are newer than the change at hand does no harm.
+ * Stages changes of a zone in the image: touched owners are read again and recompiled. Staging twice gives the same
+ * image, so it does no harm to read rows that are newer than the change.
  */
 import { nameOfOwnerKey, ownerKeysDownTo } from '../dns/name.js';
 import type { ImageWriter } from '../image/writer.js';
 import type { ServingZone } from '../serving/zone.js';
 import type { Change, ZoneSource } from './source.js';
 
-/** Where zones are read and where they are staged. */
+/** The source that zones are read from, and the image that they are staged in. */
 export interface Staging {
   readonly source: ZoneSource;
   readonly writer: ImageWriter;
@@ -15,15 +15,15 @@ export interface Staging {
 
 /** A zone as the image has it. */
 export interface LoadedZone {
-  /** Number in the image. */
+  /** Zone number in the image. */
   readonly number: number;
-  /** What its nodes were compiled with. */
+  /** The zone with which its nodes were compiled. */
   readonly zone: ServingZone;
 }
 
 /**
- * The owners that changes touch in a zone which was compiled as `before` and is `zone` now; undefined when the whole zone has to be
- * read. A change of settings may lie far ahead in the log: it shows at all its owners already.
+ * The owners that changes touch in a zone that was compiled as `before` and is now `zone`; undefined when the whole
+ * zone has to be read. A settings change later in the log already affects all its owners.
  */
 export function touchedOwners(
   source: ZoneSource,
@@ -32,23 +32,23 @@ export function touchedOwners(
   changes: readonly Change[],
 ): readonly Uint8Array[] | undefined {
   const [first] = changes;
-  // The owners of changes that are no longer kept are not known.
+  // The owners of pruned changes are unknown.
   const known = !first || first.sequence >= source.firstChange();
   if (!known || changes.some(({ complete }) => !complete)) return undefined;
   const ofSettings = source.ownersOfSettings(before, zone);
   return ofSettings && [...ofSettings, ...changes.flatMap(({ sequence }) => source.touchedOwners(sequence))];
 }
 
-/** Stages these owners of a zone as they are now, and those that come and go with them. */
+/** Stages the current state of these owners, and of the ancestors that appear or disappear with them. */
 export function stageOwners(staging: Staging, loaded: LoadedZone, touched: readonly Uint8Array[]): void {
   for (const ownerKey of withAncestors(staging, loaded, touched)) stageOwner(staging, loaded, ownerKey);
 }
 
-/** Owner keys without repeats, with the apex and those that come and go with what is below them. */
+/** Owner keys without repeats, plus the apex and the ancestors whose existence depends on names below them. */
 function withAncestors(staging: Staging, loaded: LoadedZone, touched: readonly Uint8Array[]): Iterable<Uint8Array> {
   const owners = new Map<string, Uint8Array>();
   const note = (ownerKey: Uint8Array): void => void owners.set(Buffer.from(ownerKey).toString('latin1'), ownerKey);
-  // The serial moves with every change, so the apex is always among them.
+  // Every change advances the serial, so the apex is always included.
   note(new Uint8Array(0));
   for (const ownerKey of touched) {
     note(ownerKey);
@@ -61,12 +61,12 @@ function stageOwner({ source, writer }: Staging, { number, zone }: LoadedZone, o
   const { apex } = zone.facts;
   const owner = nameOfOwnerKey(ownerKey, apex);
   const served = source.owner(zone, ownerKey);
-  // A flattened name whose target has no addresses exists all the same.
+  // A flattened name exists even when its target has no addresses.
   if (source.exists(zone, served)) writer.putNode(number, { owner, apex, rrsets: served.rrsets });
   else writer.removeNode(number, owner);
 }
 
-/** Names between the apex and a touched owner that exist only while something stands below them. */
+/** Names between the apex and a touched owner that exist only because of names below them. */
 function affectedAncestors(
   { source, writer }: Staging,
   { number, zone }: LoadedZone,

@@ -1,4 +1,4 @@
-/** What a believed response says about a name (RFC 1034 §5.3.3, RFC 2308 §2). */
+/** What a trusted response says about a name (RFC 1034 §5.3.3, RFC 2308 §2). */
 import { Class, Rcode } from '../dns/codes.js';
 import { negativeTtlOf, type ReadMessage, type ReadRecord } from '../dns/message.js';
 import { nameEquals, toFqdn } from '../dns/name.js';
@@ -18,21 +18,22 @@ export interface UpstreamRecord {
 
 export interface UpstreamAnswer {
   /**
-   * `ok`: records of the type are there (with the CNAMEs that lead to them). `servfail`: every server refused, failed
-   * or answered nonsense; `timeout`: none was heard from, or there is none. The last two say nothing about the name.
+   * `ok`: the response has records of the type, and any CNAMEs that lead to them. `servfail`: every server refused,
+   * failed or sent an unusable answer. `timeout`: no server replied, or none is configured. Neither failure says
+   * anything about the name.
    */
   readonly status: UpstreamStatus;
-  /** The CNAMEs that lead on from the name, in order, then the records of the type at the last name. Nothing else. */
+  /** The CNAMEs that lead on from the name, in order, then the records of the type at the last name. */
   readonly records: readonly UpstreamRecord[];
-  /** NS records of the authority section: from a server of the parent, the delegation (RFC 1034 §4.3.2). */
+  /** NS records of the authority section. From a server of the parent, they are the delegation (RFC 1034 §4.3.2). */
   readonly referral: readonly UpstreamRecord[];
-  /** Seconds a negative answer may be kept; undefined when the answer does not say (RFC 2308 §5). */
+  /** Seconds a negative answer may be cached; undefined when the answer does not say (RFC 2308 §5). */
   readonly negativeTtl?: number;
-  /** For `servfail` and `timeout`: what each server did, in words. */
+  /** For `servfail` and `timeout`: what each server did, as text for people. */
   readonly reason?: string;
 }
 
-/** `name`: wire form. NXDOMAIN is about the last name of the chain (RFC 6604 §3). */
+/** `name`: wire form. NXDOMAIN applies to the last name of the chain (RFC 6604 §3). */
 export function readAnswer(message: ReadMessage, name: Uint8Array, type: UpstreamType): UpstreamAnswer {
   const { links, records, end } = followChain(message.answers, name, TYPE_CODES[type]);
   const found = records.length > 0 ? 'ok' : 'nodata';
@@ -46,8 +47,8 @@ export function readAnswer(message: ReadMessage, name: Uint8Array, type: Upstrea
 }
 
 /**
- * The chain from `name` on, as far as the records are in its order. What belongs to other names is not looked at: nobody
- * asked for it, and whoever put it there may have no say over those names (RFC 2181 §5.4.1).
+ * Follows the chain from `name`, as far as the records are in chain order. Records of other names are ignored: they
+ * were not asked for, and the sender may have no authority over those names (RFC 2181 §5.4.1).
  */
 function followChain(
   answers: readonly ReadRecord[],
@@ -69,7 +70,7 @@ function followChain(
   return { links, records, end };
 }
 
-/** A record of class IN and a type that can be asked for; undefined for others, such as signatures. */
+/** A record of class IN whose type can be queried; undefined for other records, such as signatures. */
 function toRecord(record: ReadRecord): UpstreamRecord | undefined {
   const type = typeOfCode(record.type);
   if (record.class !== Class.in || type === undefined) return undefined;

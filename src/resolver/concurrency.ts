@@ -1,6 +1,6 @@
 /**
- * How many questions run at once: the others wait in a line for each domain, and the lines take turns. So the ten
- * thousand names of one broken domain do not hold up the one name of another.
+ * Limits how many queries run at once. The others wait in one queue for each domain, and the queues take turns. So ten
+ * thousand names of one broken domain do not delay the one name of another.
  */
 import type { Clock } from '../base/clock.js';
 
@@ -11,7 +11,7 @@ export interface ConcurrencyLimits {
 }
 
 export interface Concurrency {
-  /** Runs `work` when it is its turn; undefined when too many wait already, or when its turn does not come in time. */
+  /** Runs `work` when its turn comes; undefined when too many are waiting, or when the turn does not come in time. */
   run<Result>(line: string, work: () => Promise<Result>): Promise<Result | undefined>;
   readonly running: number;
   readonly waiting: number;
@@ -19,7 +19,7 @@ export interface Concurrency {
 
 interface Waiting {
   readonly sinceMs: number;
-  /** Told whether it may begin. */
+  /** Called with whether the work may begin. */
   readonly call: (mayBegin: boolean) => void;
 }
 

@@ -1,4 +1,7 @@
-/** One question over UDP, from a port of its own (RFC 5452 §9.2), on a connected socket: other senders never get through. */
+/**
+ * One query over UDP, from its own port (RFC 5452 §9.2). The socket is connected, so datagrams of other senders are not
+ * received.
+ */
 import { createSocket } from 'node:dgram';
 import type { Clock } from '../base/clock.js';
 
@@ -9,9 +12,9 @@ export interface DatagramServer {
 }
 
 /**
- * Sends `query` and resolves to the first datagram `accept` makes something of; datagrams it makes nothing of are dropped, as
- * forged ones are to be (RFC 5452 §9.1). Resolves to undefined when the time is up; rejects when the server's machine says that
- * nobody listens.
+ * Sends `query` and resolves to the first result that `accept` returns. Datagrams for which it returns undefined are
+ * dropped, because they may be forged (RFC 5452 §9.1). Resolves to undefined after the timeout; rejects when the
+ * server's host reports that the port is closed.
  */
 export function askByDatagram<Result>(
   { address, port }: DatagramServer,

@@ -1,8 +1,8 @@
 /**
- * To which name servers a zone is delegated, asked at its parent (RFC 1034 §4.3.2).
+ * The name servers to which a zone is delegated, as its parent has them (RFC 1034 §4.3.2).
  *
  * A resolver cannot be asked for the NS records of a zone that is not served yet: it would follow the delegation and
- * fail. So the resolver is only asked for the parent's servers, and those for the referral they hand out.
+ * fail. So the resolver is asked only for the servers of the parent, and these are asked for the referral.
  */
 import type { Clock } from '../base/clock.js';
 import { createUpstream, type Upstream, type UpstreamAnswer } from './upstream.js';
@@ -15,13 +15,13 @@ export interface DelegationOptions {
   readonly port?: number;
 }
 
-/** Servers of the parent asked at most. */
+/** The largest number of the parent's servers that are asked. */
 const MOST_SERVERS = 3;
 const TIMEOUT_MS = 2000;
 
 /**
- * Makes the look-up: host names of the zone's name servers as its parent knows them, in lower case without final dot;
- * undefined when the parent has none, or when nobody who knows could be asked.
+ * Creates the look-up. It returns the host names of the zone's name servers as the parent has them, in lower case
+ * without the final dot; undefined when the parent has no delegation, or when no server of the parent answered.
  */
 export function createDelegationFinder({
   upstream,
@@ -58,7 +58,7 @@ export function createDelegationFinder({
   };
 }
 
-/** The referral; or, from a server that serves parent and child alike, the child's own NS records. */
+/** The NS records of the referral, or the child's own NS records when the server serves both parent and child. */
 function namesIn({ records, referral }: UpstreamAnswer, zone: string): readonly string[] | undefined {
   const found = [...records, ...referral].filter(({ name, type }) => type === 'NS' && name === zone);
   return found.length === 0 ? undefined : found.map(({ content }) => content);

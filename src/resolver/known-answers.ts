@@ -1,4 +1,4 @@
-/** Answers from outside that are still good: bounded in number, size and time (RFC 2308 §5, RFC 9520 §3.2). */
+/** Cache of answers from outside resolvers, limited in number, size and time (RFC 2308 §5, RFC 9520 §3.2). */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.js';
 import type { Random } from '../base/random.js';
@@ -6,30 +6,30 @@ import type { UpstreamAnswer } from './answer.js';
 import type { UpstreamType } from './types.js';
 
 export interface KnownLimits {
-  /** Answers kept at most. */
+  /** The largest number of cached answers. */
   readonly entries: number;
-  /** Octets of the answers kept, about. */
+  /** The approximate size limit of the cache, in octets. */
   readonly octets: number;
-  /** Seconds a positive answer and a negative one are kept at most. */
+  /** The longest time that a positive and a negative answer are cached, in seconds. */
   readonly positiveSeconds: number;
   readonly negativeSeconds: number;
-  /** Seconds a failure is kept, doubled with each further one up to `mostFailureSeconds`. */
+  /** Seconds that a failure is cached, doubled with each further failure up to `mostFailureSeconds`. */
   readonly failureSeconds: number;
   readonly mostFailureSeconds: number;
 }
 
-/** What was asked outside, and when. */
+/** A cached answer. */
 export interface KnownAnswer {
   readonly answer: UpstreamAnswer;
   readonly atMs: number;
   readonly expiresMs: number;
-  /** Failures in a row, this one included. */
+  /** Consecutive failures, including this one. */
   readonly failures: number;
 }
 
 export interface KnownAnswers {
   find(key: string): KnownAnswer | undefined;
-  /** Remembers an answer as long as it may be, and returns it as it would be found. */
+  /** Caches an answer for as long as its TTLs and the limits allow, and returns the cache entry. */
   note(key: string, answer: UpstreamAnswer): KnownAnswer;
   readonly size: number;
 }
@@ -38,13 +38,13 @@ export function keyOf(name: string, type: UpstreamType): string {
   return `${type} ${name}`;
 }
 
-/** Of an entry beside its texts. */
+/** Estimated size of an entry without its strings. */
 const OVERHEAD_OCTETS = 200;
-/** Larger answers are not worth their room. */
+/** Larger answers are not cached. */
 const LARGEST_OCTETS = 16 << 10;
 
 export function createKnownAnswers(clock: Clock, random: Random, limits: KnownLimits): KnownAnswers {
-  /** Of what has expired, too: it tells how often a name has failed in a row. */
+  /** Expired entries stay, because they count the consecutive failures of a name. */
   const entries = new LRUCache<string, KnownAnswer>({
     max: limits.entries,
     maxSize: limits.octets,
@@ -60,12 +60,12 @@ export function createKnownAnswers(clock: Clock, random: Random, limits: KnownLi
     const { positiveSeconds, negativeSeconds, failureSeconds, mostFailureSeconds } = limits;
     if (isFailure(answer)) {
       const seconds = Math.min(mostFailureSeconds, failureSeconds * 2 ** (failures - 1));
-      // Jitter of a quarter, so that names that failed together are not asked for together.
+      // A jitter of a quarter, so that names that failed together are not asked again together.
       return seconds * (1 - random.bytes(1)[0]! / 1024);
     }
     const least = Math.min(...answer.records.map(({ ttl }) => ttl));
     if (answer.status === 'ok') return Math.min(positiveSeconds, least);
-    // Without an SOA nobody said how long (RFC 2308 §5).
+    // Without an SOA record, the answer does not say how long it may be cached (RFC 2308 §5).
     return Math.min(negativeSeconds, answer.negativeTtl ?? failureSeconds, least);
   }
 

@@ -1,4 +1,7 @@
-/** Names asked for outside: known answers first, one question at a time for each name and type, and everybody in turn. */
+/**
+ * Look-ups by outside resolvers: the cache first, one query at a time for each name and type, fair queueing for the
+ * rest.
+ */
 import type { Clock } from '../base/clock.js';
 import type { Random } from '../base/random.js';
 import type { UpstreamAnswer } from './answer.js';
@@ -9,12 +12,12 @@ import type { ResolverMetrics } from './resolver-metrics.js';
 import type { UpstreamType } from './types.js';
 import type { Upstream } from './upstream.js';
 
-/** An answer at this moment: TTLs are what is left of them. */
+/** An answer as of now: its TTLs are the remaining seconds. */
 export interface OutsideAnswer {
   readonly links: ReadonlyMap<string, { readonly target: string; readonly ttl: number }>;
-  /** The name the links lead to. */
+  /** The name to which the links lead. */
   readonly end: string;
-  /** Undefined when the answer ends with a link and says nothing of what is there. */
+  /** Undefined when the answer ends with a link and says nothing about the name it leads to. */
   readonly found: Found | undefined;
 }
 
@@ -36,7 +39,7 @@ export function createOutside({ upstream, clock, random, metrics, limits }: Outs
   const underWay = new Map<string, Promise<KnownAnswer | undefined>>();
   metrics.observe(() => ({ known: known.size, running: concurrency.running, waiting: concurrency.waiting }));
 
-  /** Undefined when there was no turn to be had; that is not remembered, since it says nothing about the name. */
+  /** Undefined when the query got no turn. That is not cached, because it says nothing about the name. */
   async function ask(key: string, name: string, type: UpstreamType): Promise<KnownAnswer | undefined> {
     try {
       const answer = await concurrency.run(lineOf(name), () => upstream.query(name, type));
@@ -65,7 +68,7 @@ export function createOutside({ upstream, clock, random, metrics, limits }: Outs
   };
 }
 
-/** The names of one domain wait in one line: its last two labels, as a rule what one operator answers for. */
+/** The queue of a name: its last two labels, which one operator usually serves. */
 function lineOf(name: string): string {
   return name.split('.').slice(-2).join('.');
 }
@@ -121,7 +124,7 @@ function foundIn(
     case 'nodata':
       if (answer.negativeTtl !== undefined) return { status: 'nodata', records, ttl: negativeTtl };
       if (links > 0) return undefined;
-      // A referral is no answer (RFC 2308 §2.2): whoever sends one does not look things up for others.
+      // A referral is not an answer (RFC 2308 §2.2): a server that sends one is not a recursive resolver.
       if (answer.referral.length > 0) return failure('servfail', 'the resolver answered with a referral', restSeconds);
       return { status: 'nodata', records, ttl: negativeTtl };
     default:

@@ -1,9 +1,9 @@
 /**
- * What our own active zones say about a name: the records as they were written, not the edge's addresses or flattened answers
- * that take their place in DNS answers. The one reader of zones that looks behind what they serve.
+ * What our own active zones say about a name: the stored records, without the edge addresses and flattened answers that
+ * replace them in DNS answers. This is the only reader of zones that bypasses these replacements.
  *
- * A zone that is only waiting for its delegation is nobody's truth yet, so its names are asked for outside; so are those below
- * a delegation. Whose account the zone is in does not matter: to the world it is served all the same.
+ * A pending zone is not authoritative yet, so its names are looked up outside; so are names below a delegation. The
+ * account of the zone does not matter, because the zone is served to everyone.
  */
 import { concatBytes } from '../base/bytes.js';
 import { Type } from '../dns/codes.js';
@@ -17,7 +17,7 @@ import type { ZoneRow } from '../store/zones/zones.js';
 import { contentOf, TYPE_CODES, type UpstreamType } from './types.js';
 
 interface Traffic {
-  /** The name is proxied: DNS answers the edge's addresses, and these records are nobody's business outside. */
+  /** The name is proxied: DNS answers the edge's addresses, and these records must not be shown outside. */
   readonly proxied?: boolean;
 }
 
@@ -28,14 +28,14 @@ export type OwnAnswer =
       readonly kind: 'records';
       readonly records: readonly { readonly content: string; readonly ttl: number }[];
     })
-  /** `ttl`: seconds the absence may be remembered. */
+  /** `ttl`: seconds that the absence may be cached. */
   | (Traffic & { readonly kind: 'nodata' | 'nxdomain'; readonly ttl: number })
   | { readonly kind: 'failure'; readonly reason: string };
 
 const OUTSIDE: OwnAnswer = { kind: 'outside' };
 
 export interface OwnZones {
-  /** `name`: lower case, wire form. All of an answer is from the same moment. */
+  /** `name`: lower case, wire form. The whole answer comes from one database snapshot. */
   ask(name: Uint8Array, type: UpstreamType): OwnAnswer;
 }
 
@@ -89,19 +89,19 @@ function answerAt(zone: ServingZone, owner: StandingOwner, type: UpstreamType): 
   return { kind: 'nodata', ttl: negativeTtl(zone) };
 }
 
-/** The name with the DNAME's target in place of its owner (RFC 6672 §2.2). */
+/** The name with its DNAME owner replaced by the DNAME's target (RFC 6672 §2.2). */
 function substitute(zone: ServingZone, located: StandingOwner, name: Uint8Array): OwnAnswer {
   const { ttl, rdatas } = writtenAtOwner(zone, located).find((rrset) => rrset.type === Type.dname)!;
   const owner = nameOfOwnerKey(located.ownerKey, zone.facts.apex);
   const prefix = name.subarray(0, name.length - owner.length);
   const target = rdatas[0]!;
   if (prefix.length + target.length > MAX_NAME_LENGTH) {
-    return { kind: 'failure', reason: `the DNAME of ${toFqdn(owner)} makes a name of more than 255 octets` };
+    return { kind: 'failure', reason: `the DNAME of ${toFqdn(owner)} results in a name of more than 255 octets` };
   }
   return { kind: 'link', target: toFqdn(concatBytes(prefix, target)), ttl };
 }
 
-/** Wire form of a name in text, lower case, with or without final dot. Throws NameError. */
+/** The wire form of a name, lower case; the final dot is optional. Throws NameError. */
 export function wireOf(text: string): Uint8Array {
   return text === '' ? ROOT : parseName(`${text}.`);
 }

@@ -1,46 +1,47 @@
-/** What came of looking up a name: for callers of the resolver, and step by step for its parts. */
-/**
- * `servfail` and `timeout` say nothing about the name: nobody who knows could be asked, or what they said cannot be used.
- */
+/** The result of looking up a name, for callers of the resolver, and the steps that lead to it. */
+/** `servfail` and `timeout` say nothing about the name: no server answered, or no answer was usable. */
 export type ResolutionStatus = 'ok' | 'nodata' | 'nxdomain' | 'servfail' | 'timeout';
 
-/** Where something was found: in our own zones, or by a resolver of the outside world. */
+/** Where an answer comes from: our own zones, or an outside resolver. */
 export type ResolutionOrigin = 'own' | 'upstream';
 
-/** One CNAME, or the CNAME a DNAME made, of a chain. Names are lower case, without final dot. */
+/** One link of a chain: a CNAME, or the CNAME that a DNAME generates. Names are in lower case without the final dot. */
 export interface ResolutionLink {
   readonly name: string;
   readonly target: string;
-  /** Seconds left. */
+  /** Remaining seconds. */
   readonly ttl: number;
   readonly source: ResolutionOrigin;
 }
 
 export interface ResolvedRecord {
-  /** Presentation form; names in lower case without final dot. */
+  /** Presentation form; names in lower case without the final dot. */
   readonly content: string;
-  /** Seconds left. */
+  /** Remaining seconds. */
   readonly ttl: number;
 }
 
 export interface Resolution {
   readonly status: ResolutionStatus;
-  /** In order; whatever of it is known when the status is a failure. */
+  /** The links in order; on failure, as many as are known. */
   readonly chain: readonly ResolutionLink[];
-  /** The last name of the chain; the name asked for when there is none. */
+  /** The last name of the chain; the queried name when there is no chain. */
   readonly end: string;
-  /** Records of the asked type at `end`; empty unless the status is `ok`. */
+  /** Records of the queried type at `end`; empty unless the status is `ok`. */
   readonly records: readonly ResolvedRecord[];
-  /** Seconds this may be used: the least along chain and records, or the negative TTL (RFC 2308 §5); capped. */
+  /**
+   * Seconds the result may be used: the smallest TTL of chain and records, or the negative TTL (RFC 2308 §5), up to a
+   * limit.
+   */
   readonly ttl: number;
   readonly source: ResolutionOrigin | 'mixed';
-  /** A name of the chain, or its end, is a proxied one of ours: the world is given the edge's addresses for it. */
+  /** A name of the chain, or its end, is one of our proxied names: DNS answers the edge's addresses for it. */
   readonly proxied?: boolean;
-  /** For `servfail` and `timeout`: why, in words for people. */
+  /** For `servfail` and `timeout`: the reason, as text for people. */
   readonly reason?: string;
 }
 
-/** What one name of a chain came to: the next name, or the end. */
+/** The result for one name of a chain: the next name, or the end. */
 export type Step =
   | {
       readonly kind: 'link';
@@ -51,11 +52,11 @@ export type Step =
     }
   | { readonly kind: 'end'; readonly found: Found; readonly source: ResolutionOrigin; readonly proxied?: boolean };
 
-/** What there is at the end of a chain. */
+/** The result at the end of a chain. */
 export interface Found {
   readonly status: ResolutionStatus;
   readonly records: readonly ResolvedRecord[];
-  /** Seconds it may be used, the records' own TTLs apart. */
+  /** Seconds the result may be used, not counting the records' own TTLs. */
   readonly ttl: number;
   readonly reason?: string;
 }

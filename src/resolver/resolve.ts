@@ -1,6 +1,6 @@
 /**
- * The one resolver of this program: our own active zones first, then the resolvers of the outside world, with chains that go
- * from one to the other and back (RFC 1034 §5.3.3).
+ * The one resolver of this program: our own active zones first, then outside resolvers. Chains may cross between the
+ * two in both directions (RFC 1034 §5.3.3).
  */
 
 import type { Clock } from '../base/clock.js';
@@ -27,22 +27,22 @@ import type { Upstream } from './upstream.js';
 export type { Resolution } from './resolution.js';
 
 export interface ResolveOptions {
-  /** Asks even when an answer is known; the new answer is remembered. */
+  /** Asks even when an answer is cached; the new answer is cached. */
   readonly bypassCache?: boolean;
 }
 
 export interface Resolver {
-  /** Never rejects for what the network or the zones do. `name` in presentation form, with or without the final dot. */
+  /** Never rejects because of the network or the zones. `name` is in presentation form; the final dot is optional. */
   resolve(name: string, type: UpstreamType, options?: ResolveOptions): Promise<Resolution>;
 }
 
-/** Links of a chain at most, wherever they are. */
+/** The largest number of links in a chain, across all sources. */
 const MAX_LINKS = 10;
 
 export interface ResolverLimits extends KnownLimits, ConcurrencyLimits {
-  /** Most seconds a resolution promises. */
+  /** The longest time that a resolution may be used, in seconds. */
   readonly mostTtl: number;
-  /** Milliseconds for a whole chain, after which nobody is asked any more. */
+  /** Milliseconds for a whole chain; no further query is sent after this time. */
   readonly deadlineMs: number;
 }
 
@@ -67,11 +67,11 @@ export interface ResolverOptions {
   readonly random: Random;
   readonly metrics?: ResolverMetrics;
   readonly limits?: Partial<ResolverLimits>;
-  /** What our own zones answer depends on these, too. */
+  /** The answers of our own zones depend on these settings too. */
   readonly serving: ServingSettings;
 }
 
-/** One resolver a process: what it knows and how many questions are under way is its own. */
+/** Creates the resolver. A process has one, which holds the cache and the count of running queries. */
 export function createResolver(options: ResolverOptions): Resolver {
   const { store, upstream, clock, random, metrics = createResolverMetrics(), serving } = options;
   const limits = { ...DEFAULT_RESOLVER_LIMITS, ...options.limits };
@@ -105,7 +105,10 @@ function fqdnOf(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-/** Name after name, each first in our own zones: an answer from outside is left where its chain comes to one of them. */
+/**
+ * Follows the chain name by name. Each name is looked up in our own zones first, so the rest of an outside answer is
+ * ignored when its chain reaches one of them.
+ */
 async function follow(sources: Sources, asked: Asked): Promise<Resolution> {
   const { clock, limits } = sources;
   const endMs = clock.nowMs() + limits.deadlineMs;
@@ -119,8 +122,7 @@ async function follow(sources: Sources, asked: Asked): Promise<Resolution> {
   let name = asked.name;
   let outside: OutsideAnswer | undefined;
   for (;;) {
-    if (seen.has(name)) return fail(`the chain comes back to ${name}`);
-    if (chain.length > MAX_LINKS) return fail(`the chain has more than ${MAX_LINKS} links`);
+    if (seen.has(name)) return fail(`the chain loops back to ${name}`);
     seen.add(name);
     let step = askOwn(sources, name, asked.type);
     if (step === undefined) {
@@ -137,12 +139,13 @@ async function follow(sources: Sources, asked: Asked): Promise<Resolution> {
       const resolution = conclude(limits, asked, chain, step.found, step.source);
       return proxied ? { ...resolution, proxied } : resolution;
     }
+    if (chain.length === MAX_LINKS) return fail(`the chain has more than ${MAX_LINKS} links`);
     chain.push({ name, target: step.target, ttl: step.ttl, source: step.source });
     name = step.target;
   }
 }
 
-/** Undefined when the name is for the outside world to know. */
+/** Undefined when no own zone answers the name, so that it must be looked up outside. */
 function askOwn({ own, metrics, limits }: Sources, name: string, type: UpstreamType): Step | undefined {
   const answer = askByText(own, name, type);
   if (answer.kind === 'outside') return undefined;
@@ -169,7 +172,7 @@ function askByText(own: OwnZones, name: string, type: UpstreamType): OwnAnswer {
   }
 }
 
-/** Whether the answer says what comes of this name. */
+/** Whether the answer contains the result for this name. */
 function covers({ links, end, found }: OutsideAnswer, name: string): boolean {
   return links.has(name) || (name === end && found !== undefined);
 }

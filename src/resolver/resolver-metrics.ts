@@ -1,8 +1,11 @@
-/** What the resolver does, in numbers. */
+/** Metrics of the resolver. */
 import type { MetricSample } from '../base/metrics.js';
 import type { UpstreamStatus } from './answer.js';
 
-/** How an answer from outside was come by: known already, asked for, the same question under way, or no turn to be had. */
+/**
+ * How an outside answer was obtained: from the cache, by a query, by joining a running query, or refused because no
+ * turn came.
+ */
 export type Acquisition = 'known' | 'asked' | 'joined' | 'refused';
 
 export interface ResolverGauges {
@@ -13,11 +16,11 @@ export interface ResolverGauges {
 
 export interface ResolverMetrics {
   countAcquisition(acquisition: Acquisition): void;
-  /** A question to the outside has ended. */
+  /** Counts an outside query that has ended. */
   countOutcome(status: UpstreamStatus): void;
-  /** A name our own zones had something to say about. */
+  /** Counts a name that our own zones answered. */
   countOwn(): void;
-  /** Where the gauges are read. */
+  /** Sets the function that reads the gauges. */
   observe(read: () => ResolverGauges): void;
   samples(): MetricSample[];
 }
@@ -44,20 +47,15 @@ export function createResolverMetrics(): ResolverMetrics {
       const { known, running, waiting } = read();
       return [
         ...Object.entries(acquisitions).map(([how, value]) =>
-          counter('resolver_lookups_total', 'Names looked up outside, by how the answer was come by.', { how }, value),
+          counter('resolver_lookups_total', 'Names looked up outside, by how the answer was obtained.', { how }, value),
         ),
         counter('resolver_own_total', 'Names looked up in our own zones.', {}, own),
         ...Object.entries(outcomes).map(([status, value]) =>
-          counter(
-            'resolver_questions_total',
-            'Questions to resolvers of the outside world, by outcome.',
-            { status },
-            value,
-          ),
+          counter('resolver_questions_total', 'Queries to outside resolvers, by outcome.', { status }, value),
         ),
         gauge('resolver_known_answers', 'Answers kept.', known),
-        gauge('resolver_questions_running', 'Questions under way.', running),
-        gauge('resolver_questions_waiting', 'Questions waiting for their turn.', waiting),
+        gauge('resolver_questions_running', 'Queries in progress.', running),
+        gauge('resolver_questions_waiting', 'Queries waiting for their turn.', waiting),
       ];
     },
   };

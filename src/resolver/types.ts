@@ -1,9 +1,12 @@
-/** The record types that can be asked for, and their data as text: the same whether it comes from our zones or from outside. */
+/**
+ * The record types that can be queried, and their rdata as text. The text is the same for our own zones and for outside
+ * answers.
+ */
 import { Type } from '../dns/codes.js';
 import { nameLength, toFqdn } from '../dns/name.js';
 import { typeByCode } from '../dns/rr/registry.js';
 
-/** Types that can be asked for. */
+/** Types that can be queried. */
 export type UpstreamType = 'A' | 'AAAA' | 'NS' | 'CNAME' | 'SOA' | 'MX' | 'TXT' | 'PTR' | 'CAA';
 
 export const TYPE_CODES: Readonly<Record<UpstreamType, number>> = {
@@ -26,7 +29,7 @@ export function typeOfCode(code: number): UpstreamType | undefined {
   return TYPES_BY_CODE.get(code);
 }
 
-/** Presentation form; names in lower case without the final dot, the strings of a TXT record joined. */
+/** Presentation form: names in lower case without the final dot, the strings of a TXT record joined. */
 export function contentOf(type: UpstreamType, rdata: Uint8Array): string {
   switch (type) {
     case 'NS':

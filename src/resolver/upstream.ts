@@ -1,13 +1,13 @@
 /**
- * Questions to recursive resolvers of the outside world. The only user of dns2, which writes the queries and takes answers off a
- * stream; what it leaves open is settled here and in the files beside: servers tried in order with a deadline over everything,
- * silent ones left alone for a while, TCP after a truncated answer, and answers that are only believed when sender, id and
- * question are the right ones and every octet could be read (RFC 5452 §9.1).
+ * Queries to outside recursive resolvers. This is the only user of dns2, which writes the queries and frames answers
+ * over TCP. This file and its neighbours add the rest: servers in order under one overall deadline, rests for servers
+ * that do not respond, TCP after a truncated answer, and checks that accept an answer only when sender, id and question
+ * match and every octet can be parsed (RFC 5452 §9.1).
  */
 import { lookup } from 'node:dns/promises';
 import { connect } from 'node:net';
 import dns2 from 'dns2';
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import { parseIP, printIP } from '../base/ip.js';
 import { withLimit } from '../base/lifecycle.js';
@@ -29,29 +29,29 @@ export interface UpstreamServer {
 }
 
 export interface UpstreamOptions {
-  /** Tried in order; empty: every query ends in `timeout`. */
+  /** The servers in order of preference; without any, every query ends in `timeout`. */
   readonly servers: readonly UpstreamServer[];
   readonly clock: Clock;
-  /** For ids and letter case; that of the system when left out. */
+  /** Source of ids and letter case; the default is the system's. */
   readonly random?: Random;
-  /** For one server, over UDP and TCP together. */
+  /** Milliseconds for one server, UDP and TCP together. */
   readonly timeoutMs?: number;
-  /** For a query as a whole. */
+  /** Milliseconds for the whole query. */
   readonly deadlineMs?: number;
 }
 
 export interface Upstream {
-  /** Never throws for what the network does. `name` in presentation form, with or without the final dot. */
+  /** Never throws because of the network. `name` is in presentation form; the final dot is optional. */
   query(name: string, type: UpstreamType): Promise<UpstreamAnswer>;
 }
 
 const TIMEOUT_MS = 2000;
 const DEADLINE_MS = 6000;
-/** Largest UDP payload asked for, octets: it avoids fragments (RFC 6891 §6.2.5). */
+/** The advertised UDP payload size in octets; it avoids fragments (RFC 6891 §6.2.5). */
 const UDP_SIZE = 1232;
 const { Packet } = dns2;
 
-/** Nothing was heard from a server. */
+/** The server did not respond. */
 class Unanswered extends Error {}
 
 interface Question {
@@ -66,11 +66,11 @@ interface Server extends UpstreamServer {
 
 interface Outcome {
   readonly answer?: UpstreamAnswer;
-  /** Words for people, when there is no answer. */
+  /** The reason as text for people, when there is no answer. */
   readonly reason?: string;
-  /** Whether anything came from the server. */
+  /** Whether the server sent anything. */
   readonly heard: boolean;
-  /** Whether the server works, whatever it thinks of this name. */
+  /** Whether the server works, whatever it answers about this name. */
   readonly works: boolean;
 }
 
@@ -83,17 +83,19 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
   async function query(text: string, type: UpstreamType): Promise<UpstreamAnswer> {
     const name = wireName(text);
-    if (name === undefined) return failed('servfail', `${text} is no name that can be asked for`);
+    if (name === undefined) return failed('servfail', `${text} is not a name that can be queried`);
     const question = { name, type };
-    const endMs = clock.nowMs() + deadlineMs;
+    const endMs = steadyMs(clock) + deadlineMs;
     const failures: string[] = [];
     let heard = false;
     for (const server of servers) {
-      const leftMs = Math.min(timeoutMs, endMs - clock.nowMs());
-      if (leftMs <= 0) break;
+      const untilEndMs = endMs - steadyMs(clock);
+      // A timer may end a fraction of a millisecond early; nobody answers in the rest.
+      if (untilEndMs < 1) break;
+      const leftMs = Math.min(timeoutMs, Math.ceil(untilEndMs));
       const leave = server.rest.take();
       const outcome = leave === undefined ? RESTING : await ask(server, question, clock, random, leftMs);
-      if (leave !== undefined) note(server.rest, leave, outcome);
+      if (leave !== undefined) note(server, leave, outcome);
       if (outcome.answer) return outcome.answer;
       heard ||= outcome.heard;
       failures.push(`${server.host} port ${server.port}: ${outcome.reason}`);
@@ -101,21 +103,30 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     return failed(heard ? 'servfail' : 'timeout', failures.join('; ') || 'no resolver is configured');
   }
 
+  function note(server: Server, leave: Leave, { works }: Outcome): void {
+    if (works) server.rest.succeeded();
+    else if (server.rest.failed(leave)) void examine(server);
+  }
+
+  async function examine(server: Server): Promise<void> {
+    const { works } = await ask(server, ROOT, clock, random, timeoutMs);
+    if (works) server.rest.succeeded();
+    else server.rest.convicted();
+  }
+
   return { query };
 }
 
-const RESTING: Outcome = { reason: 'left alone for a while, as it did not answer', heard: false, works: false };
+/** What every resolver answers from its own knowledge (RFC 9609). */
+const ROOT: Question = { name: new Uint8Array(1), type: 'NS' };
 
-function note(rest: ServerRest, leave: Leave, { works }: Outcome): void {
-  if (works) rest.succeeded();
-  else rest.failed(leave);
-}
+const RESTING: Outcome = { reason: 'not asked for a while, because it did not answer', heard: false, works: false };
 
 function failed(status: 'servfail' | 'timeout', reason: string): UpstreamAnswer {
   return { status, records: [], referral: [], reason };
 }
 
-/** Lower case, wire form; undefined for what is no name, and for labels with dots inside, which dns2 cannot write. */
+/** Wire form in lower case; undefined for invalid names and for labels that contain dots, which dns2 cannot write. */
 function wireName(text: string): Uint8Array | undefined {
   try {
     const wire = parseName(`${text.toLowerCase().replace(/\.$/, '')}.`);
@@ -135,12 +146,12 @@ async function ask(
   random: Random,
   timeoutMs: number,
 ): Promise<Outcome> {
-  const endMs = clock.nowMs() + timeoutMs;
-  const leftMs = (): number => Math.max(1, endMs - clock.nowMs());
+  const endMs = steadyMs(clock) + timeoutMs;
+  const leftMs = (): number => Math.max(1, Math.ceil(endMs - steadyMs(clock)));
   try {
     const at = { address: await addressOf(server.host, clock, timeoutMs), port: server.port };
     let message = await askUdp(at, question, true, clock, random, leftMs());
-    // It does not know EDNS (RFC 6891 §6.2.2, §7).
+    // The server does not support EDNS (RFC 6891 §6.2.2, §7).
     if (message.rcode === Rcode.formErr || message.rcode === Rcode.notImp) {
       message = await askUdp(at, question, false, clock, random, leftMs());
     }
@@ -162,7 +173,7 @@ function judge(message: ReadMessage, { name, type }: Question): Outcome {
   return { reason: `answered ${RCODE_MNEMONICS[rcode] ?? `RCODE${rcode}`}`, heard: true, works: true };
 }
 
-/** The server's address in canonical text. */
+/** The server's address in canonical text form. */
 async function addressOf(host: string, clock: Clock, timeoutMs: number): Promise<string> {
   const literal = parseIP(host);
   if (literal) return printIP(literal);
@@ -193,7 +204,7 @@ function makeId(random: Random): number {
   return (high! << 8) | low!;
 }
 
-/** Whether octets claim to be the answer to this query: the question has to come back with the id (RFC 5452 §9.1). */
+/** Whether a message answers this query: it must repeat the question along with the id (RFC 5452 §9.1). */
 function isAnswerTo(message: ReadMessage, question: Question): boolean {
   const { name, type, class: questionClass } = message.question;
   return (
@@ -233,7 +244,7 @@ async function askUdp(
   throw new Unanswered(`no answer within ${timeoutMs} ms`);
 }
 
-/** The same question over TCP (RFC 7766 §5), on a connection that is gone when the time is up. */
+/** Sends the same query over TCP (RFC 7766 §5) and closes the connection after the timeout. */
 async function askTcp(
   { address, port }: DatagramServer,
   question: Question,

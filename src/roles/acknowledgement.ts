@@ -1,7 +1,12 @@
 /**
- * DNS processes tell the admin process up to which change they answer: over a socket in the data directory, so that it is the
- * same whether one `serve` runs both or people run them apart. A process is known as long as its connection lives; every line holds
- * its process number, the change, and for each zone that is not published `zone:change`, with `!` when it is held.
+ * The socket of the data directory, at which the admin process listens; it is the same whether one `serve` runs all processes or people
+ * run them apart.
+ *
+ * DNS processes say up to which change they answer. A process is known as long as its connection lives; every line holds its process
+ * number, the change, and for each zone that is not published `zone:change`, with `!` when it is held.
+ *
+ * Who has committed says `committed`: the admin process to everybody, commands to the admin process, which passes it on. It only wakes;
+ * what was committed is read from the store.
  */
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -13,21 +18,26 @@ import type { Logger } from '../base/log.js';
 import type { Propagation, UnpublishedZone } from '../control/write/propagation.js';
 
 const SOCKET_FILE = 'changes.sock';
-/** Milliseconds until a DNS process tries again to reach the admin process. */
+/** Milliseconds until a DNS process reconnects to the admin process. */
 const RECONNECT_MS = 500;
-/** The kernel's limit for the path of a socket is 108 octets with the final zero on Linux, 104 elsewhere. */
+/** The kernel limits socket paths to 108 octets including the final zero on Linux, and to 104 elsewhere. */
 const LONGEST_PATH = 100;
-/** Zones named in a line; with more of them, no change since the first of the others counts as answered. */
+/**
+ * The largest number of zones named in a line. With more of them, no change from the first change of the others on
+ * counts as served.
+ */
 const MOST_NAMED = 50;
 const LONGEST_LINE = 64 + MOST_NAMED * 35;
 const LINE = new RegExp(`^(\\d{1,10}) (\\d{1,16})((?: \\d{1,16}:\\d{1,16}!?){0,${MOST_NAMED}})$`);
+
+const COMMITTED = 'committed';
 
 interface SocketPath {
   readonly path: string;
   release(): void;
 }
 
-/** A long path is gone round through an open descriptor of the directory. */
+/** A path that is too long is replaced by one through an open descriptor of the directory. */
 function socketPath(dataDir: string): SocketPath {
   const path = join(dataDir, SOCKET_FILE);
   if (Buffer.byteLength(path) <= LONGEST_PATH || process.platform !== 'linux') return { path, release: () => {} };
@@ -35,26 +45,42 @@ function socketPath(dataDir: string): SocketPath {
   return { path: `/proc/self/fd/${descriptor}/${SOCKET_FILE}`, release: () => closeSync(descriptor) };
 }
 
+export interface Hearing {
+  /** Wakes all followers: this process has committed. */
+  tellCommitted(): void;
+  close(): void;
+}
+
 /**
- * The side of the admin process, which alone holds the data directory's admin lock. Resolves when it listens; when it cannot,
- * that is logged, and no change is ever known to be served.
+ * The side of the admin process, which holds the data directory's admin lock. Resolves when it listens. If it cannot
+ * listen, that is logged, and no change ever counts as served. `onCommitted` is called when another process has
+ * committed.
  */
 export async function hearAcknowledgements(
   dataDir: string,
   propagation: Propagation,
   log: Logger,
-): Promise<{ close(): void }> {
+  onCommitted: () => void = () => {},
+): Promise<Hearing> {
   const { path, release } = socketPath(dataDir);
   rmSync(join(dataDir, SOCKET_FILE), { force: true });
   const sockets = new Set<Socket>();
   let connections = 0;
+  const tellCommitted = (): void => {
+    // A peer that does not read already has a wake-up waiting.
+    for (const socket of sockets) if (socket.writableLength === 0) socket.write(`${COMMITTED}\n`);
+  };
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    hearProcess(socket, `dns-${++connections}`, propagation);
+    hearProcess(socket, `dns-${++connections}`, propagation, () => {
+      tellCommitted();
+      onCommitted();
+    });
   });
   await listen(server, path, log);
   return {
+    tellCommitted,
     close() {
       server.close();
       for (const socket of sockets) socket.destroy();
@@ -67,21 +93,25 @@ function listen(server: Server, path: string, log: Logger): Promise<void> {
   return new Promise((resolve) => {
     server.once('listening', resolve);
     server.on('error', (error) => {
-      log.warn({ reason: messageOf(error) }, 'DNS processes cannot say what they serve: no change will be INSYNC');
+      log.warn({ reason: messageOf(error) }, 'DNS processes cannot report what they serve: no change will be INSYNC');
       resolve();
     });
-    // Only who may use the data directory gets there.
+    // Only users with access to the data directory can connect.
     server.listen(path);
   });
 }
 
-function hearProcess(socket: Socket, connection: string, propagation: Propagation): void {
+function hearProcess(socket: Socket, connection: string, propagation: Propagation, onCommitted: () => void): void {
   let name: string | undefined;
   socket.unref();
   socket.on('error', () => {});
   const lines = createInterface({ input: socket });
   lines.on('error', () => {});
   lines.on('line', (line) => {
+    if (line === COMMITTED) {
+      onCommitted();
+      return;
+    }
     const [, pid, applied, zones = ''] = (line.length <= LONGEST_LINE && LINE.exec(line)) || [];
     if (pid === undefined) {
       socket.destroy();
@@ -115,14 +145,14 @@ function printLine({ appliedChange, loadingZones, heldZones }: AnsweredChanges):
   return `${process.pid} ${Math.max(0, Math.min(appliedChange, firstUnnamed - 1))}${named.join('')}\n`;
 }
 
-/** Up to which change a process answers, but for the zones named. */
+/** The change that a process serves, with the zones that lag behind it. */
 export interface AnsweredChanges {
   readonly appliedChange: number;
   readonly loadingZones: readonly ZoneAndChange[];
   readonly heldZones: readonly ZoneAndChange[];
 }
 
-/** A zone by its store number, and the first change that queries do not see. */
+/** A zone by its store number, and its first change that is not published. */
 type ZoneAndChange = Pick<UnpublishedZone, 'zone' | 'change'>;
 
 export interface Acknowledger {
@@ -130,8 +160,16 @@ export interface Acknowledger {
   close(): void;
 }
 
-/** The side of a DNS process: connects, and connects again when the admin process was away. */
-export function startAcknowledger(dataDir: string, answered: () => AnsweredChanges, clock: Clock): Acknowledger {
+/**
+ * The side of a DNS process: connects, and reconnects after the admin process was away. `onCommitted` is called after
+ * commits, and after each connection, because a commit may have happened before.
+ */
+export function startAcknowledger(
+  dataDir: string,
+  answered: () => AnsweredChanges,
+  clock: Clock,
+  onCommitted: () => void = () => {},
+): Acknowledger {
   let socket: Socket | undefined;
   let cancel = (): void => {};
   let closed = false;
@@ -146,7 +184,10 @@ export function startAcknowledger(dataDir: string, answered: () => AnsweredChang
       release();
       socket = fresh;
       tell(answered());
+      onCommitted();
     });
+    // The only message to a DNS process.
+    fresh.on('data', onCommitted);
     fresh.once('error', () => {
       if (socket !== fresh) release();
     });
@@ -166,4 +207,19 @@ export function startAcknowledger(dataDir: string, answered: () => AnsweredChang
       socket?.destroy();
     },
   };
+}
+
+/** The side of a command: reports that it has committed. Resolves when that is sent, or when no process listens. */
+export function sayCommitted(dataDir: string): Promise<void> {
+  const { path, release } = socketPath(dataDir);
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      release();
+      resolve();
+    });
+    // Does not wait for a stopped admin process: the data stays in its socket.
+    socket.end(`${COMMITTED}\n`, () => socket.destroy());
+  });
 }

@@ -1,18 +1,23 @@
-/** The admin process: the only one that writes. Migrates the store, makes the first administrator, serves the API. */
+/** The admin process, the only one that writes: migrates the store, creates the first administrator, serves the API. */
 import { createSecureListener, type SecureListener } from '../api/secure-listener.js';
 import { buildApi } from '../api/server.js';
+import type { Clock } from '../base/clock.js';
 import { AppError, messageOf, UserError } from '../base/errors.js';
+import { parseCidrSet } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import { type MetricSample, printMetrics } from '../base/metrics.js';
+import { countOpenFiles, openFileLimit } from '../base/open-files.js';
 import { systemRandom } from '../base/random.js';
 import { createLocalStore } from '../bucket/local-store.js';
+import type { ObjectStore } from '../bucket/object-store.js';
+import type { OwnCertificate } from '../certs/own-certificate.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
 import type { ContextBase } from '../control/write/context.js';
 import { createPropagation } from '../control/write/propagation.js';
 import { logServingSettings } from '../control/zones/serving-settings.js';
 import { createResolver, type Resolver } from '../resolver/resolve.js';
-import { createResolverMetrics } from '../resolver/resolver-metrics.js';
+import { createResolverMetrics, type ResolverMetrics } from '../resolver/resolver-metrics.js';
 import { createUpstream } from '../resolver/upstream.js';
 import { openStore, type Store, storeSize } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
@@ -22,8 +27,9 @@ import type { Vault } from '../vault/vault.js';
 import { hearAcknowledgements } from './acknowledgement.js';
 import { startBucketApplication } from './bucket-application.js';
 import { createControlBase, masterKeysOf, upstreamServers } from './control-base.js';
+import { watchEdgeNeed } from './edge/need.js';
 import { ensureAdministrator, importFirstZones } from './first-run.js';
-import type { AdminReport, DnsStatus } from './ipc.js';
+import type { AdminReport, DnsStatus, EdgeStatus } from './ipc.js';
 import { startJobs } from './jobs.js';
 import { STATUS_PERIOD_MS } from './limits.js';
 import { listenFor } from './listen.js';
@@ -31,27 +37,35 @@ import { lockDataDirectory } from './lock.js';
 import { createReadiness, heldZoneNames, type ReadinessGate } from './readiness.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { startHostnames } from './services/hostnames.js';
+import { type OwnCertificateKeeper, startOwnCertificate } from './services/own-certificate.js';
 import { explainStoreFailure } from './store-failure.js';
 import { type PemPair, readTlsFiles, watchTlsFiles } from './tls-files.js';
 
 export interface AdminOptions extends RoleContext {
-  /** The DNS process runs elsewhere: readiness is that of this process alone. */
+  /** Whether the DNS process runs separately: readiness then covers only this process. */
   readonly dnsApart?: boolean;
   /** Called when `/readyz` begins to answer 200. */
   readonly onServing?: () => void;
+  /** Called with whether any name could lead to an edge, at the start and when that changes. */
+  readonly onEdgeNeeded?: (needed: boolean) => void;
+  /** Called with the certificate of the service itself, and with each that takes its place (`tls-cert auto`). */
+  readonly onCertificate?: (certificate: OwnCertificate) => void;
 }
 
 export interface RunningAdmin extends RunningRole<AdminReport> {
-  /** What the DNS process said last; undefined when it is gone. */
+  /** Sets the last report of the DNS process; undefined when the process has ended. */
   readonly setDnsStatus: (status: DnsStatus | undefined) => void;
+  /** The same of the edge process. */
+  readonly setEdgeStatus: (status: EdgeStatus | undefined) => void;
 }
 
-/** Starts it; the API answers when this resolves. Rejects with a UserError when it cannot. */
+/** Starts the admin process; resolves when the API answers. Rejects with a UserError when it cannot start. */
 export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
   const { settings, origins, clock, log, terminal, version } = options;
   const lifecycle = createLifecycle(clock, log);
   try {
-    const { store, vault } = await openOwnStore(options, lifecycle);
+    const afterCommit: (() => void)[] = [];
+    const { store, vault } = await openOwnStore(options, lifecycle, afterCommit);
     const base = createControlBase(settings, store, clock, log);
     const key = await ensureAdministrator(base, settings, terminal);
     await logServingSettings(base);
@@ -59,23 +73,19 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
 
     const resolverMetrics = createResolverMetrics();
     const objects = createLocalStore({ store, clock, random: systemRandom, log });
-    const resolver = createResolver({
-      store,
-      upstream: createUpstream({ servers: upstreamServers(settings), clock }),
-      clock,
-      random: systemRandom,
-      metrics: resolverMetrics,
-      serving: base.settings,
-    });
+    const resolver = startResolver(options, base, resolverMetrics);
     const refresher = await startRefresher(options, base, resolver, lifecycle);
     const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version });
+    const ownCertificate = await startOwnCertificate(settings, hostnames.certificates, options.onCertificate);
     const application = await startBucketApplication(options, { base, objects, lifecycle });
-    const runner = await startJobs({ store, clock, log, objects, base, hostnames });
-    const jobs = lifecycle.own('jobs', runner, (part) => part.stop());
+    const runner = await startJobs({ store, clock, log, objects, base, hostnames, ownCertificate });
+    lifecycle.own('jobs', runner, (part) => part.stop());
     const propagation = createPropagation(clock);
     const gate = createReadiness(clock, { ...options, heldZones: () => heldZoneNames(store, propagation) });
-    const hearing = await hearAcknowledgements(settings.dataDir, propagation, log);
+    const hearing = await hearAcknowledgements(settings.dataDir, propagation, log, refresher.wake);
     lifecycle.own('acknowledgements', hearing, (part) => part.close());
+    afterCommit.push(hearing.tellCommitted, refresher.wake);
+    const edge = watchEdge(options, store, lifecycle);
     const apiLog = log.child({});
     const api = buildApi({
       base: { ...base, log: apiLog },
@@ -86,25 +96,29 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       readiness: gate.readiness,
       propagation,
       rateLimit: settings.adminRateLimit,
+      trustedProxies: parseCidrSet(settings.trustProxies),
+      metricsPublic: settings.metricsPublic === 'on',
       metrics: () =>
         printMetrics([
           ...gate.dnsSamples(),
+          ...edge.samples(),
           ...application.metrics.samples(),
           ...resolverMetrics.samples(),
           ...refresher.samples(),
-          ...jobs.samples(),
-          ...ownSamples(store, version),
+          ...runner.samples(),
+          ...ownSamples(store, version, objects),
         ]),
     });
     return {
       report: {
-        ...(await startListeners(options, api, apiLog, lifecycle)),
+        ...(await startListeners({ ...options, ownCertificate }, api, apiLog, lifecycle)),
         ...(application.url !== undefined && { bucketUrl: application.url }),
         email: settings.adminEmail,
         ...key,
         ...(firstImport && { firstImport }),
       },
       setDnsStatus: gate.setDnsStatus,
+      setEdgeStatus: edge.setStatus,
       drain: (limitMs) => drain(gate, () => lifecycle.stop(limitMs)),
     };
   } catch (error) {
@@ -114,7 +128,31 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
   }
 }
 
-/** Keeps the answers of flattened names fresh. */
+/** Asks own zones first, then the upstream servers of the settings. */
+function startResolver({ settings, clock }: AdminOptions, base: ContextBase, metrics: ResolverMetrics): Resolver {
+  return createResolver({
+    store: base.store,
+    upstream: createUpstream({ servers: upstreamServers(settings), clock }),
+    clock,
+    random: systemRandom,
+    metrics,
+    serving: base.settings,
+  });
+}
+
+/** What the edge process says, and whether there is to be one. */
+function watchEdge({ clock, onEdgeNeeded }: AdminOptions, store: Store, lifecycle: Lifecycle) {
+  let status: EdgeStatus | undefined;
+  if (onEdgeNeeded) lifecycle.own('edge watch', watchEdgeNeed(store, clock, onEdgeNeeded), (end) => end());
+  return {
+    samples: (): readonly MetricSample[] => status?.samples ?? [],
+    setStatus(next: EdgeStatus | undefined): void {
+      status = next;
+    },
+  };
+}
+
+/** Keeps the answers of flattened names up to date. */
 async function startRefresher(
   { settings }: AdminOptions,
   base: ContextBase,
@@ -126,59 +164,82 @@ async function startRefresher(
   return lifecycle.own('flattening', refresher, (part) => part.close());
 }
 
-/** The store, brought up to date, once no other admin process has it; its vault opens. */
-async function openOwnStore(options: AdminOptions, lifecycle: Lifecycle): Promise<{ store: Store; vault: Vault }> {
+/** Opens and migrates the store after taking the admin lock, and unlocks its vault. */
+async function openOwnStore(
+  options: AdminOptions,
+  lifecycle: Lifecycle,
+  afterCommit: readonly (() => void)[],
+): Promise<{ store: Store; vault: Vault }> {
   const { settings, clock, log } = options;
   lifecycle.own('lock', lockDataDirectory(settings.dataDir, 'adminLock'), (part) => part.release());
-  const store = lifecycle.own('store', openStore(settings.dataDir), (part) => closeStore(part, log));
+  const onCommit = (): void => {
+    for (const run of afterCommit) run();
+  };
+  const store = lifecycle.own('store', openStore(settings.dataDir, { onCommit }), (part) => closeStore(part, log));
   migrate(store, clock, systemRandom);
   const keys = masterKeysOf(options);
   const vault = await unlockVault({ store, keys, random: systemRandom, purposes: ALL_PURPOSES });
   return { store, vault };
 }
 
-/** Listens for the API, also over TLS where that is set; returns the URLs. Rejects with a UserError when it cannot listen. */
+interface ListenerOptions extends AdminOptions {
+  readonly ownCertificate: OwnCertificateKeeper | undefined;
+}
+
+/**
+ * Starts the listeners of the API, including TLS if configured; returns the URLs. Rejects with a UserError when one
+ * cannot listen.
+ */
 async function startListeners(
-  options: AdminOptions,
+  options: ListenerOptions,
   api: ReturnType<typeof buildApi>,
   apiLog: Logger,
   lifecycle: Lifecycle,
 ): Promise<Pick<AdminReport, 'url' | 'secureUrl'>> {
   const { adminHost: host, adminPort: port } = options.settings;
-  // Fastify's own line about listening would repeat what is announced anyway.
+  // Fastify's own line about listening would repeat the announcement.
   apiLog.level = 'warn';
-  const url = await listenFor(api, { what: 'the admin API', host, port, settings: 'admin' });
+  const url = await listenFor(api, { what: 'the admin API', host, port, settings: 'admin' }, options.log);
   apiLog.level = options.log.level;
+  options.onReload(() => {
+    apiLog.level = options.log.level;
+  });
   lifecycle.own('admin API', api, (part) => part.close());
   const secureUrl = await startSecureListener(options, api, lifecycle);
   return { url, ...(secureUrl !== undefined && { secureUrl }) };
 }
 
-/** The same API over TLS, where a port is set for it. Rejects with a UserError when it cannot listen there. */
+/** The same API over TLS, if a port is set. Rejects with a UserError when it cannot listen. */
 async function startSecureListener(
-  { settings, clock, log }: AdminOptions,
+  { settings, clock, log, ownCertificate, onReload }: ListenerOptions,
   api: ReturnType<typeof buildApi>,
   lifecycle: Lifecycle,
 ): Promise<string | undefined> {
   const { adminHost: host, adminTlsPort: port } = settings;
   const tls = port === undefined ? undefined : readTlsFiles(settings);
-  if (port === undefined || tls === undefined) return undefined;
-  const listener = createListener(api, tls.credentials);
+  const credentials = tls?.credentials ?? pairOf(ownCertificate?.current);
+  if (port === undefined || credentials === undefined) return undefined;
+  const listener = createListener(api, credentials, clock);
   const place = { what: 'the admin API over HTTPS', host, port, settings: 'admin-tls' };
-  const url = await listenFor(listener, place);
+  const url = await listenFor(listener, place, log);
   lifecycle.own('admin API over HTTPS', listener, (part) => part.close());
-  const endWatch = watchTlsFiles(tls.files, listener.renew, clock, log);
-  lifecycle.own('certificate watch', endWatch, (end) => end());
+  if (tls) lifecycle.own('certificate watch', watchTlsFiles(tls.files, listener.renew, clock, log), (end) => end());
+  if (tls) onReload(() => listener.renew(readTlsFiles(settings)!.credentials));
+  ownCertificate?.onChange((next) => listener.renew(pairOf(next)!));
   return url.replace(/^http:/, 'https:');
 }
 
-function createListener(api: ReturnType<typeof buildApi>, credentials: PemPair): SecureListener {
+function pairOf(own: OwnCertificate | undefined): PemPair | undefined {
+  return own && { certificate: Buffer.from(own.certificate), key: Buffer.from(own.key) };
+}
+
+function createListener(api: ReturnType<typeof buildApi>, credentials: PemPair, clock: Clock): SecureListener {
   try {
-    return createSecureListener(api, credentials);
+    return createSecureListener(api, credentials, clock);
   } catch (error) {
     throw new UserError(
       `the certificate or key of the admin API cannot be used: ${messageOf(error)}`,
-      'Check --tls-cert and --tls-key: both must be PEM, and belong together.',
+      'Check --tls-cert and --tls-key: both must be PEM files that belong together.',
     );
   }
 }
@@ -188,7 +249,7 @@ function drain(gate: ReadinessGate, stop: () => Promise<boolean>): Promise<boole
   return stop();
 }
 
-/** What cannot be moved out of the write-ahead log now, for want of room, is safe there until the next start. */
+/** Without free disk space, changes stay in the write-ahead log, where they are safe until the next start. */
 function closeStore(store: Store, log: Logger): void {
   try {
     store.checkpoint();
@@ -198,7 +259,7 @@ function closeStore(store: Store, log: Logger): void {
   store.close();
 }
 
-function ownSamples(store: Store, version: string): MetricSample[] {
+function ownSamples(store: Store, version: string, objects: ObjectStore): MetricSample[] {
   const gauge = (name: string, help: string, value: number, labels = {}): MetricSample => ({
     name,
     type: 'gauge',
@@ -209,6 +270,19 @@ function ownSamples(store: Store, version: string): MetricSample[] {
   return [
     gauge('build_info', 'The running version', 1, { version, node: process.version }),
     gauge('store_octets', 'Size of the database on disk', storeSize(store)),
+    gauge('bucket_open_objects', 'Objects being read', objects.openCount()),
+    ...openFileSamples(),
     gauge('admin_resident_octets', 'Memory of the admin process', process.memoryUsage.rss()),
+  ];
+}
+
+/** How near the process is to its limit of open files; at the limit itself they cannot be counted, and are said to be that many. */
+function openFileSamples(): MetricSample[] {
+  const limit = openFileLimit();
+  if (limit === undefined) return [];
+  const about = { type: 'gauge', labels: {} } as const;
+  return [
+    { ...about, name: 'admin_open_files', help: 'Open files of the admin process', value: countOpenFiles() ?? limit },
+    { ...about, name: 'admin_open_files_limit', help: 'Open files the admin process may have', value: limit },
   ];
 }

@@ -1,26 +1,28 @@
-/** What `serve` says when it starts: lines for people on a terminal, the same facts as log lines otherwise. */
+/** The start messages of `serve`: lines for people on a terminal, otherwise the same facts as log lines. */
 import type { Logger } from '../base/log.js';
-import type { AdminReport, DnsListener, DnsReport, FirstImport } from './ipc.js';
+import type { AdminReport, DnsListener, DnsReport, EdgeReport, FirstImport } from './ipc.js';
 
 export interface StartFacts {
   readonly version: string;
-  /** The data directory as the operator named it. */
+  /** The data directory as the operator wrote it. */
   readonly dataDir: string;
   readonly isNew: boolean;
   readonly nodeVersion: string;
-  /** Threads that answer UDP; undefined for a process that answers none. */
+  /** Threads that answer UDP; undefined for a process without UDP. */
   readonly workers?: number | undefined;
 }
 
 export interface Announcer {
   started(facts: StartFacts): void;
   admin(report: AdminReport): void;
-  /** `remedy`: why the port is not 53, and what to do about it. */
+  /** `remedy`: why the port is not 53, and how to change that. */
   dns(report: DnsReport, remedy: string | undefined): void;
+  /** `remedies`: why its ports are not 80 and 443, and what to do about it. */
+  edge(report: EdgeReport, remedies: readonly string[]): void;
   ready(seconds: number): void;
 }
 
-/** Lines go to `print` on a terminal, to the log otherwise. */
+/** On a terminal, lines go to `print`; otherwise to the log. */
 export function createAnnouncer(terminal: boolean, print: (line: string) => void, log: Logger): Announcer {
   return terminal ? announceLines(print) : announceFacts(log);
 }
@@ -48,6 +50,10 @@ function announceLines(print: (line: string) => void): Announcer {
       if (remedy) print(`         ${remedy}`);
       print(`zones    ${plural(report.zones, 'zone')}, ${plural(report.records, 'record')}`);
     },
+    edge(report, remedies) {
+      for (const host of report.hosts) print(`edge     ${edgePlace(host, report)}`);
+      for (const remedy of remedies) print(`         ${remedy}`);
+    },
     ready(seconds) {
       if (!administration || !service) {
         print(`ready in ${seconds.toFixed(1)} s`);
@@ -62,8 +68,9 @@ function announceLines(print: (line: string) => void): Announcer {
 function announceFacts(log: Logger): Announcer {
   return {
     started: (facts) => log.info({ ...facts }, 'zoneplane starts'),
-    admin({ url, secureUrl, email, initialKeyFile, firstImport, bucketUrl }) {
+    admin({ url, secureUrl, email, initialKeyFile, keyUnused, firstImport, bucketUrl }) {
       log.info({ url: `${url}/client/v4`, email, initialKeyFile }, 'admin API listens');
+      if (keyUnused) log.info({ command: ANOTHER_KEY }, 'no key was used yet; the command makes another');
       if (secureUrl) log.info({ url: `${secureUrl}/client/v4` }, 'admin API listens over TLS');
       if (bucketUrl) log.info({ url: bucketUrl }, 'bucket application listens');
       if (!firstImport) return;
@@ -75,27 +82,40 @@ function announceFacts(log: Logger): Announcer {
       if (remedy) log.warn(remedy);
       log.info({ zones, records, transport }, 'zones served');
     },
+    edge({ hosts, httpPort, httpsPort }, remedies) {
+      for (const host of hosts) log.info({ host, httpPort, httpsPort }, 'edge listens');
+      for (const remedy of remedies) log.warn(remedy);
+    },
     ready: (seconds) => log.info({ seconds: Number(seconds.toFixed(3)) }, 'ready'),
   };
+}
+
+function edgePlace(host: string, { httpPort, httpsPort }: EdgeReport): string {
+  const place = host.includes(':') ? `[${host}]` : host;
+  return `http ${place}:${httpPort}   https ${place}:${httpsPort}`;
 }
 
 function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-function keyLines({ email, initialKey, initialKeyFile }: AdminReport): string[] {
+function keyLines({ email, initialKey, initialKeyFile, keyUnused }: AdminReport): string[] {
+  if (keyUnused) return [`key      none was used yet; make another with: ${ANOTHER_KEY}`];
   if (initialKey) {
     return [`key      ${initialKey}   (shown once; X-Auth-Email ${email}; another: zoneplane key create)`];
   }
   return initialKeyFile ? [`key      in ${initialKeyFile}   (X-Auth-Email ${email})`] : [];
 }
 
+/** The first administrator's, for `X-Auth-Key` and as bearer token. */
+const ANOTHER_KEY = 'zoneplane key create --kind key administrator';
+
 function importLines({ directory, imported, failed }: FirstImport): string[] {
   const lines = imported.length > 0 ? [`import   ${plural(imported.length, 'zone')} from ${directory}`] : [];
   return [...lines, ...failed.map((failure) => `import   FAILED ${failure}`)];
 }
 
-/** One text a listening address; UDP and TCP of the same address together. */
+/** One text for each listening address; UDP and TCP on the same address are combined. */
 function listenerPlaces(listeners: readonly DnsListener[]): string[] {
   const protocols = new Map<string, string[]>();
   for (const { protocol, host, port } of listeners) {
@@ -106,13 +126,13 @@ function listenerPlaces(listeners: readonly DnsListener[]): string[] {
   return [...protocols].map(([place, names]) => `${names.join('+')} ${place}`);
 }
 
-/** An address a client on this machine can use for what listens on `host`. */
+/** An address at which a client on this machine reaches a listener on `host`. */
 export function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return /^[0:]+$/.test(host) ? '::1' : host;
 }
 
-/** A curl and a dig command that work as they stand. */
+/** A curl and a dig command that work unchanged. */
 export function exampleCommands({ url, initialKey, initialKeyFile }: AdminReport, dns: DnsReport): string[] {
   const zone = dns.exampleZone ?? 'example.com';
   const create = dns.exampleZone === undefined ? `-d '{"name":"${zone}"}' ` : '';

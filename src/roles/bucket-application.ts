@@ -1,5 +1,6 @@
-/** The bucket application as part of the admin process: on a listener of its own, with the bucket that was bound last. */
+/** The bucket application inside the admin process: its own listener, and the most recently bound bucket. */
 import { messageOf, UserError } from '../base/errors.js';
+import { parseCidrSet } from '../base/ip.js';
 import type { Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import { systemRandom } from '../base/random.js';
@@ -24,7 +25,7 @@ export interface ApplicationParts {
 }
 
 export interface StartedApplication {
-  /** Undefined where it does not listen. */
+  /** Undefined when it does not listen. */
   readonly url: string | undefined;
   readonly metrics: BucketMetrics;
 }
@@ -33,8 +34,8 @@ const FIRST_BUCKET = 'my-bucket';
 const FIRST_BINDING = 'MY_BUCKET';
 
 /**
- * Starts it. A port nobody chose that is taken is no reason to have no name server: the application is left out then, with a
- * warning. Rejects with a UserError when a chosen place cannot be listened on.
+ * Starts the bucket application. If its default port is occupied, the application is skipped with a warning, because
+ * name service is more important. Rejects with a UserError when a configured address cannot be used.
  */
 export async function startBucketApplication(
   { settings, origins, clock, log }: RoleContext,
@@ -48,20 +49,22 @@ export async function startBucketApplication(
     boundBucket: () => lastBoundBucket(base.store)?.seq,
     authorize: authorizeByMethod(secretOf(settings, base.store), allowedKeys(settings.bucketAllowList)),
     limit: settings.bucketObjectLimit,
+    trustedProxies: parseCidrSet(settings.trustProxies),
     clock,
     random: systemRandom,
     log: appLog,
     metrics,
   });
-  // Its own line about listening would repeat what is announced anyway.
+  // Its own line about listening would repeat the announcement.
   appLog.level = 'warn';
   try {
-    const url = await listenFor(app, {
+    const place = {
       what: 'the bucket application',
       host: settings.bucketHost,
       port: settings.bucketPort,
       settings: 'bucket',
-    });
+    };
+    const url = await listenFor(app, place, log);
     appLog.level = log.level;
     lifecycle.own('bucket application', app, (part) => part.close());
     return { url, metrics };
@@ -74,16 +77,16 @@ export async function startBucketApplication(
   }
 }
 
-/** That of the environment, or else the one set by `zoneplane secret put`, which may change while this runs. */
+/** The secret from the environment, or the one set by `zoneplane secret put`, which may change at run time. */
 function secretOf({ authKeySecret }: Settings, store: Store): (given: string) => boolean {
   return authKeySecret === undefined ? (given) => isAuthKeySecret(store, given) : secretMatcher(authKeySecret);
 }
 
-/** Who brings a secret wants to store something: where there is no bucket at all, one is made and bound. */
+/** An operator who sets a secret wants to store objects, so if there is no bucket, one is created and bound. */
 async function makeFirstBucket(base: ContextBase, settings: Settings, log: Logger): Promise<void> {
   if (settings.authKeySecret === undefined || allBuckets(base.store).length > 0) return;
   const context: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' };
   await createBucket(context, undefined, { name: FIRST_BUCKET, jurisdiction: 'default' });
   await bindBucket(context, undefined, FIRST_BUCKET, 'default', FIRST_BINDING);
-  log.info({ bucket: FIRST_BUCKET, binding: FIRST_BINDING }, 'first bucket made, for the bucket application');
+  log.info({ bucket: FIRST_BUCKET, binding: FIRST_BINDING }, 'created the first bucket for the bucket application');
 }

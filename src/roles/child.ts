@@ -1,15 +1,26 @@
-/** The side of a child process: takes its orders from the supervisor, and ends when that is gone. */
+/** The child process side: follows the supervisor's orders and ends when the supervisor is gone. */
 import { SystemClock } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import { createLogger } from '../base/log.js';
-import { type AdminReport, type DnsReport, type DnsStatus, type Order, type Role, sendNotice } from './ipc.js';
-import { DRAIN_LIMIT_MS } from './limits.js';
+import {
+  type AdminReport,
+  type CredentialsMessage,
+  type DnsReport,
+  type DnsStatus,
+  type EdgeStatus,
+  type Order,
+  type Reports,
+  type Role,
+  sendNotice,
+} from './ipc.js';
+import { DRAIN_LIMIT_MS, ORPHAN_DRAIN_LIMIT_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
+import type { Reload } from './services/reload.js';
 
 /** Runs a role for the supervisor at the other end of the IPC channel. Resolves to the exit code. */
 export async function runSupervised(role: Role): Promise<number> {
   const inbox = openInbox();
-  // Loads the role's code while another process may still be starting; a failure shows when it is imported for use.
+  // Loads the role's code while another process may still be starting; the import below reports a failure.
   const code = loadRole(role);
   code.catch(() => {});
   const order = await inbox.started;
@@ -17,8 +28,14 @@ export async function runSupervised(role: Role): Promise<number> {
   const log = createLogger({ level: order.settings.logLevel, pretty: order.terminal });
   process.on('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, `the ${role} process has a fault`));
   const { settings, origins, version, terminal } = order;
-  const context = { settings, origins, version, terminal, clock: new SystemClock(), log };
-  let running: RunningRole<AdminReport | DnsReport>;
+  const acts: (() => void)[] = [];
+  const onReload = (act: () => void): void => void acts.push(act);
+  inbox.onReload = ({ logLevel }) => {
+    log.level = logLevel;
+    for (const act of acts) act();
+  };
+  const context = { settings, origins, version, terminal, clock: new SystemClock(), log, onReload };
+  let running: RunningRole<Reports[Role]>;
   try {
     running = await startRole(await code, context, inbox);
   } catch (error) {
@@ -29,15 +46,18 @@ export async function runSupervised(role: Role): Promise<number> {
   }
   await sendNotice({ kind: 'ready', report: running.report });
   await inbox.ended;
-  return (await running.drain(DRAIN_LIMIT_MS)) ? 0 : 1;
+  return (await running.drain(process.connected ? DRAIN_LIMIT_MS : ORPHAN_DRAIN_LIMIT_MS)) ? 0 : 1;
 }
 
 interface Inbox {
-  /** The order to start; undefined when that to end came first, or the supervisor went away. */
+  /** The start order; undefined when the stop order came first or the supervisor is gone. */
   readonly started: Promise<Extract<Order, { kind: 'start' }> | undefined>;
-  /** Told to stop, or the supervisor is gone. */
+  /** Resolves on the stop order, or when the supervisor is gone. */
   readonly ended: Promise<void>;
   onDnsStatus: (status: DnsStatus | undefined) => void;
+  onEdgeStatus: (status: EdgeStatus | undefined) => void;
+  onCredentials: (credentials: CredentialsMessage) => void;
+  onReload: (reload: Reload) => void;
 }
 
 function openInbox(): Inbox {
@@ -51,11 +71,17 @@ function openInbox(): Inbox {
       end = resolve;
     }),
     onDnsStatus: () => {},
+    onEdgeStatus: () => {},
+    onCredentials: () => {},
+    onReload: () => {},
   };
   process.on('message', (message) => {
     const order = message as Order;
     if (order.kind === 'start') start(order);
     else if (order.kind === 'dns-status') inbox.onDnsStatus(order.status);
+    else if (order.kind === 'edge-status') inbox.onEdgeStatus(order.status);
+    else if (order.kind === 'credentials') inbox.onCredentials(order);
+    else if (order.kind === 'reload') inbox.onReload(order);
     else {
       start(undefined);
       end();
@@ -66,14 +92,15 @@ function openInbox(): Inbox {
     end();
   });
   process.on('SIGTERM', end);
-  // A terminal sends these to the whole group; the supervisor hears them too and decides.
+  // A terminal sends these to the whole process group; the supervisor also receives them and decides.
   process.on('SIGINT', () => {});
   process.on('SIGHUP', () => {});
   return inbox;
 }
 
-/** Only the code of its own role is loaded: the DNS process has no HTTP server, the admin process no DNS sockets. */
+/** Loads only the code of the role: the DNS process has no HTTP server, the admin process no DNS sockets. */
 async function loadRole(role: Role) {
+  if (role === 'edge') return import('./edge/edge.js');
   return role === 'dns' ? import('./dns.js') : import('./admin.js');
 }
 
@@ -81,11 +108,24 @@ function startRole(
   code: Awaited<ReturnType<typeof loadRole>>,
   context: RoleContext,
   inbox: Inbox,
-): Promise<RunningRole<AdminReport | DnsReport>> {
+): Promise<RunningRole<Reports[Role]>> {
   if ('startDns' in code) {
-    return code.startDns({ ...context, onStatus: (status) => void sendNotice({ kind: 'dns-status', status }) });
+    return startSupervisedDns(code.startDns, context, inbox);
+  }
+  if ('startEdgeRole' in code) {
+    return code.startEdgeRole({ ...context, onStatus: (status) => void sendNotice({ kind: 'edge-status', status }) });
   }
   return startSupervisedAdmin(code.startAdmin, context, inbox);
+}
+
+async function startSupervisedDns(
+  startDns: typeof import('./dns.js').startDns,
+  context: RoleContext,
+  inbox: Inbox,
+): Promise<RunningRole<DnsReport>> {
+  const dns = await startDns({ ...context, onStatus: (status) => void sendNotice({ kind: 'dns-status', status }) });
+  inbox.onCredentials = dns.renewCertificate;
+  return dns;
 }
 
 async function startSupervisedAdmin(
@@ -93,7 +133,13 @@ async function startSupervisedAdmin(
   context: RoleContext,
   inbox: Inbox,
 ): Promise<RunningRole<AdminReport>> {
-  const admin = await startAdmin({ ...context, onServing: () => void sendNotice({ kind: 'serving' }) });
+  const admin = await startAdmin({
+    ...context,
+    onServing: () => void sendNotice({ kind: 'serving' }),
+    onEdgeNeeded: (needed) => void sendNotice({ kind: 'edge-needed', needed }),
+    onCertificate: ({ certificate, key }) => void sendNotice({ kind: 'credentials', certificate, key }),
+  });
   inbox.onDnsStatus = admin.setDnsStatus;
+  inbox.onEdgeStatus = admin.setEdgeStatus;
   return admin;
 }

@@ -1,5 +1,6 @@
-/** The control plane's context, made of settings: for the admin process and for commands. */
+/** The control plane's context, made from settings, for the admin process and for commands. */
 import { getServers } from 'node:dns';
+import { networkInterfaces } from 'node:os';
 import type { Clock } from '../base/clock.js';
 import { isRoutable, parseIP } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
@@ -14,27 +15,42 @@ import type { Store } from '../store/driver.js';
 import { fileKeys, type MasterKeys, settingKeys } from '../vault/master-key.js';
 import { dataFile } from './data-directory.js';
 
-/** Resolvers of the settings, or those of the system when they name none. */
+/** The configured resolvers, or the system's when none are configured. */
 export function upstreamServers(settings: Settings): readonly UpstreamServer[] {
   return settings.resolverUpstreams ?? getServers().flatMap((server) => parseHostPort(server) ?? []);
 }
 
-/** What of the settings shows in answers. */
+/** The settings that affect answers. */
 export function servingSettings(settings: Settings): ServingSettings {
   return {
     nameServers: settings.nameservers,
     nameServerAddresses: nameServerAddresses(settings),
-    edgeAddresses: settings.edgeAddresses.map((text) => parseIP(text)!),
+    edgeAddresses: edgeAddresses(settings),
   };
 }
 
-/** Those of the settings, or else what the DNS server listens on, where that is an address others can reach. */
+/** The configured addresses, otherwise the DNS server's own addresses that others can reach. */
 function nameServerAddresses({ nameserverAddresses, dnsHost }: Settings): Uint8Array[] {
   if (nameserverAddresses !== undefined) return nameserverAddresses.map((text) => parseIP(text)!);
   return dnsHost.map((text) => parseIP(text)!).filter(isRoutable);
 }
 
-/** Everything of a use case's context that does not change from request to request. */
+/** Those of the settings, or else what others can reach of this machine, or else itself alone. */
+function edgeAddresses({ edgeAddresses: named }: Settings): readonly Uint8Array[] {
+  if (named !== undefined) return named.map((text) => parseIP(text)!);
+  const reachable = machineAddresses();
+  return reachable.length > 0 ? reachable : LOOPBACK;
+}
+
+const LOOPBACK = ['127.0.0.1', '::1'].map((text) => parseIP(text)!);
+
+/** Public addresses of this machine, those of the first interface first. */
+export function machineAddresses(): readonly Uint8Array[] {
+  const all = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return all.flatMap(({ address }) => parseIP(address.replace(/%.*$/, '')) ?? []).filter(isRoutable);
+}
+
+/** The parts of a use case's context that are the same for every request. */
 export function createControlBase(settings: Settings, store: Store, clock: Clock, log: Logger): ContextBase {
   const serving = servingSettings(settings);
   const upstream = createUpstream({ servers: upstreamServers(settings), clock });
@@ -45,8 +61,10 @@ export function createControlBase(settings: Settings, store: Store, clock: Clock
     log,
     settings: {
       ...serving,
-      ownAddresses: serving.edgeAddresses,
+      // A record for `localhost` may also contain loopback addresses, so only configured addresses are reserved.
+      ownAddresses: settings.edgeAddresses === undefined ? [] : serving.edgeAddresses,
       activation: settings.zoneActivation,
+      privateSuffixes: settings.privateSuffixes,
       limits: {
         ...DEFAULT_LIMITS,
         ...(settings.recordsPerZone > 0 && { recordsPerZone: settings.recordsPerZone }),
@@ -57,7 +75,7 @@ export function createControlBase(settings: Settings, store: Store, clock: Clock
   };
 }
 
-/** Where the master key is: in the settings, or else in a file of the data directory. */
+/** The source of the master key: the settings, or a file in the data directory. */
 export function masterKeysOf({ settings, origins }: Pick<LoadedSettings, 'settings' | 'origins'>): MasterKeys {
   const { masterKey, dataDir } = settings;
   return masterKey === undefined

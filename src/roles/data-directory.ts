@@ -1,8 +1,19 @@
-/** The data directory: made with mode 0700, checked to be writable, and the names of what lies in it. */
-import { accessSync, chmodSync, constants, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+/** The data directory: created with mode 0700, checked to be writable; and the names of its files. */
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { UserError } from '../base/errors.js';
-import { DATABASE_FILE } from '../store/driver.js';
+import { DATABASE_FILE, openStore } from '../store/driver.js';
+import { requireSchema } from '../store/migrate.js';
 import type { DnsListener } from './ipc.js';
 
 /** File names in a data directory. */
@@ -10,15 +21,15 @@ export const DataFile = {
   database: DATABASE_FILE,
   serveLock: 'serve.lock',
   adminLock: 'admin.lock',
-  /** Held while the master key is being replaced. */
+  /** Locked while the master key is being replaced. */
   vaultLock: 'vault.lock',
-  /** Who is serving, and where; for `healthcheck`, `doctor` and messages. */
+  /** The running server and its addresses; for `healthcheck`, `doctor` and messages. */
   running: 'serve.json',
   initialKey: 'initial-key',
   masterKey: 'master.key',
 } as const;
 
-/** What the running `serve` says about itself. */
+/** The running server's own description. */
 export interface Running {
   readonly pid: number;
   readonly version: string;
@@ -33,13 +44,13 @@ export function dataFile(directory: string, name: keyof typeof DataFile): string
 export interface DataDirectory {
   /** Absolute path. */
   readonly path: string;
-  /** It holds no database yet. */
+  /** Whether it contains no database yet. */
   readonly isNew: boolean;
-  /** Permissions allow others than the owner in; only a pre-existing directory can have such. */
+  /** Whether other users have access; only a directory that existed before can be open. */
   readonly openToOthers: boolean;
 }
 
-/** Makes the directory if it is missing. Throws a {@link UserError} when it cannot be written. */
+/** Creates the directory if it is missing. Throws a {@link UserError} when it cannot be written. */
 export function prepareDataDirectory(directory: string): DataDirectory {
   const path = resolve(directory);
   try {
@@ -48,6 +59,7 @@ export function prepareDataDirectory(directory: string): DataDirectory {
   } catch (error) {
     throw unusable(path, error);
   }
+  refuseLostDatabase(path);
   const { mode } = statSync(path);
   return { path, isNew: !hasDatabase(path), openToOthers: (mode & 0o077) !== 0 };
 }
@@ -55,15 +67,56 @@ export function prepareDataDirectory(directory: string): DataDirectory {
 /** The path of an existing data directory with a database. Throws a {@link UserError} when there is none. */
 export function findDataDirectory(directory: string): string {
   const path = resolve(directory);
+  refuseLostDatabase(path);
   if (hasDatabase(path)) return path;
   throw new UserError(
     `there is no database in ${path}`,
-    'Start `zoneplane serve` once, or say which directory with --data-dir or ZONEPLANE_DATA_DIR.',
+    'Start `zoneplane serve` once, or name the directory with --data-dir or ZONEPLANE_DATA_DIR.',
   );
 }
 
+/** Whether a DNS process can read the database as it is. */
+export function isUpToDate({ path, isNew }: DataDirectory): boolean {
+  if (isNew) return false;
+  try {
+    const store = openStore(path, { readonly: true });
+    try {
+      requireSchema(store);
+      return true;
+    } finally {
+      store.close();
+    }
+  } catch {
+    // The admin process says what is wrong.
+    return false;
+  }
+}
+
+/** An empty file is none: a first start that was killed may leave one. */
 export function hasDatabase(path: string): boolean {
-  return statSync(dataFile(path, 'database'), { throwIfNoEntry: false }) !== undefined;
+  return sizeOf(dataFile(path, 'database')) > 0;
+}
+
+/** Throws a {@link UserError} when the database is empty beside data that belongs to one: then it was lost, and is not new. */
+function refuseLostDatabase(path: string): void {
+  const database = dataFile(path, 'database');
+  if (sizeOf(database) > 0 || !existsSync(database)) return;
+  const others = [`${database}-wal`, dataFile(path, 'masterKey'), dataFile(path, 'initialKey'), join(path, 'blobs')];
+  const other = others.find((file) => existsSync(file) && (!file.endsWith('-wal') || sizeOf(file) > 0));
+  if (other === undefined) return;
+  throw new UserError(
+    `${database} is empty, but ${other} is there: the database was lost`,
+    'Restore a backup (`zoneplane restore`), or move all files away to begin anew.',
+  );
+}
+
+/** 0 for a file that is not there. Throws a {@link UserError} when this user may not even look. */
+function sizeOf(file: string): number {
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  } catch (error) {
+    throw unusable(dirname(file), error);
+  }
 }
 
 function unusable(path: string, error: unknown): UserError {
@@ -73,7 +126,7 @@ function unusable(path: string, error: unknown): UserError {
     case 'EPERM':
       return new UserError(
         `the data directory ${path} is not writable by this user`,
-        `Give it to the user that runs zoneplane (chown), or name another one with --data-dir.`,
+        `Make the user that runs zoneplane its owner (chown), or name another directory with --data-dir.`,
       );
     case 'EROFS':
       return new UserError(
@@ -82,7 +135,7 @@ function unusable(path: string, error: unknown): UserError {
       );
     case 'ENOSPC':
     case 'EDQUOT':
-      return new UserError(`no space is left for the data directory ${path}`, 'Make room on that file system.');
+      return new UserError(`no space is left for the data directory ${path}`, 'Free space on that file system.');
     case 'ENOTDIR':
     case 'EEXIST':
       return new UserError(
@@ -94,6 +147,11 @@ function unusable(path: string, error: unknown): UserError {
   }
 }
 
+/** The first administrator's key was shown: its file is not needed any more. */
+export function forgetInitialKey(directory: string): void {
+  rmSync(dataFile(directory, 'initialKey'), { force: true });
+}
+
 export function writeRunning(directory: string, running: Running): void {
   writeFileSync(dataFile(directory, 'running'), `${JSON.stringify(running)}\n`, { mode: 0o600 });
 }
@@ -102,7 +160,7 @@ export function removeRunning(directory: string): void {
   rmSync(dataFile(directory, 'running'), { force: true });
 }
 
-/** What the `serve` on this directory says of itself, if its process still lives. */
+/** The description of the `serve` that uses this directory, if its process is alive. */
 export function readRunning(directory: string): Running | undefined {
   try {
     const running = JSON.parse(readFileSync(dataFile(directory, 'running'), 'utf8')) as Running;

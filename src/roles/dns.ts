@@ -1,4 +1,4 @@
-/** The DNS process: reads the store, publishes the zones as an image, answers on UDP and TCP. It never writes. */
+/** The DNS process: reads the store, publishes the zones as an image, and answers queries. It never writes. */
 import type { EngineSettings } from '../answer/state.js';
 import { messageOf } from '../base/errors.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
@@ -25,8 +25,16 @@ export interface DnsOptions extends RoleContext {
   readonly onStatus?: (status: DnsStatus) => void;
 }
 
-/** Starts it; every zone is loaded and every listener bound when this resolves. Rejects with a UserError otherwise. */
-export async function startDns(options: DnsOptions): Promise<RunningRole<DnsReport>> {
+export interface RunningDns extends RunningRole<DnsReport> {
+  /** Replaces the certificate for new connections over TLS and HTTPS (`tls-cert auto`). */
+  readonly renewCertificate: (credentials: TlsCredentials) => void;
+}
+
+/**
+ * Starts the DNS process; resolves when every zone is loaded and every listener is bound. Rejects with a UserError
+ * otherwise.
+ */
+export async function startDns(options: DnsOptions): Promise<RunningDns> {
   const { settings, clock, log, onStatus } = options;
   const lifecycle = createLifecycle(clock, log);
   try {
@@ -42,14 +50,16 @@ export async function startDns(options: DnsOptions): Promise<RunningRole<DnsRepo
     if (tls) {
       const renew = (credentials: TlsCredentials): void => servers.renewCertificate(credentials);
       lifecycle.own('certificate watch', watchTlsFiles(tls.files, renew, clock, log), (end) => end());
+      options.onReload(() => renew(readTlsFiles(settings)!.credentials));
     }
-    // Only now does it serve what it says it serves.
-    acknowledger = startAcknowledger(settings.dataDir, () => publisher.status(), clock);
+    // Only now does it serve what it reports.
+    acknowledger = startAcknowledger(settings.dataDir, () => publisher.status(), clock, publisher.wake);
     lifecycle.own('acknowledgements', acknowledger, (part) => part.close());
     const samples = (): MetricSample[] => [...servers.readCounters(), ...gauges(publisher), ...engineSamples(engine)];
     if (onStatus) reportStatus(options, onStatus, publisher, samples, lifecycle);
     return {
       report: describe(store, publisher, servers),
+      renewCertificate: (credentials) => servers.renewCertificate(credentials),
       drain: (limitMs) => lifecycle.stop(limitMs),
     };
   } catch (error) {
@@ -86,8 +96,8 @@ function listen(
     workers: settings.dnsWorkers,
     answer: publisher.answer,
     workerEngine: { connect: () => publisher.connectWorker() },
-    ...(tls && settings.dotPort !== undefined && { tls: { port: settings.dotPort, credentials: tls.credentials } }),
-    ...(tls && settings.dohPort !== undefined && { https: { port: settings.dohPort, credentials: tls.credentials } }),
+    ...(settings.dotPort !== undefined && { tls: { port: settings.dotPort, credentials: tls?.credentials } }),
+    ...(settings.dohPort !== undefined && { https: { port: settings.dohPort, credentials: tls?.credentials } }),
     log,
     clock,
   });
@@ -111,10 +121,10 @@ function describe(store: Store, publisher: Publisher, servers: DnsServers): DnsR
   };
 }
 
-/** Zones looked at for an example. */
+/** Zones that are considered as the example. */
 const EXAMPLES = 20;
 
-/** The first zone served; a reverse zone only when there is no other among the first. */
+/** The first served zone; a reverse zone only if the first zones include no other. */
 function findExampleZone(store: Store): string | undefined {
   const names = servedZones(store)
     .slice(0, EXAMPLES)
@@ -122,7 +132,7 @@ function findExampleZone(store: Store): string | undefined {
   return names.find((name) => !name.endsWith('.arpa')) ?? names[0];
 }
 
-/** Tells how it is doing, at once and then periodically; the last word, when it stops, is that it is not ready. */
+/** Reports its status at once and then periodically; the final report, when it stops, is "not ready". */
 function reportStatus(
   { clock }: DnsOptions,
   onStatus: (status: DnsStatus) => void,
@@ -154,15 +164,15 @@ function gauges(publisher: Publisher): MetricSample[] {
     ['dns_zones', 'Zones served', zones],
     [
       'dns_held_zones',
-      'Zones that queries see as they were, because their changes cannot be published',
+      'Zones that queries see in their former state, because their changes cannot be published',
       heldZones.length,
     ],
-    ['dns_applied_change', 'Number of the latest change that queries see', appliedChange],
+    ['dns_applied_change', 'Number of the latest published change', appliedChange],
     ['dns_load_seconds', 'Time it took to load all zones at the start', loadMs / 1000],
-    ['dns_image_nodes', 'Names of all zones in memory', image.nodes],
-    ['dns_image_heap_octets', 'Memory taken by names and records', image.heapOctets],
-    ['dns_image_garbage_octets', 'Part of that memory that is no longer used', image.garbageOctets],
-    ['dns_image_slot_octets', 'Memory taken by the index of names', image.slotOctets],
+    ['dns_image_nodes', 'Names in memory, of all zones', image.nodes],
+    ['dns_image_heap_octets', 'Memory used by names and records', image.heapOctets],
+    ['dns_image_garbage_octets', 'Part of that memory that is garbage', image.garbageOctets],
+    ['dns_image_slot_octets', 'Memory used by the index of names', image.slotOctets],
   ];
   return values.map(([name, help, value]) => ({ name, type: 'gauge', help, labels: {}, value }));
 }

@@ -1,4 +1,4 @@
-/** What the answer engine is told by the settings, and what it counts itself. */
+/** The answer engine's settings, and its own metrics. */
 import { createRateMemory, type RateLimitSettings, readRateTally } from '../answer/rate-limit.js';
 import { DEFAULT_ENGINE_SETTINGS, type EngineSettings } from '../answer/state.js';
 import { parseNetwork } from '../base/ip.js';
@@ -9,19 +9,20 @@ import type { Settings } from '../config/schema.js';
 export function engineSettings(settings: Settings): EngineSettings {
   return {
     ...DEFAULT_ENGINE_SETTINGS,
+    identity: settings.dnsIdentity,
     cookieSecrets: cookieSecretsOf(settings),
     requireCookies: settings.cookiePolicy === 'require',
     rateLimit: rateLimitOf(settings),
   };
 }
 
-/** Without a secret cookies are good until the next start: clients get a new one with the first answer. */
+/** Without a configured secret, cookies are valid until the next start; clients get a new one with the first answer. */
 function cookieSecretsOf({ cookieSecret }: Settings): readonly Uint8Array[] {
   const given = cookieSecret.map((text) => new Uint8Array(Buffer.from(text, 'hex')));
   return given.length > 0 ? given : [new Uint8Array(systemRandom.bytes(16))];
 }
 
-/** Undefined where answers are not limited. */
+/** Undefined when answers are not limited. */
 function rateLimitOf({
   dnsRateLimit: rate,
   dnsRateSlip: slip,
@@ -33,10 +34,10 @@ function rateLimitOf({
   return { rate, slip, exempt, memory: createRateMemory(), seed };
 }
 
-/** Answers held back; none where answers are not limited. */
+/** Counts of dropped and truncated answers; empty when answers are not limited. */
 export function engineSamples({ rateLimit }: EngineSettings): MetricSample[] {
   if (!rateLimit) return [];
-  const help = 'Answers over UDP beyond the limit of a network, by what became of them';
+  const help = 'UDP answers beyond the rate limit, by action';
   return Object.entries(readRateTally(rateLimit.memory)).map(([action, value]) => {
     return { name: 'dns_rate_limited_total', type: 'counter', help, labels: { action }, value };
   });

@@ -1,5 +1,5 @@
-/** What happens once in the life of a data directory: the first administrator, and the zone files that come with it. */
-import { readdirSync, renameSync, writeFileSync } from 'node:fs';
+/** One-time steps for a data directory: the first administrator, and the initial zone files. */
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, messageOf, UserError } from '../base/errors.js';
 import { formatIssue } from '../base/result.js';
@@ -7,43 +7,56 @@ import type { Settings } from '../config/schema.js';
 import { ensureFirstAdministrator } from '../control/access/keys.js';
 import { importZone } from '../control/imports/zone.js';
 import { type Context, type ContextBase, OPERATOR } from '../control/write/context.js';
+import { allKeys } from '../store/access/keys.js';
 import { hasUsers } from '../store/access/users.js';
 import { findMeta, putMeta } from '../store/meta.js';
 import { dataFile } from './data-directory.js';
 import type { FirstImport } from './ipc.js';
 
-/** How the first administrator's key reaches its owner; empty when it was made earlier, or came from the settings. */
+/**
+ * How the first administrator's key reaches its owner; empty when a key has been used, or when it came from the
+ * settings.
+ */
 export interface InitialKey {
+  /** The key to show on a terminal; the file must be removed afterwards. */
   readonly initialKey?: string;
   readonly initialKeyFile?: string;
+  /** Whether no key has been used yet and this start has none to show. */
+  readonly keyUnused?: true;
 }
 
-/** Octets of a generated key before they are spelled out in 40 characters. */
+/** Octets of a generated key, which is written in 40 characters. */
 const KEY_OCTETS = 30;
 
 /**
- * Makes the first administrator if there is none. A generated key is returned when a terminal is there to show it; else it is
- * written to a file first, so that it cannot be lost.
+ * Creates the first administrator if there is none. A generated key is first written to a file, so that it is not lost
+ * when this start fails; it is also returned if there is a terminal to show it. Later starts mention a key that has not
+ * been used yet.
  */
 export async function ensureAdministrator(
   base: ContextBase,
   settings: Settings,
   terminal: boolean,
 ): Promise<InitialKey> {
-  if (hasUsers(base.store)) return {};
+  const file = dataFile(settings.dataDir, 'initialKey');
+  if (hasUsers(base.store)) return settings.adminKey === undefined ? unusedKey(base, file) : {};
   const { adminEmail: email, adminKey } = settings;
   if (adminKey !== undefined) {
     await ensureFirstAdministrator(base, { email, key: adminKey });
     return {};
   }
   const key = Buffer.from(base.random.bytes(KEY_OCTETS)).toString('base64url');
-  const file = dataFile(settings.dataDir, 'initialKey');
-  if (!terminal) writeSecret(file, key);
+  writeSecret(file, key);
   await ensureFirstAdministrator(base, { email, key });
-  return terminal ? { initialKey: key } : { initialKeyFile: file };
+  return terminal ? { initialKey: key, initialKeyFile: file } : { initialKeyFile: file };
 }
 
-/** Whole or not at all, and never readable by others. */
+function unusedKey({ store }: ContextBase, file: string): InitialKey {
+  if (allKeys(store).some(({ last_used_at: usedAt }) => usedAt !== null)) return {};
+  return existsSync(file) ? { initialKeyFile: file } : { keyUnused: true };
+}
+
+/** Writes atomically, never readable by others. */
 function writeSecret(file: string, secret: string): void {
   const draft = `${file}.new`;
   writeFileSync(draft, `${secret}\n`, { mode: 0o600 });
@@ -51,8 +64,8 @@ function writeSecret(file: string, secret: string): void {
 }
 
 /**
- * Imports the zone files of `zonesDir` at the very first start; undefined at later ones, and when there are none. A file with
- * errors is reported and does not keep the others from being imported.
+ * Imports the zone files of `zonesDir` at the very first start; undefined at later starts, and when there are no files.
+ * A file with errors is reported, and the others are still imported.
  */
 export async function importFirstZones(
   base: ContextBase,
@@ -73,7 +86,7 @@ export async function importFirstZones(
   return files.length === 0 ? undefined : { directory, imported, failed };
 }
 
-/** Undefined when it worked; the zone's name is appended to `imported` then. */
+/** Undefined on success; the zone's name is then appended to `imported`. */
 async function importFile(context: Context, file: string, imported: string[]): Promise<string | undefined> {
   try {
     const result = await importZone(context, { source: { file } });
@@ -89,7 +102,7 @@ async function importFile(context: Context, file: string, imported: string[]): P
   }
 }
 
-/** `example.com.zone`, `example.com.db`, `db.example.com`: other files of the directory are left alone. */
+/** `example.com.zone`, `example.com.db`, `db.example.com`; other files in the directory are ignored. */
 const ZONE_FILE = /^db\..|.\.(?:zone|db|zonefile)$/;
 
 function listZoneFiles(directory: string, isDefault: boolean): string[] {

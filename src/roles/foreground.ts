@@ -1,21 +1,27 @@
-/** One role alone in the foreground, for people who run the processes apart. */
+/** Runs one role in the foreground, for operators who run the processes separately. */
 import type { Clock } from '../base/clock.js';
+import { UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { LoadedSettings } from '../config/load.js';
+import { AUTOMATIC } from '../config/schema.js';
 import { type Announcer, createAnnouncer } from './announce.js';
-import { prepareDataDirectory } from './data-directory.js';
+import { forgetInitialKey, prepareDataDirectory } from './data-directory.js';
 import { chooseDnsPort } from './dns-port.js';
-import type { AdminReport, DnsReport, Role } from './ipc.js';
+import { chooseEdgePorts } from './edge/ports.js';
+import type { AdminReport, DnsReport, EdgeReport, Reports, Role } from './ipc.js';
 import { DRAIN_LIMIT_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
+import { reloadSettings } from './services/reload.js';
 import { watchSignals } from './signals.js';
 
 export interface ForegroundOptions {
   readonly loaded: LoadedSettings;
+  /** Loads the settings again, as the command line, the environment and the file give them now. */
+  readonly load: () => LoadedSettings;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Standard output is a terminal. */
+  /** Whether standard output is a terminal. */
   readonly terminal: boolean;
   readonly print: (line: string) => void;
 }
@@ -24,9 +30,15 @@ export interface ForegroundOptions {
 export async function runForeground(role: Role, options: ForegroundOptions): Promise<number> {
   const { loaded, log, clock } = options;
   const startedMs = clock.nowMs();
-  const signals = watchSignals(clock);
+  const acts: (() => void)[] = [];
+  const signals = watchSignals(clock, () =>
+    reloadSettings(loaded.settings, options.load, log, ({ logLevel }) => {
+      log.level = logLevel;
+      for (const act of acts) act();
+    }),
+  );
+  const onReload = (act: () => void): void => void acts.push(act);
   const directory = prepareDataDirectory(loaded.settings.dataDir);
-  for (const warning of loaded.warnings) log.warn(warning);
   const announcer = createAnnouncer(options.terminal, options.print, log);
   announcer.started({
     version: options.version,
@@ -35,21 +47,29 @@ export async function runForeground(role: Role, options: ForegroundOptions): Pro
     nodeVersion: process.version,
     workers: role === 'dns' ? loaded.settings.dnsWorkers : undefined,
   });
-  const running = role === 'dns' ? await startDnsAlone(options, announcer) : await startAdminAlone(options, announcer);
+  const running = await startAlone[role]({ ...options, onReload }, announcer);
   announcer.ready((clock.nowMs() - startedMs) / 1000);
   await signals.first;
-  log.info('stopping: finishing what has begun');
+  log.info('stopping: finishing current work');
   const clean = await Promise.race([running.drain(DRAIN_LIMIT_MS), signals.second]);
   signals.stop();
   return clean === true ? 0 : 1;
 }
 
-function contextOf({ loaded, version, terminal, clock, log }: ForegroundOptions): RoleContext {
-  return { settings: loaded.settings, origins: loaded.origins, version, terminal, clock, log };
+type AloneOptions = ForegroundOptions & Pick<RoleContext, 'onReload'>;
+
+function contextOf({ loaded, version, terminal, clock, log, onReload }: AloneOptions): RoleContext {
+  return { settings: loaded.settings, origins: loaded.origins, version, terminal, clock, log, onReload };
 }
 
-async function startDnsAlone(options: ForegroundOptions, announcer: Announcer): Promise<RunningRole<DnsReport>> {
+async function startDnsAlone(options: AloneOptions, announcer: Announcer): Promise<RunningRole<DnsReport>> {
   const { settings } = options.loaded;
+  if (settings.tlsCert === AUTOMATIC && (settings.dotPort ?? settings.dohPort) !== undefined) {
+    throw new UserError(
+      'tls-cert auto needs the admin process, which has the key',
+      'Run `zoneplane serve` without --role, or give the DNS process --tls-cert and --tls-key as files.',
+    );
+  }
   const choice = settings.dnsPort === undefined ? await chooseDnsPort(settings.dnsHost) : { port: settings.dnsPort };
   const { startDns } = await import('./dns.js');
   const running = await startDns({ ...contextOf(options), settings: { ...settings, dnsPort: choice.port } });
@@ -57,9 +77,23 @@ async function startDnsAlone(options: ForegroundOptions, announcer: Announcer): 
   return running;
 }
 
-async function startAdminAlone(options: ForegroundOptions, announcer: Announcer): Promise<RunningRole<AdminReport>> {
+async function startEdgeAlone(options: AloneOptions, announcer: Announcer): Promise<RunningRole<EdgeReport>> {
+  const { settings } = options.loaded;
+  const { remedies, ...ports } = await chooseEdgePorts(settings);
+  const { startEdgeRole } = await import('./edge/edge.js');
+  const running = await startEdgeRole({ ...contextOf(options), settings: { ...settings, ...ports } });
+  announcer.edge(running.report, remedies);
+  return running;
+}
+
+async function startAdminAlone(options: AloneOptions, announcer: Announcer): Promise<RunningRole<AdminReport>> {
   const { startAdmin } = await import('./admin.js');
   const running = await startAdmin({ ...contextOf(options), dnsApart: true });
   announcer.admin(running.report);
+  if (running.report.initialKey !== undefined) forgetInitialKey(options.loaded.settings.dataDir);
   return running;
 }
+
+const startAlone: Readonly<
+  Record<Role, (options: AloneOptions, announcer: Announcer) => Promise<RunningRole<Reports[Role]>>>
+> = { dns: startDnsAlone, admin: startAdminAlone, edge: startEdgeAlone };

@@ -1,4 +1,4 @@
-/** Whether a running server answers, as its clients see it: one HTTP request and one real DNS query. */
+/** Checks whether a running server answers its clients: one HTTP request and one real DNS query. */
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import { createUpstream } from '../resolver/upstream.js';
@@ -7,7 +7,7 @@ export interface HealthTarget {
   /** Such as `http://127.0.0.1:8053`. */
   readonly adminUrl: string;
   readonly dns: { readonly host: string; readonly port: number };
-  /** A zone that is served; without one, being refused is the right answer. */
+  /** A served zone; without one, REFUSED is the expected answer. */
   readonly zone: string | undefined;
 }
 
@@ -15,14 +15,14 @@ export interface HealthFinding {
   readonly what: 'http' | 'dns';
   readonly ok: boolean;
   readonly text: string;
-  /** Zones that queries see as they were, because their changes cannot be published; known from HTTP. */
+  /** Zones that queries see in their former state, because their changes cannot be published; known from HTTP. */
   readonly heldZones?: readonly string[];
 }
 
-/** A name below the top-level domain that never exists (RFC 6761 §6.4), so that no server has it. */
+/** A name below a top-level domain that never exists (RFC 6761 §6.4), so no server has it. */
 const FOREIGN_NAME = 'healthcheck.invalid';
 
-/** Asks both; never rejects. */
+/** Checks both; never rejects. */
 export async function checkHealth(target: HealthTarget, clock: Clock, timeoutMs: number): Promise<HealthFinding[]> {
   return Promise.all([checkHttp(target.adminUrl, timeoutMs), checkDns(target, clock, timeoutMs)]);
 }

@@ -1,10 +1,11 @@
-/** What the processes of one `serve` tell each other, over the channel Node gives a forked child. */
+/** Messages between the processes of one `serve`, over the IPC channel of a forked Node process. */
 import type { ChildProcess } from 'node:child_process';
 import type { MetricSample } from '../base/metrics.js';
 import type { LoadedSettings } from '../config/load.js';
 import type { Settings } from '../config/schema.js';
+import type { Reload } from './services/reload.js';
 
-export type Role = 'admin' | 'dns';
+export type Role = 'admin' | 'dns' | 'edge';
 
 export interface DnsListener {
   readonly protocol: 'udp' | 'tcp' | 'tls' | 'https';
@@ -12,85 +13,113 @@ export interface DnsListener {
   readonly port: number;
 }
 
-/** How the DNS process is doing; sent about once a second and whenever readiness changes. */
+/** Status of the DNS process; sent about once a second and whenever readiness changes. */
 export interface DnsStatus {
-  /** All zones are loaded and all listeners are bound. */
+  /** Whether all zones are loaded and all listeners are bound. */
   readonly ready: boolean;
   readonly zones: number;
-  /** Sequence number of the latest change that queries see, but for zones that are held. */
+  /** Sequence number of the latest published change; held zones may lag behind it. */
   readonly appliedChange: number;
-  /** Why changes are not published at all; undefined when they are. */
+  /** Why no changes are published; undefined when they are. */
   readonly failure?: string | undefined;
   readonly samples: readonly MetricSample[];
 }
 
-/** What came of the zone files at the very first start. */
+/** Result of importing the zone files at the very first start. */
 export interface FirstImport {
   readonly directory: string;
   readonly imported: readonly string[];
-  /** One line a file that was not imported: its name and why. */
+  /** One line for each file that was not imported: its name and the reason. */
   readonly failed: readonly string[];
 }
 
 export interface AdminReport {
   readonly url: string;
-  /** Where it listens over TLS, if it does. */
+  /** The URL over TLS, if it listens there. */
   readonly secureUrl?: string;
   readonly email: string;
-  /** The generated key of the first administrator, if this start made it and a terminal is there to show it. */
+  /** The generated key of the first administrator, if this start created it and a terminal can show it. */
   readonly initialKey?: string;
-  /** The file the generated key was written to instead. */
+  /** The file that holds the generated key, until it was shown. */
   readonly initialKeyFile?: string;
+  /** Nobody has used a key yet, and there is none to show. */
+  readonly keyUnused?: true;
   readonly firstImport?: FirstImport;
-  /** Where the bucket application listens, if it does. */
+  /** The URL of the bucket application, if it listens. */
   readonly bucketUrl?: string;
 }
 
 export interface DnsReport {
   readonly listeners: readonly DnsListener[];
-  /** How UDP is served, in words. */
+  /** The UDP transport, in words. */
   readonly transport: string;
   readonly zones: number;
   readonly records: number;
-  /** One of the zones served, for the example; undefined when there is none. */
+  /** One of the served zones, for the example; undefined when there is none. */
   readonly exampleZone?: string;
+}
+
+export interface EdgeReport {
+  readonly hosts: readonly string[];
+  readonly httpPort: number;
+  readonly httpsPort: number;
+}
+
+/** How the edge process is doing; sent about once a second. */
+export interface EdgeStatus {
+  readonly samples: readonly MetricSample[];
 }
 
 export interface Reports {
   readonly admin: AdminReport;
   readonly dns: DnsReport;
+  readonly edge: EdgeReport;
 }
 
-/** What a child is started with. */
+/** The data with which a child starts. */
 export interface StartOrder {
   readonly settings: Settings;
   readonly origins: LoadedSettings['origins'];
   readonly version: string;
-  /** Standard output is a terminal: generated secrets may be shown there. */
+  /** Whether standard output is a terminal, where generated secrets may be shown. */
   readonly terminal: boolean;
 }
 
-/** From the supervisor. */
+/** The certificate of the service itself and its key, PEM. The admin process has them, the DNS process needs them (`tls-cert auto`). */
+export interface CredentialsMessage {
+  readonly kind: 'credentials';
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** Messages from the supervisor. */
 export type Order =
   | ({ readonly kind: 'start' } & StartOrder)
   | { readonly kind: 'dns-status'; readonly status: DnsStatus | undefined }
+  | { readonly kind: 'edge-status'; readonly status: EdgeStatus | undefined }
+  | CredentialsMessage
+  | ({ readonly kind: 'reload' } & Reload)
   | { readonly kind: 'drain' };
 
-/** To the supervisor. */
+/** Messages to the supervisor. */
 export type Notice =
-  | { readonly kind: 'ready'; readonly report: AdminReport | DnsReport }
-  /** It cannot start, for a reason the operator can put right; the child exits next. */
+  | { readonly kind: 'ready'; readonly report: Reports[Role] }
+  /** The child cannot start, for a reason the operator can fix; it exits next. */
   | { readonly kind: 'refused'; readonly message: string; readonly remedy?: string; readonly exitCode: 1 | 2 }
   | { readonly kind: 'dns-status'; readonly status: DnsStatus }
-  /** The admin process answers `/readyz` with 200 from now on. */
+  | { readonly kind: 'edge-status'; readonly status: EdgeStatus }
+  /** Whether any name could lead to an edge. The admin process sends it at its start, and when it changes. */
+  | { readonly kind: 'edge-needed'; readonly needed: boolean }
+  | CredentialsMessage
+  /** From now on the admin process answers `/readyz` with 200. */
   | { readonly kind: 'serving' };
 
-/** Sends to a child; what cannot be delivered is of no use any more, as the child is gone. */
+/** Sends to a child. A message that cannot be delivered is dropped, because the child is gone. */
 export function sendOrder(child: ChildProcess, order: Order): void {
   if (child.connected) child.send(order, () => {});
 }
 
-/** Sends to the supervisor. Resolves when the channel has taken it. */
+/** Sends to the supervisor. Resolves when the channel has accepted the message. */
 export function sendNotice(notice: Notice): Promise<void> {
   return new Promise((resolve) => {
     if (process.connected && process.send) process.send(notice, undefined, undefined, () => resolve());

@@ -1,16 +1,19 @@
-/** The kinds of jobs there are, and the runner of the admin process. */
+/** All kinds of jobs, and the job runner of the admin process. */
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import { certificateJobs } from '../certs/issuance/jobs.js';
+import { zoneCertificateJobs } from '../certs/packs/job.js';
+import { HOSTNAME_JOB } from '../control/certificates/drop.js';
+import { ZONE_CERTIFICATE_JOB } from '../control/certificates/zone-certificate.js';
 import type { ContextBase } from '../control/write/context.js';
-import { HOSTNAME_JOB } from '../hostnames/check.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import { hostnameJobs } from '../hostnames/job.js';
 import type { JobKinds } from '../jobs/kind.js';
 import { type Runner, startRunner } from '../jobs/runner.js';
 import { scheduleOnce } from '../jobs/schedule.js';
 import type { Store } from '../store/driver.js';
+import { endOwnCertificate, OWN_CERTIFICATE_JOB, type OwnCertificateKeeper } from './services/own-certificate.js';
 
 export interface JobParts {
   readonly store: Store;
@@ -19,18 +22,21 @@ export interface JobParts {
   readonly objects: ObjectStore;
   readonly base: ContextBase;
   readonly hostnames: HostnameServices;
+  readonly ownCertificate: OwnCertificateKeeper | undefined;
 }
 
 const DAY_MS = 86_400_000;
-/** Whoever holds the lock of the admin process has this name. */
+/** The holder of the admin process's lock has this name. */
 const OWNER = 'admin';
 
-/** Every kind of job, in one place. */
-function jobKinds({ objects, base, hostnames }: JobParts): JobKinds {
+/** Every kind of job. */
+function jobKinds({ objects, base, hostnames, ownCertificate }: JobParts): JobKinds {
   return {
     [HOSTNAME_JOB]: hostnameJobs(base, hostnames),
     ...certificateJobs(hostnames.certificates),
-    /** Files of bodies that belong to no object, left behind by crashes. */
+    [OWN_CERTIFICATE_JOB]: ownCertificate?.job ?? endOwnCertificate(hostnames.certificates),
+    [ZONE_CERTIFICATE_JOB]: zoneCertificateJobs(hostnames.certificates),
+    /** Removes body files without an object, which crashes leave behind. */
     sweep_objects: {
       async handler({ clock }) {
         await objects.sweep();
@@ -40,7 +46,7 @@ function jobKinds({ objects, base, hostnames }: JobParts): JobKinds {
   };
 }
 
-/** Starts it, with the jobs that are always there. */
+/** Starts the runner and schedules the permanent jobs. */
 export async function startJobs(parts: JobParts): Promise<Runner> {
   const { store, clock, log } = parts;
   const nowMs = clock.nowMs();

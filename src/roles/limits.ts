@@ -1,10 +1,14 @@
-/** Times the processes of one `serve` agree on. */
+/** Time limits that the processes of one `serve` share. */
 
-/** Milliseconds a process has to finish what it is doing once told to stop. */
+/** Milliseconds that a process has for finishing its work after a stop request. */
 export const DRAIN_LIMIT_MS = 10_000;
-/** Milliseconds more before it is killed. */
+/** Further milliseconds before it is killed. */
 export const KILL_GRACE_MS = 2_000;
 /** Milliseconds between two reports of the DNS process. */
 export const STATUS_PERIOD_MS = 1000;
-/** Milliseconds without such a report after which the DNS process counts as stuck. */
+/** Milliseconds without a report after which the DNS process counts as stuck. */
 export const STATUS_LOST_MS = 30_000;
+/** The drain limit of children whose supervisor is gone: another may be waiting to take over. Milliseconds. */
+export const ORPHAN_DRAIN_LIMIT_MS = 2_000;
+/** How long a start waits for the children that a killed supervisor left behind, milliseconds. */
+export const PREDECESSOR_LIMIT_MS = 10_000;

@@ -1,29 +1,44 @@
-/** Listening for HTTP, with what to do about it when it does not work. */
+/** Listens for HTTP, and explains failures with a remedy. */
+import type { Server } from 'node:net';
 import { UserError } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
 
-/** What is to listen. */
+/** The application that listens. */
 interface Application {
+  readonly server: Server;
   listen(options: { readonly host: string; readonly port: number; readonly exclusive: boolean }): Promise<unknown>;
 }
 
 export interface ListenPlace {
-  /** What listens, in words. */
+  /** The application in words. */
   readonly what: string;
   readonly host: string;
   readonly port: number;
-  /** What the names of its settings begin with: `admin` for `--admin-port`. */
+  /** The prefix of its settings: `admin` for `--admin-port`. */
   readonly settings: string;
 }
 
-/** The URL it listens at. Throws a UserError when the place cannot be had. */
-export async function listenFor(app: Application, place: ListenPlace): Promise<string> {
+/** Returns the URL at which it listens. Throws a UserError when the address cannot be used. */
+export async function listenFor(app: Application, place: ListenPlace, log: Logger): Promise<string> {
   const { host, port } = place;
   try {
     await app.listen({ host, port, exclusive: true });
+    outlastLostConnections(app.server, place, log);
     return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   } catch (error) {
     throw explain(error as NodeJS.ErrnoException, place);
   }
+}
+
+/** One cause is a lack of open files: this connection is lost, the others go on. */
+function outlastLostConnections(server: Server, { what }: ListenPlace, log: Logger): void {
+  let lost = 0;
+  server.on('error', (error) => {
+    lost++;
+    // A flood of them must not fill the disk.
+    if ((lost & (lost - 1)) === 0)
+      log.warn({ reason: error.message, lost }, `a connection to ${what} was not accepted`);
+  });
 }
 
 function explain(error: NodeJS.ErrnoException, { what, host, port, settings }: ListenPlace): Error {
@@ -33,11 +48,11 @@ function explain(error: NodeJS.ErrnoException, { what, host, port, settings }: L
     case 'EADDRINUSE':
       return new UserError(
         `${place}: the port is taken by another program`,
-        `See which with \`ss -lntp sport = :${port}\`, or choose another with --${settings}-port or ${variable('PORT')}.`,
+        `Find it with \`ss -lntp sport = :${port}\`, or choose another with --${settings}-port or ${variable('PORT')}.`,
       );
     case 'EACCES':
     case 'EPERM':
-      return new UserError(`${place}: permission denied`, `Choose a port of 1024 or above with --${settings}-port.`);
+      return new UserError(`${place}: permission denied`, `Choose a port from 1024 on with --${settings}-port.`);
     case 'EADDRNOTAVAIL':
     case 'EAFNOSUPPORT':
       return new UserError(

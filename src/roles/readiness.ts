@@ -1,4 +1,4 @@
-/** Whether `/readyz` says yes: what the DNS process reported last, and whether this process is stopping. */
+/** The state for `/readyz`: the last report of the DNS process, and whether this process is stopping. */
 import type { Clock } from '../base/clock.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { Propagation } from '../control/write/propagation.js';
@@ -10,23 +10,23 @@ import { STATUS_LOST_MS } from './limits.js';
 export interface Readiness {
   readonly ready: boolean;
   readonly reason?: string;
-  /** Names of zones that queries see as they were, because their changes cannot be published. */
+  /** Names of zones that queries see in their former state, because their changes cannot be published. */
   readonly heldZones?: readonly string[];
 }
 
 export interface ReadinessGate {
   readonly readiness: () => Readiness;
-  /** What the DNS process said last; undefined when it is gone. */
+  /** Sets the last report of the DNS process; undefined when the process has ended. */
   readonly setDnsStatus: (status: DnsStatus | undefined) => void;
   readonly dnsSamples: () => readonly MetricSample[];
-  /** Not ready from now on. */
+  /** Makes the state "not ready" from now on. */
   readonly close: () => void;
 }
 
 export interface ReadinessOptions {
   readonly dnsApart?: boolean;
   readonly onServing?: () => void;
-  /** Names of zones that some DNS process could not publish. */
+  /** Names of zones that a DNS process could not publish. */
   readonly heldZones: () => readonly string[];
 }
 
@@ -49,7 +49,7 @@ export function createReadiness(
     return published();
   }
 
-  /** One zone must not take the others out of service. */
+  /** A single zone must not make the whole service unready. */
   function published(): Readiness {
     const names = heldZones();
     return names.length === 0 ? { ready: true } : { ready: true, heldZones: names };
@@ -71,10 +71,10 @@ export function createReadiness(
   };
 }
 
-/** Zones named at most. */
+/** The largest number of named zones. */
 const MOST_NAMES = 20;
 
-/** Names of zones that some DNS process could not publish, without final dots. */
+/** Names of zones that a DNS process could not publish, without final dots. */
 export function heldZoneNames(store: Store, propagation: Propagation): string[] {
   const held = propagation.processes().flatMap(({ unpublished }) => unpublished.filter(({ isHeld }) => isHeld));
   const zones = new Set(held.map(({ zone }) => zone));

@@ -1,4 +1,4 @@
-/** What a process role is started with, and what it is once it runs. */
+/** The start data of a process role, and its interface while it runs. */
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { LoadedSettings } from '../config/load.js';
@@ -6,18 +6,20 @@ import type { Settings } from '../config/schema.js';
 
 export interface RoleContext {
   readonly settings: Settings;
-  /** Where each setting came from. */
+  /** The origin of each setting. */
   readonly origins: LoadedSettings['origins'];
   readonly version: string;
-  /** A generated key may be shown on the terminal. */
+  /** Whether a generated key may be shown on the terminal. */
   readonly terminal: boolean;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Calls `act` whenever settings and certificates are to be read again. */
+  readonly onReload: (act: () => void) => void;
 }
 
-/** A role that is up. */
+/** A running role. */
 export interface RunningRole<Report> {
   readonly report: Report;
-  /** Stops taking work, finishes what has begun, frees everything. True when that went well and in time. */
+  /** Stops accepting work, finishes current work and frees everything. True when that succeeded in time. */
   drain(limitMs: number): Promise<boolean>;
 }

@@ -1,4 +1,4 @@
-/** The signals that ask a process to stop: the first to finish, the second to give up. */
+/** The signals that stop a process: the first one to finish, the second one to give up. */
 import { type Clock, sleep } from '../base/clock.js';
 
 export interface Signals {
@@ -7,12 +7,12 @@ export interface Signals {
   stop(): void;
 }
 
-const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
-/** One wish often arrives twice: from the terminal to the whole group, and again from npm or timeout(1). */
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+/** One request often arrives twice: from the terminal to the whole group, and again from npm or timeout(1). */
 const SAME_WISH_MS = 1000;
 
-/** Watches for the signals; keeps the process alive until it is stopped. */
-export function watchSignals(clock: Clock): Signals {
+/** Watches for the signals; SIGHUP calls `onReload` and never stops anything. The watch keeps the process alive until the watch stops. */
+export function watchSignals(clock: Clock, onReload: () => void): Signals {
   const waiting: (() => void)[] = [];
   const next = (): Promise<'signal'> => new Promise((resolve) => waiting.push(() => resolve('signal')));
   const [first, second] = [next(), next()];
@@ -23,6 +23,7 @@ export function watchSignals(clock: Clock): Signals {
     waiting.shift()?.();
   };
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+  process.on('SIGHUP', onReload);
   let stopped = false;
   void (async () => {
     while (!stopped) await sleep(60_000);
@@ -33,6 +34,7 @@ export function watchSignals(clock: Clock): Signals {
     stop() {
       stopped = true;
       for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
+      process.off('SIGHUP', onReload);
     },
   };
 }

@@ -1,11 +1,11 @@
-/** Failures of the database as sentences for an operator. */
+/** Explains database failures to an operator. */
 import { UserError } from '../base/errors.js';
 import { StoreBusy, StoreCorrupt, StoreFull } from '../store/driver.js';
 
-/** A UserError for what an operator can put right; anything else as it is. */
+/** A UserError for a failure that an operator can fix; any other error unchanged. */
 export function explainStoreFailure(error: unknown): unknown {
   if (error instanceof StoreFull)
-    return new UserError(error.message, 'Make room on the file system of the data directory.');
+    return new UserError(error.message, 'Free space on the file system of the data directory.');
   if (error instanceof StoreCorrupt) {
     return new UserError(error.message, 'Stop the server and restore a backup of the data directory.');
   }

@@ -1,14 +1,20 @@
-/** One child process of the supervisor: started, watched, started again with back-off when it crashes, drained. */
+/**
+ * One child process of the supervisor. It is started, watched, restarted with back-off when it crashes, and drained.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import { type Notice, type Order, type Reports, type Role, type StartOrder, sendOrder } from './ipc.js';
+import { STATUS_LOST_MS } from './limits.js';
+import type { Reload } from './services/reload.js';
 
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 30_000;
-/** A child that has run this long has recovered: the next crash begins with the first delay again. */
+/** Crashes in a row after which the next start is made at once: DNS is away for as short a time as can be. */
+const PROMPT_STARTS = 3;
+/** A child that has run this long has recovered: its next crash counts as the first. */
 const RECOVERED_MS = 60_000;
 
 export interface ChildOptions<Name extends Role> {
@@ -19,17 +25,21 @@ export interface ChildOptions<Name extends Role> {
   readonly start: StartOrder;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Ready, for the first time or again. */
+  /** Called when the child is ready, for the first time or again. */
   readonly onReady: (report: Reports[Name]) => void;
-  /** Gone, by itself; it will be started again. */
+  /** Called when the child ended by itself; it will be restarted. */
   readonly onLost: () => void;
   readonly onNotice: (notice: Notice) => void;
 }
 
-/** Milliseconds before the next start after `crashes` crashes in a row. */
+/** Milliseconds before the next start after `crashes` consecutive crashes. */
 export function restartDelayMs(crashes: number): number {
-  return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(crashes - 1, 20));
+  if (crashes <= PROMPT_STARTS) return 0;
+  return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(crashes - PROMPT_STARTS - 1, 20));
 }
+
+/** Milliseconds without a word after which a child that reports regularly is replaced: it is stopped, or stuck. */
+const LONGEST_SILENCE_MS: Readonly<Partial<Record<Role, number>>> = { dns: STATUS_LOST_MS };
 
 interface FirstStart {
   readonly resolve: () => void;
@@ -41,20 +51,22 @@ export class SupervisedChild<Name extends Role> {
   private wanted = false;
   private draining = false;
   private crashes = 0;
+  private reloaded: Reload | undefined;
   private startedMs = 0;
   private firstStart: FirstStart | undefined;
   private cancelRestart: (() => void) | undefined;
+  private cancelSilence: (() => void) | undefined;
 
   constructor(private readonly options: ChildOptions<Name>) {}
 
-  /** Lets the process load its code while something else is under way; it does nothing before {@link start}. */
-  prepare(): void {
+  /** Lets the process load its code in advance; it does nothing else before {@link start}. */
+  preload(): void {
     this.child ??= this.fork();
   }
 
   /**
-   * Starts it; resolves when it is ready. Rejects with a {@link UserError} if it cannot start; later crashes lead to
-   * new starts instead.
+   * Starts the child; resolves when it is ready. Rejects with a {@link UserError} if it cannot start; later crashes
+   * lead to restarts instead.
    */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -68,9 +80,10 @@ export class SupervisedChild<Name extends Role> {
     if (this.child) sendOrder(this.child, order);
   }
 
-  /** Asks it to finish, waits `limitMs` at most, then kills it. True when it ended by itself with exit code 0. */
+  /** Asks the child to finish, waits up to `limitMs`, then kills it. True when it ended by itself with exit code 0. */
   async drain(limitMs: number): Promise<boolean> {
     this.draining = true;
+    this.cancelSilence?.();
     this.cancelRestart?.();
     const { child } = this;
     if (!child) return true;
@@ -84,15 +97,22 @@ export class SupervisedChild<Name extends Role> {
     return false;
   }
 
+  /** Changes settings of the running process, and of those started after it. */
+  reload(reload: Reload): void {
+    this.reloaded = reload;
+    this.send({ kind: 'reload', ...reload });
+  }
+
   kill(): void {
     this.draining = true;
     this.child?.kill('SIGKILL');
   }
 
   private launch(): void {
-    this.startedMs = this.options.clock.nowMs();
+    this.startedMs = steadyMs(this.options.clock);
     this.child ??= this.fork();
-    sendOrder(this.child, { kind: 'start', ...this.options.start });
+    const { start } = this.options;
+    sendOrder(this.child, { kind: 'start', ...start, settings: { ...start.settings, ...this.reloaded } });
   }
 
   private fork(): ChildProcess {
@@ -108,6 +128,7 @@ export class SupervisedChild<Name extends Role> {
       if (notice.kind === 'refused') refusal = new UserError(notice.message, notice.remedy, notice.exitCode);
       else if (notice.kind === 'ready') this.onReady(notice.report as Reports[Name]);
       else this.options.onNotice(notice);
+      if (notice.kind !== 'refused') this.expectMore(child);
     });
     child.once('error', (error) => this.onEnd(`cannot be started: ${error.message}`, undefined));
     child.once('exit', (code, signal) => {
@@ -122,9 +143,22 @@ export class SupervisedChild<Name extends Role> {
     this.firstStart = undefined;
   }
 
+  /** Kills the child when nothing more is heard of it; what follows is that of every crash. */
+  private expectMore(child: ChildProcess): void {
+    const { clock, log, role } = this.options;
+    const silenceMs = LONGEST_SILENCE_MS[role];
+    this.cancelSilence?.();
+    if (silenceMs === undefined || this.draining) return;
+    this.cancelSilence = clock.after(silenceMs, () => {
+      log.error({ role, silenceMs }, `the ${role} process does not report any more and is killed`);
+      child.kill('SIGKILL');
+    });
+  }
+
   private onEnd(how: string, refusal: UserError | undefined): void {
     if (!this.child) return;
     this.child = undefined;
+    this.cancelSilence?.();
     if (this.draining || !this.wanted) return;
     const { clock, role, log, onLost } = this.options;
     if (this.firstStart) {
@@ -133,7 +167,7 @@ export class SupervisedChild<Name extends Role> {
       this.wanted = false;
       return;
     }
-    this.crashes = clock.nowMs() - this.startedMs > RECOVERED_MS ? 1 : this.crashes + 1;
+    this.crashes = steadyMs(clock) - this.startedMs > RECOVERED_MS ? 1 : this.crashes + 1;
     const delayMs = restartDelayMs(this.crashes);
     const reason = refusal ? `could not start: ${refusal.message}` : how;
     log.error(

@@ -1,6 +1,7 @@
 /**
- * `serve`: one admin and one DNS process, started in this order because the admin process migrates the database that the
- * DNS process reads, watched, and drained together. The supervisor itself touches neither zones nor requests.
+ * `serve`: one admin and one DNS process, started together; if the admin process has to migrate the database first, it
+ * starts alone. Then the edge process starts, if it is needed. All are watched. At shutdown the DNS process answers
+ * until the others have ended. The supervisor itself handles neither zones nor requests.
  */
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../base/clock.js';
@@ -8,23 +9,34 @@ import type { Logger } from '../base/log.js';
 import type { LoadedSettings } from '../config/load.js';
 import { SETTINGS, type Settings } from '../config/schema.js';
 import { type Announcer, createAnnouncer } from './announce.js';
-import { type DataDirectory, prepareDataDirectory, removeRunning, writeRunning } from './data-directory.js';
+import {
+  type DataDirectory,
+  forgetInitialKey,
+  isUpToDate,
+  prepareDataDirectory,
+  removeRunning,
+  writeRunning,
+} from './data-directory.js';
 import { chooseDnsPort, type PortChoice } from './dns-port.js';
-import type { AdminReport, DnsReport } from './ipc.js';
-import { DRAIN_LIMIT_MS, KILL_GRACE_MS } from './limits.js';
-import { lockDataDirectory } from './lock.js';
+import { createSupervisedEdge, type SupervisedEdge, settingsForEdge } from './edge/supervised-edge.js';
+import type { AdminReport, CredentialsMessage, DnsReport, DnsStatus, Notice, StartOrder } from './ipc.js';
+import { DRAIN_LIMIT_MS, KILL_GRACE_MS, PREDECESSOR_LIMIT_MS } from './limits.js';
+import { lockDataDirectory, outlastPredecessor } from './lock.js';
+import { type Reload, reloadSettings } from './services/reload.js';
 import { watchSignals } from './signals.js';
 import { SupervisedChild } from './supervised-child.js';
 
 export interface ServeOptions {
   readonly loaded: LoadedSettings;
-  /** The program's entry, which the children run too. */
+  /** Loads the settings again, as the command line, the environment and the file give them now. */
+  readonly load: () => LoadedSettings;
+  /** The program's entry, which the children also run. */
   readonly program: string;
   readonly version: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Standard output is a terminal. */
+  /** Whether standard output is a terminal. */
   readonly terminal: boolean;
   readonly print: (line: string) => void;
 }
@@ -35,13 +47,20 @@ export async function serve(options: ServeOptions): Promise<number> {
   const startedMs = clock.nowMs();
   const directory = prepareDataDirectory(loaded.settings.dataDir);
   const lock = lockDataDirectory(directory.path, 'serveLock');
-  const signals = watchSignals(clock);
+  let reload = (): void => {};
+  const signals = watchSignals(clock, () => reload());
   const announcer = createAnnouncer(options.terminal, options.print, log);
   try {
     announceStart(options, directory, announcer);
+    await outlastPredecessor(directory.path, PREDECESSOR_LIMIT_MS);
     const { dnsHost, dnsPort } = loaded.settings;
     const choice = dnsPort === undefined ? await chooseDnsPort(dnsHost) : { port: dnsPort };
     const family = createFamily(options, directory, announcer, choice);
+    reload = () =>
+      reloadSettings(loaded.settings, options.load, log, (change) => {
+        log.level = change.logLevel;
+        family.reload(change);
+      });
     try {
       const started = await Promise.race([family.start(), signals.first]);
       if (started !== 'signal') announcer.ready((clock.nowMs() - startedMs) / 1000);
@@ -50,7 +69,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       await family.drain();
       throw error;
     }
-    log.info('stopping: finishing what has begun');
+    log.info('stopping: finishing current work');
     const clean = await Promise.race([family.drain(), signals.second]);
     if (clean === 'signal') family.kill();
     if (clean === true) log.info('stopped');
@@ -63,19 +82,19 @@ export async function serve(options: ServeOptions): Promise<number> {
 }
 
 function announceStart({ loaded, version, log }: ServeOptions, directory: DataDirectory, announcer: Announcer): void {
-  for (const warning of loaded.warnings) log.warn(warning);
   if (directory.openToOthers) {
-    log.warn(`the data directory ${directory.path} can be entered by other users: chmod 700 ${directory.path}`);
+    log.warn(`the data directory ${directory.path} is accessible to other users: chmod 700 ${directory.path}`);
   }
   const { dataDir, dnsWorkers = availableParallelism() } = loaded.settings;
   announcer.started({ version, dataDir, isNew: directory.isNew, nodeVersion: process.version, workers: dnsWorkers });
 }
 
 interface Family {
-  /** Resolves when a query would be answered and `/readyz` says so. */
+  /** Resolves when queries are answered and `/readyz` reports it. */
   start(): Promise<void>;
-  /** True when both ended in time and without a fault. */
+  /** True when both processes ended in time and without an error. */
   drain(): Promise<boolean>;
+  reload(change: Reload): void;
   kill(): void;
 }
 
@@ -87,15 +106,17 @@ function createFamily(
 ): Family {
   const { loaded, program, environment, version, terminal, clock, log } = options;
   const settings = { ...loaded.settings, dnsPort: choice.port };
-  let stopping = false;
-  let adminReport: AdminReport | undefined;
-  let dnsReport: DnsReport | undefined;
-  let nowServing = (): void => {};
-  const serving = new Promise<void>((resolve) => {
-    nowServing = resolve;
-  });
   const start = { settings, origins: loaded.origins, version, terminal };
   const common = { program, clock, log };
+  let adminReport: AdminReport | undefined;
+  let dnsReport: DnsReport | undefined;
+  let dnsStatus: DnsStatus | undefined;
+  let credentials: CredentialsMessage | undefined;
+  const { promise: serving, resolve: nowServing } = Promise.withResolvers<void>();
+  const announceDns = (report: DnsReport): void => {
+    announcer.dns(report, choice.remedy);
+    writeRunning(directory.path, { pid: process.pid, version, adminUrl: adminReport!.url, dns: report.listeners });
+  };
 
   const admin: SupervisedChild<'admin'> = new SupervisedChild({
     ...common,
@@ -104,64 +125,115 @@ function createFamily(
     start,
     onReady(report) {
       if (adminReport) log.info('the admin process is back');
-      else announcer.admin(report);
+      else announceAdmin(announcer, report, directory);
+      const isFirst = adminReport === undefined;
       adminReport = report;
+      if (isFirst && dnsReport) announceDns(dnsReport);
+      if (dnsStatus) admin.send({ kind: 'dns-status', status: dnsStatus });
     },
     onLost: () => {},
     onNotice(notice) {
-      if (notice.kind === 'serving') nowServing();
+      hearAdmin(notice, nowServing, edge);
+      if (notice.kind !== 'credentials') return;
+      credentials = notice;
+      dns.send(notice);
     },
   });
-  const dns = new SupervisedChild({
+  const dns: SupervisedChild<'dns'> = new SupervisedChild({
     ...common,
     role: 'dns',
     environment: withoutSecrets(environment),
     start: { ...start, settings: forDns(settings) },
     onReady(report) {
       if (dnsReport) log.info('the dns process is back');
-      else announcer.dns(report, choice.remedy);
+      else if (adminReport) announceDns(report);
       dnsReport = report;
-      writeRunning(directory.path, {
-        pid: process.pid,
-        version,
-        adminUrl: adminReport?.url ?? '',
-        dns: report.listeners,
-      });
+      if (credentials) dns.send(credentials);
     },
-    onLost: () => admin.send({ kind: 'dns-status', status: undefined }),
+    onLost() {
+      dnsStatus = undefined;
+      admin.send({ kind: 'dns-status', status: undefined });
+    },
     onNotice(notice) {
-      if (notice.kind === 'dns-status') admin.send(notice);
+      if (notice.kind !== 'dns-status') return;
+      dnsStatus = notice.status;
+      admin.send(notice);
     },
   });
-  const members = [admin, dns];
+  const edge = createEdge(options, start, announcer, admin);
+  return familyOf({ admin, dns, edge }, directory, serving);
+}
 
+function familyOf(
+  {
+    admin,
+    dns,
+    edge,
+  }: {
+    readonly admin: SupervisedChild<'admin'>;
+    readonly dns: SupervisedChild<'dns'>;
+    readonly edge: SupervisedEdge;
+  },
+  directory: DataDirectory,
+  serving: Promise<void>,
+): Family {
+  const limitMs = DRAIN_LIMIT_MS + KILL_GRACE_MS;
+  let stopping = false;
   return {
     async start() {
-      dns.prepare();
-      await admin.start();
-      if (stopping) return;
-      await dns.start();
+      dns.preload();
+      const adminStarted = admin.start();
+      if (!isUpToDate(directory)) await adminStarted;
+      if (!stopping) await Promise.all([adminStarted, dns.start()]);
       await serving;
+      edge.start();
     },
     async drain() {
       stopping = true;
-      const clean = await Promise.all(members.map((member) => member.drain(DRAIN_LIMIT_MS + KILL_GRACE_MS)));
-      return clean.every(Boolean);
+      const clean = await Promise.all([admin.drain(limitMs), edge.drain()]);
+      return (await dns.drain(limitMs)) && clean.every(Boolean);
+    },
+    reload(change) {
+      for (const member of [admin, dns, edge]) member.reload(change);
     },
     kill() {
-      for (const member of members) member.kill();
+      for (const member of [admin, dns, edge]) member.kill();
     },
   };
 }
 
-/** The DNS process faces the Internet and needs none of the secrets but the one it answers with. */
-function forDns(settings: Settings): Settings {
-  const secrets = SETTINGS.filter(({ secret, key }) => secret && key !== 'cookieSecret').map(({ key }) => [
-    key,
-    undefined,
-  ]);
-  return { ...settings, ...Object.fromEntries(secrets) };
+function announceAdmin(announcer: Announcer, report: AdminReport, { path }: DataDirectory): void {
+  announcer.admin(report);
+  if (report.initialKey !== undefined) forgetInitialKey(path);
 }
+
+function hearAdmin(notice: Notice, nowServing: () => void, edge: SupervisedEdge): void {
+  if (notice.kind === 'serving') nowServing();
+  else if (notice.kind === 'edge-needed') edge.setNeeded(notice.needed);
+}
+
+function createEdge(
+  options: ServeOptions,
+  start: StartOrder,
+  announcer: Announcer,
+  admin: SupervisedChild<'admin'>,
+): SupervisedEdge {
+  return createSupervisedEdge({
+    ...options,
+    environment: withoutSecrets(options.environment),
+    start: { ...start, settings: settingsForEdge(start.settings, SECRETS) },
+    onReady: announcer.edge,
+    onStatus: (status) => admin.send({ kind: 'edge-status', status }),
+  });
+}
+
+/** The DNS process faces the Internet and needs only the secret that it uses for answers. */
+function forDns(settings: Settings): Settings {
+  const withheld = SECRETS.filter((key) => key !== 'cookieSecret').map((key) => [key, undefined]);
+  return { ...settings, ...Object.fromEntries(withheld) };
+}
+
+const SECRETS = SETTINGS.filter(({ secret }) => secret).map(({ key }) => key);
 
 function withoutSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const secrets = SETTINGS.filter(({ secret }) => secret).flatMap(({ environment: name }) => [name, `${name}_FILE`]);

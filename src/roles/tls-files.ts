@@ -1,14 +1,14 @@
-/** Certificate and key of what is served over TLS: read from files, and read again when they change. */
+/** Certificate and key for TLS: read from files, and reloaded when they change. */
 import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
-import type { Settings } from '../config/schema.js';
+import { AUTOMATIC, type Settings } from '../config/schema.js';
 
-/** Milliseconds between two looks at the files. */
+/** Milliseconds between two checks of the files. */
 const LOOK_PERIOD_MS = 30_000;
 
-/** The chain with the leaf first, and its key. */
+/** The chain, beginning with the end-entity certificate, and its key. */
 export interface PemPair {
   readonly certificate: Buffer;
   readonly key: Buffer;
@@ -24,9 +24,9 @@ export interface TlsMaterial {
   readonly credentials: PemPair;
 }
 
-/** The files and their content; undefined when there are none. Throws a UserError when one cannot be read. */
+/** The files with their content; undefined when none are configured. Throws a UserError when one cannot be read. */
 export function readTlsFiles({ tlsCert, tlsKey }: Pick<Settings, 'tlsCert' | 'tlsKey'>): TlsMaterial | undefined {
-  if (tlsCert === undefined || tlsKey === undefined) return undefined;
+  if (tlsCert === undefined || tlsCert === AUTOMATIC || tlsKey === undefined) return undefined;
   const files = { certificate: tlsCert, key: tlsKey };
   return { files, credentials: readCredentials(files) };
 }
@@ -47,8 +47,8 @@ function readPem(file: string): Buffer {
 }
 
 /**
- * Calls `renew` when one of the files has changed, with their new content. What cannot be used is logged and tried again at the
- * next look, while the old certificate goes on serving. The returned function ends the watch.
+ * Calls `renew` with the new content when one of the files has changed. Unusable content is logged and tried again at
+ * the next check, while the old certificate stays in use. The returned function ends the watch.
  */
 export function watchTlsFiles(
   files: TlsFiles,
@@ -65,7 +65,7 @@ export function watchTlsFiles(
     try {
       renew(readCredentials(files));
       seen = found;
-      log.info({ certificate: files.certificate }, 'the certificate was renewed');
+      log.info({ certificate: files.certificate }, 'the certificate was reloaded');
     } catch (error) {
       log.error({ reason: messageOf(error) }, 'the new certificate cannot be used');
     }

@@ -1,16 +1,16 @@
 /**
- * What the DNS sockets count, in shared memory.
+ * Counters of the DNS sockets in shared memory.
  *
- * Every thread that answers owns one block of doubles and is its only writer, so that counting is a plain addition:
- * no atomics, no messages. A double counts exactly up to 2^53 and is read in one piece on 64-bit machines. The reader
- * sums the blocks when somebody looks. A restarted worker gets its old block again, hence sums never go back.
+ * Every answering thread owns one block of doubles and is its only writer, so counting is a plain addition without
+ * atomics or messages. A double counts exactly up to 2^53, and 64-bit machines read it in one piece. The reader sums
+ * the blocks on demand. A restarted worker gets its old block again, so sums never decrease.
  */
 // hot
 import { plainNameEnd } from '../dns/wire-name.js';
 
-/** Places in a block. `response` and `type` begin runs. */
+/** Places in a block. `response` and `type` begin ranges. */
 export const Count = {
-  /** Four places, one per transport code. */
+  /** Four places, one for each transport code. */
   query: 0,
   silent: 4,
   discarded: 5,
@@ -24,27 +24,27 @@ export const Count = {
   connectionTimedOut: 13,
   connectionFailed: 14,
   frameRefused: 15,
-  /** Sixteen places, one per rcode of the header. */
+  /** Sixteen places, one for each header rcode. */
   response: 16,
-  /** One place per line of TYPE_NAMES. */
+  /** One place for each line of TYPE_NAMES. */
   type: 32,
-  /** One place per line of LATENCY_LIMITS_US and one for what takes longer, then the sum of microseconds. */
+  /** One place for each line of LATENCY_LIMITS_US, one for longer times, then the sum of microseconds. */
   latency: 54,
   latencySum: 62,
 } as const;
 
-/** Upper limits of the classes of sampled latencies, microseconds. */
+/** Upper limits of the buckets of sampled latencies, in microseconds. */
 export const LATENCY_LIMITS_US: readonly number[] = [50, 100, 200, 500, 1000, 5000, 20_000];
 
-/** One batch of so many is timed: asking for the time costs more than an answer's look-up. */
+/** One in this many batches is timed, because reading the time costs more than the look-up of an answer. */
 export const TIMED_BATCH = 256;
 
-/** Whether the batch just counted is to be timed. */
+/** Whether the batch that was just counted must be timed. */
 export function isTimed(block: Float64Array): boolean {
   return (block[Count.batch]! & (TIMED_BATCH - 1)) === 0;
 }
 
-/** Types counted one by one, each on a line of its own; the first line is all others. */
+/** Types with their own counters, one on each line; the first line counts all other types. */
 export const TYPE_NAMES: readonly (readonly [mnemonic: string, code: number])[] = [
   ['other', 0],
   ['A', 1],
@@ -70,11 +70,11 @@ export const TYPE_NAMES: readonly (readonly [mnemonic: string, code: number])[] 
   ['CAA', 257],
 ];
 
-/** Doubles in a block: whole cache lines, so that threads do not share one. */
+/** Doubles in a block: whole cache lines, so that no two threads share one. */
 export const BLOCK = 64;
 const TYPE_LIMIT = 512;
 
-/** Type code → place in a block. */
+/** Place in a block by type code. */
 const TYPE_PLACES = new Uint8Array(TYPE_LIMIT).fill(Count.type);
 for (let line = 1; line < TYPE_NAMES.length; line++) TYPE_PLACES[TYPE_NAMES[line]![1]] = Count.type + line;
 
@@ -82,9 +82,9 @@ for (let line = 1; line < TYPE_NAMES.length; line++) TYPE_PLACES[TYPE_NAMES[line
 export type CountBlock = Float64Array<SharedArrayBuffer>;
 
 export interface Counters {
-  /** The blocks of all threads, to be sent to workers. */
+  /** The blocks of all threads, to be posted to workers. */
   readonly memory: SharedArrayBuffer;
-  /** Threads there is room for; block 0 is the main thread's. */
+  /** The largest number of threads; block 0 belongs to the main thread. */
   readonly threads: number;
 }
 
@@ -96,14 +96,14 @@ export function countBlock(memory: SharedArrayBuffer, thread: number): CountBloc
   return new Float64Array(memory, thread * BLOCK * 8, BLOCK);
 }
 
-/** The QTYPE of a request, or 0 if there is no whole question. Reads nothing outside `start … start + length`. */
+/** The QTYPE of a request, or 0 when the question is incomplete. Reads nothing outside `start … start + length`. */
 export function questionType(bytes: Uint8Array, start: number, length: number): number {
   const end = start + length;
   const at = plainNameEnd(bytes, start + 12, end - 4);
   return at < 0 ? 0 : (bytes[at]! << 8) | bytes[at + 1]!;
 }
 
-/** Counts a request of `transport`, by type. */
+/** Counts a request by transport and type. */
 export function countQuery(
   block: Float64Array,
   bytes: Uint8Array,
@@ -116,7 +116,7 @@ export function countQuery(
   block[type < TYPE_LIMIT ? TYPE_PLACES[type]! : Count.type]! += 1;
 }
 
-/** Counts the time a batch took, from its arrival in the process until its answers were handed to the system. */
+/** Counts the time of a batch, from its arrival in the process until its answers were handed to the system. */
 export function countLatency(block: Float64Array, micros: number): void {
   let line = 0;
   while (line < LATENCY_LIMITS_US.length && micros > LATENCY_LIMITS_US[line]!) line++;
@@ -124,7 +124,7 @@ export function countLatency(block: Float64Array, micros: number): void {
   block[Count.latencySum]! += micros;
 }
 
-/** Counts an answer by the rcode of its header; the upper bits that EDNS adds are not looked for. */
+/** Counts an answer by its header rcode, without the upper bits from EDNS. */
 export function countResponse(block: Float64Array, bytes: Uint8Array, at: number, length: number): void {
   if (length === 0) {
     block[Count.silent]! += 1;

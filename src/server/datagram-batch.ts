@@ -1,15 +1,15 @@
 /**
- * Sixty-four datagrams received with one system call, answered in place, and sent with another one.
+ * Receives up to 64 datagrams with one system call, answers them in place, and sends the answers with another.
  *
  * One ArrayBuffer holds what the kernel reads and writes: message headers, I/O vectors, peer addresses, control data
  * and packets. Its address is taken once and all pointers inside are written once, so that a round allocates nothing.
  *
- *   struct mmsghdr (64 octets, glibc and musl on x86-64 and arm64)
+ * struct mmsghdr (64 octets, glibc and musl on x86-64 and arm64)
  *     0 name pointer    8 name length    16 iovec pointer   24 iovec count
  *    32 control pointer 40 control length 48 flags          56 octets received or sent
  *
- * Slot i receives into request i and answers into response i. Answers to send are gathered without gaps, in send headers
- * of their own, which point at the address, control data and response of their slot. Since hardly ever anything
+ * Slot i receives into request i and answers into response i. Answers to send are gathered without gaps, in send
+ * headers of their own, which point at the address, control data and response of their slot. Since hardly ever anything
  * stays unanswered, send header k nearly always belongs to slot k already and its pointers need not be touched.
  *
  * Control data comes only on sockets bound to a wildcard: IP_PKTINFO or IPV6_PKTINFO, the address the query was sent
@@ -18,12 +18,13 @@
 // hot
 import { constants } from 'node:os';
 import { type Answer, type Client, Transport } from '../answer/transport.js';
+import { isMappedIPv4 } from '../base/ip.js';
 import { Count, type CountBlock } from './counters.js';
 import { type DatagramCalls, Linux, SystemError } from './syscalls.js';
 
 /** Datagrams per system call. */
 export const BATCH = 64;
-/** Longest request taken, octets; longer datagrams are no queries and are dropped. */
+/** The longest accepted request in octets; longer datagrams are not queries and are dropped. */
 export const REQUEST_ROOM = 4096;
 /** Longest answer over UDP, octets. */
 export const RESPONSE_ROOM = 4096;
@@ -32,10 +33,10 @@ const HEADER = 64;
 const IOVEC = 16;
 const ADDRESS = 32;
 const CONTROL = 64;
-/** Room told to the kernel: sockaddr_in6, and one IPV6_PKTINFO. */
+/** Buffer sizes for the kernel: sockaddr_in6, and one IPV6_PKTINFO. */
 const ADDRESS_ROOM = 28;
 const CONTROL_ROOM = 40;
-/** Packets start in different cache sets, or 64 first lines would share a few. */
+/** Packets start in different cache sets; otherwise their 64 first lines would share a few. */
 const PACKET = REQUEST_ROOM + 64 + RESPONSE_ROOM + 64;
 
 const RECEIVE_HEADERS = 0;
@@ -70,15 +71,15 @@ export interface DatagramBatch {
   readonly bytes: Uint8Array;
   /** Address of the memory. */
   readonly base: number;
-  /** Slot that each send header points at. */
+  /** The slot to which each send header points. */
   readonly slots: Int32Array;
-  /** Who sent the datagram at hand. */
+  /** The sender of the current datagram. */
   readonly client: Client;
-  /** Headers the kernel has written since they were last made ready. */
+  /** Number of headers that the kernel has written since they were last reset. */
   used: number;
 }
 
-/** Lays out the memory of a batch. `addressOf` tells where an ArrayBuffer's storage begins. */
+/** Lays out the memory of a batch. `addressOf` returns the address of an ArrayBuffer's storage. */
 export function createDatagramBatch(addressOf: (buffer: ArrayBuffer) => number): DatagramBatch {
   const memory = new ArrayBuffer(SIZE);
   const base = addressOf(memory);
@@ -103,8 +104,9 @@ export function createDatagramBatch(addressOf: (buffer: ArrayBuffer) => number):
 }
 
 /**
- * Receives up to {@link BATCH} datagrams; returns how many. 0 when nothing came in the socket's receive timeout, or when the kernel
- * reported a passing error (counted). Throws a SystemError when the socket itself is broken.
+ * Receives up to {@link BATCH} datagrams; returns their number. 0 when nothing came within the socket's receive
+ * timeout, or when the kernel reported a temporary error (counted). Throws a SystemError when the socket itself is
+ * broken.
  */
 export function receiveBatch(
   batch: DatagramBatch,
@@ -134,7 +136,9 @@ export function receiveBatch(
   return 0;
 }
 
-/** Answers the first `received` requests, which arrived at `seconds` since 1970; returns how many answers are ready to be sent. */
+/**
+ * Answers the first `received` requests, which arrived at `seconds` since 1970; returns the number of answers to send.
+ */
 export function answerBatch(
   batch: DatagramBatch,
   received: number,
@@ -156,10 +160,12 @@ export function answerBatch(
     const request = PACKETS + slot * PACKET;
     const response = request + REQUEST_ROOM + 64;
     const length = words[header + OCTETS]!;
-    // sockaddr_in and sockaddr_in6: the family is in the byte order of the machine, the address behind the port.
+    // sockaddr_in and sockaddr_in6: the family is in machine byte order, the address comes after the port.
     const isV4 = bytes[address] === Linux.AF_INET;
-    client.at = address + (isV4 ? 4 : 8);
-    client.length = isV4 ? 4 : 16;
+    // A dual-stack socket reports IPv4 addresses as `::ffff:0:0/96`; limits and cookies use the IPv4 address itself.
+    const isMapped = !isV4 && isMappedIPv4(bytes, address + 8);
+    client.at = address + (isV4 ? 4 : isMapped ? 20 : 8);
+    client.length = isV4 || isMapped ? 4 : 16;
     const written = answer(bytes, request, length, bytes, response, RESPONSE_ROOM, Transport.udp, client);
     if (written === 0) continue;
     if (batch.slots[ready] !== slot) pointAt(batch, ready, slot);
@@ -173,8 +179,8 @@ export function answerBatch(
 }
 
 /**
- * Sends the first `ready` answers. A datagram the kernel refuses is counted and passed over; the rest still goes out.
- * A full send queue ends the attempt: clients ask again, and the requests that wait are worth more.
+ * Sends the first `ready` answers. A datagram that the kernel refuses is counted and skipped; the rest is still sent.
+ * When the send queue is full, the other answers are dropped: clients retry, and waiting requests matter more.
  */
 export function sendBatch(
   batch: DatagramBatch,
@@ -198,7 +204,7 @@ export function sendBatch(
       counts[Count.sendFailed]! += ready - sent;
       return;
     }
-    // An interrupted call, or an ICMP error of an earlier datagram, says nothing about this one: try it once more.
+    // An interrupted call, or an ICMP error of an earlier datagram, says nothing about this one: retry it once.
     if ((errno === EINTR || errno === ECONNREFUSED) && !retried) {
       retried = true;
       continue;
@@ -209,7 +215,7 @@ export function sendBatch(
   }
 }
 
-/** Makes send header `index` carry the address, control data and response of `slot`. */
+/** Points send header `index` at the address, control data and response of `slot`. */
 function pointAt(batch: DatagramBatch, index: number, slot: number): void {
   const { words, base } = batch;
   const send = SEND_HEADERS / 4 + index * HEADER_WORDS;
@@ -228,14 +234,14 @@ function sourceControl(batch: DatagramBatch, slot: number, length: number): numb
   const word = control / 4;
   const level = words[word + CONTROL_LEVEL];
   const type = words[word + CONTROL_TYPE];
-  // The address is handed back, the interface is not: routing decides, as for any other answer.
+  // The address is returned but not the interface: routing chooses it, as for any other answer.
   if (level === Linux.SOL_IP && type === Linux.IP_PKTINFO) {
     words[word + CONTROL_DATA] = 0;
     return length;
   }
   if (level === Linux.SOL_IPV6 && type === Linux.IPV6_PKTINFO) {
     const first = control + CONTROL_DATA * 4;
-    // A link-local address means nothing without its interface (RFC 4007 §6).
+    // A link-local address has no meaning without its interface (RFC 4007 §6).
     const linkLocal = bytes[first] === 0xfe && (bytes[first + 1]! & 0xc0) === 0x80;
     if (!linkLocal) words[word + CONTROL_DATA + 4] = 0;
     return length;

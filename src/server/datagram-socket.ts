@@ -1,4 +1,7 @@
-/** UDP sockets made by system calls, because node:dgram cannot share a port between threads nor tell the address a datagram was sent to. */
+/**
+ * UDP sockets opened by system calls, because node:dgram can neither share a port between threads nor report the
+ * destination address of a datagram.
+ */
 import { parseIPv4, parseIPv6 } from '../base/ip.js';
 import { ListenError, listenErrorOf } from './listen-error.js';
 import { Linux, type Syscalls, SystemError } from './syscalls.js';
@@ -8,27 +11,27 @@ export interface DatagramSocketOptions {
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
-  /** On `::` only: take IPv4 as well, as mapped addresses. */
+  /** On `::` only: also accept IPv4, as mapped addresses. */
   readonly dualStack: boolean;
-  /** Other sockets may be bound to the same address and port, and share the datagrams. */
+  /** Whether other sockets may bind the same address and port and share the datagrams. */
   readonly shared: boolean;
-  /** Octets of queue asked of the kernel, each way. */
+  /** Requested kernel queue in octets, each way. */
   readonly queueOctets: number;
-  /** Blocking calls return after this time, milliseconds. */
+  /** Blocking calls return after this many milliseconds. */
   readonly timeoutMs: number;
 }
 
 export interface DatagramSocket {
   readonly fd: number;
   readonly port: number;
-  /** What the kernel granted; it counts its own overhead in, so twice what was asked is the full measure. */
+  /** The size that the kernel granted. It includes kernel overhead, so a full grant is twice the request. */
   readonly receiveQueueOctets: number;
 }
 
 const SOCKADDR_IN = 16;
 const SOCKADDR_IN6 = 28;
 
-/** Opens and binds a socket. Throws a {@link ListenError}; nothing stays open then. */
+/** Opens and binds a socket. Throws a {@link ListenError} and leaves nothing open. */
 export function openDatagramSocket(calls: Syscalls, options: DatagramSocketOptions): DatagramSocket {
   const listen = { protocol: 'UDP', host: options.host, port: options.port } as const;
   const v4 = parseIPv4(options.host);
@@ -48,7 +51,10 @@ export function openDatagramSocket(calls: Syscalls, options: DatagramSocketOptio
   }
 }
 
-/** Datagrams the kernel threw away because the queue of this socket was full; undefined where it does not say. */
+/**
+ * Datagrams that the kernel dropped because the queue of this socket was full; undefined where the kernel does not
+ * report it.
+ */
 export function countQueueDrops(calls: Syscalls, fd: number): number | undefined {
   const DROPS = 8;
   const memory = new ArrayBuffer(64);
@@ -71,11 +77,11 @@ function setOptions(
   if (wildcard && !v6) setInt(calls, fd, Linux.SOL_IP, Linux.IP_PKTINFO, 1);
   setTimeval(calls, fd, Linux.SO_RCVTIMEO, options.timeoutMs);
   setTimeval(calls, fd, Linux.SO_SNDTIMEO, options.timeoutMs);
-  // Path MTU messages are easily forged and answers are small, so the kernel shall not believe them. Kernels
-  // without this choice serve as well.
+  // Path MTU messages are easily forged and answers are small, so the kernel must ignore them. Kernels without this
+  // option also work.
   if (v6) trySetInt(calls, fd, Linux.SOL_IPV6, Linux.IPV6_MTU_DISCOVER, Linux.IPV6_PMTUDISC_OMIT);
   if (!v6 || dualStack) trySetInt(calls, fd, Linux.SOL_IP, Linux.IP_MTU_DISCOVER, Linux.IP_PMTUDISC_OMIT);
-  // Beyond the system's limit only with CAP_NET_ADMIN; otherwise as much as the limit grants.
+  // Exceeding the system's limit requires CAP_NET_ADMIN; otherwise the kernel grants up to the limit.
   if (!trySetInt(calls, fd, Linux.SOL_SOCKET, Linux.SO_RCVBUFFORCE, options.queueOctets)) {
     trySetInt(calls, fd, Linux.SOL_SOCKET, Linux.SO_RCVBUF, options.queueOctets);
   }
@@ -84,7 +90,7 @@ function setOptions(
   }
 }
 
-/** Binds and returns the port, which the system chose if it was 0. */
+/** Binds and returns the port, which the system chooses if it was 0. */
 function bindAddress(calls: Syscalls, fd: number, family: number, address: Uint8Array, port: number): number {
   const memory = new ArrayBuffer(64);
   const view = new DataView(memory);

@@ -1,12 +1,12 @@
-/** How long an answer may be kept by a cache that knows HTTP and no DNS (RFC 8484 §5.1). */
+/** How long an HTTP cache may keep an answer (RFC 8484 §5.1). */
 import { Rcode, Type } from '../dns/codes.js';
 import { nameEnd } from '../dns/wire-name.js';
 
 const HEADER_LENGTH = 12;
 
 /**
- * Seconds: the least TTL of the answer section, or that of the SOA of a negative answer; 0 for errors. `message` is one that was
- * written here.
+ * Seconds: the smallest TTL of the answer section, or the SOA's TTL of a negative answer; 0 for errors. `message` must
+ * be one that this program wrote.
  */
 export function freshnessOf(message: Buffer): number {
   const rcode = message.readUInt8(3) & 15;

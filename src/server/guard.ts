@@ -1,12 +1,12 @@
-/** What every transport puts around the engine: it counts, and it answers SERVFAIL instead of crashing when the engine has a fault. */
+/** The wrapper of the engine for every transport: it counts, and it answers SERVFAIL when the engine throws. */
 import type { Answer } from '../answer/transport.js';
 import { Rcode } from '../dns/codes.js';
 import { Count, type CountBlock, countQuery, countResponse } from './counters.js';
 
-/** A fault of the engine with the message that caused it (a copy). */
+/** Receives an error of the engine with a copy of the message that caused it. */
 export type ReportFault = (error: unknown, request: Uint8Array) => void;
 
-/** Wraps `answer`: queries and answers are counted in `block`; whatever it throws is reported and becomes SERVFAIL. */
+/** Wraps `answer`: queries and answers are counted in `block`; any thrown error is reported and becomes SERVFAIL. */
 export function guardAnswer(answer: Answer, block: CountBlock, report: ReportFault): Answer {
   return (request, start, length, response, at, limit, transport, client) => {
     countQuery(block, request, start, length, transport);
@@ -23,7 +23,10 @@ export function guardAnswer(answer: Answer, block: CountBlock, report: ReportFau
   };
 }
 
-/** A bare header: the ID, opcode and RD of the request with QR and SERVFAIL; nothing for a request that cannot be answered. */
+/**
+ * Writes a bare header: the ID, opcode and RD of the request with QR and SERVFAIL; nothing for a request that cannot be
+ * answered.
+ */
 function writeServFail(request: Uint8Array, start: number, length: number, response: Uint8Array, at: number): number {
   if (length < 12 || (request[start + 2]! & 0x80) !== 0) return 0;
   response[at] = request[start]!;
@@ -34,7 +37,7 @@ function writeServFail(request: Uint8Array, start: number, length: number, respo
   return 12;
 }
 
-/** Samples what is logged: the first ten of a kind, then each power of two, so that many faults do not make many lines. */
+/** Samples log reports: the first ten of a kind, then each power of two, so that many errors do not fill the log. */
 export function sampleReports(): () => number | undefined {
   let seen = 0;
   return () => {

@@ -1,29 +1,32 @@
 /** DNS over HTTPS (RFC 8484): a message in the body of a POST or the query of a GET, over HTTP/2 and, for old clients, HTTP/1.1. */
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import type { Socket } from 'node:net';
 import { type Answer, createClient, Transport } from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
-import { parseIP } from '../base/ip.js';
+import { parsePeerAddress } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { Count, type CountBlock } from './counters.js';
 import { freshnessOf } from './freshness.js';
 import { sampleReports } from './guard.js';
+import { watchHandshakes } from './handshakes.js';
+import type { Exchange, HttpsConnections } from './https-connections.js';
 import { listen } from './tcp.js';
 import { contextOf, type TlsCredentials, type TlsListener, usable } from './tls.js';
 
 export interface HttpsListenOptions {
-  /** A literal address; `::` takes IPv6 only. */
+  /** A literal address; `::` accepts IPv6 only. */
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
   readonly answer: Answer;
   readonly counts: CountBlock;
-  readonly credentials: TlsCredentials;
+  readonly connections: HttpsConnections;
+  /** Without credentials, handshakes fail until {@link TlsListener.renew} is called. */
+  readonly credentials?: TlsCredentials | undefined;
   readonly log: Logger;
   readonly clock: Clock;
 }
 
-/** What resolvers are told to use: `https://name/dns-query{?dns}`. */
+/** The template for resolvers: `https://name/dns-query{?dns}`. */
 const PATH = '/dns-query';
 const MEDIA_TYPE = 'application/dns-message';
 const SHORTEST_MESSAGE = 12;
@@ -31,32 +34,29 @@ const LONGEST_MESSAGE = 65_535;
 /** Base 64 of the longest message, and room for the rest of the path. */
 const LONGEST_URL = Math.ceil(LONGEST_MESSAGE / 3) * 4 + 256;
 
-const CONNECTIONS = 1000;
-const CONNECTIONS_PER_CLIENT = 100;
+/** Requests at once on a connection. */
 const STREAMS = 100;
-const HANDSHAKE_MS = 5_000;
-/** Silent connections are closed after this time; a request must be whole in the other. */
-const IDLE_MS = 30_000;
-const REQUEST_MS = 10_000;
+/** Memory that HTTP/2 itself may take for a connection, in MB as node:http2 counts them. */
+const SESSION_MEMORY = 2;
 
-/** Rejects with a ListenError, or with a UserError if certificate and key cannot be used. */
+/** Rejects with a ListenError, or with a UserError if the certificate and key cannot be used. */
 export async function startHttps(options: HttpsListenOptions): Promise<TlsListener> {
-  const { counts, log } = options;
+  const { counts, connections, log, clock } = options;
   const admit = sampleReports();
   const server = usable('DNS over HTTPS', () =>
     createSecureServer({
       ...contextOf(options.credentials),
       allowHTTP1: true,
       minVersion: 'TLSv1.2',
-      handshakeTimeout: HANDSHAKE_MS,
       settings: { maxConcurrentStreams: STREAMS, enablePush: false },
       maxHeaderListPairs: 64,
-      ...{ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, maxHeaderSize: LONGEST_URL + 8192 },
+      maxSessionMemory: SESSION_MEMORY,
+      ...{ maxHeaderSize: LONGEST_URL + 8192 },
     }),
   );
-  server.setTimeout(IDLE_MS);
-  server.maxConnections = CONNECTIONS;
-  const sockets = trackSockets((listener) => server.on('connection', listener), counts);
+  const endHandshakes = watchHandshakes(server, counts, clock);
+  server.on('secureConnection', (socket) => connections.accept(socket));
+  server.on('session', (session) => connections.acceptSession(session));
   const serve = createHandler(options);
   server.on('request', (request, response) => serve(request, response));
   for (const event of ['tlsClientError', 'sessionError', 'clientError'] as const) {
@@ -72,51 +72,32 @@ export async function startHttps(options: HttpsListenOptions): Promise<TlsListen
     renew: (credentials) => usable('DNS over HTTPS', () => server.setSecureContext(contextOf(credentials))),
     close: () => {
       listener.close();
-      for (const socket of sockets) socket.destroy();
+      endHandshakes();
     },
   };
 }
 
-/** The open connections; a client that has too many gets no more. */
-function trackSockets(onConnection: (listener: (socket: Socket) => void) => void, counts: CountBlock): Set<Socket> {
-  const sockets = new Set<Socket>();
-  const perClient = new Map<string, number>();
-  onConnection((socket) => {
-    const address = socket.remoteAddress ?? '';
-    const open = perClient.get(address) ?? 0;
-    if (open >= CONNECTIONS_PER_CLIENT) {
-      counts[Count.connectionEvicted]! += 1;
-      socket.destroy();
-      return;
-    }
-    counts[Count.connectionAccepted]! += 1;
-    perClient.set(address, open + 1);
-    sockets.add(socket);
-    socket.once('close', () => {
-      sockets.delete(socket);
-      const left = (perClient.get(address) ?? 1) - 1;
-      if (left > 0) perClient.set(address, left);
-      else perClient.delete(address);
-    });
-  });
-  return sockets;
-}
-
 type Respond = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
-function createHandler({ answer, clock }: HttpsListenOptions): Respond {
+function createHandler({ answer, connections, clock }: HttpsListenOptions): Respond {
   const out = new Uint8Array(LONGEST_MESSAGE);
   const client = createClient();
-  const reply = (request: Http2ServerRequest, response: Http2ServerResponse, message: Uint8Array): void => {
-    client.source = parseIP(request.socket.remoteAddress ?? '') ?? new Uint8Array(0);
+  const reply = (
+    exchange: Exchange,
+    request: Http2ServerRequest,
+    response: Http2ServerResponse,
+    message: Uint8Array,
+  ) => {
+    client.source = parsePeerAddress(request.socket.remoteAddress ?? '') ?? new Uint8Array(0);
     client.length = client.source.length;
     client.seconds = Math.floor(clock.nowMs() / 1000);
     const tooShort = message.length < SHORTEST_MESSAGE;
     const length = tooShort ? 0 : answer(message, 0, message.length, out, 0, out.length, Transport.https, client);
     if (length === 0) {
-      refuse(response, 400, 'That is no DNS query.');
+      refuse(response, 400, 'This is not a DNS query.');
       return;
     }
+    if (!exchange.hold(length)) return;
     const body = Buffer.from(out.subarray(0, length));
     response.writeHead(200, {
       'content-type': MEDIA_TYPE,
@@ -127,23 +108,24 @@ function createHandler({ answer, clock }: HttpsListenOptions): Respond {
     else response.end(body);
   };
   return (request, response) => {
+    const exchange = connections.begin(request, response);
     const [path, query = ''] = request.url.split('?', 2);
     if (path !== PATH) {
       refuse(response, 404, `DNS queries go to ${PATH}.`);
     } else if (request.method === 'POST') {
-      takeBody(request, response, (message) => reply(request, response, message));
+      takeBody(exchange, request, response, (message) => reply(exchange, request, response, message));
     } else if (request.method === 'GET' || request.method === 'HEAD') {
       const message = decodeQuery(query);
-      if (message) reply(request, response, message);
+      if (message) reply(exchange, request, response, message);
       else refuse(response, 400, 'Expected ?dns= with a DNS message in base64url (RFC 4648 §5).');
     } else {
       response.setHeader('allow', 'GET, HEAD, POST');
-      refuse(response, 405, 'DNS queries come by GET or POST.');
+      refuse(response, 405, 'Send DNS queries by GET or POST.');
     }
   };
 }
 
-/** The message in `dns=` (RFC 8484 §4.1.1); undefined when there is none. Padding is not allowed, and passed over. */
+/** The message in `dns=` (RFC 8484 §4.1.1); undefined when there is none. Padding is forbidden, but ignored. */
 function decodeQuery(query: string): Buffer | undefined {
   const text = new URLSearchParams(query).get('dns')?.replace(/=+$/, '');
   if (!text || !/^[A-Za-z0-9_-]+$/.test(text) || text.length % 4 === 1) return undefined;
@@ -151,21 +133,28 @@ function decodeQuery(query: string): Buffer | undefined {
   return message.length > LONGEST_MESSAGE ? undefined : message;
 }
 
-function takeBody(request: Http2ServerRequest, response: Http2ServerResponse, done: (message: Buffer) => void): void {
+function takeBody(
+  exchange: Exchange,
+  request: Http2ServerRequest,
+  response: Http2ServerResponse,
+  done: (message: Buffer) => void,
+): void {
   const type = (request.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
   if (type !== MEDIA_TYPE) {
     refuse(response, 415, `Expected a body of type ${MEDIA_TYPE}.`);
     return;
   }
-  const pieces: Buffer[] = [];
+  const pieces: Uint8Array[] = [];
   let octets = 0;
   request.on('data', (piece: Buffer) => {
     octets += piece.length;
-    if (octets <= LONGEST_MESSAGE) pieces.push(piece);
-    else if (!response.headersSent) refuse(response, 413, 'A DNS message has 65535 octets at most.');
+    // A copy: a small piece may be a view of a large buffer.
+    if (octets <= LONGEST_MESSAGE && exchange.hold(piece.length)) pieces.push(new Uint8Array(piece));
+    else if (octets > LONGEST_MESSAGE && !response.headersSent)
+      refuse(response, 413, 'A DNS message has no more than 65535 octets.');
   });
   request.on('end', () => {
-    if (!response.headersSent) done(Buffer.concat(pieces));
+    if (!response.headersSent && !response.destroyed) done(Buffer.concat(pieces));
   });
   request.on('error', () => response.stream?.close());
 }

@@ -1,4 +1,4 @@
-/** Why a DNS address could not be listened on, with the remedy an operator can follow. */
+/** The reason why a DNS address cannot be bound, with a remedy for the operator. */
 import { messageOf, UserError } from '../base/errors.js';
 
 export type ListenProtocol = 'UDP' | 'TCP' | 'TLS' | 'HTTPS';
@@ -9,7 +9,10 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** A socket that could not be bound. `code` is the name of the system error: EADDRINUSE, EACCES, EADDRNOTAVAIL, EAFNOSUPPORT … */
+/**
+ * A socket could not be bound. `code` is the name of the system error: EADDRINUSE, EACCES, EADDRNOTAVAIL, EAFNOSUPPORT
+ * …
+ */
 export class ListenError extends UserError {
   constructor(
     readonly code: string,
@@ -24,13 +27,13 @@ export class ListenError extends UserError {
     this.cause = cause;
   }
 
-  /** Whether the machine lacks the address family or the address, so that another address may still work. */
+  /** Whether the machine lacks the address or its family, so that another address may still work. */
   get addressMissing(): boolean {
     return this.code === 'EAFNOSUPPORT' || this.code === 'EADDRNOTAVAIL';
   }
 }
 
-/** Turns what a socket library threw into a {@link ListenError}; one that is already typed is returned as it is. */
+/** Turns an error of a socket library into a {@link ListenError}; a typed error is returned unchanged. */
 export function listenErrorOf(cause: unknown, listen: ListenAddress): ListenError {
   if (cause instanceof ListenError) return cause;
   const code = (cause as { code?: unknown } | undefined)?.code;
@@ -56,16 +59,16 @@ function reasonOf(code: string, cause: unknown): string {
 function remedyOf(code: string, { port, protocol }: ListenAddress): string | undefined {
   switch (code) {
     case 'EADDRINUSE':
-      return `See who holds it with 'ss -lnp${protocol === 'UDP' ? 'u' : 't'} sport = :${port}' and stop that program, or choose another port or address.`;
+      return `Find the program with 'ss -lnp${protocol === 'UDP' ? 'u' : 't'} sport = :${port}' and stop it, or choose another port or address.`;
     case 'EACCES':
     case 'EPERM':
       return port < 1024
-        ? `Ports below 1024 need root or the capability CAP_NET_BIND_SERVICE; give it to the service, or choose a port of 1024 or above.`
-        : 'The system forbids this program to bind; look for a sandbox or security policy.';
+        ? `Ports below 1024 need root or the capability CAP_NET_BIND_SERVICE; grant it to the service, or choose a port from 1024 on.`
+        : 'The system does not allow this program to bind; check for a sandbox or security policy.';
     case 'EADDRNOTAVAIL':
       return `List the machine's addresses with 'ip address', and name one of them, or 0.0.0.0 and :: for all.`;
     case 'EAFNOSUPPORT':
-      return 'Leave out the addresses of that family.';
+      return 'Remove the addresses of that family.';
     default:
       return undefined;
   }

@@ -1,8 +1,8 @@
-/** One UDP socket of node:dgram: bound, and answered from. */
+/** One UDP socket of node:dgram: binding and answering. */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { type Answer, createClient, Transport } from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
-import { parseIP } from '../base/ip.js';
+import { parsePeerAddress } from '../base/ip.js';
 import { Count, type CountBlock, countLatency, isTimed } from './counters.js';
 import { REQUEST_ROOM, RESPONSE_ROOM } from './datagram-batch.js';
 import { listenErrorOf } from './listen-error.js';
@@ -12,33 +12,33 @@ export interface PortableSocketOptions {
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
-  /** Other sockets may be bound to the same address and port, and share the datagrams. */
+  /** Whether other sockets may bind the same address and port and share the datagrams. */
   readonly shared: boolean;
 }
 
 export interface PortableService {
-  /** Counts and contains its faults by itself. */
+  /** Counts queries and handles its own errors. */
   readonly answer: Answer;
   readonly counts: CountBlock;
   readonly clock: Clock;
-  /** Told of errors after binding; the socket stays open. */
+  /** Receives errors after binding; the socket stays open. */
   onError(error: Error): void;
 }
 
-/** Answers that may wait in the process for the kernel; with more, new ones are dropped. */
+/** The largest number of answers that wait in the process for the kernel; further ones are dropped. */
 const WAITING = 128;
 const NO_ADDRESS = new Uint8Array(0);
-/** Octets of kernel queue asked for, each way. */
+/** Requested kernel queue in octets, each way. */
 const QUEUE_OCTETS = 1024 * 1024;
 
-/** Binds a socket. Rejects with a ListenError; nothing stays open then. */
+/** Binds a socket. Rejects with a ListenError and leaves nothing open. */
 export async function openPortableSocket({ host, port, shared }: PortableSocketOptions): Promise<Socket> {
   const family = host.includes(':') ? 6 : 4;
   const socket = createSocket({
     type: family === 6 ? 'udp6' : 'udp4',
     ipv6Only: family === 6,
     reusePort: shared,
-    // Addresses are literal, hence found without asking, and a datagram is handed to the kernel at once.
+    // Addresses are literal, so no look-up is needed and a datagram goes to the kernel at once.
     lookup: (address, _options, found) => found(null, address, family),
   });
   await new Promise<void>((resolve, reject) => {
@@ -60,9 +60,9 @@ export function closePortableSocket(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.close(() => resolve()));
 }
 
-/** Answers what arrives on the socket, until it is closed. */
+/** Answers datagrams on the socket until it is closed. */
 export function answerPortable(socket: Socket, { answer, counts, clock, onError }: PortableService): void {
-  // A datagram the kernel does not take at once still refers to its octets, so each answer has a place of its own.
+  // A waiting datagram still refers to its octets, so each answer has its own buffer.
   const responses = new Uint8Array((WAITING + 1) * RESPONSE_ROOM);
   let place = 0;
   const client = createClient();
@@ -81,7 +81,7 @@ export function answerPortable(socket: Socket, { answer, counts, clock, onError 
       return;
     }
     const at = place * RESPONSE_ROOM;
-    client.source = parseIP(peer.address.replace(/%.*$/, '')) ?? NO_ADDRESS;
+    client.source = parsePeerAddress(peer.address) ?? NO_ADDRESS;
     client.length = client.source.length;
     client.seconds = Math.floor(clock.nowMs() / 1000);
     const length = answer(request, 0, request.length, responses, at, RESPONSE_ROOM, Transport.udp, client);
@@ -96,7 +96,7 @@ export function answerPortable(socket: Socket, { answer, counts, clock, onError 
   });
 }
 
-/** Queues larger than the system's limit are cut to it by some systems and refused by others, which then keep their own. */
+/** Some systems reduce queues above their limit; others refuse them and keep their own size. */
 function setQueues(socket: Socket): void {
   try {
     socket.setRecvBufferSize(QUEUE_OCTETS);

@@ -1,8 +1,11 @@
-/** Starts and stops all DNS sockets of a process: UDP and TCP on one port number for every address, TLS and HTTPS on their own. */
+/**
+ * Starts and stops all DNS sockets of a process: UDP and TCP on the same port of every address, TLS and HTTPS on their
+ * own ports.
+ */
 import { availableParallelism } from 'node:os';
 import type { Answer } from '../answer/transport.js';
 import { toHex } from '../base/bytes.js';
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
@@ -10,6 +13,7 @@ import { readCounters } from './counter-samples.js';
 import { type CountBlock, countBlock, createCounters } from './counters.js';
 import { guardAnswer, type ReportFault, sampleReports } from './guard.js';
 import { startHttps } from './https.js';
+import { HTTPS_LIMITS, HttpsConnections } from './https-connections.js';
 import { ListenError } from './listen-error.js';
 import type { AnswerTransfer } from './stream-connection.js';
 import { STREAM_LIMITS, StreamConnections, type StreamLimits } from './stream-connections.js';
@@ -25,36 +29,36 @@ export type UdpTransport = 'batched' | 'portable';
 export interface DnsServersOptions {
   /** Literal addresses. */
   readonly addresses: readonly string[];
-  /** For UDP and TCP; 0 takes one that is free for both. */
+  /** For UDP and TCP; 0 chooses a port that is free for both. */
   readonly port: number;
-  /** `auto`: batched where this machine can. */
+  /** `auto`: batched if this machine supports it. */
   readonly transport: 'auto' | UdpTransport;
-  /** Threads for UDP; undefined: one a core. */
+  /** Threads for UDP; undefined: one for each core. */
   readonly workers?: number | undefined;
-  /** Engine of this thread: for TCP and TLS, and for UDP where sockets cannot share a port. */
+  /** Engine of this thread: for TCP and TLS, and for UDP if sockets cannot share a port. */
   readonly answer: Answer;
   /** Engines of the UDP workers. */
   readonly workerEngine: WorkerEngineSource;
   readonly answerTransfer?: AnswerTransfer | undefined;
   readonly limits?: Partial<StreamLimits> | undefined;
   /** DNS over TLS on the same addresses. */
-  readonly tls?: { readonly port: number; readonly credentials: TlsCredentials } | undefined;
+  readonly tls?: { readonly port: number; readonly credentials?: TlsCredentials | undefined } | undefined;
   /** DNS over HTTPS on the same addresses. */
-  readonly https?: { readonly port: number; readonly credentials: TlsCredentials } | undefined;
+  readonly https?: { readonly port: number; readonly credentials?: TlsCredentials | undefined } | undefined;
   readonly log: Logger;
   readonly clock: Clock;
 }
 
 export interface DnsServers {
-  /** What is listened on; without IPv6 in the machine, `::` is missing. */
+  /** The addresses in use; without IPv6 on the machine, `::` is missing. */
   readonly addresses: readonly string[];
   readonly port: number;
   readonly tlsPort: number | undefined;
   readonly httpsPort: number | undefined;
   readonly transport: UdpTransport;
-  /** The engine of this thread with counting and containment, for transports beyond these. */
+  /** The engine of this thread with counting and error handling, for further transports. */
   readonly answer: Answer;
-  /** Sums of all threads, ready for the Prometheus text format. */
+  /** Sums over all threads, for the Prometheus text format. */
   readCounters(): MetricSample[];
   /** Replaces the certificate of DNS over TLS and HTTPS. */
   renewCertificate(credentials: TlsCredentials): void;
@@ -62,14 +66,14 @@ export interface DnsServers {
   close(): Promise<void>;
 }
 
-/** Attempts to find a port that is free for UDP and TCP. */
+/** Attempts to find a port that is free for both UDP and TCP. */
 const PORT_ATTEMPTS = 20;
-/** Written answers may take this long to leave at shutdown, milliseconds. */
+/** Time for sending written answers at shutdown, in milliseconds. */
 const CLOSE_GRACE_MS = 500;
 
-/** Rejects with a {@link ListenError} or another UserError; nothing is bound then. */
+/** Rejects with a {@link ListenError} or another UserError and leaves nothing bound. */
 export async function startDnsServers(options: DnsServersOptions): Promise<DnsServers> {
-  if (options.addresses.length === 0) throw new UserError('no address to serve DNS on is given');
+  if (options.addresses.length === 0) throw new UserError('there is no address to serve DNS on');
   const calls = await chooseTransport(options.transport, options.log);
   for (let attempt = 1; ; attempt++) {
     try {
@@ -92,26 +96,27 @@ async function chooseTransport(wish: DnsServersOptions['transport'], log: Logger
     if (wish === 'batched') {
       throw new UserError(`UDP transport 'batched' cannot be used: ${error.message}`, `Choose 'auto' or 'portable'.`);
     }
-    log.info({ reason: error.message }, 'UDP goes through the portable transport');
+    log.info({ reason: error.message }, 'using the portable UDP transport');
     return undefined;
   }
 }
 
-/** The system chose a port for one protocol that another one cannot have. */
+/** The system chose a port for one protocol that another protocol cannot use. */
 function mayTryAgain(error: unknown, { port, tls, https }: DnsServersOptions): boolean {
   if (!(error instanceof ListenError) || error.code !== 'EADDRINUSE') return false;
   const { protocol } = error.listen;
   return (protocol === 'TLS' ? tls?.port : protocol === 'HTTPS' ? https?.port : port) === 0;
 }
 
-/** A machine without IPv6 refuses `::`, which is listened on by default. */
+/** A machine without IPv6 refuses `::`, which is a default address. */
 function lacksIPv6(error: unknown): boolean {
   return error instanceof ListenError && error.listen.host === '::' && error.addressMissing;
 }
 
-/** What is bound so far, to be closed together. */
+/** The sockets bound so far, which are closed together. */
 interface Bound {
   readonly connections: StreamConnections;
+  readonly httpsConnections: HttpsConnections;
   readonly streams: StreamListener[];
   readonly tls: TlsListener[];
   readonly https: TlsListener[];
@@ -124,10 +129,11 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
   const counters = createCounters(1 + workers);
   const counts = countBlock(counters.memory, 0);
   const answer = guardAnswer(options.answer, counts, faultLogger(log));
-  const context = { answer, answerTransfer: options.answerTransfer, counts, log, now: () => clock.nowMs() };
+  const context = { answer, answerTransfer: options.answerTransfer, counts, log, now: () => steadyMs(clock) };
   const limits = { ...STREAM_LIMITS, ...options.limits };
   const bound: Bound = {
     connections: new StreamConnections(context, limits, clock),
+    httpsConnections: new HttpsConnections(counts, HTTPS_LIMITS, clock),
     streams: [],
     tls: [],
     https: [],
@@ -138,7 +144,7 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
     const udpOptions = { addresses, port: options.port, ...threads, log, clock };
     const udp = calls ? await startUdpBatched(calls, udpOptions) : await startUdpPortable({ ...udpOptions, answer });
     bound.udp = udp;
-    await bindStreams(options, udp.port, bound);
+    await bindStreams(options, udp.port, counts, bound);
     await bindHttps(options, { answer, counts }, bound);
     return {
       addresses,
@@ -147,7 +153,7 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
       httpsPort: bound.https[0]?.port,
       transport: calls ? 'batched' : 'portable',
       answer,
-      readCounters: () => [...readCounters(counters), ...readGauges(bound.connections, udp)],
+      readCounters: () => [...readCounters(counters), ...readGauges(bound, udp)],
       renewCertificate: (credentials) => {
         for (const listener of [...bound.tls, ...bound.https]) listener.renew(credentials);
       },
@@ -159,14 +165,15 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
   }
 }
 
-async function bindStreams(options: DnsServersOptions, port: number, bound: Bound): Promise<void> {
-  const { addresses, tls, log } = options;
+async function bindStreams(options: DnsServersOptions, port: number, counts: CountBlock, bound: Bound): Promise<void> {
+  const { addresses, tls, log, clock } = options;
   const { connections } = bound;
   for (const host of addresses) bound.streams.push(await startTcp({ host, port, connections, log }));
   if (!tls) return;
   let tlsPort = tls.port;
   for (const host of addresses) {
-    const listener = await startTls({ host, port: tlsPort, connections, credentials: tls.credentials, log });
+    const { credentials } = tls;
+    const listener = await startTls({ host, port: tlsPort, connections, credentials, counts, log, clock });
     bound.tls.push(listener);
     tlsPort = listener.port;
   }
@@ -180,14 +187,17 @@ async function bindHttps(
   if (!https) return;
   let port = https.port;
   for (const host of addresses) {
-    const listener = await startHttps({ host, port, credentials: https.credentials, ...engine, log, clock });
+    const { credentials } = https;
+    const connections = bound.httpsConnections;
+    const listener = await startHttps({ host, port, credentials, connections, ...engine, log, clock });
     bound.https.push(listener);
     port = listener.port;
   }
 }
 
-async function closeAll({ connections, streams, tls, https, udp }: Bound): Promise<void> {
+async function closeAll({ connections, httpsConnections, streams, tls, https, udp }: Bound): Promise<void> {
   for (const listener of [...streams, ...tls, ...https]) listener.close();
+  httpsConnections.close();
   await Promise.all([udp?.close(), connections.close(CLOSE_GRACE_MS)]);
 }
 
@@ -201,14 +211,14 @@ function faultLogger(log: Logger): ReportFault {
   };
 }
 
-function readGauges(connections: StreamConnections, udp: UdpServer): MetricSample[] {
+function readGauges({ connections, httpsConnections }: Bound, udp: UdpServer): MetricSample[] {
   const samples: MetricSample[] = [
     {
       name: 'dns_connections',
       type: 'gauge',
       help: 'Stream connections open now',
       labels: {},
-      value: connections.size,
+      value: connections.size + httpsConnections.size,
     },
   ];
   const drops = udp.countQueueDrops();

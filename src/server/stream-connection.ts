@@ -1,16 +1,16 @@
 /**
- * One DNS connection over a byte stream, TCP or TLS: messages with a length of two octets before each (RFC 1035 §4.2.2,
+ * One DNS connection over a byte stream, TCP or TLS: each message follows its length in two octets (RFC 1035 §4.2.2,
  * RFC 7766).
  *
- * Whole frames are answered where they lie in the chunk that was read; only a frame that is cut off is copied. The
- * answers to one chunk are gathered in one buffer of the process and leave with one write. When the peer does not read, the
- * connection stops: the rest of the chunk is held, nothing more is read, and it goes on when the peer has caught up. So the
- * memory of a connection is bounded by one chunk, one frame and {@link FLUSH_AT} + one answer of output.
+ * Whole frames are answered in place in the chunk that was read; only an incomplete frame is copied. The answers to one
+ * chunk are gathered in one buffer of the process and sent with one write. When the peer does not read, the connection
+ * pauses: it keeps the rest of the chunk, reads nothing more, and resumes when the peer has caught up. So the memory of
+ * a connection is limited to one chunk, one frame and {@link FLUSH_AT} + one answer of output.
  */
 import type { Socket } from 'node:net';
 import { type Answer, type Client, createClient, type TransportCode } from '../answer/transport.js';
 import { messageOf } from '../base/errors.js';
-import { parseIP } from '../base/ip.js';
+import { parsePeerAddress } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { Type } from '../dns/codes.js';
 import { Count, type CountBlock, questionType } from './counters.js';
@@ -22,7 +22,7 @@ export interface StreamPeer {
 }
 
 /**
- * Answers that are a sequence of messages: zone transfers (RFC 5936, RFC 1995). Asked for each AXFR and IXFR query;
+ * Answers that consist of several messages: zone transfers (RFC 5936, RFC 1995). Called for each AXFR and IXFR query;
  * undefined leaves the query to the engine. `request` is a copy. Messages are pulled as fast as the peer reads.
  */
 export type AnswerTransfer = (
@@ -35,32 +35,32 @@ export interface StreamContext {
   readonly answerTransfer: AnswerTransfer | undefined;
   readonly counts: CountBlock;
   readonly log: Logger;
-  /** Milliseconds. */
+  /** Milliseconds of a clock that is never put back. */
   readonly now: () => number;
 }
 
-/** Since when a connection waits, and for what; 0 where it does not. Epoch milliseconds. */
+/** When a connection began to wait, and for what; 0 when it does not wait. Milliseconds of {@link StreamContext.now}. */
 export interface StreamTimes {
-  /** Last octets from the peer, or last progress towards it. */
+  /** Last octets received from the peer, or last progress of sending to it. */
   activeAtMs: number;
-  /** Since when a frame is incomplete. */
+  /** When the current incomplete frame began. */
   partialSinceMs: number;
-  /** Since when the peer has not read what was written. */
+  /** When the peer stopped reading the written answers. */
   blockedSinceMs: number;
-  /** Since when only the peer's end is waited for. */
+  /** When only the peer's end was still missing. */
   closingSinceMs: number;
 }
 
-/** A header is twelve octets; less cannot even be refused. */
+/** A header has twelve octets; a shorter frame cannot even be refused. */
 const SHORTEST_MESSAGE = 12;
 const LONGEST_MESSAGE = 65_535;
-/** Octets gathered before they are written although the chunk has more queries. */
+/** Octets of gathered answers that are written before the rest of the chunk is answered. */
 const FLUSH_AT = 192 * 1024;
-/** Octets the stream may hold unsent before the connection stops answering. */
+/** Unsent octets in the stream at which the connection stops answering. */
 const BLOCK_AT = 64 * 1024;
 const FIRST_PARTIAL = 512;
 
-/** Where answers are gathered; empty whenever no connection is at work. */
+/** The buffer for gathering answers; empty whenever no connection is answering. */
 const output = new Uint8Array(FLUSH_AT + 2 + LONGEST_MESSAGE);
 let gathered = 0;
 
@@ -68,10 +68,10 @@ export class StreamConnection {
   readonly times: StreamTimes;
   readonly peer: StreamPeer;
   private readonly client: Client = createClient();
-  /** The beginning of a frame, two octets of length included. */
+  /** The beginning of a frame, including its two length octets. */
   private partial: Uint8Array | undefined;
   private partialLength = 0;
-  /** Octets that were read but not parsed yet, because the peer does not read or a transfer is going out. */
+  /** Octets that were read but not parsed yet, because the peer does not read or a transfer is in progress. */
   private held: Uint8Array | undefined;
   private transferring = false;
   private inputEnded = false;
@@ -83,24 +83,24 @@ export class StreamConnection {
   ) {
     this.times = { activeAtMs: context.now(), partialSinceMs: 0, blockedSinceMs: 0, closingSinceMs: 0 };
     this.peer = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0, transport };
-    const address = parseIP(this.peer.address.replace(/%.*$/, ''));
+    const address = parsePeerAddress(this.peer.address);
     if (address) this.client.source = address;
     this.client.length = address?.length ?? 0;
     socket.on('data', (chunk: Buffer) => this.read(chunk));
     socket.on('drain', () => this.resume());
     socket.on('end', () => this.endInput());
-    // 'close' follows; the list of connections listens to that event.
+    // 'close' follows, and the list of connections listens to that event.
     socket.on('error', () => {
       context.counts[Count.connectionFailed]! += 1;
     });
   }
 
-  /** Whether no query of the peer is being worked on, so that closing loses nothing. */
+  /** Whether no query is in progress, so that closing loses nothing. */
   get idle(): boolean {
     return !this.transferring && this.times.blockedSinceMs === 0 && this.times.partialSinceMs === 0;
   }
 
-  /** Sends what is written, then closes; further input is thrown away. */
+  /** Sends what is written, then closes; further input is discarded. */
   finish(): void {
     if (this.times.closingSinceMs > 0) return;
     this.times.closingSinceMs = this.context.now();
@@ -176,7 +176,9 @@ export class StreamConnection {
     gathered += 2 + written;
   }
 
-  /** Fills up the frame that was cut off; answers it when it is whole. Returns how many octets of `chunk` it took. */
+  /**
+   * Completes the incomplete frame and answers it when it is whole. Returns the number of octets taken from `chunk`.
+   */
   private completePartial(chunk: Uint8Array): number {
     let taken = 0;
     if (this.partialLength < 2) {
@@ -207,7 +209,7 @@ export class StreamConnection {
     this.appendPartial(rest);
   }
 
-  /** The buffer grows with the octets received, not with the length announced: two octets must not reserve 64 KiB. */
+  /** The buffer grows with the received octets, not with the announced length: two octets must not reserve 64 KiB. */
   private appendPartial(part: Uint8Array): void {
     const needed = this.partialLength + part.length;
     if (!this.partial || this.partial.length < needed) {
@@ -227,7 +229,7 @@ export class StreamConnection {
     this.finish();
   }
 
-  /** Writes the gathered answers. A copy, since the stream may still hold it when the buffer is needed again. */
+  /** Writes the gathered answers as a copy, because the stream may still hold it when the buffer is reused. */
   private flush(): void {
     if (gathered === 0) return;
     const octets = Buffer.from(output.subarray(0, gathered));
@@ -243,7 +245,7 @@ export class StreamConnection {
     this.socket.pause();
   }
 
-  /** The peer has read everything, or a transfer is over: go on where the connection stopped. */
+  /** The peer has read everything, or a transfer has ended: continue where the connection paused. */
   private resume(): void {
     this.times.activeAtMs = this.context.now();
     this.times.blockedSinceMs = 0;
@@ -256,7 +258,10 @@ export class StreamConnection {
     else this.socket.resume();
   }
 
-  /** The peer has sent all its queries; it still gets all its answers (RFC 7766 §6.2.4 allows either to close first). */
+  /**
+   * The peer has sent all its queries and still receives all answers (RFC 7766 §6.2.4 allows either side to close
+   * first).
+   */
   private endInput(): void {
     this.inputEnded = true;
     if (!this.stopped && !this.held) this.socket.end();
@@ -278,7 +283,7 @@ export class StreamConnection {
         if (this.times.blockedSinceMs > 0) await untilWritable(this.socket);
       }
     } catch (error) {
-      log.error({ peer: this.peer.address, error: messageOf(error) }, 'a zone transfer broke off');
+      log.error({ peer: this.peer.address, error: messageOf(error) }, 'a zone transfer was interrupted');
       this.socket.destroy();
       return;
     } finally {
@@ -288,14 +293,14 @@ export class StreamConnection {
   }
 }
 
-/** A standard query (opcode 0, QR clear) whose type is AXFR or IXFR. */
+/** Whether it is a standard query (opcode 0, QR clear) for AXFR or IXFR. */
 function isTransferQuery(bytes: Uint8Array, start: number, length: number): boolean {
   if ((bytes[start + 2]! & 0xf8) !== 0) return false;
   const type = questionType(bytes, start, length);
   return type === Type.axfr || type === Type.ixfr;
 }
 
-/** Resolves when the stream has sent what it holds, or is gone. */
+/** Resolves when the stream has sent its data or is closed. */
 function untilWritable(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -1,22 +1,22 @@
 /**
- * All stream connections of the process: how many there may be, and how long each may wait (RFC 7766 §6.2.3, §10).
+ * All stream connections of the process: how many may exist, and how long each may wait (RFC 7766 §6.2.3, §10).
  *
- * When the limit is reached, the connection that has been idle longest is closed to make room. One timer watches all of them.
+ * At the limit, the longest idle connection is closed to make room. One timer watches all connections.
  */
 import type { Socket } from 'node:net';
 import type { TransportCode } from '../answer/transport.js';
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { Count } from './counters.js';
 import { StreamConnection, type StreamContext } from './stream-connection.js';
 
 export interface StreamLimits {
   readonly connections: number;
   readonly connectionsPerClient: number;
-  /** A connection without queries is closed after this time, milliseconds. */
+  /** A connection without queries is closed after this many milliseconds. */
   readonly idleMs: number;
-  /** The same while more than three quarters of all connections are taken. */
+  /** The same while more than three quarters of the connections are in use. */
   readonly crowdedIdleMs: number;
-  /** A frame that has begun must be whole in this time. */
+  /** A frame must be complete within this time. */
   readonly frameMs: number;
   /** A peer that does not read its answers is dropped after this time. */
   readonly blockedMs: number;
@@ -31,7 +31,7 @@ export const STREAM_LIMITS: StreamLimits = {
   blockedMs: 15_000,
 };
 
-/** How long a connection that was ended here may wait for the peer's end, milliseconds. */
+/** Milliseconds that a connection closed by the server waits for the peer's end. */
 const LINGER_MS = 2_000;
 const SWEEP_MS = 500;
 
@@ -66,7 +66,7 @@ export class StreamConnections {
     socket.once('close', () => this.forget(connection));
   }
 
-  /** Ends all connections: what is written still goes out, but for `graceMs` at most. */
+  /** Ends all connections: what is written is still sent, for no more than `graceMs` milliseconds. */
   async close(graceMs: number): Promise<void> {
     this.stopSweep();
     const cancel = this.clock.after(graceMs, () => {
@@ -91,7 +91,7 @@ export class StreamConnections {
     else this.perClient.delete(address);
   }
 
-  /** Closes the connection that has been idle longest, of one client or of all; a busy one only if all are busy. */
+  /** Closes the longest idle connection, of one client or of all; a busy one only if all are busy. */
   private evict(address: string | undefined): void {
     let chosen: StreamConnection | undefined;
     for (const connection of this.all) {
@@ -109,7 +109,7 @@ export class StreamConnections {
   }
 
   private sweep(): void {
-    const now = this.clock.nowMs();
+    const now = steadyMs(this.clock);
     const { limits, all } = this;
     const idleMs = all.size > limits.connections * 0.75 ? limits.crowdedIdleMs : limits.idleMs;
     const passed = (since: number, ms: number): boolean => since > 0 && now - since >= ms;

@@ -1,14 +1,14 @@
 /**
- * The Linux system calls that Node does not offer, through koffi, of which this file is the only user.
+ * The Linux system calls that Node does not offer, through koffi; this file is its only user.
  *
- * Pointers are passed as plain numbers: addresses in user space are below 2^48. The memory they point to is always
- * an ArrayBuffer the caller keeps alive; V8 does not move the storage of an ArrayBuffer.
+ * Pointers are passed as plain numbers, because addresses in user space are below 2^48. The memory they point to is
+ * always an ArrayBuffer that the caller keeps alive; V8 does not move the storage of an ArrayBuffer.
  */
 import { arch, endianness, platform } from 'node:os';
 import { getSystemErrorName } from 'node:util';
 import { messageOf } from '../base/errors.js';
 
-/** Values of <sys/socket.h> and friends; the same on x86-64 and arm64, with glibc and musl. */
+/** Values of <sys/socket.h> and related headers; the same on x86-64 and arm64, with glibc and musl. */
 export const Linux = {
   AF_INET: 2,
   AF_INET6: 10,
@@ -39,7 +39,7 @@ export const Linux = {
   POLLIN: 1,
 } as const;
 
-/** System calls that move datagrams; what a worker needs. All return -1 on failure, the reason is in `errno()`. */
+/** System calls for datagrams, which workers need. All return -1 on failure; `errno()` has the reason. */
 export interface DatagramCalls {
   recvmmsg(fd: number, vector: number, count: number, flags: number, timeout: number): number;
   sendmmsg(fd: number, vector: number, count: number, flags: number): number;
@@ -54,11 +54,11 @@ export interface Syscalls extends DatagramCalls {
   setsockopt(fd: number, level: number, option: number, value: number, length: number): number;
   getsockopt(fd: number, level: number, option: number, value: number, length: number): number;
   close(fd: number): number;
-  /** Where the storage of `buffer` begins. */
+  /** The address of the storage of `buffer`. */
   addressOf(buffer: ArrayBuffer): number;
 }
 
-/** A system call that failed; `code` is the name of `errno`, such as EADDRINUSE. */
+/** A system call failed; `code` is the name of `errno`, such as EADDRINUSE. */
 export class SystemError extends Error {
   readonly code: string;
 
@@ -73,7 +73,7 @@ export class SystemError extends Error {
   }
 }
 
-/** Why batched system calls cannot be used on this machine. */
+/** The reason why this machine cannot use batched system calls. */
 export class SyscallsUnavailable extends Error {
   constructor(reason: string) {
     super(reason);
@@ -82,13 +82,14 @@ export class SyscallsUnavailable extends Error {
 }
 
 /**
- * Binds the calls to the C library this process runs with. Rejects with {@link SyscallsUnavailable} elsewhere than on
- * 64-bit little-endian Linux, or where koffi has no binary for it.
+ * Binds the calls to the C library of this process. Rejects with {@link SyscallsUnavailable} outside 64-bit
+ * little-endian Linux, and where koffi has no binary.
  */
 export async function loadSyscalls(): Promise<Syscalls> {
-  if (platform() !== 'linux') throw new SyscallsUnavailable(`batched system calls need Linux, this is ${platform()}`);
+  if (platform() !== 'linux')
+    throw new SyscallsUnavailable(`batched system calls need Linux, but this is ${platform()}`);
   if (!['x64', 'arm64'].includes(arch()) || endianness() !== 'LE') {
-    throw new SyscallsUnavailable(`the layout of messages is not known for ${arch()}`);
+    throw new SyscallsUnavailable(`the message layout is not known for ${arch()}`);
   }
   try {
     const { default: koffi } = await import('koffi');

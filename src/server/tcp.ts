@@ -7,7 +7,7 @@ import { type ListenProtocol, listenErrorOf } from './listen-error.js';
 import type { StreamConnections } from './stream-connections.js';
 
 export interface StreamListenOptions {
-  /** A literal address; `::` takes IPv6 only, so that `0.0.0.0` can be bound beside it. */
+  /** A literal address; `::` accepts IPv6 only, so that `0.0.0.0` can be bound too. */
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
@@ -15,16 +15,16 @@ export interface StreamListenOptions {
   readonly log: Logger;
 }
 
-/** Listens; the connections themselves belong to `connections` and outlive `close`. */
+/** A listening socket. Its connections belong to `connections` and outlive `close`. */
 export interface StreamListener {
   readonly address: string;
   readonly port: number;
-  /** Stops accepting and frees the port. */
+  /** Stops accepting connections and frees the port. */
   close(): void;
 }
 
 const BACKLOG = 1024;
-/** Octets the stream layer takes before it reports back-pressure. */
+/** Octets that the stream layer accepts before it reports back-pressure. */
 export const STREAM_OPTIONS = { allowHalfOpen: true, noDelay: true, highWaterMark: 64 * 1024 } as const;
 
 /** Rejects with a ListenError. */
@@ -45,7 +45,7 @@ export function listen(
     server.once('error', fail);
     server.listen({ host, port, backlog: BACKLOG, ipv6Only: host.includes(':'), exclusive: true }, () => {
       server.off('error', fail);
-      // One cause is a lack of file descriptors: this connection is lost, the others go on.
+      // One cause is a lack of file descriptors: this connection is lost, the others continue.
       server.on('error', (error) => {
         const seen = admit();
         if (seen !== undefined)

@@ -1,32 +1,33 @@
 /** DNS over TLS (RFC 7858): the frames of TCP inside TLS 1.2 or later. */
-import type { Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import { Transport } from '../answer/transport.js';
+import type { Clock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
+import type { CountBlock } from './counters.js';
 import { sampleReports } from './guard.js';
+import { watchHandshakes } from './handshakes.js';
 import { listen, STREAM_OPTIONS, type StreamListener, type StreamListenOptions } from './tcp.js';
 
 export interface TlsCredentials {
-  /** PEM: the certificate, then those of the authorities between it and the root. */
+  /** PEM: the certificate, then the intermediate certificates. */
   readonly certificate: string | Uint8Array;
   /** PEM. */
   readonly key: string | Uint8Array;
 }
 
 export interface TlsListenOptions extends StreamListenOptions {
-  readonly credentials: TlsCredentials;
+  /** Without credentials, handshakes fail until {@link TlsListener.renew} is called. */
+  readonly credentials?: TlsCredentials | undefined;
+  readonly counts: CountBlock;
+  readonly clock: Clock;
 }
 
 export interface TlsListener extends StreamListener {
-  /** New connections get this certificate. Throws a UserError if it and the key do not fit. */
+  /** New connections get this certificate. Throws a UserError if certificate and key do not match. */
   renew(credentials: TlsCredentials): void;
 }
 
-const HANDSHAKE_MS = 5_000;
-/** Handshakes under way at once; the oldest gives way. */
-const HANDSHAKES = 500;
-
-/** Rejects with a ListenError, or with a UserError if certificate and key cannot be used. */
+/** Rejects with a ListenError, or with a UserError if the certificate and key cannot be used. */
 export async function startTls(options: TlsListenOptions): Promise<TlsListener> {
   const { connections, log } = options;
   const admit = sampleReports();
@@ -36,22 +37,10 @@ export async function startTls(options: TlsListenOptions): Promise<TlsListener> 
       ...contextOf(options.credentials),
       ALPNProtocols: ['dot'],
       minVersion: 'TLSv1.2',
-      handshakeTimeout: HANDSHAKE_MS,
     }),
   );
-  const handshakes = new Map<string, Socket>();
-  server.on('connection', (socket: Socket) => {
-    const peer = nameOf(socket);
-    handshakes.set(peer, socket);
-    socket.once('close', () => handshakes.delete(peer));
-    if (handshakes.size <= HANDSHAKES) return;
-    const [oldest] = handshakes.values();
-    oldest?.destroy();
-  });
-  server.on('secureConnection', (socket) => {
-    handshakes.delete(nameOf(socket));
-    connections.accept(socket, Transport.tls);
-  });
+  const endHandshakes = watchHandshakes(server, options.counts, options.clock);
+  server.on('secureConnection', (socket) => connections.accept(socket, Transport.tls));
   server.on('tlsClientError', (error) => {
     const seen = admit();
     if (seen !== undefined) log.debug({ error: error.message, seen }, 'a TLS handshake failed');
@@ -62,29 +51,24 @@ export async function startTls(options: TlsListenOptions): Promise<TlsListener> 
     renew: (credentials) => usable('DNS over TLS', () => server.setSecureContext(contextOf(credentials))),
     close: () => {
       listener.close();
-      for (const socket of handshakes.values()) socket.destroy();
+      endHandshakes();
     },
   };
 }
 
-/** Tells the connections of one listener apart, before and after the handshake. */
-function nameOf(socket: Socket): string {
-  return `${socket.remoteAddress} ${socket.remotePort}`;
+/** The form that node:tls expects. */
+export function contextOf(credentials: TlsCredentials | undefined): { cert?: Buffer; key?: Buffer } {
+  return credentials ? { cert: Buffer.from(credentials.certificate), key: Buffer.from(credentials.key) } : {};
 }
 
-/** What node:tls takes. */
-export function contextOf({ certificate, key }: TlsCredentials): { cert: Buffer; key: Buffer } {
-  return { cert: Buffer.from(certificate), key: Buffer.from(key) };
-}
-
-/** What `make` makes of certificate and key. Throws a UserError when it cannot. */
+/** The result of `make`. Throws a UserError when certificate and key cannot be used. */
 export function usable<Result>(what: string, make: () => Result): Result {
   try {
     return make();
   } catch (error) {
     throw new UserError(
       `the certificate or key for ${what} cannot be used: ${messageOf(error)}`,
-      'Give a PEM file with the certificate chain, and one with the private key that belongs to its first certificate.',
+      'Provide a PEM file with the certificate chain and one with the private key of its first certificate.',
     );
   }
 }

@@ -1,9 +1,9 @@
 /**
- * UDP with batched system calls: one worker thread per core, each with sockets of its own that share the port.
+ * UDP with batched system calls: one worker thread for each core, each with its own sockets, which share the port.
  *
- * The sockets are opened here, not in the workers: a bind that fails is an ordinary error at start, and a worker
- * that dies leaves nothing behind. Its sockets are closed at once, so that the kernel spreads the queries over the others, and
- * opened anew with the worker that replaces it.
+ * The sockets are opened here, not in the workers, so that a failed bind is an ordinary error at the start and a
+ * crashed worker leaves nothing behind. Its sockets are closed at once, so that the kernel distributes the queries to
+ * the others, and are reopened for the worker that replaces it.
  */
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
@@ -14,24 +14,24 @@ import { RECEIVE_TIMEOUT_MS } from './udp-protocol.js';
 import { UdpWorkers, type WorkerEngineSource, type WorkerSockets } from './udp-workers.js';
 
 export interface UdpBatchedOptions {
-  /** Literal addresses; `0.0.0.0` and `::` together become one socket per worker. */
+  /** Literal addresses; `0.0.0.0` and `::` together become one socket for each worker. */
   readonly addresses: readonly string[];
-  /** 0: one the system chooses, the same for all addresses. */
+  /** 0: chosen by the system, the same for all addresses. */
   readonly port: number;
   readonly workers: number;
   readonly engine: WorkerEngineSource;
   readonly counters: Counters;
-  /** The counter block of the first worker; those of the others follow. */
+  /** The counter block of the first worker; the blocks of the others follow. */
   readonly firstThread: number;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Octets of receive queue per socket; 4 MiB by default. */
+  /** Requested receive queue of each socket in octets; 4 MiB by default. */
   readonly queueOctets?: number;
 }
 
 export interface UdpServer {
   readonly port: number;
-  /** Datagrams lost in full queues of the kernel; undefined where it does not say. */
+  /** Datagrams lost in full kernel queues; undefined where the kernel does not report it. */
   countQueueDrops(): number | undefined;
   /** Resolves when nothing is bound any more. */
   close(): Promise<void>;
@@ -68,7 +68,9 @@ interface Binding {
 
 type OpenSocket = (binding: Binding, port: number, shared: boolean) => DatagramSocket;
 
-/** The sockets each worker needs. Both wildcards are one socket, so that one system call receives from both families. */
+/**
+ * The sockets that each worker needs. Both wildcards become one socket, so that one system call receives both families.
+ */
 function planBindings(addresses: readonly string[]): Binding[] {
   const both = addresses.includes('0.0.0.0') && addresses.includes('::');
   return addresses
@@ -77,8 +79,8 @@ function planBindings(addresses: readonly string[]): Binding[] {
 }
 
 /**
- * Makes sure that nobody else has the port, and finds one if it is 0. Sockets that share a port can be bound beside
- * those of another process of the same user, and would take half of its queries; only a bind that does not share shows
+ * Ensures that no other process uses the port, and chooses one if it is 0. Sockets that share a port can be bound next
+ * to those of another process of the same user and would take half of its queries; only a bind without sharing shows
  * whether the port is free.
  */
 function reservePort(calls: Syscalls, bindings: readonly Binding[], wanted: number, open: OpenSocket): number {
@@ -96,7 +98,7 @@ function reservePort(calls: Syscalls, bindings: readonly Binding[], wanted: numb
   }
 }
 
-/** All sockets of a worker, or none. */
+/** Opens all sockets of a worker, or none. */
 function openAll(
   calls: Syscalls,
   bindings: readonly Binding[],
@@ -130,10 +132,10 @@ function workerSockets(calls: Syscalls, sockets: readonly DatagramSocket[]): Wor
   };
 }
 
-/** Linux adds its own overhead and grants twice what is asked, as far as its limit allows. */
+/** Linux adds its own overhead and grants twice the requested size, up to its limit. */
 function logQueue(log: Logger, askedOctets: number, granted: number): void {
   const grantedOctets = Math.floor(granted / 2);
   const remedy = `raise it with 'sysctl -w net.core.rmem_max=${askedOctets}'`;
   if (grantedOctets >= askedOctets) log.debug({ askedOctets, grantedOctets }, 'UDP receive queue');
-  else log.info({ askedOctets, grantedOctets }, `the UDP receive queue is smaller than asked; ${remedy}`);
+  else log.info({ askedOctets, grantedOctets }, `the UDP receive queue is smaller than requested; ${remedy}`);
 }

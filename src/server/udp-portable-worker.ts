@@ -1,4 +1,7 @@
-/** A UDP worker thread without batched system calls: sockets of node:dgram that share their port with those of other workers. */
+/**
+ * A UDP worker thread without batched system calls: sockets of node:dgram that share their port with those of other
+ * workers.
+ */
 import type { Answer } from '../answer/transport.js';
 import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
@@ -6,19 +9,19 @@ import { answerPortable, closePortableSocket, openPortableSocket } from './porta
 import { STOP } from './udp-protocol.js';
 import { beginWorker } from './worker-thread.js';
 
-/** Between two looks for newer data, milliseconds. */
+/** Milliseconds between two checks for newer data. */
 const REFRESH_MS = 1000;
 
 const { data, engine, answer, counts, parent, tell } = await beginWorker();
 const { places } = data;
-invariant('addresses' in places, 'a portable worker is given addresses');
+invariant('addresses' in places, 'a portable worker has addresses');
 
 const newest: Answer = (request, start, length, response, at, limit, transport, client) => {
   if (engine.isStale()) engine.refresh(data.port);
   return answer(request, start, length, response, at, limit, transport, client);
 };
 const clock = new SystemClock();
-// Also when nothing comes: data that nobody needs any more is let go of.
+// Runs even without queries, so that unused data is released.
 clock.every(REFRESH_MS, () => {
   if (engine.isStale()) engine.refresh(data.port);
 });

@@ -1,11 +1,11 @@
 /**
  * UDP through node:dgram, for systems without batched system calls.
  *
- * Where the system lets sockets share a port (SO_REUSEPORT with load balancing: Linux, FreeBSD …), worker threads serve as they
- * do with batched calls; elsewhere the thread that starts it serves alone.
+ * Where sockets can share a port (SO_REUSEPORT with load balancing: Linux, FreeBSD …), worker threads serve as with
+ * batched calls; elsewhere the starting thread serves alone.
  *
- * On a wildcard address the system chooses the source of an answer, which on a machine with several addresses may not be the
- * one that was asked; such machines should name their addresses, and are told so.
+ * On a wildcard address the system chooses the source address of an answer, which may differ from the queried address
+ * on a machine with several. A log line then asks the operator to name the addresses.
  */
 import type { Socket } from 'node:dgram';
 import { networkInterfaces } from 'node:os';
@@ -19,13 +19,16 @@ import { UdpWorkers, type UdpWorkersOptions } from './udp-workers.js';
 export interface UdpPortableOptions extends Omit<UdpWorkersOptions, 'script' | 'openSockets'> {
   /** Literal addresses. */
   readonly addresses: readonly string[];
-  /** 0: one the system chooses, the same for all addresses. */
+  /** 0: chosen by the system, the same for all addresses. */
   readonly port: number;
-  /** The engine of this thread, where it serves alone; counts in block 0 and contains its faults. */
+  /** The engine of this thread, used when it serves alone; it counts in block 0 and handles its own errors. */
   readonly answer: Answer;
 }
 
-/** Binds the addresses; resolves when they are served. Rejects with a ListenError, or with what a worker threw while starting. */
+/**
+ * Binds the addresses; resolves when they are served. Rejects with a ListenError, or with the error of a starting
+ * worker.
+ */
 export async function startUdpPortable(options: UdpPortableOptions): Promise<UdpServer> {
   const { addresses, log } = options;
   for (const host of addresses) warnOfManyAddresses(host, log);
@@ -46,8 +49,8 @@ export async function startUdpAlone(options: UdpPortableOptions): Promise<UdpSer
 
 async function startWorkers(options: UdpPortableOptions): Promise<UdpServer> {
   const { addresses } = options;
-  // Sockets that share a port are bound without complaint beside those of another process; only one that does not share
-  // shows that nobody else has the port.
+  // Sockets that share a port can be bound next to those of another process; only one that does not share shows that
+  // the port is free.
   const { sockets, port } = await openAll(addresses, options.port);
   await closeAll(sockets);
   const places = { addresses, port };
@@ -60,7 +63,7 @@ async function startWorkers(options: UdpPortableOptions): Promise<UdpServer> {
   return { port, countQueueDrops: () => undefined, close: () => workers.stop() };
 }
 
-/** One socket an address, all on the port of the first. */
+/** Binds one socket for each address, all on the port of the first. */
 async function openAll(addresses: readonly string[], wanted: number): Promise<{ sockets: Socket[]; port: number }> {
   const sockets: Socket[] = [];
   let port = wanted;
@@ -81,7 +84,7 @@ async function closeAll(sockets: readonly Socket[]): Promise<void> {
   await Promise.all(sockets.map(closePortableSocket));
 }
 
-/** Whether this system spreads datagrams over sockets of one port; binding one tells. */
+/** Whether this system distributes datagrams over sockets on one port; a trial bind shows it. */
 async function canSharePorts(): Promise<boolean> {
   try {
     await closePortableSocket(await openPortableSocket({ host: '127.0.0.1', port: 0, shared: true }));
@@ -101,6 +104,6 @@ function warnOfManyAddresses(host: string, log: Logger): void {
   if (addresses.length < 2) return;
   log.warn(
     { host, addresses },
-    'answers may leave from another address than was asked; name the addresses to listen on',
+    'answers may have another source address than the queried one; name the addresses to listen on',
   );
 }

@@ -1,9 +1,9 @@
 /**
- * A UDP worker thread: receive a batch, answer it, send it, for ever.
+ * A UDP worker thread: it receives a batch, answers it, sends it, and repeats.
  *
- * The thread sits in a system call when there is nothing to do, so its event loop never runs once the loop below has begun.
- * It hears of new data through the engine's own shared memory and of shutdown through a word of the control memory, both
- * looked at once per batch. With one socket the receiving call itself blocks; with several, poll() comes first.
+ * An idle thread blocks in a system call, so its event loop never runs once the loop below has begun. It learns about
+ * new data from the engine's shared memory and about shutdown from a word of the control memory; it checks both once
+ * for each batch. With one socket the receiving call itself blocks; with several, poll() comes first.
  */
 import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
@@ -13,13 +13,13 @@ import { type DatagramCalls, Linux, loadSyscalls } from './syscalls.js';
 import { Control, RECEIVE_TIMEOUT_MS } from './udp-protocol.js';
 import { beginWorker } from './worker-thread.js';
 
-/** Batches still answered after the order to stop, so that what has arrived already is not lost. */
+/** Batches that are still answered after the stop request, so that received queries are not lost. */
 const LAST_BATCHES = 16;
 
 const calls = await loadSyscalls();
 const { data, engine, answer, counts, parent, tell } = await beginWorker();
 const { places } = data;
-invariant('descriptors' in places, 'a batched worker is given open sockets');
+invariant('descriptors' in places, 'a batched worker has open sockets');
 const { descriptors } = places;
 const control = new Int32Array(data.control);
 const clock = new SystemClock();
@@ -28,7 +28,7 @@ const batch = createDatagramBatch(calls.addressOf);
 tell({ kind: 'serving' });
 if (descriptors.length === 1) serveOne(descriptors[0]!);
 else serveSeveral(descriptors);
-// The port would keep the thread alive.
+// An open port would keep the thread alive.
 data.port.close();
 parent.close();
 
@@ -53,10 +53,10 @@ function serveSeveral(descriptors: readonly number[]): void {
   }
 }
 
-/** One round on one socket; returns the datagrams received. */
+/** Serves one socket once; returns the number of datagrams received. */
 function answerFrom(fd: number, flags: number): number {
   const received = receiveBatch(batch, calls, fd, flags, counts);
-  // Also when nothing has come: data that nobody needs any more is let go of.
+  // Checked even without queries, so that unused data is released.
   if (engine.isStale()) engine.refresh(data.port);
   if (received === 0) return 0;
   const startUs = isTimed(counts) ? clock.nowUs() : 0;
@@ -66,7 +66,7 @@ function answerFrom(fd: number, flags: number): number {
   return received;
 }
 
-/** Waiting on several sockets: struct pollfd is { int fd; short events, revents }. */
+/** Waits on several sockets: struct pollfd is { int fd; short events, revents }. */
 function createPoll(
   { poll, addressOf }: DatagramCalls & { addressOf(buffer: ArrayBuffer): number },
   descriptors: readonly number[],

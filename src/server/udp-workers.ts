@@ -1,30 +1,30 @@
 /**
- * The threads that answer over UDP: started together, replaced after a crash, stopped within a time.
+ * The threads that answer over UDP. They start together, are replaced after a crash, and stop within a time limit.
  *
- * The script of a thread decides how it gets its datagrams: udp-worker.ts (batched) or udp-portable-worker.ts.
+ * The script of a thread decides how it receives datagrams: udp-worker.ts (batched) or udp-portable-worker.ts.
  */
 import { type MessagePort, Worker } from 'node:worker_threads';
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { Counters } from './counters.js';
 import { Control, STOP, type UdpWorkerData, type UdpWorkerMessage, type WorkerPlaces } from './udp-protocol.js';
 
-/** Where workers get their engine from. */
+/** The source of the workers' engines. */
 export interface WorkerEngineSource {
   /** A module that exports createWorkerEngine; the answer engine by default. */
   readonly module?: URL;
   /**
-   * Called whenever a worker starts, also when it replaces a dead one. `port` is moved to the worker; its other end
-   * sees 'close' when the worker ends.
+   * Called whenever a worker starts, including replacements. `port` is moved to the worker; its other end sees 'close'
+   * when the worker ends.
    */
   connect(worker: number): { readonly data: unknown; readonly port: MessagePort };
 }
 
-/** What one thread serves. The sockets may be open already (batched) or are opened by the thread (portable). */
+/** What one thread serves: sockets that are already open (batched), or that the thread opens (portable). */
 export interface WorkerSockets {
-  /** Posted to the thread as it is. */
+  /** Posted to the thread unchanged. */
   readonly places: WorkerPlaces;
-  /** Datagrams lost in full queues of the kernel; undefined where it does not say. */
+  /** Datagrams lost in full kernel queues; undefined where the kernel does not report it. */
   countDrops(): number | undefined;
   /** Called when the thread has ended. */
   close(): void;
@@ -33,32 +33,35 @@ export interface WorkerSockets {
 export interface UdpWorkersOptions {
   readonly script: URL;
   readonly workers: number;
-  /** Called whenever a worker starts, also when it replaces a dead one. */
+  /** Called whenever a worker starts, including replacements. */
   openSockets(): WorkerSockets;
   readonly engine: WorkerEngineSource;
   readonly counters: Counters;
-  /** The counter block of the first worker; those of the others follow. */
+  /** The counter block of the first worker; the blocks of the others follow. */
   readonly firstThread: number;
   readonly log: Logger;
   readonly clock: Clock;
 }
 
-/** A stopping worker that does not leave in this time is ended by force, milliseconds. */
+/** A stopping worker that takes longer is terminated; milliseconds. */
 const STOP_LIMIT_MS = 700;
 const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 5_000;
-/** A worker that served this long was healthy: its next crash is followed by a restart without delay again. */
+/**
+ * A worker that served this many milliseconds was healthy, so after its next crash the first restart has no delay
+ * again.
+ */
 const HEALTHY_MS = 30_000;
 
-/** One worker's place: the thread and its sockets change with each restart, the place stays. */
+/** The slot of one worker: thread and sockets change with each restart, the slot stays. */
 interface Seat {
   readonly index: number;
   sockets: WorkerSockets | undefined;
   thread: Worker | undefined;
-  /** 0 until it serves. */
+  /** 0 until the worker serves. */
   servingSinceMs: number;
   crashes: number;
-  /** Lost in the queues of sockets that are closed by now. */
+  /** Datagrams lost in the queues of sockets that are now closed. */
   formerDrops: number;
 }
 
@@ -74,7 +77,10 @@ export class UdpWorkers {
     });
   }
 
-  /** Resolves when all serve. Rejects with what opening the sockets or starting a thread threw; nothing runs then. */
+  /**
+   * Resolves when all workers serve. Rejects with the error of opening the sockets or starting a thread and leaves
+   * nothing running.
+   */
   async start(): Promise<void> {
     try {
       await Promise.all(this.seats.map((seat) => this.occupy(seat)));
@@ -84,7 +90,7 @@ export class UdpWorkers {
     }
   }
 
-  /** Datagrams lost in full queues of the kernel; undefined where it does not say. */
+  /** Datagrams lost in full kernel queues; undefined where the kernel does not report it. */
   countQueueDrops(): number | undefined {
     let drops = 0;
     for (const { formerDrops, sockets } of this.seats) {
@@ -98,13 +104,13 @@ export class UdpWorkers {
   async stop(): Promise<void> {
     this.stopping = true;
     for (const cancel of this.restarts) cancel();
-    // A thread that sits in system calls looks at the word; one with an event loop receives the message.
+    // A thread that blocks in system calls checks the word; one with an event loop receives the message.
     Atomics.store(this.control, Control.stop, 1);
     for (const { thread } of this.seats) thread?.postMessage(STOP);
     await Promise.all(this.seats.map(({ thread }) => thread && this.awaitEnd(thread)));
   }
 
-  /** Opens the sockets of a seat and starts its thread; resolves when it serves. */
+  /** Opens the sockets of a slot and starts its thread; resolves when it serves. */
   private async occupy(seat: Seat): Promise<void> {
     const sockets = this.options.openSockets();
     seat.sockets = sockets;
@@ -123,7 +129,7 @@ export class UdpWorkers {
     seat.sockets = undefined;
   }
 
-  /** Resolves when the thread serves, rejects if it ends before. */
+  /** Resolves when the thread serves; rejects if it ends before. */
   private startThread(seat: Seat, sockets: WorkerSockets): Promise<void> {
     const { script, engine, counters, firstThread, log, clock } = this.options;
     const { data, port } = engine.connect(seat.index);
@@ -144,7 +150,7 @@ export class UdpWorkers {
       thread.on('message', (message: UdpWorkerMessage) => {
         switch (message.kind) {
           case 'serving':
-            seat.servingSinceMs = clock.nowMs();
+            seat.servingSinceMs = steadyMs(clock);
             resolve();
             return;
           case 'fault': {
@@ -169,10 +175,10 @@ export class UdpWorkers {
     });
   }
 
-  /** After a crash: a new thread, at once the first time, then later and later. */
+  /** After a crash, starts a new thread: at once the first time, then with growing delays. */
   private replace(seat: Seat, cause: unknown): void {
     const { log, clock } = this.options;
-    if (seat.servingSinceMs > 0 && clock.nowMs() - seat.servingSinceMs > HEALTHY_MS) seat.crashes = 0;
+    if (seat.servingSinceMs > 0 && steadyMs(clock) - seat.servingSinceMs > HEALTHY_MS) seat.crashes = 0;
     const delayMs = seat.crashes === 0 ? 0 : Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (seat.crashes - 1));
     seat.crashes += 1;
     seat.servingSinceMs = 0;
@@ -190,7 +196,7 @@ export class UdpWorkers {
     this.restarts.add(cancel);
   }
 
-  /** Waits until a thread that was told to stop has ended; ends it by force if it takes too long. */
+  /** Waits until a stopping thread has ended; terminates it if that takes too long. */
   private awaitEnd(thread: Worker): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.options.clock.after(STOP_LIMIT_MS, () => void thread.terminate());

@@ -1,4 +1,4 @@
-/** What every UDP worker thread begins with: its engine, its counters, and the line to the main thread. */
+/** The common start of every UDP worker thread: its engine, its counters, and the connection to the main thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Answer } from '../answer/transport.js';
 import { toHex } from '../base/bytes.js';
@@ -10,14 +10,14 @@ import type { UdpWorkerData, UdpWorkerMessage, WorkerEngine, WorkerEngineModule 
 export interface WorkerThread {
   readonly data: Omit<UdpWorkerData, 'engine'>;
   readonly engine: WorkerEngine;
-  /** The engine's answer with counting; a fault becomes SERVFAIL and is told to the main thread. */
+  /** The engine's answer with counting; an error becomes SERVFAIL and is reported to the main thread. */
   readonly answer: Answer;
   readonly counts: CountBlock;
   readonly parent: MessagePort;
   tell(message: UdpWorkerMessage): void;
 }
 
-/** Loads the engine this thread was started with. */
+/** Loads the engine with which this thread was started. */
 export async function beginWorker(): Promise<WorkerThread> {
   const data = workerData as UdpWorkerData;
   const parent = parentPort;
@@ -25,7 +25,7 @@ export async function beginWorker(): Promise<WorkerThread> {
   const tell = (message: UdpWorkerMessage): void => parent.postMessage(message);
   const { createWorkerEngine } = (await import(data.module)) as WorkerEngineModule;
   const engine = createWorkerEngine(data.engine);
-  // Node keeps `workerData`; the data the engine began with is replaced some day, and must not stay with it.
+  // Node keeps `workerData`, but the engine's initial data will be replaced and must be freed then.
   delete (workerData as { engine?: unknown }).engine;
   const counts = countBlock(data.counters, data.thread);
   const admitFault = sampleReports();

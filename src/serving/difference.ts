@@ -1,6 +1,6 @@
 /**
- * What resolvers are given, record by record, and how two states of it differ: what the change log holds. The SOA is left out of
- * the records of an owner, because its serial moves with every change; see {@link soaOf}.
+ * What resolvers receive, record by record, and how two states of it differ: the content of the change log. The records
+ * of an owner exclude the SOA, because its serial changes with every change; see {@link soaOf}.
  */
 import { compareBytes, equalBytes } from '../base/bytes.js';
 import { Type } from '../dns/codes.js';
@@ -10,12 +10,12 @@ import { soaRdata } from '../zone/derive/soa.js';
 import { type ServedOwner, servedOwners } from './owner.js';
 import type { ServingZone } from './zone.js';
 
-/** One served record, its owner understood, or a mark (store/log/changes.ts). */
+/** One served record of a known owner, or a mark (store/log/changes.ts). */
 export interface ServedRR {
   readonly type: number;
   readonly ttl: number;
   readonly rdata: Uint8Array;
-  /** Sent with it: it is stale (RFC 8767). */
+  /** Extended error that is sent with it: the record is stale (RFC 8767). */
   readonly extendedError?: number;
 }
 
@@ -28,13 +28,13 @@ export interface OwnerRRs {
 /** Everything a zone serves, by owner. */
 export type ServedCopy = ReadonlyMap<string, OwnerRRs>;
 
-/** What has to be taken away from one state and added to it so that it becomes another one. */
+/** What must be removed from one state and added to it to get the other one. */
 export interface Difference {
   readonly removed: ChangedRR[];
   readonly added: ChangedRR[];
 }
 
-/** The records of an owner; marks for addresses nobody knows yet, and for a name that exists without data. */
+/** The records of an owner, with marks for addresses that are not known yet and for a name that exists without data. */
 export function rrsOf({ ownerKey, records, rrsets }: ServedOwner): ServedRR[] {
   const rrs = rrsets.filter(({ type }) => type !== Type.soa && type <= 0xffff).flatMap(rrsOfSet);
   const isEmpty = rrs.length === 0 && records.length > 0 && ownerKey.length > 0;
@@ -47,12 +47,12 @@ function rrsOfSet({ type, ttl, rdatas, extendedError }: ServedOwner['rrsets'][nu
   return rdatas.map((rdata) => ({ type, ttl, rdata, extendedError }));
 }
 
-/** The SOA a zone is served with, under its own serial or another one. */
+/** The SOA with which a zone is served, with its own serial or another one. */
 export function soaOf({ facts: { soa } }: ServingZone, serial: number = soa.serial): SoaRR {
   return { ttl: soa.ttl, rdata: soaRdata({ ...soa, serial }) };
 }
 
-/** All that a zone serves now. It stays in memory as a whole. */
+/** Everything that a zone serves now. All of it is held in memory. */
 export function copyServed(store: Store, zone: ServingZone): ServedCopy {
   const copy = new Map<string, OwnerRRs>();
   for (const owner of servedOwners(store, zone)) {

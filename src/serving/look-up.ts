@@ -1,6 +1,6 @@
 /**
- * Where a name leads in the stored records: RFC 1034 §4.3.2 with RFC 4592 (wildcards) and RFC 6672 (DNAME). The engine walks
- * the compiled image by the same rules (answer/solve.ts); everybody who walks rows does it here.
+ * Looks up a name in the stored records: RFC 1034 §4.3.2 with RFC 4592 (wildcards) and RFC 6672 (DNAME). The engine
+ * follows the same rules on the compiled image (answer/solve.ts); every look-up on rows uses this file.
  */
 import { concatBytes } from '../base/bytes.js';
 import { Type } from '../dns/codes.js';
@@ -11,7 +11,7 @@ import type { RecordFacts } from '../zone/derive/owner.js';
 import { ownerExists, recordsAtOwner } from './owner.js';
 import type { ServingZone } from './zone.js';
 
-/** The accepted zone with the longest apex at or above a name (lower-case wire name). */
+/** The accepted zone with the longest apex at or above a name (lower-case wire form). */
 export function findZoneAbove(
   store: Store,
   name: Uint8Array,
@@ -24,18 +24,21 @@ export function findZoneAbove(
   return undefined;
 }
 
-/** Where a name leads: to itself, to a wildcard, to a delegation or a DNAME above it, or nowhere. */
+/** The result: the name itself, a wildcard, a delegation or DNAME above it, or nothing. */
 export type Located =
   | {
       readonly kind: 'name' | 'wildcard' | 'cut' | 'dname';
-      /** The owner that decides, relative to the apex. */
+      /** The deciding owner, relative to the apex. */
       readonly ownerKey: Uint8Array;
-      /** As they stand there, before proxying and flattening. */
+      /** Its records before proxying and flattening. */
       readonly records: readonly RecordFacts[];
     }
   | { readonly kind: 'nowhere' };
 
-/** Goes down from the apex: the topmost cut or DNAME decides (RFC 1034 §4.3.2 step 3). `name` is at or below the apex. */
+/**
+ * Descends from the apex; the topmost zone cut or DNAME decides (RFC 1034 §4.3.2 step 3). `name` is at or below the
+ * apex.
+ */
 export function locate(store: Store, zone: ServingZone, name: Uint8Array, type: number): Located {
   let encloser: Uint8Array = new Uint8Array(0);
   const nameKey = ownerKeyOf(name, zone.facts.apex);
@@ -43,10 +46,10 @@ export function locate(store: Store, zone: ServingZone, name: Uint8Array, type: 
     const isName = ownerKey.length === nameKey.length;
     const records = recordsAtOwner(store, zone, ownerKey);
     const has = (code: number): boolean => records.some((record) => record.type === code);
-    // DS belongs to the parent side of a cut (RFC 4035 §3.1.4.1).
+    // DS belongs to the parent side of a zone cut (RFC 4035 §3.1.4.1).
     const isCut = has(Type.ns) && mayDelegate(ownerKey) && !(isName && type === Type.ds);
     if (isCut) return { kind: 'cut', ownerKey, records };
-    // The owner of a DNAME is not redirected, names below it are (RFC 6672 §2.3).
+    // A DNAME redirects the names below its owner, not the owner itself (RFC 6672 §2.3).
     if (!isName && has(Type.dname)) return { kind: 'dname', ownerKey, records };
     if (!ownerExists(store, zone, { ownerKey, records })) return locateWildcard(store, zone, encloser);
     if (isName) return { kind: 'name', ownerKey, records };
@@ -55,7 +58,10 @@ export function locate(store: Store, zone: ServingZone, name: Uint8Array, type: 
   return { kind: 'nowhere' };
 }
 
-/** The wildcard of the closest encloser, if it exists, also without records of its own (RFC 4592 §2.2.1, §3.3.1). */
+/**
+ * The wildcard of the closest encloser, if it exists; it may exist without records of its own (RFC 4592 §2.2.1,
+ * §3.3.1).
+ */
 function locateWildcard(store: Store, zone: ServingZone, encloser: Uint8Array): Located {
   const ownerKey = concatBytes(encloser, WILDCARD_KEY);
   const records = recordsAtOwner(store, zone, ownerKey);
@@ -64,7 +70,7 @@ function locateWildcard(store: Store, zone: ServingZone, encloser: Uint8Array): 
     : { kind: 'nowhere' };
 }
 
-/** Whether NS records at an owner delegate: those of the apex do not, nor those of a wildcard (RFC 4592 §4.2). */
+/** Whether NS records at an owner delegate: those at the apex and at a wildcard do not (RFC 4592 §4.2). */
 export function mayDelegate(ownerKey: Uint8Array): boolean {
   const start = ownerKey.length - WILDCARD_KEY.length;
   const isWildcard = start >= 0 && ownerKey[start] === 0x2a && (start === 0 || ownerKey[start - 1] === 0);

@@ -1,11 +1,12 @@
 /**
- * The one rule of what an owner serves. Its stored records, and those the service adds to them, become RRsets as
- * zone/derive/owner.ts says: proxied names, HTTPS records, flattened CNAMEs, SOA and NS of the apex.
+ * The single rule that says what an owner serves. Its stored records and those that the service adds become RRsets by
+ * zone/derive/owner.ts: proxied names, HTTPS records, flattened CNAMEs, SOA and NS of the apex.
  *
- * Records that nobody wrote come from {@link withAddedRecords}: the addresses of name servers inside the zone, and challenges of
- * certificate authorities. Whatever else the service adds belongs there, and its owners in {@link addedOwners}.
+ * {@link withAddedRecords} gives the records that nobody wrote: addresses of name servers inside the zone, and
+ * challenges of certificate authorities. Any further added record belongs there, and its owner in {@link addedOwners}.
  */
 import { compareBytes, equalBytes } from '../base/bytes.js';
+import { isOwnerKeyBelow } from '../dns/name.js';
 import type { RRset } from '../dns/rr.js';
 import { challengeOwners, challengeTexts } from '../store/certs/orders.js';
 import type { Store } from '../store/driver.js';
@@ -18,7 +19,7 @@ import { hostRecords } from '../zone/derive/hosts.js';
 import { deriveRRsets, type RecordFacts, writtenRRsets } from '../zone/derive/owner.js';
 import type { ServingZone } from './zone.js';
 
-/** An owner with the records that stand there: stored ones, then those the service adds. */
+/** An owner with its records: first the stored ones, then those that the service adds. */
 export interface StandingOwner {
   /** Relative to the apex, see dns/name.ts. */
   readonly ownerKey: Uint8Array;
@@ -26,25 +27,33 @@ export interface StandingOwner {
 }
 
 export interface ServedOwner extends StandingOwner {
-  /** What is answered, in directory order. A name with records may answer nothing: its flattened target has no address. */
+  /**
+   * The answered RRsets, in directory order. A name with records may have none when its flattened target has no
+   * address.
+   */
   readonly rrsets: readonly RRset[];
 }
 
 /** What one owner serves now. */
 export function servedAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Array): ServedOwner {
-  return derive(zone, { ownerKey, records: recordsAtOwner(store, zone, ownerKey) }, targetsOf(store));
+  return servedByRecords(store, zone, { ownerKey, records: recordsAtOwner(store, zone, ownerKey) });
+}
+
+/** The same for a caller that has already read {@link recordsAtOwner}. */
+export function servedByRecords(store: Store, zone: ServingZone, owner: StandingOwner): ServedOwner {
+  return derive(zone, owner, targetsOf(store));
 }
 
 /**
- * The records that stand at an owner, before proxying and flattening. Whoever must see behind these, as the resolver that
- * looks for the target of a flattened name, reads records with this function, and RRsets with {@link writtenAtOwner}.
+ * The records of an owner before proxying and flattening. A caller that needs them unreplaced, such as the resolver for
+ * targets of flattened names, reads records with this function and RRsets with {@link writtenAtOwner}.
  */
 export function recordsAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Array): readonly RecordFacts[] {
   const texts = challengeTexts(store, zone.seq, ownerKey);
   return withAddedRecords(zone, { ownerKey, records: storedRecords(store, zone, ownerKey) }, texts);
 }
 
-/** What an owner would serve if nothing were proxied and no CNAME flattened. */
+/** What an owner would serve without proxying and flattening. */
 export function writtenAtOwner({ facts }: ServingZone, { ownerKey, records }: StandingOwner): RRset[] {
   return writtenRRsets(facts, ownerKey.length === 0, records);
 }
@@ -54,14 +63,14 @@ function storedRecords(store: Store, { seq }: ServingZone, ownerKey: Uint8Array)
 }
 
 /**
- * Everything a zone serves, owner by owner in canonical order, the apex first even when nothing is stored there. Takes several
- * statements: to be called and taken inside one `snapshot` or write.
+ * Everything that a zone serves, owner by owner in canonical order; the apex comes first even without stored records.
+ * Runs several statements: create and consume the generator inside one `snapshot` or write.
  */
 export function servedOwners(store: Store, zone: ServingZone): Generator<ServedOwner> {
   return serveRows(zone, storedRows(store, zone.seq), targetsOf(store), challengesOfZone(store, zone.seq));
 }
 
-/** Texts of challenges by owner key, as latin1 text. */
+/** Challenge texts by owner key as latin1 text. */
 type Challenges = ReadonlyMap<string, readonly string[]>;
 
 /** The same from rows in the order of their owner keys. */
@@ -85,7 +94,7 @@ export function* serveRows(
   yield* takeBetween(added, previous).map(serve);
 }
 
-/** Rows in the order of their owner keys as owners, the apex first even without rows. */
+/** Groups rows in the order of their owner keys into owners; the apex comes first even without rows. */
 export function* ownersOf(rows: Iterable<StoredTuple>): Generator<StandingOwner> {
   let ownerKey: Uint8Array = new Uint8Array(0);
   let records: RecordFacts[] = [];
@@ -110,15 +119,15 @@ function takeBetween(added: Uint8Array[], after: Uint8Array | undefined, before?
   return taken;
 }
 
-/** Whether the owner exists: records stand there or below it (RFC 4592 §2.2.2). */
+/** Whether the owner exists: it or a name below it has records (RFC 4592 §2.2.2). */
 export function ownerExists(store: Store, zone: ServingZone, { ownerKey, records }: StandingOwner): boolean {
   return records.length > 0 || ownerKey.length === 0 || hasOwnersBelow(store, zone, ownerKey);
 }
 
-/** Whether any owner stands below this one. */
+/** Whether any owner exists below this one. */
 function hasOwnersBelow(store: Store, zone: ServingZone, ownerKey: Uint8Array): boolean {
   if (hasDescendants(store, zone.seq, ownerKey)) return true;
-  return addedOwners(zone, challengeOwners(store, zone.seq)).some((key) => isBelow(key, ownerKey));
+  return addedOwners(zone, challengeOwners(store, zone.seq)).some((key) => isOwnerKeyBelow(key, ownerKey));
 }
 
 function derive(zone: ServingZone, { ownerKey, records }: StandingOwner, targetOf: TargetLookup): ServedOwner {
@@ -126,13 +135,13 @@ function derive(zone: ServingZone, { ownerKey, records }: StandingOwner, targetO
   return { ownerKey, records, rrsets };
 }
 
-/** Owner keys the service adds records to, each once, in canonical order. */
+/** Owner keys to which the service adds records, each once, in canonical order. */
 function addedOwners({ hosts }: ServingZone, challenges: readonly Uint8Array[]): Uint8Array[] {
   if (challenges.length === 0) return [...hosts];
   return [...hosts, ...challenges].sort(compareBytes).filter((key, i, all) => i === 0 || !equalBytes(key, all[i - 1]!));
 }
 
-/** The stored records of an owner and those the service adds to them. `texts`: those of challenges. */
+/** The stored records of an owner and those that the service adds. `texts`: texts of challenges. */
 function withAddedRecords(
   { hosts, hostAddresses, facts }: ServingZone,
   { ownerKey, records }: StandingOwner,
@@ -163,16 +172,13 @@ function targetsOf(store: Store): TargetLookup {
 function recordFacts([, type, ttl, proxied, rdata, settings]: StoredTuple): RecordFacts {
   const row = { type, ttl, proxied: proxied === 1, rdata };
   if (settings === null) return row;
-  const { ipv4_only, ipv6_only, flatten_cname } = parseSettings(settings);
+  const { ipv4_only, ipv6_only, flatten_cname, origin_port: originPort } = parseSettings(settings);
   const flattenCname = flatten_cname === true;
-  return { ...row, ipv4Only: ipv4_only === true, ipv6Only: ipv6_only === true, flattenCname };
+  const facts = { ...row, ipv4Only: ipv4_only === true, ipv6Only: ipv6_only === true, flattenCname };
+  return originPort === undefined ? facts : { ...facts, originPort };
 }
 
-function isBelow(key: Uint8Array, ancestor: Uint8Array): boolean {
-  return key.length > ancestor.length && equalBytes(key.subarray(0, ancestor.length), ancestor);
-}
-
-/** Neighbours in canonical order differ near their ends. */
+/** Compared from the end, because neighbours in canonical order differ near their ends. */
 function isSameKey(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   for (let i = a.length - 1; i >= 0; i--) if (a[i] !== b[i]) return false;

@@ -1,11 +1,14 @@
-/** Where a change of settings, a zone's or the installation's, shows in what a zone serves, besides the SOA. */
+/** Which owners a change of settings affects, SOA aside. The settings may be the zone's or the installation's. */
 import { equalBytes } from '../base/bytes.js';
 import type { Store } from '../store/driver.js';
 import { proxiedOwners } from '../store/records/records.js';
 import { aliasOwners } from '../store/records/stored-rows.js';
 import type { ServingZone } from './zone.js';
 
-/** The owners where two states of a zone with the same records may differ, some twice; undefined when more than `most` do. */
+/**
+ * The owners whose answers may differ between two states of a zone with the same records, some of them twice; undefined
+ * when there are more than `most`.
+ */
 export function ownersOfSettings(
   store: Store,
   before: ServingZone,

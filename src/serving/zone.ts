@@ -1,17 +1,17 @@
-/** A zone with everything besides its records that decides what its owners serve. */
+/** A zone with everything except its records that decides what its owners serve. */
 import { equalBytes } from '../base/bytes.js';
 import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../store/zones/zones.js';
 import { edgeAddressesOf, zoneFactsOf } from '../zone/derive/facts.js';
 import { hostKeys } from '../zone/derive/hosts.js';
 import type { EdgeAddresses, ZoneFacts } from '../zone/derive/owner.js';
 
-/** The settings of the installation that show in answers. */
+/** The settings of the installation that affect answers. */
 export interface ServingSettings {
-  /** Host names of the service, lower case, without final dots; at least one. */
+  /** Host names of the service: lower case, without final dots; one or more. */
   readonly nameServers: readonly string[];
-  /** Their addresses, for zones that hold their names without addresses, 4 or 16 octets each. */
+  /** Their addresses, for zones that contain these names without addresses; 4 or 16 octets each. */
   readonly nameServerAddresses: readonly Uint8Array[];
-  /** Addresses that proxied names answer, 4 or 16 octets each. */
+  /** Addresses that proxied names answer; 4 or 16 octets each. */
   readonly edgeAddresses: readonly Uint8Array[];
 }
 
@@ -20,13 +20,16 @@ export interface ServingZone {
   readonly seq: number;
   readonly facts: ZoneFacts;
   readonly edge: EdgeAddresses;
-  /** Owner keys of the zone's name servers below its apex in canonical order; none when there are no addresses for them. */
+  /**
+   * Owner keys of the zone's name servers below its apex, in canonical order; empty when there are no addresses for
+   * them.
+   */
   readonly hosts: readonly Uint8Array[];
-  /** The addresses these answer when the zone has none for them, 4 or 16 octets each. */
+  /** The addresses that these answer when the zone has none; 4 or 16 octets each. */
   readonly hostAddresses: readonly Uint8Array[];
 }
 
-/** The zone as its row and the settings have it. */
+/** The zone made from its row and the settings. */
 export function servingZone(row: ZoneRow, settings: ServingSettings): ServingZone {
   const { nameServers, nameServerAddresses: hostAddresses, edgeAddresses } = settings;
   const facts = zoneFactsOf(row, soaOfZone(row, nameServers), nsTtlOfZone(row), nameServers);

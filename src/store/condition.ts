@@ -1,25 +1,26 @@
 /**
- * Conditions of lists as SQL. Texts are compared without regard to case, in plain ASCII by SQLite itself, else by JavaScript.
+ * Conditions of lists as SQL. Texts are compared without regard to case: plain ASCII by SQLite, other text by
+ * JavaScript.
  */
 import { perStore, type SqlValue } from './driver.js';
 
 export type TextOperator = 'exact' | 'contains' | 'startswith' | 'endswith';
 
-/** One condition of a list, with the values for its placeholders. */
+/** One condition of a list with the values for its placeholders. */
 export interface Condition {
   readonly sql: string;
   readonly params: readonly SqlValue[];
-  /** An index of the zone's records knows which fit. */
+  /** An index of the zone's records can find the matches. */
   readonly indexed?: boolean;
 }
 
-/** Makes the functions that {@link matchText} uses known to the handle, once. */
+/** Registers the functions that {@link matchText} uses, once for each handle. */
 export const defineTextFunctions = perStore((store) => {
   store.defineFunction('fold', (text) => (text === null ? null : String(text).toLowerCase()));
   return true;
 });
 
-/** Conditions of which all, or any, must hold. */
+/** Joins conditions of which all, or any, must hold. */
 export function joinConditions(match: 'all' | 'any', conditions: readonly Condition[]): Condition {
   const word = match === 'all' ? ' AND ' : ' OR ';
   const isIndexed = ({ indexed = false }: Condition): boolean => indexed;
@@ -32,30 +33,33 @@ export function joinConditions(match: 'all' | 'any', conditions: readonly Condit
 
 const NEVER: Condition = { sql: '0', params: [], indexed: true };
 
-/** Never true: a filter that nothing can fit. */
+/** Matches nothing. */
 export function matchNothing(): Condition {
   return NEVER;
 }
 
-/** A column equal to one of the values; none of them = never. */
+/** Matches a column that equals one of the values; no values match nothing. */
 export function matchAnyOf(column: string, values: readonly SqlValue[]): Condition {
   return { sql: `${column} IN (${values.map(() => '?').join(', ')})`, params: values };
 }
 
-/** Identifiers that are values of a statement each, so that an index may serve; SQLite takes 32,766 values at most. */
+/**
+ * The largest number of identifiers that become one statement parameter each, so that an index may be used; SQLite
+ * accepts 32,766 parameters.
+ */
 const FEW_IDS = 500;
 
-/** One of these identifiers, however many there are. */
+/** Matches any of these identifiers; the number is not limited. */
 export function matchIds(column: string, ids: readonly Uint8Array[]): Condition {
   if (ids.length <= FEW_IDS) return { sql: `${column} IN (${ids.map(() => '?').join(', ')})`, params: ids };
   const list = JSON.stringify(ids.map((id) => Buffer.from(id).toString('hex').toUpperCase()));
   return { sql: `hex(${column}) IN (SELECT value FROM json_each(?))`, params: [list] };
 }
 
-/** A test of a text column or expression. */
+/** Matches a text column or expression. */
 export function matchText(expression: string, operator: TextOperator, value: string): Condition {
   const needle = value.toLowerCase();
-  // Names of records are in lower case.
+  // Record names are stored in lower case.
   const isFolded = expression === 'name';
   const folded = isFolded ? expression : /^[\0-\x7f]*$/.test(needle) ? `lower(${expression})` : `fold(${expression})`;
   switch (operator) {

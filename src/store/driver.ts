@@ -1,8 +1,8 @@
 /**
  * SQLite behind a small interface: opening, pragmas, prepared statements, transactions, typed failures. Everything
- * but `write` is synchronous; a handle belongs to one thread.
+ * except `write` is synchronous; a handle belongs to one thread.
  */
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { UserError } from '../base/errors.js';
@@ -11,7 +11,7 @@ import { type Entry, startRecording } from './recording.js';
 import { type Position, Replayer } from './replay.js';
 import type { SqlValue } from './sql-value.js';
 import { guard, openFailure } from './sqlite-failure.js';
-import { type Activity, readingStatement, type Statement, wrapStatement } from './statement.js';
+import { type Activity, plannedOnce, readingStatement, type Statement, wrapStatement } from './statement.js';
 
 export { StoreBusy, StoreCorrupt, StoreFull } from './failures.js';
 export type { SqlValue } from './sql-value.js';
@@ -20,50 +20,52 @@ export type { Statement } from './statement.js';
 /** The database file inside the data directory. */
 export const DATABASE_FILE = 'zoneplane.db';
 
-/** Data directory name that stands for a database in memory, gone when it is closed. */
+/** Data directory name that selects a database in memory, which is lost when it is closed. */
 export const IN_MEMORY = ':memory:';
 
 export interface Store {
   /** Path of the file, or `:memory:`. */
   readonly path: string;
   readonly readonly: boolean;
-  /** Rows as objects keyed by column. */
+  /** Rows as objects with column names as keys. */
   prepare<Params extends readonly SqlValue[] = [], Row = unknown>(sql: string): Statement<Params, Row>;
-  /** Rows as arrays in column order: about a third faster where many are read. */
+  /** Rows as arrays in column order: about a third faster when many rows are read. */
   prepareTuples<Params extends readonly SqlValue[] = [], Row = unknown>(sql: string): Statement<Params, Row>;
-  /** Makes a pure function available to SQL under a name. */
+  /** Registers a pure function for use in SQL. */
   defineFunction(name: string, compute: (value: SqlValue) => SqlValue): void;
   /**
-   * The only way to write: runs `work` in one transaction and resolves with its result when that is durable. Nothing stays
-   * when `work` throws. `work` is synchronous, touches nothing but the database, and may run more than once. Throws
-   * {@link StoreBusy} when the lock is not free within `timeoutMs` (default: a minute), {@link StoreFull} on a full disk.
+   * The only way to write. Runs `work` in one transaction and resolves with its result when the write is durable;
+   * nothing is written when `work` throws. `work` is synchronous, affects only the database, and may run more than
+   * once. Throws {@link StoreBusy} when the lock is not free within `timeoutMs` (default: one minute), {@link
+   * StoreFull} on a full disk.
    */
   write<T>(work: () => T, timeoutMs?: number): Promise<T>;
-  /** Runs a write like {@link Store.write}, and takes it back: what it returned, and nothing on the disk. */
+  /** Runs a write like {@link Store.write}, undoes it and returns its result. Nothing is written to disk. */
   dryRun<T>(work: () => T): Promise<T>;
   /**
-   * Runs a write, takes it back, and tells what it wrote: the body of an entry; undefined when it wrote nothing. Throws
-   * {@link StoreBusy} when the lock is not free within `timeoutMs` (default: that of the handle).
+   * Runs a write, undoes it and returns its statements as the body of a log entry; undefined when it wrote nothing.
+   * Throws {@link StoreBusy} when the lock is not free within `timeoutMs` (default: that of the handle).
    */
   rehearse<T>(work: () => T, timeoutMs?: number): Rehearsal<T>;
   /**
-   * Runs an entry of the log that follows this copy's position, in one transaction with the new position; false when it is here
-   * already. Throws {@link EntryRefused} when it cannot be applied, {@link StoreBusy} like {@link Store.rehearse}.
+   * Applies the log entry that follows this copy's position, in one transaction with the new position; false when this
+   * copy already has it. Throws {@link EntryRefused} when it cannot be applied, {@link StoreBusy} like {@link
+   * Store.rehearse}.
    */
   replay(entry: Entry, timeoutMs?: number): boolean;
-  /** The last entry of a log that this copy holds. */
+  /** The last log entry that this copy has applied. */
   position(): Position;
-  /** For migrations alone: one write transaction in which `work` is given a function that runs any SQL. */
+  /** For migrations only: one write transaction in which `work` receives a function that runs any SQL. */
   alter<T>(work: (run: (sql: string) => void) => T): T;
-  /** Runs `work` inside a write transaction so that only its own changes are undone when it throws. Not to be nested. */
+  /** Runs `work` inside a write transaction; when it throws, only its own changes are undone. Must not be nested. */
   part<T>(work: () => T): T;
-  /** Runs `read` in one read transaction: everything it reads is from the same moment. */
+  /** Runs `read` in one read transaction, so that everything it reads is from one database state. */
   snapshot<T>(read: () => T): T;
-  /** A number that changes whenever another connection has committed (`PRAGMA data_version`). */
+  /** A number that changes whenever another connection commits (`PRAGMA data_version`). */
   dataVersion(): number;
-  /** Moves the write-ahead log into the database file and shortens it, as far as no reader is in the way. */
+  /** Copies the write-ahead log into the database file and shortens it, as far as readers allow. */
   checkpoint(): void;
-  /** A consistent copy into a file that does not exist yet. Throws a UserError when it does. */
+  /** Copies the database consistently into a new file. Throws a UserError when the file exists. */
   backup(path: string): Promise<void>;
   close(): void;
 }
@@ -75,14 +77,19 @@ export interface Rehearsal<T> {
 
 export interface OpenOptions {
   readonly readonly?: boolean;
-  /** Makes what {@link Store.write} does instead of a transaction here, such as {@link createLogWriter} of log-writer.ts. */
+  /**
+   * Creates the replacement for {@link Store.write}, such as {@link createLogWriter} of log-writer.ts; default: a local
+   * transaction.
+   */
   readonly writer?: (store: Store) => Store['write'];
-  /** How long a statement waits for another process's write lock, in milliseconds. */
+  /** Called after each write of this handle that was committed. */
+  readonly onCommit?: () => void;
+  /** Milliseconds that a statement waits for another process's write lock. */
   readonly busyTimeoutMs?: number;
 }
 
 const BUSY_TIMEOUT_MS = 5000;
-/** Page cache of a writer and of a reader, in KiB: a bulk import stays in memory until it is large. */
+/** Page caches of a writer and of a reader, in KiB. A bulk import fits into memory until it is large. */
 const WRITER_CACHE_KIB = 64 * 1024;
 const READER_CACHE_KIB = 16 * 1024;
 const MMAP_BYTES = 1 << 30;
@@ -90,7 +97,7 @@ const MMAP_BYTES = 1 << 30;
 const JOURNAL_LIMIT_BYTES = 64 << 20;
 
 /**
- * Opens the database of a data directory, creating both when they are missing (unless read-only). Throws a UserError when
+ * Opens the database of a data directory. Creates both when they are missing, unless read-only. Throws a UserError when
  * the directory or file cannot be used.
  */
 export function openStore(dataDir: string, options: OpenOptions = {}): Store {
@@ -105,7 +112,7 @@ export function openStore(dataDir: string, options: OpenOptions = {}): Store {
   } catch (error) {
     throw openFailure(error, path);
   }
-  return new SqliteStore(database, path, readonly, timeoutMs, options.writer);
+  return new SqliteStore(database, path, readonly, timeoutMs, options);
 }
 
 function preparePath(dataDir: string, path: string, readonly: boolean): void {
@@ -118,7 +125,7 @@ function preparePath(dataDir: string, path: string, readonly: boolean): void {
       );
     }
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    // Created here so that nobody else on the machine can read it; SQLite gives its side files the same mode.
+    // Created here so that no other user can read it; SQLite gives its side files the same mode.
     closeSync(openSync(path, 'a', 0o600));
   } catch (error) {
     if (error instanceof UserError) throw error;
@@ -132,22 +139,23 @@ function preparePath(dataDir: string, path: string, readonly: boolean): void {
 function setPragmas(database: Database.Database, readonly: boolean): void {
   if (!readonly) {
     database.pragma('journal_mode = WAL');
-    // An acknowledged change survives the loss of power.
+    // An acknowledged change survives a power failure.
     database.pragma('synchronous = FULL');
     database.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
   }
   database.pragma('foreign_keys = ON');
   database.pragma(`cache_size = -${readonly ? READER_CACHE_KIB : WRITER_CACHE_KIB}`);
-  // A reader walks through once; mapped pages would stay in its memory.
+  // A reader reads the file once; mapped pages would stay in its memory.
   database.pragma(`mmap_size = ${readonly ? 0 : MMAP_BYTES}`);
   database.pragma('temp_store = MEMORY');
   database.pragma('trusted_schema = OFF');
-  // Also finds out whether the file is a database at all.
+  // Also checks that the file is a database.
   database.pragma('schema_version');
 }
 
 class SqliteStore implements Store {
   readonly write: Store['write'];
+  private readonly onCommit: OpenOptions['onCommit'];
   private readonly activity: Activity = { writing: false, recording: undefined };
   private readonly replayer = new Replayer((sql) => this.prepare(sql));
   private readonly begin: Statement<[], unknown>;
@@ -164,8 +172,9 @@ class SqliteStore implements Store {
     readonly path: string,
     readonly readonly: boolean,
     private readonly busyTimeoutMs: number,
-    writer: OpenOptions['writer'],
+    { writer, onCommit }: OpenOptions,
   ) {
+    this.onCommit = onCommit;
     const bracket = (sql: string): Statement<[], unknown> => readingStatement(database.prepare(sql));
     this.begin = bracket('BEGIN IMMEDIATE');
     this.beginRead = bracket('BEGIN');
@@ -180,14 +189,14 @@ class SqliteStore implements Store {
 
   prepare<Params extends readonly SqlValue[], Row>(sql: string): Statement<Params, Row> {
     return wrapStatement(
-      guard(() => this.database.prepare(sql)),
+      guard(() => this.database.prepare(plannedOnce(sql))),
       this.activity,
     );
   }
 
   prepareTuples<Params extends readonly SqlValue[], Row>(sql: string): Statement<Params, Row> {
     return wrapStatement(
-      guard(() => this.database.prepare(sql).raw(true)),
+      guard(() => this.database.prepare(plannedOnce(sql)).raw(true)),
       this.activity,
     );
   }
@@ -228,7 +237,9 @@ class SqliteStore implements Store {
   private immediate<T>(work: () => T, timeoutMs?: number): T {
     this.beginWithin(timeoutMs);
     this.activity.writing = true;
-    return this.finish(work);
+    const result = this.finish(work);
+    this.onCommit?.();
+    return result;
   }
 
   private takeBack<T>(work: () => T, timeoutMs: number | undefined): T {
@@ -238,7 +249,7 @@ class SqliteStore implements Store {
       return work();
     } finally {
       this.endWriting();
-      // SQLite has rolled back by itself after some failures, such as a full disk.
+      // After some failures, such as a full disk, SQLite has already rolled back.
       if (this.database.inTransaction) this.rollback.run();
     }
   }
@@ -266,7 +277,7 @@ class SqliteStore implements Store {
       this.release.run();
       return result;
     } catch (error) {
-      // After some failures SQLite has rolled everything back by itself.
+      // After some failures, SQLite has already rolled everything back.
       if (this.database.inTransaction) {
         this.rollbackPart.run();
         this.release.run();
@@ -288,7 +299,7 @@ class SqliteStore implements Store {
       this.commit.run();
       return result;
     } catch (error) {
-      // SQLite has rolled back by itself after some failures, such as a full disk.
+      // After some failures, such as a full disk, SQLite has already rolled back.
       if (this.database.inTransaction) this.rollback.run();
       throw error;
     } finally {
@@ -308,10 +319,14 @@ class SqliteStore implements Store {
     if (existsSync(path)) {
       throw new UserError(`${path} exists already.`, 'Choose a new file name; backups never overwrite.');
     }
+    const draft = `${path}.partial`;
     try {
-      closeSync(openSync(path, 'wx', 0o600));
-      await this.database.backup(path);
+      closeSync(openSync(draft, 'w', 0o600));
+      // All pages in one step: SQLite begins anew when somebody writes between two, and would never end beside a busy server.
+      await this.database.backup(draft, { progress: () => Number.MAX_SAFE_INTEGER });
+      renameSync(draft, path);
     } catch (error) {
+      rmSync(draft, { force: true });
       throw new UserError(`The backup to ${path} failed: ${(error as Error).message}`, 'Check the disk and try again.');
     }
   }
@@ -321,15 +336,15 @@ class SqliteStore implements Store {
   }
 }
 
-/** Octets the database file takes on disk, its write-ahead log included; 0 in memory. */
+/** Octets of the database file on disk, including its write-ahead log; 0 in memory. */
 export function storeSize(store: Store): number {
   if (store.path === IN_MEMORY) return 0;
   return [store.path, `${store.path}-wal`].reduce((sum, path) => sum + (existsSync(path) ? statSync(path).size : 0), 0);
 }
 
 /**
- * Statements of one aggregate, prepared once a handle at their first use:
- * `const statements = perStore((store) => ({ byId: store.prepare(…) }));`
+ * Statements of one aggregate, prepared for each handle on first use: `const statements = perStore((store) => ({ byId:
+ * store.prepare(…) }));`
  */
 export function perStore<Statements>(make: (store: Store) => Statements): (store: Store) => Statements {
   const known = new WeakMap<Store, Statements>();

@@ -1,14 +1,17 @@
-/** What can go wrong with the store, as values that callers can tell apart. */
+/** Failures of the store, as typed errors. */
 
-/** A constraint of the schema refused the rows; `constraint` is SQLite's text, such as `UNIQUE constraint failed: zones.id`. */
+/**
+ * A constraint of the schema rejected the rows; `constraint` is SQLite's text, such as `UNIQUE constraint failed:
+ * zones.id`.
+ */
 export class StoreConflict extends Error {
   constructor(readonly constraint: string) {
-    super(`The rows break a rule of the database: ${constraint}`);
+    super(`The rows violate a constraint of the database: ${constraint}`);
     this.name = 'StoreConflict';
   }
 }
 
-/** Another writer held the lock for longer than the busy timeout. Trying again is safe: nothing was written. */
+/** Another writer held the lock for longer than the busy timeout. Nothing was written, so the caller may retry. */
 export class StoreBusy extends Error {
   constructor() {
     super('The database is busy: another process is writing to it.');
@@ -24,7 +27,7 @@ export class StoreFull extends Error {
   }
 }
 
-/** The database file is damaged, or the disk does not give it back as it was written. */
+/** The database file is damaged, or the disk does not return what was written. */
 export class StoreCorrupt extends Error {
   constructor(detail: string) {
     super(`The database is damaged or cannot be read from disk: ${detail}`);
@@ -33,13 +36,13 @@ export class StoreCorrupt extends Error {
 }
 
 /**
- * Why an entry of the log was not applied: `gap`, entries before it are missing here; `history`, this copy followed other
- * entries than the log has; `schema`, it was written for another version of the schema; `damaged`, it cannot be read, or holds a
- * statement that no entry may hold; `difference`, its statements have another effect here than where they were written.
+ * Why a log entry was not applied. `gap`: entries before it are missing in this copy. `history`: this copy has applied
+ * other entries than the log has. `schema`: it was written for another schema version. `damaged`: it cannot be read, or
+ * contains a forbidden statement. `difference`: its statements have another effect here than on its author.
  */
 export type EntryRefusal = 'gap' | 'history' | 'schema' | 'damaged' | 'difference';
 
-/** An entry of the log cannot be applied to this copy. Nothing of it was. */
+/** A log entry cannot be applied to this copy. Nothing of it was applied. */
 export class EntryRefused extends Error {
   constructor(
     readonly reason: EntryRefusal,

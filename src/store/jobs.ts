@@ -1,17 +1,17 @@
-/** Rows of jobs: what is to be done, when, and who is at it (jobs/). All times are milliseconds since 1970. */
+/** Rows of jobs: what is to be done, when, and who holds the lease (jobs/). All times are milliseconds since 1970. */
 import { perStore, type Store } from './driver.js';
 
 export interface JobRow {
   readonly seq: number;
   readonly kind: string;
-  /** Whom it is about; empty for nobody in particular. */
+  /** The subject of the job; empty for jobs without one. */
   readonly subject: string;
   readonly run_at: number;
-  /** Those with more go first among those that are due. */
+  /** Among due jobs, those with a higher value run first. */
   readonly priority: number;
-  /** Failures in a row. */
+  /** Consecutive failures. */
   readonly attempt: number;
-  /** Of the last failure, kept until it succeeds. */
+  /** Text of the last failure, kept until the job succeeds. */
   readonly last_error: string | null;
   readonly failed_at: number | null;
   readonly lease_owner: string | null;
@@ -19,10 +19,10 @@ export interface JobRow {
   readonly fence: number;
 }
 
-/** What names a lease: its row, who in turn has it, and until when as it was last renewed. */
+/** Identifies a lease: its row, its fence, and the expiry as of its last renewal. */
 export type LeaseRow = Pick<JobRow, 'seq' | 'kind' | 'attempt' | 'fence'> & { readonly lease_until: number };
 
-/** A lease that is held. */
+/** A lease that this process holds. */
 export type Held = Pick<JobRow, 'seq' | 'fence'>;
 
 export interface NewJob {
@@ -37,7 +37,7 @@ export interface Failure {
   readonly runAtMs: number;
 }
 
-/** Odd, so that numbers that follow each other are scattered over all of 32 bits. */
+/** Odd, so that consecutive numbers are scattered over all 32-bit values. */
 const SCATTER = 2654435761;
 
 const statements = perStore((store) => ({
@@ -112,34 +112,34 @@ const statements = perStore((store) => ({
 }));
 
 /**
- * Has a job run at a time, and moves it there when it is planned already; a job that is running runs again then. Forgets how
- * often it failed. Call inside a write.
+ * Schedules a job, or moves it if it is already scheduled; a running job then runs again. Resets its failure count.
+ * Call inside a write.
  */
 export function putJob(store: Store, { kind, subject, runAtMs, priority = 0 }: NewJob, nowMs: number): void {
   statements(store).put.run(kind, subject, Math.ceil(runAtMs), nowMs, priority);
 }
 
-/** The same for a job that is not planned yet; one that is stays where it is. Call inside a write. */
+/** The same, but a job that is already scheduled stays unchanged. Call inside a write. */
 export function ensureJob(store: Store, { kind, subject, runAtMs, priority = 0 }: NewJob, nowMs: number): void {
   statements(store).ensure.run(kind, subject, Math.ceil(runAtMs), nowMs, priority);
 }
 
-/** One that is running ends without leaving anything in the row's place. Call inside a write. */
+/** A run in progress ends without writing a row again. Call inside a write. */
 export function removeJob(store: Store, kind: string, subject: string): void {
   statements(store).remove.run(kind, subject);
 }
 
-/** Jobs that are due and that nobody has, at most `limit`, in the order in which they should run. */
+/** Due jobs without a lease, no more than `limit`, in the order in which they should run. */
 export function dueJobs(store: Store, kind: string, nowMs: number, limit: number): readonly JobRow[] {
   return statements(store).due.all(kind, nowMs, limit);
 }
 
-/** When the next job of a kind that nobody has is due; undefined when there is none. */
+/** When the next job of a kind without a lease is due; undefined when there is none. */
 export function nextJobAt(store: Store, kind: string): number | undefined {
   return statements(store).next.get(kind)?.[0];
 }
 
-/** Takes the jobs that are due; nobody else has them from then on. Call inside a write. */
+/** Takes the leases of due jobs. Call inside a write. */
 export function leaseDueJobs(
   store: Store,
   kind: string,
@@ -153,7 +153,7 @@ export function leaseDueJobs(
   });
 }
 
-/** False when somebody else has the job by now. Call inside a write. */
+/** False when another process has taken over the job. Call inside a write. */
 export function renewLease(store: Store, { seq, fence }: Held, untilMs: number): boolean {
   return statements(store).renew.run(untilMs, seq, fence).changes > 0;
 }
@@ -166,23 +166,31 @@ export function holdsLease(store: Store, { seq, fence }: Held): boolean {
   return statements(store).holder.get(seq, fence) !== undefined;
 }
 
-/** Removes a job that is done, unless it is wanted again. False when somebody else has it by now. Call inside a write. */
+/**
+ * Removes a finished job unless it was scheduled again. False when another process has taken it over. Call inside a
+ * write.
+ */
 export function finishJob(store: Store, held: Held, nowMs: number): boolean {
   const { finish, rerun } = statements(store);
   return finish.run(held.seq, held.fence).changes > 0 || rerun.run(nowMs, held.seq, held.fence).changes > 0;
 }
 
-/** Plans a job again that went well. False when somebody else has it by now. Call inside a write. */
+/**
+ * Schedules the next run of a job that succeeded. False when another process has taken it over. Call inside a write.
+ */
 export function repeatJob(store: Store, { seq, fence }: Held, runAtMs: number, nowMs: number): boolean {
   return statements(store).again.run(Math.ceil(runAtMs), Math.ceil(runAtMs), nowMs, seq, fence).changes > 0;
 }
 
-/** Notes a failure and frees the job. False when somebody else has it by now. Call inside a write. */
+/** Records a failure and frees the job. False when another process has taken it over. Call inside a write. */
 export function failJob(store: Store, held: Held, failure: Failure, nowMs: number): boolean {
   return fail(store, held, failure, nowMs, null);
 }
 
-/** The same for a job whose holder seems to be gone. False when that has renewed its lease since. Call inside a write. */
+/**
+ * The same for a job whose holder seems to be gone. False when the holder has renewed its lease since. Call inside a
+ * write.
+ */
 export function takeLease(store: Store, lease: LeaseRow, failure: Failure, nowMs: number): boolean {
   return fail(store, lease, failure, nowMs, lease.lease_until);
 }
@@ -191,25 +199,25 @@ function fail(store: Store, { seq, fence }: Held, { text, runAtMs }: Failure, no
   return statements(store).fail.run(Math.ceil(runAtMs), nowMs, text, nowMs, seq, fence, until).changes > 0;
 }
 
-/** How many jobs of a kind should have run before, and are not running. */
+/** Number of overdue jobs of a kind that are not running. */
 export function countOverdue(store: Store, kind: string, nowMs: number): number {
   return statements(store).overdue.get(kind, nowMs)![0];
 }
 
-/** Scatters the overdue jobs of a kind over the next `windowMs`, each by its number. Call inside a write. */
+/** Spreads the overdue jobs of a kind over the next `windowMs`, each by its number. Call inside a write. */
 export function spreadOverdue(store: Store, kind: string, nowMs: number, windowMs: number): void {
   statements(store).spread.run(nowMs, windowMs, nowMs, kind, nowMs);
 }
 
 /**
- * The clock was put back: jobs that were planned later than now by more than `toleranceMs` keep their distance from the time at
- * which they were planned, and are no later than that. Call inside a write.
+ * Corrects jobs after the clock was set back. Jobs that were scheduled later than now by more than `toleranceMs` keep
+ * their distance from the time at which they were scheduled. Call inside a write.
  */
 export function putJobsBack(store: Store, nowMs: number, toleranceMs: number): void {
   statements(store).putBack.run(nowMs, nowMs, nowMs, nowMs + toleranceMs);
 }
 
-/** The next jobs, or of those only the ones that failed last time. */
+/** The next jobs; with `failing`, only those whose last run failed. */
 export function listJobs(store: Store, limit: number, which: 'all' | 'failing' = 'all'): readonly JobRow[] {
   const { list, listFailing } = statements(store);
   return (which === 'all' ? list : listFailing).all(limit);

@@ -1,6 +1,6 @@
 /**
- * Writing through a log that several copies of the database follow: a write is rehearsed here, appended to the log if nobody
- * else was first, and then run here as on every other copy.
+ * Writes through a log that all copies of the database follow. A write is rehearsed here, appended to the log unless
+ * another copy was first, and then applied here as on every other copy.
  */
 import type { Random } from '../base/random.js';
 import type { Store } from './driver.js';
@@ -9,28 +9,30 @@ import { schemaVersion } from './migrate.js';
 import { whenFree } from './patience.js';
 import type { Entry } from './recording.js';
 
-/** Entries in one order for all copies. */
+/** One sequence of entries for all copies. */
 export interface EntryLog {
-  /** Resolves when the entry is durable; false when another has its number already. */
+  /** Resolves when the entry is durable; false when another entry already has its number. */
   append(entry: Entry): Promise<boolean>;
-  /** Entries after a number, in order, at most `limit`. */
+  /** Entries after the given number, in order; no more than `limit`. */
   read(behind: number, limit: number): Promise<readonly Entry[]>;
 }
 
 const READ_AT_ONCE = 100;
 
-/** {@link Store.write} of a copy that follows a log; one write at a time. Used by `openStore(…, { writer })`. */
+/**
+ * {@link Store.write} for a copy that follows a log. It runs one write at a time. Used by `openStore(…, { writer })`.
+ */
 export function createLogWriter(store: Store, log: EntryLog, random: Random): Store['write'] {
   let previous: Promise<unknown> = Promise.resolve();
   return (work, timeoutMs) => {
     const written = previous.then(() => writeOnce(store, log, random, work, timeoutMs));
-    // Whoever asked for it hears of a failure; the next write does not.
+    // Its caller receives the failure; the next write is not affected.
     previous = written.catch(() => undefined);
     return written;
   };
 }
 
-/** Brings a copy up to the end of the log. */
+/** Applies all log entries that this copy lacks. */
 export async function catchUp(store: Store, log: EntryLog): Promise<void> {
   for (;;) {
     const entries = await log.read(store.position().number, READ_AT_ONCE);
@@ -63,11 +65,11 @@ async function writeOnce<T>(
   }
 }
 
-/** Nobody was first, and yet the log does not take what follows: it has lost what this copy holds. */
+/** No other copy was first, but the log does not accept the next entry: it has lost entries that this copy has. */
 function lostEntries(number: number): EntryRefused {
   return new EntryRefused(
     'history',
-    `This copy is at entry ${number}, to which the log has no successor and takes none.`,
+    `This copy is at entry ${number}, but the log has no next entry and accepts none.`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** Facts of the installation: its identity, the pepper of its credentials, what has been done once. */
+/** Facts of the installation: its identity, the pepper of its credentials, and completed one-time steps. */
 import { invariant } from '../base/errors.js';
 import { perStore, type SqlValue, type Store } from './driver.js';
 
@@ -33,7 +33,7 @@ export function deleteMeta(store: Store, name: MetaName): void {
   statements(store).remove.run(name);
 }
 
-/** Octets mixed into every stored credential hash, so that hashes of two installations cannot be compared. */
+/** Octets mixed into every stored credential hash, so that hashes of different installations cannot be compared. */
 export function credentialPepper(store: Store): Uint8Array {
   const pepper = findMeta(store, 'credential_pepper');
   invariant(pepper instanceof Uint8Array, 'the database has a credential pepper');

@@ -1,6 +1,6 @@
-/** Schema versions: numbered migrations, each in the same transaction as the note that it ran. */
+/** Schema versions: numbered migrations, each recorded in the transaction in which it runs. */
 import type { Clock } from '../base/clock.js';
-import { UserError } from '../base/errors.js';
+import { messageOf, UserError } from '../base/errors.js';
 import type { Random } from '../base/random.js';
 import type { Store } from './driver.js';
 import { foundation } from './migrations/0001-foundation.js';
@@ -16,6 +16,13 @@ import { certificates } from './migrations/0010-certificates.js';
 import { jobs } from './migrations/0011-jobs.js';
 import { scans } from './migrations/0012-scans.js';
 import { customHostnames } from './migrations/0013-custom-hostnames.js';
+import { zoneCertificates } from './migrations/0014-zone-certificates.js';
+import { provenZones } from './migrations/0015-proven-zones.js';
+import { universalCertificates } from './migrations/0016-universal-certificates.js';
+import { uniqueTargets } from './migrations/0017-unique-targets.js';
+import { purges } from './migrations/0018-purges.js';
+import { edge } from './migrations/0019-edge.js';
+import { edgeOrigins } from './migrations/0020-edge-origins.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -33,9 +40,16 @@ const MIGRATIONS: readonly Migration[] = [
   jobs,
   scans,
   customHostnames,
+  zoneCertificates,
+  provenZones,
+  universalCertificates,
+  uniqueTargets,
+  purges,
+  edge,
+  edgeOrigins,
 ];
 
-/** The version the schema has after all migrations. */
+/** The schema version after all migrations. */
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
 
 /** The version of an open database; 0 for an empty one. */
@@ -44,8 +58,8 @@ export function schemaVersion(store: Store): number {
 }
 
 /**
- * Brings the schema up to date and returns the version it had before. Two processes may do this at once: the second finds
- * the work done. Throws a UserError when the database is newer than this program.
+ * Migrates the schema and returns the version it had before. When two processes do this at once, the second finds the
+ * work done. Throws a UserError when the database is newer than this program.
  */
 export function migrate(store: Store, clock: Clock, random: Random): number {
   return store.alter((run) => {
@@ -53,7 +67,11 @@ export function migrate(store: Store, clock: Clock, random: Random): number {
     refuseNewer(store, before);
     for (const migration of MIGRATIONS) {
       if (migration.version <= before) continue;
-      run(migration.sql);
+      try {
+        run(migration.sql);
+      } catch (error) {
+        throw migrationFailure(error, store.path, before);
+      }
       run(`PRAGMA user_version = ${migration.version}`);
     }
     if (before === 0) plantInstallation(store, clock, random);
@@ -61,13 +79,22 @@ export function migrate(store: Store, clock: Clock, random: Random): number {
   });
 }
 
-/** For readers, which cannot migrate: throws a UserError unless the schema is exactly the one this program knows. */
+/** Tables that are not those of the version, such as of a program that was never released; other failures unchanged. */
+function migrationFailure(error: unknown, path: string, version: number): unknown {
+  if ((error as { readonly code?: unknown }).code !== 'SQLITE_ERROR') return error;
+  return new UserError(
+    `The database ${path} says that it has version ${version}, but its tables are different: ${messageOf(error)}. Nothing was changed.`,
+    'Restore a backup, or export the zones with the program that wrote it and import them into a new data directory.',
+  );
+}
+
+/** For readers, which cannot migrate. Throws a UserError unless the schema has exactly the version of this program. */
 export function requireSchema(store: Store): void {
   const version = schemaVersion(store);
   refuseNewer(store, version);
   if (version < SCHEMA_VERSION) {
     throw new UserError(
-      `The database ${store.path} has not been brought up to date yet (version ${version}, needed ${SCHEMA_VERSION}).`,
+      `The database ${store.path} has not been migrated yet (version ${version}, needed ${SCHEMA_VERSION}).`,
       'Start `zoneplane serve` or its admin role first.',
     );
   }
@@ -76,7 +103,7 @@ export function requireSchema(store: Store): void {
 function refuseNewer(store: Store, version: number): void {
   if (version > SCHEMA_VERSION) {
     throw new UserError(
-      `The database ${store.path} was written by a newer zoneplane (version ${version}; this one knows up to ${SCHEMA_VERSION}).`,
+      `The database ${store.path} was written by a newer zoneplane (version ${version}; this one supports up to ${SCHEMA_VERSION}).`,
       'Install the newer zoneplane again, or restore a backup made with this one.',
     );
   }

@@ -1,19 +1,17 @@
-/**
- * Waiting for the write lock. One attempt makes the thread stand still, so it is short; between attempts the event loop runs.
- */
+/** Waits for the write lock. An attempt blocks the thread, so it is short; the event loop runs between attempts. */
 import { sleep } from '../base/clock.js';
 import { StoreBusy } from './failures.js';
 
-/** How long one attempt waits for the lock, in milliseconds. */
+/** Milliseconds that one attempt waits for the lock. */
 const ATTEMPT_MS = 20;
-/** How long the event loop runs between two attempts, in milliseconds. */
+/** Milliseconds between two attempts, in which the event loop runs. */
 const PAUSE_MS = 15;
-/** How long a write waits for others altogether, such as for an import by another process, in milliseconds. */
+/** The total time that a write waits for others, such as an import by another process, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
 /**
- * Calls `attempt` until it no longer throws {@link StoreBusy}, and throws that after `patienceMs` milliseconds. `attempt` is
- * given the time it may stand still for the lock, in milliseconds.
+ * Calls `attempt` until it no longer throws {@link StoreBusy}; throws that error after `patienceMs` milliseconds.
+ * `attempt` receives the milliseconds for which it may block on the lock.
  */
 export async function whenFree<T>(attempt: (timeoutMs: number) => T, patienceMs: number = PATIENCE_MS): Promise<T> {
   for (let waitedMs = 0; ; waitedMs += ATTEMPT_MS + PAUSE_MS) {

@@ -1,12 +1,12 @@
 /**
- * What a write wrote, as octets: its statements with their values, in order. They are packed while the write runs, in pieces
- * that are compressed when they are full, so that a large write takes little memory. Another copy of the database that runs
- * them in the same state becomes equal (replay.ts).
+ * The statements of a write with their values, in order, as octets. They are packed while the write runs, in blocks
+ * that are compressed when full, so that a large write needs little memory. Another copy of the database in the same
+ * state becomes equal by running them (replay.ts).
  *
- * Layout: one octet for the version of this format, then pieces: length in octets (32 bits, little-endian) and a deflated text
- * (RFC 1951). In a piece, statement after statement: index of its SQL text, counted from 0 (an index not seen before is followed
- * by the text); number of rows it changed; number of values; values. Numbers of this layout are LEB128, texts and octets carry
- * their length.
+ * Layout: one octet for the version of this format, then blocks: length in octets (32 bits, little-endian) and deflated
+ * content (RFC 1951). A block contains statements: index of the SQL text, counted from 0 (a new index is followed by
+ * the text); number of changed rows; number of values; values. Numbers in this layout are LEB128; texts and octet
+ * strings are preceded by their length.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { EntryRefused } from './failures.js';
@@ -15,20 +15,20 @@ import type { SqlValue } from './sql-value.js';
 /** One statement of a write. */
 export type Written = readonly [sql: string, params: readonly SqlValue[], changes: number];
 
-/** One write in the log of a cluster. */
+/** One write in the log that the copies follow. */
 export interface Entry {
   /** Counted from 1, without gaps. */
   readonly number: number;
   readonly id: string;
-  /** The identifier of the entry before; empty for the first. */
+  /** The identifier of the previous entry; empty for the first. */
   readonly after: string;
-  /** Version of the schema the statements were written for. */
+  /** Schema version for which the statements were written. */
   readonly schema: number;
   /** {@link Recording.finish}. */
   readonly body: Uint8Array;
 }
 
-/** A place in a recording, to which it can be taken back. */
+/** A position in a recording, for undoing what follows. */
 export interface Mark {
   readonly pieces: number;
   readonly length: number;
@@ -36,21 +36,23 @@ export interface Mark {
 }
 
 export interface Recording {
-  /** Copies the values: they may be views of memory that is used again. */
+  /** Copies the values, because they may be views of memory that is reused. */
   add(sql: string, params: readonly SqlValue[], changes: number): void;
-  /** Notes where a part of the write begins. Only the latest mark can be used. */
+  /** Marks the beginning of a part of the write. Only the latest mark can be used. */
   mark(): Mark;
-  /** Forgets what was added after the mark. */
+  /** Removes what was added after the mark. */
   undo(mark: Mark): void;
   /** The body of an entry; undefined when nothing was added. Ends the recording. */
   finish(): Uint8Array | undefined;
 }
 
 const FORMAT = 1;
-/** Octets of a piece before it is deflated. */
+/** Octets of a block before compression. */
 const PIECE = 256 * 1024;
 const FIRST_BUFFER = 4096;
-/** Octets a piece may have when it is inflated: one statement may be larger than a piece, but not without limit. */
+/**
+ * The largest size of an inflated block in octets. One statement may exceed the normal block size, but not this limit.
+ */
 const MOST_INFLATED = 256 * 1024 * 1024;
 
 enum Tag {
@@ -69,7 +71,7 @@ class PackedRecording implements Recording {
   private readonly texts = new Map<string, number>();
   private buffer = Buffer.allocUnsafe(FIRST_BUFFER);
   private length = 0;
-  /** The piece that was open at the latest mark, as it was then; kept once that piece has been closed. */
+  /** The open block at the time of the latest mark; kept once that block is closed. */
   private openAtMark: Buffer | undefined;
   private latest: Mark | undefined;
 
@@ -118,7 +120,7 @@ class PackedRecording implements Recording {
   }
 
   private closePiece(): void {
-    // A part that began in this piece may still be taken back.
+    // A part that began in this block may still be undone.
     if (this.latest && this.latest.pieces === this.pieces.length) {
       this.openAtMark = Buffer.from(this.buffer.subarray(0, this.latest.length));
     }
@@ -168,17 +170,17 @@ class PackedRecording implements Recording {
   }
 }
 
-/** Octets a value takes at most when it is packed: UTF-8 has up to three for one of UTF-16. */
+/** The largest packed size of a value in octets: UTF-8 needs up to three for one UTF-16 unit. */
 function mostOctets(value: SqlValue): number {
   if (value === null) return 1;
   if (typeof value === 'number') return 9;
   return 10 + (typeof value === 'string' ? 3 * value.length : value.length);
 }
 
-/** The statements of a body, in order. Throws {@link EntryRefused} when it is not a whole body of this format. */
+/** The statements of a body, in order. Throws {@link EntryRefused} when it is not a complete body in this format. */
 export function* statementsOf(body: Uint8Array): Generator<Written> {
   const octets = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  if (octets[0] !== FORMAT) throw damaged(`its format is ${octets[0] ?? 'missing'}, and only ${FORMAT} is known`);
+  if (octets[0] !== FORMAT) throw damaged(`its format is ${octets[0] ?? 'missing'}, but only ${FORMAT} is supported`);
   const texts: string[] = [];
   for (let at = 1; at < octets.length; ) {
     const end = at + 4 <= octets.length ? at + 4 + octets.readUInt32LE(at) : Infinity;
@@ -202,7 +204,7 @@ function* statementsOfPiece(piece: Buffer, texts: string[]): Generator<Written> 
     const index = reader.number();
     if (index === texts.length) texts.push(reader.text());
     const sql = texts[index];
-    if (sql === undefined) throw damaged('it names a text that it does not have');
+    if (sql === undefined) throw damaged('it refers to a text that it does not contain');
     const changes = reader.number();
     const params = Array.from({ length: reader.count() }, () => reader.value());
     yield [sql, params, changes];
@@ -225,10 +227,10 @@ class PieceReader {
       value += (octet & 127) * unit;
       if (octet < 128) return value;
     }
-    throw damaged('it has a number that is too large');
+    throw damaged('it contains a number that is too large');
   }
 
-  /** How many values follow: each takes an octet at least. */
+  /** Number of values that follow; each takes one octet or more. */
   count(): number {
     const count = this.number();
     if (count > this.piece.length - this.at) throw damaged('it ends too early');
@@ -245,7 +247,7 @@ class PieceReader {
     if (tag === Tag.number) return this.take(8).readDoubleLE();
     if (tag === Tag.text) return this.text();
     if (tag === Tag.octets) return this.take(this.number());
-    throw damaged('it has a value of an unknown kind');
+    throw damaged('it contains a value of an unknown kind');
   }
 
   private take(length: number): Buffer {

@@ -1,10 +1,10 @@
-/** Runs what was written elsewhere: entries of the log of a cluster, in order, each once. */
+/** Applies log entries that other copies wrote, in order, each once. */
 import { EntryRefused, StoreConflict } from './failures.js';
 import { type Entry, statementsOf, type Written } from './recording.js';
 import type { SqlValue } from './sql-value.js';
 import { changesRows, type Statement } from './statement.js';
 
-/** The last entry a copy holds; number 0 and an empty identifier before the first. */
+/** The last entry that a copy has applied; number 0 and an empty identifier before the first. */
 export interface Position {
   readonly number: number;
   readonly id: string;
@@ -12,10 +12,10 @@ export interface Position {
 
 type Prepare = <Params extends readonly SqlValue[], Row>(sql: string) => Statement<Params, Row>;
 
-/** What entries say again and again is prepared once; more texts than this are not. */
+/** The largest number of cached prepared statements. */
 const MOST_PREPARED = 500;
 
-/** Of one handle; a database without a schema has no position. */
+/** Belongs to one handle. A database without a schema has no position. */
 export class Replayer {
   private readonly prepared = new Map<string, Statement<readonly SqlValue[], unknown>>();
 
@@ -29,8 +29,8 @@ export class Replayer {
   }
 
   /**
-   * Runs an entry and moves the position, inside a write transaction; false when the entry is here already. Throws
-   * {@link EntryRefused} when it does not follow or has another effect here than where it was written.
+   * Applies an entry and advances the position, inside a write transaction; false when this copy already has the entry.
+   * Throws {@link EntryRefused} when the entry does not follow, or has another effect here than on its author.
    */
   apply(entry: Entry): boolean {
     const here = this.position();
@@ -47,23 +47,23 @@ export class Replayer {
 
   private requireNext(entry: Entry, here: Position): void {
     if (entry.number > here.number + 1) {
-      throw refused(entry, 'gap', `this copy is at ${here.number}, and those between are missing`);
+      throw refused(entry, 'gap', `this copy is at ${here.number}, and the entries between are missing`);
     }
     if (entry.number === here.number || entry.after !== here.id) {
-      throw refused(entry, 'history', `this copy followed another history up to ${here.number}`);
+      throw refused(entry, 'history', `this copy has another history up to ${here.number}`);
     }
     const { user_version: schema } = this.statement('PRAGMA user_version').get() as { user_version: number };
     if (entry.schema !== schema) {
-      throw refused(entry, 'schema', `it is written for version ${entry.schema} of the schema, and this is ${schema}`);
+      throw refused(entry, 'schema', `it was written for schema version ${entry.schema}, but this copy has ${schema}`);
     }
   }
 
   private run([sql, params, changes]: Written, entry: Entry): void {
-    // Whoever can write to the log must not reach PRAGMA or ATTACH.
-    if (!changesRows(sql)) throw refused(entry, 'damaged', `it holds a statement that does not change rows: ${sql}`);
+    // Someone who can write to the log must not reach PRAGMA or ATTACH.
+    if (!changesRows(sql)) throw refused(entry, 'damaged', `it contains a statement that does not change rows: ${sql}`);
     const changed = this.changesOf(sql, params, entry);
     if (changed !== changes) {
-      throw refused(entry, 'difference', `it changed ${changes} rows, and here ${changed}: ${sql}`);
+      throw refused(entry, 'difference', `it changed ${changes} rows on its author, but ${changed} here: ${sql}`);
     }
   }
 

@@ -1,20 +1,20 @@
 /**
- * The one list of columns that hold sealed values (vault/), and what walks through them. A value that is not listed here can be
- * neither sealed nor opened, so that a new master key never leaves one behind.
+ * The only list of columns with sealed values (vault/), and the functions that walk through them. A value that is not
+ * listed here can be neither sealed nor opened, so a key rotation never misses one.
  */
 import type { SqlValue, Store } from './driver.js';
 
-/** What a sealed value is for. Each purpose has keys of its own, so that a process is given only those it needs. */
+/** The purpose of a sealed value. Each purpose has its own keys, so that a process receives only the keys it needs. */
 export type SealPurpose = 'check' | 'authority' | 'acme' | 'tls' | 'dnssec' | 'tsig';
 
-/** What a process is given that may open everything. */
+/** The purposes of a process that may open everything. */
 export const ALL_PURPOSES: readonly SealPurpose[] = ['check', 'authority', 'acme', 'tls', 'dnssec', 'tsig'];
 
 export interface SealedColumn {
   readonly table: string;
-  /** The column that names the row: its primary key, or another that is unique. */
+  /** The column that identifies the row: its primary key or another unique column. */
   readonly id: string;
-  /** The column of the sealed value; NULL where there is none. */
+  /** The column of the sealed value; NULL when there is none. */
   readonly column: string;
   readonly purpose: SealPurpose;
 }
@@ -27,7 +27,7 @@ export const ISSUER_KEYS: SealedColumn = {
   purpose: 'authority',
 };
 
-/** Keys of certificates that are being ordered, and of those that were issued or uploaded. */
+/** Keys of certificates: those being ordered, issued or uploaded. */
 export const ORDER_KEYS: SealedColumn = {
   table: 'certificate_orders',
   id: 'id',
@@ -41,7 +41,7 @@ export const CERTIFICATE_KEYS: SealedColumn = {
   purpose: 'tls',
 };
 
-/** Keys of accounts at certificate authorities. */
+/** Keys of ACME accounts. */
 export const ACME_ACCOUNT_KEYS: SealedColumn = {
   table: 'acme_accounts',
   id: 'id',
@@ -51,10 +51,10 @@ export const ACME_ACCOUNT_KEYS: SealedColumn = {
 
 export const SEALED_COLUMNS: readonly SealedColumn[] = [ISSUER_KEYS, ORDER_KEYS, CERTIFICATE_KEYS, ACME_ACCOUNT_KEYS];
 
-/** Octets at the beginning of every sealed value that tell its form (one octet) and its key (eight). */
+/** The first octets of every sealed value: its form (one octet) and the identifier of its key (eight). */
 export const SEALED_HEADER_OCTETS = 9;
 
-/** How many values of a column begin with the same header, in the order of the headers. */
+/** Number of values of a column for each header, ordered by header. */
 export function countSealed(
   store: Store,
   { table, column }: SealedColumn,
@@ -67,7 +67,7 @@ export function countSealed(
     .all();
 }
 
-/** Some values that do not begin with `header`, at most `limit`, in the order of their rows; `after` is a row's identifier. */
+/** Values that do not begin with `header`, no more than `limit`, in row order; `after` is a row's identifier. */
 export function sealedUnlike(
   store: Store,
   { table, id, column }: SealedColumn,

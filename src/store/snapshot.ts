@@ -1,4 +1,4 @@
-/** A handle on the state of a store at one moment. */
+/** A handle on the state of a store at one point in time. */
 import { dirname } from 'node:path';
 import { IN_MEMORY, openStore, type Store } from './driver.js';
 
@@ -8,14 +8,14 @@ export interface Snapshot {
 }
 
 /**
- * A second, read-only handle that sees the store as it is now until it is closed, for reading that takes many turns of the
- * event loop. Of a store in memory there is only the one handle, which sees what is written meanwhile.
+ * Opens a second, read-only handle that sees the current state until it is closed, for reading over many turns of the
+ * event loop. For a store in memory it returns the same handle, which also sees later writes.
  */
 export function openSnapshot(store: Store): Snapshot {
   if (store.path === IN_MEMORY) return { store, close: () => undefined };
   const reader = openStore(dirname(store.path), { readonly: true });
   reader.prepare('BEGIN').run();
-  // The state is fixed by the first read.
+  // The first read fixes the state.
   reader.prepare('SELECT 1 FROM meta').get();
   return { store: reader, close: () => reader.close() };
 }

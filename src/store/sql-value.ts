@@ -1,2 +1,2 @@
-/** What a column of a row, or a parameter of a statement, can hold. */
+/** The values that a column or a statement parameter can have. */
 export type SqlValue = string | number | Uint8Array | null;

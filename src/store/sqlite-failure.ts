@@ -1,9 +1,9 @@
-/** What SQLite reports, as typed values. */
+/** Turns SQLite's errors into typed ones. */
 import Database from 'better-sqlite3';
 import { UserError } from '../base/errors.js';
 import { StoreBusy, StoreConflict, StoreCorrupt, StoreFull } from './failures.js';
 
-/** Runs something that SQLite does, and throws its failure in the typed form. */
+/** Runs an SQLite operation and throws its failure in typed form. */
 export function guard<T>(run: () => T): T {
   try {
     return run();
@@ -12,7 +12,7 @@ export function guard<T>(run: () => T): T {
   }
 }
 
-/** The typed form of an SQLite failure; anything else is returned as it is. */
+/** The typed form of an SQLite failure; any other value is returned unchanged. */
 export function storeFailure(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
   const { code, message } = error;

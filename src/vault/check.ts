@@ -1,4 +1,4 @@
-/** The check value in `meta`: it tells the right master key from others, and which key seals. */
+/** The check value in `meta`. It shows whether a master key is the right one, and which key seals. */
 import { equalBytes } from '../base/bytes.js';
 import { invariant } from '../base/errors.js';
 import type { Random } from '../base/random.js';
@@ -12,7 +12,7 @@ const PLACE: Place = {
 };
 const TEXT = Buffer.from('zoneplane');
 
-/** The sealed check value; undefined where no vault was made yet. */
+/** The sealed check value; undefined when no vault exists yet. */
 export function findCheck(store: Store): Uint8Array | undefined {
   const check = findMeta(store, 'vault_check');
   return check instanceof Uint8Array ? check : undefined;
@@ -24,7 +24,7 @@ export function opensCheck({ byPurpose }: VaultKey, check: Uint8Array): boolean 
   return plain !== undefined && equalBytes(plain, TEXT);
 }
 
-/** From this write on, everybody seals with this key. Call inside a write. */
+/** Makes this the key that every process seals with after this write. Call inside a write. */
 export function makeCurrent(store: Store, { id, byPurpose }: VaultKey, random: Random): void {
   putMeta(store, 'vault_check', sealWith(byPurpose.get('check')!, id, PLACE, TEXT, random));
 }
@@ -33,6 +33,6 @@ export function makeCurrent(store: Store, { id, byPurpose }: VaultKey, random: R
 export function currentKeyId(store: Store): Uint8Array {
   const check = findCheck(store);
   const id = check && keyIdOf(check);
-  invariant(id, 'the vault was unlocked before');
+  invariant(id, 'the vault is unlocked');
   return id;
 }

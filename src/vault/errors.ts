@@ -1,14 +1,14 @@
-/** What can be wrong with a sealed value while the program runs. */
+/** What may be wrong with a sealed value at run time. */
 
 export type VaultFault =
-  /** Its octets, or those of its row, are not what they were when it was sealed. */
+  /** The octets of the value, or its row, have changed since it was sealed. */
   | 'damaged'
   /** It was sealed with a master key that this process does not have. */
   | 'unknown-key'
-  /** This process was not given the keys of that purpose. */
+  /** This process has no keys for the value's purpose. */
   | 'withheld';
 
-/** Says which value is meant, never what is in it. */
+/** Names the affected value, never its content. */
 export class VaultError extends Error {
   constructor(
     readonly code: VaultFault,

@@ -1,6 +1,6 @@
 /**
- * Where master keys come from: a setting, or a file in the data directory that the first start makes. The first key seals; those
- * after it only open what was sealed before. The file holds a key a line, in hexadecimal digits or base 64.
+ * Sources of master keys: a setting, or a file in the data directory that the first start creates. The first key seals;
+ * the others only open older values. The file holds one key on each line, in hexadecimal digits or base 64.
  */
 import {
   closeSync,
@@ -21,20 +21,20 @@ import { UserError } from '../base/errors.js';
 import { MASTER_KEY_OCTETS } from './envelope.js';
 
 export interface MasterKeys {
-  /** The file, or the setting as its operator knows it. */
+  /** The path of the file, or the setting's name for the operator. */
   readonly place: string;
-  /** At least one; undefined when the file does not exist. Throws a UserError when what is there cannot be used. */
+  /** One or more keys; undefined when the file does not exist. Throws a UserError when the content cannot be used. */
   read(): readonly Uint8Array[] | undefined;
-  /** Puts other keys in their place, durably and at one stroke; absent where that is up to the operator. */
+  /** Replaces the keys durably and atomically; absent when only the operator can replace them. */
   readonly replace?: (keys: readonly Uint8Array[]) => void;
 }
 
-/** Master keys of a setting, which change only when the program is started anew. */
+/** Master keys from a setting, which change only when the program restarts. */
 export function settingKeys(keys: readonly Uint8Array[], place: string): MasterKeys {
   return { place, read: () => keys };
 }
 
-/** Most octets that are read of a file of keys. */
+/** The longest part of a key file that is read, in octets. */
 const MOST_OCTETS = 16 * 1024;
 
 /** Master keys in a file of mode 0600. */
@@ -45,14 +45,14 @@ export function fileKeys(path: string): MasterKeys {
 function readKeys(path: string): readonly Uint8Array[] | undefined {
   let file: number;
   try {
-    // Not to wait for a writer where somebody has put a pipe.
+    // Avoids waiting for a writer if the path is a pipe.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
     throw new UserError(
       `the master key ${path} cannot be read (${code})`,
-      `Run this as the user that runs zoneplane, to whom the file must belong.`,
+      `Run this as the user that runs zoneplane; that user must own the file.`,
     );
   }
   try {
@@ -90,12 +90,12 @@ function parseKeys(path: string, text: string): readonly Uint8Array[] {
 
 function unusable(path: string): UserError {
   return new UserError(
-    `${path} is no master key: it must hold ${MASTER_KEY_OCTETS} octets, as ${2 * MASTER_KEY_OCTETS} hexadecimal digits or in base 64`,
-    'Put the file back from where you keep a copy of it. Remove it only if you have never sealed anything with it.',
+    `${path} is not a master key: it must hold ${MASTER_KEY_OCTETS} octets, as ${2 * MASTER_KEY_OCTETS} hexadecimal digits or in base 64`,
+    'Restore the file from your copy of it. Remove it only if you have never sealed anything with it.',
   );
 }
 
-/** Whoever reads the file meanwhile, or after a crash at any step, finds the old keys or the new ones. */
+/** A process that reads the file meanwhile, or after a crash at any step, finds either the old keys or the new ones. */
 function writeKeys(path: string, keys: readonly Uint8Array[]): void {
   const draft = `${path}.new`;
   try {
@@ -113,7 +113,7 @@ function writeKeys(path: string, keys: readonly Uint8Array[]): void {
   } catch (error) {
     throw new UserError(
       `the master key ${path} cannot be written (${(error as NodeJS.ErrnoException).code})`,
-      'Check the owner and mode of the data directory, and that there is room on its file system.',
+      'Check the owner and mode of the data directory, and the free space on its file system.',
     );
   }
 }

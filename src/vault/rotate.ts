@@ -1,8 +1,10 @@
 /**
- * Replaces the master key while everything runs. Each step is durable before the next begins, and what is done is seen by looking, so
- * that a rotation that was killed goes on when it is started again:
- * 1. The file holds the new key before the old one. 2. The check value is sealed with the new key: from that write on everybody
- * seals with it. 3. Every value that was sealed with another key is sealed anew. 4. The file holds the new key alone.
+ * Replaces the master key while all processes run. Each step is durable before the next begins, and the state shows
+ * which steps are done, so a rotation that was killed continues when it is started again:
+ * 1. The file holds the new key before the old one.
+ * 2. The check value is sealed with the new key: after that write every process seals with it.
+ * 3. Every value that is sealed with another key is resealed.
+ * 4. The file holds only the new key.
  */
 import { equalBytes, toHex } from '../base/bytes.js';
 import { UserError } from '../base/errors.js';
@@ -30,20 +32,20 @@ export interface RotateOptions {
 }
 
 export interface Rotation {
-  /** Identifier of the key that seals from now on, hexadecimal. */
+  /** Identifier of the key that now seals, hexadecimal. */
   readonly key: string;
-  /** Values that were sealed anew. */
+  /** Number of resealed values. */
   readonly resealed: number;
-  /** Values that no key opens. While there are some, old keys are kept. */
+  /** Number of values that no key opens. While there are any, old keys are kept. */
   readonly damaged: number;
-  /** An earlier rotation had been interrupted, and this one went on with it. */
+  /** Whether this rotation continued an interrupted one. */
   readonly resumed: boolean;
 }
 
-/** Values that are sealed anew in one write. */
+/** Values that are resealed in one write. */
 const SLICE = 200;
 
-/** To be called once at a time a database. Throws a UserError when the keys at hand are not the right ones. */
+/** Call only once at a time for each database. Throws a UserError when the available keys are not the right ones. */
 export async function rotateMasterKey(options: RotateOptions): Promise<Rotation> {
   const { store, keys, random, columns = SEALED_COLUMNS } = options;
   const known = findRightKeys(store, keys, columns);
@@ -70,8 +72,8 @@ export async function rotateMasterKey(options: RotateOptions): Promise<Rotation>
 function addKey({ keys, random }: RotateOptions): readonly Uint8Array[] {
   if (!keys.replace) {
     throw new UserError(
-      `the master key is given by ${keys.place}, where only you can replace it`,
-      'Give a new key first and, after a comma, the one of now; restart the server; then run this again.',
+      `the master key is set by ${keys.place}, so only you can replace it`,
+      'Set it to the new key, a comma and the current key; restart the server; then run this again.',
     );
   }
   const masters = [random.bytes(MASTER_KEY_OCTETS), ...keys.read()!];
@@ -79,15 +81,15 @@ function addKey({ keys, random }: RotateOptions): readonly Uint8Array[] {
   return masters;
 }
 
-/** A server that knows only the old key could not open what is sealed anew. */
+/** A server that knows only the old key could not open resealed values. */
 function notStartedWith({ place }: MasterKeys): UserError {
   return new UserError(
-    `the server has not been started yet with the first key of ${place}`,
+    `the server has not been started with the first key of ${place} yet`,
     'Restart `zoneplane serve` with the same keys; then run this again.',
   );
 }
 
-/** Returns how many values were sealed anew; those that do not open are left as they are. */
+/** Returns the number of resealed values; values that do not open stay unchanged. */
 async function resealColumn(store: Store, vault: Vault, column: SealedColumn, header: Uint8Array): Promise<number> {
   let resealed = 0;
   for (let after: SqlValue | undefined; ; ) {

@@ -1,4 +1,4 @@
-/** What there is to say about the vault without opening anything in it. */
+/** The state of the vault, as far as it is known without opening any value. */
 import { equalBytes, toHex } from '../base/bytes.js';
 import type { Store } from '../store/driver.js';
 import { countSealed, SEALED_COLUMNS, type SealedColumn } from '../store/sealed-columns.js';
@@ -12,21 +12,21 @@ export interface ColumnStatus {
   readonly column: string;
   readonly purpose: string;
   readonly values: number;
-  /** Those that a rotation has still to seal anew. */
+  /** Values that a rotation has yet to reseal. */
   readonly old: number;
 }
 
 export interface VaultStatus {
   /** Where the master key is: a file, or a setting. */
   readonly place: string;
-  /** Identifier of the key that seals, hexadecimal; undefined where there is none yet. */
+  /** Identifier of the key that seals, hexadecimal; undefined when there is none yet. */
   readonly key: string | undefined;
-  /** Further keys that are kept for what was sealed before. */
+  /** Number of further keys that are kept to open older values. */
   readonly oldKeys: number;
   readonly columns: readonly ColumnStatus[];
 }
 
-/** Throws a UserError when the keys at hand are not those of this database. */
+/** Throws a UserError when the available keys do not belong to this database. */
 export function vaultStatus(
   store: Store,
   keys: MasterKeys,

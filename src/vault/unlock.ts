@@ -1,6 +1,6 @@
 /**
- * The vault at the start of a process that writes: the first master key is made here, and a database whose secrets were sealed with
- * other keys than those at hand stays closed.
+ * Unlocks the vault when a process that writes starts. The first master key is created here. A database whose secrets
+ * were sealed with keys other than the available ones stays locked.
  */
 import { equalBytes, toHex } from '../base/bytes.js';
 import { UserError } from '../base/errors.js';
@@ -16,20 +16,21 @@ export interface UnlockOptions {
   readonly store: Store;
   readonly keys: MasterKeys;
   readonly random: Random;
-  /** What the process needs keys for. */
+  /** The purposes for which the process needs keys. */
   readonly purposes: readonly SealPurpose[];
   readonly columns?: readonly SealedColumn[];
 }
 
 /**
- * The vault of this database; one that has none gets a new master key. Throws a UserError that says what to do when the keys
- * are missing, cannot be used, or are not those of this database.
+ * The vault of this database; a database without a vault gets a new master key. Throws a UserError with a remedy when
+ * the keys are missing, unusable, or do not belong to this database.
  */
 export async function unlockVault(options: UnlockOptions): Promise<Vault> {
   const { store, keys, random, purposes, columns = SEALED_COLUMNS } = options;
   const first = findRightKeys(store, keys, columns)?.[0] ?? makeFirstKey(keys, random);
   const check = findCheck(store);
-  // A key that its operator put before the others, or that a rotation had got no further with, seals from now on.
+  // The first key becomes the sealing key. The operator may have put it there, or a rotation may have been interrupted
+  // before this step.
   if (check === undefined || !equalBytes(keyIdOf(check) ?? check, first.id)) {
     await store.write(() => makeCurrent(store, first, random));
   }
@@ -43,8 +44,8 @@ function makeFirstKey(keys: MasterKeys, random: Random): VaultKey {
 }
 
 /**
- * The keys, for the check value only, when they open everything that is sealed; undefined when there is no master key and nothing
- * that needs one. Throws a UserError otherwise.
+ * The keys for the check value only, if they open everything that is sealed; undefined when there is no master key and
+ * nothing needs one. Throws a UserError otherwise.
  */
 export function findRightKeys(
   store: Store,
@@ -60,7 +61,7 @@ export function findRightKeys(
   const keys = masters.map((master) => deriveKey(master, ['check']));
   const check = findCheck(store);
   if (check !== undefined && !keys.some((key) => opensCheck(key, check))) throw wrong(place, keys, keyIdOf(check));
-  // What is no sealed value at all is damage that is found when it is opened, and no sign of another key.
+  // A value that is not sealed at all is damaged. Opening it reports that; it does not show that another key is needed.
   const strange = headers.flatMap((header) => keyIdOfHeader(header) ?? []).find((id) => !knows(keys, id));
   if (strange) throw wrong(place, keys, strange);
   return keys;
@@ -73,17 +74,17 @@ function knows(keys: readonly VaultKey[], id: Uint8Array): boolean {
 function missing({ place }: MasterKeys): UserError {
   return new UserError(
     `the master key ${place} is missing, but secrets in the database were sealed with it`,
-    'Put it back from where you keep a copy of it (mode 0600), or name it with ZONEPLANE_MASTER_KEY_FILE if it is elsewhere. Without it nobody can read those secrets again.',
+    'Restore it from your copy (mode 0600), or set ZONEPLANE_MASTER_KEY_FILE to its path if it is elsewhere. Without it those secrets are lost.',
   );
 }
 
 function wrong({ place, replace }: MasterKeys, keys: readonly VaultKey[], needed: Uint8Array | undefined): UserError {
   const found = keys.map(({ id }) => toHex(id)).join(', ');
   const remedy = replace
-    ? 'Put the file back that belongs to this database; a database from a backup needs the master key of its time.'
-    : 'Give the key this database was sealed with; when you replace it, give the new one first and, after a comma, the old one.';
+    ? 'Restore the file that belongs to this database; a restored backup needs the master key from the time of the backup.'
+    : 'Set the key with which this database was sealed; to replace it, set the new key, a comma and the old key.';
   return new UserError(
-    `the master key of ${place} is not the one secrets in the database were sealed with (needed: key ${needed ? toHex(needed) : 'unknown'}; found: ${found})`,
+    `the master key of ${place} is not the one that sealed the secrets in the database (needed: key ${needed ? toHex(needed) : 'unknown'}; found: ${found})`,
     remedy,
   );
 }

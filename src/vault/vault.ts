@@ -1,7 +1,7 @@
 /**
- * Secrets at rest. Private keys and the like are kept in the database sealed, by keys that are not in the database. The key that
- * seals is the one of the check value (check.ts): a rotation (rotate.ts) puts another there in a write, and whoever seals in a
- * later write sees it, in whichever process.
+ * Secrets at rest. The database holds private keys and similar values in sealed form; the sealing keys are not in the
+ * database. The key of the check value (check.ts) seals. A rotation (rotate.ts) replaces it in a write, and every later
+ * write of any process sees the new one.
  */
 import type { KeyObject } from 'node:crypto';
 import { equalBytes, toHex } from '../base/bytes.js';
@@ -16,23 +16,23 @@ import type { MasterKeys } from './master-key.js';
 
 export interface Vault {
   /**
-   * Seals octets for a row of a column. To be called inside the write that stores the result: outside of one, the master key
-   * may change before it is stored. The file of the key is all it reads beside the database. Throws a {@link VaultError}.
+   * Seals octets for a row of a column. Call it inside the write that stores the result; outside, the master key may
+   * change before the value is stored. It reads nothing but the database and the key file. Throws a {@link VaultError}.
    */
   seal(column: SealedColumn, row: SqlValue, plain: Uint8Array): Uint8Array;
-  /** The octets that were sealed. Throws a {@link VaultError}. */
+  /** Opens a sealed value. Throws a {@link VaultError}. */
   open(column: SealedColumn, row: SqlValue, sealed: Uint8Array): Uint8Array;
 }
 
 export interface VaultOptions {
   readonly store: Store;
   readonly random: Random;
-  /** The keys as they are now. Asked again when a key is needed that was not among them. */
+  /** Returns the current keys. Called again when a needed key was not among them. */
   readonly keys: () => readonly VaultKey[];
   readonly columns?: readonly SealedColumn[];
 }
 
-/** A vault that does not look whether its keys are the right ones: unlock.ts does. */
+/** A vault that does not check whether its keys are the right ones; unlock.ts does. */
 export function createVault({ store, random, keys, columns = SEALED_COLUMNS }: VaultOptions): Vault {
   let known = keys();
 
@@ -42,9 +42,9 @@ export function createVault({ store, random, keys, columns = SEALED_COLUMNS }: V
     if (!find(id)) known = keys();
     const found = find(id);
     const text = `${nameOf(column)} needs the master key ${toHex(id)}`;
-    if (!found) throw new VaultError('unknown-key', `${text}, which is not known here`);
+    if (!found) throw new VaultError('unknown-key', `${text}, which this process does not have`);
     const key = found.byPurpose.get(column.purpose);
-    if (!key) throw new VaultError('withheld', `${text}, of which this process was given nothing for that purpose`);
+    if (!key) throw new VaultError('withheld', `${text}, but this process has no key for that purpose`);
     return key;
   };
 
@@ -67,7 +67,7 @@ function nameOf({ table, column }: SealedColumn): string {
   return `a value of ${table}.${column}`;
 }
 
-/** Keys of all master keys of a place, the one that seals first; none where there is no master key. */
+/** Keys derived from all master keys of a place, the sealing one first; empty when there is no master key. */
 export function deriveKeys(place: MasterKeys, purposes: readonly SealPurpose[]): readonly VaultKey[] {
   return (place.read() ?? []).map((master) => deriveKey(master, purposes));
 }

@@ -1,9 +1,11 @@
 /**
- * Checks whether a zone can be served. It finds mistakes that involve several records: aliases beside other data, two SOAs, names
- * outside the zone, occluded data, name servers without addresses. Records are added one by one in any order; the findings come at the end.
+ * Checks whether a zone can be served. It finds errors that involve several records: aliases with other data, two SOAs,
+ * names outside the zone, occluded data, name servers without addresses. Records are added one by one in any order; the
+ * findings come at the end.
  *
- * A mistake is an error when NSD, Knot and BIND all refuse it, or when they differ and the RFC forbids it; otherwise it is a warning.
- * A zone may have a million owners, so each is described by a few numbers in typed arrays (owner-columns.ts).
+ * A problem is an error when NSD, Knot and BIND all refuse it, or when they differ and the RFC forbids it; otherwise it
+ * is a warning. A zone may have a million owners, so each is described by a few numbers in typed arrays
+ * (owner-columns.ts).
  */
 import { equalBytes } from '../base/bytes.js';
 import type { Issue, Severity } from '../base/result.js';
@@ -12,7 +14,7 @@ import { isAtOrBelow, isWildcard, lowerName, nameLength, printName } from '../dn
 import { typeByCode, typeMnemonic } from '../dns/rr/registry.js';
 import { DATA, Has, OwnerColumns, type Place, PlaceCodes, TargetColumns, whatIs } from './owner-columns.js';
 
-/** The parts of a record that the checker looks at. */
+/** The parts of a record that the checker needs. */
 export interface CheckedRecord {
   readonly owner: Uint8Array;
   readonly type: number;
@@ -24,22 +26,22 @@ export interface CheckedRecord {
 }
 
 export interface ZoneChecker {
-  /** Returns false when the record lies outside the zone and is to be left out. */
+  /** Returns false when the record is outside the zone and must be omitted. */
   add(record: CheckedRecord): boolean;
-  /** All findings, errors first, in the order of lines. Records may not be added afterwards. */
+  /** All findings, errors first, ordered by line. No records may be added afterwards. */
   finish(): Issue[];
 }
 
 export interface CheckOptions {
-  /** The zone has an SOA and apex NS of its own, as a zone file must; otherwise the service provides them. */
+  /** Whether the zone has its own SOA and apex NS, as a zone file must; otherwise the service provides them. */
   readonly selfContained: boolean;
 }
 
-/** Findings kept of each severity. */
+/** The largest number of findings kept for each severity. */
 const MAX_ISSUES = 1000;
-/** The most targets that are checked; they only lead to warnings. */
+/** The largest number of checked targets; they lead only to warnings. */
 const MAX_TARGETS = 1_000_000;
-/** Records of one owner that are compared with one another for duplicates. */
+/** The largest number of an owner's records that are compared to find duplicates. */
 const MAX_COMPARED = 64;
 
 /** Number of the apex among the owners. */
@@ -61,7 +63,7 @@ class Checker implements ZoneChecker {
   private hasAliases = false;
   private lastOwner: Uint8Array | undefined;
   private current = APEX;
-  /** The records that follow one another under one owner: TTL by type, and the first few records. */
+  /** The consecutive records of one owner: TTL by type, and the first few records. */
   private runTypes: number[] = [];
   private runTtls: (number | undefined)[] = [];
   private run: CheckedRecord[] = [];
@@ -106,7 +108,7 @@ class Checker implements ZoneChecker {
     return [...this.sorted('error'), ...this.sorted('warning')];
   }
 
-  /** Makes the record's owner the current one. False when it lies outside the zone. */
+  /** Makes the record's owner the current one; false when it is outside the zone. */
   private enterOwner(record: CheckedRecord): boolean {
     const { owner } = record;
     const outside = owner.length - this.apex.length;
@@ -124,7 +126,7 @@ class Checker implements ZoneChecker {
     return true;
   }
 
-  /** Checks TTLs and duplicates among records that follow one another, as those of one owner nearly always do. */
+  /** Checks TTLs and duplicates among consecutive records, which nearly always include all records of an owner. */
   private checkRun(record: CheckedRecord): void {
     const { type, ttl, owner, rdata } = record;
     const at = this.runTypes.indexOf(type);
@@ -132,7 +134,7 @@ class Checker implements ZoneChecker {
       this.runTypes.push(type);
       this.runTtls.push(ttl);
     } else {
-      // One TTL an RRset (RFC 2181 §5.2); signatures are sets by what they cover (RFC 4034 §3).
+      // An RRset has one TTL (RFC 2181 §5.2); signatures form sets by the type they cover (RFC 4034 §3).
       if (this.runTtls[at] !== ttl && type !== Type.rrsig) {
         const message = `different TTLs in one RRset of ${printName(owner)}; the lowest is used`;
         this.report('warning', 'uneven-ttl', message, record);
@@ -179,7 +181,9 @@ class Checker implements ZoneChecker {
     this.noteTarget(owner, record, place, 0);
   }
 
-  /** Remembers a name inside the zone that should have an address. The root means that there is no service (RFC 7505 §3). */
+  /**
+   * Notes a name inside the zone that should have an address. The root means that there is no service (RFC 7505 §3).
+   */
   private noteTarget(owner: number, { type, rdata }: CheckedRecord, place: number, at: number): void {
     if (this.targets.count >= MAX_TARGETS || nameLength(rdata, at) === 1) return;
     const target = this.owners.targetOf(rdata, at, this.apex);
@@ -223,7 +227,9 @@ class Checker implements ZoneChecker {
     }
   }
 
-  /** Data below a DNAME is refused; data below a cut is accepted but never answered. The topmost of them decides. */
+  /**
+   * Data below a DNAME is refused; data below a zone cut is accepted but never answered. The topmost of them decides.
+   */
   private checkAncestors(owner: number, has: number): void {
     const { owners } = this;
     let top = -1;
@@ -305,7 +311,7 @@ function nounOf(type: number): string {
   }
 }
 
-/** Whether two are equal, ignoring letter case in names where it does not matter. */
+/** Whether two rdata are equal; ignores letter case in names where case does not matter. */
 function isSameRdata(type: number, a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   if (equalBytes(a, b)) return true;

@@ -1,26 +1,27 @@
 /**
- * The names of a zone in packed form; each gets a small number, in the order in which they came. A million names take a few tens of
- * megabytes and no objects, while a Map of strings takes some hundred megabytes and keeps the garbage collector busy.
+ * The names of a zone in packed form; each gets a small number in the order of insertion. A million names take a few
+ * tens of megabytes and no objects, while a Map of strings takes some hundred megabytes and burdens the garbage
+ * collector.
  *
- * A name is the part of a wire name before the apex: labels with their length octets, the leftmost first, in lower case. The apex
- * itself has no octets. An ancestor is then a suffix of the name and is looked up in place.
+ * A name is the part of a wire name before the apex: labels with their length octets, leftmost first, in lower case.
+ * The apex itself has no octets. So an ancestor is a suffix of the name and can be looked up in place.
  */
 
-/** Start values; everything doubles when it is full. */
+/** Initial sizes; each doubles when full. */
 const OCTETS = 1 << 14;
 const NAMES = 1 << 10;
 
 export class NameTable {
-  /** Names added so far; their numbers are below it. */
+  /** Number of names added so far; their numbers are smaller. */
   count = 0;
-  /** All names, one after the other. */
+  /** All names, concatenated. */
   octets = new Uint8Array(OCTETS);
-  /** Where each name begins in `octets`; it ends where the next begins. */
+  /** Start of each name in `octets`; it ends where the next one begins. */
   starts = new Int32Array(NAMES);
   /** Open addressing, at most half full: number of the name + 1, or 0. */
   private slots = new Int32Array(NAMES * 2);
 
-  /** The number of `wire[start, end)`, which is added if it is new. ASCII case does not matter (RFC 4343 §3). */
+  /** The number of `wire[start, end)`; a new name is added. ASCII case does not matter (RFC 4343 §3). */
   add(wire: Uint8Array, start: number, end: number): number {
     const slot = this.slotOf(wire, start, end);
     const known = this.slots[slot]!;
@@ -57,7 +58,7 @@ export class NameTable {
     return wire;
   }
 
-  /** The slot that holds the name, or the free one where it belongs. */
+  /** The slot of the name, or the free slot for it. */
   private slotOf(wire: Uint8Array, start: number, end: number): number {
     const mask = this.slots.length - 1;
     let slot = hashOf(wire, start, end) & mask;
@@ -87,7 +88,7 @@ export class NameTable {
   }
 }
 
-/** FNV-1a, with the high bits folded into the low ones that choose the slot. */
+/** FNV-1a, with the high bits folded into the low bits that choose the slot. */
 function hashOf(wire: Uint8Array, start: number, end: number): number {
   let hash = 0x811c9dc5;
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ lower(wire[i]!), 0x01000193);
@@ -95,14 +96,14 @@ function hashOf(wire: Uint8Array, start: number, end: number): number {
   return hash ^ (hash >>> 13);
 }
 
-/** Length octets, 63 at most, are below the letters and stay as they are. */
+/** Length octets are 63 at most, below the letters, and stay unchanged. */
 function lower(octet: number): number {
   return octet >= 65 && octet <= 90 ? octet | 0x20 : octet;
 }
 
 type Column = Uint8Array | Uint16Array | Int32Array | Float64Array;
 
-/** A copy with twice the room. */
+/** A copy with twice the size. */
 export function doubled<C extends Column>(column: C): C {
   const larger = new (column.constructor as new (length: number) => C)(column.length * 2);
   larger.set(column);

@@ -1,9 +1,9 @@
-/** What the zone checker knows of each owner and of names that records point at: columns of numbers beside a name table. */
+/** The zone checker's facts about each owner and each target: columns of numbers next to a name table. */
 import { Type } from '../dns/codes.js';
 import { isAtOrBelow, nameLength } from '../dns/name.js';
 import { doubled, NameTable } from './name-table.js';
 
-/** The data at an owner, as bits. A name that records only point at has no bits. */
+/** The data of an owner, as bits. A name that is only a target has no bits. */
 export const Has = {
   cname: 1,
   ns: 2,
@@ -11,12 +11,12 @@ export const Has = {
   ds: 8,
   address: 16,
   mx: 32,
-  /** The one that says there is no mail (RFC 7505 §3). */
+  /** An MX record that says that there is no mail service (RFC 7505 §3). */
   nullMx: 64,
   other: 128,
-  /** Any record at all, also those that may stand beside a CNAME (RFC 4034 §2.5, §3). */
+  /** Any record, including those that may accompany a CNAME (RFC 4034 §2.5, §3). */
   any: 256,
-  /** Some owner is below it, so that it exists even without records (RFC 4592 §2.2.2). */
+  /** An owner below it exists, so it exists even without records (RFC 4592 §2.2.2). */
   below: 512,
 } as const;
 
@@ -47,14 +47,14 @@ export function whatIs(type: number, rdata: Uint8Array): number {
   }
 }
 
-/** The names of a zone with what is known of each, by its number. */
+/** The names of a zone with their facts, by number. */
 export class OwnerColumns {
   readonly names = new NameTable();
   /** {@link Has} bits. */
   has = new Uint16Array(1024);
-  /** Place of the first record, packed. */
+  /** Place of the first record, as a packed number. */
   places = new Float64Array(1024);
-  /** Target of the first CNAME, as {@link targetOf} gives it; 0 when there is none. */
+  /** Target of the first CNAME, as {@link targetOf} returns it; 0 when there is none. */
   aliases = new Int32Array(1024);
   aliasPlaces = new Float64Array(1024);
   private readonly outside = new NameTable();
@@ -65,7 +65,7 @@ export class OwnerColumns {
     return this.names.count;
   }
 
-  /** Number of the name that `wire` has before the apex, which begins at `end`. */
+  /** Number of the name that is the part of `wire` before the apex; the apex begins at `end`. */
   add(wire: Uint8Array, end: number): number {
     const number = this.names.add(wire, 0, end);
     if (number === this.has.length) {
@@ -77,14 +77,20 @@ export class OwnerColumns {
     return number;
   }
 
-  /** A name in rdata: its number + 1 when it is in the zone, else a negative number that tells it from other names. */
+  /**
+   * A name in rdata: its number + 1 when it is in the zone, otherwise a negative number that distinguishes it from
+   * other names.
+   */
   targetOf(rdata: Uint8Array, at: number, apex: Uint8Array): number {
     const name = rdata.subarray(at, at + nameLength(rdata, at));
     if (isAtOrBelow(name, apex)) return this.add(name, name.length - apex.length) + 1;
     return -this.outside.add(name, 0, name.length) - 1;
   }
 
-  /** Numbers of the names above a name, the nearest first; names that no record mentions are left out. Valid until the next call. */
+  /**
+   * Numbers of the ancestors of a name, nearest first; names that no record mentions are omitted. Valid until the next
+   * call.
+   */
   ancestorsOf(number: number): readonly number[] {
     const { found, names } = this;
     const { octets, starts } = names;
@@ -99,8 +105,8 @@ export class OwnerColumns {
   }
 
   /**
-   * Whether something above a name answers for it: a cut other than `ownCut` (at the name counts too), a DNAME, or the
-   * wildcard of its closest encloser.
+   * Whether something above a name answers for it: a zone cut other than `ownCut` (one at the name also counts), a
+   * DNAME, or the wildcard of its closest encloser.
    */
   isCovered(number: number, ownCut: number): boolean {
     const { names, has } = this;
@@ -129,7 +135,7 @@ export class OwnerColumns {
   }
 }
 
-/** Names inside the zone that records point at. */
+/** Names inside the zone that are targets of records. */
 export class TargetColumns {
   count = 0;
   owners = new Int32Array(256);

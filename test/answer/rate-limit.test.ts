@@ -1,4 +1,4 @@
-/** Response rate limiting: who is limited, by what, and what is left to real clients. Time is told by the test. */
+/** Response rate limiting: who is limited, by what, and what real clients still receive. The test sets the time. */
 import t from 'tap';
 import { createRateMemory, type RateLimitSettings, readRateTally } from '../../src/answer/rate-limit.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
@@ -122,7 +122,7 @@ t.test('streams and cookies are not limited', async (t) => {
   t.equal(flood(20, () => ({ options, from: '203.0.113.1' })).sent, RATE, 'stolen, it is worth nothing');
 });
 
-t.test('names that are made up', async (t) => {
+t.test('invented names', async (t) => {
   const rows: readonly (readonly [what: string, name: (i: number) => string])[] = [
     ['NXDOMAIN', (i) => `x${i}.example.com.`],
     ['a wildcard', (i) => `x${i}.wild.example.com.`],
@@ -164,7 +164,7 @@ t.test('networks, slip, exemptions', async (t) => {
   t.equal(some.flood(100, () => ({ from: '2001:db8:8000::' })).sent, RATE);
 });
 
-t.test('many networks at once keep to themselves', async (t) => {
+t.test('networks do not affect each other', async (t) => {
   const { flood } = limited();
   let sent = 0;
   for (let i = 0; i < 2000; i++) sent += flood(RATE, () => ({ from: `10.${i >> 8}.${i & 255}.1` })).sent;

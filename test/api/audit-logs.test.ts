@@ -1,9 +1,9 @@
-/** The audit log over HTTP: what is in it, for whom, and how it is looked through. */
+/** The audit log over HTTP: its entries, who sees them, and its filters. */
 import t from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { install } from './installation.js';
 
-t.test('what was done is found by its filters, in pages', async (t) => {
+t.test('filters find actions, in pages', async (t) => {
   const { call, clock, createZone, token, operator, misfits } = await install(t);
   const zone = await createZone('example.com');
   await createZone('example.net');
@@ -95,7 +95,7 @@ t.test('what was done is found by its filters, in pages', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('everybody sees only what is theirs, and no secrets', async (t) => {
+t.test('everyone sees only their own entries, and no secrets', async (t) => {
   const { call, createZone, token, operator, store, misfits } = await install(t);
   const zone = await createZone('example.com');
   const other = await createZone('example.net');

@@ -436,9 +436,39 @@ t.test('a certificate of the customer', { skip: withoutOpenssl }, async (t) => {
   t.strictSame(kept.json.result.ssl.certificates, [serving], 'an edit of something else keeps it');
   const uncovered = await call('POST', list, { hostname: 'other.customer.net', ssl: pair });
   t.match(uncovered, { status: 400, json: { errors: [{ code: 1446 }] } });
+  const make = (...args: string[]) => {
+    const files = ['-keyout', key, '-out', certificate];
+    const options = ['-subj', '/CN=rough', '-days', '30', ...files, ...args];
+    execFileSync(OPENSSL, ['req', '-x509', ...curve, ...options], { stdio: 'ignore' });
+    return { custom_certificate: readFileSync(certificate, 'utf8'), custom_key: readFileSync(key, 'utf8') };
+  };
+  const names = ['-addext', 'subjectAltName=DNS:rough.customer.net'];
+  for (const [code, why, changed] of [
+    [1444, 'an authority', make()],
+    [1447, 'SHA-1', make(...names, '-sha1')],
+    [1428, 'the key of another', { ...make(...names), custom_key: pair.custom_key }],
+  ] as const) {
+    const answer = await call('POST', list, { hostname: 'rough.customer.net', ssl: changed });
+    t.match(answer, { status: 400, json: { errors: [{ code }] } }, why);
+  }
   const broken = { ...pair, custom_key: 'nothing' };
   const badKey = await call('POST', list, { hostname: 'brought2.customer.net', ssl: broken });
   t.match(badKey, { status: 400, json: { errors: [{ code: 1428 }] } });
+});
+
+t.test('unique targets are a setting of the zone, and shown', async (t) => {
+  const installation = await install(t);
+  const list = await startSaas(installation);
+  const { call, misfits } = installation;
+  const setting = `${list.replace('/custom_hostnames', '')}/settings/unique_targets`;
+  t.match((await call('GET', setting)).json.result, { id: 'unique_targets', value: 'off', editable: true });
+  const { id } = (await call('POST', list, { hostname: 'app.customer.net' })).json.result;
+  const shown = async () => (await call('GET', `${list}/${id}`)).json.result.ownership_verification_cname;
+  t.equal(await shown(), undefined);
+  t.match((await call('PATCH', setting, { value: 'on' })).json.result, { value: 'on' });
+  t.match(await shown(), { cname: 'app.customer.net', cname_target: /^[0-9a-f]{16}\.saas\.net$/ });
+  t.equal((await call('PATCH', setting, { value: 'maybe' })).status, 400);
+  t.strictSame(misfits, []);
 });
 
 t.test('neighbours', async (t) => {

@@ -2,7 +2,7 @@
 import type { FastifyInstance, HTTPMethods, LightMyRequestResponse } from 'fastify';
 import type { z } from 'zod';
 import { buildApi } from '../../src/api/server.js';
-import { parseIP } from '../../src/base/ip.js';
+import { parseCidrSet, parseIP } from '../../src/base/ip.js';
 import { type Logger, silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { createKey, ensureFirstAdministrator, type KeyInput } from '../../src/control/access/keys.js';
@@ -39,6 +39,9 @@ export interface InstallationOptions {
   readonly askOutside?: AskOutside;
   /** Requests in five minutes. */
   readonly rateLimit?: number;
+  readonly metricsPublic?: boolean;
+  /** Networks. */
+  readonly trustedProxies?: readonly string[];
   /** Custom hostnames are names of the Internet. */
   readonly publicNames?: boolean;
 }
@@ -92,6 +95,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
       nameServerAddresses: [],
       ownAddresses: [parseIP('192.0.2.251')!],
       activation: 'trust',
+      privateSuffixes: 'refuse',
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     },
     ...(options.askOutside && { askOutside: options.askOutside }),
@@ -107,13 +111,15 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     objects: createLocalStore(base),
     host: options.host ?? '127.0.0.1',
     version: '0.0.0-test',
+    ...(options.trustedProxies && { trustedProxies: parseCidrSet(options.trustedProxies) }),
     ...(options.rateLimit === undefined ? {} : { rateLimit: options.rateLimit }),
+    ...(options.metricsPublic === undefined ? {} : { metricsPublic: options.metricsPublic }),
     readiness: () => (options.ready?.() === false ? { ready: false, reason: 'zones are loading' } : { ready: true }),
     metrics: async () => '# HELP zoneplane_up Whether it runs.\n',
   });
   const routes: Route[] = [];
   app.addHook('onRoute', ({ method, url, schema }) => {
-    for (const name of [method].flat()) routes.push({ method: name, url, hidden: schema?.hide === true });
+    for (const name of [method].flat()) routes.push({ method: name, url, hidden: schema?.hide === true, schema });
   });
   const misfits = watchAnswers(app);
   await app.ready();
@@ -166,6 +172,7 @@ export interface Route {
   readonly url: string;
   /** Left out of the OpenAPI document. */
   readonly hidden: boolean;
+  readonly schema: unknown;
 }
 
 /** Send no credential. */

@@ -1,4 +1,4 @@
-/** The parts of the HTTP layer one by one: instants, pages, query strings, credentials, forms. */
+/** Units of the HTTP layer: times, pages, query strings, credentials, forms. */
 import fc from 'fast-check';
 import t from 'tap';
 import { readCredential } from '../../src/api/auth.js';
@@ -10,7 +10,7 @@ import { choiceValues, firstValue, flagValue, isPresent, listValues, parseQuery 
 import { printOptionalTime, printTime } from '../../src/api/times.js';
 import { silentLogger } from '../../src/base/log.js';
 
-t.test('instants', async (t) => {
+t.test('times', async (t) => {
   t.equal(printTime(1714910400123456), '2024-05-05T12:00:00.123456Z');
   t.equal(printTime(0), '1970-01-01T00:00:00.000000Z');
   t.equal(printTime(1714910400000007), '2024-05-05T12:00:00.000007Z');
@@ -108,7 +108,7 @@ t.test('filters of records', async (t) => {
   });
 });
 
-t.test('credentials: the token goes first', async (t) => {
+t.test('credentials: the token wins', async (t) => {
   const key = 'k'.repeat(37);
   const token = 'T'.repeat(40);
   t.strictSame(readCredential({ authorization: `Bearer ${token}`, 'x-auth-email': 'a@b', 'x-auth-key': key }), {
@@ -124,7 +124,7 @@ t.test('credentials: the token goes first', async (t) => {
   t.throws(() => readCredential({ 'x-auth-email': 'a@b', 'x-auth-key': [key, key] }), { code: 6003 });
 });
 
-t.test('forms: whatever stands in a part comes out of it', async (t) => {
+t.test('forms: the content of a part is returned unchanged', async (t) => {
   const lineEnds = fc.constantFrom('\r\n', '\n');
   const content = fc.string({ unit: 'binary-ascii', maxLength: 60 }).filter((text) => !text.includes('--B'));
   fc.assert(
@@ -148,7 +148,7 @@ t.test('forms: whatever stands in a part comes out of it', async (t) => {
   t.equal(parseMultipart(Buffer.from('--B--'), 'multipart/form-data; boundary=B').size, 0);
 });
 
-t.test('a stream of text lets go of its source, read or not', async (t) => {
+t.test('a stream of text frees its source, read or not', async (t) => {
   let released = 0;
   async function* pieces(fault?: string): AsyncGenerator<string> {
     try {

@@ -1,4 +1,7 @@
-/** Buckets and objects over the admin API: every answer and refusal as clients read it, tenants apart (v4: §13, §15.5). */
+/**
+ * Buckets and objects over the admin API: every answer and refusal in the clients' form, and separation of tenants (v4:
+ * §13, §15.5).
+ */
 import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
@@ -48,7 +51,7 @@ t.test('buckets: create, get, edit, delete', async (t) => {
   const made = await call('POST', buckets, { name: 'my-bucket' });
   t.strictSame(shape(made), [
     200,
-    '{"result":{"name":"my-bucket","creation_date":"2024-05-05T12:00:00.123000Z","storage_class":"Standard","jurisdiction":"default"},"success":true,"errors":[],"messages":[]}',
+    '{"result":{"name":"my-bucket","creation_date":"2024-05-05T12:00:00.123000Z","location":"ENAM","storage_class":"Standard","jurisdiction":"default"},"success":true,"errors":[],"messages":[]}',
   ]);
   t.equal((await call('GET', `${buckets}/my-bucket`)).text, made.text);
   t.equal((await call('GET', `${buckets}/my-bucket/`)).text, made.text, 'a slash at the end is tolerated');
@@ -78,7 +81,7 @@ t.test('buckets: create, get, edit, delete', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('buckets: what is refused', async (t) => {
+t.test('buckets: refusals', async (t) => {
   const { call, buckets, misfits } = await prepare(t);
   for (const name of [
     undefined,
@@ -171,7 +174,7 @@ t.test('buckets: lists', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('jurisdictions are namespaces of their own', async (t) => {
+t.test('jurisdictions are separate namespaces', async (t) => {
   const { call, buckets, misfits } = await prepare(t);
   const eu = { headers: { 'cf-r2-jurisdiction': 'eu' } };
   t.equal((await call('POST', buckets, { name: 'twin' })).status, 200);
@@ -251,7 +254,7 @@ t.test('objects: put, get, delete', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('objects: replaced whole, of any size, of any class', async (t) => {
+t.test('objects: replaced completely, of any size and class', async (t) => {
   const { call, buckets, misfits } = await prepare(t);
   await call('POST', buckets, { name: 'things', storageClass: 'InfrequentAccess' });
   const path = `${buckets}/things/objects/k`;
@@ -484,7 +487,7 @@ t.test('tenants see only their own', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('what a bucket has none of', async (t) => {
+t.test('settings that buckets do not have', async (t) => {
   const { call, buckets, misfits } = await prepare(t);
   await call('POST', buckets, { name: 'plain' });
   for (const [path, result] of [
@@ -504,7 +507,7 @@ t.test('what a bucket has none of', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('an upload that is too large, or breaks off', async (t) => {
+t.test('an upload that is too large or interrupted', async (t) => {
   const { call, app, buckets, misfits } = await prepare(t);
   await call('POST', buckets, { name: 'things' });
   await app.listen({ host: '127.0.0.1', port: 0 });

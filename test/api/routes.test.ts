@@ -1,8 +1,11 @@
-/** Every route: who may call it, which methods it has, and what the OpenAPI document says of it. */
+/** Every route: who may call it, its methods, and its description in the OpenAPI document. */
 import t, { type Test } from 'tap';
+import type { z } from 'zod';
 import { ADMIN_HEADERS, ANONYMOUS, install } from './installation.js';
 
 const PUBLIC = ['/ca.pem', '/livez', '/readyz', '/client/v4/ips', '/v4/ips'];
+/** Open as well; only what an order waits for is found there. */
+const CHALLENGES = ['/.well-known/acme-challenge/:token', '/.well-known/pki-validation/:token'];
 const SOME_ID = '0123456789abcdef0123456789abcdef';
 
 function fill(url: string, id: string): string {
@@ -17,7 +20,11 @@ async function statusesWithout(t: Test, host: string): Promise<Map<string, { sta
   const found = new Map<string, { status: number; text: string }>();
   for (const { method, url } of routes) {
     for (const id of [SOME_ID, 'xyz']) {
-      const answer = await app.inject({ method: method as 'GET', url: fill(url, id) });
+      const answer = await app.inject({
+        method: method as 'GET',
+        url: fill(url, id),
+        remoteAddress: host === '0.0.0.0' ? '192.0.2.9' : '127.0.0.1',
+      });
       found.set(`${method} ${url}`, { status: answer.statusCode, text: answer.body });
       if (answer.statusCode !== 400) break;
     }
@@ -27,27 +34,32 @@ async function statusesWithout(t: Test, host: string): Promise<Map<string, { sta
 
 const MISSING = `{"result":null,"success":false,"errors":[{"code":9106,"message":"Missing X-Auth-Key, X-Auth-Email or Authorization headers"}],"messages":[]}`;
 
-t.test('no route but the public ones answers without a credential', async (t) => {
+t.test('only public routes answer without a credential', async (t) => {
   const found = await statusesWithout(t, '0.0.0.0');
   t.ok(found.size > 150, 'all routes under both prefixes, with the methods they refuse');
   for (const [route, { status, text }] of found) {
     const [method, url] = route.split(' ') as [string, string];
     const open = PUBLIC.includes(url) && (method === 'GET' || method === 'HEAD');
+    const challenge = CHALLENGES.includes(url) && (method === 'GET' || method === 'HEAD');
     if (open) t.equal(status, 200, route);
+    else if (challenge) t.equal(status, 404, route);
     else t.strictSame([status, text], [400, method === 'HEAD' ? '' : MISSING], route);
   }
 });
 
-t.test('on loopback the documentation and the metrics are open too, nothing else', async (t) => {
+t.test('on loopback only the documentation, and for this machine the metrics, are also open', async (t) => {
   const found = await statusesWithout(t, '127.0.0.1');
   const open = [...found].filter(([, { status }]) => status !== 400).map(([route]) => route.split(' ')[1]);
   t.strictSame(
     [...new Set(open)].filter((url) => !url!.startsWith('/docs')).sort(),
-    ['/', '/ca.pem', '/client/v4/ips', '/livez', '/metrics', '/openapi.json', '/readyz', '/v4/ips'].sort(),
+    [
+      ...CHALLENGES,
+      ...['/', '/ca.pem', '/client/v4/ips', '/livez', '/metrics', '/openapi.json', '/readyz', '/v4/ips'],
+    ].sort(),
   );
 });
 
-t.test('paths nobody knows, methods nobody serves', async (t) => {
+t.test('unknown paths and methods', async (t) => {
   const { call } = await install(t, { host: '0.0.0.0' });
   for (const path of [
     '//',
@@ -91,6 +103,26 @@ t.test('paths nobody knows, methods nobody serves', async (t) => {
   }
 });
 
+t.test('metrics need a credential unless they are public or requested by this machine', async (t) => {
+  const statusOf = async (
+    options: Parameters<typeof install>[1],
+    remoteAddress: string,
+    headers: Record<string, string> = {},
+  ): Promise<number> => {
+    const { app } = await install(t, options);
+    return (await app.inject({ url: '/metrics', remoteAddress, headers })).statusCode;
+  };
+  t.equal(await statusOf({ host: '0.0.0.0' }, '192.0.2.9'), 400);
+  t.equal(await statusOf({ host: '0.0.0.0' }, '192.0.2.9', ADMIN_HEADERS), 200);
+  t.equal(await statusOf({ host: '0.0.0.0', metricsPublic: true }, '192.0.2.9'), 200);
+  for (const address of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) {
+    t.equal(await statusOf({ host: '0.0.0.0' }, address), 200, address);
+  }
+  for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via', 'x-forwarded-proto']) {
+    t.equal(await statusOf({ host: '127.0.0.1' }, '127.0.0.1', { [header]: 'for=192.0.2.9' }), 400, header);
+  }
+});
+
 t.test('health, metrics and documentation', async (t) => {
   let ready = false;
   const { app, misfits } = await install(t, { ready: () => ready });
@@ -105,6 +137,8 @@ t.test('health, metrics and documentation', async (t) => {
   t.equal(metrics.body, '# HELP zoneplane_up Whether it runs.\n');
   t.equal((await app.inject('/')).headers.location, '/docs');
   const page = await app.inject('/docs/');
+  t.match(page.body, /<title>Zoneplane admin API<\/title>/);
+  t.match(page.body, /<link rel="icon"[^>]* href="[^"]*icon\.svg"/);
   t.equal(page.statusCode, 200);
   t.notMatch(page.body, /(src|href)="https?:/, 'the page loads nothing from elsewhere');
   t.match(page.headers['content-security-policy'], /default-src 'none'; script-src 'self'/);
@@ -119,7 +153,10 @@ t.test('the OpenAPI document describes every route', async (t) => {
   const document = (await app.inject({ url: '/openapi.json', headers: ADMIN_HEADERS })).json();
   const declared = new Set(
     routes
-      .filter(({ url }) => url.startsWith('/client/v4/') || ['/ca.pem', '/livez', '/readyz', '/metrics'].includes(url))
+      .filter(
+        ({ url }) =>
+          url.startsWith('/client/v4/') || [...CHALLENGES, '/ca.pem', '/livez', '/readyz', '/metrics'].includes(url),
+      )
       .filter(({ hidden }) => !hidden)
       .map(({ url }) => url.replace(/\/\*$/, '/:object_key').replace(/:(\w+)/g, '{$1}')),
   );
@@ -130,6 +167,9 @@ t.test('the OpenAPI document describes every route', async (t) => {
     return value;
   });
   t.ok(references.size > 20);
+  t.notMatch(JSON.stringify(document), /9007199254740991/, 'bounds that say nothing are left out');
+  t.strictSame(document.servers, [{ url: '/', description: 'Where this document came from' }]);
+  const identifiers = new Set<string>();
   for (const reference of references) {
     t.ok(document.components.schemas[reference.replace('#/components/schemas/', '')], reference);
   }
@@ -137,15 +177,65 @@ t.test('the OpenAPI document describes every route', async (t) => {
     for (const [method, operation] of Object.entries(operations)) {
       const name = `${method} ${path}`;
       t.type(operation.summary, 'string', name);
+      t.match(operation.operationId, /^[a-z]+[A-Za-z0-9]*$/, name);
+      identifiers.add(operation.operationId as string);
+      t.match(operation.description, / (credential|permission|machine)\b.*\.$/, `${name}: ${operation.description}`);
       t.equal((operation.tags as string[]).length, 1, name);
       t.ok((operation.responses as Record<string, unknown>)['200'], name);
       if (path.startsWith('/client/')) t.ok((operation.responses as Record<string, unknown>)['4XX'], name);
-      const open = ['/ca.pem', '/client/v4/ips', '/livez', '/readyz'].includes(path);
+      const open =
+        ['/ca.pem', '/client/v4/ips', '/livez', '/readyz'].includes(path) || path.startsWith('/.well-known/');
       t.strictSame(operation.security, open ? [] : undefined, name);
     }
   }
+  t.equal(
+    identifiers.size,
+    Object.values(document.paths).flatMap((operations) => Object.keys(operations as object)).length,
+    'identifiers are unique',
+  );
+  const creation = document.paths['/client/v4/zones/{zone_id}/dns_records'].post;
+  t.strictSame(
+    creation.parameters.map(({ name, in: place }: { name: string; in: string }) => `${place} ${name}`).sort(),
+    ['header If-Match', 'header If-None-Match', 'path zone_id', 'query dry_run', 'query wait', 'query wait_limit'],
+  );
   t.strictSame(document.components.schemas.SRVData.required.sort(), ['port', 'priority', 'target', 'weight']);
 });
+
+t.test('every operation has examples, and they fit its schemas', async (t) => {
+  const schemas = new Map<string, { body?: z.ZodType; response?: Record<string, z.ZodType> }>();
+  const { app, routes } = await install(t);
+  for (const { method, url, schema } of routes) {
+    schemas.set(
+      `${method.toLowerCase()} ${url.replace(/\/\*$/, '/{object_key}').replace(/:(\w+)/g, '{$1}')}`,
+      schema ?? {},
+    );
+  }
+  const document = (await app.inject('/openapi.json')).json();
+  for (const [path, operations] of Object.entries<Record<string, Documented>>(document.paths)) {
+    for (const [method, { requestBody, responses }] of Object.entries(operations)) {
+      const name = `${method} ${path}`;
+      const declared = schemas.get(name)!;
+      const sent = requestBody && Object.entries(requestBody.content);
+      for (const [type, { example }] of sent ?? []) {
+        t.not(example, undefined, name);
+        if (type === 'application/json')
+          t.ok(declared.body!.safeParse(example).success, `${name}: ${JSON.stringify(example)}`);
+      }
+      for (const [type, { example }] of Object.entries(responses['200']!.content ?? {})) {
+        t.not(example, undefined, name);
+        const schema = declared.response?.['200'];
+        if (type !== 'application/json' || !schema?.safeParse) continue;
+        const result = schema.safeParse(example);
+        t.ok(result.success, `${name}: ${result.error?.message.slice(0, 300)}`);
+      }
+    }
+  }
+});
+
+interface Documented {
+  readonly requestBody?: { readonly content: Record<string, { readonly example?: unknown }> };
+  readonly responses: Record<string, { readonly content?: Record<string, { readonly example?: unknown }> }>;
+}
 
 t.test('explanations of answers', async (t) => {
   const { call, createZone, misfits } = await install(t);
@@ -166,6 +256,16 @@ t.test('explanations of answers', async (t) => {
     ],
   );
   t.match((await call('GET', `/zones/${zone}/dns_records/explain`)).json.result, { name: 'example.com', type: 'A' });
+  t.equal(json.result.edge, null, 'the edge knows nothing of a name that is not proxied');
+  const settings = { origin_port: 3000 };
+  const proxied = { type: 'A', name: 'p', content: '192.0.2.1', proxied: true, settings };
+  await call('POST', `/zones/${zone}/dns_records`, proxied);
+  t.match((await call('GET', `/zones/${zone}/dns_records/explain?name=p`)).json.result.edge, {
+    by: 'record',
+    cause: null,
+    origins: ['192.0.2.1 port 3000'],
+    detail: /^the edge asks 192\.0\.2\.1 port 3000 \(ssl full\) because of the proxied records/,
+  });
   t.match(await call('GET', `/zones/${zone}/dns_records/explain?type=WHAT`), {
     status: 400,
     json: { errors: [{ message: /no record type WHAT/ }] },

@@ -1,4 +1,4 @@
-/** Scans of what a domain has elsewhere, with a resolver that answers what the test says, and the vendor's client. */
+/** Scans for records that a domain has elsewhere, with a scripted resolver and the vendor's client. */
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
@@ -100,7 +100,7 @@ t.test('found and added at once, wildcards as such', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('only so many at once', async (t) => {
+t.test('the number of simultaneous scans is limited', async (t) => {
   let release = (): void => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;

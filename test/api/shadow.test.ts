@@ -1,8 +1,8 @@
-/** Shadow metadata of records (v4: §5.7): what stands at, above and below delegations. */
+/** Shadow metadata of records (v4: §5.7): records at, above and below delegations. */
 import t from 'tap';
 import { install } from './installation.js';
 
-t.test('what a delegation keeps from being answered', async (t) => {
+t.test('records that a delegation prevents from being answered', async (t) => {
   const { call, createZone, misfits } = await install(t);
   const zone = await createZone('example.com');
   const path = `/zones/${zone}/dns_records`;

@@ -1,4 +1,4 @@
-/** API tokens over HTTP: what they are given, what they let through, and what they never tell. */
+/** API tokens over HTTP: their permissions, what they allow, and what they never reveal. */
 import t from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { listAccountAudit } from '../../src/control/access/audit.js';
@@ -39,7 +39,7 @@ async function make({ call }: Installation, policies: readonly PolicyInput[], mo
   };
 }
 
-t.test('made, listed, edited, rolled, deleted', async (t) => {
+t.test('created, listed, edited, rolled, deleted', async (t) => {
   const installation = await install(t);
   const { call, clock, createZone, store, misfits } = installation;
   const zone = await createZone('example.com');
@@ -117,7 +117,7 @@ t.test('made, listed, edited, rolled, deleted', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('what is let through, and what is not', async (t) => {
+t.test('allowed and refused requests', async (t) => {
   const installation = await install(t);
   const { call, createZone, operator, misfits } = installation;
   const mine = await createZone('example.com');
@@ -293,7 +293,7 @@ t.test('what is let through, and what is not', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('limits to certain records', async (t) => {
+t.test('restrictions to certain records', async (t) => {
   const installation = await install(t);
   const { call, createZone, misfits } = installation;
   const zone = await createZone('example.com');
@@ -356,7 +356,7 @@ t.test('limits to certain records', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('where a token may be used, and from when on', async (t) => {
+t.test('where and from when a token may be used', async (t) => {
   const installation = await install(t);
   const { app, call, clock, createZone } = installation;
   const zone = await createZone('example.com');
@@ -373,8 +373,9 @@ t.test('where a token may be used, and from when on', async (t) => {
   }
   for (const address of ['192.0.2.7', '::ffff:192.0.2.7', '198.51.100.1', '::1']) {
     const { status, text } = await from(headers, address);
+    const told = address.replace('::ffff:', '');
     t.equal(status, 403, address);
-    t.ok(text.includes(`{"code":9109,"message":"Cannot use the access token from location: ${address}"}`), text);
+    t.ok(text.includes(`{"code":9109,"message":"Cannot use the access token from location: ${told}"}`), text);
   }
   const later = await make(installation, given, { not_before: new Date(clock.nowMs() + 60_000).toISOString() });
   t.equal((await call('GET', '/zones', undefined, later)).status, 403, 'not yet');
@@ -382,7 +383,71 @@ t.test('where a token may be used, and from when on', async (t) => {
   t.equal((await call('GET', '/zones', undefined, later)).status, 200);
 });
 
-t.test('nobody gives what is not theirs', async (t) => {
+t.test('a condition of older clients, and a token created disabled', async (t) => {
+  const installation = await install(t);
+  const { app, call, createZone, misfits } = installation;
+  const zone = await createZone('example.com');
+  const given = [{ groups: ['Zone Read'], on: { [ZONE + zone]: '*' } }];
+  const condition = { 'request.ip': { in: ['192.0.2.0/24'], not_in: ['192.0.2.9'] } };
+  const { headers, id, token } = await make(installation, given, { condition });
+  t.strictSame(token.condition, condition, 'the client finds again what it wrote');
+  const from = async (remoteAddress: string) =>
+    (await app.inject({ url: '/client/v4/zones', headers, remoteAddress })).statusCode;
+  t.same([await from('192.0.2.1'), await from('192.0.2.9'), await from('127.0.0.1')], [200, 403, 403]);
+  const { result } = (await call('GET', `/user/tokens/${id}`)).json;
+  t.match(await call('PUT', `/user/tokens/${id}`, result), { status: 200 }, 'what was got can be put');
+  t.same([await from('192.0.2.1'), await from('127.0.0.1')], [200, 403]);
+
+  const disabled = await make(installation, given, { status: 'disabled' });
+  t.equal(disabled.token.status, 'disabled');
+  t.match(await call('GET', '/zones', undefined, disabled), { status: 403, json: { errors: [{ code: 9109 }] } });
+  await call('PUT', `/user/tokens/${disabled.id}`, { ...disabled.token, status: 'active' });
+  t.match(await call('GET', '/zones', undefined, disabled), { status: 200 });
+  t.strictSame(misfits, []);
+});
+
+t.test('trusted proxies', async (t) => {
+  const spoofed = { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.1' };
+  for (const trusted of [[], ['10.0.0.0/8', '2001:db8:1::/48']]) {
+    const installation = await install(t, { trustedProxies: trusted });
+    const { app, createZone, store } = installation;
+    const zone = await createZone('example.com');
+    const given = [{ groups: ['DNS Write'], on: { [ZONE + zone]: '*' } }];
+    const { headers } = await make(installation, given, { condition: { request_ip: { in: ['192.0.2.0/24'] } } });
+    const from = async (remoteAddress: string, more: Record<string, string>) => {
+      const answer = await app.inject({
+        method: 'POST',
+        url: `/client/v4/zones/${zone}/dns_records`,
+        headers: { ...headers, ...more },
+        payload: JSON.stringify({ type: 'TXT', name: `t${Math.random()}`, content: '"x"' }),
+        remoteAddress,
+      });
+      return answer.statusCode;
+    };
+    t.equal(await from('198.51.100.1', spoofed), 403, 'nobody believes a stranger');
+    if (trusted.length === 0) {
+      t.equal(await from('10.0.0.1', spoofed), 403, 'without the setting nobody is believed');
+      continue;
+    }
+    t.equal(await from('10.0.0.1', { 'x-forwarded-for': '192.0.2.1' }), 200);
+    t.equal(latestAudit(store, 1)[0]!.address, '192.0.2.1');
+    t.equal(await from('::ffff:10.0.0.1', { forwarded: 'for="192.0.2.1:4711";proto=https' }), 200);
+    t.equal(await from('10.0.0.1', { 'x-forwarded-for': '192.0.2.1, 198.51.100.7' }), 403, 'what the client made up');
+    t.equal(await from('10.0.0.1', { 'x-forwarded-for': '192.0.2.1, 2001:db8:1::7' }), 200, 'two proxies');
+    t.equal(await from('10.0.0.1', { forwarded: 'for=192.0.2.1, for="[2001:db8:1::7]"' }), 200);
+    t.equal(
+      await from('10.0.0.1', { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.2' }),
+      400,
+      'contradiction',
+    );
+    for (const forwarded of ['for=unknown', 'for=_hidden', 'proto=https', '', 'for=192.0.2.1;for=192.0.2.1']) {
+      t.equal(await from('10.0.0.1', { forwarded }), 400, forwarded);
+    }
+    t.equal(await from('10.0.0.1', {}), 403, 'the proxy itself');
+  }
+});
+
+t.test('no one can grant permissions of others', async (t) => {
   const installation = await install(t);
   const { call, createZone, operator, token } = installation;
   const mine = await createZone('example.com');
@@ -426,7 +491,8 @@ t.test('nobody gives what is not theirs', async (t) => {
 
   const tenant = await token({ email: 'tenant@example.org', accountId: foreign.id, kind: 'token' });
   t.equal((await give(tenant, [{ groups: ['DNS Read'], on: { [ZONE + mine]: '*' } }])).status, 403, 'a tenant');
-  t.equal((await give(tenant, [], `/accounts/${account}/tokens`)).status, 403);
+  const reading = [{ groups: ['DNS Read'], on: { [ZONE + mine]: '*' } }];
+  t.equal((await give(tenant, reading, `/accounts/${account}/tokens`)).status, 403);
 
   const owned = await give(
     { 'x-auth-email': 'admin@localhost', 'x-auth-key': 'k0123456789abcdef0123456789abcdef0123' },
@@ -443,7 +509,7 @@ t.test('nobody gives what is not theirs', async (t) => {
   t.match((await call('GET', `/accounts/${account}/tokens/verify`, undefined, asOwned)).json.result, { id });
 });
 
-t.test('bad bodies are told apart', async (t) => {
+t.test('invalid bodies are distinguished', async (t) => {
   const { call, createZone } = await install(t);
   const zone = await createZone('example.com');
   const good = policy({ groups: ['DNS Read'], on: { [ZONE + zone]: '*' } });
@@ -477,6 +543,18 @@ t.test('bad bodies are told apart', async (t) => {
       '/not_before',
     ],
     [{ name: 'x', policies: [good], condition: { request_ip: { in: ['192.0.2.0/33'] } } }, '/condition/request_ip/in'],
+    [{ name: 'x', policies: [good], condition: { 'request.ip': { in: ['x'] } } }, '/condition/request.ip/in'],
+    [{ name: 'x', policies: [good], condition: { request_time: {} } }, '/condition/request_time'],
+    [
+      { name: 'x', policies: [good], condition: { request_ip: { notin: ['192.0.2.1'] } } },
+      '/condition/request_ip/notin',
+    ],
+    [{ name: 'x', policies: [good], condition: { request_ip: {}, 'request.ip': {} } }, '/condition/request.ip'],
+    [{ name: 'x', policies: [good], condition: 'nowhere' }, '/condition'],
+    [{ name: 'x', policies: [{ ...good, when: 'never' }] }, '/policies/0/when'],
+    [{ name: 'x', policies: [{ ...good, records: { types: ['A'], zones: [] } }] }, '/policies/0/records/zones'],
+    [{ name: 'x', policies: [good], conditions: {} }, '/conditions'],
+    [{ name: 'x', policies: [good], status: 'expired?' }, '/status'],
   ];
   for (const [body, pointer] of rows) {
     const { status, json } = await call('POST', '/user/tokens', body);
@@ -493,7 +571,7 @@ t.test('bad bodies are told apart', async (t) => {
   t.equal(missing.status, 404);
 });
 
-t.test('more zones than a statement takes values', async (t) => {
+t.test('more zones than a statement accepts values', async (t) => {
   const { base, createZone } = await install(t);
   const ids = [await createZone('example.com'), await createZone('example.net')];
   const actor = { ...OPERATOR, superAdministrator: false, kind: 'token' as const };

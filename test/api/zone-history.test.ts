@@ -1,4 +1,4 @@
-/** History of zones: every past state can be read and brought back, as far as it is kept. */
+/** History of zones: every past state that is kept can be read and restored. */
 import t from 'tap';
 import { importZone } from '../../src/control/imports/zone.js';
 import { pruneEdits } from '../../src/store/log/edits.js';
@@ -110,7 +110,7 @@ t.test('every state of a zone, by change, serial, version and time', async (t) =
   t.strictSame(misfits, []);
 });
 
-t.test('the list says who did what', async (t) => {
+t.test('the list shows who did what', async (t) => {
   const installation = await install(t);
   const { call, createZone, token, misfits } = installation;
   const zone = await createZone('example.com');
@@ -165,7 +165,7 @@ t.test('the list says who did what', async (t) => {
   t.strictSame(misfits, []);
 });
 
-t.test('states outside what is kept, and what names none', async (t) => {
+t.test('states that are not kept, and names of no state', async (t) => {
   const installation = await install(t);
   const { call, clock, createZone, operator, store, misfits } = installation;
   await createZone('other.test');
@@ -210,14 +210,14 @@ t.test('states outside what is kept, and what names none', async (t) => {
     (await recordsOf(installation, zone, `&as_of=change:${removed.headers['zoneplane-change']}`)).length,
     kept.length - 1,
   );
-  await refused('serial:5', 404, 10410, /had no serial 5 since 2024-05-05T12:01:05Z, from when on its history is kept/);
+  await refused('serial:5', 404, 10410, /had no serial 5 since 2024-05-05T12:01:05Z, the start of its kept history/);
   await refused('2024-05-05T12:01:01Z', 404, 10410, /^History is kept from 2024-05-05T12:01:05Z on/);
   const { json } = await call('GET', `/zones/${zone}/history`);
   t.equal(json.result.length, 2);
   t.strictSame(misfits, []);
 });
 
-t.test('history is for those who may see the zone, restoring for those who may write', async (t) => {
+t.test('readers of the zone see its history, and writers restore it', async (t) => {
   const installation = await install(t);
   const { call, createZone, token } = installation;
   const zone = await createZone('example.com');

@@ -1,5 +1,9 @@
-/** Holds and cache purges over HTTP: where each parameter may stand, and what is refused. */
+/** Holds and cache purges over HTTP: the accepted places of each parameter, and the refusals. */
 import t from 'tap';
+import type { Store } from '../../src/store/driver.js';
+import { purgesAfter } from '../../src/store/edge/purges.js';
+import { insertHostname } from '../../src/store/hostnames/hostnames.js';
+import { servedZones } from '../../src/store/zones/zones.js';
 import { latestAudit } from '../support/rows.js';
 import { install } from './installation.js';
 
@@ -31,6 +35,23 @@ t.test('hold: flags in query and body, release, edit after it', async (t) => {
   t.strictSame(misfits, []);
 });
 
+/** A custom hostname of the only zone. */
+function addHostname(store: Store, hostname: string): void {
+  insertHostname(store, {
+    id: hostname.padEnd(36, '-'),
+    zone: servedZones(store)[0]!,
+    hostname,
+    txt_token: 'a',
+    http_token: 'b',
+    ssl: null,
+    metadata: null,
+    origin: null,
+    origin_sni: null,
+    next_check_ms: null,
+    created_at: 1,
+  });
+}
+
 t.test('purge_cache', async (t) => {
   const { call, store, createZone, misfits } = await install(t);
   const zone = await createZone('example.com');
@@ -45,7 +66,13 @@ t.test('purge_cache', async (t) => {
     { prefixes: ['www.example.com/blog/', 'example.com'] },
     { files: many(100, (i) => `https://example.com/${i}`) },
     { prefixes: [`example.com${'/a'.repeat(31)}`], tags: null },
+    { hosts: ['shop.customer.test', 'Any.Wild.test'] },
+    { hosts: ['MÜNCHEN.example.com.'] },
+    { prefixes: ['MÜNCHEN.example.com/Ä'] },
   ];
+  await store.write(() => {
+    for (const hostname of ['shop.customer.test', '*.wild.test']) addHostname(store, hostname);
+  });
   for (const body of accepted) {
     t.match(await purge(body), { status: 200, json: { result: { id: zone }, success: true, messages: [] } });
     const [entry] = latestAudit(store, 1);
@@ -53,6 +80,16 @@ t.test('purge_cache', async (t) => {
     t.match(entry, { action: 'cache.purge', actor: 'admin@localhost' });
     t.strictSame(JSON.parse(entry!.after!), { [kind]: items }, 'is written down');
   }
+  const stored = purgesAfter(store, 0, 100).map(({ kind, items }) => [kind, items]);
+  t.equal(stored.length, accepted.length);
+  t.strictSame(stored[0], ['purge_everything', []]);
+  t.strictSame(stored[2], ['files', ['https://example.com/x', 'https://example.com/y']]);
+  t.strictSame(stored[3], ['tags', ['a', 'b-2', 'x'.repeat(1024)]]);
+  t.strictSame(stored[4], ['hosts', ['www.example.com', 'example.com']]);
+  t.strictSame(stored.slice(-2), [
+    ['hosts', ['xn--mnchen-3ya.example.com']],
+    ['prefixes', ['xn--mnchen-3ya.example.com/Ä']],
+  ]);
   const recorded = latestAudit(store, 100).length;
   const refused: (readonly [body: object, pointer: string | undefined])[] = [
     [{}, undefined],
@@ -77,6 +114,9 @@ t.test('purge_cache', async (t) => {
     [{ hosts: ['https://www.example.com'] }, '/hosts/0'],
     [{ hosts: ['www.example.com/path'] }, '/hosts/0'],
     [{ hosts: ['other.test'] }, '/hosts/0'],
+    [{ hosts: ['*.example.com'] }, '/hosts/0'],
+    [{ hosts: ['a.shop.customer.test'] }, '/hosts/0'],
+    [{ hosts: ['a.b.wild.test'] }, '/hosts/0'],
     [{ hosts: [7] }, '/hosts/0'],
     [{ prefixes: ['https://www.example.com/a'] }, '/prefixes/0'],
     [{ prefixes: ['www.example.com/a?b'] }, '/prefixes/0'],
@@ -90,5 +130,6 @@ t.test('purge_cache', async (t) => {
     t.equal(json.errors[0].source?.pointer, pointer, JSON.stringify(body).slice(0, 60));
   }
   t.equal(latestAudit(store, 100).length, recorded, 'nothing of a refused request is kept');
+  t.equal(purgesAfter(store, 0, 100).length, accepted.length);
   t.strictSame(misfits, []);
 });

@@ -1,11 +1,11 @@
-/** Metrics as text, and stopping in reverse order with a limit. */
+/** Metrics as text, and stopping parts in reverse order with a time limit. */
 import t from 'tap';
 import { createLifecycle, withLimit } from '../../src/base/lifecycle.js';
 import { createLogger, silentLogger } from '../../src/base/log.js';
 import { type MetricSample, printMetrics } from '../../src/base/metrics.js';
 import { TestClock } from '../support/test-clock.js';
 
-t.test('samples of a name stand together under one HELP and TYPE', async (t) => {
+t.test('samples of a name are grouped under one HELP and TYPE', async (t) => {
   const sample = (name: string, value: number, labels = {}): MetricSample => ({
     name,
     type: name.endsWith('_total') ? 'counter' : 'gauge',
@@ -35,7 +35,7 @@ t.test('samples of a name stand together under one HELP and TYPE', async (t) => 
   );
 });
 
-t.test('the latest is stopped first, each after the other, and a failure stops nobody else', async (t) => {
+t.test('the latest is stopped first, one after the other, and a failure does not stop the rest', async (t) => {
   const lines: string[] = [];
   const log = createLogger({ level: 'info', pretty: false, destination: { write: (line) => void lines.push(line) } });
   const lifecycle = createLifecycle(new TestClock(), log);

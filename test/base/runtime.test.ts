@@ -1,11 +1,11 @@
-/** Which Node.js runs the program: the table of versions, and what the program says on one that is too old. */
+/** Checks of the Node.js version: the table of versions, and the message for one that is too old. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import t from 'tap';
 import { runtimeComplaint } from '../../src/base/runtime.js';
 
-t.test('versions too old are refused, all others run', async (t) => {
+t.test('too old versions are refused, all others run', async (t) => {
   const table: readonly [version: string, runs: boolean][] = [
     ['v18.20.8', false],
     ['v20.20.2', false],
@@ -22,7 +22,7 @@ t.test('versions too old are refused, all others run', async (t) => {
   for (const [version, runs] of table) {
     const complaint = runtimeComplaint(version);
     if (runs) t.equal(complaint, undefined, version);
-    else t.match(complaint, `zoneplane needs Node.js 22.19 or later, and this is ${version}: install`, version);
+    else t.match(complaint, `zoneplane needs Node.js 22.19 or later, but this is ${version}: install`, version);
   }
   t.equal(runtimeComplaint(process.version), undefined, 'the tests run on one that is new enough');
 });
@@ -47,7 +47,7 @@ function oldNode(): string | undefined {
 
 const version = oldNode();
 t.test(
-  'on an older Node.js the program says one sentence and loads nothing',
+  'on an older Node.js the program prints one sentence and loads nothing',
   { skip: version === undefined ? '/usr/bin/node is missing, or new enough' : false },
   async (t) => {
     const { status, stdout, stderr } = spawnSync('/usr/bin/node', [resolve('build/src/main.js'), 'version'], {

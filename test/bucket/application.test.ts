@@ -8,12 +8,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
+import { parseCidrSet } from '../../src/base/ip.js';
 import { createLogger } from '../../src/base/log.js';
+import { countOpenFiles } from '../../src/base/open-files.js';
 import { systemRandom } from '../../src/base/random.js';
 import { buildBucketApplication } from '../../src/bucket/application.js';
 import { createBucketMetrics } from '../../src/bucket/application-metrics.js';
 import { type Authorize, authorizeByMethod, secretMatcher } from '../../src/bucket/authorization.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
+import { createOpenBodies } from '../../src/bucket/open-bodies.js';
 import { allowedKeys } from '../../src/bucket/request-key.js';
 import { insertAccount } from '../../src/store/access/accounts.js';
 import { insertBucket } from '../../src/store/objects/buckets.js';
@@ -34,6 +37,7 @@ interface Room {
   readonly port: number;
   readonly directory: string;
   readonly logged: () => string;
+  readonly openObjects: () => number;
   readonly samples: () => Record<string, number>;
   send(
     method: string,
@@ -70,11 +74,13 @@ async function serve(t: Test, { allow = [], secret = SECRET, authorize, bound = 
     destination: { write: (line: string) => void lines.push(line) } as never,
   });
   const metrics = createBucketMetrics();
+  const objects = createLocalStore({ store, clock, random: systemRandom, log });
   const app = buildBucketApplication({
-    objects: createLocalStore({ store, clock, random: systemRandom, log }),
+    objects,
     boundBucket: () => (bound ? 1 : undefined),
     authorize: authorize ?? authorizeByMethod(secretMatcher(secret), allowedKeys(allow)),
     limit: LIMIT,
+    trustedProxies: parseCidrSet(['127.0.0.1']),
     clock,
     random: systemRandom,
     log,
@@ -90,6 +96,7 @@ async function serve(t: Test, { allow = [], secret = SECRET, authorize, bound = 
     port,
     directory,
     logged: () => lines.join(''),
+    openObjects: objects.openCount,
     samples: () =>
       Object.fromEntries(
         metrics.samples().map(({ name, labels, value }) => [[name, ...Object.values(labels)].join(' '), value]),
@@ -181,7 +188,7 @@ t.test('the table of the brief', async (t) => {
   t.notMatch(logged(), 'wrong');
 });
 
-t.test('without a secret nobody writes', async (t) => {
+t.test('without a secret no one writes', async (t) => {
   const { send } = await serve(t, { secret: '', allow: ['a'] });
   for (const headers of [{}, { 'x-custom-auth-key': '' }, AUTH]) {
     t.same(short(await send('PUT', '/a', headers, 'x')), FORBIDDEN);
@@ -190,7 +197,7 @@ t.test('without a secret nobody writes', async (t) => {
   t.equal((await send('GET', '/a')).status, 404);
 });
 
-t.test('other methods, where the operator lets them through', async (t) => {
+t.test('other methods, if the operator allows them', async (t) => {
   const { send } = await serve(t, { authorize: () => true });
   for (const method of ['POST', 'PATCH', 'OPTIONS', 'PROPFIND']) {
     const answer = await send(method, '/a');
@@ -382,7 +389,7 @@ t.test('bodies', async (t) => {
   t.match(await sendRaw(port, `${head}Expect: 100-continue\r\n\r\n`, /\r\n\r\n/), /^HTTP\/1\.1 100 Continue\r\n/);
 });
 
-t.test('a wrong secret is refused at once, however large the body', async (t) => {
+t.test('a wrong secret is refused at once, whatever the size of the body', async (t) => {
   const { port, directory } = await serve(t);
   const head = 'PUT /a HTTP/1.1\r\nHost: h\r\nX-Custom-Auth-Key: wrong\r\nContent-Length: 1000000000\r\n';
   for (const octets of [`${head}\r\n`, `${head}\r\n${'x'.repeat(1 << 20)}`, `${head}Expect: 100-continue\r\n\r\n`]) {
@@ -406,7 +413,67 @@ function mayMount(): boolean {
   return mounted;
 }
 
-t.test('a disk that is full', { skip: mayMount() ? false : 'this process may mount nothing' }, async (t) => {
+t.test('two Host fields are no request', async (t) => {
+  const { port } = await serve(t, { allow: ['a'] });
+  const request = 'GET /a HTTP/1.1\r\nhost: one\r\nhost: two\r\nconnection: close\r\n\r\n';
+  t.match(await sendRaw(port, request), /^HTTP\/1\.1 400 /);
+});
+
+/** Sends octets, waits for the first of the answer, or does not, and resets the connection. */
+function abort(port: number, octets: string, after: 'nothing' | 'answer'): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write(octets, () => {
+        if (after === 'nothing') socket.resetAndDestroy();
+      });
+    });
+    socket.once('readable', () => socket.resetAndDestroy());
+    socket.on('error', () => {}).on('close', () => resolve());
+  });
+}
+
+t.test('no file stays open, however a client disconnects', async (t) => {
+  const files = countOpenFiles();
+  if (files === undefined) return t.pass('this system does not tell what is open');
+  const { port, send, openObjects } = await serve(t, { allow: ['large'] });
+  t.equal((await send('PUT', '/large', AUTH, Buffer.alloc(2 << 20))).status, 200);
+  const get = (fields = ''): string => `GET /large HTTP/1.1\r\nhost: a\r\n${fields}\r\n`;
+  /** What is sent, and how often. */
+  const kinds: Readonly<Record<string, readonly [octets: string, aborts: number]>> = {
+    'resets mid-body': [get(), 1000],
+    'several ranges': [get('range: bytes=0-700000,1000000-1900000\r\n'), 1000],
+    'pipelined requests': [get().repeat(10), 100],
+    'pipelined ranges': [get('range: bytes=0-9,20-900000\r\n').repeat(10), 100],
+  };
+  const before = countOpenFiles()!;
+  for (const [kind, [octets, aborts]] of Object.entries(kinds)) {
+    for (const after of ['nothing', 'answer'] as const) {
+      for (let round = 0; round < aborts / 20; round++) {
+        await Promise.all(Array.from({ length: 10 }, () => abort(port, octets, after)));
+      }
+    }
+    for (let wait = 0; wait < 500 && openObjects() > 0; wait++) await sleep(20);
+    t.equal(openObjects(), 0, `${kind}: all objects are closed`);
+    for (let wait = 0; wait < 500 && countOpenFiles()! > before + 20; wait++) await sleep(20);
+    t.ok(countOpenFiles()! <= before + 20, `${kind}: ${countOpenFiles()} open, ${before} before`);
+  }
+  t.equal((await send('GET', '/large')).text.length, 2 << 20, 'and it goes on');
+});
+
+t.test('open bodies are limited for a client and for all', async (t) => {
+  const bodies = createOpenBodies(4);
+  const [first] = [bodies.take('a'), bodies.take('a')];
+  t.throws(() => bodies.take('a'), /Too many/, 'one client has half of the places');
+  bodies.take('b');
+  bodies.take('c');
+  t.throws(() => bodies.take('d'), /Too many/);
+  first();
+  first();
+  t.equal(bodies.count(), 3, 'a place is given back once');
+  bodies.take('d');
+});
+
+t.test('a full disk', { skip: mayMount() ? false : 'this process may mount nothing' }, async (t) => {
   const { send, directory } = await serve(t, { allow: ['a', 'b'] });
   const blobs = join(directory, 'blobs');
   t.ok(mountSmall(blobs));

@@ -1,4 +1,4 @@
-/** Our ACME client with Pebble as the authority and Zoneplane as the name server that Pebble asks. */
+/** Our ACME client with Pebble as the authority and Zoneplane as the name server that Pebble queries. */
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { once } from 'node:events';
@@ -176,7 +176,7 @@ t.test('external accounts and short-lived certificates', { skip: withoutPebble }
   });
 });
 
-t.test('an authority with faults', { skip: withoutPebble }, async (t) => {
+t.test('an authority with errors', { skip: withoutPebble }, async (t) => {
   const pebble = await pebbleFor(t, {});
   const proxy = await startAcmeProxy(pebble);
   t.teardown(() => proxy.stop());
@@ -194,11 +194,12 @@ t.test('an authority with faults', { skip: withoutPebble }, async (t) => {
   await nonceFaults(t, proxy, orderOf);
   await directoryFaults(t, pebble, proxy);
   await renewalInformation(t, pebble, proxy);
+  await unfinishedOrders(t, pebble, proxy);
   proxy.inject();
   t.equal((await orderOf()).status, 'pending', 'after all faults');
 });
 
-t.test('settings that cannot be right', async (t) => {
+t.test('invalid settings', async (t) => {
   const options: AcmeOptions = {
     name: 'google',
     directoryUrl: 'https://acme.example/dir',
@@ -220,7 +221,7 @@ t.test('settings that cannot be right', async (t) => {
   }
 });
 
-t.test('how a certificate is named to its authority (RFC 9773 appendix A)', async (t) => {
+t.test('the identifier of a certificate for its authority (RFC 9773 appendix A)', async (t) => {
   const der = Buffer.from(
     'MIIBQzCB66ADAgECAgUAh2VDITAKBggqhkjOPQQDAjAVMRMwEQYDVQQDEwpFeGFtcGxlIENBMCIYDzAwMDEwMTAxMDAwMDAwWhgPMDAwMTAxMDEw' +
       'MDAwMDBaMBYxFDASBgNVBAMTC2V4YW1wbGUuY29tMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEeBZu7cbpAYNXZLbbh8rNIzuOoqOOtmxA1v7c' +
@@ -437,6 +438,41 @@ async function directoryFaults(t: Test, pebble: Pebble, proxy: AcmeProxy): Promi
     const url = new URL('/certZ/1', directoryUrl).href;
     t.match(await problemOf(authority.certificate(url)), { type: 'unexpectedAnswer', detail: /chain/ });
     t.equal(proxy.seen.at(-1)!.headers.accept, 'application/pem-certificate-chain');
+  });
+}
+
+async function unfinishedOrders(t: Test, pebble: Pebble, proxy: AcmeProxy): Promise<void> {
+  proxy.inject();
+  const authority = await authorityFor(t, pebble, { directoryUrl: proxy.directoryUrl });
+  const url = async (...names: string[]) => (await authority.createOrder(names)).url;
+  const listed = async (...names: string[]) => (await authority.unfinishedOrders(names)).map((order) => order.url);
+  await t.test('orders that were made and not finished', async (t) => {
+    const first = await url(`o.${ZONE}`, `*.o.${ZONE}`);
+    for (let i = 0; i < 4; i++) await url(`p${i}.${ZONE}`);
+    const second = await url(`*.o.${ZONE}`, `o.${ZONE}`);
+    t.strictSame(await listed(`o.${ZONE}`, `*.o.${ZONE}`), [second, first], 'over several pages of the list');
+    t.strictSame(await listed(`o.${ZONE}`), []);
+    await obtain(authority, [`done.${ZONE}`], 'dns-01');
+    t.strictSame(await listed(`done.${ZONE}`), [], 'one that has its certificate is finished');
+  });
+  await t.test('where the authority lists none', async (t) => {
+    const { pathname } = new URL(await authority.accountUri());
+    proxy.inject(({ path }) => (path === pathname ? { body: { status: 'valid' } } : undefined));
+    t.strictSame(await listed(`o.${ZONE}`), []);
+    proxy.inject(({ path }) => (path === pathname ? { body: { orders: 'http://ca.example/list' } } : undefined));
+    t.match(await problemOf(listed(`o.${ZONE}`)), { type: 'unexpectedAnswer', detail: /orders: .*https/ });
+  });
+  await t.test('a list without end', async (t) => {
+    let pages = 0;
+    const headers = () => ({
+      'content-type': 'application/json',
+      link: `</list-orderz/1?cursor=${++pages}>;rel="next"`,
+    });
+    proxy.inject(({ path }) =>
+      path.startsWith('/list-orderz/') ? { headers: headers(), body: { orders: [] } } : undefined,
+    );
+    t.strictSame(await listed(`o.${ZONE}`), []);
+    t.equal(pages, 50);
   });
 }
 

@@ -1,4 +1,4 @@
-/** CAA: the rules as tables, the climb over our own zones and a scripted outside, and the choice of an authority. */
+/** CAA: the rules as tables, the search over our own zones and a scripted resolver, and the choice of an authority. */
 import t, { type Test } from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
 import type { AuthorityName, ChallengeType } from '../../src/certs/authority.js';
@@ -146,7 +146,7 @@ t.test('the decision', async (t) => {
   }
 });
 
-t.test('the sentences say which set decided and what to do', async (t) => {
+t.test('the sentences name the deciding records and the remedy', async (t) => {
   const request = { wildcard: false, methods: BOTH };
   t.same(decideCaa(setOf('0 issue other.test', '0 issue third.test'), ISSUER, request), {
     outcome: 'forbidden',
@@ -157,8 +157,7 @@ t.test('the sentences say which set decided and what to do', async (t) => {
   });
   t.same(decideCaa(setOf('0 issue ca.test', '128 tbs a"b'), ISSUER, request), {
     outcome: 'forbidden',
-    because:
-      'The CAA records at shop.test, where app.shop.test leads, have a critical property that is not known (tbs).',
+    because: 'The CAA records at shop.test, where app.shop.test leads, have an unknown critical property (tbs).',
     add: [],
     remove: ['shop.test. CAA 128 tbs "a\\"b"'],
   });
@@ -230,7 +229,7 @@ async function startResolver(t: Test): Promise<{ resolver: Resolver; clock: Test
   return { resolver, clock, asked: outside.asked };
 }
 
-t.test('the climb', async (t) => {
+t.test('the search', async (t) => {
   const { resolver, clock, asked } = await startResolver(t);
   const found = async (name: string): Promise<string> => {
     const lookup = await lookUpCaa(resolver, clock, name);
@@ -287,7 +286,7 @@ t.test('the climb', async (t) => {
   });
 });
 
-t.test('a climb has an end', async (t) => {
+t.test('the search ends', async (t) => {
   const clock = new TestClock();
   let asked = 0;
   const slow: Resolver = {

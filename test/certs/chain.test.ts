@@ -1,4 +1,4 @@
-/** Requests for certificates, which OpenSSL reads, and the check of chains that came from elsewhere. */
+/** Certificate signing requests, checked with OpenSSL, and the check of chains from outside. */
 import { execFileSync } from 'node:child_process';
 import { createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
 import t from 'tap';
@@ -35,7 +35,7 @@ t.test('requests', async (t) => {
   }
 });
 
-t.test('names that no certificate can be asked for', async (t) => {
+t.test('names that no certificate can have', async (t) => {
   const key = await generatePrivateKey();
   const refused: [string[], string][] = [
     [[], 'no-names'],

@@ -1,4 +1,7 @@
-/** The built-in authority: from order to certificate by DNS and HTTP, its refusals, its issuers, and what outlives a killed process. */
+/**
+ * The built-in authority: from order to certificate by DNS and HTTP, its refusals, its issuers, and what survives a
+ * killed process.
+ */
 import { execFileSync } from 'node:child_process';
 import { createHash, X509Certificate as NodeCertificate, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -348,7 +351,7 @@ t.test('http-01', async (t) => {
   });
 });
 
-t.test('dns-01: aliases are followed, failures are told apart and end the order', async (t) => {
+t.test('dns-01: aliases are followed, failures are distinguished and end the order', async (t) => {
   const world = await startWorld(t);
   const authority = world.authority();
   const run = async (name: string, prepare: (value: string) => void) => {
@@ -394,7 +397,7 @@ t.test('dns-01: aliases are followed, failures are told apart and end the order'
   t.equal(fine.challenge.status, 'valid', 'an answer that was heard before is not used');
 });
 
-t.test('CAA is obeyed when the certificate is issued', async (t) => {
+t.test('CAA is checked when the certificate is issued', async (t) => {
   const world = await startWorld(t);
   const authority = world.authority('google');
   const names = ['shop.test', '*.shop.test'];
@@ -434,7 +437,7 @@ t.test('CAA is obeyed when the certificate is issued', async (t) => {
   });
 });
 
-t.test('CAA that cannot be looked up is no refusal', async (t) => {
+t.test('failing to look up CAA is not a refusal', async (t) => {
   const world = await startWorld(t);
   const authority = world.authority();
   const order = await authority.createOrder(['app.customer.test']);
@@ -477,7 +480,7 @@ t.test('requests are checked', async (t) => {
     ['another name', await makeCsr(['shop.test', 'evil.test']), /not those of the order/],
     ['another common name', await makeCsr(names, { common: 'evil.test' }), /not those of the order/],
     ['no name', await makeCsr([], { extensions: [] }), /not those of the order/],
-    ['an address', await makeCsr([], { extensions: [address] }), /no names but DNS names/],
+    ['an address', await makeCsr([], { extensions: [address] }), /only DNS names/],
     ['a weak RSA key', await makeCsr(names, { kind: 1024 }), /2048 to 8192 bits, not 1024/],
     ['P-521', await makeCsr(names, { kind: 'P-521', hash: 'SHA-512' }), /P-256, P-384 or RSA/],
   ];
@@ -549,7 +552,7 @@ t.test('names and URLs are checked', async (t) => {
   }
 });
 
-t.test('orders end', async (t) => {
+t.test('orders expire', async (t) => {
   const world = await startWorld(t);
   const authority = world.authority();
   const order = await readyOrder(world, ['shop.test'], authority);
@@ -573,7 +576,7 @@ t.test('orders end', async (t) => {
   t.equal(count('authority_challenges'), 2);
 });
 
-t.test('all at once', async (t) => {
+t.test('many at once', async (t) => {
   const world = await startWorld(t);
   const order = await readyOrder(world, ['shop.test']);
   const csr = await makeCsr(['shop.test']);
@@ -588,7 +591,7 @@ t.test('all at once', async (t) => {
   t.equal(issuersOf(world.ctx.store, 'root').length, 1);
 });
 
-t.test('a process that is killed around a write leaves an order that goes on', async (t) => {
+t.test('an order continues after a process is killed around a write', async (t) => {
   const world = await startWorld(t);
   const { store } = world.ctx;
   const dying = (write: Store['write']): Authority =>
@@ -626,7 +629,7 @@ t.test('a process that is killed around a write leaves an order that goes on', a
   t.same(store.prepare('SELECT count(*) AS n FROM authority_orders').all(), [{ n: 1 }]);
 });
 
-t.test('another copy that runs the log has the same rows', async (t) => {
+t.test('another copy that applies the log has the same rows', async (t) => {
   const world = await startWorld(t, {}, openOneCopy);
   const log = new MemoryLog();
   const stores: Store[] = [];
@@ -721,7 +724,7 @@ t.test('renewal, revocation, replacement', async (t) => {
   });
 });
 
-t.test('issuers are followed by new ones in time', async (t) => {
+t.test('issuers are replaced in time', async (t) => {
   const world = await startWorld(t);
   const issue = async (): Promise<string> => {
     const order = await readyOrder(world, [`n${world.clock.nowMs()}.shop.test`]);

@@ -1,8 +1,12 @@
-/** Certificates from need to renewal: the built-in authority with zones of our own, CAA, refusals, killed processes, moved clocks, Pebble. */
+/**
+ * Certificates from request to renewal: the built-in authority with our own zones, CAA, refusals, killed processes,
+ * changed clocks, Pebble.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { request } from 'undici';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { systemRandom } from '../../src/base/random.js';
 import { createAuthorities } from '../../src/certs/authorities.js';
@@ -15,6 +19,7 @@ import {
   putCertificateRequest,
 } from '../../src/certs/certificates.js';
 import { dcvTarget } from '../../src/certs/dcv-delegation.js';
+import { answerHttpChallenge, CHALLENGE_PATH } from '../../src/certs/http-challenge.js';
 import { advanceCertificate } from '../../src/certs/issuance/advance.js';
 import type { Authorities, CertificateContext } from '../../src/certs/issuance/context.js';
 import { removeDropped } from '../../src/certs/issuance/dropped.js';
@@ -23,6 +28,7 @@ import { importZone } from '../../src/control/imports/zone.js';
 import { createRecord } from '../../src/control/records/records.js';
 import type { Context } from '../../src/control/write/context.js';
 import { parseName } from '../../src/dns/name.js';
+import { createTokenFetch } from '../../src/hostnames/token-fetch.js';
 import { createResolver } from '../../src/resolver/resolve.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { servedAtOwner, servedOwners } from '../../src/serving/owner.js';
@@ -48,6 +54,7 @@ const SAAS = `$ORIGIN saas.test.
 _acme-challenge.written 60 IN TXT "written by somebody"
 `;
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 
 interface World {
   readonly ctx: CertificateContext;
@@ -159,7 +166,7 @@ async function goOn(world: World): Promise<void> {
   await advanceCertificate(world.ctx, OWNER);
 }
 
-t.test('a name of our own zone has its certificate at once', async (t) => {
+t.test('a name in our own zone gets its certificate at once', async (t) => {
   const world = await startWorld(t);
   const { ctx } = world;
   const times: number[] = [];
@@ -184,14 +191,14 @@ t.test('a name of our own zone has its certificate at once', async (t) => {
   );
 });
 
-t.test('a wildcard beside its parent: two texts at one name', async (t) => {
+t.test('a wildcard and its parent: two texts at one name', async (t) => {
   const world = await startWorld(t);
   await want(world, { names: ['shop.saas.test', '*.shop.saas.test'] });
   await advanceCertificate(world.ctx, OWNER);
   t.match(stateOf(world), { status: 'active', names: ['shop.saas.test', '*.shop.saas.test'] });
 });
 
-t.test('tokens are shown, and served at the name and where it may be delegated to', async (t) => {
+t.test('tokens are shown, and served at the name and at the delegation target', async (t) => {
   const world = await startWorld(t);
   const { ctx, outside, zone } = world;
   await want(world, { names: ['app.outside.test', '*.app.outside.test'] });
@@ -237,7 +244,7 @@ t.test('tokens are shown, and served at the name and where it may be delegated t
   t.strictSame(served(world, key), []);
 });
 
-t.test('records that were written stay beside challenges; an alias keeps them away', async (t) => {
+t.test('stored records stay next to challenges; an alias prevents them', async (t) => {
   const world = await startWorld(t);
   const { ctx } = world;
   world.fault = (call) => {
@@ -255,7 +262,44 @@ t.test('records that were written stay beside challenges; an alias keeps them aw
   t.ok(parseName('written.saas.test.').length > 0);
 });
 
-t.test('by HTTP, in the account of somebody else', async (t) => {
+t.test('a name that only a wildcard answers is still answered', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, control, zone } = world;
+  const zoneId = Buffer.from(zone.id).toString('hex');
+  const addresses = async (name: string) =>
+    (await ctx.resolver.resolve(name, 'A')).records.map(({ content }) => content);
+  await createRecord(control, zoneId, { name: 'target.saas.test', type: 'A', content: '192.0.2.7', ttl: 60 });
+  await createRecord(control, zoneId, {
+    name: '*.alias.saas.test',
+    type: 'CNAME',
+    content: 'target.saas.test',
+    ttl: 60,
+  });
+  await createRecord(control, zoneId, { name: '*.plain.saas.test', type: 'A', content: '192.0.2.8', ttl: 60 });
+  world.fault = (call) => {
+    if (call === 'google.respond')
+      throw new AuthorityError({ type: 'serverInternal', detail: '', status: 500, subproblems: [] });
+  };
+  await want(world, { names: ['shop.alias.saas.test'] });
+  await advanceCertificate(ctx, OWNER);
+  t.equal(served(world, 'target\0').filter((text) => text.startsWith('16 ')).length, 1, 'the text is at the target');
+  t.strictSame(await addresses('shop.alias.saas.test'), ['192.0.2.7']);
+  world.fault = undefined;
+  await goOn(world);
+  t.equal(stateOf(world).status, 'active');
+  await want(world, { names: ['shop.plain.saas.test'] });
+  await advanceCertificate(ctx, OWNER);
+  t.match(stateOf(world), {
+    status: 'pending_validation',
+    records: [{ txtName: '_acme-challenge.shop.plain.saas.test' }],
+  });
+  t.strictSame(await addresses('shop.plain.saas.test'), ['192.0.2.8'], 'there is no place for the text');
+  await want(world, { names: ['*.plain.saas.test'] });
+  await advanceCertificate(ctx, OWNER);
+  t.equal(stateOf(world).status, 'active', 'the parent of a wildcard exists anyway');
+});
+
+t.test('by HTTP, in another account', async (t) => {
   const world = await startWorld(t);
   await want(world, { names: ['web.outside.test'], method: 'http' });
   await advanceCertificate(world.ctx, OWNER);
@@ -266,7 +310,7 @@ t.test('by HTTP, in the account of somebody else', async (t) => {
   t.equal(stateOf(world).status, 'active');
 });
 
-t.test('CAA forbids all: nothing is sent', async (t) => {
+t.test('CAA forbids all: no request is sent', async (t) => {
   const world = await startWorld(t);
   world.outside.set('app.outside.test CAA', caaOf('0 issue "other.test"'));
   await want(world, { names: ['app.outside.test'] });
@@ -285,7 +329,7 @@ t.test('CAA forbids all: nothing is sent', async (t) => {
   t.match(stateOf(world), { status: 'pending_validation', records: [{ status: 'pending' }] });
 });
 
-t.test('from one authority to the next only where CAA forbids', async (t) => {
+t.test('the next authority only if CAA forbids the previous one', async (t) => {
   await t.test('by the records', async (t) => {
     const world = await startWorld(t);
     world.outside.set('app.outside.test CAA', caaOf('0 issue "letsencrypt.org"'));
@@ -358,7 +402,7 @@ function refusing(call: string, problem: { type: string; status: number; retryAf
   };
 }
 
-t.test('a process that is killed goes on with the same order', async (t) => {
+t.test('a killed process continues with the same order', async (t) => {
   for (let at = 0; ; at++) {
     const world = await startWorld(t);
     let count = 0;
@@ -376,13 +420,86 @@ t.test('a process that is killed goes on with the same order', async (t) => {
     const state = stateOf(world);
     t.match(state, { status: 'active', serving: true }, `killed at ${killed}`);
     const orders = world.calls.filter((call) => call === 'google.createOrder done').length;
-    // What the authority made is not known to who ends before its answer is written.
-    t.equal(orders, killed === 'google.createOrder done' ? 2 : 1, `orders when killed at ${killed}`);
+    t.equal(orders, 1, `orders when killed at ${killed}`);
     t.equal(world.calls.filter((call) => call === 'google.respond done').length, 1, `proofs when killed at ${killed}`);
   }
 });
 
-t.test('renewal, while the old certificate serves on', async (t) => {
+t.test('an order that may or may not have been created', async (t) => {
+  const connection = { type: 'connection', status: 0 };
+  const orders = ({ calls }: World) => calls.filter((call) => call === 'google.createOrder').length;
+  await t.test('two needs for the same names: each has its own', async (t) => {
+    const world = await startWorld(t);
+    world.fault = refusing('google.createOrder done', connection);
+    const other: CertificateOwner = { kind: 'zone', id: 'other' };
+    for (const owner of [OWNER, other]) {
+      await want(world, { names: ['app.outside.test'] }, owner);
+      await advanceCertificate(world.ctx, owner);
+    }
+    world.fault = undefined;
+    world.clock.advance(60_000);
+    for (const owner of [OWNER, other]) await advanceCertificate(world.ctx, owner);
+    t.equal(orders(world), 2, 'no third one is made');
+    const [one, two] = [OWNER, other].map((owner) => JSON.stringify(stateOf(world, owner).records));
+    t.match(one, /_acme-challenge/);
+    t.not(one, two);
+  });
+  await t.test('one that is settled is not taken, nor one for other names', async (t) => {
+    const world = await startWorld(t);
+    const { ctx } = world;
+    const authority = await ctx.authorities.of('google');
+    const made = async (names: string[]) => (await authority.createOrder(names)).url;
+    await made(['app.outside.test', '*.app.outside.test']);
+    const url = await made(['app.outside.test']);
+    t.strictSame(
+      (await authority.unfinishedOrders(['app.outside.test'])).map((order) => order.url),
+      [url],
+    );
+    world.clock.advance(7 * DAY_MS);
+    t.strictSame(await authority.unfinishedOrders(['app.outside.test']), []);
+  });
+  await t.test('a refusal leaves nothing to look for', async (t) => {
+    const world = await startWorld(t);
+    world.fault = refusing('google.createOrder', { type: 'rateLimited', status: 429, retryAfterMs: 1000 });
+    await want(world);
+    await advanceCertificate(world.ctx, OWNER);
+    world.fault = undefined;
+    await goOn(world);
+    t.equal(stateOf(world).status, 'active');
+    t.notOk(world.calls.includes('google.unfinishedOrders'));
+  });
+  await t.test('the authority says at once that CAA forbids it: the next one is asked', async (t) => {
+    const world = await startWorld(t);
+    world.fault = refusing('google.createOrder', { type: 'caa', status: 403 });
+    await want(world);
+    await advanceCertificate(world.ctx, OWNER);
+    t.match(stateOf(world), { status: 'active', authority: 'lets_encrypt' });
+    t.equal(orders(world), 1);
+  });
+  await t.test('something else is wanted meanwhile', async (t) => {
+    const world = await startWorld(t);
+    world.fault = refusing('google.createOrder done', connection);
+    await want(world);
+    await advanceCertificate(world.ctx, OWNER);
+    world.fault = undefined;
+    await want(world, { names: ['web.saas.test'] });
+    await advanceCertificate(world.ctx, OWNER);
+    t.match(stateOf(world), { status: 'active', names: ['web.saas.test'] });
+  });
+  await t.test('it is given up after a week', async (t) => {
+    const world = await startWorld(t);
+    world.fault = refusing('google.createOrder done', connection);
+    await want(world);
+    await advanceCertificate(world.ctx, OWNER);
+    world.clock.advance(7 * DAY_MS);
+    world.fault = undefined;
+    await advanceCertificate(world.ctx, OWNER);
+    t.equal(stateOf(world).status, 'active');
+    t.equal(orders(world), 2);
+  });
+});
+
+t.test('renewal, while the old certificate stays in use', async (t) => {
   const world = await startWorld(t);
   const { clock, ctx } = world;
   await want(world);
@@ -412,7 +529,7 @@ t.test('renewal, while the old certificate serves on', async (t) => {
   t.match(stateOf(world), { status: 'caa_error', serving: true, certificates: [{ id: second!.id }] });
 });
 
-t.test('tokens that nobody puts in place end with the order; asking again makes new ones', async (t) => {
+t.test('tokens that are never published expire with the order; asking again creates new ones', async (t) => {
   const world = await startWorld(t);
   await want(world, { names: ['app.outside.test'] });
   await advanceCertificate(world.ctx, OWNER);
@@ -428,7 +545,7 @@ t.test('tokens that nobody puts in place end with the order; asking again makes 
   t.notSame(stateOf(world).records, [before]);
 });
 
-t.test('an authority that takes no order', async (t) => {
+t.test('an authority that accepts no order', async (t) => {
   const world = await startWorld(t);
   world.fault = refusing('google.createOrder', { type: 'connection', status: 0 });
   await want(world);
@@ -440,7 +557,55 @@ t.test('an authority that takes no order', async (t) => {
   t.equal(stateOf(world).status, 'active');
 });
 
-t.test('what is dropped is revoked, and its key removed', async (t) => {
+t.test('an authority that answers 500 for an hour', async (t) => {
+  const world = await startWorld(t);
+  const beganMs = world.clock.nowMs();
+  let refused = 0;
+  let broken = false;
+  world.fault = (call) => {
+    broken ||= call === 'google.finalize';
+    if (!broken || world.clock.nowMs() - beganMs >= HOUR_MS) return;
+    refused++;
+    throw new AuthorityError({ type: 'serverInternal', detail: 'by a test', status: 500, subproblems: [] });
+  };
+  await want(world);
+  await advanceCertificate(world.ctx, OWNER);
+  while (world.clock.nowMs() - beganMs < HOUR_MS) {
+    t.match(stateOf(world), { status: 'pending_issuance', authority: 'google', errors: [{ actor: 'ca' }] });
+    await goOn(world);
+  }
+  t.ok(refused >= 6 && refused <= 8, `it is asked later and later: ${refused} times`);
+  t.match(stateOf(world), { status: 'active', authority: 'google', errors: [] });
+  t.equal(world.calls.filter((call) => call === 'google.createOrder').length, 1, 'the same order went on');
+});
+
+t.test('a clock that goes back an hour', async (t) => {
+  for (const asked of [true, false]) {
+    const world = await startWorld(t);
+    const { ctx, clock, outside } = world;
+    await want(world, { names: ['app.outside.test'] });
+    await advanceCertificate(ctx, OWNER);
+    const [record] = stateOf(world).records as unknown as { txtValue: string }[];
+    clock.advance(-HOUR_MS);
+    outside.set('_acme-challenge.app.outside.test TXT', {
+      answer: [`_acme-challenge.app.outside.test. 60 TXT "${record!.txtValue}"`],
+    });
+    if (asked) {
+      await want(world, { names: ['app.outside.test'] });
+      await advanceCertificate(ctx, OWNER);
+    } else {
+      await goOn(world);
+    }
+    t.equal(stateOf(world).status, 'active', asked ? 'at once for who asks' : 'else when it was to be looked at');
+    t.equal(
+      world.calls.filter((call) => call === 'google.createOrder').length,
+      1,
+      'the same order, with the same token',
+    );
+  }
+});
+
+t.test('dropped certificates are revoked, and their keys removed', async (t) => {
   const world = await startWorld(t);
   const { store } = world.ctx;
   await want(world);
@@ -457,7 +622,7 @@ t.test('what is dropped is revoked, and its key removed', async (t) => {
   t.equal(count('SELECT count(*) FROM certificates'), 0);
 });
 
-t.test('Pebble, which asks our name server', { skip: withoutPebble }, async (t) => {
+t.test('Pebble, which queries our name server', { skip: withoutPebble }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-issuance-'));
   const program = await startProgram({ directory, key: 'issuance-key-0123456789-0123456789-012345' });
   const pebble = await startPebble({ dnsPort: program.dnsPort, refusedNonces: 20, validity: 86_400 });
@@ -505,12 +670,95 @@ t.test('Pebble, which asks our name server', { skip: withoutPebble }, async (t) 
   t.equal(await pebble.statusOf(certificates[0]!.serialNumber), 'Revoked');
 });
 
+t.test('Pebble, which requests HTTP challenges from our admin API', { skip: withoutPebble }, async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-issuance-'));
+  const program = await startProgram({ directory, key: 'issuance-key-0123456789-0123456789-012345' });
+  const pebble = await startPebble({ dnsPort: program.dnsPort, httpPort: program.adminPort });
+  const clock = new SystemClock();
+  const parts = (await startControl(t)).ctx;
+  const { control, ctx, close } = await contextOf(parts, join(directory, 'data'), pebble, clock, program.adminPort);
+  t.teardown(async () => {
+    await close();
+    await pebble.stop();
+    await stopProgram(program);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  t.ok((await importZone(control, { source: { text: `${SAAS}web 60 IN A 127.0.0.1\n` } })).imported);
+  const zone = findZoneByName(ctx.store, 'saas.test')!.seq;
+  const owner: CertificateOwner = { kind: 'zone', id: 'http' };
+  const forget = ctx.store.prepare<[string, string]>('DELETE FROM jobs WHERE kind = ? AND subject = ?');
+  // No TXT record proves control: the records for dns-01 are not served.
+  const hide = ctx.store.prepare('DELETE FROM challenge_records');
+  await ctx.store.write(() => {
+    putCertificateRequest(ctx, owner, { names: ['web.saas.test'], zone, method: 'http', authority: 'ssl_com' });
+    forget.run('certificate', 'zone:http');
+  });
+  const state = () => stateOfCertificate(ctx.store, owner, clock.nowMs())!;
+  const answers: unknown[] = [];
+  for (let i = 0; i < 600 && state().status !== 'active'; i++) {
+    await advanceCertificate(ctx, owner);
+    await ctx.store.write(() => hide.run());
+    const [record] = state().records;
+    if (record && 'httpUrl' in record && answers.length === 0)
+      answers.push(...(await askAdmin(program, record.httpUrl)));
+    await sleep(50);
+  }
+  t.match(state(), { status: 'active', authority: 'ssl_com', certificates: [{ issuer: /Pebble/ }] });
+  const body = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{43}$/;
+  const found = [200, 'application/octet-stream', body];
+  t.match(answers, [found, found, found, [404], [404], [404]]);
+  t.match(await askAdmin(program, 'http://web.saas.test/.well-known/acme-challenge/over'), [[404]], 'when it is over');
+});
+
+/** What the admin API answers without a credential: as it should be asked, with a port and in capitals, and as it should not. */
+async function askAdmin({ api }: { api: string }, url: string): Promise<[number, string | null, string][]> {
+  const { host, pathname } = new URL(url);
+  const token = pathname.split('/').at(-1)!;
+  const asked: [string, string][] = [
+    [host, pathname],
+    [`${host.toUpperCase()}.:8053`, pathname],
+    [host, `/.well-known/pki-validation/${token}.txt`],
+    [`other.${host}`, pathname],
+    [host, `${pathname}x`],
+    [host, `/.well-known/acme-challenge/${token}.txt`],
+  ];
+  return Promise.all(
+    asked.map(async ([name, path]) => {
+      const answer = await request(`${api}${path}`, { headers: { host: name } });
+      return [answer.statusCode, String(answer.headers['content-type']), await answer.body.text()] as const;
+    }),
+  ) as Promise<[number, string, string][]>;
+}
+
+t.test('which paths of which hosts are answered', async (t) => {
+  const world = await startWorld(t);
+  const { ctx } = world;
+  await want(world, { names: ['web.outside.test'], method: 'http' });
+  await advanceCertificate(ctx, OWNER);
+  const [record] = stateOf(world).records as unknown as { httpUrl: string; httpBody: string }[];
+  const { pathname } = new URL(record!.httpUrl);
+  const answer = (host: string, path = pathname) => answerHttpChallenge(ctx.store, host, path);
+  for (const host of ['web.outside.test', 'WEB.outside.test', 'web.outside.test.', 'web.outside.test:8080']) {
+    t.equal(answer(host), record!.httpBody, host);
+  }
+  for (const host of ['', 'outside.test', 'a.web.outside.test', 'web.outside.test..', '[::1]:80']) {
+    t.equal(answer(host), undefined, host);
+  }
+  for (const path of [`${pathname}/`, `/x${pathname}`, pathname.slice(0, -1), `${pathname}%00`, '/', '']) {
+    t.equal(answer('web.outside.test', path), undefined, path);
+  }
+  const texts = ctx.store.prepareTuples<[], [string]>("SELECT token FROM challenges WHERE type = 'dns-01'").all();
+  t.equal(texts.length, 1);
+  t.equal(answer('web.outside.test', `${CHALLENGE_PATH}${texts[0]![0]}`), undefined, 'the token of another challenge');
+});
+
 /** The data of a program that runs, with a Pebble as one of the authorities. */
 async function contextOf(
   parts: Context,
   data: string,
   pebble: Awaited<ReturnType<typeof startPebble>>,
   clock: SystemClock,
+  webPort?: number,
 ) {
   const store = openStore(data);
   const { settings, log, actor } = parts;
@@ -518,7 +766,9 @@ async function contextOf(
   const vault = await unlockVault({ store, keys, random: systemRandom, purposes: ALL_PURPOSES });
   const upstream = createUpstream({ servers: [], clock });
   const resolver = createResolver({ store, upstream, clock, random: systemRandom, serving: settings });
-  const fetchToken = async () => undefined;
+  const fetch = createTokenFetch({ resolver, clock, isAllowed: () => true, ...(webPort && { port: webPort }) });
+  const fetchToken = async (host: string, token: string) =>
+    webPort ? fetch(host, `${CHALLENGE_PATH}${token}`) : undefined;
   const base = { store, clock, random: systemRandom, vault, resolver, fetchToken };
   const name: AuthorityName = 'ssl_com';
   const authorities = createAuthorities({

@@ -1,4 +1,4 @@
-/** Certificates that customers upload: what is refused and why, and the chain that is served. */
+/** Certificates that customers upload: the refusals, and the served chain. */
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate as NodeCertificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -110,7 +110,7 @@ function subjects(pem: string): string[] {
   return pem.split(/(?<=-----END CERTIFICATE-----\n)/).map((each) => new NodeCertificate(each).subject);
 }
 
-t.test('a certificate that is fine', async (t) => {
+t.test('a valid certificate', async (t) => {
   const { pem, privateKey, ...facts } = upload(`${leaf.pem}${middle.pem}`, leaf.keyPem);
   t.same(subjects(pem), ['CN=app', 'CN=Middle']);
   t.match(facts, {
@@ -136,7 +136,7 @@ t.test('a certificate that is fine', async (t) => {
   );
 });
 
-t.test('what is refused', async (t) => {
+t.test('refusals', async (t) => {
   const names = [HOST];
   const more = async (wanted: Partial<Wanted>): Promise<Made> =>
     make({ subject: 'CN=x', issuer: middle, names, ...wanted });
@@ -207,7 +207,7 @@ t.test('what is refused', async (t) => {
   }
 });
 
-t.test('no message says anything of a key', async (t) => {
+t.test('no message reveals anything about a key', async (t) => {
   const secret = leaf.keyPem.split('\n')[1]!;
   for (const key of [
     leaf.keyPem.replace('BEGIN', 'BEGUN'),
@@ -292,7 +292,7 @@ t.test('a bundle for old and new clients', async (t) => {
   );
 });
 
-t.test('what openssl makes in one command', { skip: withoutOpenssl }, async (t) => {
+t.test('certificates made by one openssl command', { skip: withoutOpenssl }, async (t) => {
   const directory = t.testdir();
   const [certificate, key] = [join(directory, 'certificate'), join(directory, 'key')];
   execFileSync(

@@ -1,48 +1,21 @@
 /** `zoneplane bucket` and `zoneplane secret`, mostly in this process; the secret goes through a real standard input. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import t from 'tap';
-import { runCommandLine } from '../../src/cli/program.js';
 import { openStore } from '../../src/store/driver.js';
 import { isAuthKeySecret } from '../../src/store/objects/auth-key-secret.js';
+import { type Outcome, runCommand, spawnCommand } from '../support/commands.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-cli-bucket-'));
 const DATA = join(directory, 'data');
-const ENVIRONMENT = { PATH: process.env['PATH'], ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '' };
-const PROGRAM = resolve('build/src/main.js');
+const ENVIRONMENT = { ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '' };
 t.teardown(() => rmSync(directory, { recursive: true }));
 
-interface Outcome {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
+const run = (...args: readonly string[]): Promise<Outcome> => runCommand(ENVIRONMENT, ...args);
 
-async function run(...args: readonly string[]): Promise<Outcome> {
-  let out = '';
-  let err = '';
-  const code = await runCommandLine({
-    arguments: args,
-    program: PROGRAM,
-    environment: ENVIRONMENT,
-    stdout: { write: (text) => (out += text) },
-    stderr: { write: (text) => (err += text) },
-  });
-  return { code, out, err };
-}
-
-async function pipe(input: string, environment: Record<string, string>, ...args: readonly string[]): Promise<Outcome> {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { env: { ...ENVIRONMENT, ...environment } });
-  let out = '';
-  let err = '';
-  child.stdout.on('data', (piece: Buffer) => (out += piece));
-  child.stderr.on('data', (piece: Buffer) => (err += piece));
-  child.stdin.end(input);
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, out, err };
+function pipe(input: string, environment: Record<string, string>, ...args: readonly string[]): Promise<Outcome> {
+  return spawnCommand({ ...ENVIRONMENT, ...environment }, args, input);
 }
 
 t.test('buckets: create, list, info, bind, delete', async (t) => {
@@ -78,8 +51,8 @@ t.test('buckets: create, list, info, bind, delete', async (t) => {
     out: 'bound bucket pictures to MY_BUCKET; the application serves it\n',
   });
   for (const [binding, reason] of [
-    ['my-bucket', 'no JavaScript identifier'],
-    ['1st', 'no JavaScript identifier'],
+    ['my-bucket', 'not a JavaScript identifier'],
+    ['1st', 'not a JavaScript identifier'],
     ['', 'it is empty'],
     ['class', 'a reserved word'],
     ['await', 'a reserved word'],
@@ -143,7 +116,7 @@ t.test('secrets come by standard input and are not kept', async (t) => {
     code: 0,
     err: /AUTH_KEY_SECRET is also set in this environment/,
   });
-  t.match(await pipe('x', {}, 'secret', 'put', 'OTHER'), { code: 1, err: /knows no secret OTHER/ });
+  t.match(await pipe('x', {}, 'secret', 'put', 'OTHER'), { code: 1, err: /has no secret OTHER/ });
   t.match(await run('secret', 'delete', 'AUTH_KEY_SECRET'), { code: 0, out: 'deleted AUTH_KEY_SECRET\n' });
   t.match(await run('secret', 'delete', 'AUTH_KEY_SECRET'), { code: 1, err: /is not set/ });
 });

@@ -8,28 +8,18 @@ import { SystemClock } from '../../src/base/clock.js';
 import { systemRandom } from '../../src/base/random.js';
 import { putCertificateRequest } from '../../src/certs/certificates.js';
 import { rootCertificatePem } from '../../src/certs/embedded/issuers.js';
-import { runCommandLine } from '../../src/cli/program.js';
 import { openStore } from '../../src/store/driver.js';
 import { migrate } from '../../src/store/migrate.js';
 import { ALL_PURPOSES } from '../../src/store/sealed-columns.js';
 import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
+import { type Outcome, runCommand } from '../support/commands.js';
 
 const DATA = mkdtempSync(join(tmpdir(), 'zoneplane-cli-certificate-'));
 t.teardown(() => rmSync(DATA, { recursive: true, force: true }));
 
-async function run(environment: Record<string, string>, ...args: readonly string[]) {
-  let out = '';
-  let err = '';
-  const code = await runCommandLine({
-    arguments: args,
-    program: 'unused',
-    environment: { ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '', ...environment },
-    stdout: { write: (text) => (out += text) },
-    stderr: { write: (text) => (err += text) },
-  });
-  return { code, out, err };
-}
+const run = (environment: Record<string, string>, ...args: readonly string[]): Promise<Outcome> =>
+  runCommand({ ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '', ...environment }, ...args);
 
 t.test('lists, one in detail, authorities and their root', async (t) => {
   const store = openStore(DATA);

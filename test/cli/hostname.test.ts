@@ -3,26 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { runCommandLine } from '../../src/cli/program.js';
+import { type Outcome, runCommand } from '../support/commands.js';
 
 const DATA = mkdtempSync(join(tmpdir(), 'zoneplane-cli-hostname-'));
 t.teardown(() => rmSync(DATA, { recursive: true, force: true }));
 
-async function run(...args: readonly string[]) {
-  let out = '';
-  let err = '';
-  const code = await runCommandLine({
-    arguments: args,
-    program: 'unused',
-    environment: { ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '' },
-    stdout: { write: (text) => (out += text) },
-    stderr: { write: (text) => (err += text) },
-  });
-  return { code, out, err };
-}
+const run = (...args: readonly string[]): Promise<Outcome> =>
+  runCommand({ ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '' }, ...args);
 
 t.test('created, shown, refreshed, deleted', async (t) => {
-  t.equal((await run('zone', 'create', 'saas.test')).code, 0);
+  t.equal((await run('zone', 'create', 'saas.test', '--init')).code, 0);
   t.match(await run('hostname', 'list', 'saas.test'), { code: 0, out: 'There are no such custom hostnames.\n' });
   const made = await run(
     'hostname',

@@ -5,27 +5,17 @@ import { join } from 'node:path';
 import t from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
 import { systemRandom } from '../../src/base/random.js';
-import { runCommandLine } from '../../src/cli/program.js';
 import { schedule } from '../../src/jobs/schedule.js';
 import { openStore } from '../../src/store/driver.js';
 import { failJob, leaseDueJobs } from '../../src/store/jobs.js';
 import { migrate } from '../../src/store/migrate.js';
+import { type Outcome, runCommand } from '../support/commands.js';
 
 const DATA = mkdtempSync(join(tmpdir(), 'zoneplane-cli-job-'));
 t.teardown(() => rmSync(DATA, { recursive: true, force: true }));
 
-async function run(...args: readonly string[]) {
-  let out = '';
-  let err = '';
-  const code = await runCommandLine({
-    arguments: args,
-    program: 'unused',
-    environment: { ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '' },
-    stdout: { write: (text) => (out += text) },
-    stderr: { write: (text) => (err += text) },
-  });
-  return { code, out, err };
-}
+const run = (...args: readonly string[]): Promise<Outcome> =>
+  runCommand({ ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '' }, ...args);
 
 t.test('lists, failures and what doctor makes of them', async (t) => {
   t.match(await run('job', 'list'), { code: 1, err: /there is no database/ });

@@ -1,32 +1,21 @@
 /** The vault as its operator meets it: the first start, replacing the key beside a running server, a start with a wrong key. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import t from 'tap';
 import { toHex } from '../../src/base/bytes.js';
 import { systemRandom } from '../../src/base/random.js';
-import { runCommandLine } from '../../src/cli/program.js';
+import { type Outcome, runCommand } from '../support/commands.js';
 import { startProgram, stopProgram } from '../support/program.js';
 
-const PROGRAM = resolve('build/src/main.js');
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-cli-vault-'));
 const DATA = join(directory, 'data');
 const FILE = join(DATA, 'master.key');
 t.teardown(() => rmSync(directory, { recursive: true, force: true }));
 
 /** A command, in this process. */
-async function run(environment: Record<string, string>, ...args: readonly string[]) {
-  let out = '';
-  let err = '';
-  const code = await runCommandLine({
-    arguments: args,
-    program: PROGRAM,
-    environment: { ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '', ...environment },
-    stdout: { write: (text) => (out += text) },
-    stderr: { write: (text) => (err += text) },
-  });
-  return { code, out, err };
-}
+const run = (environment: Record<string, string>, ...args: readonly string[]): Promise<Outcome> =>
+  runCommand({ ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '', ...environment }, ...args);
 
 /** Environments of all processes below one. */
 function environmentsBelow(pid: number): { readonly command: string; readonly environment: string }[] {
@@ -100,7 +89,7 @@ t.test('a start with a wrong key says what to do', { timeout: 120_000 }, async (
   writeFileSync(FILE, `${'ab'.repeat(32)}\n`);
   const ports = { ZONEPLANE_DNS_HOST: '127.0.0.1', ZONEPLANE_DNS_PORT: '54323', ZONEPLANE_ADMIN_PORT: '54324' };
   const refused = await run(ports, 'serve');
-  t.match(refused, { code: 1, err: /master\.key is not the one .*\nPut the file back that belongs to this database/ });
+  t.match(refused, { code: 1, err: /master\.key is not the one .*\nRestore the file that belongs to this database/ });
   t.notMatch(refused.err + refused.out, /abababab/);
   t.match(await run({}, 'vault', 'status'), { code: 1, err: /is not the one/ });
   t.match(await run({}, 'doctor'), { code: 1, out: /^fail {2}master key +.*is not the one/m });
@@ -128,7 +117,7 @@ t.test('a key by setting: the DNS process never sees it', { timeout: 120_000 }, 
   const both = `${two},${one}`;
   t.match(await run({ ...place, ZONEPLANE_MASTER_KEY: one }, 'vault', 'rotate'), {
     code: 1,
-    err: /only you can replace it/,
+    err: /so only you can replace it/,
   });
   t.match(await run({ ...place, ZONEPLANE_MASTER_KEY: both }, 'vault', 'rotate'), {
     code: 1,

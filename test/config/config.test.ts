@@ -1,4 +1,6 @@
-/** Settings: precedence, origins, `_FILE` twins, unknown names, precise faults, and the generated reference. */
+/**
+ * Settings: precedence, origins, `_FILE` variants, unknown names, exact error messages, and the generated reference.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +36,7 @@ function refusal(sources: Partial<SettingSources>): string {
 }
 
 t.test('defaults', async (t) => {
-  const { settings, origins, warnings } = load({});
+  const { settings, origins } = load({});
   t.match(settings, {
     dataDir: './data',
     dnsHost: ['0.0.0.0', '::'],
@@ -43,15 +45,15 @@ t.test('defaults', async (t) => {
     adminPort: 8053,
     adminEmail: 'admin@localhost',
     nameservers: ['ns1.zoneplane.test', 'ns2.zoneplane.test'],
-    edgeAddresses: ['127.0.0.1', '::1'],
+    edge: 'auto',
     zoneActivation: 'trust',
     zonesDir: './zones',
     logLevel: 'info',
   });
   t.equal(settings.dnsPort, undefined, 'decided when it is known which port can be bound');
+  t.equal(settings.edgeAddresses, undefined, 'loopback, which is nobody’s alone');
   t.equal(settings.resolverUpstreams, undefined, 'those of the system');
   t.ok(Object.values(origins).every(({ kind }) => kind === 'default'));
-  t.same(warnings, []);
 });
 
 t.test('flag before environment before file before default, each with its origin', async (t) => {
@@ -78,7 +80,7 @@ t.test('files in JSON and YAML, lists and plain texts', async (t) => {
   t.equal(load({ file: write('empty.yaml', '') }).settings.adminPort, 8053);
 });
 
-t.test('faults of files name file, line and column', async (t) => {
+t.test('errors in files name file, line and column', async (t) => {
   t.match(refusal({ file: join(directory, 'absent.yaml') }), /absent\.yaml: no such file/);
   t.match(refusal({ file: write('broken.yaml', 'a: 1\nb: [1\n') }), /broken\.yaml:3:1: /);
   t.match(refusal({ file: write('twice.yaml', 'dns-port: 1\ndns-port: 2\n') }), /twice\.yaml:2:1: Map keys must be/);
@@ -87,7 +89,7 @@ t.test('faults of files name file, line and column', async (t) => {
   t.match(refusal({ file: directory }), /is a directory/);
 });
 
-t.test('unknown names come with the nearest known one', async (t) => {
+t.test('unknown names are reported with the nearest known one', async (t) => {
   const file = write('typo.yaml', 'dnsPrt: 53\n');
   t.equal(refusal({ file }), `bad setting: ${file}: unknown setting dnsPrt, did you mean dns-port?`);
   t.match(refusal({ environment: { ZONEPLANE_ADMIN_PROT: '1' } }), /ADMIN_PROT, did you mean ZONEPLANE_ADMIN_PORT\?/);
@@ -96,7 +98,7 @@ t.test('unknown names come with the nearest known one', async (t) => {
   t.equal(nearMatch('xyzzy', ['serve', 'zone']), undefined);
 });
 
-t.test('what Kubernetes adds for a Service is no setting, but may be in the way of one', async (t) => {
+t.test('variables that Kubernetes adds for a Service are not settings, but may collide with one', async (t) => {
   load({
     environment: {
       ZONEPLANE_SERVICE_HOST: '10.0.0.1',
@@ -109,13 +111,13 @@ t.test('what Kubernetes adds for a Service is no setting, but may be in the way 
   t.match(message, /expected a port from 1 to 65535 \(set by Kubernetes .*enableServiceLinks: false/);
 });
 
-t.test('each bad value is named with its place', async (t) => {
+t.test('each invalid value is reported with its place', async (t) => {
   const cases: [string, string, RegExp][] = [
     ['ZONEPLANE_DNS_PORT', '70000', /ZONEPLANE_DNS_PORT=70000: expected a port from 1 to 65535/],
     ['ZONEPLANE_ADMIN_PORT', '80.5', /expected a port/],
     ['ZONEPLANE_DNS_WORKERS', '0', /expected a number of workers from 1 to 256/],
     ['ZONEPLANE_DNS_HOST', '127.0.0.1,localhost', /expected IP addresses, found 'localhost'/],
-    ['ZONEPLANE_DNS_HOST', '127.0.0.1,127.0.0.1', /'127\.0\.0\.1' stands there twice/],
+    ['ZONEPLANE_DNS_HOST', '127.0.0.1,127.0.0.1', /'127\.0\.0\.1' is listed twice/],
     ['ZONEPLANE_UDP_TRANSPORT', 'fast', /expected auto, batched or portable/],
     ['ZONEPLANE_ADMIN_HOST', 'example.com', /expected an IP address/],
     ['ZONEPLANE_ADMIN_EMAIL', 'nobody', /expected an e-mail address/],
@@ -126,6 +128,10 @@ t.test('each bad value is named with its place', async (t) => {
   ];
   for (const [name, value, expected] of cases) t.match(refusal({ environment: { [name]: value } }), expected, name);
   t.match(refusal({ environment: { ZONEPLANE_DOT_PORT: '853' } }), /needs a certificate and its key/);
+  const automatic = { ZONEPLANE_TLS_CERT: 'auto', ZONEPLANE_DOT_PORT: '853' };
+  t.match(load({ environment: automatic }).settings, { tlsCert: 'auto', dotPort: 853 });
+  t.match(refusal({ environment: { ...automatic, ZONEPLANE_TLS_KEY: '/key' } }), /auto makes its own key/);
+  t.match(refusal({ environment: { ZONEPLANE_TLS_NAMES: 'dns.test' } }), /only tls-cert auto uses names/);
   const both = refusal({ environment: { ZONEPLANE_DNS_PORT: 'x', ZONEPLANE_LOG_LEVEL: 'y' } });
   t.match(both, /^bad settings:\n {2}ZONEPLANE_DNS_PORT=x: .*\n {2}ZONEPLANE_LOG_LEVEL=y: /);
 });
@@ -138,7 +144,7 @@ t.test('secrets come from a file, and are never shown', async (t) => {
   t.equal(origins.adminKey.place, 'ZONEPLANE_ADMIN_KEY_FILE');
   t.equal(load({ flags: { 'admin-key-file': path } }).settings.adminKey, key);
   const both = { ZONEPLANE_ADMIN_KEY_FILE: path, ZONEPLANE_ADMIN_KEY: key };
-  t.match(refusal({ environment: both }), /are both given: keep one/);
+  t.match(refusal({ environment: both }), /are both set: keep only one/);
   t.match(refusal({ environment: { ZONEPLANE_ADMIN_KEY_FILE: join(directory, 'none') } }), /none: no such file/);
   const short = refusal({ environment: { ZONEPLANE_ADMIN_KEY: 'hunter2' } });
   t.match(short, /expected 37 to 200 characters/);
@@ -147,25 +153,16 @@ t.test('secrets come from a file, and are never shown', async (t) => {
   t.equal(printValue(setting, key), '(secret)');
 });
 
-t.test('an empty variable is an absent one, except for lists that may be empty', async (t) => {
+t.test('an empty variable counts as absent, except for lists that may be empty', async (t) => {
   t.equal(load({ environment: { ZONEPLANE_ADMIN_PORT: '' } }).settings.adminPort, 8053);
   t.same(load({ environment: { ZONEPLANE_RESOLVER_UPSTREAMS: '' } }).settings.resolverUpstreams, []);
 });
 
-t.test('settings of what this version lacks are checked, and said to have no effect', async (t) => {
-  const { warnings } = load({
-    environment: { ZONEPLANE_EDGE_HTTP_PORT: '8080' },
-  });
-  t.match(warnings, [/^ZONEPLANE_EDGE_HTTP_PORT has no effect: /]);
-  t.match(refusal({ environment: { ZONEPLANE_DOH_PORT: 'x' } }), /ZONEPLANE_DOH_PORT=x: expected a port/);
-});
-
 t.test('certificate authorities', async (t) => {
-  const { settings, warnings } = load({
+  const { settings } = load({
     environment: { ZONEPLANE_CA_LETS_ENCRYPT_DIRECTORY: 'https://x/dir', ZONEPLANE_DEFAULT_CA_ORDER: 'ssl_com,google' },
   });
   t.match(settings, { caLetsEncryptDirectory: 'https://x/dir', defaultCaOrder: ['ssl_com', 'google'] });
-  t.strictSame(warnings, []);
   t.match(refusal({ environment: { ZONEPLANE_DEFAULT_CA_ORDER: 'other' } }), /google, lets_encrypt, ssl_com, digicert/);
   t.match(refusal({ environment: { ZONEPLANE_CA_GOOGLE_DIRECTORY: 'http://x/dir' } }), /expected an https URL/);
   t.match(
@@ -184,9 +181,19 @@ t.test('hosts with ports', async (t) => {
   t.equal(printHostPort({ host: '::1', port: 53 }), '[::1]:53');
 });
 
-t.test('every setting is described, and the README holds the reference as generated', async (t) => {
+t.test('every setting is described, and the reference is as generated', async (t) => {
   for (const setting of SETTINGS) t.match(flagHelp(setting), setting.environment);
-  const readme = readFileSync('README.md', 'utf8');
-  const held = /<!-- settings: generated -->\n([\s\S]*?)\n<!-- \/settings -->/.exec(readme)?.[1];
+  const reference = readFileSync('docs/reference.md', 'utf8');
+  const held = /<!-- settings: generated -->\n([\s\S]*?)\n<!-- \/settings -->/.exec(reference)?.[1];
   t.equal(held?.trim(), describeSettings(), 'run `npm run --silent build && node build/src/main.js config reference`');
+});
+
+t.test('the examples in docs are accepted', async (t) => {
+  const { settings, origins } = load({ file: 'docs/zoneplane.yaml' });
+  t.equal(settings.dataDir, '/var/lib/zoneplane');
+  t.equal(Object.values(origins).filter(({ kind }) => kind === 'file').length, 9, 'every line is a setting');
+  const compose = readFileSync('docs/compose.yaml', 'utf8');
+  const variables = [...compose.matchAll(/^ {6}(ZONEPLANE_\w+): (.*)$/gm)].map(([, name, value]) => [name!, value!]);
+  t.ok(variables.length > 0);
+  load({ environment: Object.fromEntries(variables) });
 });

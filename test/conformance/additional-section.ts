@@ -1,4 +1,4 @@
-/** What the additional section must hold, may hold and may not hold. */
+/** What the additional section must, may and must not contain. */
 import { Type } from '../../src/dns/codes.js';
 import type { DecodedMessage, DecodedRR } from '../support/message.js';
 import type { Exchange } from './comparison.js';

@@ -1,4 +1,7 @@
-/** Asks the references and us the same questions over all ways, and hands out the answers question by question. */
+/**
+ * Sends the same queries to the reference servers and to us over all transports, and returns the answers query by
+ * query.
+ */
 import { Transport } from '../../src/answer/transport.js';
 import { Type } from '../../src/dns/codes.js';
 import { lowerName, parseName } from '../../src/dns/name.js';

@@ -1,4 +1,7 @@
-/** DNS cookies: the examples of RFC 9018, rules of RFC 7873, and cookies exchanged with BIND and Knot that share our secret. */
+/**
+ * DNS cookies: the examples of RFC 9018, rules of RFC 7873, and cookies exchanged with BIND and Knot under a shared
+ * secret.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -81,7 +84,7 @@ t.test('the examples of RFC 9018 appendix A', async (t) => {
   );
 });
 
-t.test('good, old, strange and broken cookies', async (t) => {
+t.test('good, old, unknown and broken cookies', async (t) => {
   const strict = ours([SECRET], true);
   const client = '0123456789abcdef';
   const now = 1_800_000_000;
@@ -112,7 +115,7 @@ t.test('good, old, strange and broken cookies', async (t) => {
   t.same(ours([])(client, '192.0.2.7', now), [0, ''], 'without a secret they are ignored');
 });
 
-t.test('a cookie asked for without a question', async (t) => {
+t.test('a cookie request without a question', async (t) => {
   const cookieSecrets = [new Uint8Array(Buffer.from(SECRET, 'hex'))];
   const { answer } = serveZones([ZONE], { ...DEFAULT_ENGINE_SETTINGS, cookieSecrets });
   const client = { ...createClient(), source: parseIP('192.0.2.7')!, length: 4, seconds: 1_800_000_000 };

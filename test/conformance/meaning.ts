@@ -1,4 +1,4 @@
-/** What an answer means, apart from how it is written: the parts that must be the same on every server. */
+/** The meaning of an answer, independent of its encoding: the parts that must be equal on every server. */
 import type { DecodedMessage, DecodedRR } from '../support/message.js';
 
 export interface Meaning {

@@ -1,4 +1,4 @@
-/** Header, EDNS and framing cases: the bytes of a query, what must come out, and where that is written. */
+/** Header, EDNS and framing cases: the octets of a query, the expected answer, and its source. */
 import { Class, Opcode, Rcode, Type } from '../../src/dns/codes.js';
 import { parseName } from '../../src/dns/name.js';
 import { type DecodedMessage, makeOpt, makeQuery, type QueryOptions } from '../support/message.js';
@@ -390,6 +390,14 @@ const OPT: readonly Probe[] = [
     ours: 'other idle times, or no such option',
   }),
   row('idle time means nothing over UDP', 'RFC 7828 §3.2.1', withOption(11), optionsOf(''), { only: 'udp' }),
+  row(
+    'how long a secondary may serve the zone',
+    'RFC 7314 §3.2',
+    withOption(9, '', '@', Type.soa),
+    optionsOf('0009 0004 00127500'),
+    { ours: 'some tell it in transfers only' },
+  ),
+  row('expiry of another type', 'RFC 7314 §3.2', withOption(9), optionsOf('')),
   row('padding is not for the clear', 'RFC 8467 §4.1', withOption(12, '00'.repeat(100)), withOpt),
   row(
     'the version of the zone',

@@ -1,6 +1,6 @@
 /**
- * The table of probes, asked of the engine directly and over UDP and TCP on both UDP transports, which must all say the same; and
- * of NSD, Knot and BIND, so that no row asks for what nobody does.
+ * The table of probes, sent to the engine directly, over TCP and over both UDP transports, which must all give the same
+ * answer; and to NSD, Knot and BIND, so that no row expects an answer that no other server gives.
  */
 import { MessageChannel } from 'node:worker_threads';
 import t from 'tap';
@@ -112,7 +112,7 @@ async function askOneByOne(port: number, probes: readonly Probe[]): Promise<(Buf
 
 const missing = missingReferences();
 const skip = missing.length > 0 && process.env['CI'] !== 'true' ? `not installed: ${missing.join(', ')}` : false;
-t.test('what is expected is what at least one of NSD, Knot and BIND does', { skip }, async (t) => {
+t.test('at least one of NSD, Knot and BIND gives the expected answer', { skip }, async (t) => {
   const { servers, stop } = await startReferences(ZONES);
   try {
     const answers = await Promise.all(
@@ -143,7 +143,7 @@ t.test('what is expected is what at least one of NSD, Knot and BIND does', { ski
   }
 });
 
-t.test('answers over encrypted transports are padded when the query was (RFC 8467 §4.1)', async (t) => {
+t.test('answers over encrypted transports are padded if the query was (RFC 8467 §4.1)', async (t) => {
   const www = parseName(`www.${PROBE_APEX}`);
   const plain = makeQuery(www, Type.a, { edns: 1232 });
   const padded = makeQuery(www, Type.a, { edns: 1232, options: Buffer.from('000c000400000000', 'hex') });

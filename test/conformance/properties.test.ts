@@ -1,4 +1,7 @@
-/** What holds for any octets, any limit and any zone: no exception, no octet out of place, answers that others can read. */
+/**
+ * Properties that hold for any octets, any limit and any zone: no exception, no misplaced octet, answers that others
+ * can parse.
+ */
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import t from 'tap';
@@ -103,7 +106,7 @@ t.test('any octets', async (t) => {
   t.doesNotThrow(() => fc.assert(property, { numRuns: RUNS, seed: SEED }), `${RUNS} packets`);
 });
 
-t.test('any room: what does not fit is left out whole, and what is there is what TCP gives', async (t) => {
+t.test('any buffer size: what does not fit is omitted completely, and the rest equals the TCP answer', async (t) => {
   const questions = randomZones.flatMap((zone) => zone.questions);
   const property = fc.property(
     fc.nat(questions.length - 1),
@@ -146,7 +149,7 @@ interface ForeignMessage {
 }
 const foreign = createRequire(import.meta.url)('dns-packet') as { decode(message: Buffer): ForeignMessage };
 
-t.test('a decoder by other people reads the same', async (t) => {
+t.test('an independent decoder reads the same', async (t) => {
   let read = 0;
   const print = (name: string, ttl: number | undefined): string => `${name.toLowerCase().replace(/\.$/, '')} ${ttl}`;
   for (const { questions } of randomZones) {
@@ -171,7 +174,7 @@ t.test('a decoder by other people reads the same', async (t) => {
   t.ok(read > 3000, `${read} answers`);
 });
 
-t.test('long chains and large RRsets stay readable however far names are apart', async (t) => {
+t.test('long chains and large RRsets stay readable, however far apart names are', async (t) => {
   const long = (i: number): string =>
     ['a', 'b', 'c'].map((letter) => `${letter.repeat(50)}${String(i).padStart(6, '0')}`).join('.');
   for (const links of [0, 5, 20, 40, 64, 80]) {

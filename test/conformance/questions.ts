@@ -1,4 +1,4 @@
-/** Questions worth asking of a zone: what is there, what is above and below it, and what is not there. */
+/** Useful queries for a zone: existing names, names above and below them, and nonexistent names. */
 import { createHash } from 'node:crypto';
 import { isAtOrBelow, lowerName, MAX_NAME_LENGTH, nameLength, parseName, printName } from '../../src/dns/name.js';
 import { typeByMnemonic } from '../../src/dns/rr/registry.js';

@@ -1,6 +1,6 @@
 /**
- * Random zones over few labels, so that wildcards, cuts, aliases and empty non-terminals meet often; some have a child zone
- * served beside them. Reproducible by seed.
+ * Random zones over few labels, so that wildcards, zone cuts, aliases and empty non-terminals often interact; some have
+ * a child zone on the same server. Reproducible by seed.
  */
 
 import { parseName } from '../../src/dns/name.js';

@@ -1,4 +1,6 @@
-/** The examples of RFC 4592 §2.2.1, RFC 6672 §2.2 and RFC 2308 as tables: what is asked, and what the RFC says comes back. */
+/**
+ * The examples of RFC 4592 §2.2.1, RFC 6672 §2.2 and RFC 2308 as tables: the query, and the answer that the RFC gives.
+ */
 import t from 'tap';
 import { Transport } from '../../src/answer/transport.js';
 import { Rcode, Type } from '../../src/dns/codes.js';
@@ -22,7 +24,7 @@ function serve(apex: string, text: string): Ask {
 const owners = (records: DecodedMessage['answer']): string[] => records.map(({ owner }) => owner);
 const types = (records: DecodedMessage['answer']): number[] => records.map(({ type }) => type);
 
-t.test('RFC 4592 §2.2.1: what a wildcard is for', async (t) => {
+t.test('RFC 4592 §2.2.1: the use of a wildcard', async (t) => {
   const ask = serve(
     'example.',
     `example. 3600 IN SOA ns.example.com. hostmaster.example.com. 1 3600 600 86400 3600
@@ -94,7 +96,7 @@ t.test('RFC 6672 §2.2 table 1: names below a DNAME', async (t) => {
   }
 });
 
-t.test('RFC 6672 §2.2: a name that becomes too long', async (t) => {
+t.test('RFC 6672 §2.2: a resulting name that is too long', async (t) => {
   const long = Array.from({ length: 3 }, () => 'l'.repeat(63)).join('.');
   const text = '@ 60 SOA ns h 1 2 3 4 60\n@ 60 NS ns.example.net.\nd 60 DNAME target.example.net.\n';
   const ask = serve('example.', `${text}\n`);

@@ -1,4 +1,4 @@
-/** Truncation: what does not fit, and that nothing else is left out (RFC 2181 §9, RFC 9471 §3.1). */
+/** Truncation: what does not fit is omitted, and nothing else (RFC 2181 §9, RFC 9471 §3.1). */
 import { Type } from '../../src/dns/codes.js';
 import type { DecodedMessage, DecodedRR } from '../support/message.js';
 import type { Exchange } from './comparison.js';

@@ -1,6 +1,6 @@
 /**
- * Is our answer right? Where all references that loaded the zone agree, we must agree with them. Where they part ways a ruling
- * decides, each with its reason; a disagreement without a ruling is a failure too.
+ * Decides whether our answer is right. Where all references that loaded the zone agree, we must agree with them. Where
+ * they differ, a ruling with its reason decides; a disagreement without a ruling is also a failure.
  */
 import { Type } from '../../src/dns/codes.js';
 import { type DecodedRR, printWire } from '../support/message.js';

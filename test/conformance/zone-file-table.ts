@@ -1,6 +1,6 @@
 /**
- * Zone files that try the reader: each is read by us and by the readers of BIND, NSD and ldns, and must hold the same records
- * for all. `without` names a reader that cannot read the file, or reads it another way, and why.
+ * Difficult zone files. Each is read by us and by the readers of BIND, NSD and ldns, with the same records as the
+ * result. `without` names a reader that cannot read the file or reads it differently, with the reason.
  */
 
 export type Reader = 'bind' | 'nsd' | 'ldns';

@@ -24,6 +24,7 @@ const SETTINGS: ControlSettings = {
   nameServerAddresses: [],
   ownAddresses: [parseIP('198.51.100.250')!],
   activation: 'trust',
+  privateSuffixes: 'refuse',
   limits: DEFAULT_LIMITS,
 };
 

@@ -1,4 +1,4 @@
-/** Domain names: text and wire form, order, ancestry, owner keys; serial numbers and TTL texts beside them. */
+/** Domain names: text and wire form, order, ancestry, owner keys; also serial numbers and TTL texts. */
 import fc from 'fast-check';
 import t from 'tap';
 import {
@@ -38,7 +38,7 @@ t.test('text and wire', async (t) => {
   t.equal(toFqdn(parseName('WWW.Example.')), 'www.example');
 });
 
-t.test('what is not a name', async (t) => {
+t.test('invalid names', async (t) => {
   const faults: [string, string][] = [
     ['', 'empty'],
     ['a..b.', 'empty-label'],
@@ -64,7 +64,7 @@ t.test('printing and parsing are inverse for all octets', async (t) => {
   t.doesNotThrow(() => fc.assert(inverse));
 });
 
-t.test("case folds in ASCII only, and never in the caller's memory", async (t) => {
+t.test("only ASCII case is folded, and never in the caller's memory", async (t) => {
   const mixed = Buffer.from(parseName('A[\\192{z.'));
   t.equal(printName(lowerName(mixed)), 'a[\\192{z.');
   t.equal(printName(mixed), 'A[\\192{z.', 'a Buffer is left as it was');
@@ -100,7 +100,7 @@ t.test('canonical order (RFC 4034 §6.1)', async (t) => {
   t.equal(compareNames(parseName('A.'), parseName('a.')), 0);
 });
 
-t.test('owner keys give names back, sort canonically, and hold descendants in one range', async (t) => {
+t.test('owner keys convert back to names, sort canonically, and keep descendants in one range', async (t) => {
   const apex = parseName('zone.example.');
   const owner = fc.array(label, { maxLength: 4 }).map((labels) => nameOfLabels([...labels, ...labelsOf(apex)]));
   const property = fc.property(owner, owner, (a, b) => {

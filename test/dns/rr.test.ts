@@ -146,7 +146,7 @@ t.test('v4 forms', async (t) => {
   }
 });
 
-t.test('TXT of the v4 API at its limits', async (t) => {
+t.test('TXT limits of the v4 API', async (t) => {
   const txt = typeByMnemonic('TXT')!;
   const long = txt.fromApi({ content: 'k'.repeat(600) }, ORIGIN);
   t.same([long.rdata[0], long.rdata[256], long.rdata[512], long.rdata.length], [255, 255, 90, 603]);
@@ -416,7 +416,7 @@ function readByBind(mnemonic: string, text: string): Promise<string | undefined>
   });
 }
 
-t.test('BIND reads what we read and what we print', async (t) => {
+t.test('BIND reads the same input and our output', async (t) => {
   if ((await readByBind('A', '192.0.2.1')) !== 'c0000201') {
     if (process.env['CI'] === 'true') t.fail('named-rrchecker (bind9-utils) is missing');
     else t.pass('BIND', { skip: 'named-rrchecker (bind9-utils) is not installed' });
@@ -439,7 +439,7 @@ t.test('BIND reads what we read and what we print', async (t) => {
   await Promise.all([worker(), worker(), worker()]);
 });
 
-t.test('service parameters whose quoted value came as a token of its own', async (t) => {
+t.test('service parameters whose quoted value is a separate token', async (t) => {
   const word = { text: 'alpn=', quoted: false, line: 3, column: 10 };
   const read = (column: number): string => {
     const value = { text: 'h2,h3', quoted: true, line: 3, column };
@@ -453,7 +453,7 @@ t.test('service parameters whose quoted value came as a token of its own', async
   );
 });
 
-t.test('IPv6 addresses as the platform reads them', async (t) => {
+t.test("IPv6 addresses like the platform's parser", async (t) => {
   const piece = fc.constantFrom(':', '::', '0', '1', 'ab', 'FFFF', '12345', '1.2.3.4', '.', 'g');
   const text = fc.oneof(
     fc.ipV6(),

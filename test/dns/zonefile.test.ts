@@ -1,4 +1,7 @@
-/** Master files: what must load, what must be refused and where it says so, $GENERATE, $INCLUDE, round trips, and what BIND makes of it. */
+/**
+ * Master files: which must load, which must be refused with their message, $GENERATE, $INCLUDE, round trips, and
+ * comparison with BIND.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +14,13 @@ import { printRdata, typeMnemonic } from '../../src/dns/rr/registry.js';
 import { createLexer } from '../../src/dns/zonefile/lexer.js';
 import { type ParsedRecord, readZone } from '../../src/dns/zonefile/parser.js';
 import { detectOrigin } from '../../src/dns/zonefile/source.js';
-import { parseAttributes, printAttributes, printRecord, writeV4Export } from '../../src/dns/zonefile/writer.js';
+import {
+  NO_ATTRIBUTES,
+  parseAttributes,
+  printAttributes,
+  printRecord,
+  writeV4Export,
+} from '../../src/dns/zonefile/writer.js';
 
 const ORIGIN = parseName('example.test.');
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-zonefile-'));
@@ -109,7 +118,7 @@ const GOOD: readonly [what: string, text: string | Uint8Array, ...records: strin
   ['$GENERATE', '$GENERATE 1-2 h$ 9 A 192.0.2.$\n', 'h1.example.test. 9 A 192.0.2.1', 'h2.example.test. 9 A 192.0.2.2'],
 ];
 
-t.test('what must load', async (t) => {
+t.test('files that must load', async (t) => {
   for (const [what, text, ...records] of GOOD) {
     const { records: parsed, issues } = read(text);
     t.strictSame(issues, [], what);
@@ -128,7 +137,7 @@ const BAD: readonly [text: string, place: string, complaint: RegExp][] = [
   [`a 1 TXT "${'x'.repeat(256)}"`, '1:9', /255/],
 ];
 
-t.test('what must be refused, and where it says so', async (t) => {
+t.test('files that must be refused, with the position', async (t) => {
   for (const [text, place, complaint] of BAD) {
     const { records, issues } = read(`${text}\n`);
     t.equal(records.length, 0, `nothing is taken from: ${text.slice(0, 40)}`);
@@ -138,7 +147,7 @@ t.test('what must be refused, and where it says so', async (t) => {
   }
 });
 
-t.test('all mistakes of a file are reported, and the good records around them are read', async (t) => {
+t.test('all errors of a file are reported, and the valid records around them are read', async (t) => {
   const { records, issues } = read(
     'a 1 A 192.0.2.1\nb 1 A bad\nc 1 TXT "open\nd 1 A 192.0.2.4\n  1 A worse\n$FOO\ne 1 A 192.0.2.5\n',
   );
@@ -152,12 +161,12 @@ t.test('all mistakes of a file are reported, and the good records around them ar
   );
 });
 
-t.test('records behind a bad owner do not go to the owner before it', async (t) => {
+t.test('records after an invalid owner do not go to the previous owner', async (t) => {
   const { records } = read('a 1 A 192.0.2.1\nb..c 1 A 192.0.2.2\n  1 A 192.0.2.3\n');
   t.strictSame(records.map(print), ['a.example.test. 1 A 192.0.2.1']);
 });
 
-t.test('however the octets are cut into chunks, the entries are the same', async (t) => {
+t.test('entries do not depend on how the octets are cut into chunks', async (t) => {
   const text = Buffer.from(
     '\ufeffa 1 TXT ( "x\\"y" ; c\n "(;" )\r\n b\\ c 1 A 192.0.2.1 ; end\n$TTL 5\nx HTTPS 1 . alpn="h2,\\"h3"\n',
     'utf8',
@@ -181,7 +190,7 @@ t.test('however the octets are cut into chunks, the entries are the same', async
   t.doesNotThrow(() => fc.assert(property, { numRuns: 300 }));
 });
 
-t.test('an endless entry is refused without being kept', async (t) => {
+t.test('an endless entry is refused without being stored', async (t) => {
   const lexer = createLexer(false);
   let faults = 0;
   for (let i = 0; i < 40; i++) for (const entry of lexer.feed(Buffer.alloc(1 << 16, 'x '))) if (entry.fault) faults++;
@@ -219,11 +228,11 @@ t.test('$INCLUDE stays inside the directory of the zone file', async (t) => {
     t.strictSame([records.length, issues.length], [0, 1], path);
     t.match(issues[0], /leads out/);
   }
-  t.match(readFile('$INCLUDE loop\n').issues[0], /is being read/);
+  t.match(readFile('$INCLUDE loop\n').issues[0], /already being read/);
   t.match(readFile('$INCLUDE missing\n').issues[0], /cannot be read/);
 });
 
-t.test('which zone a file holds', async (t) => {
+t.test('the zone of a file', async (t) => {
   const detect = (text: string): string | undefined => {
     const origin = detectOrigin({ text });
     return origin && printName(origin);
@@ -278,7 +287,7 @@ hi HINFO "PC" "OS"
 p PTR mail
 `;
 
-t.test('what is written is read again as the same zone, and other servers take it', async (t) => {
+t.test('written files are read again as the same zone, and other servers accept them', async (t) => {
   const { records, issues } = read(EVERYTHING);
   t.strictSame(issues, []);
   const lines = records.map((record) => printRecord({ ...record, ttl: record.ttl! }));
@@ -299,7 +308,7 @@ t.test('what is written is read again as the same zone, and other servers take i
 });
 
 t.test(
-  'BIND reads the same records out of the same file',
+  'BIND reads the same records from the same file',
   { skip: !COMPILER && !inCI && 'named-compilezone is not installed' },
   async (t) => {
     const text = `${EVERYTHING}$GENERATE 1-9/4 g$ A 192.0.2.$\n$GENERATE 8-9 \${0,3,d}.x\${-8,2,X} MX "10 m\${1}"\n$GENERATE 10-300/29 \${0,8,n}r.\${0,7,N}.s PTR h\${0,0,n}\n$ORIGIN deep.sub2\nA 5 ( TXT ) "x;y" ; c\n  IN 5 TXT z\n`;
@@ -342,7 +351,7 @@ t.test('any owner and any strings survive writing and reading', async (t) => {
 });
 
 t.test('attributes of the v4 export', async (t) => {
-  const none = { comment: null, tags: [], proxied: undefined, flattenCname: false };
+  const none = NO_ATTRIBUTES;
   const cases: [ReturnType<typeof parseAttributes>, string][] = [
     [none, ''],
     [{ ...none, comment: 'main site' }, 'main site'],
@@ -368,4 +377,22 @@ t.test('attributes of the v4 export', async (t) => {
   t.match(text, ';; Domain:     example.test.\n;; Exported:   2026-01-31 12:00:00\n');
   t.ok(text.indexOf(';; SOA Record\n') < text.indexOf(';; A Records\n'));
   t.match(text, 'a.example.test.\t1\tIN\tA\t192.0.2.2 ; c\n');
+});
+
+t.test('a TTL above 2^31-1 counts as 0, with a warning (RFC 2181 §8)', async (t) => {
+  const reading = readZone(
+    { text: 'a 2147483648 A 192.0.2.1\n$TTL 4294967295\nb A 192.0.2.1\n' },
+    { origin: parseName('example.test.') },
+  );
+  t.same(
+    [...reading.records()].flat().map(({ ttl }) => ttl),
+    [0, 0],
+  );
+  t.same(
+    reading.issues.map(({ severity, line }) => [severity, line]),
+    [
+      ['warning', 1],
+      ['warning', 2],
+    ],
+  );
 });

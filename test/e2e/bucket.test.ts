@@ -1,4 +1,7 @@
-/** The bucket application of the real program: beside nginx on conditions and ranges, killed, filled, stopped. */
+/**
+ * The bucket application of the real program: compared with nginx on conditions and ranges, killed, with a full disk,
+ * stopped.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -165,7 +168,7 @@ const MATRIX: readonly (readonly [title: string, headers: (tags: Tags) => Header
 ];
 
 t.test(
-  'conditions and ranges as nginx has them',
+  'conditions and ranges like nginx',
   { skip: !hasNginx && process.env['CI'] !== 'true' && 'nginx is not installed' },
   async (t) => {
     const program = await start('matrix');
@@ -211,7 +214,7 @@ function meaningOf({ status, body, headers }: Answer): unknown {
   };
 }
 
-t.test(`killed ${KILLS} times while objects are written: what was acknowledged is whole`, async (t) => {
+t.test(`killed ${KILLS} times during uploads: acknowledged objects are complete`, async (t) => {
   const acknowledged = new Map<string, string>();
   let checked = 0;
   for (let round = 0; round < KILLS; round++) {

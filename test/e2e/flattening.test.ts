@@ -1,4 +1,4 @@
-/** Flattening in the real program: Unbound answers for the outside world, and believes what we answer. */
+/** Flattening in the real program: Unbound is the outside resolver, and also accepts our answers. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Waiting for DNS, with the real program: one admin process and two DNS processes run apart on one data directory. A write
- * that waits is answered by both as soon as the API has answered; one that cannot be served yet says so.
+ * Waiting for DNS in the real program: one admin process and two DNS processes run separately on one data directory.
+ * When the API has answered a waiting write, both serve it; a write that is not served yet is reported as such.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -164,7 +164,7 @@ t.test('writes that wait', async (t) => {
   t.strictSame(await ask(ports[0]!, 'refused.example.com'), [], 'refused before it is done');
 });
 
-t.test('a zone that cannot be published is told, and the others go on', async (t) => {
+t.test('a zone that cannot be published is reported, and the others continue', async (t) => {
   const records: string[] = [];
   for (const name of ['broken.example', 'sound.example']) {
     const zone = await call('POST', '/zones?wait=insync', { name });

@@ -1,8 +1,8 @@
-/** The real program: started, asked, crashed, started twice, drained. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+/** The real program: started, queried, crashed, started twice, drained. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect as connectPlain, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { connect } from 'node:tls';
@@ -75,7 +75,7 @@ async function startServer(
   };
 }
 
-async function until(what: string, condition: () => boolean | Promise<boolean>, limitMs = 15_000): Promise<void> {
+async function until(what: string, condition: () => boolean | Promise<boolean>, limitMs = 60_000): Promise<void> {
   for (const end = clock.nowMs() + limitMs; clock.nowMs() < end; await sleep(20)) if (await condition()) return;
   throw new Error(`${what} did not happen within ${limitMs} ms`);
 }
@@ -102,10 +102,10 @@ async function exitCode(child: ChildProcess): Promise<number | null> {
   return child.exitCode;
 }
 
+/** 0 when there is none. */
 function childOf(server: Server, role: string): number {
-  const found = execFileSync('ps', ['--ppid', String(server.child.pid), '-o', 'pid=,args='], { encoding: 'utf8' })
-    .split('\n')
-    .find((line) => line.includes(`--role ${role}`));
+  const { stdout } = spawnSync('ps', ['--ppid', String(server.child.pid), '-o', 'pid=,args='], { encoding: 'utf8' });
+  const found = stdout.split('\n').find((line) => line.includes(`--role ${role}`));
   return Number(found?.trim().split(' ')[0] ?? 0);
 }
 
@@ -127,7 +127,7 @@ async function run(server: Server, ...args: string[]): Promise<{ code: number | 
   return { code, text };
 }
 
-t.test('a life of serve', async (t) => {
+t.test('the lifetime of serve', async (t) => {
   const directory = makeDirectory();
   const server = await startServer(directory, [], { ZONEPLANE_ADMIN_KEY: KEY });
   t.teardown(async () => {
@@ -192,6 +192,19 @@ t.test('a life of serve', async (t) => {
     t.equal(server.logged('the dns process was ended by SIGKILL; starting it again').length, 1);
   });
 
+  await t.test('three kills in a row are made up for without a pause', async (t) => {
+    for (let i = 0; i < 2; i++) {
+      const before = childOf(server, 'dns');
+      process.kill(before, 'SIGKILL');
+      await until('another DNS process', () => ![0, before].includes(childOf(server, 'dns')));
+      await until('ready again', async () => (await status(server, '/readyz')) === 200);
+    }
+    t.strictSame(
+      server.logged('the dns process was ended by SIGKILL').map(({ delayMs }) => delayMs),
+      [0, 0, 0],
+    );
+  });
+
   await t.test('a killed admin process is started again, and DNS answers meanwhile', async (t) => {
     process.kill(childOf(server, 'admin'), 'SIGKILL');
     t.equal((await server.dns.query('fresh.example.com', 'A')).status, 'ok');
@@ -231,7 +244,7 @@ t.test('a life of serve', async (t) => {
   });
 });
 
-t.test('without a key and a terminal, the key is in a file only its owner can read', async (t) => {
+t.test('without a key and a terminal, the key is in a file that only its owner can read', async (t) => {
   const directory = makeDirectory();
   const server = await startServer(directory);
   t.teardown(async () => {
@@ -248,24 +261,74 @@ t.test('without a key and a terminal, the key is in a file only its owner can re
   const byKey = { 'x-auth-email': 'admin@localhost', 'x-auth-key': key };
   t.equal((await fetch(`${server.api}/client/v4/zones`, { headers: byKey })).status, 200);
 
-  // kill -9 of the supervisor: the children leave, and the lock is free.
-  const children = [childOf(server, 'dns'), childOf(server, 'admin')];
+  // kill -9 of the supervisor while an upload is under way: the next start waits for the children to leave.
+  const upload = connectPlain(Number(new URL(server.api).port), '127.0.0.1').on('error', () => {});
+  upload.write('POST /client/v4/zones HTTP/1.1\r\nhost: a\r\nx-auth-email: admin@localhost\r\n');
+  upload.write(`x-auth-key: ${key}\r\ncontent-length: 1000\r\n\r\n{`);
+  await once(upload, 'connect');
   server.child.kill('SIGKILL');
   await exitCode(server.child);
-  await until('the children to leave', () =>
-    children.every((pid) => {
-      try {
-        process.kill(pid, 0);
-        return false;
-      } catch {
-        return true;
-      }
-    }),
-  );
   const again = await startServer(directory);
   await untilReady(again);
   again.child.kill('SIGTERM');
   t.equal(await exitCode(again.child), 0);
+});
+
+t.test('a slow reader neither delays shutdown for long nor stops DNS', async (t) => {
+  const directory = makeDirectory();
+  const bucketPort = await freePort();
+  const server = await startServer(directory, [], {
+    ZONEPLANE_BUCKET_PORT: String(bucketPort),
+    ZONEPLANE_BUCKET_ALLOW_LIST: 'large.bin',
+    AUTH_KEY_SECRET: KEY,
+  });
+  t.teardown(async () => {
+    if (server.child.exitCode === null) server.child.kill('SIGKILL');
+    await exitCode(server.child);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  await untilReady(server);
+  const stored = await fetch(`http://127.0.0.1:${bucketPort}/large.bin`, {
+    method: 'PUT',
+    headers: { 'x-custom-auth-key': KEY },
+    body: Buffer.alloc(64 << 20),
+  });
+  t.equal(stored.status, 200);
+  const reader = connectPlain(bucketPort, '127.0.0.1').on('error', () => {});
+  reader.write('GET /large.bin HTTP/1.1\r\nhost: a\r\n\r\n');
+  await once(reader, 'readable');
+  const [admin, dns] = [childOf(server, 'admin'), childOf(server, 'dns')];
+  process.kill(admin, 'SIGSTOP');
+  server.child.kill('SIGTERM');
+  await until('the order to stop', () => server.logged('stopping').length > 0);
+  t.equal((await server.dns.query('www.example.com', 'A')).status, 'ok', 'DNS waits for the admin process');
+  process.kill(dns, 0);
+  process.kill(admin, 'SIGCONT');
+  t.equal(await exitCode(server.child), 0, 'nothing had to be cut off by the limit of the drain');
+  t.equal(server.logged('stopping took longer').length, 0);
+  reader.destroy();
+});
+
+t.test('a restart answers DNS without waiting for the admin process', async (t) => {
+  const directory = makeDirectory();
+  const first = await startServer(directory);
+  await untilReady(first);
+  first.child.kill('SIGTERM');
+  t.equal(await exitCode(first.child), 0);
+  const again = await startServer(directory);
+  t.teardown(async () => {
+    again.child.kill('SIGKILL');
+    await exitCode(again.child);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  let admin = 0;
+  await until('an admin process', () => (admin = childOf(again, 'admin')) !== 0);
+  process.kill(admin, 'SIGSTOP');
+  await until('an answer', async () => (await again.dns.query('www.example.com', 'A')).status === 'ok');
+  t.equal(again.logged('admin API listens').length, 0, 'the admin process was stopped before it was ready');
+  process.kill(admin, 'SIGCONT');
+  await untilReady(again);
+  t.equal(await status(again, '/readyz'), 200);
 });
 
 t.test('DNS over TLS with certificate and key from files', async (t) => {
@@ -297,7 +360,7 @@ t.test('DNS over TLS with certificate and key from files', async (t) => {
   t.equal(answer.readUInt16BE(8), 1, 'one answer');
 });
 
-t.test('what cannot start says why in a sentence', async (t) => {
+t.test('a process that cannot start says why in a sentence', async (t) => {
   const directory = makeDirectory();
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
   const blocker = createServer().listen(0, '127.0.0.1');

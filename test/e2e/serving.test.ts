@@ -1,4 +1,4 @@
-/** The real program under load and under attack: how soon a change is answered, and what garbage does to it. */
+/** The real program under load and under attack: how fast a change is served, and the effect of garbage packets. */
 import { execFileSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -59,7 +59,7 @@ async function propagation(zone: string, index: number): Promise<number> {
   }
 }
 
-t.test('a change is answered within 25 ms', async (t) => {
+t.test('a change is served within 25 ms', async (t) => {
   const zone = await zoneId();
   const rounds: number[] = [];
   // The machine may be busy with other things: one good round of three shows what the program does.

@@ -1,4 +1,4 @@
-/** Explanations: what decides is named, and the answer is the one that is served, for every kind of name. */
+/** Explanations: the deciding steps are named, and the answer equals the served one, for every kind of name. */
 import t from 'tap';
 import { createEngine } from '../../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
@@ -37,7 +37,7 @@ const EDGE = { ipv4: [parseIP('198.51.100.1')!], ipv6: [parseIP('2001:db8:ed::1'
 
 const steps = ({ steps: list }: Explanation): string[] => list.map(({ step, name }) => `${step} ${name}`);
 
-t.test('what decides', async (t) => {
+t.test('the deciding steps', async (t) => {
   const { ctx } = await startControl(t, { edgeAddresses: [...EDGE.ipv4, ...EDGE.ipv6] });
   const { imported, issues } = await importZone(ctx, { source: { text: ZONE } });
   t.ok(imported, JSON.stringify(issues));
@@ -112,7 +112,7 @@ t.test('what decides', async (t) => {
       'as it is served',
     );
   }
-  t.match(printExplanation(explain(ctx, 'web.test', 'A')).join('\n'), /nobody has been asked for yet[\s\S]*SERVFAIL/);
+  t.match(printExplanation(explain(ctx, 'web.test', 'A')).join('\n'), /has not been resolved yet[\s\S]*SERVFAIL/);
   const heard = {
     ...row,
     name: parseName('host.else.test.'),
@@ -125,7 +125,7 @@ t.test('what decides', async (t) => {
   };
   await ctx.store.write(() => updateTarget(ctx.store, heard, []));
   const told = printExplanation(explain(ctx, 'web.test', 'A')).join('\n');
-  t.match(told, /addresses of host\.else\.test; heard 7 s ago, TTL 120, asked again in 90 s/);
+  t.match(told, /addresses of host\.else\.test; resolved 7 s ago, TTL 120, resolved again in 90 s/);
   t.match(told, /end\.else\.test: next of the chain, TTL 120, from outside/);
   t.match(told, /answer {5}web\.test\. 120 IN A 203\.0\.113\.5/);
   t.same(steps(explain(ctx, 'www.nobody.test', 'A')), ['outside www.nobody.test']);

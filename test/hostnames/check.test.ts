@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { createRecord } from '../../src/control/records/records.js';
 import type { Context } from '../../src/control/write/context.js';
+import { editZoneSetting } from '../../src/control/zones/settings.js';
 import { createZone } from '../../src/control/zones/zones.js';
 import { setAllowance } from '../../src/hostnames/allowance.js';
 import { checkHostname } from '../../src/hostnames/check.js';
 import type { HostnameContext } from '../../src/hostnames/context.js';
 import { putFallback } from '../../src/hostnames/fallback-origin.js';
-import { createHostname, editHostname, getHostname } from '../../src/hostnames/hostnames.js';
+import { createHostname, deleteHostname, editHostname, getHostname } from '../../src/hostnames/hostnames.js';
 import { hostnameJobs } from '../../src/hostnames/job.js';
 import { NOT_POINTED } from '../../src/hostnames/texts.js';
 import { findHostname } from '../../src/store/hostnames/hostnames.js';
@@ -158,4 +159,51 @@ t.test('what a token proved, and never led here, stays without it', async (t) =>
     await plannedCheck(made.id);
   }
   t.equal(state(made.id), 'active');
+});
+
+t.test('a CNAME that a customer left behind proves nothing for who creates the hostname again', async (t) => {
+  const { hctx, ctx, answers, zone, clock, plannedCheck, state } = await startWorld(t);
+  const zoneId = await zone('saas.test');
+  answers.set(`${HOST} A`, pointsTo('saas.test'));
+  const old = await createHostname(hctx, zoneId, bare(HOST));
+  t.match(old, { status: 'active', target: null });
+  await editZoneSetting(ctx, zoneId, 'unique_targets', 'on');
+  clock.advance(3_600_000);
+  await plannedCheck(old.id);
+  t.equal(state(old.id), 'active', 'the setting moves nothing that was verified');
+  await deleteHostname(ctx, zoneId, old.id);
+  const first = await createHostname(hctx, zoneId, bare(HOST));
+  t.match(first, { status: 'pending', errors: [`custom hostname does not CNAME to ${first.target}.`] });
+  answers.set(`${HOST} A`, pointsTo(first.target!));
+  t.equal((await editHostname(hctx, zoneId, first.id, {})).status, 'active');
+  await deleteHostname(ctx, zoneId, first.id);
+  const second = await createHostname(hctx, zoneId, bare(HOST));
+  t.equal(second.status, 'pending', 'the CNAME is still there');
+  t.not(second.target, first.target);
+  await editZoneSetting(ctx, zoneId, 'unique_targets', 'off');
+  t.match(await editHostname(hctx, zoneId, second.id, {}), { status: 'active', target: null });
+});
+
+t.test('the token of another hostname, or of another zone, proves nothing', async (t) => {
+  const { hctx, answers, zone, plannedCheck, state } = await startWorld(t);
+  const zoneId = await zone('saas.test');
+  const rival = await zone('rival.test');
+  const first = await createHostname(hctx, zoneId, bare(HOST));
+  const second = await createHostname(hctx, zoneId, bare('other.outside.test'));
+  const theirs = await createHostname(hctx, rival, bare(HOST));
+  const put = (at: { name: string }, value: string) =>
+    answers.set(`${at.name} TXT`, { answer: [`${at.name}. 60 TXT "${value}"`] });
+  for (const replayed of [second.txt.value, theirs.txt.value, first.http.body, first.id]) {
+    put(first.txt, replayed);
+    await plannedCheck(first.id);
+    t.equal(state(first.id), 'pending');
+  }
+  t.equal(first.txt.name, theirs.txt.name, 'both zones look at one name');
+  put(first.txt, theirs.txt.value);
+  await plannedCheck(theirs.id);
+  await plannedCheck(first.id);
+  t.strictSame([state(theirs.id), state(first.id)], ['active', 'pending']);
+  put(first.txt, first.txt.value);
+  await plannedCheck(first.id);
+  t.strictSame([state(theirs.id), state(first.id)], ['moved', 'active'], 'the customer decides');
 });

@@ -6,7 +6,7 @@ import { SystemClock } from '../../src/base/clock.js';
 import { parseIP, printIP } from '../../src/base/ip.js';
 import { createRecord } from '../../src/control/records/records.js';
 import { createZone } from '../../src/control/zones/zones.js';
-import { findOut, HTTP_TOKEN_PATH, txtTokenName } from '../../src/hostnames/ownership.js';
+import { findOut, HTTP_TOKEN_PATH, txtTokenName, uniqueTarget } from '../../src/hostnames/ownership.js';
 import { createTokenFetch } from '../../src/hostnames/token-fetch.js';
 import { createResolver, type Resolver } from '../../src/resolver/resolve.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
@@ -39,7 +39,7 @@ async function resolverWith(
 
 const nothing = async () => undefined;
 const ask = (resolver: Resolver, hostname: string, addresses: readonly Uint8Array[] = [], fetch = nothing) =>
-  findOut(resolver, fetch, { row: row(hostname), zone: 'saas.test', addresses, fresh: true });
+  findOut(resolver, fetch, { row: row(hostname), zone: 'saas.test', addresses, unique: false, fresh: true });
 
 t.test('where a name leads', async (t) => {
   const chain = (length: number) =>
@@ -58,6 +58,7 @@ t.test('where a name leads', async (t) => {
     ['address.customer.test', 'A', '192.0.2.7'],
     ['inside.saas.test', 'A', '192.0.2.7'],
     ...chain(10),
+    ...chain(11),
     ...chain(12),
   ]);
   const here = { kind: 'here', by: 'cname' };
@@ -74,6 +75,7 @@ t.test('where a name leads', async (t) => {
     ['inside.saas.test', elsewhere],
     ['loop.customer.test', unsure],
     ['c10-0.customer.test', here],
+    ['c11-0.customer.test', unsure],
     ['c12-0.customer.test', unsure],
     ['app.outside.test', { kind: 'unsure', why: 'timeout' }],
   ] as const;
@@ -81,6 +83,42 @@ t.test('where a name leads', async (t) => {
   const own = [parseIP('192.0.2.7')!];
   t.strictSame(await ask(resolver, 'address.customer.test', own), { pointing: { kind: 'here', by: 'address' } });
   t.strictSame(await ask(resolver, 'missing.customer.test', own), { pointing: elsewhere });
+});
+
+t.test('where a zone wants unique targets, no other name of it proves anything', async (t) => {
+  const mine = uniqueTarget({ id: ID }, 'saas.test');
+  t.match(mine, /^[0-9a-f]{16}\.saas\.test$/);
+  const resolver = await resolverWith(t, [
+    ['own.customer.test', 'CNAME', mine],
+    ['chain.customer.test', 'CNAME', 'own.customer.test'],
+    ['apex.customer.test', 'CNAME', 'saas.test'],
+    ['other.customer.test', 'CNAME', uniqueTarget({ id: ID.replace('7', '8') }, 'saas.test')],
+    ['below.customer.test', 'CNAME', `x.${mine}`],
+    ['address.customer.test', 'A', '192.0.2.7'],
+  ]);
+  const addresses = [parseIP('192.0.2.7')!];
+  const ask = (hostname: string, members: Partial<HostnameRow> = {}) =>
+    findOut(resolver, nothing, {
+      row: row(hostname, members),
+      zone: 'saas.test',
+      addresses,
+      unique: true,
+      fresh: true,
+    });
+  const here = { kind: 'here', by: 'cname' } as const;
+  const elsewhere = { kind: 'elsewhere', own: true } as const;
+  for (const [hostname, pointing] of [
+    ['own', here],
+    ['chain', here],
+    ['apex', elsewhere],
+    ['other', elsewhere],
+    ['below', elsewhere],
+    ['address', elsewhere],
+  ] as const) {
+    t.strictSame(await ask(`${hostname}.customer.test`), { pointing }, hostname);
+  }
+  t.match(await ask('apex.customer.test', { state: 'active' }), { pointing: here }, 'what is active stays so');
+  t.match(await ask('address.customer.test', { state: 'active' }), { pointing: { kind: 'here', by: 'address' } });
 });
 
 t.test('a zone that waits for its delegation proves nothing', async (t) => {
@@ -125,12 +163,23 @@ t.test('the fetch goes nowhere but to public addresses', async (t) => {
     hits.push(request.url!);
     response.end('http-token');
   });
-  const resolver = await resolverWith(
-    t,
-    Object.entries(addresses).map(([name, address]) => [`${name}.customer.test`, 'A', address] as const),
-  );
+  const addresses6 = {
+    loopback6: '::1',
+    mapped: '::ffff:127.0.0.1',
+    linklocal: 'fe80::1',
+    local: 'fd00::1',
+    translated: '64:ff9b::7f00:1',
+  };
+  const resolver = await resolverWith(t, [
+    ...Object.entries(addresses).map(([name, address]) => [`${name}.customer.test`, 'A', address] as const),
+    ...Object.entries(addresses6).map(([name, address]) => [`${name}.customer.test`, 'AAAA', address] as const),
+    ['mixed.customer.test', 'A', '127.0.0.1'],
+    ['mixed.customer.test', 'AAAA', '2606:4700::1111'],
+    ['alias.customer.test', 'CNAME', 'loopback.customer.test'],
+  ]);
   const fetch = createTokenFetch({ resolver, clock: new SystemClock(), port });
-  for (const name of Object.keys(addresses)) t.equal(await fetch(`${name}.customer.test`, '/x'), undefined, name);
+  const names = [...Object.keys(addresses), ...Object.keys(addresses6), 'mixed', 'alias'];
+  for (const name of names) t.equal(await fetch(`${name}.customer.test`, '/x'), undefined, name);
   t.equal(await fetch('missing.customer.test', '/x'), undefined);
   t.strictSame(hits, []);
 });
@@ -159,6 +208,34 @@ t.test('the fetch follows nothing, and reads little in little time', async (t) =
   const startMs = performance.now();
   t.equal(await fetch('web.customer.test', '/drip'), undefined, 'a body that never ends');
   t.ok(performance.now() - startMs < 8000);
+});
+
+t.test('a redirect leads nowhere, whatever it says', async (t) => {
+  const hits: string[] = [];
+  const inner = await listen(t, (request, response) => {
+    hits.push(request.url!);
+    response.end('token');
+  });
+  const targets = [
+    `http://127.0.0.1:${inner.port}/inner`,
+    'http://169.254.169.254/latest/meta-data/',
+    '//localhost/x',
+    '/token',
+  ];
+  const { port } = await listen(t, ({ url }, response) => {
+    if (url === '/token') return response.end('token');
+    const [, status, target] = /^\/(\d+)\/(\d)$/.exec(url!)!;
+    response.writeHead(Number(status), { location: targets[Number(target)]! }).end('token');
+  });
+  const resolver = await resolverWith(t, [['web.customer.test', 'A', '127.0.0.1']]);
+  const fetch = createTokenFetch({ resolver, clock: new SystemClock(), port, isAllowed: () => true });
+  for (const status of [301, 302, 303, 307, 308]) {
+    for (const i of targets.keys()) {
+      t.equal(await fetch('web.customer.test', `/${status}/${i}`), undefined, `${status} ${targets[i]}`);
+    }
+  }
+  t.strictSame(hits, []);
+  t.equal(await fetch('web.customer.test', '/token'), 'token', 'the server itself answers');
 });
 
 t.test('a server that says nothing', async (t) => {

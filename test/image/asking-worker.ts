@@ -1,4 +1,4 @@
-/** Asks the same question as fast as it can while the image changes; counts the answers that are not whole. */
+/** Sends the same query as fast as possible while the image changes, and counts incomplete answers. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Transport } from '../../src/answer/transport.js';
 import { createWorkerEngine } from '../../src/answer/worker-engine.js';

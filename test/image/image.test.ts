@@ -1,4 +1,7 @@
-/** The compiled image: incremental changes equal a rebuild, growth and compaction lose nothing, readers never see half a change. */
+/**
+ * The compiled image: incremental changes equal a rebuild, growth and compaction lose nothing, readers never see two
+ * states mixed.
+ */
 import { MessageChannel, Worker } from 'node:worker_threads';
 import t from 'tap';
 import { createEngine } from '../../src/answer/engine.js';
@@ -59,7 +62,7 @@ function ask(
   return { rcode: out[3]! & 15, answers: out[7]!, last: out[length - 1]! };
 }
 
-t.test('nodes come, change and go', async (t) => {
+t.test('nodes are added, changed and removed', async (t) => {
   const { writer, zone } = newZone();
   t.equal(ask(writer, 'www.example.').rcode, 3);
   writer.putNode(zone, node('www.example.', a(1)));
@@ -74,7 +77,7 @@ t.test('nodes come, change and go', async (t) => {
   t.equal(ask(writer, 'www.example.').rcode, 3);
 });
 
-t.test('cuts and wildcards are known as soon as they exist, and forgotten', async (t) => {
+t.test('cuts and wildcards are effective as soon as they exist, and forgotten afterwards', async (t) => {
   const { writer, zone } = newZone();
   const ns: RRset = { type: Type.ns, ttl: 300, rdatas: [parseName('ns.elsewhere.')] };
   writer.putNode(zone, node('*.example.', a(9)));
@@ -88,7 +91,7 @@ t.test('cuts and wildcards are known as soon as they exist, and forgotten', asyn
   t.equal(ask(writer, 'x.sub.example.').rcode, 3);
 });
 
-t.test('a zone replaced aside appears at once, a removed one is refused', async (t) => {
+t.test('a rebuilt zone appears at once, a removed one is refused', async (t) => {
   const { writer, zone } = newZone();
   writer.putNode(zone, node('old.example.', a(1)));
   writer.commit();
@@ -133,7 +136,7 @@ t.test('growth and compaction keep every name, and memory returns to its level',
 /** A million takes half a minute. */
 const ROUNDS = Number(process.env['ZONEPLANE_PUBLISH_ROUNDS'] ?? 20_000);
 
-t.test('a reader in another thread sees whole changes only', async (t) => {
+t.test('a reader in another thread sees only whole changes', async (t) => {
   const { writer, zone } = newZone({ seed: 11 });
   writer.putNode(zone, node('alias.example.', cname('t0.example.')));
   writer.putNode(zone, node('t0.example.', a(0)));
@@ -205,7 +208,7 @@ function failAt(step: number, work: () => void): boolean {
   }
 }
 
-t.test('whatever fails in a commit, readers see what was there before, and the next commit succeeds', async (t) => {
+t.test('after any failure in a commit, readers see the former state, and the next commit succeeds', async (t) => {
   for (const [what, stage] of [
     ['a changed name', (writer, zone) => writer.putNode(zone, node('www.example.', a(2)))],
     ['a name that goes', (writer, zone) => writer.removeNode(zone, parseName('www.example.'))],
@@ -273,7 +276,7 @@ t.test('whatever fails in a commit, readers see what was there before, and the n
   }
 });
 
-t.test('a new generation that cannot be handed over is not gone over to', async (t) => {
+t.test('a new generation that cannot be delivered is not used', async (t) => {
   const { writer, zone } = newZone();
   writer.putNode(zone, node('www.example.', a(1)));
   writer.commit();

@@ -1,4 +1,4 @@
-/** Following the change log: whatever is added and removed in whatever order, the image equals one loaded anew. */
+/** Following the change log: after any additions and removals in any order, the image equals a newly loaded one. */
 import t, { type Test } from 'tap';
 import { createEngine } from '../../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
@@ -67,6 +67,7 @@ function addZone(store: Store, account: number, name: string): number {
       serial: 1,
       name_server_mode: 'service',
       verification_key: null,
+      proven: 0,
       created_at: now,
       modified_at: now,
       activated_at: now,
@@ -239,7 +240,7 @@ async function changeAtRandom(t: Test, nameServers: NameServers): Promise<void> 
   store.close();
 }
 
-t.test('name servers inside their zone have addresses, unless the zone says otherwise', async (t) => {
+t.test('name servers inside their zone have addresses, unless the zone has its own', async (t) => {
   const { store, zones } = openZones(['example']);
   const served = serve(store, INSIDE);
   const rows = (name: string, type: number): string[] => {
@@ -263,7 +264,7 @@ t.test('name servers inside their zone have addresses, unless the zone says othe
   store.close();
 });
 
-t.test('empty non-terminals come and go with what is below them', async (t) => {
+t.test('empty non-terminals appear and disappear with the names below them', async (t) => {
   const { store, zones } = openZones(['example']);
   const served = serve(store);
   const rcode = (name: string): string => answersTo(served, [name], [Type.a])[0]!.split(': ')[1]!.slice(6, 8);
@@ -302,7 +303,7 @@ t.test('zones are added, replaced and removed', async (t) => {
   store.close();
 });
 
-t.test('a follower that was away longer than changes are kept begins anew', async (t) => {
+t.test('a follower that was away longer than changes are kept starts again', async (t) => {
   const { store, zones } = openZones(['example', 'gone']);
   const served = serve(store);
   change(store, zones[0]!, 1, 'www.example.', Type.a, Uint8Array.of(192, 0, 2, 1));
@@ -318,7 +319,7 @@ t.test('a follower that was away longer than changes are kept begins anew', asyn
   store.close();
 });
 
-t.test('a change of settings far ahead in the log shows at every owner', async (t) => {
+t.test('a settings change further ahead in the log applies at every owner', async (t) => {
   for (const [what, settings] of [
     ['flattening', { flatten_all_cnames: 1 }],
     ['a paused zone', { paused: 1 }],
@@ -346,7 +347,7 @@ t.test('a change of settings far ahead in the log shows at every owner', async (
   }
 });
 
-t.test('a large zone is loaded a part at a time, and true to all that changes meanwhile', async (t) => {
+t.test('a large zone is loaded in parts and includes all changes made meanwhile', async (t) => {
   const { store, zones } = openZones(['big', 'other']);
   const [big, other] = zones as [number, number];
   const address = Uint8Array.of(192, 0, 2, 1);
@@ -493,61 +494,65 @@ function changeSomething(store: Store, zones: readonly number[], extra: number |
   return extra;
 }
 
-t.test('whatever fails while changes are applied, queries see whole zones, and the next look repairs it', async (t) => {
-  const { store, zones } = openZones(ZONES);
-  const fault = new Fault();
-  const clock = new TestClock();
-  const writer = new ImageWriter({ seed: 99, slots: 256 });
-  const source = createZoneSource(store, SETTINGS);
-  const follower = createFollower({
-    source: breakable(source, fault),
-    writer: breakable(writer, fault),
-    clock,
-    log: silentLogger(),
-  });
-  const served = { follower, writer };
-  follower.loadAll();
-  const namesOf = (apex: string): string[] => names(2, `${apex}.`).concat(`www.${apex}.`);
-  // Each zone by itself: what the zone below answers is left out of the zone above.
-  const asked = [
-    namesOf('example').filter((name) => !name.endsWith('a.example.')),
-    namesOf('a.example'),
-    namesOf('extra'),
-  ];
-  const types = [Type.a, Type.cname, Type.txt, Type.any];
-  const look = (from: Served): string[] => asked.map((list) => answersTo(from, list, types).join());
-  let extra: number | undefined;
-  let failures = 0;
-  for (let round = 1; round <= 150; round++) {
-    const before = look(served);
-    extra = changeSomething(store, zones, extra);
-    const seeksNew = round % 3 === 0;
-    fault.arm(1 + (random.bytes(1)[0]! % (seeksNew ? 255 : 60)), seeksNew);
-    try {
-      follower.catchUp();
-    } catch (error) {
-      t.match(error, { message: /^fault/ }, 'nothing but the fault itself');
-    }
-    if (fault.disarm()) failures++;
-    const fresh = serve(store);
-    const after = look(fresh);
-    look(served).forEach((text, zone) => {
-      if (text !== before[zone] && text !== after[zone]) t.fail(`${asked[zone]![0]} is neither as before nor as after`);
+t.test(
+  'after any failure while changes are applied, queries see whole zones, and the next poll repairs it',
+  async (t) => {
+    const { store, zones } = openZones(ZONES);
+    const fault = new Fault();
+    const clock = new TestClock();
+    const writer = new ImageWriter({ seed: 99, slots: 256 });
+    const source = createZoneSource(store, SETTINGS);
+    const follower = createFollower({
+      source: breakable(source, fault),
+      writer: breakable(writer, fault),
+      clock,
+      log: silentLogger(),
     });
-    if ((Atomics.load(writer.reader.control, Control.sequence) & 1) !== 0) t.fail('readers would wait for ever');
-    clock.advance(60_000);
-    settle(follower);
-    t.strictSame(follower.heldZones(), []);
-    if (!t.ok(look(served).join() === after.join(), `repaired after the fault in round ${round}`)) break;
-    t.equal(writer.usage().nodes, fresh.writer.usage().nodes);
-  }
-  t.ok(failures > 70, `${failures} faults`);
-  const reads =
-    'snapshot,end of snapshot,changesAfter,firstChange,touchedOwners,zone,owners,an owner of owners,owner,exists';
-  const writes = 'findNode,putNode,removeNode,beginZone,loadNode,publishZone,removeZone,commit,compact';
-  for (const step of `${reads},${writes}`.split(',')) t.ok(fault.places.has(step), `a fault in ${step}`);
-  store.close();
-});
+    const served = { follower, writer };
+    follower.loadAll();
+    const namesOf = (apex: string): string[] => names(2, `${apex}.`).concat(`www.${apex}.`);
+    // Each zone by itself: what the zone below answers is left out of the zone above.
+    const asked = [
+      namesOf('example').filter((name) => !name.endsWith('a.example.')),
+      namesOf('a.example'),
+      namesOf('extra'),
+    ];
+    const types = [Type.a, Type.cname, Type.txt, Type.any];
+    const look = (from: Served): string[] => asked.map((list) => answersTo(from, list, types).join());
+    let extra: number | undefined;
+    let failures = 0;
+    for (let round = 1; round <= 150; round++) {
+      const before = look(served);
+      extra = changeSomething(store, zones, extra);
+      const seeksNew = round % 3 === 0;
+      fault.arm(1 + (random.bytes(1)[0]! % (seeksNew ? 255 : 60)), seeksNew);
+      try {
+        follower.catchUp();
+      } catch (error) {
+        t.match(error, { message: /^fault/ }, 'nothing but the fault itself');
+      }
+      if (fault.disarm()) failures++;
+      const fresh = serve(store);
+      const after = look(fresh);
+      look(served).forEach((text, zone) => {
+        if (text !== before[zone] && text !== after[zone])
+          t.fail(`${asked[zone]![0]} is neither as before nor as after`);
+      });
+      if ((Atomics.load(writer.reader.control, Control.sequence) & 1) !== 0) t.fail('readers would wait for ever');
+      clock.advance(60_000);
+      settle(follower);
+      t.strictSame(follower.heldZones(), []);
+      if (!t.ok(look(served).join() === after.join(), `repaired after the fault in round ${round}`)) break;
+      t.equal(writer.usage().nodes, fresh.writer.usage().nodes);
+    }
+    t.ok(failures > 70, `${failures} faults`);
+    const reads =
+      'snapshot,end of snapshot,changesAfter,firstChange,touchedOwners,zone,owners,an owner of owners,owner,exists';
+    const writes = 'findNode,putNode,removeNode,beginZone,loadNode,publishZone,removeZone,commit,compact';
+    for (const step of `${reads},${writes}`.split(',')) t.ok(fault.places.has(step), `a fault in ${step}`);
+    store.close();
+  },
+);
 
 /** A zone whose owners cannot be read, as long as `isBroken` says so. */
 function withBrokenZone(
@@ -575,7 +580,7 @@ function withBrokenZone(
   };
 }
 
-t.test('a zone that cannot be published rests, longer every time, and the others go on', async (t) => {
+t.test('a zone that cannot be published rests, longer every time, and the others continue', async (t) => {
   const { store, zones } = openZones(['broken', 'sound']);
   const [bad, good] = zones as [number, number];
   let broken = false;
@@ -615,7 +620,7 @@ t.test('a zone that cannot be published rests, longer every time, and the others
   t.match(follower.heldZones(), [{ change: 2 }], 'held since its first change');
   t.strictSame(
     lines.map(({ msg, zone }) => `${zone}: ${msg}`),
-    ['broken: a zone cannot be published, queries see it as it was'],
+    ['broken: a zone cannot be published, queries see its former state'],
   );
 
   broken = false;
@@ -630,7 +635,7 @@ t.test('a zone that cannot be published rests, longer every time, and the others
   store.close();
 });
 
-t.test('a zone that cannot be loaded at the start does not keep the others away', async (t) => {
+t.test('a zone that cannot be loaded at the start does not affect the others', async (t) => {
   const { store, zones } = openZones(['broken', 'sound']);
   let broken = true;
   const source = withBrokenZone(createZoneSource(store, SETTINGS), zones[0]!, () => broken);

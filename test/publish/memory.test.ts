@@ -1,4 +1,4 @@
-/** Memory that images no longer need comes back, while questions are answered by threads that allocate nothing. */
+/** Memory of unused images is freed while threads that allocate nothing answer queries. */
 import { createSocket } from 'node:dgram';
 import t, { type Test } from 'tap';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
@@ -148,7 +148,7 @@ async function watchMemory(t: Test, limit: () => number, round: () => Promise<vo
   t.ok(most - settled < limit(), 'memory stays within the limit');
 }
 
-t.test('a zone that comes and goes leaves nothing behind', async (t) => {
+t.test('a zone that is added and removed leaves nothing behind', async (t) => {
   const { source, publisher, settle, answers } = await startService(t);
   let image = 0;
   await watchMemory(

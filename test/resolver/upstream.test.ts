@@ -1,4 +1,4 @@
-/** The outbound client against Knot DNS, and against servers that lie, fail, truncate or keep silent. */
+/** The outbound client against Knot DNS, and against servers that forge, fail, truncate or do not answer. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -135,7 +135,7 @@ function echo(query: Buffer, flags: number): Buffer {
   return answer;
 }
 
-t.test('answers that may not be believed', async (t) => {
+t.test('answers that must not be trusted', async (t) => {
   const cases: [string, (query: Buffer) => Buffer | undefined, object][] = [
     ['silence', () => undefined, { status: 'timeout', reason: /no answer within 80 ms/ }],
     [
@@ -192,7 +192,7 @@ t.test('the next server is asked when one fails', async (t) => {
   t.equal(late.status, 'timeout', 'the deadline ends the walk through the servers');
 });
 
-t.test('a TCP server that never answers is given up', async (t) => {
+t.test('a TCP server that never answers is abandoned', async (t) => {
   const tcp = createServer(() => {}).listen(0, '127.0.0.1');
   await once(tcp, 'listening');
   const { port } = tcp.address() as { port: number };

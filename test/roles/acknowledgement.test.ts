@@ -1,4 +1,4 @@
-/** What DNS processes tell the admin process, over a real socket. */
+/** Reports of DNS processes to the admin process, over a real socket. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { createPropagation, isHeld, type Propagation } from '../../src/control/write/propagation.js';
-import { hearAcknowledgements, startAcknowledger } from '../../src/roles/acknowledgement.js';
+import { hearAcknowledgements, sayCommitted, startAcknowledger } from '../../src/roles/acknowledgement.js';
 import { TestClock } from '../support/test-clock.js';
 
 function makeDirectory(t: Test, below = ''): string {
@@ -108,7 +108,38 @@ t.test('changes of a zone that cannot be published are not served', async (t) =>
   t.notOk(propagation.isServed(change(20, 10)));
 });
 
-t.test('what is no acknowledgement', async (t) => {
+t.test('commits of the admin process and of commands wake the followers', async (t) => {
+  const directory = makeDirectory(t);
+  const clock = new SystemClock();
+  await sayCommitted(directory);
+  t.pass('without an admin process nobody is told');
+  let heardByAdmin = 0;
+  const propagation = createPropagation(clock);
+  const hearing = await hearAcknowledgements(directory, propagation, silentLogger(), () => heardByAdmin++);
+  t.teardown(() => hearing.close());
+  const wakes = [0, 0];
+  for (const index of [0, 1]) {
+    const process = startAcknowledger(
+      directory,
+      () => upTo(1),
+      clock,
+      () => wakes[index]!++,
+    );
+    t.teardown(() => process.close());
+  }
+  await until(t, () => propagation.processes().length === 2, 'two follow');
+  const connected = [...wakes];
+  hearing.tellCommitted();
+  await until(t, () => wakes.every((count, i) => count > connected[i]!), 'the admin process wakes both');
+  t.equal(heardByAdmin, 0);
+  const before = [...wakes];
+  await sayCommitted(directory);
+  await until(t, () => wakes.every((count, i) => count > before[i]!), 'a command wakes both');
+  t.equal(heardByAdmin, 1, 'and the admin process');
+  t.equal(propagation.processes().length, 2, 'a command is no DNS process');
+});
+
+t.test('invalid acknowledgements', async (t) => {
   const directory = makeDirectory(t);
   const propagation = createPropagation(new SystemClock());
   const hearing = await hearAcknowledgements(directory, propagation, silentLogger());

@@ -1,29 +1,40 @@
-/** What the processes agree on before any of them runs: data directory, lock, port choice, back-off, first lines. */
+/** What the processes settle before they run: data directory, lock, port choice, back-off, first lines. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { sleep } from '../../src/base/clock.js';
 import { UserError } from '../../src/base/errors.js';
 import { createLogger, silentLogger } from '../../src/base/log.js';
+import { systemRandom } from '../../src/base/random.js';
 import { loadSettings } from '../../src/config/load.js';
+import { authenticateToken } from '../../src/control/access/authentication.js';
+import { parseName } from '../../src/dns/name.js';
 import { createAnnouncer, exampleCommands, reachableHost } from '../../src/roles/announce.js';
+import { createControlBase } from '../../src/roles/control-base.js';
 import {
   findDataDirectory,
+  forgetInitialKey,
   prepareDataDirectory,
   readRunning,
   removeRunning,
   writeRunning,
 } from '../../src/roles/data-directory.js';
 import { chooseDnsPort, FALLBACK_PORT } from '../../src/roles/dns-port.js';
+import { engineSettings } from '../../src/roles/engine-settings.js';
+import { ensureAdministrator } from '../../src/roles/first-run.js';
 import type { AdminReport, DnsReport } from '../../src/roles/ipc.js';
-import { lockDataDirectory } from '../../src/roles/lock.js';
+import { lockDataDirectory, outlastPredecessor } from '../../src/roles/lock.js';
 import { createReadiness } from '../../src/roles/readiness.js';
-import { restartDelayMs } from '../../src/roles/supervised-child.js';
+import { restartDelayMs, SupervisedChild } from '../../src/roles/supervised-child.js';
 import { readTlsFiles, watchTlsFiles } from '../../src/roles/tls-files.js';
 import { freePort } from '../support/free-ports.js';
+import { makeQuery } from '../support/message.js';
+import { serveZones } from '../support/served-zones.js';
 import { TestClock } from '../support/test-clock.js';
+import { openTwoCopies } from '../support/two-copies.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-roles-'));
 t.teardown(() => rmSync(directory, { recursive: true, force: true }));
@@ -78,12 +89,43 @@ t.test('lock and the note who holds it', async (t) => {
   t.equal(readRunning(path), undefined, 'a process that is gone holds nothing');
 });
 
+t.test('the first key is written before it counts, and told of until it is used', async (t) => {
+  const clock = new TestClock();
+  const { store, directory: dataDir, close } = openTwoCopies('first-run', clock, systemRandom);
+  t.teardown(close);
+  const { settings } = loadSettings({ flags: { 'data-dir': dataDir }, environment: {} });
+  const base = createControlBase(settings, store, clock, silentLogger());
+  const { initialKey, initialKeyFile } = await ensureAdministrator(base, settings, true);
+  t.equal(readFileSync(initialKeyFile!, 'utf8'), `${initialKey}\n`, 'a start that fails later does not lose it');
+  t.same(await ensureAdministrator(base, settings, true), { initialKeyFile }, 'the next start says where it is');
+  forgetInitialKey(dataDir);
+  t.same(await ensureAdministrator(base, settings, false), { keyUnused: true });
+  await authenticateToken(base, initialKey!, '127.0.0.1');
+  t.same(await ensureAdministrator(base, settings, true), {}, 'somebody has it');
+  const lines: string[] = [];
+  createAnnouncer(true, (line) => lines.push(line), silentLogger()).admin({
+    url: 'http://127.0.0.1:8053',
+    email: 'admin@localhost',
+    keyUnused: true,
+  });
+  t.match(lines[1], /make another with: zoneplane key create --kind key/);
+});
+
+t.test('the name of the server reaches the engine', async (t) => {
+  const { settings } = loadSettings({ flags: { 'dns-identity': 'ns1.ams' }, environment: {} });
+  const { answer } = serveZones([], engineSettings(settings));
+  const query = makeQuery(parseName('id.server.'), 16, { class: 3 });
+  const out = Buffer.alloc(512);
+  const length = answer(query, 0, query.length, out, 0, out.length, 0);
+  t.ok(out.subarray(0, length).includes('\u0007ns1.ams'));
+});
+
 t.test('port 53 or 1053', async (t) => {
   const socket = createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
   const taken = await chooseDnsPort(['127.0.0.1'], socket.address().port);
   t.equal(taken.port, FALLBACK_PORT);
-  t.match(taken.remedy, /is held by another program: .*ss -lntup/);
+  t.match(taken.remedy, /is in use by another program: .*ss -lntup/);
   socket.close();
   await once(socket, 'close');
   const port = await freePort();
@@ -91,9 +133,62 @@ t.test('port 53 or 1053', async (t) => {
   t.same(await chooseDnsPort(['192.0.2.1'], port), { port }, 'a foreign address is for the DNS process to refuse');
 });
 
-t.test('back-off doubles up to half a minute', async (t) => {
-  t.same([1, 2, 3, 4].map(restartDelayMs), [100, 200, 400, 800]);
+t.test('back-off begins after the third failure and doubles up to half a minute', async (t) => {
+  t.same([1, 2, 3, 4, 5, 6].map(restartDelayMs), [0, 0, 0, 100, 200, 400]);
   t.equal(restartDelayMs(50), 30_000);
+});
+
+t.test('a DNS process that reports no more is replaced', async (t) => {
+  const program = join(directory, 'silent.mjs');
+  // It reports once, and then stands still as a stopped process does.
+  writeFileSync(
+    program,
+    `process.on('message', () => process.send({ kind: 'ready', report: { pid: process.pid } }, () =>
+       process.send({ kind: 'dns-status', status: {} }, () => process.kill(process.pid, 'SIGSTOP'))));`,
+  );
+  const clock = new TestClock();
+  const pids: number[] = [];
+  let statuses = 0;
+  let losses = 0;
+  const { settings, origins } = loadSettings({ flags: {}, environment: {} });
+  const child = new SupervisedChild({
+    role: 'dns',
+    program,
+    environment: process.env,
+    start: { settings, origins, version: '1', terminal: false },
+    clock,
+    log: silentLogger(),
+    onReady: (report) => pids.push((report as unknown as { pid: number }).pid),
+    onLost: () => losses++,
+    onNotice: () => statuses++,
+  });
+  t.teardown(() => child.kill());
+  const until = async (condition: () => boolean): Promise<void> => {
+    for (let wait = 0; wait < 1000 && !condition(); wait++) await sleep(20);
+    t.ok(condition());
+  };
+  await child.start();
+  await until(() => statuses === 1);
+  clock.advance(29_000);
+  await sleep(50);
+  t.equal(losses, 0);
+  clock.advance(1000);
+  await until(() => losses === 1);
+  clock.advance(0);
+  await until(() => pids.length === 2);
+  t.not(pids[0], pids[1]);
+});
+
+t.test('a start outlasts the admin process of a killed supervisor', async (t) => {
+  const { path } = prepareDataDirectory(join(directory, 'left'));
+  const left = lockDataDirectory(path, 'adminLock');
+  let isFree = false;
+  const waiting = outlastPredecessor(path, 60_000).then(() => (isFree = true));
+  await sleep(150);
+  t.notOk(isFree);
+  left.release();
+  await waiting;
+  lockDataDirectory(path, 'adminLock').release();
 });
 
 t.test('TLS files are read again when they change', async (t) => {

@@ -1,4 +1,4 @@
-/** Raw DNS clients for transport tests: they send octets and return octets. */
+/** Raw DNS clients for transport tests: they send and return octets. */
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-/** DNS over HTTPS (RFC 8484): kdig, dig and curl as clients, then what none of them would send. */
+/** DNS over HTTPS (RFC 8484): kdig, dig and curl as clients, then requests that none of them would send. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -120,7 +120,7 @@ t.test('real clients', async (t) => {
   });
 });
 
-t.test('answers and how long they may be kept', async (t) => {
+t.test('answers and how long they may be cached', async (t) => {
   const session = await openSession();
   t.teardown(() => session.close());
   const rows: readonly (readonly [name: string, type: number, rcode: number, answers: number, seconds: number])[] = [
@@ -154,7 +154,7 @@ t.test('answers and how long they may be kept', async (t) => {
   );
 });
 
-t.test('what is no question', async (t) => {
+t.test('invalid requests', async (t) => {
   const session = await openSession();
   t.teardown(() => session.close());
   const query = queryFor('www.example.com.');

@@ -1,4 +1,4 @@
-/** An engine for transport tests: echoes queries with QR set, and does odd things for names that begin with `odd`. */
+/** An engine for transport tests: it returns queries with QR set, and misbehaves for names that begin with `odd`. */
 import { type MessagePort, receiveMessageOnPort, threadId } from 'node:worker_threads';
 import type { Answer } from '../../src/answer/transport.js';
 import { questionType } from '../../src/server/counters.js';

@@ -1,4 +1,4 @@
-/** All DNS sockets together: one port for UDP and TCP, TLS beside them, counters, failure and shutdown. */
+/** All DNS sockets together: one port for UDP and TCP, TLS on its own port, counters, failure and shutdown. */
 import { once } from 'node:events';
 import { connect as connectTcp, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -165,6 +165,6 @@ t.test('DNS over TLS: the frames of TCP, half-close, large answers, a new certif
   await t.rejects(start(t, { tls: { port: 0, credentials: { certificate: 'no', key: 'no' } } }), { name: 'UserError' });
 });
 
-t.test('nothing to listen on is said so', async (t) => {
+t.test('an empty list of addresses is refused', async (t) => {
   await t.rejects(startDnsServers(makeOptions(t, { addresses: [] })), { name: 'UserError' });
 });

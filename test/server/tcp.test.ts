@@ -110,7 +110,7 @@ t.test('the longest message passes, whole and in pieces', async (t) => {
   t.same(got, [answerTo(query), answerTo(query)]);
 });
 
-t.test('half-close: answers still go out, then the end', async (t) => {
+t.test('half-close: answers are still sent, then the end', async (t) => {
   const { port, counts } = await serve(t);
   const client = await open(t, port);
   client.socket.end(Buffer.concat([frame(makeQuery(5, 'odd.test', Odd.large)), frame(makeQuery(6, 'y.test', A))]));
@@ -131,7 +131,7 @@ t.test('half-close: answers still go out, then the end', async (t) => {
   t.equal(counts[Count.frameRefused], 0);
 });
 
-t.test('frames shorter than a header end the connection after the answers before them', async (t) => {
+t.test('frames shorter than a header end the connection after the previous answers', async (t) => {
   const { port, counts } = await serve(t);
   const good = frame(makeQuery(1, 'good.test', A));
   const table: [name: string, octets: Buffer, answers: number][] = [
@@ -155,7 +155,7 @@ t.test('frames shorter than a header end the connection after the answers before
   t.equal(counts[Count.frameRefused], table.length + 1);
 });
 
-t.test('no answer where the engine gives none, SERVFAIL where it fails', async (t) => {
+t.test('no answer if the engine gives none, SERVFAIL if it fails', async (t) => {
   const { port, counts } = await serve(t);
   const client = await open(t, port);
   const response = makeQuery(1, 'a.test', A);
@@ -170,7 +170,7 @@ t.test('no answer where the engine gives none, SERVFAIL where it fails', async (
   t.equal(counts[Count.response + 2], 1);
 });
 
-t.test('120 idle connections do not keep others from being served', async (t) => {
+t.test('120 idle connections do not block others', async (t) => {
   const { port, connections } = await serve(t);
   const idle = await Promise.all(Array.from({ length: 120 }, () => open(t, port)));
   const client = await open(t, port);
@@ -183,7 +183,7 @@ t.test('120 idle connections do not keep others from being served', async (t) =>
   t.equal(unframe(await last.receive(26)).length, 1, 'the youngest are still there');
 });
 
-t.test('a full house evicts the connection that was idle longest', async (t) => {
+t.test('at the limit, the longest idle connection is closed', async (t) => {
   const { port, connections, clock, counts } = await serve(t, { connections: 3 });
   const [first, second, third] = [await open(t, port), await open(t, port), await open(t, port)];
   const query = frame(makeQuery(1, 'a.test', A));
@@ -234,7 +234,7 @@ t.test('idle, slow and silent peers are dropped in time', async (t) => {
   t.pass('idleness is shorter when connections are scarce');
 });
 
-t.test('a peer that does not read is not answered on', async (t) => {
+t.test('a peer that does not read gets no further answers', async (t) => {
   const { port, counts, clock, connections } = await serve(t);
   const total = 600;
   const queries = Buffer.concat(Array.from({ length: total }, (_, id) => frame(makeQuery(id, 'odd.test', Odd.large))));
@@ -302,7 +302,7 @@ t.test('zone transfers: many messages, in order with the answers around them', a
   t.ok(broken.octets <= 3 * 40_006, 'a transfer that fails ends the connection');
 });
 
-t.test('ports that cannot be had are told apart', async (t) => {
+t.test('errors of binding are distinguished', async (t) => {
   const { port, connections } = await serve(t);
   const log = silentLogger();
   const taken = startTcp({ host: '127.0.0.1', port, connections, log });

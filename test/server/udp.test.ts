@@ -1,4 +1,6 @@
-/** DNS over UDP: both transports give the same answers; the batched one also keeps addresses, restarts and stops. */
+/**
+ * DNS over UDP: both transports give the same answers; the batched one also preserves addresses, restarts and stops.
+ */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { constants, networkInterfaces } from 'node:os';
@@ -170,7 +172,7 @@ t.test('100,000 random and mutated packets', { skip }, async (t) => {
   t.equal(queries?.value, 100_000 + Math.ceil(100_000 / 48), 'each was counted once');
 });
 
-t.test('datagrams too long are dropped by all', async (t) => {
+t.test('all transports drop datagrams that are too long', async (t) => {
   const long = Buffer.concat([makeQuery(1, 'a.test', A), Buffer.alloc(4096)]);
   const fits = long.subarray(0, 4096);
   const servers = [await serve(t, 'portable', ['127.0.0.1'], 1), await serve(t, 'alone', ['127.0.0.1'])];
@@ -185,7 +187,7 @@ t.test('datagrams too long are dropped by all', async (t) => {
   }
 });
 
-t.test('answers come from the address that was asked', { skip }, async (t) => {
+t.test('answers come from the queried address', { skip }, async (t) => {
   const v4 = await serveBatched(t, ['0.0.0.0'], 1);
   const query = makeQuery(1, 'a.test', A);
   for (const address of ['127.0.0.2', '127.9.8.7', '127.0.0.1']) {
@@ -321,7 +323,7 @@ for (const way of ['batched', 'portable'] as const) {
   });
 }
 
-t.test('sending goes on after errors and partial sends', { skip }, async (t) => {
+t.test('sending continues after errors and partial sends', { skip }, async (t) => {
   const calls = await loadSyscalls();
   const { EAGAIN, EBADF, ECONNREFUSED, EINTR, ENOBUFS, EPERM } = constants.errno;
   /** A kernel that gives these results: octets sent, or the negative of an error. */
@@ -418,7 +420,7 @@ t.test('sending goes on after errors and partial sends', { skip }, async (t) => 
   t.throws(() => sendWith([-EBADF], 10), { name: 'SystemError', syscall: 'sendmmsg', code: 'EBADF' });
 });
 
-t.test('system calls on a socket report as they should', { skip }, async (t) => {
+t.test('system calls on a socket report correctly', { skip }, async (t) => {
   const calls: Syscalls = await loadSyscalls();
   const options = { dualStack: false, shared: false, queueOctets: 65_536, timeoutMs: 10 };
   const socket = openDatagramSocket(calls, { ...options, host: '127.0.0.1', port: 0 });

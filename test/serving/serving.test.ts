@@ -1,7 +1,7 @@
 /**
- * What a zone serves, said once: random zones and random changes through the use cases. The published image answers what
- * serving/ says for every name, and the changes of the log, applied to a copy of the zone as it was served, give the zone as
- * it is served.
+ * What a zone serves: random zones and random changes through the use cases. The published image answers what serving/
+ * returns for every name, and the changes of the log, applied to a copy of the zone as it was served, give the zone as
+ * it is served afterwards.
  */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
@@ -352,6 +352,7 @@ async function startServing(t: Test): Promise<Context> {
     edgeAddresses: [parseIP('198.51.100.1')!, parseIP('2001:db8:ed::1')!],
     nameServerAddresses: [parseIP('198.51.100.53')!, parseIP('2001:db8:ed::53')!],
     ownAddresses: [],
+    privateSuffixes: 'refuse',
   });
   return ctx;
 }
@@ -375,7 +376,7 @@ t.test('random changes: the log leads to what is served, and the image answers i
   await t.resolves(fc.assert(property, { numRuns: RUNS, seed: SEED }), `${RUNS} zones`);
 });
 
-t.test('a name that comes to exist without data is in the log', async (t) => {
+t.test('a name that starts to exist without data is in the log', async (t) => {
   const ctx = await startServing(t);
   const world = await openWorld(ctx, 'empty.test');
   const flat = { type: 'CNAME', content: TARGETS[1], settings: { flatten_cname: true } };
@@ -403,7 +404,7 @@ function hostsFile(apex: string, serial: number, hosts: number, other: number): 
   );
 }
 
-t.test('imports and settings list what differs up to 5,000 records, and say when it is more', async (t) => {
+t.test('imports and settings list differences up to 5,000 records, and mark larger ones', async (t) => {
   const ctx = await startServing(t);
   const apex = 'large.test';
   const load = async (serial: number, hosts: number, other: number, proxied = false): Promise<ChangeRow> => {
@@ -435,7 +436,7 @@ t.test('imports and settings list what differs up to 5,000 records, and say when
   t.match(latest(), { kind: 'settings', complete: 0 });
 });
 
-t.test('other settings of the installation at a start are a change of the zones they show in', async (t) => {
+t.test('changed settings of the installation at a start are changes of the affected zones', async (t) => {
   const first = await startServing(t);
   await logServingSettings(first);
   const world = await openWorld(first, 'moved.test');

@@ -1,4 +1,4 @@
-/** What a write wrote, recorded and run again elsewhere: recording.ts, replay.ts, log-writer.ts. */
+/** Recording a write and replaying it on another copy: recording.ts, replay.ts, log-writer.ts. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ t.test('nothing is written outside of write', async (t) => {
   for (const sql of ['CREATE TABLE x (a)', 'PRAGMA user_version = 7', "REPLACE INTO notes VALUES (1, 'x')"]) {
     t.throws(() => store.prepare(sql), /begins with INSERT, UPDATE or DELETE/, sql);
   }
-  t.throws(() => store.prepareTuples(`${PUT} RETURNING seq`).get(), /can only be run/);
+  t.throws(() => store.prepareTuples(`${PUT} RETURNING seq`).get(), /returns no rows; use run/);
   await t.rejects(
     store.write(() => {
       statement.run('a');
@@ -81,7 +81,7 @@ t.test('nothing is written outside of write', async (t) => {
   t.strictSame(notes(store), ['a']);
 });
 
-t.test('a rehearsal leaves nothing and tells what it wrote', async (t) => {
+t.test('a rehearsal leaves nothing behind and returns its statements', async (t) => {
   const [store, other] = (await openCopies(t, 2)) as [Store, Store];
   const rehearsal = store.rehearse(() => {
     const kept = put(store, 'kept');
@@ -117,7 +117,7 @@ t.test('a rehearsal leaves nothing and tells what it wrote', async (t) => {
   t.strictSame(notes(other), ['kept', 'part']);
 });
 
-t.test('entries that cannot be applied leave nothing', async (t) => {
+t.test('entries that cannot be applied leave nothing behind', async (t) => {
   const [store, other] = (await openCopies(t, 2)) as [Store, Store];
   const first = entryOf(store, () => put(store, 'first'));
   store.replay(first);
@@ -174,7 +174,7 @@ const statement = fc.tuple(
 );
 const step = fc.record({ statements: fc.array(statement, { maxLength: 4 }), undone: fc.boolean() });
 
-t.test('a recording gives back what was added, without what was taken back', async (t) => {
+t.test('a recording returns what was added, without what was undone', async (t) => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
       const recording = startRecording();

@@ -1,11 +1,12 @@
 /**
- * Reads every SQL text of the store. A statement that writes is a function of the database and its values, so that it does the
- * same on every copy that replays it.
+ * Reads every SQL text of the store. A writing statement must be a function of the database and its values, so that it
+ * has the same effect on every copy that replays it.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { plannedOnce } from '../../src/store/statement.js';
 
 const STORE = resolve(fileURLToPath(import.meta.url), '..', '..', '..', '..', 'src', 'store');
 /** Ran before there were copies: a copy begins with what it left. */
@@ -112,7 +113,7 @@ function faultsOfOrder(sql: string): string[] {
   return faults;
 }
 
-t.test('what is looked for is found', async (t) => {
+t.test('the search of statements works', async (t) => {
   for (const [sql, fault] of [
     ['INSERT INTO a VALUES (random())', 'random()'],
     ["UPDATE a SET at = strftime('%s', 'now')", 'the time of the copy'],
@@ -145,7 +146,7 @@ t.test('what is looked for is found', async (t) => {
   t.strictSame(literalsOf(code), ['UPDATE a', `SET ${placeholder} = 1`, "it's"]);
 });
 
-t.test('statements that write do the same on every copy', async (t) => {
+t.test('writing statements do the same on every copy', async (t) => {
   const writing = sources.flatMap(statementsIn).filter((sql) => /^\s*(?:INSERT|UPDATE|DELETE)\s/.test(sql));
   t.ok(writing.length > 80, `${writing.length} statements write`);
   const faults = sources
@@ -173,4 +174,16 @@ t.test('migrations run in the order of their numbers', async (t) => {
       `${name} is listed`,
     );
   }
+});
+
+t.test('values of comparisons are hidden from the planner, other values are not', async (t) => {
+  t.equal(
+    plannedOnce('SELECT a FROM b WHERE c = ? AND d>=? AND e < ?2 AND f IN (?, ?) AND name GLOB ? LIMIT ?'),
+    'SELECT a FROM b WHERE c = +? AND d>=+? AND e < +?2 AND f IN (?, ?) AND name GLOB ? LIMIT ?',
+  );
+  t.equal(
+    plannedOnce('SELECT a FROM b WHERE c = +?'),
+    'SELECT a FROM b WHERE c = +?',
+    'what a log holds stays as it is',
+  );
 });

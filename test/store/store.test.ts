@@ -1,7 +1,7 @@
-/** The store on real SQLite files: opening, migrations, transactions, failures, what the publisher reads. */
-import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+/** The store on real SQLite files: opening, migrations, transactions, failures, and the publisher's reads. */
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
 import { concatBytes } from '../../src/base/bytes.js';
@@ -75,6 +75,7 @@ function insertServedZone(store: Store, name: string, served: number): number {
     serial: 1,
     name_server_mode: 'service',
     verification_key: null,
+    proven: 0,
     created_at: now,
     modified_at: now,
     activated_at: now,
@@ -136,11 +137,22 @@ t.test('opening', async (t) => {
   t.throws(() => openStore(damaged), { name: 'UserError', remedy: /backup/ });
 });
 
+t.test('tables that do not belong to their version are explained', async (t) => {
+  const store = openStore(IN_MEMORY);
+  store.alter((run) => run('CREATE TABLE accounts (something TEXT); PRAGMA user_version = 3'));
+  t.throws(() => migrate(store, new TestClock(), seededRandom(1)), {
+    name: 'UserError',
+    message: /says that it has version 3, but its tables are different: .*Nothing was changed/,
+  });
+  t.equal(schemaVersion(store), 3);
+  store.close();
+});
+
 t.test('migrations', async (t) => {
   const directory = temporaryDirectory(t);
   const store = openStore(directory);
   t.teardown(() => store.close());
-  t.throws(() => requireSchema(store), { name: 'UserError', message: /not been brought up to date/ });
+  t.throws(() => requireSchema(store), { name: 'UserError', message: /not been migrated/ });
   t.equal(migrate(store, clock, random), 0);
   t.equal(schemaVersion(store), SCHEMA_VERSION);
   const installation = findMeta(store, 'installation');
@@ -257,7 +269,33 @@ t.test('backup', async (t) => {
   await t.rejects(store.backup(join(target, DATABASE_FILE)), UserError, 'never overwrites');
 });
 
-t.test('what the publisher reads', async (t) => {
+t.test('a backup finishes while a writer is busy, and leaves nothing behind when it fails', async (t) => {
+  const store = openMigrated(t);
+  await store.write(() => putMeta(store, 'serving_settings', new Uint8Array(8 << 20)));
+  const writer = openStore(dirname(store.path));
+  const target = temporaryDirectory(t);
+  let done = false;
+  const copying = store.backup(join(target, DATABASE_FILE)).then(() => {
+    done = true;
+  });
+  const MOST_WRITES = 300;
+  let writes = 0;
+  for (; !done && writes < MOST_WRITES; writes++) {
+    await writer.write(() => putMeta(writer, 'first_run_done', writes));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  t.ok(writes < MOST_WRITES, `${writes} writes while it was copied`);
+  await copying;
+  writer.close();
+  t.same(readdirSync(target), [DATABASE_FILE]);
+
+  const closed = openStore(dirname(store.path));
+  closed.close();
+  await t.rejects(closed.backup(join(target, 'second.db')), UserError);
+  t.same(readdirSync(target), [DATABASE_FILE], 'a failed one leaves no file');
+});
+
+t.test("the publisher's reads", async (t) => {
   const store = openMigrated(t);
   const zone = addZone(store);
   const hidden = addZone(store, 'example.net', 0);

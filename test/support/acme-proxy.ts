@@ -1,4 +1,4 @@
-/** A TLS proxy before an ACME server, which answers chosen requests itself or changes the answers of the server. */
+/** A TLS proxy before an ACME server. It answers chosen requests itself or changes the server's answers. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, request } from 'node:https';
@@ -32,6 +32,8 @@ export interface AcmeProxy {
   open(): number;
   /** From now on; without a fault all goes through. */
   inject(fault?: Fault): void;
+  /** Called with each request whose answer of the server has come; true: the answer is lost. */
+  watch(isLost?: (seen: SeenRequest) => boolean | Promise<boolean>): void;
   /** Members that the directory has besides those of the server. */
   extendDirectory(members: object): void;
   stop(): Promise<void>;
@@ -39,6 +41,7 @@ export interface AcmeProxy {
 
 export async function startAcmeProxy(pebble: Pebble): Promise<AcmeProxy> {
   let fault: Fault | undefined;
+  let isLost: (seen: SeenRequest) => boolean | Promise<boolean> = () => false;
   let members: object = {};
   let seen: SeenRequest[] = [];
   let open = 0;
@@ -52,8 +55,12 @@ export async function startAcmeProxy(pebble: Pebble): Promise<AcmeProxy> {
       const answer = fault?.(wanted);
       if (typeof answer === 'function') answer(response);
       else if (answer !== undefined) sendCanned(response, answer);
-      else await forward(pebble, incoming, body, response, wanted.path === '/dir' ? members : undefined);
-    })();
+      else {
+        const send = await forward(pebble, incoming, body, wanted.path === '/dir' ? members : undefined);
+        if (await isLost(wanted)) response.destroy();
+        else send(response);
+      }
+    })().catch(() => response.destroy());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -68,6 +75,9 @@ export async function startAcmeProxy(pebble: Pebble): Promise<AcmeProxy> {
       fault = next;
       seen = [];
     },
+    watch(next = () => false) {
+      isLost = next;
+    },
     extendDirectory(next) {
       members = next;
     },
@@ -79,14 +89,13 @@ export async function startAcmeProxy(pebble: Pebble): Promise<AcmeProxy> {
   };
 }
 
-/** `members`: what to add to the object that comes. */
+/** Returns what sends on the answer of the server. `members`: what to add to the object that comes. */
 async function forward(
   pebble: Pebble,
   incoming: IncomingMessage,
   body: string,
-  response: ServerResponse,
   members: object | undefined,
-): Promise<void> {
+): Promise<(response: ServerResponse) => void> {
   const call = request({
     host: '127.0.0.1',
     port: pebble.port,
@@ -101,8 +110,10 @@ async function forward(
   const [answer] = (await once(call, 'response')) as [IncomingMessage];
   const text = await bodyOf(answer);
   const { 'content-length': _, ...headers } = answer.headers;
-  response.writeHead(answer.statusCode!, headers);
-  response.end(members === undefined ? text : JSON.stringify({ ...(JSON.parse(text) as object), ...members }));
+  return (response) => {
+    response.writeHead(answer.statusCode!, headers);
+    response.end(members === undefined ? text : JSON.stringify({ ...(JSON.parse(text) as object), ...members }));
+  };
 }
 
 function sendCanned(response: ServerResponse, { status = 200, headers = {}, body = '' }: CannedAnswer): void {

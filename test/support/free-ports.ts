@@ -1,6 +1,6 @@
 /**
- * Ports for programs that are told theirs. They lie below the range the system hands out by itself (32768 and up on Linux),
- * so that no socket of a test beside this one, bound to port 0 or connecting somewhere, takes one in the time between.
+ * Ports for programs that need a fixed port. They are below the range that the system assigns (32768 and up on Linux),
+ * so that no other socket takes one before the program binds it.
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';

@@ -1,6 +1,10 @@
-/** Custom hostnames as the program has them: the built-in authorities, a real vault, nobody to ask outside unless a test says so. */
+/**
+ * Custom hostnames as in the program: the built-in authorities, a real vault, and no outside resolver unless a test
+ * provides one.
+ */
 import { join } from 'node:path';
 import { createAuthorities } from '../../src/certs/authorities.js';
+import { CHALLENGE_PATH } from '../../src/certs/http-challenge.js';
 import type { ContextBase } from '../../src/control/write/context.js';
 import type { HostnameServices } from '../../src/hostnames/context.js';
 import { createTokenFetch } from '../../src/hostnames/token-fetch.js';
@@ -34,7 +38,7 @@ export async function hostnameServices(
   });
   const local = webPort === undefined ? {} : { port: webPort, isAllowed: () => true };
   const fetchToken = createTokenFetch({ resolver, clock, ...local });
-  const fetchChallenge = (host: string, token: string) => fetchToken(host, `/.well-known/acme-challenge/${token}`);
+  const fetchChallenge = (host: string, token: string) => fetchToken(host, `${CHALLENGE_PATH}${token}`);
   const common = { ...base, vault, resolver, fetchToken: fetchChallenge };
   const authorities = createAuthorities({ ...common, directories: new Map(), userAgent: 'test' });
   return {

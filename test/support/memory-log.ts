@@ -1,4 +1,4 @@
-/** A log of entries that lives as long as the process. */
+/** A log of entries in memory. */
 import type { EntryLog } from '../../src/store/log-writer.js';
 import type { Entry } from '../../src/store/recording.js';
 

@@ -1,4 +1,4 @@
-/** A strict decoder of DNS messages, written apart from the code under test, and the making of queries. */
+/** A strict decoder of DNS messages, independent of the code under test, and functions that create queries. */
 
 export interface DecodedRR {
   /** Presentation-like text in lower case, every octet outside letters, digits, `-`, `_`, `*` escaped. */

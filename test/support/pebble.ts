@@ -1,4 +1,7 @@
-/** Pebble from Debian's packages: a certificate authority for tests, which asks the name server and the web server of the test. */
+/**
+ * Pebble from Debian's packages: a certificate authority for tests, which queries the test's name server and web
+ * server.
+ */
 import { spawn } from 'node:child_process';
 import { createPublicKey } from 'node:crypto';
 import { once } from 'node:events';
@@ -30,6 +33,8 @@ export interface PebbleOptions {
   readonly externalAccounts?: Readonly<Record<string, string>>;
   /** Of two labels at most: Pebble 2.4 breaks down over orders for names with fewer labels than these. */
   readonly blockedDomains?: readonly string[];
+  /** Where it looks for http-01; a free port by default. */
+  readonly httpPort?: number;
   /** Seconds. */
   readonly validity?: number;
 }
@@ -56,7 +61,13 @@ export interface Pebble {
 /** Listens when this resolves. */
 export async function startPebble(options: PebbleOptions): Promise<Pebble> {
   if (PROGRAM === undefined) throw new Error('pebble is not installed');
-  const [port, managementPort, httpPort, tlsPort] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
+  const [port, managementPort, freeHttpPort, tlsPort] = await Promise.all([
+    freePort(),
+    freePort(),
+    freePort(),
+    freePort(),
+  ]);
+  const httpPort = options.httpPort ?? freeHttpPort;
   const identity = await makeServerIdentity();
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-pebble-'));
   const write = (file: string, text: string): string => {

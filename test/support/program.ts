@@ -1,4 +1,4 @@
-/** The real program, started for a test on ports of its own and stopped by it. */
+/** The real program, which a test starts on its own ports and stops. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
@@ -24,6 +24,8 @@ export interface Program {
   readonly bucketPort: number;
   /** `http://127.0.0.1:…` */
   readonly api: string;
+  /** All it has printed up to now. */
+  readonly printed: () => string;
 }
 
 const PROGRAM = resolve('build/src/main.js');
@@ -47,6 +49,8 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
       ZONEPLANE_ADMIN_PORT: String(adminPort),
       ZONEPLANE_BUCKET_PORT: String(bucketPort),
       ZONEPLANE_RESOLVER_UPSTREAMS: '',
+      // Two tests at once would want the same ports.
+      ZONEPLANE_EDGE: 'off',
       ...(key !== undefined && { ZONEPLANE_ADMIN_KEY: key }),
       ...environment,
     },
@@ -61,7 +65,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
     }
     await sleep(20);
   }
-  return { child, dnsPort, adminPort, bucketPort, api: `http://127.0.0.1:${adminPort}` };
+  return { child, dnsPort, adminPort, bucketPort, api: `http://127.0.0.1:${adminPort}`, printed: () => printed };
 }
 
 /** Resolves with the exit code when it has ended; null after SIGKILL, which goes to its whole group where it has one. */

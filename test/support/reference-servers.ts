@@ -1,4 +1,7 @@
-/** NSD, Knot and BIND from the system's packages, serving zone files of a test on loopback ports, and asking them in bulk. */
+/**
+ * NSD, Knot and BIND from the system's packages: they serve a test's zone files on loopback ports and are queried in
+ * bulk.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Rows as tests look at them, where the program itself never asks for them that way. */
+/** Reads rows for tests in ways that the program itself never needs. */
 import type { AuditRow } from '../../src/store/access/audit.js';
 import type { Store } from '../../src/store/driver.js';
 

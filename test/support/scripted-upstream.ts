@@ -1,4 +1,4 @@
-/** A recursive resolver that answers what a test tells it to, over UDP and TCP on one port, and can misbehave in every way. */
+/** A recursive resolver with scripted answers, over UDP and TCP on one port, which can misbehave in every way. */
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-/** Randomness for tests: the same every time. */
+/** Deterministic randomness for tests. */
 import type { Random } from '../../src/base/random.js';
 
 /** Reproducible octets (xorshift32). */

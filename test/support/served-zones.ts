@@ -1,4 +1,7 @@
-/** Zone texts → the compiled image and its engine, by the very code that serves: parser, checker, loader, engine. */
+/**
+ * Turns zone texts into the compiled image and its engine with the same code that serves: parser, checker, loader,
+ * engine.
+ */
 import { createEngine } from '../../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS, type EngineSettings } from '../../src/answer/state.js';
 import type { Answer } from '../../src/answer/transport.js';

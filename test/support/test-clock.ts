@@ -1,4 +1,4 @@
-/** A clock for tests: time moves by hand. */
+/** A clock for tests, which the test sets. */
 import type { Clock } from '../../src/base/clock.js';
 
 interface Pending {
@@ -11,6 +11,7 @@ interface Pending {
 export class TestClock implements Clock {
   private pending: Pending[] = [];
   private microsecond = 0;
+  private backMs = 0;
 
   constructor(private currentMs: number = Date.UTC(2026, 0, 1)) {}
 
@@ -19,8 +20,15 @@ export class TestClock implements Clock {
   }
 
   nowUs(): number {
-    this.microsecond = Math.max(this.microsecond + 1, this.currentMs * 1000);
+    this.microsecond = Math.max(this.microsecond + 1, (this.currentMs + this.backMs) * 1000);
     return this.microsecond;
+  }
+
+  /** Sets the wall clock back; what is due stays as far away as it was. */
+  putBack(ms: number): void {
+    this.currentMs -= ms;
+    this.backMs += ms;
+    for (const entry of this.pending) entry.dueMs -= ms;
   }
 
   after(delayMs: number, run: () => void): () => void {

@@ -1,6 +1,7 @@
 /**
- * Whatever a test writes goes through a log, as in a cluster: rehearsed, appended, replayed. Now and then another was first, and
- * the write runs again. At the end a second copy of the database replays the log, and every table must be equal.
+ * Every write of a test goes through a log, as in a cluster: rehearsed, appended, replayed. Sometimes another copy is
+ * first, and the write runs again. At the end a second copy of the database replays the log, and all tables must be
+ * equal.
  */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Writes of tests that prepare or damage things: synchronous, in a transaction of their own, past any log. */
+/** Writes of tests that prepare or damage data: synchronous, in their own transaction, not logged. */
 import type { Store } from '../../src/store/driver.js';
 
 export function writeNow<T>(store: Store, work: () => T): T {

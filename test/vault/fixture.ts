@@ -1,4 +1,4 @@
-/** A database with sealed values of its own, for tests and the process they kill. */
+/** A database with sealed test values, for tests and the process that they kill. */
 
 import { systemRandom } from '../../src/base/random.js';
 import { openStore, type Store } from '../../src/store/driver.js';

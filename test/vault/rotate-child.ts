@@ -1,4 +1,4 @@
-/** A process that replaces the master key of a data directory (first argument), to be killed while it does so. */
+/** A process that replaces the master key of a data directory (first argument); tests kill it meanwhile. */
 import { join } from 'node:path';
 import { systemRandom } from '../../src/base/random.js';
 import { fileKeys } from '../../src/vault/master-key.js';

@@ -1,4 +1,7 @@
-/** Secrets at rest: envelopes, the master key's file, failing closed, and replacing the key while others work or die. */
+/**
+ * Secrets at rest: envelopes, the master key's file, refusal without the right key, and replacing the key while other
+ * processes work or are killed.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -75,7 +78,7 @@ async function fill(store: Store, vault: Vault, rows: number): Promise<void> {
   });
 }
 
-t.test('an envelope opens at its place and with its key, whole, and nowhere else', async (t) => {
+t.test('an envelope opens only complete, in its place and with its key', async (t) => {
   const key = deriveKey(MASTER, ALL_PURPOSES);
   const tls = key.byPurpose.get('tls')!;
   const plain = Buffer.from('a private key');
@@ -110,7 +113,7 @@ t.test('an envelope opens at its place and with its key, whole, and nowhere else
   );
 });
 
-t.test('the form does not change: what was sealed with an older version opens', async (t) => {
+t.test('the form is stable: values sealed by an older version open', async (t) => {
   const key = deriveKey(MASTER, ALL_PURPOSES);
   t.equal(toHex(key.id), '2ecac55e87396523');
   const sealed = sealWith(
@@ -125,7 +128,7 @@ t.test('the form does not change: what was sealed with an older version opens', 
   t.equal(ids.size, ALL_PURPOSES.length, 'each purpose has a key of its own');
 });
 
-t.test('the first start makes a key that only its owner can read', async (t) => {
+t.test('the first start creates a key that only its owner can read', async (t) => {
   const place = newPlace(t);
   const store = open(t, place);
   const vault = await unlock(store, place.keys);
@@ -136,13 +139,13 @@ t.test('the first start makes a key that only its owner can read', async (t) => 
   t.notOk(existsSync(`${place.file}.new`));
 });
 
-t.test('a file that is unfit is refused, with what to do, and is never shown', async (t) => {
+t.test('an unusable file is refused with a remedy, and never shown', async (t) => {
   const key = 'ab'.repeat(32);
   const cases: [content: string, mode: number, expected: RegExp][] = [
     [`${key}\n`, 0o644, /open to other users \(mode 0644\) \| chmod 600 .*vault rotate/],
     [`${key}\n`, 0o640, /open to other users/],
     [`${key}\n`, 0o602, /open to other users/],
-    ['', 0o600, /must hold 32 octets.* \| Put the file back/],
+    ['', 0o600, /must hold 32 octets.* \| Restore the file/],
     [`${key.slice(2)}\n`, 0o600, /must hold 32 octets/],
     [`${key}ab\n`, 0o600, /must hold 32 octets/],
     [`${key}\nnot a key\n`, 0o600, /must hold 32 octets/],
@@ -182,7 +185,7 @@ t.test(
   },
 );
 
-t.test('without the right key nothing opens', async (t) => {
+t.test('nothing opens without the right key', async (t) => {
   const place = newPlace(t);
   const store = open(t, place);
   await unlock(store, place.keys);
@@ -193,10 +196,7 @@ t.test('without the right key nothing opens', async (t) => {
   await fill(store, await unlock(store, place.keys), 1);
   const right = readFileSync(place.file);
   rmSync(place.file);
-  t.match(
-    await refusal(unlock(store, place.keys)),
-    /is missing, but secrets .* \| Put it back from where you keep a copy/,
-  );
+  t.match(await refusal(unlock(store, place.keys)), /is missing, but secrets .* \| Restore it from your copy/);
   t.notOk(existsSync(place.file), 'and none is made');
   t.match(await refusal(() => vaultStatus(store, place.keys, COLUMNS)), /is missing/);
   t.match(await refusal(rotate(store, place.keys)), /is missing/);
@@ -204,12 +204,12 @@ t.test('without the right key nothing opens', async (t) => {
   writeFileSync(place.file, `${toHex(MASTER)}\n`, { mode: 0o600 });
   t.match(
     await refusal(unlock(store, place.keys)),
-    /not the one .*needed: key [0-9a-f]{16}; found: [0-9a-f]{16}\) \| Put the/,
+    /not the one .*needed: key [0-9a-f]{16}; found: [0-9a-f]{16}\) \| Restore the/,
   );
   t.match(await refusal(rotate(store, place.keys)), /not the one/);
   t.match(
     await refusal(unlock(store, settingKeys([MASTER], 'ZONEPLANE_MASTER_KEY'))),
-    /of ZONEPLANE_MASTER_KEY is not the one .* \| Give the key .* after a comma, the old one/,
+    /of ZONEPLANE_MASTER_KEY is not the one .* \| Set the key .* a comma and the old key/,
   );
   t.equal(readFileSync(place.file, 'utf8'), `${toHex(MASTER)}\n`, 'the file is left alone');
 
@@ -217,7 +217,7 @@ t.test('without the right key nothing opens', async (t) => {
   t.equal(countOpened(store, await unlock(store, place.keys)), 1);
 });
 
-t.test('a process opens only what it was given keys for', async (t) => {
+t.test('a process opens only values for which it has keys', async (t) => {
   const place = newPlace(t);
   const store = open(t, place);
   await fill(store, await unlock(store, place.keys), 2);
@@ -232,7 +232,7 @@ t.test('a process opens only what it was given keys for', async (t) => {
   t.throws(() => edge.seal({ ...KEYS, column: 'other' }, 2, MASTER), /listed among the sealed columns/);
 });
 
-t.test('rotation: everything is sealed anew, and a process that runs goes on', async (t) => {
+t.test('rotation: everything is resealed, and running processes continue', async (t) => {
   const place = newPlace(t);
   const store = open(t, place);
   const running = await unlock(open(t, place), place.keys);
@@ -260,7 +260,7 @@ t.test('rotation: everything is sealed anew, and a process that runs goes on', a
   t.match(await refusal(unlock(store, old)), /not the one/, 'the old key opens nothing any more');
 });
 
-t.test('rotation by setting is up to the operator, step by step', async (t) => {
+t.test('rotation of a setting is done by the operator, step by step', async (t) => {
   const place = newPlace(t);
   const store = open(t, place);
   const [first, second] = [systemRandom.bytes(32), systemRandom.bytes(32)];
@@ -269,10 +269,10 @@ t.test('rotation by setting is up to the operator, step by step', async (t) => {
   t.notOk(existsSync(place.file), 'a file is not made where a setting gives the key');
   t.match(
     await refusal(rotate(store, setting(first))),
-    /only you can replace it \| Give a new key first and, after a comma/,
+    /so only you can replace it \| Set it to the new key, a comma and the current key/,
   );
   t.match(await refusal(unlock(store, setting(second))), /not the one/);
-  t.match(await refusal(rotate(store, setting(second, first))), /has not been started yet with the first key/);
+  t.match(await refusal(rotate(store, setting(second, first))), /has not been started with the first key/);
   const vault = await unlock(store, setting(second, first));
   t.equal(countOpened(store, vault), 5);
   t.match(vaultStatus(store, setting(second, first), COLUMNS), { oldKeys: 1, columns: [{ old: 5 }, { old: 2 }] });
@@ -280,7 +280,7 @@ t.test('rotation by setting is up to the operator, step by step', async (t) => {
   t.equal(countOpened(store, await unlock(store, setting(second))), 5);
 });
 
-t.test('a value that no key opens keeps the old key from being dropped', async (t) => {
+t.test('a value that no key opens prevents the old key from being dropped', async (t) => {
   const place = newPlace(t);
   const store = open(t, place);
   await fill(store, await unlock(store, place.keys), 3);
@@ -295,49 +295,52 @@ t.test('a value that no key opens keeps the old key from being dropped', async (
   t.equal(place.keys.read()?.length, 1);
 });
 
-t.test('a rotation that fails at any step leaves everything open, and goes on when it is run again', async (t) => {
-  for (let step = 1; ; step++) {
-    const place = newPlace(t);
-    const store = open(t, place);
-    await fill(store, await unlock(store, place.keys), 210);
-    let left = step;
-    const fail = (): void => {
-      if (--left === 0) throw new Error('killed');
-    };
-    const keys: MasterKeys = {
-      ...place.keys,
-      replace(masters) {
-        fail();
-        place.keys.replace!(masters);
-        fail();
-      },
-    };
-    const brittle: Store = Object.assign(Object.create(store), {
-      write: async <T>(work: () => T): Promise<T> => {
-        fail();
-        const result = await store.write(work);
-        fail();
-        return result;
-      },
-    });
-    const died = await rotate(brittle, keys).then(
-      () => false,
-      () => true,
-    );
-    if (!died) {
-      t.equal(step, 17, 'two writes of the file, and every write of the database, before and after');
-      break;
+t.test(
+  'a rotation that fails at any step leaves everything readable, and continues when it is run again',
+  async (t) => {
+    for (let step = 1; ; step++) {
+      const place = newPlace(t);
+      const store = open(t, place);
+      await fill(store, await unlock(store, place.keys), 210);
+      let left = step;
+      const fail = (): void => {
+        if (--left === 0) throw new Error('killed');
+      };
+      const keys: MasterKeys = {
+        ...place.keys,
+        replace(masters) {
+          fail();
+          place.keys.replace!(masters);
+          fail();
+        },
+      };
+      const brittle: Store = Object.assign(Object.create(store), {
+        write: async <T>(work: () => T): Promise<T> => {
+          fail();
+          const result = await store.write(work);
+          fail();
+          return result;
+        },
+      });
+      const died = await rotate(brittle, keys).then(
+        () => false,
+        () => true,
+      );
+      if (!died) {
+        t.equal(step, 17, 'two writes of the file, and every write of the database, before and after');
+        break;
+      }
+      const vault = await unlock(store, place.keys);
+      t.equal(countOpened(store, vault), 210, `opens after step ${step}`);
+      await store.write(() => addSealed(store, vault, 1000));
+      await rotate(store, place.keys);
+      t.equal(place.keys.read()?.length, 1);
+      t.equal(countOpened(store, await unlock(store, place.keys)), 211);
     }
-    const vault = await unlock(store, place.keys);
-    t.equal(countOpened(store, vault), 210, `opens after step ${step}`);
-    await store.write(() => addSealed(store, vault, 1000));
-    await rotate(store, place.keys);
-    t.equal(place.keys.read()?.length, 1);
-    t.equal(countOpened(store, await unlock(store, place.keys)), 211);
-  }
-});
+  },
+);
 
-t.test('a rotation that is killed again and again comes to its end', { timeout: 120_000 }, async (t) => {
+t.test('a rotation that is killed repeatedly comes to its end', { timeout: 120_000 }, async (t) => {
   const place = newPlace(t);
   const store = open(t, place);
   await fill(store, await unlock(store, place.keys), 3000);
@@ -361,7 +364,7 @@ t.test('a rotation that is killed again and again comes to its end', { timeout: 
   t.ok(COLUMNS.every((column) => countSealed(store, column).length === 1));
 });
 
-t.test('others seal while the key is being replaced', async (t) => {
+t.test('other processes seal while the key is being replaced', async (t) => {
   const place = newPlace(t);
   const store = open(t, place);
   const other = open(t, place);
@@ -384,7 +387,7 @@ t.test('others seal while the key is being replaced', async (t) => {
   t.equal(place.keys.read()?.length, 1);
 });
 
-t.test('nothing in clear in database, write-ahead log and backup; the master key in neither', async (t) => {
+t.test('no plain secrets in database, write-ahead log and backup; the master key in none of them', async (t) => {
   const place = newPlace(t);
   const store = open(t, place);
   await fill(store, await unlock(store, place.keys), 50);
@@ -404,7 +407,7 @@ t.test('nothing in clear in database, write-ahead log and backup; the master key
   }
 });
 
-t.test('every listed column exists, with an identifier that is unique', async (t) => {
+t.test('every listed column exists and has a unique identifier', async (t) => {
   const place = newPlace(t);
   const store = open(t, place);
   for (const { table, id, column } of SEALED_COLUMNS) {

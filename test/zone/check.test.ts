@@ -1,4 +1,4 @@
-/** Checks that span records: each finding with its severity and line, and that good zones give none. */
+/** Checks that involve several records: each finding with its severity and line, and no findings for valid zones. */
 import t from 'tap';
 import { parseName } from '../../src/dns/name.js';
 import { readZone } from '../../src/dns/zonefile/parser.js';

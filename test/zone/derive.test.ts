@@ -1,4 +1,7 @@
-/** What is served for an owner's records: automatic TTLs, proxied names, HTTPS on the fly, SOA and name servers nobody wrote. */
+/**
+ * What is served for an owner's records: automatic TTLs, proxied names, generated HTTPS records, SOA and name servers
+ * without rows.
+ */
 import t from 'tap';
 import { parseIP } from '../../src/base/ip.js';
 import { Type } from '../../src/dns/codes.js';
@@ -55,7 +58,7 @@ const HINTS = 'ipv4hint=203.0.113.1,203.0.113.2 ipv6hint=2001:db8::e';
 /** How values are quoted is the printer's business. */
 const unquoted = (lines: readonly string[]): string[] => lines.map((line) => line.replaceAll('"', ''));
 
-t.test('records as they are written', async (t) => {
+t.test('records without proxying and flattening', async (t) => {
   t.strictSame(served(facts(), false, record('A', '192.0.2.1'), record('A', '192.0.2.2', { ttl: 30 })), [
     'A 30 192.0.2.1',
     'A 30 192.0.2.2',
@@ -80,7 +83,7 @@ t.test('the apex', async (t) => {
   t.strictSame(served(facts({ vanity_name_servers: '["ns.vanity.test"]' }), true), [soa, 'NS 86400 ns.vanity.test.']);
 });
 
-t.test('proxied names answer with the edge, and say how it speaks', async (t) => {
+t.test("proxied names answer the edge's addresses and its protocols", async (t) => {
   for (const [type, content] of [
     ['A', '192.0.2.1'],
     ['AAAA', '2001:db8::1'],
@@ -121,14 +124,14 @@ t.test('proxied names answer with the edge, and say how it speaks', async (t) =>
   ]);
 });
 
-t.test('a paused zone answers what is written', async (t) => {
+t.test('a paused zone answers its records unchanged', async (t) => {
   const a = record('A', '192.0.2.1', PROXIED);
   for (const change of [{ paused: 1 }, { zone_mode: 'dns_only' as const }]) {
     t.strictSame(served(facts(change), false, a), ['A 300 192.0.2.1']);
   }
 });
 
-t.test('an alias at the apex never stands beside SOA and NS', async (t) => {
+t.test('an alias at the apex is never served with SOA and NS', async (t) => {
   const types = deriveRRsets(facts(), true, [record('CNAME', 'x.test.')], EDGE).map(({ type }) => type);
   t.notOk(types.includes(Type.cname));
 });

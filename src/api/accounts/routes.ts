@@ -1,6 +1,7 @@
 /** `/accounts`: list, get, and the check of a token within one (v4: §12). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { getAccount, listAccounts } from '../../control/access/accounts.js';
+import { countAccountRecords, getAccount, listAccounts } from '../../control/access/accounts.js';
+import { usage } from '../dns-records/schema.js';
 import { success, successPage } from '../envelope.js';
 import { ACCOUNT_PAGES, pageOf, resultInfo } from '../paging.js';
 import { choiceValue, textValue } from '../query.js';
@@ -41,6 +42,24 @@ export const accountRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
       schema: { tags, summary: 'Get an account', params: accountParams, response: answersOne(account) },
     },
     async (request) => success(accountView(await getAccount(contextOf(request), request.params.account_id))),
+  );
+
+  app.get(
+    '/accounts/:account_id/dns_records/usage',
+    {
+      config: { area: 'account' },
+      schema: {
+        tags: ['DNS records'],
+        summary: 'Count the records of all zones of an account',
+        params: accountParams,
+        response: answersOne(usage),
+      },
+    },
+    // Quotas are those of zones.
+    async (request) => {
+      const count = await countAccountRecords(contextOf(request), request.params.account_id);
+      return success({ record_quota: null, record_usage: count });
+    },
   );
 
   app.get(

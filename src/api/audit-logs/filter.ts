@@ -5,9 +5,9 @@ import { failure } from '../errors.js';
 import { firstValue, listValues, type Query, textValue } from '../query.js';
 import { EVENT_FILTERS } from './schema.js';
 
-/** Values of one filter that are looked at. */
+/** The largest number of values of one filter. */
 const MOST_VALUES = 100;
-/** Entries the newer list gives at once. */
+/** Page sizes of the newer list. */
 const SLICE = { usual: 100, most: 1000 } as const;
 
 /** Filters of the older list (npm `cloudflare`: `auditLogs.list`). */
@@ -43,7 +43,7 @@ function timesOf(query: Query): AuditFilter {
   return { ...(since === undefined ? {} : { since }), ...(before === undefined ? {} : { before }) };
 }
 
-/** A date is its first instant. */
+/** A date means its first instant. */
 function timeValue(query: Query, name: string): number | undefined {
   const text = textValue(query, name);
   if (text === undefined) return undefined;
@@ -52,12 +52,12 @@ function timeValue(query: Query, name: string): number | undefined {
   return instant;
 }
 
-/** Entries asked for, and where to begin. Throws 400 for a cursor that no list gave. */
+/** The number of requested entries and the start. Throws 400 for an invalid cursor. */
 export function sliceOf(query: Query): { readonly limit: number; readonly cursor?: number } {
   const limit = Number(firstValue(query, 'limit') ?? SLICE.usual);
   const cursor = textValue(query, 'cursor');
   if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) {
-    throw failure('badParameter', { name: 'cursor', expected: 'what the answer before gave' });
+    throw failure('badParameter', { name: 'cursor', expected: 'the cursor of the previous answer' });
   }
   return {
     limit: limit >= 1 ? Math.min(Math.trunc(limit), SLICE.most) : SLICE.usual,

@@ -1,4 +1,4 @@
-/** `/accounts/{account_id}/audit_logs`, `/user/audit_logs`, `/accounts/{account_id}/logs/audit`: who did what. */
+/** `/accounts/{account_id}/audit_logs`, `/user/audit_logs`, `/accounts/{account_id}/logs/audit`: the audit log. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { listAccountAudit, listUserAudit, sliceAccountAudit } from '../../control/access/audit.js';
 import { accountParams } from '../accounts/schema.js';

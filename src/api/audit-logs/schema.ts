@@ -68,8 +68,8 @@ export const auditEvent = z
       product: z.string(),
       type: z.string(),
       scope: z.enum(['accounts', 'zones']),
-      request: z.unknown().optional().describe('The thing after it'),
-      response: z.unknown().optional().describe('The thing before it'),
+      request: z.unknown().optional().describe('The object after the change'),
+      response: z.unknown().optional().describe('The object before the change'),
     }),
     zone: z.object({ id: z.string(), name: z.string().optional() }).optional(),
   })
@@ -77,7 +77,7 @@ export const auditEvent = z
 
 export type AuditEvent = z.output<typeof auditEvent>;
 
-/** Each of these may also be sent with `.not` behind it. */
+/** Each of these may also be sent with the suffix `.not`. */
 export const EVENT_FILTERS = {
   id: 'id',
   audit_log_id: 'id',
@@ -103,7 +103,7 @@ export const auditEventQuery = z.object({
   since: text.describe('A date, or an RFC 3339 time'),
   before: text.describe('A date, or an RFC 3339 time'),
   direction,
-  limit: text.describe('Entries at once: 100, at most 1000'),
+  limit: text.describe('Entries per answer; default 100, at most 1000'),
   cursor: text,
 });
 

@@ -1,4 +1,4 @@
-/** `/ca.pem`: the root of the built-in certificate authority, for who wants to trust it. */
+/** `/ca.pem`: the root of the built-in certificate authority, for clients that want to trust it. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { storedRootsPem } from '../../certs/embedded/issuers.js';

@@ -8,7 +8,6 @@ import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
-import { bodyOf } from './body.js';
 import { fallbackOrigin, fallbackOriginEdit } from './schema.js';
 import { fallbackOriginView } from './view.js';
 
@@ -29,11 +28,11 @@ export const fallbackRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.put(
     PATH,
     {
-      config: { area: 'certificates', zoneState: 'write', rawBody: true },
+      config: { area: 'certificates', zoneState: 'write' },
       schema: { tags, summary: 'Set the fallback origin', params: zoneParams, body: fallbackOriginEdit, response },
     },
     async (request) => {
-      const { origin } = bodyOf(request);
+      const { origin } = request.body;
       return success(fallbackOriginView(await putFallback(contextOf(request), request.params.zone_id, origin)));
     },
   );

@@ -1,7 +1,8 @@
 /** The query of a list of custom hostnames (v4: §10.5). */
+import { AUTHORITY_NAMES } from '../../certs/authority.js';
 import type { HostnameQuery } from '../../hostnames/list.js';
 import { choiceValue, flagValue, isPresent, type Query, textValue } from '../query.js';
-import { AUTHORITY_NAMES, HOSTNAME_STATUSES, SSL_STATUSES } from './schema.js';
+import { HOSTNAME_STATUSES, SSL_STATUSES } from './schema.js';
 
 type Mutable<Shape> = { -readonly [Name in keyof Shape]: Shape[Name] };
 

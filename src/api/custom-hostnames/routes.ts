@@ -9,12 +9,13 @@ import {
   getHostnameQuota,
 } from '../../hostnames/hostnames.js';
 import { listHostnames } from '../../hostnames/list.js';
+import { readBody } from '../body-schema.js';
 import { success, successPage } from '../envelope.js';
 import { HOSTNAME_PAGES, pageOf, resultInfo } from '../paging.js';
 import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answers, answersList, answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
-import { bodyOf, tellLimit } from './body.js';
+import { tellLimit } from './body.js';
 import { hostnameFilter } from './filter.js';
 import {
   customHostname,
@@ -75,6 +76,7 @@ function addCreation(app: RouteScope, contextOf: HostnameContextOf): void {
   app.post(
     LIST,
     {
+      // A lockout is told before a fault of the body.
       config: { area: 'certificates', zoneState: 'write', rawBody: true },
       schema: {
         tags,
@@ -86,7 +88,9 @@ function addCreation(app: RouteScope, contextOf: HostnameContextOf): void {
     },
     async (request, reply) => {
       try {
-        const made = await createHostname(contextOf(request), request.params.zone_id, () => bodyOf(request));
+        const made = await createHostname(contextOf(request), request.params.zone_id, () =>
+          readBody(request, hostnameCreation),
+        );
         return success(hostnameView(made));
       } catch (error) {
         tellLimit(error, reply);
@@ -128,7 +132,7 @@ function addEdit(app: RouteScope, contextOf: HostnameContextOf): void {
   app.patch(
     ONE,
     {
-      config: { area: 'certificates', zoneState: 'write', rawBody: true },
+      config: { area: 'certificates', zoneState: 'write' },
       schema: {
         tags,
         summary: 'Edit a custom hostname, and check it anew',
@@ -139,7 +143,7 @@ function addEdit(app: RouteScope, contextOf: HostnameContextOf): void {
     },
     async (request) => {
       const { zone_id, custom_hostname_id } = request.params;
-      const edited = await editHostname(contextOf(request), zone_id, custom_hostname_id, bodyOf(request));
+      const edited = await editHostname(contextOf(request), zone_id, custom_hostname_id, request.body);
       return success(hostnameView(edited));
     },
   );

@@ -1,5 +1,9 @@
 /** Shapes of custom hostnames on the wire (v4: §10). */
 import { z } from 'zod';
+import type { AppError } from '../../base/errors.js';
+import { AUTHORITY_NAMES } from '../../certs/authority.js';
+import { hostnameFailure } from '../../hostnames/errors.js';
+import { type BodyFault, refusedWith } from '../body-schema.js';
 import { direction, envelope, onlyId, pageQuery, time } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 
@@ -48,8 +52,6 @@ export const SSL_STATUSES = [
   'holding_deployment',
   'caa_error',
 ] as const;
-
-export const AUTHORITY_NAMES = ['digicert', 'google', 'lets_encrypt', 'ssl_com'] as const;
 
 export const hostnameParams = zoneParams.extend({ custom_hostname_id: z.string().describe('A UUID') });
 
@@ -122,6 +124,10 @@ export const customHostname = z
     verification_errors: z.array(z.string()).readonly().optional(),
     ownership_verification: z.object({ type: z.literal('txt'), name: z.string(), value: z.string() }),
     ownership_verification_http: z.object({ http_url: z.string(), http_body: z.string() }),
+    ownership_verification_cname: z
+      .object({ cname: z.string(), cname_target: z.string() })
+      .optional()
+      .describe('Where the zone setting `unique_targets` is on: the one name that proves it by CNAME'),
     custom_metadata: z.record(z.string(), z.string()).optional(),
     custom_origin_server: z.string().optional(),
     custom_origin_sni: z.string().optional(),
@@ -131,35 +137,111 @@ export const customHostname = z
 
 export type CustomHostname = z.output<typeof customHostname>;
 
-const settable = {
-  ssl: z
-    .object({
-      method: z.enum(['http', 'txt']).optional().describe('`http` unless given; a wildcard needs `txt`'),
-      type: z.literal('dv').optional(),
-      certificate_authority: z
-        .enum(['', ...AUTHORITY_NAMES])
-        .optional()
-        .describe('Empty: the service chooses'),
-      wildcard: z.boolean().optional(),
-      bundle_method: z.enum(['ubiquitous', 'optimal', 'force']).optional(),
-      cloudflare_branding: z.boolean().optional().describe('Accepted and ignored'),
-      settings: sslSettings.optional(),
-      custom_certificate: z.string().optional().describe('PEM'),
-      custom_key: z.string().optional().describe('PEM'),
-      custom_cert_bundle: z.array(z.object({ custom_certificate: z.string(), custom_key: z.string() })).optional(),
-    })
-    .nullable()
-    .optional(),
-  custom_metadata: z.record(z.string(), z.string()).nullable().optional(),
-  custom_origin_server: z.string().optional().describe('A record of the zone; empty: the fallback origin'),
-  custom_origin_sni: z.string().optional().describe('A host name, or `:request_host_header:`'),
+type Key = Parameters<typeof hostnameFailure>[0];
+
+/** Refuses with a code of custom hostnames; their texts name the member, what is expected, or the whole fault as the reason. */
+const refuse =
+  (key: Key) =>
+  ({ name, expected, text, pointer }: BodyFault): AppError =>
+    hostnameFailure(key, { name, expected, reason: text }, { pointer });
+const refuseExpecting =
+  (key: Key) =>
+  ({ expected, pointer }: BodyFault): AppError =>
+    hostnameFailure(key, { reason: `expected ${expected}` }, { pointer });
+
+/** A body that is no JSON, or no object. */
+const refuseJson = ({ expected, text }: BodyFault): AppError =>
+  hostnameFailure('badJson', { reason: expected === 'JSON' ? text : 'it is not an object' });
+
+const onOffInput = (key: Key) => refusedWith(z.enum(['on', 'off']).nullish(), refuse(key));
+
+/** Of cipher suites, as OpenSSL and BoringSSL name them. */
+const CIPHER = /^[A-Z0-9_-]{3,64}$/;
+
+const ciphers = z
+  .array(z.string().regex(CIPHER, { error: 'names of cipher suites' }), { error: 'a list of cipher suites' })
+  .max(64, { error: 'at most 64 cipher suites' });
+
+const sslSettingsInput = z.object({
+  http2: onOffInput('badHttp2'),
+  tls_1_3: onOffInput('badTls13'),
+  tls_1_2_only: onOffInput('badTls12Only'),
+  early_hints: onOffInput('badHttp2'),
+  min_tls_version: refusedWith(z.enum(['1.0', '1.1', '1.2', '1.3']).nullish(), refuse('badMinimumTls')),
+  ciphers: refusedWith(ciphers.nullish(), refuseExpecting('badCiphers')),
+});
+
+const broughtInput = {
+  custom_certificate: refusedWith(z.string().nullish(), ({ pointer }) =>
+    hostnameFailure('badCertificate', { reason: 'It must be a text.' }, { pointer }),
+  ).describe('PEM'),
+  custom_key: refusedWith(z.string().nullish(), ({ pointer }) =>
+    hostnameFailure('badKey', { reason: 'It must be a text.' }, { pointer }),
+  ).describe('PEM'),
 };
 
-export const hostnameCreation = z.object({ hostname: z.string(), ...settable }).meta({ id: 'CustomHostnameCreation' });
+const EMAIL_METHOD = 'http or txt: authorities no longer validate by email';
 
-export const hostnameEdit = z
-  .object({ hostname: z.string().optional().describe('Must be the same'), ...settable })
-  .meta({ id: 'CustomHostnameEdit' });
+const sslInput = z.object({
+  method: refusedWith(
+    z.enum(['http', 'txt'], { error: ({ input }) => (input === 'email' ? EMAIL_METHOD : 'http or txt') }).nullish(),
+    refuseExpecting('badMethod'),
+  ).describe('`http` unless given; a wildcard needs `txt`'),
+  type: refusedWith(z.literal('dv').optional(), refuse('badType')),
+  certificate_authority: z
+    .enum(['', ...AUTHORITY_NAMES], { error: `empty or one of ${AUTHORITY_NAMES.join(', ')}` })
+    .nullish()
+    .describe('Empty: the service chooses'),
+  wildcard: z.boolean().nullish(),
+  bundle_method: refusedWith(z.enum(['ubiquitous', 'optimal', 'force', '']).nullish(), refuse('badBundleMethod')),
+  cloudflare_branding: z.boolean().nullish().describe('Accepted and ignored'),
+  settings: sslSettingsInput.nullish(),
+  custom_csr_id: refusedWith(z.string().nullish(), refuse('badCsr')).describe('There are none'),
+  ...broughtInput,
+  custom_cert_bundle: z
+    .array(z.object(broughtInput), { error: 'a list of one or two certificates' })
+    .min(1, { error: 'a list of one or two certificates' })
+    .max(2, { error: 'a list of one or two certificates' })
+    .nullish(),
+});
+
+const settable = {
+  ssl: refusedWith(sslInput.nullish(), refuse('badSsl')),
+  custom_metadata: refusedWith(z.record(z.string(), z.string()).nullish(), refuse('badMetadata')),
+  custom_origin_server: refusedWith(z.string().nullish(), refuse('unreadableOrigin')).describe(
+    'A record of the zone; empty: the fallback origin',
+  ),
+  custom_origin_sni: refusedWith(z.string().nullish(), refuse('badSni')).describe(
+    'A host name, or `:request_host_header:`',
+  ),
+};
+
+export const hostnameCreation = refusedWith(
+  z
+    .object({
+      hostname: refusedWith(z.string(), ({ pointer }) =>
+        hostnameFailure('badName', { reason: 'expected a host name' }, { pointer }),
+      ),
+      ...settable,
+    })
+    .meta({
+      id: 'CustomHostnameCreation',
+      examples: [{ hostname: 'shop.customer.net', ssl: { method: 'txt', type: 'dv' } }],
+    }),
+  refuseJson,
+);
+
+export const hostnameEdit = refusedWith(
+  z
+    .object({
+      hostname: refusedWith(z.string().nullish(), ({ pointer }) =>
+        hostnameFailure('badName', { reason: 'expected a host name' }, { pointer }),
+      ).describe('Must be the same'),
+      ...settable,
+    })
+    .meta({ id: 'CustomHostnameEdit', examples: [{ custom_origin_server: 'origin.example.com' }] }),
+  refuseJson,
+);
 
 export const hostnameQuery = z.object({
   id: z.string().optional(),
@@ -200,4 +282,9 @@ export const fallbackOrigin = z
 
 export type FallbackOrigin = z.output<typeof fallbackOrigin>;
 
-export const fallbackOriginEdit = z.object({ origin: z.string().describe('A proxied record of the zone') });
+export const fallbackOriginEdit = refusedWith(
+  z.object({
+    origin: refusedWith(z.string().describe('A proxied record of the zone'), refuse('unreadableOrigin')),
+  }),
+  refuseJson,
+);

@@ -7,7 +7,7 @@ import { printTime } from '../times.js';
 import type { CustomHostname, FallbackOrigin, Ssl } from './schema.js';
 
 export function hostnameView(item: HostnameItem): CustomHostname {
-  const { id, hostname, status, errors, txt, http, metadata, origin, originSni } = item;
+  const { id, hostname, status, errors, txt, http, target, metadata, origin, originSni } = item;
   return {
     id,
     hostname,
@@ -16,6 +16,7 @@ export function hostnameView(item: HostnameItem): CustomHostname {
     ...(errors.length > 0 && { verification_errors: errors }),
     ownership_verification: { type: 'txt', name: txt.name, value: txt.value },
     ownership_verification_http: { http_url: http.url, http_body: http.body },
+    ...(target !== null && { ownership_verification_cname: { cname: hostname, cname_target: target } }),
     ...(metadata && { custom_metadata: { ...metadata } }),
     ...(origin !== null && { custom_origin_server: origin }),
     ...(originSni !== null && { custom_origin_sni: originSni }),
@@ -62,7 +63,7 @@ function certificateView(state: CertificateState): Partial<Ssl> {
 
 type RecordView = NonNullable<Ssl['validation_records']>[number];
 
-function recordView(record: ValidationRecord): RecordView {
+export function recordView(record: ValidationRecord): RecordView {
   const { status } = record;
   return 'txtName' in record
     ? { status, txt_name: record.txtName, txt_value: record.txtValue }
@@ -73,7 +74,7 @@ function withoutStatus({ status: _, ...members }: RecordView): Partial<Ssl> {
   return members;
 }
 
-function issuedView(issued: IssuedCertificate): NonNullable<Ssl['certificates']>[number] {
+export function issuedView(issued: IssuedCertificate): NonNullable<Ssl['certificates']>[number] {
   return {
     id: issued.id,
     issuer: issued.issuer,

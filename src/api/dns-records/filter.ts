@@ -1,10 +1,10 @@
-/** The query of a list of records as the use case takes it (v4: §5.5). */
+/** Turns the query of a record list into the use case's form (v4: §5.5). */
 import type { CommentFilter, RecordQuery, TagFilter, TextFilter } from '../../control/records/records.js';
 import { failure } from '../errors.js';
 import { choiceValue, flagValue, isPresent, listValues, type Query, switchValue, textValue } from '../query.js';
 import { RECORD_ORDERS } from './schema.js';
 
-/** Each one is a condition of the query the store runs. */
+/** The limit: each one becomes a condition of the store's query. */
 const MOST_TAG_FILTERS = 100;
 const TAG_OPERATORS = ['exact', 'contains', 'startswith', 'endswith', 'present', 'absent'] as const;
 
@@ -56,7 +56,7 @@ function textFilter(query: Query, name: string): TextFilter | undefined {
   return Object.keys(filter).length === 0 ? undefined : filter;
 }
 
-/** `comment.present` and `comment.absent` react to the key alone. */
+/** `comment.present` and `comment.absent` depend on the key alone. */
 function commentFilter(query: Query): CommentFilter | undefined {
   const filter = {
     ...textFilter(query, 'comment'),
@@ -78,7 +78,7 @@ function tagFilters(query: Query): TagFilter[] {
   return filters;
 }
 
-/** All values of a parameter as they are: tags may hold commas. */
+/** All values of a parameter unchanged, because tags may contain commas. */
 function values(query: Query, name: string): readonly string[] {
   return (query[name] ?? []).filter((text) => text !== '');
 }

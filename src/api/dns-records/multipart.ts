@@ -1,6 +1,7 @@
 /**
- * multipart/form-data (RFC 7578), read leniently: parts with or without a filename, CRLF or bare LF between lines, a closing
- * boundary with or without a line end after it (v4: §0.19, §7.3). Small bodies only: it lies in memory as a whole.
+ * multipart/form-data (RFC 7578), parsed leniently: parts with or without a filename, CRLF or bare LF between lines, a
+ * closing boundary with or without a line end after it (v4: §0.19, §7.3). For small bodies only: the whole body is in
+ * memory.
  */
 import { bodyFailure } from '../body.js';
 
@@ -10,8 +11,8 @@ const LF = 10;
 const CR = 13;
 
 /**
- * The parts of a form by name; of two with the same name the first counts. Throws 9207 when the content type or body is no
- * form.
+ * The parts of a form by name; the first of two with the same name counts. Throws 9207 for an invalid content type or
+ * body.
  */
 export function parseMultipart(body: Buffer, contentType: string | undefined): Map<string, Buffer> {
   const delimiter = `--${boundaryOf(contentType)}`;
@@ -39,7 +40,7 @@ function boundaryOf(contentType: string | undefined): string {
   return boundary;
 }
 
-/** Where a delimiter stands at the beginning of a line, from an offset on; -1 when there is none. */
+/** Offset of the next delimiter at the beginning of a line; -1 when there is none. */
 function findDelimiter(body: Buffer, delimiter: string, from: number): number {
   for (let at = body.indexOf(delimiter, from, 'latin1'); at >= 0; at = body.indexOf(delimiter, at + 1, 'latin1')) {
     if (at === 0 || body[at - 1] === LF) return at;
@@ -47,18 +48,18 @@ function findDelimiter(body: Buffer, delimiter: string, from: number): number {
   return -1;
 }
 
-/** Offset after the line end that follows an offset. */
+/** Offset after the next line end. */
 function afterLine(body: Buffer, at: number): number {
   const end = body.indexOf(LF, at);
   return end < 0 ? body.length : end + 1;
 }
 
-/** The line end in front of a delimiter belongs to the delimiter (RFC 2046 §5.1.1). */
+/** The line end before a delimiter belongs to the delimiter (RFC 2046 §5.1.1). */
 function lineEndBefore(body: Buffer, at: number): number {
   return body[at - 2] === CR ? at - 2 : at - 1;
 }
 
-/** A part that has a name; others are left out. */
+/** A part with a name; parts without a name are ignored. */
 function readPart(part: Buffer): { name: string; content: Buffer } | undefined {
   let header = '';
   let at = 0;

@@ -15,9 +15,10 @@ import { exportZone } from '../../control/zones/export.js';
 import { getZone } from '../../control/zones/zones.js';
 import { BATCH_LIMIT_BYTES } from '../body.js';
 import { success, successPage } from '../envelope.js';
+import { failure } from '../errors.js';
 import { pageOf, RECORD_PAGES, resultInfo, SHADOW_PAGES } from '../paging.js';
-import { textValue } from '../query.js';
-import { bodyObject, type ContextOf, queryOf, type RouteScope } from '../request.js';
+import { isPresent, switchValue, textValue } from '../query.js';
+import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answers, answersList, answersOne, failureEnvelope, onlyId } from '../schema.js';
 import { printTime } from '../times.js';
 import { zoneParams } from '../zones/schema.js';
@@ -34,8 +35,9 @@ import {
   recordParams,
   recordQuery,
   usage,
+  withShadow,
 } from './schema.js';
-import { FORM_LIMIT_BYTES, readZoneFile, skippedMessages, streamText } from './transfer.js';
+import { FORM_LIMIT_BYTES, leftOutMessages, readZoneFile, streamText } from './transfer.js';
 import { recordView } from './view.js';
 
 const tags = ['DNS records'];
@@ -97,7 +99,7 @@ function addCreation(app: RouteScope, { contextOf }: RecordRouteOptions): void {
       },
     },
     async (request) => {
-      const item = await createRecord(contextOf(request), request.params.zone_id, bodyObject(request));
+      const item = await createRecord(contextOf(request), request.params.zone_id, request.body);
       return success(recordView(item));
     },
   );
@@ -112,14 +114,18 @@ function addGet(app: RouteScope, { contextOf }: RecordRouteOptions): void {
         tags,
         summary: 'Get a record',
         params: recordParams,
-        querystring: z.object({ as_of: asOf }),
+        querystring: z.object({ as_of: asOf, include_shadow_metadata: withShadow }),
         response: answersOne(record),
       },
     },
     async (request) => {
       const { zone_id, dns_record_id } = request.params;
-      const asOf = textValue(queryOf(request), 'as_of');
-      return success(recordView(await getRecord(contextOf(request), zone_id, dns_record_id, asOf)));
+      const query = queryOf(request);
+      const options = {
+        asOf: textValue(query, 'as_of'),
+        withShadow: switchValue(query, 'include_shadow_metadata'),
+      };
+      return success(recordView(await getRecord(contextOf(request), zone_id, dns_record_id, options)));
     },
   );
 }
@@ -139,7 +145,7 @@ function addReplacement(app: RouteScope, { contextOf }: RecordRouteOptions): voi
     },
     async (request) => {
       const { zone_id, dns_record_id } = request.params;
-      return success(recordView(await replaceRecord(contextOf(request), zone_id, dns_record_id, bodyObject(request))));
+      return success(recordView(await replaceRecord(contextOf(request), zone_id, dns_record_id, request.body)));
     },
   );
 }
@@ -153,7 +159,7 @@ function addEdit(app: RouteScope, { contextOf }: RecordRouteOptions): void {
     },
     async (request) => {
       const { zone_id, dns_record_id } = request.params;
-      return success(recordView(await editRecord(contextOf(request), zone_id, dns_record_id, bodyObject(request))));
+      return success(recordView(await editRecord(contextOf(request), zone_id, dns_record_id, request.body)));
     },
   );
 }
@@ -188,7 +194,7 @@ function addBatch(app: RouteScope, { contextOf }: RecordRouteOptions): void {
       },
     },
     async (request) => {
-      const done = await applyBatch(contextOf(request), request.params.zone_id, bodyObject(request));
+      const done = await applyBatch(contextOf(request), request.params.zone_id, request.body);
       return success({
         deletes: done.deletes.map(recordView),
         patches: done.patches.map(recordView),
@@ -227,6 +233,8 @@ function addExport(app: RouteScope, { contextOf }: RecordRouteOptions): void {
       },
     },
     async (request, reply) => {
+      // Rather refused than answered with another state than the one asked for.
+      if (isPresent(queryOf(request), 'as_of')) throw failure('noAsOf');
       const context = contextOf(request);
       const text = await streamText(exportZone(context, request.params.zone_id, 'bind'), context.log);
       reply.header('content-type', 'text/plain; charset=utf-8');
@@ -257,7 +265,7 @@ function addImport(app: RouteScope, { contextOf }: RecordRouteOptions): void {
       const done = await importRecords(context, request.params.zone_id, text, { proxied });
       const endedUs = context.clock.nowUs();
       return {
-        ...success({ recs_added: done.added, total_records_parsed: done.parsed }, skippedMessages(done)),
+        ...success({ recs_added: done.added, total_records_parsed: done.parsed }, leftOutMessages(done)),
         timing: {
           start_time: printTime(startedUs),
           end_time: printTime(endedUs),

@@ -1,13 +1,13 @@
-/** `/zones/{zone_id}/dns_records/scan`: records the domain has elsewhere, found and taken over (v4: §7.5). */
+/** `/zones/{zone_id}/dns_records/scan`: finds records of the domain elsewhere and adds them (v4: §7.5). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { listFound, reviewFound, scanAndAdd, triggerScan } from '../../control/records/scan.js';
 import { success, successPage } from '../envelope.js';
 import { resultInfo } from '../paging.js';
-import { bodyObject, type ContextOf } from '../request.js';
+import type { ContextOf } from '../request.js';
 import { answers, answersList, answersOne, message } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
-import { record, recordCreation } from './schema.js';
+import { record, reviewBody } from './schema.js';
 import { recordView } from './view.js';
 
 const tags = ['DNS records'];
@@ -16,10 +16,6 @@ const SCAN = '/zones/:zone_id/dns_records/scan';
 const scanned = z.object({ recs_added: z.int(), total_records_parsed: z.int() });
 const noResult = z.object({ success: z.literal(true), errors: z.array(message), messages: z.array(message) });
 const review = z.object({ accepts: z.array(record), rejects: z.array(z.string()) });
-const reviewBody = z.object({
-  accepts: z.array(recordCreation).optional(),
-  rejects: z.array(z.object({ id: z.string() })).optional(),
-});
 
 export const scanRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.post(
@@ -38,7 +34,7 @@ export const scanRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
     `${SCAN}/trigger`,
     {
       config: { area: 'dns' },
-      schema: { tags, summary: 'Begin to find records', params: zoneParams, response: answers(noResult) },
+      schema: { tags, summary: 'Start a scan for records', params: zoneParams, response: answers(noResult) },
     },
     async (request) => {
       await triggerScan(contextOf(request), request.params.zone_id);
@@ -50,7 +46,7 @@ export const scanRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
     `${SCAN}/review`,
     {
       config: { area: 'dns' },
-      schema: { tags, summary: 'List records that were found', params: zoneParams, response: answersList(record) },
+      schema: { tags, summary: 'List found records', params: zoneParams, response: answersList(record) },
     },
     async (request) => {
       const views = listFound(contextOf(request), request.params.zone_id).map(recordView);
@@ -65,14 +61,14 @@ export const scanRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
       config: { area: 'dns', zoneState: 'write' },
       schema: {
         tags,
-        summary: 'Accept or reject what was found',
+        summary: 'Accept or reject found records',
         params: zoneParams,
         body: reviewBody,
         response: answersOne(review),
       },
     },
     async (request) => {
-      const done = await reviewFound(contextOf(request), request.params.zone_id, bodyObject(request));
+      const done = await reviewFound(contextOf(request), request.params.zone_id, request.body);
       return success({ accepts: done.accepts.map(recordView), rejects: [...done.rejects] });
     },
   );

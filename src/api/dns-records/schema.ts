@@ -1,8 +1,11 @@
 /** Shapes of DNS records on the wire (v4: §5, §6); the members of `data` come from the record types themselves. */
 import { z } from 'zod';
+import { recordFailure } from '../../control/records/errors.js';
+import { DECIMAL } from '../../control/rules/ttl.js';
 import { TYPES } from '../../dns/rr/registry.js';
 import type { DataMember } from '../../dns/rr/type.js';
-import { diff, direction, identifier, match, message, pageQuery, time } from '../schema.js';
+import { refusedWith } from '../body-schema.js';
+import { diff, direction, identifier, match, message, onlyId, pageQuery, time } from '../schema.js';
 
 export const RECORD_ORDERS = ['type', 'name', 'content', 'ttl', 'proxied'] as const;
 
@@ -52,6 +55,7 @@ const recordSettings = z.object({
   ipv4_only: z.boolean().optional(),
   ipv6_only: z.boolean().optional(),
   flatten_cname: z.boolean().optional(),
+  origin_port: z.int().min(1).max(65535).optional().describe('Port of the origin; absent: that of the scheme'),
 });
 
 export const record = z
@@ -59,7 +63,7 @@ export const record = z
     id: z.string(),
     zone_id: z.string(),
     zone_name: z.string(),
-    name: z.string().describe('Fully qualified, lower-case punycode, without final dot'),
+    name: z.string().describe('Fully qualified, lower-case punycode, without the final dot'),
     type: recordType,
     content: z.string(),
     priority: z.int().optional().describe('MX, SRV and URI'),
@@ -78,8 +82,8 @@ export const record = z
       target: z
         .object({ status: z.enum(['nowhere', 'unreachable', 'stale']), reason: z.string() })
         .optional()
-        .describe('Of a CNAME that is proxied or flattened, when something is wrong with where it leads; ours'),
-      shadowed_by: z.array(z.string()).optional().describe('NS records that keep it from being answered'),
+        .describe('For proxied and flattened CNAMEs with a problem at their target; ours'),
+      shadowed_by: z.array(z.string()).optional().describe('NS records that prevent it from being answered'),
       is_glue: z.boolean().optional(),
       dead_glue: z.boolean().optional(),
       shadowed_records_count: z.int().optional(),
@@ -95,44 +99,100 @@ export const record = z
 
 export type DnsRecord = z.output<typeof record>;
 
-/** Members of a record a client sends. Unknown ones are ignored and null stands for absent (v4: §0.9). */
+const ttl = refusedWith(
+  z
+    .union([z.number(), z.string().regex(DECIMAL)])
+    .nullish()
+    .describe('Seconds; 1, 0 or absent = automatic'),
+  ({ pointer }) => recordFailure('badTtl', {}, { pointer }),
+);
+
+const flag = z.boolean().nullish();
+
+/**
+ * Members of a client's record. Unknown ones are ignored and null means absent (v4: §0.9). The use case checks the type
+ * and the members of `data`: an edit may omit the type, and then the stored record decides; each member of `data` has
+ * its own error codes, and numbers may be sent as text (v4: §6).
+ */
 const writable = {
-  content: z.string().nullish().describe('Value as text; for TXT it is answered exactly as sent'),
-  data: recordData.nullish().describe('Value in parts; goes before `content` when both are there'),
-  ttl: z.number().nullish().describe('Seconds; 1, 0 or absent = automatic'),
-  proxied: z.boolean().nullish(),
-  priority: z.number().nullish().describe('MX and URI; ignored on other types'),
+  content: z.string().nullish().describe('Value as text; for TXT it is returned exactly as sent'),
+  data: z
+    .union([z.record(z.string(), z.unknown()), recordData], { error: 'an object' })
+    .nullish()
+    .describe('Value in parts; wins over `content` if both are present'),
+  ttl,
+  proxied: flag,
+  priority: z
+    .union([z.number(), z.string()], { error: 'a number' })
+    .nullish()
+    .describe('MX and URI; ignored on other types'),
   comment: z.string().nullish(),
-  tags: z.array(z.string()).nullish().describe('`name:value` each'),
-  settings: recordSettings.nullish(),
-  private_routing: z.boolean().nullish(),
+  tags: z.array(z.string()).nullish().describe('Each in the form `name:value`'),
+  settings: z
+    .object({
+      ipv4_only: flag,
+      ipv6_only: flag,
+      flatten_cname: flag,
+      origin_port: z
+        .int({ error: 'a number from 1 to 65535' })
+        .min(1, { error: 'a number from 1 to 65535' })
+        .max(65535, { error: 'a number from 1 to 65535' })
+        .nullish(),
+    })
+    .nullish(),
+  private_routing: flag,
 };
 
 export const recordCreation = z
   .object({
     type: recordType,
-    name: z.string().describe('`@` for the apex, relative to the zone, or fully qualified'),
+    name: z
+      .string()
+      .nullish()
+      .describe('`@` for the apex, relative to the zone, or fully qualified. Only SRV may have it in `data` instead'),
     ...writable,
   })
-  .meta({ id: 'DnsRecordCreation' });
+  .meta({
+    id: 'DnsRecordCreation',
+    examples: [{ type: 'A', name: 'www', content: '192.0.2.10', ttl: 300, comment: 'web server', tags: ['env:prod'] }],
+  });
 
-export const recordEdit = z
-  .object({ type: recordType.optional(), name: z.string().optional(), ...writable })
-  .meta({ id: 'DnsRecordEdit', description: 'PATCH: absent members stay. PUT: they return to their defaults.' });
+export const recordEdit = z.object({ type: recordType.nullish(), name: z.string().nullish(), ...writable }).meta({
+  id: 'DnsRecordEdit',
+  description: 'PATCH: absent members stay unchanged. PUT: they return to their defaults.',
+  examples: [{ content: '192.0.2.11', ttl: 1 }],
+});
 
 const recordChange = z.object({ id: z.string(), ...recordEdit.shape });
 
 export const batchBody = z
   .object({
-    deletes: z.array(z.object({ id: z.string() })).nullish(),
+    deletes: z.array(onlyId).nullish(),
     patches: z.array(recordChange).nullish(),
     puts: z.array(recordChange).nullish(),
     posts: z.array(recordCreation).nullish(),
   })
-  .meta({ id: 'DnsRecordBatch', description: 'Done in this order, all or nothing.' });
+  .meta({
+    id: 'DnsRecordBatch',
+    description: 'Executed in this order, all or nothing.',
+    examples: [
+      {
+        deletes: [{ id: '023e105f4ecef8ad9ca31a8372d0c353' }],
+        posts: [{ type: 'TXT', name: '_acme-challenge', content: 'token', ttl: 60 }],
+      },
+    ],
+  });
+
+/** Found records, unchanged or edited. */
+export const reviewBody = z
+  .object({
+    accepts: z.array(recordCreation.extend({ id: z.string().optional() })).nullish(),
+    rejects: z.array(onlyId).nullish(),
+  })
+  .meta({ id: 'ScanReview' });
 
 export const batchResult = z.object({
-  deletes: z.array(record).describe('The records as they were'),
+  deletes: z.array(record).describe('The deleted records'),
   patches: z.array(record),
   puts: z.array(record),
   posts: z.array(record),
@@ -142,14 +202,14 @@ export const usage = z.object({ record_quota: z.int().nullable(), record_usage: 
 
 export const importForm = z.object({
   file: z.string().describe('Zone file (RFC 1035 §5), at most 256 KiB'),
-  proxied: z.enum(['true', 'false']).optional().describe('Whether records that can be proxied become so'),
+  proxied: z.enum(['true', 'false']).optional().describe('Whether proxiable records become proxied'),
 });
 
 export const importAnswer = z.object({
   result: z.object({ recs_added: z.int(), total_records_parsed: z.int() }),
   success: z.literal(true),
   errors: z.array(message),
-  messages: z.array(message).describe('Records left out because they exist already'),
+  messages: z.array(message).describe('Records omitted because they already exist'),
   diff: diff.optional(),
   timing: z.object({ start_time: time, end_time: time, process_time: z.number().describe('Seconds') }),
 });
@@ -157,7 +217,12 @@ export const importAnswer = z.object({
 export const asOf = z
   .string()
   .optional()
-  .describe('The records as they were: an RFC 3339 time, a serial, a change, or `change:N`, `serial:N`, `version:N`');
+  .describe('Show a past state: an RFC 3339 time, a serial, a change, or `change:N`, `serial:N`, `version:N`');
+
+export const withShadow = z
+  .enum(['true', 'false'])
+  .optional()
+  .describe('Say in `meta` what keeps it from being answered');
 
 const textFilters = (name: string) => ({
   [name]: z.string().optional(),
@@ -170,7 +235,7 @@ const textFilters = (name: string) => ({
 export const recordQuery = z.object({
   ...textFilters('name'),
   ...textFilters('content'),
-  type: z.string().optional().describe('One or several, separated by commas or repeated'),
+  type: z.string().optional().describe('One or more, separated by commas or repeated'),
   proxied: z.enum(['true', 'false']).optional(),
   ...textFilters('comment'),
   'comment.present': z.string().optional().describe('Needs no value'),
@@ -184,7 +249,7 @@ export const recordQuery = z.object({
   'tag.absent': z.string().optional(),
   match,
   tag_match: z.enum(['all', 'any']).optional(),
-  include_shadow_metadata: z.enum(['true', 'false']).optional().describe('At most 1000 a page then'),
+  include_shadow_metadata: withShadow.describe('Limits the page size to 1000'),
   shadowed_by_name: z.string().optional().describe('Records at and below a delegation; needs include_shadow_metadata'),
   shadowing_name: z.string().optional().describe('NS records at a name and above it'),
   as_of: asOf,

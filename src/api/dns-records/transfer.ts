@@ -10,7 +10,7 @@ import { parseMultipart } from './multipart.js';
 
 /** Largest zone file, in octets (v4: §7.3). */
 const FILE_LIMIT_BYTES = 256 * 1024;
-/** Room for the form around the file. */
+/** Limit for the form, which contains the file. */
 export const FORM_LIMIT_BYTES = FILE_LIMIT_BYTES + 16 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -20,7 +20,7 @@ export interface UploadedZoneFile {
   readonly proxied: boolean;
 }
 
-/** The file and the flag beside it. Throws 9207 when the form is not one, has no file, or the file is too large. */
+/** The file and the `proxied` flag. Throws 9207 when the form is invalid, has no file, or the file is too large. */
 export function readZoneFile(request: FastifyRequest): UploadedZoneFile {
   const parts = parseMultipart(Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0), contentTypeOf(request));
   const file = parts.get('file');
@@ -45,14 +45,14 @@ function decode(file: Buffer): string {
   }
 }
 
-/** One message for each record left out. */
-export function skippedMessages({ skipped }: RecordImportResult): Message[] {
-  return skipped.map((text) => ({ code: 81058, message: `An identical record already exists: ${text}` }));
+/** One message for each omitted record, with its line and the reason. */
+export function leftOutMessages({ leftOut }: RecordImportResult): Message[] {
+  return leftOut.map(({ line, code, reason }) => ({ code, message: `Line ${line}: ${reason}` }));
 }
 
 /**
- * Pieces of text as a stream of octets. The first piece is made before this returns, so that a refusal can still be
- * answered as one. However the stream ends, read or not, the pieces are told, so that they let go of what they hold.
+ * Turns chunks of text into a stream of octets. The first chunk is produced before this returns, so that a refusal can
+ * still be sent. However the stream ends, the generator is closed, so that it frees its resources.
  */
 export async function streamText(pieces: AsyncGenerator<string>, log: Logger): Promise<Readable> {
   const first = await pieces.next();

@@ -1,4 +1,4 @@
-/** Records as v4 clients read them; the order of the members is part of the contract (v4: §0.8, §5.4). */
+/** Records in the form for v4 clients; the order of the members is part of the contract (v4: §0.8, §5.4). */
 import type { RecordItem, ShadowItem } from '../../control/records/item.js';
 import { printTime } from '../times.js';
 import type { DnsRecord } from './schema.js';
@@ -45,7 +45,7 @@ function shadowView({ shadowedBy, isGlue, deadGlue, shadowedRecords }: ShadowIte
   };
 }
 
-/** The members of `data` come in the order of their names. */
+/** The members of `data` are ordered by name. */
 function sorted(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const members = Object.keys(data)
     .sort()

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { editDnsSettings, getDnsSettings } from '../../control/zones/zones.js';
 import { success } from '../envelope.js';
-import { bodyObject, type ContextOf } from '../request.js';
+import type { ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 import { dnsSettings, dnsSettingsEdit } from './schema.js';
@@ -34,7 +34,7 @@ export const dnsSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
       },
     },
     async (request) => {
-      const item = await editDnsSettings(contextOf(request), request.params.zone_id, bodyObject(request));
+      const item = await editDnsSettings(contextOf(request), request.params.zone_id, request.body);
       return success(dnsSettingsView(item));
     },
   );

@@ -1,8 +1,9 @@
-/** `/zones/{zone_id}/dns_records/explain`: why a question is answered as it is (ours). */
+/** `/zones/{zone_id}/dns_records/explain`: explains an answer (ours). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { requireZone } from '../../control/access/access.js';
 import { explain } from '../../explain/explain.js';
+import { explainRoute } from '../../hostnames/routing/explain-route.js';
 import { success } from '../envelope.js';
 import { textValue } from '../query.js';
 import { type ContextOf, queryOf } from '../request.js';
@@ -10,8 +11,8 @@ import { answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 
 const explainQuery = z.object({
-  name: z.string().optional().describe('In the zone, relative or whole; the apex when left out'),
-  type: z.string().optional().describe('A when left out'),
+  name: z.string().optional().describe('A name in the zone, relative or complete; default: the apex'),
+  type: z.string().optional().describe('Default: A'),
 });
 
 const explanation = z
@@ -39,11 +40,20 @@ const explanation = z
     answer: z.object({
       rcode: z.string(),
       authoritative: z.boolean(),
-      answer: z.array(z.string()).describe('Lines of a zone file'),
+      answer: z.array(z.string()).describe('Zone file lines'),
       authority: z.array(z.string()),
     }),
+    edge: z
+      .object({
+        by: z.enum(['hostname', 'record', 'wildcard-record', 'wildcard-hostname']).nullable(),
+        cause: z.enum(['ownership', 'fallback_origin', 'standalone_zone', 'origin_dns']).nullable(),
+        origins: z.array(z.string()),
+        detail: z.string(),
+      })
+      .nullable()
+      .describe('What the edge would do with a request for the name; null where it knows nothing of it'),
   })
-  .describe('What decided, in order, and the answer from the code that serves');
+  .describe('The deciding steps in order, and the answer from the code that serves');
 
 export const explainRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.get(
@@ -66,7 +76,9 @@ export const explainRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
       const found = explain(context, textValue(query, 'name') ?? '@', textValue(query, 'type') ?? 'A', zoneId);
       const { answer, authority } = found.answer;
       const lists = { answer: [...answer], authority: [...authority] };
-      return success({ ...found, steps: [...found.steps], answer: { ...found.answer, ...lists } });
+      const route = explainRoute(context.store, context.settings, found.name);
+      const edge = route ? { ...route, origins: [...route.origins] } : null;
+      return success({ ...found, steps: [...found.steps], answer: { ...found.answer, ...lists }, edge });
     },
   );
 };

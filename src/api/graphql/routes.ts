@@ -1,6 +1,6 @@
 /**
- * `/graphql`, of which one question is answered: how much is stored in a bucket, which wrangler asks for `r2 bucket info`
- * (v4: §13). There are no other analytics; other questions get no data.
+ * `/graphql` answers one query: the amount of data in a bucket, which wrangler requests for `r2 bucket info` (v4: §13).
+ * There are no other analytics; other queries get no data.
  */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import { findChoice } from '../../bucket/bucket-name.js';
 import { type BucketUsage, bucketUsage } from '../../bucket/buckets.js';
 import type { Context } from '../../control/write/context.js';
 import { JURISDICTIONS } from '../../store/objects/buckets.js';
-import { bodyObject, type ContextOf } from '../request.js';
+import type { ContextOf } from '../request.js';
 import { answers } from '../schema.js';
 import { printTime } from '../times.js';
 
@@ -25,12 +25,13 @@ const answer = z.object({
   errors: z.array(z.object({ message: z.string() })).optional(),
 });
 
+/** The one supported query. Every other query has the same shape and gets no data. */
 const storageQuestion = z.object({
   query: z.string().regex(/\br2StorageAdaptiveGroups\b/),
   variables: z.object({ accountTag: z.string(), filter: z.object({ bucketName: z.string() }) }),
 });
 
-/** Where it is not the default one, wrangler puts the jurisdiction before the name; no bucket's name holds an underscore. */
+/** For a non-default jurisdiction, wrangler puts it before the name; bucket names contain no underscore. */
 const NAME = /^(?:([a-z-]+)_)?([a-z0-9-]+)$/;
 
 export const graphqlRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
@@ -40,13 +41,16 @@ export const graphqlRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
       config: { area: 'any' },
       schema: {
         tags: ['Unsupported'],
-        summary: 'What is stored in a bucket; no other analytics',
-        body: z.object({ query: z.string().optional(), variables: z.record(z.string(), z.unknown()).optional() }),
+        summary: 'Get the usage of a bucket; there are no other analytics',
+        body: z.object({
+          query: z.unknown().optional().meta({ type: 'string' }),
+          variables: z.unknown().optional().meta({ type: 'object' }),
+        }),
         response: answers(answer),
       },
     },
     async (request) => {
-      const question = storageQuestion.safeParse(bodyObject(request));
+      const question = storageQuestion.safeParse(request.body);
       if (!question.success) return { data: null };
       const { accountTag, filter } = question.data.variables;
       return answerStorage(contextOf(request), accountTag, filter.bucketName);

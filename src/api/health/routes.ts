@@ -1,12 +1,12 @@
-/** `/livez` and `/readyz` for whoever supervises the service, without a credential. */
+/** `/livez` and `/readyz` for supervisors of the service, without a credential. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 
 export interface Readiness {
   readonly ready: boolean;
-  /** Why not, for people. */
+  /** The reason for "not ready", as text for people. */
   readonly reason?: string;
-  /** Names of zones that queries see as they were, because their changes cannot be published. */
+  /** Names of zones that queries see in their former state, because their changes cannot be published. */
   readonly heldZones?: readonly string[];
 }
 
@@ -17,7 +17,7 @@ const readiness = z.object({
   held_zones: z
     .array(z.string())
     .optional()
-    .describe('Zones that queries see as they were, because their changes cannot be published'),
+    .describe('Zones that queries see in their former state, because their changes cannot be published'),
 });
 
 export const healthRoutes: FastifyPluginAsyncZod<{ readiness: () => Readiness }> = async (app, options) => {

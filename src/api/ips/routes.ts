@@ -33,7 +33,7 @@ export const ipRoutes: FastifyPluginAsyncZod<{ edgeAddresses: readonly Uint8Arra
       config: { access: 'public' },
       schema: {
         tags: ['Networks'],
-        summary: 'List the networks proxied names answer with',
+        summary: 'List the networks of the edge',
         security: [],
         querystring: z.object({ networks: z.string().optional(), china_colo: z.string().optional() }),
         response: answersOne(networks),

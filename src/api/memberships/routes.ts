@@ -63,7 +63,7 @@ export const membershipRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> =
   );
 };
 
-/** Filters and sorts; every membership is accepted. */
+/** Filters and sorts; every membership has the status "accepted". */
 function select(items: readonly MembershipItem[], query: Query): MembershipItem[] {
   const name = (textValue(query, 'account.name') ?? textValue(query, 'name'))?.toLowerCase();
   const statuses = choiceValues(query, 'status', STATUSES);

@@ -1,4 +1,4 @@
-/** `/metrics`: numbers in the text format of Prometheus. */
+/** `/metrics`: metrics in the text format of Prometheus. */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { METRICS_CONTENT_TYPE } from '../../base/metrics.js';
@@ -7,7 +7,7 @@ export const metricsRoutes: FastifyPluginAsyncZod<{ metrics: () => Promise<strin
   app.get(
     '/metrics',
     {
-      config: { access: 'local' },
+      config: { access: 'metrics' },
       schema: { tags: ['Operations'], summary: 'Counters and gauges', response: { 200: z.string() } },
     },
     async (_request, reply) => {

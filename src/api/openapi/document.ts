@@ -1,7 +1,10 @@
-/** The OpenAPI document, made of the routes' schemas, and the page that shows it. Everything is served from here. */
+/** The OpenAPI document, generated from the routes' schemas, and its page. All files are served from here. */
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { FastifySwaggerUiOptions } from '@fastify/swagger-ui';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { addExamples, type Described } from './examples.js';
+import { ICON } from './icon.js';
+import { describeOperation, type RouteSchema } from './operations.js';
 
 export const DOCS_PATH = '/docs';
 
@@ -16,16 +19,18 @@ and \`If-None-Match\` (412), and these parameters: \`dry_run=true\` checks and a
 and says in the header \`zoneplane-status\` whether that is so.`;
 
 const withSchemas = createJsonSchemaTransform({ skipList: [] });
+const withComponents = createJsonSchemaTransformObject({});
 
-/** Name of the path parameter that may hold slashes. */
+/** Name of the path parameter that may contain slashes. */
 const REST = 'object_key';
 
-/** Routes under `hidden` prefixes are the same again and are left out. */
+/** Routes below `hidden` prefixes are duplicates and are omitted. */
 export function openapiOptions(version: string, hidden: readonly string[]): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Zoneplane admin API', description: DESCRIPTION, version },
+      servers: [{ url: '/', description: 'Where this document came from' }],
       tags: [
         'Zones',
         'DNS records',
@@ -50,21 +55,39 @@ export function openapiOptions(version: string, hidden: readonly string[]): Fast
       security: [{ apiToken: [] }, { apiEmail: [], apiKey: [] }],
     },
     transform(document) {
-      if (!hidden.some((prefix) => document.url.startsWith(`${prefix}/`))) {
-        return nameRest(withSchemas(document as never) as SchemaAndUrl) as never;
-      }
-      return { schema: { hide: true } as never, url: document.url };
+      const { url, route } = document;
+      if (hidden.some((prefix) => url.startsWith(`${prefix}/`))) return { schema: { hide: true } as never, url };
+      const { schema } = withSchemas(document as never) as SchemaAndUrl;
+      const [method = 'GET'] = [route.method].flat();
+      const described = describeOperation(schema, { method, url, ...(route.config && { config: route.config }) });
+      return nameRest({ schema: described, url }) as never;
     },
-    transformObject: createJsonSchemaTransformObject({}),
+    transformObject(document) {
+      const complete = withoutUnsaidBounds(withComponents(document as never)) as Described;
+      addExamples(complete);
+      return complete as never;
+    },
   };
 }
 
+/** Zod gives every integer the bounds of what JavaScript can count: they say nothing about the value. */
+function withoutUnsaidBounds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUnsaidBounds);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).filter(
+    ([name, member]) =>
+      !(name === 'minimum' && member === Number.MIN_SAFE_INTEGER) &&
+      !(name === 'maximum' && member === Number.MAX_SAFE_INTEGER),
+  );
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutUnsaidBounds(member)]));
+}
+
 interface SchemaAndUrl {
-  readonly schema: { readonly params?: { readonly properties?: Record<string, unknown>; required?: string[] } };
+  readonly schema: RouteSchema;
   readonly url: string;
 }
 
-/** A parameter that takes the rest of the path has no name in the router; in the document it needs one. */
+/** A parameter for the rest of the path has no name in the router; the document needs one. */
 function nameRest({ schema, url }: SchemaAndUrl): SchemaAndUrl {
   const { '*': rest, ...properties } = schema.params?.properties ?? {};
   if (!url.endsWith('/*') || rest === undefined) return { schema, url };
@@ -78,7 +101,7 @@ function nameRest({ schema, url }: SchemaAndUrl): SchemaAndUrl {
 export function docsOptions(): FastifySwaggerUiOptions {
   return {
     routePrefix: DOCS_PATH,
-    // The page asks no other host for anything.
+    // The page loads nothing from other hosts.
     staticCSP: {
       'default-src': "'none'",
       'script-src': "'self'",
@@ -89,6 +112,11 @@ export function docsOptions(): FastifySwaggerUiOptions {
       'frame-ancestors': "'none'",
       'base-uri': "'none'",
     },
+    theme: {
+      title: 'Zoneplane admin API',
+      favicon: [{ filename: 'icon.svg', rel: 'icon', type: 'image/svg+xml', sizes: 'any', content: ICON }],
+    },
+    logo: { type: 'image/svg+xml', content: ICON, href: DOCS_PATH },
     uiConfig: { validatorUrl: null, docExpansion: 'none', tryItOutEnabled: false },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Settings of buckets that this service does not have and clients ask for (v4: §13): there are none, and none can be made. A
- * path below a bucket that nobody knows is refused with the code of buckets (v4: §15.5).
+ * Bucket settings that clients request but this service does not have (v4: §13): they are always empty and cannot be
+ * set. An unknown path below a bucket is refused with a code of buckets (v4: §15.5).
  */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -26,14 +26,14 @@ const ABSENT = [
   },
   {
     path: 'lifecycle',
-    summary: 'Get the rules that end objects: there are none',
+    summary: 'Get lifecycle rules: there are none',
     result: noRules,
     none: { rules: [] },
   },
-  { path: 'lock', summary: 'Get the rules that keep objects: there are none', result: noRules, none: { rules: [] } },
+  { path: 'lock', summary: 'Get lock rules: there are none', result: noRules, none: { rules: [] } },
   {
     path: 'sippy',
-    summary: 'Whether objects are fetched from elsewhere: they are not',
+    summary: 'Get the migration source: there is none',
     result: z.object({ enabled: z.boolean() }),
     none: { enabled: false },
   },
@@ -67,7 +67,7 @@ export const absentBucketRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
       config: { area: 'buckets' },
       schema: {
         tags,
-        summary: 'Get the rules for pages of other origins: there are none',
+        summary: 'Get CORS rules: there are none',
         params: bucketParams,
         headers: bucketHeaders,
         response: answersOne(z.null()),

@@ -1,4 +1,4 @@
-/** What requests about buckets have in common: which bucket, and the headers that say more (v4: §13). */
+/** Common parts of bucket requests: the bucket, and the headers with options (v4: §13). */
 import type { FastifyRequest } from 'fastify';
 import type { AppError } from '../../base/errors.js';
 import { findChoice } from '../../bucket/bucket-name.js';
@@ -11,7 +11,7 @@ function headerText(request: FastifyRequest, name: string): string | undefined {
   return (Array.isArray(value) ? value[0] : value) || undefined;
 }
 
-/** The namespace the bucket's name is looked up in. Throws 400 for an unknown one. */
+/** The namespace of the bucket's name. Throws 400 for an unknown one. */
 export function jurisdictionOf(request: FastifyRequest): Jurisdiction {
   return headerChoice(request, 'cf-r2-jurisdiction', JURISDICTIONS) ?? 'default';
 }
@@ -23,7 +23,7 @@ export function storageClassOf(request: FastifyRequest): StorageClass | undefine
   return headerChoice(request, STORAGE_CLASS, STORAGE_CLASSES);
 }
 
-/** Throws 400 for an unknown one or none. */
+/** Throws 400 for an unknown or missing one. */
 export function requireStorageClass(request: FastifyRequest): StorageClass {
   const storageClass = storageClassOf(request);
   if (storageClass === undefined) throw badHeader(STORAGE_CLASS, STORAGE_CLASSES);

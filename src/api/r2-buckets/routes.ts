@@ -6,7 +6,7 @@ import { accountParams } from '../accounts/schema.js';
 import { success } from '../envelope.js';
 import { BUCKET_PAGES, pageOf } from '../paging.js';
 import { choiceValue, textValue } from '../query.js';
-import { bodyObject, type ContextOf, queryOf, type RouteScope } from '../request.js';
+import { type ContextOf, queryOf, type RouteScope } from '../request.js';
 import { answersOne } from '../schema.js';
 import { jurisdictionOf, requireStorageClass } from './request.js';
 import {
@@ -85,7 +85,7 @@ function addCreation(app: RouteScope, { contextOf }: BucketRouteOptions): void {
       },
     },
     async (request) => {
-      const input = { ...bodyObject(request), jurisdiction: jurisdictionOf(request) };
+      const input = { ...request.body, jurisdiction: jurisdictionOf(request) };
       return success(bucketView(await createBucket(contextOf(request), request.params.account_id, input)));
     },
   );
@@ -118,7 +118,7 @@ function addEdit(app: RouteScope, { contextOf }: BucketRouteOptions): void {
       config: { area: 'buckets' },
       schema: {
         tags,
-        summary: 'Edit a bucket: the class of objects that name none',
+        summary: "Edit a bucket's default storage class",
         params: bucketParams,
         headers: bucketEditHeaders,
         response: answersOne(bucket),
@@ -162,7 +162,7 @@ function addMetrics(app: RouteScope, { contextOf }: BucketRouteOptions): void {
       config: { area: 'buckets' },
       schema: {
         tags,
-        summary: 'What is stored in all buckets of an account',
+        summary: 'Get the usage of all buckets of an account',
         params: accountParams,
         response: answersOne(bucketMetrics),
       },

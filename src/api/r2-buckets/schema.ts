@@ -1,12 +1,14 @@
 /** Shapes of buckets on the wire (v4: §13). */
 import { z } from 'zod';
+import { bucketFailure } from '../../bucket/errors.js';
 import { JURISDICTIONS, LOCATIONS, STORAGE_CLASSES } from '../../store/objects/buckets.js';
 import { accountParams } from '../accounts/schema.js';
+import { anyCase, refusedWith } from '../body-schema.js';
 import { answers, direction, message, time } from '../schema.js';
 
 export const storageClass = z.enum(STORAGE_CLASSES);
 
-/** Names are judged by the use case, which knows the code of each fault. */
+/** The use case checks names, because it knows the code of each error. */
 export const bucketParams = accountParams.extend({ bucket_name: z.string().describe('Name of the bucket') });
 
 export const jurisdictionHeader = {
@@ -17,39 +19,52 @@ export const bucketHeaders = z.object(jurisdictionHeader);
 
 export const bucketEditHeaders = z.object({
   ...jurisdictionHeader,
-  'cf-r2-storage-class': storageClass.describe('Class of objects that name none'),
+  'cf-r2-storage-class': storageClass.describe('Default class of objects'),
 });
 
 export const bucket = z
   .object({
     name: z.string(),
     creation_date: time,
-    location: z.string().optional().describe('The hint given when it was made, upper case; absent without one'),
-    storage_class: storageClass.describe('Class of objects that name none'),
+    location: z.string().describe('The location hint from its creation, upper case; `ENAM` without one'),
+    storage_class: storageClass.describe('Default class of objects'),
     jurisdiction: z.enum(JURISDICTIONS),
   })
   .meta({ id: 'Bucket' });
 
 export type Bucket = z.output<typeof bucket>;
 
+/** In any case; empty and null choose the default (v4: §0.9). */
+function choice<Choice extends string>(choices: readonly Choice[]) {
+  const schema = z.union([anyCase(choices), z.literal('').transform(() => undefined)], {
+    error: `one of ${choices.join(', ')}`,
+  });
+  return refusedWith(schema.nullish(), ({ name, expected, pointer }) =>
+    bucketFailure('badInput', { reason: `${name} is invalid: expected ${expected}.` }, { pointer }),
+  );
+}
+
 export const bucketCreation = z
   .object({
-    name: z.string().describe('3 to 63 lower-case letters, digits and hyphens; no hyphen first or last'),
-    locationHint: z.enum(LOCATIONS).optional().describe('Kept and shown; there is one location'),
-    storageClass: storageClass.optional(),
+    name: refusedWith(
+      z.string().describe('3 to 63 lower-case letters, digits and hyphens; no hyphen first or last'),
+      () => bucketFailure('badName'),
+    ),
+    locationHint: choice(LOCATIONS).describe('Stored and shown without effect; there is one location'),
+    storageClass: choice(STORAGE_CLASSES),
   })
   .meta({ id: 'BucketCreation' });
 
 export const bucketQuery = z.object({
   name_contains: z.string().optional(),
-  start_after: z.string().optional().describe('Names after this one, in the order asked for'),
-  cursor: z.string().optional().describe('From the page before'),
-  per_page: z.string().optional().describe('20 unless given, at most 1000'),
+  start_after: z.string().optional().describe('Names after this one, in the requested order'),
+  cursor: z.string().optional().describe('From the previous page'),
+  per_page: z.string().optional().describe('Default 20, at most 1000'),
   order: z.enum(['name']).optional(),
   direction,
 });
 
-/** A page of buckets; no cursor on the last one. */
+/** A page of buckets; the last one has no cursor. */
 export const bucketList = answers(
   z.object({
     result: z.object({ buckets: z.array(bucket) }),

@@ -7,8 +7,9 @@ export function bucketView(item: BucketItem): Bucket {
   return {
     name: item.name,
     creation_date: printTime(item.createdAt),
-    // Lower case is taken, upper case is answered (v4: §18 no. 16).
-    ...(item.location === null ? {} : { location: item.location.toUpperCase() }),
+    // Lower case is accepted, upper case is returned (v4: §18 no. 16).
+    // Clients read it from every bucket; there is one location, which the default hint stands for (v4: §13).
+    location: (item.location ?? 'enam').toUpperCase(),
     storage_class: item.storageClass,
     jurisdiction: item.jurisdiction,
   };
@@ -19,7 +20,7 @@ export interface MetricsView {
   readonly uploaded: { readonly payloadSize: number; readonly metadataSize: number; readonly objects: number };
 }
 
-/** Nothing is ever uploaded without being published: an upload that did not finish leaves nothing. */
+/** There are no unpublished uploads: an unfinished upload leaves nothing behind. */
 export function metricsView({ objects, payloadOctets, metadataOctets }: BucketUsage): MetricsView {
   return {
     published: { payloadSize: payloadOctets, metadataSize: metadataOctets, objects },

@@ -1,6 +1,6 @@
 /**
- * `/accounts/{account_id}/r2/buckets/{bucket_name}/objects/{key}`: objects themselves (v4: §13). Bodies are streamed both ways,
- * never held as a whole, whatever their content type says.
+ * `/accounts/{account_id}/r2/buckets/{bucket_name}/objects/{key}`: the objects themselves (v4: §13). Bodies are
+ * streamed both ways and never held completely, whatever their content type.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -24,9 +24,9 @@ import { uploadedView } from './view.js';
 
 const tags = ['Buckets'];
 const ONE = `${OBJECTS}/*`;
-/** Largest object this way in, octets (v4: §1.1; wrangler's own limit). */
+/** The largest object over this route in octets (v4: §1.1; wrangler's own limit). */
 const UPLOAD_LIMIT_BYTES = 300 * 1024 * 1024;
-/** The rest of a refused body is read up to this length, so that the client gets to read the refusal, octets. */
+/** The rest of a refused body is read up to this many octets, so that the client can read the refusal. */
 const MOST_DISCARDED = 8 << 20;
 
 const octets = z.string().describe('The octets of the object').meta({ format: 'binary' });
@@ -47,7 +47,7 @@ function addReading(app: RouteScope, { contextOf, objects }: ObjectRouteOptions)
     const key = requireKey(request);
     return request.method === 'HEAD'
       ? sendObjectHead(objects.find(bucket.seq, key), request, reply)
-      : sendObject(await objects.open(bucket.seq, key), request, reply, context.random);
+      : sendObject((client) => objects.open(bucket.seq, key, client), request, reply, context.random);
   };
   app.get(
     ONE,

@@ -1,4 +1,4 @@
-/** `/accounts/{account_id}/r2/buckets/{bucket_name}/objects`: the list, and deletion of many (v4: §13). */
+/** `/accounts/{account_id}/r2/buckets/{bucket_name}/objects`: list objects and delete many (v4: §13). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { requireBucket } from '../../bucket/buckets.js';
@@ -79,7 +79,7 @@ export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
     },
   );
 
-  // A path that ends before the key comes here, its last slash being cut.
+  // A path that ends before the key arrives here, because the router removes its last slash.
   app.put(OBJECTS, { config: { area: 'objects' }, schema: { hide: true, params: bucketParams } }, async (request) => {
     const context = contextOf(request);
     requireWriter(context.actor);
@@ -91,7 +91,7 @@ export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
 
 function requireKeys(body: unknown): string[] {
   if (!Array.isArray(body)) throw bodyFailure('it is not a JSON array of keys');
-  if (body.length > MOST_KEYS) throw bodyFailure(`it holds more than ${MOST_KEYS} keys`);
+  if (body.length > MOST_KEYS) throw bodyFailure(`it contains more than ${MOST_KEYS} keys`);
   if (!body.every((key) => typeof key === 'string' && key !== '' && isObjectKey(key))) throw objectFailure('badKey');
   return body;
 }

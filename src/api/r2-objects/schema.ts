@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { bucketParams, jurisdictionHeader, storageClass } from '../r2-buckets/schema.js';
 import { answers, message, time } from '../schema.js';
 
-/** The key is read from the target itself (key.ts). */
+/** The key itself is read from the original target (key.ts). */
 export const objectParams = bucketParams.extend({ '*': z.string().describe('Key of the object') });
 
 export const httpMetadata = z.object({
@@ -26,7 +26,7 @@ export const object = z
     http_metadata: httpMetadata,
     custom_metadata: z.record(z.string(), z.string()),
     storage_class: storageClass,
-    ssec: z.boolean().describe('Always false: there is no encryption with keys of customers'),
+    ssec: z.boolean().describe("Always false: there is no encryption with customers' keys"),
   })
   .meta({ id: 'BucketObject' });
 
@@ -36,8 +36,8 @@ export const objectQuery = z.object({
   prefix: z.string().optional(),
   delimiter: z.string().optional().describe('Keys are grouped up to it; the groups are in `delimited`'),
   start_after: z.string().optional().describe('Keys after this one'),
-  cursor: z.string().optional().describe('From the page before'),
-  per_page: z.string().optional().describe('1000 unless given, at most 1000'),
+  cursor: z.string().optional().describe('From the previous page'),
+  per_page: z.string().optional().describe('Default 1000, at most 1000'),
 });
 
 const objectListInfo = z.object({
@@ -50,7 +50,7 @@ const objectListInfo = z.object({
 
 export type ObjectListInfo = z.output<typeof objectListInfo>;
 
-/** A page of objects; no cursor on the last one, since clients ask on while there is one. */
+/** A page of objects; the last one has no cursor, because clients continue while there is one. */
 export const objectList = answers(
   z.object({
     result: z.array(object),

@@ -1,4 +1,4 @@
-/** `/user/tokens` and `/accounts/{account_id}/tokens`: API tokens and what they may be given (v4: §12). */
+/** `/user/tokens` and `/accounts/{account_id}/tokens`: API tokens and their permission groups (v4: §12). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { getAccount } from '../../control/access/accounts.js';
@@ -15,7 +15,7 @@ import {
 import { success, successPage } from '../envelope.js';
 import { pageOf, resultInfo, TOKEN_PAGES } from '../paging.js';
 import { choiceValue, type Query, switchValue, textValue } from '../query.js';
-import { bodyObject, type ContextOf, callerOf, queryOf } from '../request.js';
+import { type ContextOf, callerOf, queryOf } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
 import {
   accountTokenParams,
@@ -32,7 +32,7 @@ import { permissionGroupView, tokenView } from './view.js';
 
 const tags = ['API tokens'];
 
-/** The routes of one kind of owner; they differ in the path and in who must be allowed what. */
+/** The routes for one kind of owner; they differ in path and permission. */
 interface Owned {
   readonly path: string;
   readonly area: 'userTokens' | 'accountTokens';
@@ -90,7 +90,7 @@ const permissionGroupRoutes: Routes = async (app, { contextOf, owned: { path, li
   );
 };
 
-/** Clients are told to encode the name themselves, and then it is encoded twice. */
+/** Clients are told to encode the name themselves, so it is encoded twice. */
 function decodeAgain(text: string | undefined): string | undefined {
   return text?.replace(/%20|\+/g, ' ');
 }
@@ -131,7 +131,7 @@ const tokenListRoutes: Routes = async (app, { contextOf, owned: { path, area, li
       schema: { tags, summary: 'Create a token', params: list, body: tokenBody, response: answersOne(createdToken) },
     },
     async (request) => {
-      const made = await createToken(contextOf(request), ownerOf(request.params), bodyObject(request));
+      const made = await createToken(contextOf(request), ownerOf(request.params), request.body);
       return success({ ...tokenView(made.token, callerOf(request).actor.userId), value: made.secret });
     },
   );
@@ -157,7 +157,7 @@ const tokenOneRoutes: Routes = async (app, { contextOf, owned: { path, area, one
     },
     async (request) => {
       const { params } = request;
-      const item = await replaceToken(contextOf(request), ownerOf(params), tokenIdOf(params), bodyObject(request));
+      const item = await replaceToken(contextOf(request), ownerOf(params), tokenIdOf(params), request.body);
       return success(tokenView(item, callerOf(request).actor.userId));
     },
   );

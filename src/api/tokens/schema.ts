@@ -1,5 +1,6 @@
 /** Shapes of API tokens on the wire (v4: §12). */
 import { z } from 'zod';
+import { listOf } from '../body-schema.js';
 import { direction, identifier, pageQuery, time } from '../schema.js';
 
 const permissionGroupReference = z.object({ id: z.string(), name: z.string().optional() });
@@ -9,7 +10,7 @@ const records = z
     names: z.array(z.string()).readonly().optional().describe('Full names; `*` stands for any characters'),
     types: z.array(z.string()).readonly().optional().describe('Record types'),
   })
-  .describe('Narrows permissions for DNS to records that fit; this service adds it to v4');
+  .describe('Restricts DNS permissions to matching records; an extension of v4');
 
 const resources = z
   .record(z.string(), z.union([z.string(), z.record(z.string(), z.string())]))
@@ -25,11 +26,11 @@ const policy = z
   })
   .meta({ id: 'TokenPolicy' });
 
+const networks = z.object({ in: z.array(z.string()).optional(), not_in: z.array(z.string()).optional() }).optional();
+
 const condition = z.object({
-  request_ip: z
-    .object({ in: z.array(z.string()).optional(), not_in: z.array(z.string()).optional() })
-    .optional()
-    .describe('Networks the token may and may not be used from'),
+  request_ip: networks.describe('Networks from which the token may or may not be used'),
+  'request.ip': networks.describe('The same in the spelling of older clients; returned as it was sent'),
 });
 
 const members = {
@@ -48,19 +49,77 @@ export const token = z.object({ id: z.string(), ...members }).meta({ id: 'Token'
 export type Token = z.output<typeof token>;
 
 export const createdToken = z
-  .object({ id: z.string(), ...members, value: z.string().describe('The secret; shown this once') })
+  .object({ id: z.string(), ...members, value: z.string().describe('The secret; shown only once') })
   .meta({ id: 'CreatedToken' });
 
-export const tokenBody = z
-  .object({
-    name: z.string(),
-    policies: z.array(policy.partial({ id: true })),
-    condition: condition.optional(),
-    not_before: time.optional(),
-    expires_on: time.optional(),
-    status: z.enum(['active', 'disabled']).optional().describe('Of an edit only'),
+const texts = z.array(z.string()).nullish();
+
+/** Clients send back the members they received, including read-only ones. */
+const repeated = z.unknown().optional().describe('Accepted and ignored');
+
+/**
+ * Nothing that restricts a token is ignored: unknown members are refused, because ignoring them could allow more than
+ * intended.
+ */
+const policyInput = z
+  .strictObject({
+    id: repeated,
+    effect: z.enum(['allow', 'deny'], { error: 'allow or deny' }),
+    permission_groups: z
+      .array(z.strictObject({ id: z.string(), name: repeated, scopes: repeated, meta: repeated }))
+      .min(1, { error: 'a non-empty list' })
+      .describe('Only the identifier is used'),
+    resources,
+    records: z
+      .strictObject({
+        names: texts.describe('Full names; `*` stands for any characters'),
+        types: texts.describe('Record types'),
+      })
+      .nullish()
+      .describe('Restricts DNS permissions to matching records; an extension of v4'),
   })
-  .meta({ id: 'TokenBody' });
+  .meta({ id: 'TokenPolicyCreation' });
+
+const networksInput = z.strictObject({ in: texts, not_in: texts }).nullish();
+
+const conditionInput = z.strictObject({
+  request_ip: networksInput.describe('Networks from which the token may or may not be used'),
+  'request.ip': networksInput.describe('The same in the spelling of older clients'),
+});
+
+export const tokenBody = z
+  .strictObject({
+    id: repeated,
+    issued_on: repeated,
+    modified_on: repeated,
+    last_used_on: repeated,
+    value: repeated,
+    name: z.string(),
+    policies: listOf(policyInput, 1, 50, 'policies'),
+    condition: conditionInput.nullish(),
+    not_before: time.nullish(),
+    expires_on: time.nullish(),
+    status: z
+      .enum(['active', 'disabled', 'expired'], { error: 'active or disabled' })
+      .nullish()
+      .describe('Default `active`'),
+  })
+  .meta({
+    id: 'TokenBody',
+    examples: [
+      {
+        name: 'certificates of example.com',
+        policies: [
+          {
+            effect: 'allow',
+            permission_groups: [{ id: '4755a26eedb94da69e1066d98aa820be' }],
+            resources: { 'com.cloudflare.api.account.zone.023e105f4ecef8ad9ca31a8372d0c353': '*' },
+          },
+        ],
+        expires_on: '2027-01-01T00:00:00Z',
+      },
+    ],
+  });
 
 export const permissionGroup = z
   .object({ id: z.string(), name: z.string(), scopes: z.array(z.string()) })
@@ -74,7 +133,7 @@ export const accountTokenParams = z.object({ ...ofAccount, ...ofToken });
 
 export const tokenQuery = z.object({
   direction,
-  include_expired: z.enum(['true', 'false']).optional().describe('`true` unless given'),
+  include_expired: z.enum(['true', 'false']).optional().describe('Default `true`'),
   ...pageQuery,
 });
 

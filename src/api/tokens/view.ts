@@ -39,7 +39,7 @@ export function tokenView(item: KeyItem, userId: string): Token {
     policies: policiesOf(item, userId).map(policyView),
     ...(networks && {
       condition: {
-        request_ip: {
+        [networks.spelling ?? 'request_ip']: {
           ...(networks.in.length > 0 && { in: [...networks.in] }),
           ...(networks.notIn.length > 0 && { not_in: [...networks.notIn] }),
         },

@@ -1,6 +1,6 @@
 /**
- * Routes of features this service does not have, which ordinary clients ask on their way (v4: §10.9, §14). They answer
- * truthfully that there is nothing, so that the client goes on.
+ * Routes of features that this service does not have but ordinary clients request (v4: §10.9, §14). They answer that
+ * there is nothing, so that the client continues.
  */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -21,7 +21,6 @@ const EMPTY_LISTS = [
   { path: 'workers/routes', summary: 'List worker routes' },
   { path: 'addressing/regional_hostnames', summary: 'List regional hostnames' },
   { path: 'custom_certificates', summary: 'List uploaded certificates' },
-  { path: 'ssl/certificate_packs', summary: 'List certificate packs' },
 ];
 
 export const neighbourRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
@@ -45,23 +44,6 @@ export const neighbourRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
     async (request) => {
       await getZone(contextOf(request), request.params.zone_id);
       return success([PLAN]);
-    },
-  );
-
-  app.get(
-    '/zones/:zone_id/ssl/universal/settings',
-    {
-      config: { area: 'zone' },
-      schema: {
-        tags,
-        summary: 'Get universal certificate settings',
-        params: zoneParams,
-        response: answersOne(z.object({ enabled: z.boolean() })),
-      },
-    },
-    async (request) => {
-      await getZone(contextOf(request), request.params.zone_id);
-      return success({ enabled: true });
     },
   );
 

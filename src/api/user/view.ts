@@ -31,7 +31,10 @@ export function userView(item: UserItem): User {
   };
 }
 
-/** What the bearer token of a request is worth. Throws 403/9109 for a request with a key pair: it has no token to check. */
+/**
+ * The status of a request's bearer token. Throws 403/9109 for a request with a key pair, because it has no token to
+ * check.
+ */
 export function verifyToken(request: FastifyRequest): Success<z.output<typeof tokenVerification>> {
   const { key, scheme } = callerOf(request);
   if (scheme !== 'token') throw failure('keyOnTokenRoute');

@@ -1,4 +1,4 @@
-/** `/zones/{zone_id}/changes/{change}`: whether every DNS process answers with a change (ours). */
+/** `/zones/{zone_id}/changes/{change}`: whether every DNS process serves a change (ours). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { getChange } from '../../control/write/changes.js';
 import type { Propagation } from '../../control/write/propagation.js';
@@ -20,7 +20,7 @@ export const zoneChangeRoutes: FastifyPluginAsyncZod<ZoneChangeOptions> = async 
       config: { area: 'zone' },
       schema: {
         tags: ['Zone history'],
-        summary: 'How far a change has come',
+        summary: 'Get the progress of a change',
         params: changeParams,
         response: answersOne(zoneChange),
       },

@@ -11,20 +11,20 @@ export const zoneChange = z
   .object({
     id: z.string().describe('Number of the change, as in the header `zoneplane-change`'),
     zone_id: z.string(),
-    serial: z.int().nullable().describe('SOA serial of the zone after it'),
+    serial: z.int().nullable().describe('SOA serial of the zone after the change'),
     complete: z
       .boolean()
-      .describe('False when more changed than is listed one by one: secondaries then read the whole zone'),
-    status: status.describe('`INSYNC` when every DNS process answers with it'),
+      .describe('False when the log does not list the whole difference: secondaries then read the whole zone'),
+    status: status.describe('`INSYNC` when every DNS process serves it'),
     submitted_on: time,
     actor: z.string(),
     request_id: z.string(),
     processes: z.array(
       z.object({
         name: z.string(),
-        applied: z.int().describe('Latest change it answers with'),
+        applied: z.int().describe('The latest change that it serves'),
         status,
-        held: z.boolean().describe('It could not publish the zone and goes on trying; its log says why'),
+        held: z.boolean().describe('Whether it failed to publish the zone and keeps trying; its log has the reason'),
       }),
     ),
   })

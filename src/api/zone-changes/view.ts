@@ -1,10 +1,10 @@
-/** A change and how far it has come (ours). */
+/** A change and its progress (ours). */
 import type { ChangeItem } from '../../control/write/changes.js';
 import { type DnsProcess, isHeld, serves } from '../../control/write/propagation.js';
 import { printTime } from '../times.js';
 import type { ZoneChange } from './schema.js';
 
-/** Without any DNS process nothing is served. */
+/** Without a DNS process nothing is served. */
 export function zoneChangeView(item: ChangeItem, processes: readonly DnsProcess[]): ZoneChange {
   const served = processes.length > 0 && processes.every((process) => serves(process, item));
   return {

@@ -1,4 +1,4 @@
-/** `/zones/{zone_id}/history`: what was changed, and bringing it back (ours). */
+/** `/zones/{zone_id}/history`: lists changes and restores past states (ours). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { getEdit, listHistory, restoreZone } from '../../control/zones/history.js';
 import { success, successPage } from '../envelope.js';
@@ -19,7 +19,7 @@ export const zoneHistoryRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
       config: { area: 'dns' },
       schema: {
         tags,
-        summary: 'List what was changed, the newest first',
+        summary: 'List changes, newest first',
         params: zoneParams,
         querystring: historyQuery,
         response: answersList(zoneEdit),
@@ -36,7 +36,7 @@ export const zoneHistoryRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
     `${PATH}/:change`,
     {
       config: { area: 'dns' },
-      schema: { tags, summary: 'Get what one change did', params: editParams, response: answersOne(zoneEdit) },
+      schema: { tags, summary: 'Get one change', params: editParams, response: answersOne(zoneEdit) },
     },
     async (request) => {
       const { zone_id: zoneId, change } = request.params;
@@ -50,7 +50,7 @@ export const zoneHistoryRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
       config: { area: 'dns', zoneState: 'write' },
       schema: {
         tags,
-        summary: 'Bring the records to what they were right after a change',
+        summary: 'Restore the records to the state right after a change',
         params: editParams,
         response: answersOne(zoneRestore),
       },

@@ -12,8 +12,8 @@ export const editParams = zoneParams.extend({
 export const zoneEdit = z
   .object({
     id: z.string().describe('For `as_of` and restore: the number of the change, or `version:N`'),
-    change: z.int().nullable().describe('Null when resolvers saw nothing of it'),
-    version: z.int().describe('Version of the zone after it'),
+    change: z.int().nullable().describe('Null when nothing changed for resolvers'),
+    version: z.int().describe('Version of the zone after the change'),
     kind: z.enum(['added', 'records', 'settings', 'replaced']),
     created_on: time,
     actor: z.object({ email: z.string(), type: z.string() }),
@@ -22,9 +22,9 @@ export const zoneEdit = z
     serial_from: z.int().nullable(),
     serial_to: z.int(),
     diff: z.object({
-      removed: z.array(z.string()).describe('Records resolvers no longer got, as lines of a zone file'),
+      removed: z.array(z.string()).describe('Records that resolvers no longer got, as zone file lines'),
       added: z.array(z.string()),
-      complete: z.boolean().describe('False when there was more than the lists tell'),
+      complete: z.boolean().describe('False when the lists are incomplete'),
     }),
   })
   .meta({ id: 'ZoneEdit' });

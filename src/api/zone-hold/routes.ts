@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { createZoneHold, deleteZoneHold, editZoneHold, getZoneHold } from '../../control/zones/hold.js';
 import { success } from '../envelope.js';
 import { flagValue, textValue } from '../query.js';
-import { bodyObject, type ContextOf, queryOf } from '../request.js';
+import { type ContextOf, queryOf } from '../request.js';
 import { answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 import { zoneHold, zoneHoldCreation, zoneHoldEdit, zoneHoldQuery, zoneHoldRelease } from './schema.js';
@@ -39,7 +39,7 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
     },
     async (request) => {
       const inQuery = flagValue(queryOf(request), 'include_subdomains');
-      const include = inQuery ?? (request.body ? bodyObject(request)['include_subdomains'] : undefined);
+      const include = inQuery ?? request.body?.include_subdomains ?? false;
       return success(zoneHoldView(await createZoneHold(contextOf(request), request.params.zone_id, include)));
     },
   );
@@ -57,7 +57,7 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
       },
     },
     async (request) =>
-      success(zoneHoldView(await editZoneHold(contextOf(request), request.params.zone_id, bodyObject(request)))),
+      success(zoneHoldView(await editZoneHold(contextOf(request), request.params.zone_id, request.body))),
   );
 
   app.delete(
@@ -66,7 +66,7 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
       config: { area: 'zone', zoneState: 'write' },
       schema: {
         tags,
-        summary: 'Take the hold off',
+        summary: 'Remove the hold',
         params: zoneParams,
         querystring: zoneHoldRelease,
         response,

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { editZoneSetting, getZoneSetting, listZoneSettings } from '../../control/zones/settings.js';
 import { success } from '../envelope.js';
-import { bodyObject, type ContextOf } from '../request.js';
+import type { ContextOf } from '../request.js';
 import { answersList, answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 import { zoneSettingParams as params, zoneSetting, zoneSettingEdit } from './schema.js';
@@ -48,7 +48,7 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
     },
     async (request) => {
       const { zone_id: zoneId, setting } = request.params;
-      const { value } = bodyObject(request);
+      const { value } = request.body;
       return success(zoneSettingView(await editZoneSetting(contextOf(request), zoneId, setting, value)));
     },
   );

@@ -1,14 +1,16 @@
 /** Shapes of `/zones/{zone_id}/settings` (v4: §14). */
 import { z } from 'zod';
+import { ZONE_SETTING_NAMES } from '../../control/zones/setting-values.js';
 import { time } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 
-const VALUES = ['on', 'off'] as const;
+/** Most are texts, such as `on`; some are numbers or objects. */
+const value = z.union([z.string(), z.number(), z.record(z.string(), z.unknown())]);
 
 export const zoneSetting = z
   .object({
-    id: z.enum(['http2', 'http3']),
-    value: z.enum(VALUES),
+    id: z.enum(ZONE_SETTING_NAMES),
+    value,
     editable: z.literal(true),
     modified_on: time.nullable().describe('Null until it is changed'),
   })
@@ -18,4 +20,12 @@ export type ZoneSetting = z.output<typeof zoneSetting>;
 
 export const zoneSettingParams = zoneParams.extend({ setting: z.string() });
 
-export const zoneSettingEdit = z.object({ value: z.enum(VALUES) }).meta({ id: 'ZoneSettingEdit' });
+/**
+ * The valid values depend on the setting in the path, and an unknown setting must be refused first, so the use case
+ * checks both.
+ */
+export const zoneSettingEdit = z
+  .object({
+    value: z.unknown().optional().meta({ description: 'A text such as on; of some settings a number or an object' }),
+  })
+  .meta({ id: 'ZoneSettingEdit', examples: [{ value: 'on' }] });

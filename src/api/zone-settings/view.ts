@@ -3,11 +3,6 @@ import type { ZoneSettingItem } from '../../control/zones/settings.js';
 import { printOptionalTime } from '../times.js';
 import type { ZoneSetting } from './schema.js';
 
-export function zoneSettingView(item: ZoneSettingItem): ZoneSetting {
-  return {
-    id: item.name,
-    value: item.on ? 'on' : 'off',
-    editable: true,
-    modified_on: printOptionalTime(item.modifiedAt),
-  };
+export function zoneSettingView({ name, value, modifiedAt }: ZoneSettingItem): ZoneSetting {
+  return { id: name, value, editable: true, modified_on: printOptionalTime(modifiedAt) };
 }

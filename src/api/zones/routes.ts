@@ -1,7 +1,8 @@
-/** `/zones`: list, create, get, edit, delete, look at the delegation again (v4: §3). */
+/** `/zones`: list, create, get, edit, delete, check the delegation again (v4: §3). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { checkActivation } from '../../control/zones/activation.js';
+import type { ZoneItem } from '../../control/zones/item.js';
 import {
-  checkActivation,
   createZone,
   deleteZone,
   editZone,
@@ -11,10 +12,10 @@ import {
   type NameOperator,
   type ZoneQuery,
 } from '../../control/zones/zones.js';
-import { success, successPage } from '../envelope.js';
+import { type Message, success, successPage } from '../envelope.js';
 import { pageOf, resultInfo, ZONE_PAGES } from '../paging.js';
 import { choiceValue, choiceValues, type Query, textValue } from '../query.js';
-import { bodyObject, type ContextOf, callerOf, queryOf } from '../request.js';
+import { type ContextOf, callerOf, queryOf } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
 import {
   NAME_OPERATORS,
@@ -54,7 +55,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
       schema: { tags, summary: 'Create a zone', body: zoneCreation, response: answersOne(zone) },
     },
     async (request) => {
-      const item = await createZone(contextOf(request), bodyObject(request));
+      const item = await createZone(contextOf(request), request.body);
       return success(zoneView(item, permissionsOf(false)));
     },
   );
@@ -78,7 +79,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
       schema: { tags, summary: 'Edit a zone', params: zoneParams, body: zoneEdit, response: answersOne(zone) },
     },
     async (request) => {
-      const item = await editZone(contextOf(request), request.params.zone_id, bodyObject(request));
+      const item = await editZone(contextOf(request), request.params.zone_id, request.body);
       return success(zoneView(item, permissionsOf(false)));
     },
   );
@@ -96,14 +97,20 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
     '/zones/:zone_id/activation_check',
     {
       config: { area: 'zone', zoneState: 'write' },
-      schema: { tags, summary: 'Look at the delegation again', params: zoneParams, response: answersOne(onlyId) },
+      schema: { tags, summary: 'Check the delegation again', params: zoneParams, response: answersOne(onlyId) },
     },
     async (request) => {
       const item = await checkActivation(contextOf(request), request.params.zone_id);
-      return success({ id: item.id });
+      return success({ id: item.id }, [activationMessage(item)]);
     },
   );
 };
+
+function activationMessage({ name, status, nameServers }: ZoneItem): Message {
+  if (status === 'active') return { code: 10204, message: `${name} is active.` };
+  const remedy = `its parent must delegate it to ${nameServers.join(' and ')}`;
+  return { code: 10205, message: `${name} is not active yet: ${remedy}.` };
+}
 
 /** The filters of a list of zones (v4: §3.3). */
 function filterOf(query: Query): ZoneQuery {
@@ -127,7 +134,7 @@ function filterOf(query: Query): ZoneQuery {
   };
 }
 
-/** `contains:shop`; a text without a known operator in front is the whole name. */
+/** `contains:shop`; a text without a known operator is the whole name. */
 function nameFilter(text: string): NameFilter {
   const colon = text.indexOf(':');
   const operator = NAME_OPERATORS.find((candidate) => candidate === text.slice(0, Math.max(colon, 0)));

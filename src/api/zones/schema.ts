@@ -1,5 +1,7 @@
 /** Shapes of zones on the wire (v4: §3). */
 import { z } from 'zod';
+import { zoneFailure } from '../../control/zones/errors.js';
+import { type BodyFault, listOf, refusedWith } from '../body-schema.js';
 import { direction, identifier, match, pageQuery, time } from '../schema.js';
 
 export const ZONE_STATUSES = ['initializing', 'pending', 'active', 'moved'] as const;
@@ -36,7 +38,7 @@ export const plan = z
 export const zone = z
   .object({
     id: z.string(),
-    name: z.string().describe('Unicode where the name is internationalised'),
+    name: z.string().describe('Unicode if the name is internationalised'),
     status: z.enum(ZONE_STATUSES),
     paused: z.boolean(),
     type: z.enum(ZONE_TYPES),
@@ -75,28 +77,36 @@ export const zoneQuery = z.object({
   name: z.string().optional().describe('A name, or `operator:text` such as `contains:shop`'),
   'account.id': z.string().optional(),
   'account.name': z.string().optional().describe('A name, or `operator:text`'),
-  status: z.enum(ZONE_STATUSES).optional().describe('One or several, separated by commas'),
-  type: z.enum(ZONE_TYPES).optional().describe('One or several; all but `internal` unless given'),
+  status: z.enum(ZONE_STATUSES).optional().describe('One or more, separated by commas'),
+  type: z.enum(ZONE_TYPES).optional().describe('One or more; default: all except `internal`'),
   match,
   order: z.enum(ZONE_ORDERS).optional(),
   direction,
   ...pageQuery,
 });
 
+/** The types of v4; the use case refuses those that are not supported. */
+const creatableType = z.enum(ZONE_TYPES, { error: 'full or partial' }).nullish();
+
 export const zoneCreation = z
   .object({
     name: z.string().describe('Domain name, Unicode or punycode'),
-    account: z.object({ id: z.string().optional() }).optional().describe("The caller's first account unless given"),
-    type: z.enum(ZONE_TYPES).optional().describe('`full` unless given'),
-    jump_start: z.boolean().optional().describe('Accepted and ignored'),
+    account: z
+      .union([z.object({ id: z.string().nullish() }), z.string()], { error: 'an object with the identifier as id' })
+      .nullish()
+      .describe("Default: the caller's first account"),
+    type: creatableType.describe('Default `full`'),
+    jump_start: z.unknown().optional().describe('Accepted and ignored'),
   })
-  .meta({ id: 'ZoneCreation' });
+  .meta({ id: 'ZoneCreation', examples: [{ name: 'example.com' }] });
+
+const badEdit = ({ text, pointer }: BodyFault) => zoneFailure('badEdit', { reason: `${text}.` }, { pointer });
 
 export const zoneEdit = z
   .object({
-    paused: z.boolean().optional(),
-    type: z.enum(ZONE_TYPES).optional(),
-    vanity_name_servers: z.array(z.string()).optional(),
-    plan: z.object({ id: z.string() }).optional().describe('Accepted and ignored: there is one plan'),
+    paused: refusedWith(z.boolean().nullish(), badEdit),
+    type: creatableType,
+    vanity_name_servers: refusedWith(listOf(z.string(), 0, 10, 'host names').nullish(), badEdit),
+    plan: z.unknown().optional().describe('Accepted and ignored: there is one plan'),
   })
-  .meta({ id: 'ZoneEdit' });
+  .meta({ id: 'ZoneEdit', examples: [{ paused: true }] });

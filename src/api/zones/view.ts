@@ -4,7 +4,7 @@ import type { ZoneItem } from '../../control/zones/item.js';
 import { printOptionalTime, printTime } from '../times.js';
 import type { plan, Zone } from './schema.js';
 
-/** The only plan there is. Not subscribed: clients then keep comments to the limit of the free plan. */
+/** The only plan. Not subscribed, so that clients apply the free plan's limit on comments. */
 export const PLAN: z.output<typeof plan> = {
   id: '0feeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
   name: 'Free Website',
@@ -18,7 +18,7 @@ export const PLAN: z.output<typeof plan> = {
   externally_managed: false,
 };
 
-/** What the caller's credential may do in a zone. */
+/** The permissions of the caller's credential in a zone. */
 export function permissionsOf(readOnly: boolean): string[] {
   return readOnly
     ? ['#dns_records:read', '#zone:read']

@@ -1,8 +1,9 @@
-/** An authority that is reached by ACME (RFC 8555): the directory of a public one, or of one in the house. */
+/** An authority that is reached by ACME (RFC 8555): a public one or a private one. */
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
 import { type Authority, AuthorityError, type AuthorityName, CAA_IDENTITIES } from '../authority.js';
+import { listUnfinishedOrders } from './account-orders.js';
 import { certificateIdentifier } from './certificate-identifier.js';
 import { createDirectory, type Directory } from './directory.js';
 import { createAccountKey } from './jws.js';
@@ -14,28 +15,31 @@ import { createTransport, isSecureUrl } from './transport.js';
 export interface AcmeOptions {
   readonly name: AuthorityName;
   readonly directoryUrl: string;
-  /** A private P-256 key; PEM when it is a text. */
+  /** A private P-256 key; a string is PEM. */
   readonly accountKey: KeyObject | string;
-  /** Whether the operator agreed to the terms of service; without that no account is made where there are terms. */
+  /**
+   * Whether the operator agreed to the terms of service. Without that, no account is created if the authority has
+   * terms.
+   */
   readonly termsAgreed: boolean;
   /** URIs, such as `mailto:admin@example.com`. */
   readonly contact?: readonly string[];
-  /** For authorities that want one (RFC 8555 §7.3.4). `hmacKey`: base64url, as they hand it out. */
+  /** For authorities that require it (RFC 8555 §7.3.4). `hmacKey`: base64url, as the authority shows it. */
   readonly externalAccount?: { readonly keyId: string; readonly hmacKey: string };
-  /** Roots to trust for the directory instead of the system's: PEM, one or more. */
+  /** Trusted roots for the directory, replacing the system's: PEM, one or more. */
   readonly caBundle?: string;
   readonly userAgent: string;
   readonly clock: Clock;
-  /** For one request, in milliseconds. */
+  /** Milliseconds for one request. */
   readonly timeoutMs?: number;
 }
 
 export interface AcmeAuthority extends Authority {
-  /** Ends requests under way and all connections. */
+  /** Aborts running requests and closes all connections. */
   close(): Promise<void>;
 }
 
-/** Contacts nobody yet. Throws a {@link UserError} for a setting that cannot be right. */
+/** Sends no request yet. Throws a {@link UserError} for an invalid setting. */
 export function createAcmeAuthority(options: AcmeOptions): AcmeAuthority {
   const { name, clock, directoryUrl } = options;
   checkSettings(options);
@@ -48,7 +52,8 @@ export function createAcmeAuthority(options: AcmeOptions): AcmeAuthority {
     termsAgreed: options.termsAgreed,
     ...(options.externalAccount && { externalAccount: decodeExternalAccount(options.externalAccount) }),
   };
-  const { account: accountUri, post } = createSession(transport, directory, account, clock);
+  const session = createSession(transport, directory, account, clock);
+  const { account: accountUri, post } = session;
 
   return {
     name,
@@ -69,6 +74,7 @@ export function createAcmeAuthority(options: AcmeOptions): AcmeAuthority {
       if (location && isSecureUrl(location)) return readOrder(answer, location, clock.nowMs());
       throw unexpectedAnswer(answer, clock.nowMs(), 'the URL of the order was expected');
     },
+    unfinishedOrders: (names) => listUnfinishedOrders(session, names, clock.nowMs()),
     order: async (url) => readOrder(await post(url), url, clock.nowMs()),
     authorization: async (url) => readAuthorization(await post(url), clock.nowMs()),
     keyAuthorization: (token) => `${token}.${key.thumbprint}`,
@@ -108,14 +114,14 @@ function checkSettings({ directoryUrl, caBundle }: AcmeOptions): void {
   if (!isSecureUrl(directoryUrl)) {
     throw new UserError(
       `the directory of a certificate authority must be an https URL, not '${directoryUrl}'`,
-      'http is taken for this machine itself only, such as http://127.0.0.1:14000/dir',
+      'http is only accepted for this machine itself, such as http://127.0.0.1:14000/dir',
     );
   }
   if (caBundle === undefined) return;
   try {
     new X509Certificate(caBundle);
   } catch {
-    throw new UserError('the bundle of trusted roots for the certificate authority holds no PEM certificate');
+    throw new UserError('the bundle of trusted roots for the certificate authority contains no PEM certificate');
   }
 }
 
@@ -129,7 +135,7 @@ function decodeExternalAccount({ keyId, hmacKey }: { readonly keyId: string; rea
   return { keyId, hmacKey: new Uint8Array(Buffer.from(hmacKey, 'base64url')) };
 }
 
-/** Clients must not ask for a profile that is not offered (draft-ietf-acme-profiles §4). */
+/** Clients must not request a profile that is not offered (draft-ietf-acme-profiles §4). */
 function refuseUnknownProfile(profile: string, offered: Directory['meta']['profiles']): void {
   if (Object.hasOwn(offered, profile)) return;
   const names = Object.keys(offered);

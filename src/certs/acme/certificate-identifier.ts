@@ -1,9 +1,9 @@
-/** How a certificate is named to its authority (RFC 9773 §4.1). */
+/** The identifier of a certificate for its authority (RFC 9773 §4.1). */
 import { AuthorityKeyIdentifierExtension, X509Certificate } from '../x509.js';
 
 /**
- * The key identifier of the issuer and the serial number, each in base64url, with a dot between: for `replaces` and renewal
- * information. `certificate`: DER. Undefined for a certificate that does not name the key of its issuer.
+ * The issuer's key identifier and the serial number, each in base64url, separated by a dot: for `replaces` and renewal
+ * information. `certificate`: DER. Undefined for a certificate without its issuer's key identifier.
  */
 export function certificateIdentifier(certificate: Uint8Array): string | undefined {
   const read = new X509Certificate(new Uint8Array(certificate));
@@ -11,7 +11,7 @@ export function certificateIdentifier(certificate: Uint8Array): string | undefin
   return keyId === undefined ? undefined : `${hexToBase64url(keyId)}.${hexToBase64url(asInteger(read.serialNumber))}`;
 }
 
-/** The contents octets of a DER INTEGER: the library leaves out the zero that keeps a number from being negative. */
+/** The contents octets of a DER INTEGER. The library omits the leading zero that keeps a number positive. */
 function asInteger(hex: string): string {
   return /^[89a-f]/i.test(hex) ? `00${hex}` : hex;
 }

@@ -1,4 +1,4 @@
-/** The directory of an authority (RFC 8555 §7.1.1): where its resources are, and what it says of itself. */
+/** The directory of an authority (RFC 8555 §7.1.1): the URLs of its resources, and its metadata. */
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
 import { readObject, refusal } from './problem.js';
@@ -6,7 +6,7 @@ import { isSecureUrl, type Transport } from './transport.js';
 
 const LIFETIME_MS = 3_600_000;
 
-export const urlSchema = z.string().max(2_048).refine(isSecureUrl, 'is no https URL');
+export const urlSchema = z.string().max(2_048).refine(isSecureUrl, 'is not an https URL');
 
 const directorySchema = z.object({
   newNonce: urlSchema,
@@ -19,7 +19,7 @@ const directorySchema = z.object({
     .object({
       termsOfService: z.string().optional(),
       caaIdentities: z.array(z.string().toLowerCase()).default([]),
-      /** Name → description. */
+      /** Description by name. */
       profiles: z.record(z.string(), z.string()).default({}),
     })
     .prefault({}),
@@ -27,8 +27,8 @@ const directorySchema = z.object({
 export type Directory = z.output<typeof directorySchema>;
 
 /**
- * Reads the directory when it is asked for and an hour is over. While the authority does not answer, the one that was read before
- * holds on. Requests at the same time share one reading.
+ * Returns the directory and reloads it after an hour. While the authority does not answer, the previous one stays in
+ * use. Simultaneous requests share one reload.
  */
 export function createDirectory(transport: Transport, url: string, clock: Clock): () => Promise<Directory> {
   let known: { readonly directory: Directory; readonly untilMs: number } | undefined;

@@ -9,7 +9,7 @@ interface Jws {
   readonly signature: string;
 }
 
-/** Members of a public P-256 key in the order of their names, which a thumbprint needs (RFC 7638 §3.2). */
+/** Members of a public P-256 key in alphabetical order, as a thumbprint requires (RFC 7638 §3.2). */
 interface PublicJwk {
   readonly crv: string;
   readonly kty: string;
@@ -21,11 +21,11 @@ export interface AccountKey {
   readonly jwk: PublicJwk;
   /** base64url(SHA-256) of the public key (RFC 7638). */
   readonly thumbprint: string;
-  /** `payload`: any JSON value; undefined signs no octets at all, which is how POST-as-GET asks (RFC 8555 §6.3). */
+  /** `payload`: any JSON value; undefined signs an empty payload, as POST-as-GET requires (RFC 8555 §6.3). */
   sign(header: Readonly<Record<string, unknown>>, payload: unknown): Jws;
 }
 
-/** `key`: a private P-256 key, PEM when it is a text. */
+/** `key`: a private P-256 key; a string is PEM. */
 export function createAccountKey(key: KeyObject | string): AccountKey {
   const privateKey = key instanceof KeyObject ? key : createPrivateKey(key);
   const { crv, kty, x, y } = createPublicKey(privateKey).export({ format: 'jwk' });
@@ -41,7 +41,7 @@ export function createAccountKey(key: KeyObject | string): AccountKey {
   };
 }
 
-/** Binds a new account to one that the authority knows by other means (RFC 8555 §7.3.4). `hmacKey`: octets. */
+/** Binds a new account to an existing external account of the authority (RFC 8555 §7.3.4). `hmacKey`: octets. */
 export function bindExternalAccount(keyId: string, hmacKey: Uint8Array, url: string, jwk: PublicJwk): Jws {
   return signed({ alg: 'HS256', kid: keyId, url }, jwk, (input) =>
     createHmac('sha256', hmacKey).update(input).digest(),

@@ -1,4 +1,4 @@
-/** Orders, authorizations and challenges as they come (RFC 8555 §7.1), checked and in our terms. */
+/** Validates orders, authorizations and challenges (RFC 8555 §7.1) and converts them to our types. */
 import { z } from 'zod';
 import type { Authorization, Challenge, Order, RenewalWindow } from '../authority.js';
 import { urlSchema } from './directory.js';
@@ -11,6 +11,7 @@ const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(tex
 const orderSchema = z.object({
   status: z.enum(['pending', 'ready', 'processing', 'valid', 'invalid']),
   expires: time.optional(),
+  identifiers: z.array(z.object({ value: z.string().toLowerCase() })).default([]),
   authorizations: z.array(urlSchema).min(1),
   finalize: urlSchema,
   certificate: urlSchema.optional(),
@@ -22,7 +23,7 @@ const challengeSchema = z
     type: z.string(),
     url: urlSchema,
     status: z.enum(['pending', 'processing', 'valid', 'invalid']),
-    /** base64url, as §8.1 makes it part of a path and of a record. */
+    /** base64url, because §8.1 makes it part of a path and of a record. */
     token: z.string().regex(/^[A-Za-z0-9_-]{1,256}$/),
     error: problemSchema.optional(),
   })
@@ -33,7 +34,7 @@ const authorizationSchema = z.object({
   wildcard: z.boolean().default(false),
   status: z.enum(['pending', 'valid', 'invalid', 'deactivated', 'expired', 'revoked']),
   expires: time.optional(),
-  /** Challenges of types to come may have no token; they are left out. */
+  /** Challenges of future types may have no token; they are omitted. */
   challenges: z
     .array(z.looseObject({ token: z.unknown() }))
     .transform((challenges) => challenges.filter(({ token }) => token !== undefined))
@@ -52,6 +53,7 @@ export function readOrder(answer: Answer, url: string, nowMs: number): Order {
   return {
     url,
     status: order.status,
+    names: order.identifiers.map(({ value }) => value),
     authorizations: order.authorizations,
     finalizeUrl: order.finalize,
     ...(order.expires !== undefined && { expiresMs: order.expires }),
@@ -82,7 +84,7 @@ const MIN_RENEWAL_WAIT_MS = 60_000;
 const MAX_RENEWAL_WAIT_MS = 86_400_000;
 const DEFAULT_RENEWAL_WAIT_MS = 6 * 3_600_000;
 
-/** RFC 9773 §4.2 and §4.3: asked again after a minute at the earliest and a day at the latest. */
+/** RFC 9773 §4.2 and §4.3. Renewal information is requested again after one minute to one day. */
 export function readRenewalWindow(answer: Answer, nowMs: number): RenewalWindow {
   const { suggestedWindow, explanationURL } = readObject(answer, renewalSchema, nowMs);
   const waitMs = retryAfterMs(answer, nowMs) ?? DEFAULT_RENEWAL_WAIT_MS;

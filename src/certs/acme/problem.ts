@@ -1,4 +1,4 @@
-/** What an authority says when it refuses (RFC 8555 §6.7), and answers that are none of the protocol's, as typed errors. */
+/** Refusals of an authority (RFC 8555 §6.7), and answers that violate the protocol, as typed errors. */
 import { z } from 'zod';
 import { parseHttpDate } from '../../http/date.js';
 import { AuthorityError, type Problem } from '../authority.js';
@@ -15,7 +15,7 @@ const subproblem = z
   .object({ type, detail: text.default(''), identifier: z.object({ value: text }).optional() })
   .transform(({ type, detail, identifier }) => ({ type, detail, ...(identifier && { identifier: identifier.value }) }));
 
-/** A problem document; members that RFC 9457 leaves out have its defaults. */
+/** A problem document; omitted members have the defaults of RFC 9457. */
 export const problemSchema = z
   .object({
     type: type.default('about:blank'),
@@ -33,7 +33,9 @@ export const problemSchema = z
     }),
   );
 
-/** Milliseconds to wait: of seconds, or until a date (RFC 9110 §10.2.3). Undefined for neither; 30 days at most. */
+/**
+ * Milliseconds to wait, from seconds or a date (RFC 9110 §10.2.3); no more than 30 days. Undefined for any other value.
+ */
 export function retryAfterMs(answer: Answer, nowMs: number): number | undefined {
   const value = answer.header('retry-after')?.trim() ?? '';
   const dateS = parseHttpDate(value);
@@ -41,7 +43,7 @@ export function retryAfterMs(answer: Answer, nowMs: number): number | undefined 
   return ms === undefined ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }
 
-/** An answer of 300 and more, as the error it stands for. */
+/** The error for an answer with a status of 300 or above. */
 export function refusal(answer: Answer, nowMs: number): AuthorityError {
   const document = answer.contentType === 'application/problem+json' ? parseJson(answer.body) : undefined;
   const problem = problemSchema.safeParse(document).data;
@@ -54,7 +56,7 @@ export function refusal(answer: Answer, nowMs: number): AuthorityError {
   });
 }
 
-/** `what`: what was found or missed, as part of a sentence. */
+/** `what`: what was found or missing, as part of a sentence. */
 export function unexpectedAnswer(answer: Answer, nowMs: number, what: string): AuthorityError {
   const waitMs = retryAfterMs(answer, nowMs);
   const kind = answer.contentType === '' ? 'no content type' : answer.contentType;

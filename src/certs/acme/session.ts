@@ -1,4 +1,7 @@
-/** Signed requests of one account: nonces (RFC 8555 §6.5), and the account itself, which is made when it is first needed (§7.3). */
+/**
+ * Signed requests of one account: nonces (RFC 8555 §6.5), and the account itself, which is created when first needed
+ * (§7.3).
+ */
 import type { Clock } from '../../base/clock.js';
 import { AuthorityError } from '../authority.js';
 import type { Directory } from './directory.js';
@@ -6,7 +9,7 @@ import { type AccountKey, bindExternalAccount } from './jws.js';
 import { refusal, unexpectedAnswer } from './problem.js';
 import { type Answer, isSecureUrl, type Transport } from './transport.js';
 
-/** Requests sent for one, when the authority likes no nonce. */
+/** The largest number of attempts when the authority rejects nonces. */
 const MAX_ATTEMPTS = 10;
 const MAX_NONCES = 16;
 const NONCE = /^[A-Za-z0-9_-]{1,512}$/;
@@ -23,8 +26,8 @@ export interface Session {
   /** The URL of the account. Throws an {@link AuthorityError}. */
   account(): Promise<string>;
   /**
-   * Sends a signed request and returns a successful answer. Without `payload` it only reads (POST-as-GET).
-   * Throws an {@link AuthorityError}.
+   * Sends a signed request and returns a successful answer. Without `payload` it only reads (POST-as-GET). Throws an
+   * {@link AuthorityError}.
    */
   post(url: string, payload?: object, accept?: string): Promise<Answer>;
 }
@@ -50,7 +53,7 @@ export function createSession(
     if (nonce !== undefined && nonces.length < MAX_NONCES) nonces.push(nonce);
   };
 
-  /** `by` names the signer: the key itself until the account has a URL. */
+  /** `by` identifies the signer: the key itself until the account has a URL. */
   const send = async (by: { jwk: object } | { kid: string }, url: string, payload: unknown, accept: string) => {
     let nonce = nonces.pop() ?? (await freshNonce());
     for (let attempt = 1; ; attempt++) {
@@ -63,7 +66,7 @@ export function createSession(
         if (error) throw error;
         return answer;
       }
-      // One that is refused was handed out too long ago, or before a restart: so were the others.
+      // A rejected nonce is too old, or from before a restart of the authority; so are the others.
       nonces.length = 0;
       nonce = next ?? (await freshNonce());
     }
@@ -77,7 +80,7 @@ export function createSession(
     throw unexpectedAnswer(answer, clock.nowMs(), 'the URL of the account was expected');
   };
 
-  /** Asks for the account first: a key for external accounts may be good for one binding only. */
+  /** Looks for an existing account first, because an external account's key may allow only one binding. */
   const findAccount = async (): Promise<string> => {
     try {
       return await register({ onlyReturnExisting: true });

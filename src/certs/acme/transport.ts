@@ -1,6 +1,6 @@
 /**
- * HTTP requests to one authority (RFC 8555 §6.1): HTTPS only, the certificates of the system or a bundle of the operator's, no
- * redirects, and a limit on the size and on the time of every answer.
+ * HTTP requests to one authority (RFC 8555 §6.1): HTTPS only, roots of the system or of the operator's bundle, no
+ * redirects, and limits on the size and time of every answer.
  */
 import { Agent, errors, request } from 'undici';
 import type { Clock } from '../../base/clock.js';
@@ -8,23 +8,23 @@ import { messageOf } from '../../base/errors.js';
 import { parseIP } from '../../base/ip.js';
 import { AuthorityError } from '../authority.js';
 
-/** Octets of a body. A chain of three RSA certificates takes 6,000, an order for 100 names 20,000. */
+/** The largest body in octets. A chain of three RSA certificates has 6,000, an order for 100 names 20,000. */
 const MAX_BODY = 131_072;
 const DEFAULT_TIMEOUT_MS = 20_000;
 
 export interface TransportOptions {
   readonly userAgent: string;
   readonly clock: Clock;
-  /** Roots to trust instead of the system's: PEM, one or more. */
+  /** Trusted roots, replacing the system's: PEM, one or more. */
   readonly caBundle?: string;
-  /** For one request, from the first octet sent to the last one received, in milliseconds. */
+  /** Milliseconds for one request, from the first octet sent to the last one received. */
   readonly timeoutMs?: number;
 }
 
 export interface AcmeRequest {
   readonly method: 'GET' | 'HEAD' | 'POST';
   readonly url: string;
-  /** Media type that is wanted. */
+  /** Requested media type. */
   readonly accept: string;
   /** A JWS in its flattened JSON form. */
   readonly body?: string;
@@ -33,17 +33,22 @@ export interface AcmeRequest {
 export interface Answer {
   readonly url: string;
   readonly status: number;
-  /** Media type in lower case, without parameters; empty where there is none. */
+  /** Media type in lower case without parameters; empty when there is none. */
   readonly contentType: string;
   readonly body: string;
-  /** `name`: lower case. The first value, where there are several. */
+  /** `name`: lower case. Returns the first value. */
   header(name: string): string | undefined;
+  /** `name`: lower case. All values. */
+  headers(name: string): readonly string[];
 }
 
 export interface Transport {
-  /** Any answer is an answer. Throws an {@link AuthorityError}: `connection` without one, `unexpectedAnswer` for one too large. */
+  /**
+   * Returns any HTTP answer. Throws an {@link AuthorityError}: `connection` without an answer, `unexpectedAnswer` for
+   * one that is too large.
+   */
   send(wanted: AcmeRequest): Promise<Answer>;
-  /** Ends requests under way with `connection`. */
+  /** Aborts running requests with `connection`. */
   close(): Promise<void>;
 }
 
@@ -64,9 +69,10 @@ export function createTransport({ userAgent, clock, caBundle, timeoutMs }: Trans
     };
     const options = { method, headers, dispatcher: agent, signal, headersTimeout: limitMs, bodyTimeout: limitMs };
     const answer = await request(url, { ...options, ...(body !== undefined && { body }) });
-    const header = (name: string): string | undefined => [answer.headers[name] ?? []].flat()[0];
+    const valuesOf = (name: string): readonly string[] => [answer.headers[name] ?? []].flat();
+    const header = (name: string): string | undefined => valuesOf(name)[0];
     const contentType = (header('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
-    return { url, status: answer.statusCode, contentType, body: await answer.body.text(), header };
+    return { url, status: answer.statusCode, contentType, body: await answer.body.text(), header, headers: valuesOf };
   };
 
   return {
@@ -86,7 +92,7 @@ export function createTransport({ userAgent, clock, caBundle, timeoutMs }: Trans
   };
 }
 
-/** HTTPS, or HTTP to this machine itself (tests, a proxy of the operator's). */
+/** HTTPS, or HTTP to this machine itself (tests, the operator's own proxy). */
 export function isSecureUrl(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname)));
@@ -109,12 +115,12 @@ function asAuthorityError(url: string, cause: unknown): AuthorityError {
   const tooLarge = cause instanceof errors.ResponseExceededMaxSizeError;
   const detail = tooLarge
     ? `${host} answered with more than ${MAX_BODY} octets.`
-    : `${host} could not be asked: ${reasonOf(cause)}.`;
+    : `${host} could not be reached: ${reasonOf(cause)}.`;
   const type = tooLarge ? 'unexpectedAnswer' : 'connection';
   return new AuthorityError({ type, detail, status: 0, subproblems: [] }, { cause });
 }
 
-/** Several addresses that were all tried leave an error without a message. */
+/** An error after trying several addresses has no message of its own. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
   return messageOf(error).trim();

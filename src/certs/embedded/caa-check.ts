@@ -1,4 +1,7 @@
-/** CAA at the moment the built-in authority issues (RFC 8659 §3): asked anew, for each name with the method that proved control. */
+/**
+ * The CAA check when the built-in authority issues (RFC 8659 §3): looked up again, for each name with the method that
+ * proved control.
+ */
 import type { Clock } from '../../base/clock.js';
 import type { Resolver } from '../../resolver/resolve.js';
 import type { StoredAuthorization, StoredOrder } from '../../store/certs/authority.js';
@@ -13,7 +16,7 @@ interface CaaCheck {
   readonly clock: Clock;
 }
 
-/** Throws an AuthorityError: `caa` where a name forbids it, `dns` where that cannot be told at the moment. */
+/** Throws an AuthorityError: `caa` if a name forbids issuance, `dns` if the result is unknown. */
 export async function checkCaa({ resolver, clock }: CaaCheck, name: AuthorityName, order: StoredOrder): Promise<void> {
   const issuer = { identities: CAA_IDENTITIES[name], accountUri: accountUriOf(name) };
   const lookups = new Map<string, Promise<CaaLookup>>();

@@ -1,4 +1,4 @@
-/** The checks of a request for a certificate (PKCS #10, RFC 2986) before the built-in authority signs anything. */
+/** Checks a certificate signing request (PKCS #10, RFC 2986) before the built-in authority signs. */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { Pkcs10CertificateRequest, SubjectAlternativeNameExtension } from '../x509.js';
 import { refusal } from './refusal.js';
@@ -9,17 +9,17 @@ export interface CertificateRequest {
   readonly isRsa: boolean;
 }
 
-/** Octets: enough for a hundred long names and a large key. */
+/** Octets, enough for a hundred long names and a large key. */
 const MAX_CSR_OCTETS = 64 * 1024;
 const DER_SEQUENCE = 0x30;
 const NO_REQUEST = 'The request is not a PKCS #10 request in DER.';
 const CURVES: readonly string[] = ['prime256v1', 'secp384r1'];
 const LEAST_RSA_BITS = 2048;
-/** Beyond that, checking a signature takes long. */
+/** Checking a signature of a larger key takes too long. */
 const MOST_RSA_BITS = 8192;
 const LEAST_EXPONENT = 65537n;
 
-/** Throws an AuthorityError `badCSR` unless the request is sound and for exactly these names (RFC 8555 §7.4). */
+/** Throws an AuthorityError `badCSR` unless the request is valid and for exactly these names (RFC 8555 §7.4). */
 export async function checkRequest(csr: Uint8Array, names: readonly string[]): Promise<CertificateRequest> {
   if (csr.length > MAX_CSR_OCTETS) throw badCsr(`The request is larger than ${MAX_CSR_OCTETS} octets.`);
   const request = parse(csr);
@@ -31,7 +31,7 @@ export async function checkRequest(csr: Uint8Array, names: readonly string[]): P
 }
 
 function parse(csr: Uint8Array): Pkcs10CertificateRequest {
-  // The library would take anything else for PEM (x509.ts says why not to let it).
+  // The library would parse anything else as PEM (x509.ts explains why that must be avoided).
   if (csr[0] !== DER_SEQUENCE) throw badCsr(NO_REQUEST);
   try {
     return new Pkcs10CertificateRequest(new Uint8Array(csr));
@@ -65,12 +65,12 @@ async function checkSignature(request: Pkcs10CertificateRequest): Promise<void> 
     const { hash } = request.signatureAlgorithm as { readonly hash?: { readonly name: string } };
     isRight = hash?.name !== 'SHA-1' && (await request.verify());
   } catch {
-    // An algorithm that does not fit the key is as wrong as a wrong signature.
+    // An algorithm that does not match the key is as invalid as a wrong signature.
   }
-  if (!isRight) throw badCsr('The signature of the request is wrong, or of a kind that is not accepted.');
+  if (!isRight) throw badCsr('The signature of the request is wrong, or its algorithm is not accepted.');
 }
 
-/** The common name and the subject alternative names together are the names of the order, no more and no less. */
+/** The common name and the subject alternative names together must be exactly the names of the order. */
 function checkNames(request: Pkcs10CertificateRequest, names: readonly string[]): void {
   let items: readonly { readonly type: string; readonly value: string }[];
   let common: string[];
@@ -80,7 +80,7 @@ function checkNames(request: Pkcs10CertificateRequest, names: readonly string[])
   } catch {
     throw badCsr('The names of the request cannot be read.');
   }
-  if (items.some(({ type }) => type !== 'dns')) throw badCsr('The request must have no names but DNS names.');
+  if (items.some(({ type }) => type !== 'dns')) throw badCsr('The request must contain only DNS names.');
   const asked = new Set([...common, ...items.map(({ value }) => value)].map((name) => name.toLowerCase()));
   const expected = new Set(names);
   if (asked.size !== expected.size || [...asked].some((name) => !expected.has(name))) {

@@ -1,7 +1,7 @@
 /**
- * The certificate authority that is built in, so that all works without the outside world. It is as strict as a public one:
- * control over a name is proved by DNS or HTTP, CAA records are obeyed, requests are checked. Its state is rows, so that a
- * process that was killed goes on with the same order. Who trusts its root trusts its certificates.
+ * The built-in certificate authority, so that everything works without the Internet. It is as strict as a public one:
+ * control over names is proved by DNS or HTTP, CAA records apply, requests are checked. Its state is stored in rows, so
+ * that a process that was killed continues with the same order. Clients that trust its root trust its certificates.
  */
 import { createHash } from 'node:crypto';
 import { equalBytes } from '../../base/bytes.js';
@@ -22,6 +22,7 @@ import {
   type StoredChallenge,
   type StoredOrder,
   settleChallenge,
+  unfinishedOrders,
 } from '../../store/certs/authority.js';
 import { findMeta } from '../../store/meta.js';
 import {
@@ -53,10 +54,10 @@ import { refusal } from './refusal.js';
 import { type FetchToken, validateByDns, validateByHttp } from './validation.js';
 
 export interface EmbeddedOptions extends IssuerOptions {
-  /** Asked for TXT and CAA records. */
+  /** Resolves TXT and CAA records. */
   readonly resolver: Resolver;
   readonly fetchToken: FetchToken;
-  /** How long certificates are good for, milliseconds: 90 days when left out, a year at most. */
+  /** Lifetime of certificates in milliseconds: 90 days by default, no more than a year. */
   readonly lifetimeMs?: number;
 }
 
@@ -69,22 +70,22 @@ const DAY_MS = 86_400_000;
 const LIFETIME_MS = 90 * DAY_MS;
 const MOST_LIFETIME_MS = 365 * DAY_MS;
 const ORDER_LIFETIME_MS = 7 * DAY_MS;
-/** Kept that long after their end, for who wonders what happened. */
+/** How long orders and certificates are kept after their end, for later inspection. */
 const KEPT_MS = 30 * DAY_MS;
-/** Forgotten with every new order, at most. */
+/** The largest number of old orders that are deleted with each new order. */
 const FORGOTTEN_AT_ONCE = 100;
 const TOKEN_OCTETS = 32;
 
-/** Profiles by name; milliseconds. `shortlived` as public authorities have it. */
+/** Profiles by name; milliseconds. `shortlived` is the same as at public authorities. */
 const PROFILES: ReadonlyMap<string, (lifetimeMs: number) => number> = new Map([
   ['classic', (lifetimeMs: number) => lifetimeMs],
   ['shortlived', (lifetimeMs: number) => Math.min(lifetimeMs, 160 * 3_600_000)],
 ]);
 
-/** RFC 5280 §5.3.1: those that a subscriber may give. */
+/** RFC 5280 §5.3.1: the reasons that a subscriber may give. */
 const REVOCATION_REASONS: readonly number[] = [0, 1, 3, 4, 5];
 
-/** The authority of one name. All of them share the root, each has its own intermediate. */
+/** The authority with one name. All share the root; each has its own intermediate. */
 export function createEmbeddedAuthority(name: AuthorityName, options: EmbeddedOptions): Authority {
   const context: Context = {
     ...options,
@@ -97,6 +98,14 @@ export function createEmbeddedAuthority(name: AuthorityName, options: EmbeddedOp
     caaIdentities: async () => CAA_IDENTITIES[name],
     accountUri: async () => accountUriOf(name),
     createOrder: (names, orderOptions) => createOrder(context, names, orderOptions),
+    async unfinishedOrders(names) {
+      const nowMs = clock.nowMs();
+      const wanted = JSON.stringify(checkOrderNames(names));
+      return unfinishedOrders(store, name, wanted, nowMs).flatMap((id) => {
+        const row = findOrder(store, name, id);
+        return row ? [viewOrder(name, row, nowMs)] : [];
+      });
+    },
     order: async (url) => viewOrder(name, knownOrder(context, url), clock.nowMs()),
     async authorization(url) {
       const row = findAuthorization(store, name, idOf(name, 'authorization', url));
@@ -120,7 +129,9 @@ export function createEmbeddedAuthority(name: AuthorityName, options: EmbeddedOp
   };
 }
 
-/** There is one account, that of the installation, known by the digest of its identifier where others have that of a key. */
+/**
+ * There is one account, that of the installation. The digest of its identifier is used in place of a key's thumbprint.
+ */
 function keyAuthorization({ store }: Context, token: string): string {
   const thumbprint = createHash('sha256')
     .update(String(findMeta(store, 'installation')))
@@ -165,7 +176,10 @@ function makeToken(random: Random): string {
   return Buffer.from(random.bytes(TOKEN_OCTETS)).toString('base64url');
 }
 
-/** RFC 9773 §5: a certificate of ours, that no other order has replaced yet. `replaces`: key identifier and serial number. */
+/**
+ * RFC 9773 §5: the certificate must be issued here, and no other order may have replaced it. `replaces`: key identifier
+ * and serial number.
+ */
 function checkReplaced({ name, store }: Context, replaces: string): void {
   const [, serial = ''] = replaces.split('.');
   const digits = Buffer.from(serial, 'base64url').toString('hex').replace(/^00/, '');
@@ -183,7 +197,7 @@ function knownOrder({ store, name }: Context, url: string): StoredOrder {
   return row;
 }
 
-/** Validates at once; settled challenges stay as they are. */
+/** Validates at once; settled challenges stay unchanged. */
 async function respond(context: Context, url: string): Promise<Challenge> {
   const { store, name, clock } = context;
   const id = idOf(name, 'challenge', url);
@@ -207,7 +221,7 @@ function validate(context: Context, { type, token, authorization: { identifier }
     : validateByHttp(context.fetchToken, identifier, token, expected);
 }
 
-/** RFC 8555 §7.4. A refusal leaves the order ready. */
+/** RFC 8555 §7.4. After a refusal the order stays ready. */
 async function finalize(context: Context, { url }: Order, csr: Uint8Array): Promise<Order> {
   const { store, name, clock, random } = context;
   const order = knownOrder(context, url);
@@ -236,7 +250,7 @@ function requireReady(order: StoredOrder, nowMs: number): void {
   if (order.status !== 'ready') throw refusal('orderNotReady', 403, `The order is ${order.status}, not ready.`);
 }
 
-/** No certificate outlives its issuer. Both ends belong to the time it is good for (RFC 5280 §4.1.2.5). */
+/** No certificate outlives its issuer. Both ends are included in the validity (RFC 5280 §4.1.2.5). */
 function validityOf({ clock, lifetimeMs }: Context, { profile }: StoredOrder, { certificate }: Issuer): Validity {
   const lifetime = PROFILES.get(profile)!(lifetimeMs);
   const startMs = clock.nowMs() - Math.min(BACKDATE_MS, lifetime / 10);
@@ -253,7 +267,7 @@ async function revoke(context: Context, certificate: Uint8Array, reason: number)
   await store.write(() => revokeCertificate(store, row.serial, clock.nowMs(), reason));
 }
 
-/** Undefined for certificates of others. Throws an AuthorityError for what is no certificate. */
+/** Undefined for certificates of other authorities. Throws an AuthorityError for an invalid certificate. */
 function issued({ store, name }: Context, certificate: Uint8Array): CertificateRow | undefined {
   let serial: string;
   try {
@@ -266,8 +280,9 @@ function issued({ store, name }: Context, certificate: Uint8Array): CertificateR
 }
 
 /**
- * After two thirds of the lifetime, for a fiftieth of it, and by up to as much later as the serial number says, so that
- * certificates of one day are not renewed in one hour. One that is revoked is due.
+ * The window begins after two thirds of the lifetime and lasts a fiftieth of it. The serial number delays it by up to
+ * as much again, so that certificates of one day are not renewed in the same hour. A revoked certificate is due at
+ * once.
  */
 function renewalWindow({ serial, not_before, not_after, revoked_at }: CertificateRow): RenewalWindow {
   const lifetimeMs = not_after - not_before;

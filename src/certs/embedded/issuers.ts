@@ -1,6 +1,7 @@
 /**
- * The certificates the built-in authority signs with: one root, and below it one intermediate for each name that the API knows,
- * so that a certificate tells which of them issued it. Made when they are first needed, and again when they get old.
+ * The certificates with which the built-in authority signs: one root, and below it one intermediate for each authority
+ * name of the API, so that a certificate shows which one issued it. They are created when first needed, and again
+ * before they are too old.
  */
 import type { webcrypto } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
@@ -28,7 +29,7 @@ export interface IssuerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  /** Given the purpose `authority`. */
+  /** Must have the purpose `authority`. */
   readonly vault: Vault;
 }
 
@@ -40,7 +41,7 @@ export interface Issuer {
 const DAY_MS = 86_400_000;
 const ROOT_LIFETIME_MS = 3652 * DAY_MS;
 const INTERMEDIATE_LIFETIME_MS = 1826 * DAY_MS;
-/** One that has less left is followed by a new one: what it signed last ends before it. */
+/** An issuer with less remaining lifetime is replaced, so that everything it signed ends before it. */
 const LEAST_REST_MS = 366 * DAY_MS;
 /** For clocks that are behind. */
 export const BACKDATE_MS = 3_600_000;
@@ -52,7 +53,7 @@ export async function intermediateOf(options: IssuerOptions, name: AuthorityName
   return openIssuer(options, await currentIssuer(options, name));
 }
 
-/** The roots to trust, PEM: one, or the old and the new one once the first is nine years old. The first is made if there is none. */
+/** The trusted roots, PEM: one, or the old and the new one after nine years. The first is created if there is none. */
 export async function rootCertificatePem(options: IssuerOptions): Promise<string> {
   await currentIssuer(options, 'root');
   return storedRootsPem(options.store, options.clock.nowMs());
@@ -74,7 +75,7 @@ async function currentIssuer(options: IssuerOptions, name: AuthorityName | 'root
   if (isGood(row)) return row;
   const made = await makeIssuer(options, name);
   return store.write(() => {
-    // Somebody else may have been faster: the first one stays.
+    // If another process was faster, its issuer stays.
     if (!isGood(newestIssuer(store, name)))
       insertIssuer(store, { ...made, private_key: options.vault.seal(ISSUER_KEYS, made.id, made.private_key) });
     const stored = newestIssuer(store, name);
@@ -83,7 +84,7 @@ async function currentIssuer(options: IssuerOptions, name: AuthorityName | 'root
   });
 }
 
-/** The row that is to be, its key not yet sealed. */
+/** The new row; its key is not sealed yet. */
 async function makeIssuer(options: IssuerOptions, name: AuthorityName | 'root'): Promise<IssuerRow> {
   const { clock, random } = options;
   const parent = name === 'root' ? undefined : await openIssuer(options, await currentIssuer(options, 'root'));
@@ -93,7 +94,7 @@ async function makeIssuer(options: IssuerOptions, name: AuthorityName | 'root'):
     startMs + (parent ? INTERMEDIATE_LIFETIME_MS : ROOT_LIFETIME_MS),
     parent?.certificate.notAfter.getTime() ?? Number.POSITIVE_INFINITY,
   );
-  // Installations are told apart in a list of trusted roots.
+  // Distinguishes installations in a list of trusted roots.
   const tag = Buffer.from(random.bytes(3)).toString('hex');
   const subject = parent ? `CN=Zoneplane ${name} ${tag},O=Zoneplane` : `CN=Zoneplane root ${tag},O=Zoneplane`;
   const certificate = await X509CertificateGenerator.create({
@@ -143,7 +144,7 @@ async function openIssuer({ vault }: IssuerOptions, row: IssuerRow): Promise<Iss
   }
 }
 
-/** Hexadecimal digits: what the certificates an issuer signs call its key. */
+/** The key identifier in certificates that an issuer signs, in hexadecimal digits. */
 export function keyIdentifierOf(certificate: X509Certificate): string {
   const extension = certificate.getExtension(SubjectKeyIdentifierExtension);
   invariant(extension, 'an issuer has a subject key identifier');
@@ -155,7 +156,7 @@ export function randomSerial(random: Random): string {
   return Buffer.from(random.bytes(16)).toString('hex');
 }
 
-/** Certificates have no fractions of seconds (RFC 5280 §4.1.2.5). */
+/** Certificates have no fractional seconds (RFC 5280 §4.1.2.5). */
 export function wholeSeconds(ms: number): Date {
   return new Date(Math.floor(ms / 1000) * 1000);
 }

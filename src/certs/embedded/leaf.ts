@@ -1,4 +1,5 @@
 /** The certificates the built-in authority issues for servers (RFC 5280 §4, RFC 9525). */
+import { parseIP } from '../../base/ip.js';
 import type { Random } from '../../base/random.js';
 import {
   AuthorityKeyIdentifierExtension,
@@ -23,8 +24,8 @@ export interface Validity {
 }
 
 /**
- * The subject is empty, since a common name ends at 64 octets; so the names are critical (RFC 5280 §4.2.1.6). Nobody asks this
- * authority for a revocation list: there is none.
+ * The subject is empty unless one is given, since a common name ends at 64 octets; so the names are critical (RFC 5280 §4.2.1.6).
+ * `names`: host names and IP addresses. Nobody asks this authority for a revocation list: there is none.
  */
 export async function signLeaf(
   issuer: Issuer,
@@ -32,8 +33,10 @@ export async function signLeaf(
   request: CertificateRequest,
   { startMs, endMs }: Validity,
   random: Random,
+  subject = '',
 ): Promise<X509Certificate> {
   return X509CertificateGenerator.create({
+    ...(subject !== '' && { subject }),
     serialNumber: randomSerial(random),
     issuer: issuer.certificate.subject,
     notBefore: wholeSeconds(startMs),
@@ -46,14 +49,14 @@ export async function signLeaf(
 }
 
 async function extensionsOf(issuer: Issuer, names: readonly string[], { publicKey, isRsa }: CertificateRequest) {
-  // TLS 1.2 may encrypt the premaster secret to an RSA key (RFC 5246 §7.4.2).
+  // In TLS 1.2, the premaster secret may be encrypted to an RSA key (RFC 5246 §7.4.2).
   const usages = KeyUsageFlags.digitalSignature | (isRsa ? KeyUsageFlags.keyEncipherment : 0);
   return [
     new BasicConstraintsExtension(false, undefined, true),
     new KeyUsagesExtension(usages, true),
     new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
     new SubjectAlternativeNameExtension(
-      names.map((value) => ({ type: 'dns' as const, value })),
+      names.map((value) => ({ type: parseIP(value) ? ('ip' as const) : ('dns' as const), value })),
       true,
     ),
     await SubjectKeyIdentifierExtension.create(new PublicKey(publicKey)),

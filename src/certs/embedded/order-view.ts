@@ -1,4 +1,4 @@
-/** Orders, authorizations and challenges of the built-in authority as its clients see them, and the URLs that name them. */
+/** Orders, authorizations and challenges of the built-in authority in the form for its clients, and their URLs. */
 import { fromHex, toHex } from '../../base/bytes.js';
 import type { AuthorizationRow, ChallengeRow, StoredAuthorization, StoredOrder } from '../../store/certs/authority.js';
 import type { AuthorityName, Authorization, Challenge, Order, Problem } from '../authority.js';
@@ -12,12 +12,12 @@ function urlOf(authority: AuthorityName, kind: Kind, id: Uint8Array): string {
   return `embedded:${authority}/${kind}/${toHex(id)}`;
 }
 
-/** The URI of the one account there is: that of this installation. */
+/** The URI of the only account, that of this installation. */
 export function accountUriOf(authority: AuthorityName): string {
   return `embedded:${authority}/account`;
 }
 
-/** The identifier in a URL. Throws an AuthorityError when the URL is none of this kind and authority. */
+/** The identifier in a URL. Throws an AuthorityError when the URL is not of this kind and authority. */
 export function idOf(authority: AuthorityName, kind: Kind, url: string): Uint8Array {
   const [, name, found, id] = URL_FORM.exec(url) ?? [];
   if (name !== authority || found !== kind) throw unknownUrl(kind);
@@ -28,7 +28,7 @@ export function unknownUrl(kind: Kind): Error {
   return refusal('malformed', 404, `There is no such ${kind}.`);
 }
 
-/** Unsettled orders end at their time (RFC 8555 §7.1.6). */
+/** Unsettled orders expire at their time (RFC 8555 §7.1.6). */
 export function isExpired(
   { status, expires_at }: { readonly status: string; readonly expires_at: number },
   nowMs: number,
@@ -42,6 +42,7 @@ export function viewOrder(authority: AuthorityName, row: StoredOrder, nowMs: num
   return {
     url: urlOf(authority, 'order', row.id),
     status: expired ? 'invalid' : row.status,
+    names: JSON.parse(row.names),
     expiresMs: row.expires_at,
     authorizations: row.authorizations.map(({ id }) => urlOf(authority, 'authorization', id)),
     finalizeUrl: urlOf(authority, 'finalize', row.id),
@@ -50,7 +51,7 @@ export function viewOrder(authority: AuthorityName, row: StoredOrder, nowMs: num
   };
 }
 
-/** What made the order invalid: the problem of the challenge that failed. */
+/** The reason why the order is invalid: the problem of the failed challenge. */
 function problemOf({ status, authorizations }: StoredOrder): Problem | undefined {
   if (status !== 'invalid') return undefined;
   const failed = authorizations.flatMap(({ challenges }) => challenges).find(({ problem }) => problem !== null);

@@ -1,4 +1,4 @@
-/** Refusals of the built-in authority, in the words of RFC 8555 §6.7. */
+/** Refusals of the built-in authority, in the terms of RFC 8555 §6.7. */
 import { AuthorityError, type Problem } from '../authority.js';
 
 /** `type`: without its prefix. `status`: HTTP. `detail`: a sentence. */

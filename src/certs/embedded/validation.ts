@@ -1,14 +1,15 @@
-/** How the built-in authority finds out who controls a name: RFC 8555 §8.3 (http-01) and §8.4 (dns-01). */
+/** How the built-in authority validates control over a name: RFC 8555 §8.3 (http-01) and §8.4 (dns-01). */
 import type { Resolver } from '../../resolver/resolve.js';
 import { dnsChallengeValue, type Problem } from '../authority.js';
+import { CHALLENGE_PATH } from '../http-challenge.js';
 
 /**
- * The body at `http://<host>/.well-known/acme-challenge/<token>`; undefined when nothing could be fetched. Whoever gives the
- * function sees to it that it only goes where it may, and reads no more than is useful.
+ * Fetches the body at `http://<host>/.well-known/acme-challenge/<token>`; undefined when it could not be fetched. The
+ * implementation restricts the allowed addresses and the size.
  */
 export type FetchToken = (host: string, token: string) => Promise<string | undefined>;
 
-/** Undefined when the TXT records at `_acme-challenge.` prove control, else why not. */
+/** Undefined when the TXT records at `_acme-challenge.` prove control, otherwise the reason. */
 export async function validateByDns(
   resolver: Resolver,
   identifier: string,
@@ -22,20 +23,20 @@ export async function validateByDns(
     return problem('dns', 400, `The TXT records of ${name} could not be looked up: ${reason}.`);
   }
   if (records.length === 0) return problem('dns', 400, `There is no TXT record at ${name}.`);
-  return problem('unauthorized', 403, `No TXT record at ${name} has the value that was asked for.`);
+  return problem('unauthorized', 403, `No TXT record at ${name} has the requested value.`);
 }
 
-/** Undefined when the answer of the name's web server proves control, else why not. */
+/** Undefined when the answer of the name's web server proves control, otherwise the reason. */
 export async function validateByHttp(
   fetchToken: FetchToken,
   identifier: string,
   token: string,
   keyAuthorization: string,
 ): Promise<Problem | undefined> {
-  const url = `http://${identifier}/.well-known/acme-challenge/${token}`;
+  const url = `http://${identifier}${CHALLENGE_PATH}${token}`;
   const body = await fetchToken(identifier, token);
   if (body === undefined) return problem('connection', 400, `${url} could not be fetched.`);
-  // Blanks at the end do not count (RFC 8555 §8.3).
+  // Trailing blanks are ignored (RFC 8555 §8.3).
   if (body.trimEnd() === keyAuthorization) return undefined;
   return problem('unauthorized', 403, `${url} does not answer with the key authorization.`);
 }

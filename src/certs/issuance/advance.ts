@@ -1,19 +1,18 @@
 /**
- * Getting certificates and keeping them, one step after the other (RFC 8555 §7). What is to be done is read from rows and from the
- * authority every time, and what was done is written before the next step begins; so it may end anywhere, and goes on with the
- * same order.
+ * Obtains and renews certificates step by step (RFC 8555 §7). Each step reads the rows and the authority's state, and
+ * stores its result before the next one begins. So the process may stop anywhere and continues with the same order.
  */
 import { messageOf } from '../../base/errors.js';
 import { issuedFor } from '../../store/certs/issued.js';
-import { findOrderUnderWay, insertOrderUnderWay, type OrderUnderWay } from '../../store/certs/orders.js';
-import { findRequest, findRequestById, type RequestRow, updateRequest } from '../../store/certs/requests.js';
+import { findOrderUnderWay, type OrderUnderWay } from '../../store/certs/orders.js';
+import { findRequest, findRequestById, type RequestRow } from '../../store/certs/requests.js';
 import { perStore } from '../../store/driver.js';
 import { findZone } from '../../store/zones/zones.js';
-import { certificateIdentifier } from '../acme/certificate-identifier.js';
-import { type Authority, AuthorityError, type AuthorityName, type Order, type Problem } from '../authority.js';
+import { AuthorityError, type AuthorityName, type Problem } from '../authority.js';
 import type { AuthorityChoice } from '../authority-choice.js';
 import { type CertificateOwner, dropCertificateRequest } from '../certificates.js';
-import { ChainError, parseCertificates } from '../chain.js';
+import { ChainError } from '../chain.js';
+import { beginOrder, derOf, findBegunOrder } from './begin.js';
 import { chooseFor } from './choose.js';
 import type { CertificateContext } from './context.js';
 import { discardOrder, note, noteMeaning } from './notes.js';
@@ -21,18 +20,16 @@ import { continueOrder } from './order-steps.js';
 import { caaErrors, lookupError, meaningOf } from './problems.js';
 import { checkDelayMs, timeInWindowMs } from './schedule.js';
 
-/** A round takes about ten steps; more is a bug, and not to be repeated at once. */
+/** A round has about ten steps; more indicate a bug and are not repeated at once. */
 const MOST_STEPS = 60;
 const BUG_WAIT_MS = 60_000;
-/** Orders without a time of their own. */
-const ORDER_LIFETIME_MS = 7 * 86_400_000;
 const RENEWAL_LOOK_MS = 6 * 3_600_000;
 
 const underWay = perStore(() => new Map<string, Promise<void>>());
 
 /**
- * Does what is due for an owner's certificate, until it has to wait for somebody. `budgetMs`: resolves after that at the latest,
- * while the rest goes on.
+ * Runs the due steps of an owner's certificate until it has to wait. `budgetMs`: resolves after this time at the
+ * latest, while the steps continue.
  */
 export async function advanceCertificate(
   ctx: CertificateContext,
@@ -49,7 +46,14 @@ export async function advanceCertificate(
   await Promise.race([work, over]).finally(cancel);
 }
 
-/** One at a time for each owner. */
+/** Resolves when no step is running for an owner. */
+export async function stepsEnded({ store }: CertificateContext, { kind, id }: CertificateOwner): Promise<void> {
+  await underWay(store)
+    .get(`${kind}:${id}`)
+    ?.catch(() => {});
+}
+
+/** Runs one step at a time for each owner. */
 function afterOthers(ctx: CertificateContext, key: string, run: () => Promise<void>): Promise<void> {
   const all = underWay(ctx.store);
   const before = all.get(key) ?? Promise.resolve();
@@ -75,7 +79,8 @@ async function takeSteps(ctx: CertificateContext, owner: CertificateOwner): Prom
 
 async function takeStep(ctx: CertificateContext, row: RequestRow): Promise<void> {
   const { store, clock } = ctx;
-  if (!findZone(store, row.zone)) {
+  // The service itself may need names that are in no zone of ours.
+  if (row.owner_kind !== 'service' && !findZone(store, row.zone)) {
     return store.write(() => dropCertificateRequest(ctx, { kind: row.owner_kind, id: row.owner }));
   }
   const order = findOrderUnderWay(store, row.seq);
@@ -84,56 +89,21 @@ async function takeStep(ctx: CertificateContext, row: RequestRow): Promise<void>
     if (row.uploaded === 1) return await note(ctx, row, { next_at: null });
     if (!order && row.status === 'active' && row.renewal === 0) return await considerRenewal(ctx, row);
     const choice = await chooseFor(ctx, row);
-    if (!order) return await beginOrder(ctx, row, choice);
+    if (!order)
+      return choice.kind === 'use' ? await beginOrder(ctx, row, choice.authority) : await noteHeld(ctx, row, choice);
     if (clock.nowMs() >= order.expires_at) return await endExpired(ctx, row, order);
     if (order.csr === null && !(choice.kind === 'use' && choice.authority === order.authority)) {
       return await changeAuthority(ctx, row, order, choice);
     }
+    if (order.url === '') return await findBegunOrder(ctx, row, order);
     await continueOrder(ctx, row, order, choice);
   } catch (error) {
-    await noteFailure(ctx, row, order, error);
+    const chosen = findRequestById(store, row.id)?.chosen ?? row.chosen;
+    await noteFailure(ctx, { ...row, chosen }, order, error);
   }
 }
 
-async function beginOrder(ctx: CertificateContext, row: RequestRow, choice: AuthorityChoice): Promise<void> {
-  const { store, clock, random } = ctx;
-  if (choice.kind !== 'use') return noteHeld(ctx, row, choice);
-  const authority = await ctx.authorities.of(choice.authority);
-  const made = await createOrder(ctx, row, authority);
-  const nowMs = clock.nowMs();
-  await store.write(() => {
-    // Somebody else may have been faster: the first order stays.
-    if (findOrderUnderWay(store, row.seq) || findRequestById(store, row.id)?.version !== row.version) return;
-    insertOrderUnderWay(store, {
-      id: random.uuid(),
-      request: row.seq,
-      version: row.version,
-      authority: choice.authority,
-      url: made.url,
-      created_at: nowMs,
-      expires_at: made.expiresMs ?? nowMs + ORDER_LIFETIME_MS,
-    });
-    updateRequest(store, row.seq, { chosen: choice.authority });
-  });
-}
-
-/** A renewal tells which certificate it replaces (RFC 9773 §5), where the authority knows of such. */
-async function createOrder(ctx: CertificateContext, row: RequestRow, authority: Authority): Promise<Order> {
-  const names: readonly string[] = JSON.parse(row.names);
-  const [current] = issuedFor(ctx.store, row.seq);
-  const known = row.renewal === 1 && current?.authority === authority.name && current.names === row.names;
-  const replaces = known ? certificateIdentifier(derOf(current.chain)) : undefined;
-  if (replaces === undefined) return authority.createOrder(names);
-  try {
-    return await authority.createOrder(names, { replaces });
-  } catch (error) {
-    if (!(error instanceof AuthorityError) || !['alreadyReplaced', 'malformed'].includes(error.problem.type))
-      throw error;
-    return authority.createOrder(names);
-  }
-}
-
-/** CAA forbids it, or is not known: nobody is asked meanwhile, and the tokens of an order stay. */
+/** CAA forbids issuance, or its result is unknown: no authority is contacted, and the tokens of the order stay. */
 function noteHeld(
   ctx: CertificateContext,
   row: RequestRow,
@@ -155,12 +125,12 @@ function noteHeld(
     status: 'caa_error',
     chosen: row.chosen || (candidates[0]?.authority ?? ''),
     errors: JSON.stringify(caaErrors(host!, because, add, remove)),
-    // What the authority itself said may have changed when it is looked at again.
+    // The authority's own refusal may be outdated when this is checked again.
     refused: '[]',
   });
 }
 
-/** The authority of the order may not issue any more. Its tokens are kept while no other one may. */
+/** The order's authority may no longer issue. Its tokens are kept while no other authority may. */
 function changeAuthority(
   ctx: CertificateContext,
   row: RequestRow,
@@ -188,18 +158,14 @@ async function considerRenewal(ctx: CertificateContext, row: RequestRow): Promis
     await note(ctx, row, { renew_at: renewAt, next_at: next });
   } catch (error) {
     if (!(error instanceof AuthorityError)) throw error;
-    log.warn({ reason: messageOf(error), authority: current.authority }, 'renewal information was not to be had');
+    log.warn({ reason: messageOf(error), authority: current.authority }, 'renewal information was not available');
     await note(ctx, row, { next_at: Math.min(row.renew_at!, nowMs + RENEWAL_LOOK_MS) });
   }
 }
 
-/** The certificate itself, DER. */
-function derOf(chain: string): Uint8Array {
-  return new Uint8Array(parseCertificates(chain)[0]!.raw);
-}
-
-/** The tokens are no good any more. Who has a certificate gets new ones; else it takes somebody who asks. */
+/** The tokens have expired. An owner with a certificate gets new ones; otherwise a client must ask again. */
 function endExpired(ctx: CertificateContext, row: RequestRow, order: OrderUnderWay): Promise<void> {
+  if (order.url === '') return discardOrder(ctx, row, order, {});
   if (row.renewal === 1) return discardOrder(ctx, row, order, { started_at: ctx.clock.nowMs() });
   const status = order.csr === null ? 'validation_timed_out' : 'issuance_timed_out';
   return discardOrder(ctx, row, order, { status, next_at: null });
@@ -216,7 +182,7 @@ async function noteFailure(
   await noteMeaning(ctx, row, order, meaningOf(problem));
 }
 
-/** What is no answer of the authority is a bug, and thrown on. */
+/** An error that is not an answer of the authority is a bug and is rethrown. */
 function problemOf(error: unknown): Problem {
   if (error instanceof AuthorityError) return error.problem;
   if (!(error instanceof ChainError)) throw error;

@@ -1,41 +1,48 @@
-/** The TXT records of challenges in our own zones: where they belong, and how they get there and go again. */
+/** The TXT records of challenges in our own zones: where they belong, and how they are added and removed. */
 
 import { commit, type Draft } from '../../control/write/commit.js';
 import { type Context, OPERATOR } from '../../control/write/context.js';
-import { NameError, ownerKeyOf, parseName } from '../../dns/name.js';
+import { Type } from '../../dns/codes.js';
+import { lowerName, NameError, ownerKeyOf, parentName, parseName } from '../../dns/name.js';
 import { findActiveZone } from '../../resolver/own-zones.js';
+import { locate } from '../../serving/look-up.js';
+import { servingZone } from '../../serving/zone.js';
 import {
   type ChallengePlace,
   challengePlaces,
+  findOrderUnderWay,
   insertChallengeRecord,
   insertChallengeRow,
   type NewChallengeRow,
   type OrderUnderWay,
   removeOrderUnderWay,
 } from '../../store/certs/orders.js';
+import type { RequestRow } from '../../store/certs/requests.js';
 import type { Store } from '../../store/driver.js';
 import { findZone } from '../../store/zones/zones.js';
 import { dcvTarget } from '../dcv-delegation.js';
 import type { CertificateContext } from './context.js';
 
-/** Whoever asks for nothing writes as the service itself. */
+/** Writes without an actor are made by the service itself. */
 export function serviceContext(ctx: CertificateContext): Context {
   return { ...ctx, actor: OPERATOR, requestId: ctx.random.uuid(), source: 'service' };
 }
 
 /**
- * Keeps the challenges of an order, and has our zones answer those for DNS: at the name itself, where its zone is in the account
- * that asks, and at the name that `_acme-challenge` may be delegated to. `zone`: store number of the zone that asks.
+ * Stores the challenges of an order and publishes those for DNS in our zones: at the name itself, if its zone belongs
+ * to the same account, and at the name to which `_acme-challenge` may be delegated. `row`: the request.
  */
 export async function placeChallenges(
   ctx: CertificateContext,
-  zone: number,
+  row: Pick<RequestRow, 'seq' | 'zone'>,
   challenges: readonly NewChallengeRow[],
 ): Promise<void> {
   const { store } = ctx;
   await commit(serviceContext(ctx), (draft) => {
+    // The order may have been given up while the authority was contacted.
+    if (!findOrderUnderWay(store, row.seq)) return;
     for (const challenge of challenges) {
-      const places = challenge.type === 'dns-01' ? placesOf(store, zone, challenge.identifier) : [];
+      const places = challenge.type === 'dns-01' ? placesOf(ctx, row.zone, challenge.identifier) : [];
       for (const { zone, ownerKey } of places) draft.noteTarget(zone, ownerKey);
       const number = insertChallengeRow(store, challenge);
       for (const place of places) insertChallengeRecord(store, place, number);
@@ -49,22 +56,39 @@ export function removeOrder(store: Store, draft: Draft, { seq }: OrderUnderWay):
   removeOrderUnderWay(store, seq);
 }
 
-function placesOf(store: Store, asking: number, identifier: string): ChallengePlace[] {
+function placesOf(ctx: CertificateContext, asking: number, identifier: string): ChallengePlace[] {
+  const { store } = ctx;
   const zone = findZone(store, asking);
   if (!zone) return [];
   const places: ChallengePlace[] = [];
   const own = wireName(`_acme-challenge.${identifier}`);
-  const holder = own && findActiveZone(store, own);
-  // Who has a zone decides who gets certificates for its names: other accounts prove control as everybody does.
-  if (own && holder?.account === zone.account) {
-    places.push({ zone: holder.seq, ownerKey: ownerKeyOf(own, holder.apex) });
-  }
+  const ownPlace = own && placeAt(ctx, zone.account, own);
+  if (ownPlace) places.push(ownPlace);
   const delegated = wireName(dcvTarget(zone, identifier));
   if (delegated) places.push({ zone: zone.seq, ownerKey: ownerKeyOf(delegated, zone.apex) });
   return places;
 }
 
-/** Undefined for what is too long to be a name. */
+/** Who has a zone decides who gets certificates for its names: other accounts prove control as everybody does. */
+function placeAt(
+  { store, settings }: CertificateContext,
+  account: number,
+  name: Uint8Array,
+): ChallengePlace | undefined {
+  const holder = findActiveZone(store, name);
+  if (holder?.account !== account) return undefined;
+  const located = locate(store, servingZone(holder, settings), parentName(name), Type.txt);
+  if (located.kind !== 'wildcard') return { zone: holder.seq, ownerKey: ownerKeyOf(name, holder.apex) };
+  // A record below a name that only a wildcard answers would make the name exist, and the wildcard would answer no more for it
+  // (RFC 4592 §2.2.2). The wildcard answers for the challenge, too: where it is an alias, the record belongs at its target.
+  const alias = located.records.find(({ type, proxied }) => type === Type.cname && !proxied);
+  const target = alias && lowerName(alias.rdata);
+  const targetZone = target && findActiveZone(store, target);
+  if (!target || targetZone?.account !== account) return undefined;
+  return { zone: targetZone.seq, ownerKey: ownerKeyOf(target, targetZone.apex) };
+}
+
+/** Undefined for a text that is too long for a name. */
 function wireName(text: string): Uint8Array | undefined {
   try {
     return parseName(`${text}.`);

@@ -1,4 +1,4 @@
-/** Which authority is asked: CAA looked up before anybody is contacted, in the order that is wanted. */
+/** Chooses the authority: CAA is looked up before any authority is contacted, in the requested order. */
 import type { RequestRow } from '../../store/certs/requests.js';
 import type { AuthorityName, ChallengeType } from '../authority.js';
 import { CAA_IDENTITIES } from '../authority.js';
@@ -16,7 +16,10 @@ import type { CertificateContext } from './context.js';
 
 const METHODS: readonly ChallengeType[] = ['dns-01', 'http-01'];
 
-/** Authorities after the first one that may issue are not looked at. Throws an AuthorityError when one must be asked who it is. */
+/**
+ * Authorities after the first one that may issue are not checked. Throws an AuthorityError when an authority must be
+ * asked for its identity and refuses.
+ */
 export async function chooseFor(ctx: CertificateContext, row: RequestRow): Promise<AuthorityChoice> {
   const names: readonly string[] = JSON.parse(row.names);
   const lookups = await lookUpAll(ctx, names);
@@ -43,7 +46,7 @@ async function lookUpAll(
   return new Map(found);
 }
 
-/** The authority is asked only where records depend on what it says. */
+/** Contacts the authority only if the records depend on its answer. */
 async function issuerOf(
   { authorities }: CertificateContext,
   name: AuthorityName,

@@ -1,4 +1,4 @@
-/** What issuing certificates needs. */
+/** The context for issuing certificates. */
 import type { ContextBase } from '../../control/write/context.js';
 import type { Resolver } from '../../resolver/resolve.js';
 import type { Vault } from '../../vault/vault.js';
@@ -6,20 +6,20 @@ import type { Authority, AuthorityName } from '../authority.js';
 import type { FetchToken } from '../embedded/validation.js';
 
 export interface Authorities {
-  /** Contacts nobody by itself. */
+  /** Does not contact the authority. */
   of(name: AuthorityName): Promise<Authority>;
-  /** Whether it sees our zones only as the world does, a moment after they changed. */
+  /** Whether it sees our zones only from outside, shortly after they change. */
   isOutside(name: AuthorityName): boolean;
   close(): Promise<void>;
 }
 
 export interface CertificateContext extends ContextBase {
   readonly vault: Vault;
-  /** Asked for CAA and TXT records. */
+  /** Resolves CAA and TXT records. */
   readonly resolver: Resolver;
-  /** The body at the URL of an HTTP token, as the authority would fetch it. */
+  /** Fetches the body at the URL of an HTTP token, as the authority would. */
   readonly fetchToken: FetchToken;
   readonly authorities: Authorities;
-  /** Those that are tried where none is asked for. */
+  /** The authorities to try when none is requested. */
   readonly defaultOrder: readonly AuthorityName[];
 }

@@ -1,4 +1,4 @@
-/** What nobody needs any more: certificates are revoked, then everything about them is removed, keys first of all. */
+/** Removes dropped requests: certificates are revoked, then everything about them is deleted, keys first. */
 import { messageOf } from '../../base/errors.js';
 import { commit } from '../../control/write/commit.js';
 import { issuedFor } from '../../store/certs/issued.js';
@@ -6,20 +6,23 @@ import { findOrderUnderWay } from '../../store/certs/orders.js';
 import { findRequestById, type RequestRow, removeRequest } from '../../store/certs/requests.js';
 import { AuthorityError, type AuthorityName } from '../authority.js';
 import { parseCertificates } from '../chain.js';
+import { stepsEnded } from './advance.js';
 import { removeOrder, serviceContext } from './challenge-places.js';
 import type { CertificateContext } from './context.js';
 
 /** RFC 5280 §5.3.1. */
 const CESSATION_OF_OPERATION = 5;
 const AGAIN_MS = 300_000;
-/** An authority that refuses for so long is not asked any more. */
+/** After refusing for this time, an authority is no longer asked. */
 const GIVE_UP_MS = 86_400_000;
 
-/** When to try again, milliseconds since 1970; undefined when all is gone. `id`: of the need that was dropped. */
+/** When to retry, milliseconds since 1970; undefined when everything is deleted. `id`: of the dropped request. */
 export async function removeDropped(ctx: CertificateContext, id: string): Promise<number | undefined> {
   const { store, clock } = ctx;
   const row = findRequestById(store, id);
   if (!row || row.dropped_at === null) return undefined;
+  // The result of a step in progress is revoked with the rest.
+  await stepsEnded(ctx, { kind: row.owner_kind, id: row.owner });
   const nowMs = clock.nowMs();
   if (!(await revokeAll(ctx, row)) && nowMs - row.dropped_at < GIVE_UP_MS) return nowMs + AGAIN_MS;
   const order = findOrderUnderWay(store, row.seq);
@@ -30,7 +33,7 @@ export async function removeDropped(ctx: CertificateContext, id: string): Promis
   return undefined;
 }
 
-/** Those that were uploaded are for who brought them to revoke. */
+/** Uploaded certificates must be revoked by the customers themselves. */
 async function revokeAll(ctx: CertificateContext, { seq }: RequestRow): Promise<boolean> {
   for (const { authority, uploaded, chain, not_after } of issuedFor(ctx.store, seq)) {
     if (uploaded === 1 || not_after <= ctx.clock.nowMs()) continue;

@@ -1,7 +1,8 @@
-/** The jobs of certificates: the next step of one, and the end of one that nobody needs any more. */
+/** The jobs of certificates: the next step, and the removal of dropped requests. */
+import { REVOKE_JOB, STEP_JOB } from '../../control/certificates/drop.js';
 import type { JobKinds } from '../../jobs/kind.js';
 import { findRequest, findRequestById } from '../../store/certs/requests.js';
-import { type CertificateOwner, REVOKE_JOB, STEP_JOB } from '../certificates.js';
+import type { CertificateOwner } from '../certificates.js';
 import { advanceCertificate } from './advance.js';
 import type { CertificateContext } from './context.js';
 import { removeDropped } from './dropped.js';

@@ -1,4 +1,4 @@
-/** Writing down what became of a step. */
+/** Stores the result of a step. */
 import { commit } from '../../control/write/commit.js';
 import type { OrderUnderWay } from '../../store/certs/orders.js';
 import { findRequestById, type RequestChange, type RequestRow, updateRequest } from '../../store/certs/requests.js';
@@ -7,17 +7,17 @@ import type { CertificateContext } from './context.js';
 import type { ProblemMeaning } from './problems.js';
 import { authorityDelayMs } from './schedule.js';
 
-/** An authority that takes no order for so long is given up, until somebody asks again. */
+/** An authority that accepts no order for this time is given up until a client asks again. */
 const GIVE_UP_MS = 15 * 60_000;
 
-/** Writes down what became of a step, unless something else is wanted meanwhile. */
+/** Stores the result of a step, unless the request has changed meanwhile. */
 export function note({ store }: CertificateContext, row: RequestRow, change: RequestChange): Promise<void> {
   return store.write(() => {
     if (findRequestById(store, row.id)?.version === row.version) updateRequest(store, row.seq, change);
   });
 }
 
-/** Forgets an order with its challenges. Another one is made when the request is next looked at. */
+/** Deletes an order with its challenges. The next check creates another one. */
 export async function discardOrder(
   ctx: CertificateContext,
   row: RequestRow,
@@ -33,7 +33,7 @@ export async function discardOrder(
   });
 }
 
-/** Writes down what a problem means, and when to go on. */
+/** Stores the consequence of a problem, and when to continue. */
 export async function noteMeaning(
   ctx: CertificateContext,
   row: RequestRow,
@@ -49,7 +49,7 @@ export async function noteMeaning(
     return order ? discardOrder(ctx, row, order, change) : note(ctx, row, change);
   }
   const errors = JSON.stringify([error]);
-  if (kind === 'trouble' && !order && row.renewal === 0 && nowMs - row.started_at > GIVE_UP_MS) {
+  if (kind === 'trouble' && !order?.url && row.renewal === 0 && nowMs - row.started_at > GIVE_UP_MS) {
     return note(ctx, row, { status: 'initializing_timed_out', errors, failures, next_at: null });
   }
   const change = { errors, failures, next_at: nowMs + (waitMs ?? authorityDelayMs(failures)) };

@@ -1,4 +1,4 @@
-/** The steps of an order that is there: its challenges, proof of control, the request for the certificate, and the certificate. */
+/** The steps of an existing order: its challenges, proof of control, the CSR, and the certificate. */
 import { createPrivateKey } from 'node:crypto';
 import { commit } from '../../control/write/commit.js';
 import { insertIssued, removeIssued } from '../../store/certs/issued.js';
@@ -33,9 +33,9 @@ import { lookupError, meaningOfFailed } from './problems.js';
 import { checkDelayMs, renewalTimeMs } from './schedule.js';
 import { lookForChallenge } from './self-check.js';
 
-/** Where the authority does not say how long to wait, milliseconds. */
+/** The default wait when the authority gives none, milliseconds. */
 const POLL_MS = 1_000;
-/** Records of ours are seen outside after that, milliseconds. */
+/** Time until our records are visible outside, milliseconds. */
 const SEEN_AFTER_MS = 2_000;
 
 interface Step {
@@ -46,7 +46,7 @@ interface Step {
   readonly authority: Authority;
 }
 
-/** One step. Throws an AuthorityError or a ChainError when the authority refuses or fails. */
+/** Runs one step. Throws an AuthorityError or a ChainError when the authority refuses or fails. */
 export async function continueOrder(
   ctx: CertificateContext,
   row: RequestRow,
@@ -89,7 +89,7 @@ async function keepChallenges({ ctx, row, order, authority }: Step, { authorizat
       offered.push(challengeRow(order, authority, authorization, { ...challenge, type: challenge.type }));
     }
   }
-  await placeChallenges(ctx, row.zone, offered);
+  await placeChallenges(ctx, row, offered);
   await note(ctx, row, { status: 'pending_validation' });
 }
 
@@ -105,7 +105,9 @@ function challengeRow(
   return { order_seq: seq, authorization_url: authorizationUrl, url, type, ...about };
 }
 
-/** Each authorization in turn: those that were told of are asked about, the others are told of what is in place. */
+/**
+ * Checks each authorization in turn: submitted challenges are polled, the others are submitted when they are in place.
+ */
 async function prove(step: Step, challenges: readonly StoredChallengeRow[]): Promise<void> {
   const { ctx, row, order, authority } = step;
   const { store, clock } = ctx;
@@ -127,7 +129,7 @@ async function prove(step: Step, challenges: readonly StoredChallengeRow[]): Pro
     else return fail(step, state.challenges.find(({ problem }) => problem)?.problem);
   }
   if (waitMs !== undefined) return rest(step, waitMs, 'pending_validation');
-  // All that could be proved is: the order goes on with the next step.
+  // Everything is proved: the order continues with the next step.
   if (!missing) return note(ctx, row, { status: 'pending_issuance', errors: '[]' });
   await note(ctx, row, {
     status: 'pending_validation',
@@ -141,7 +143,7 @@ function byAuthorization(challenges: readonly StoredChallengeRow[]): Map<string,
   return Map.groupBy(challenges, ({ authorization_url }) => authorization_url);
 }
 
-/** Tells the authority of the first challenge that is in place, the wanted method first. */
+/** Submits the first challenge that is in place, the preferred method first. */
 async function submitOne({ ctx, row, choice, authority }: Step, offered: readonly StoredChallengeRow[]) {
   const { store } = ctx;
   const wanted = row.method === 'http' ? 'http-01' : 'dns-01';
@@ -152,7 +154,7 @@ async function submitOne({ ctx, row, choice, authority }: Step, offered: readonl
     const sight = await lookForChallenge(ctx, challenge);
     unknown ||= sight === 'unknown';
     if (sight !== 'in place') continue;
-    // One that was told of just before this process ended is not told again.
+    // A challenge that was submitted just before this process ended is not submitted again.
     const { status, challenges } = await authority.authorization(challenge.authorization_url);
     const untold = status === 'pending' && challenges.every((other) => other.status === 'pending');
     if (untold) await authority.respond(challenge.url);
@@ -162,13 +164,13 @@ async function submitOne({ ctx, row, choice, authority }: Step, offered: readonl
   return unknown ? 'unknown' : 'missing';
 }
 
-/** CAA records may permit some methods only (RFC 8657 §4). */
+/** CAA records may permit only some methods (RFC 8657 §4). */
 function isPermitted(choice: AuthorityChoice, { type, identifier, wildcard }: StoredChallengeRow): boolean {
   const name = wildcard === 1 ? `*.${identifier}` : identifier;
   return choice.kind === 'use' && (choice.decision.methods.get(name)?.includes(type) ?? false);
 }
 
-/** Kept before it is sent, so that the certificate that comes of it finds its key. */
+/** The CSR is stored before it is sent, so that the resulting certificate finds its key. */
 async function keepCsr({ ctx, row, order }: Step): Promise<void> {
   const { store, vault } = ctx;
   const key = await generatePrivateKey();
@@ -184,11 +186,11 @@ async function finalize(step: Step, remote: Order, csr: Uint8Array): Promise<voi
   await rest(step, waitMs, 'pending_issuance');
 }
 
-/** Checked before it is kept. There is nothing to deploy to yet: it is active at once. */
+/** The chain is checked before it is stored. Nothing has to be deployed, so it is active at once. */
 async function download(step: Step, { certificateUrl }: Order): Promise<void> {
   const { ctx, row, order, authority } = step;
   const { store, vault, clock, random } = ctx;
-  // Finished by somebody else's request: there is no key for it here.
+  // Another client finished the order, so its key is not available here.
   if (order.private_key === null || certificateUrl === undefined) return discardOrder(ctx, row, order, {});
   const pem = await authority.certificate(certificateUrl);
   const plain = vault.open(ORDER_KEYS, order.id, new Uint8Array(order.private_key));
@@ -209,7 +211,7 @@ async function download(step: Step, { certificateUrl }: Order): Promise<void> {
   plain.fill(0);
 }
 
-/** The order is lost. */
+/** The order cannot be completed. */
 function fail({ ctx, row, order }: Step, problem: Order['problem']): Promise<void> {
   const known = problem ?? { type: 'unexpectedAnswer', detail: 'The order failed.', status: 0, subproblems: [] };
   ctx.log.warn({ problem: known, names: row.names, authority: order.authority }, 'an order has failed');

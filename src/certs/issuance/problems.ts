@@ -1,8 +1,8 @@
-/** What a refusal or failure of an authority means for a certificate: what is said about it, who must act, and what is done. */
+/** What an authority's refusal or failure means for a certificate: its text, who must act, and what to do. */
 import type { Problem } from '../authority.js';
 import type { CertificateError } from '../certificates.js';
 
-/** Wire data of the v4 API. */
+/** Texts of the v4 API. */
 const TEXTS = {
   lookup: 'Certificate authority encountered a SERVFAIL during DNS lookup, please check your DNS reachability.',
   caa: 'CAA records block issuance. Please remove all CAA records or add records for this authority.',
@@ -13,13 +13,13 @@ const TEXTS = {
 } as const;
 
 /**
- * `caa`: the next authority, if there is one. `later`: the same order goes on. `anew`: the order is lost, another one is made.
- * `trouble`: the authority is away or ill; the same order goes on.
+ * `caa`: use the next authority, if there is one. `later`: continue the same order. `anew`: the order is lost, create
+ * another one. `trouble`: the authority is unavailable; continue the same order.
  */
 export interface ProblemMeaning {
   readonly kind: 'caa' | 'later' | 'anew' | 'trouble';
   readonly error: CertificateError;
-  /** At the earliest, milliseconds. */
+  /** The shortest wait, milliseconds. */
   readonly waitMs?: number;
 }
 
@@ -27,9 +27,9 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const TROUBLE: ReadonlySet<string> = new Set(['connection', 'serverInternal', 'unexpectedAnswer', 'badNonce']);
 const REJECTED: ReadonlySet<string> = new Set(['rejectedIdentifier', 'unsupportedIdentifier']);
-/** What control over a name was not proved by: to be put right by who owns it. */
+/** Problems with proving control, which the owner of the name must fix. */
 const UNPROVED: ReadonlySet<string> = new Set(['unauthorized', 'incorrectResponse', 'tls', 'connection']);
-/** What the operator of this service has to put right. */
+/** Problems that the operator of this service must fix. */
 const OPERATOR: ReadonlySet<string> = new Set([
   'userActionRequired',
   'externalAccountRequired',
@@ -39,7 +39,7 @@ const OPERATOR: ReadonlySet<string> = new Set([
   'accountDoesNotExist',
 ]);
 
-/** Of an answer to a request of ours. */
+/** For an answer to one of our requests. */
 export function meaningOf(problem: Problem): ProblemMeaning {
   const types = [problem.type, ...problem.subproblems.map(({ type }) => type)];
   const wait = problem.retryAfterMs === undefined ? {} : { waitMs: problem.retryAfterMs };
@@ -61,7 +61,7 @@ export function meaningOf(problem: Problem): ProblemMeaning {
   return { kind: 'anew', error: provider(problem.detail), ...wait };
 }
 
-/** Of an order or a challenge that has failed for good: whatever it was, it takes another order. */
+/** For an order or challenge that failed permanently: in every case another order is needed. */
 export function meaningOfFailed(problem: Problem): ProblemMeaning {
   const types = [problem.type, ...problem.subproblems.map(({ type }) => type)];
   if (!types.includes('caa') && types.some((type) => UNPROVED.has(type))) {

@@ -1,10 +1,13 @@
-/** Whether the authority would find what a challenge asks for: looked at by us first, since failures count against us there. */
+/**
+ * Checks whether the authority would find what a challenge requires. We check first, because failures count against us
+ * there.
+ */
 import type { StoredChallengeRow } from '../../store/certs/orders.js';
 import type { CertificateContext } from './context.js';
 
 export type Sight = 'in place' | 'missing' | 'unknown';
 
-/** Never rejects for what the network does. */
+/** Never rejects because of the network. */
 export async function lookForChallenge(
   { resolver, fetchToken }: Pick<CertificateContext, 'resolver' | 'fetchToken'>,
   { type, identifier, token, value }: StoredChallengeRow,

@@ -1,6 +1,6 @@
 /**
- * What an actor may see and change. Lists leave foreign things out without a word; a direct hit on a foreign zone is refused
- * (v4: Appendix B no. 5).
+ * What an actor may see and change. Lists omit objects of other accounts; a direct request for another account's zone
+ * is refused (v4: Appendix B no. 5).
  */
 import { fromHex, toHex } from '../../base/bytes.js';
 import { type AccountRow, allAccounts, findAccount, findAccountById } from '../../store/access/accounts.js';
@@ -12,7 +12,7 @@ import { zoneFailure } from '../zones/errors.js';
 import { accountFailure } from './errors.js';
 import { type Area, decide, inRecordScopes, type Level, showsZone, type Target } from './permissions.js';
 
-/** The octets of an identifier, or undefined when it is none. */
+/** The octets of an identifier, or undefined for any other text. */
 export function parseId(text: string): Uint8Array | undefined {
   return text.length === 32 ? fromHex(text) : undefined;
 }
@@ -25,40 +25,40 @@ export function maySeeZone(actor: Actor, zoneId: string, accountId: string): boo
   return maySeeAccount(actor, accountId) && (actor.zoneIds === undefined || actor.zoneIds.includes(zoneId));
 }
 
-/** Identifier of the account a zone belongs to. */
+/** Identifier of the zone's account. */
 export function accountIdOf(store: Store, { account }: ZoneRow): string {
   return toHex(findAccount(store, account)!.id);
 }
 
 /**
- * The actor as far as its policies let it do something: limited to records where they say so. Throws 403 when they do not let
- * it. An actor without policies may do what its user may.
+ * The actor if its policies allow the action, restricted to records if they say so. Throws 403 otherwise. An actor
+ * without policies has all permissions of its user.
  */
 export function permitted(actor: Actor, area: Area, level: Level, target: Target): Actor {
   if (!actor.policies) return actor;
-  // A zone that is in lists may be looked at: clients find its identifier there and then ask for it.
+  // A zone that appears in lists may be read: clients find its identifier there and then request it.
   const shown = area === 'zone' && level === 'read' && target.zone !== undefined && showsZone(actor.policies, target);
   const decision = shown ? ({ allowed: true } as const) : decide(actor.policies, area, level, target);
   if (!decision.allowed) throw accountFailure('outOfScope');
   return decision.records ? { ...actor, recordScopes: decision.records } : actor;
 }
 
-/** Throws 403 unless the actor's policies let it do something without limits to certain records. */
+/** Throws 403 unless the actor's policies allow the action without restricting it to records. */
 export function requirePermission(actor: Actor, area: Area, level: Level, target: Target): void {
   if (permitted(actor, area, level, target).recordScopes) throw accountFailure('outOfScope');
 }
 
-/** Throws 403 unless the actor may see and change records of this name (lower-case FQDN) and type (mnemonic). */
+/** Throws 403 unless the actor may see and change records with this name (lower-case FQDN) and type (mnemonic). */
 export function requireRecord({ recordScopes }: Actor, name: string, type: string): void {
   if (recordScopes && !inRecordScopes(recordScopes, name, type)) throw accountFailure('outOfScope');
 }
 
-/** Throws unless the actor may change things at all. */
+/** Throws unless the actor may change anything at all. */
 export function requireWriter(actor: Actor): void {
   if (actor.readOnly) throw accountFailure('readOnly');
 }
 
-/** The zone, when it exists, the actor may see it, and it is in the state the request demands. */
+/** The zone, if it exists, the actor may see it, and it is in the state that the request requires. */
 export function requireZone(ctx: Context, zoneId: string): ZoneRow {
   const id = parseId(zoneId);
   const zone = id && findZoneById(ctx.store, id);
@@ -69,7 +69,7 @@ export function requireZone(ctx: Context, zoneId: string): ZoneRow {
   return zone;
 }
 
-/** The account, when it exists and the actor may see it. */
+/** The account, if it exists and the actor may see it. */
 export function requireAccount(ctx: Context, accountId: string): AccountRow {
   const id = parseId(accountId);
   const account = id && findAccountById(ctx.store, id);
@@ -78,7 +78,7 @@ export function requireAccount(ctx: Context, accountId: string): AccountRow {
   return account;
 }
 
-/** The account named, or the one an actor works in when it names none: its first, for the operator the oldest. */
+/** The named account. The default is the actor's first account, for the operator the oldest. */
 export function chooseAccount(ctx: Context, accountId: string | undefined): AccountRow {
   if (accountId) return requireAccount(ctx, accountId);
   const first = ctx.actor.accountIds[0];

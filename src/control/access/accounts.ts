@@ -10,6 +10,7 @@ import {
   membershipsOfUser,
   type UserRow,
 } from '../../store/access/users.js';
+import { countRecordsOfAccount } from '../../store/zones/zones.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
 import { maySeeAccount, parseId, requireAccount } from './access.js';
@@ -24,7 +25,7 @@ export interface AccountQuery extends PageQuery {
 export interface AccountInput {
   readonly name: string;
   readonly type?: 'standard' | 'enterprise';
-  /** E-mail addresses of users who join it; a user that does not exist is made. */
+  /** E-mail addresses of users who join it; missing users are created. */
   readonly members?: readonly string[];
 }
 
@@ -49,7 +50,7 @@ function userItem(row: UserRow): UserItem {
   };
 }
 
-/** Accounts the actor belongs to; a super administrator sees all. Default 20 a page, at most 1000. */
+/** The actor's accounts; a super administrator sees all. Default 20 a page, at most 1000. */
 export async function listAccounts(ctx: Context, query: AccountQuery): Promise<Page<AccountItem>> {
   const page = Math.max(1, Math.trunc(query.page ?? 1));
   const perPage = Math.min(MOST_PER_PAGE, Math.max(1, Math.trunc(query.perPage ?? DEFAULT_PER_PAGE)));
@@ -63,12 +64,17 @@ export async function listAccounts(ctx: Context, query: AccountQuery): Promise<P
   return { items: items.slice(start, start + perPage), page, perPage, totalCount: items.length };
 }
 
-/** Throws 404/7003 when there is none, 403/9109 when it is foreign. */
+/** Throws 404/7003 when there is none, 403/9109 when the actor may not see it. */
 export async function getAccount(ctx: Context, accountId: string): Promise<AccountItem> {
   return accountItem(requireAccount(ctx, accountId));
 }
 
-/** For super administrators. */
+/** Number of records in all zones of the account. */
+export async function countAccountRecords(ctx: Context, accountId: string): Promise<number> {
+  return countRecordsOfAccount(ctx.store, requireAccount(ctx, accountId).seq);
+}
+
+/** Only for super administrators. */
 export async function createAccount(ctx: Context, input: AccountInput): Promise<AccountItem> {
   if (!ctx.actor.superAdministrator) throw accountFailure('notAllowed');
   const name = input.name.trim();
@@ -93,11 +99,11 @@ export function addAccount(ctx: Context, draft: Draft, name: string, type: 'stan
   return account;
 }
 
-/** The user of an e-mail address, made if there is none. */
+/** The user with an e-mail address; created if there is none. */
 export function findOrAddUser(ctx: Context, draft: Draft, email: string, superAdministrator: boolean): UserRow {
   const address = email.trim();
   if (!EMAIL.test(address))
-    throw accountFailure('badInput', { reason: `${address.slice(0, 60)} is no e-mail address.` });
+    throw accountFailure('badInput', { reason: `${address.slice(0, 60)} is not an e-mail address.` });
   const known = findUserByEmail(ctx.store, address);
   if (known) return known;
   const id = makeId(ctx.clock.nowUs(), ctx.random);
@@ -123,7 +129,7 @@ export function joinAccount(ctx: Context, draft: Draft, user: UserRow, account: 
   draft.audit({ action: 'membership.create', account: account.seq, object: id, after });
 }
 
-/** The user whose credential was used. */
+/** The user of the credential. */
 export async function getUser(ctx: Context): Promise<UserItem> {
   const id = parseId(ctx.actor.userId);
   const row = id && findUserById(ctx.store, id);
@@ -131,7 +137,7 @@ export async function getUser(ctx: Context): Promise<UserItem> {
   return userItem(row);
 }
 
-/** The accounts the user whose credential was used belongs to. */
+/** The accounts of the credential's user. */
 export async function listMemberships(ctx: Context): Promise<readonly MembershipItem[]> {
   const id = parseId(ctx.actor.userId);
   const user = id && findUserById(ctx.store, id);

@@ -1,4 +1,4 @@
-/** Use cases of the audit log: who did what to an account and its zones, and what a user did. */
+/** Use cases of the audit log: changes to an account and its zones, and changes by a user. */
 import { toHex } from '../../base/bytes.js';
 import { parseIP, printIP } from '../../base/ip.js';
 import { domainToAscii } from '../../dns/idna.js';
@@ -19,7 +19,7 @@ import { type Condition, matchNothing } from '../../store/condition.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
 import { parseId, requireAccount } from './access.js';
 
-/** What was done, in one of the words the v4 service has for it. */
+/** The kind of change, in one of the v4 words. */
 export type AuditVerb = 'create' | 'update' | 'delete';
 
 export interface AuditItem {
@@ -41,7 +41,7 @@ export interface AuditItem {
   readonly source: string;
   readonly account: { readonly id: string; readonly name: string } | null;
   readonly zone: { readonly id: string; readonly name: string | null } | null;
-  /** Identifier of the thing changed. */
+  /** Identifier of the changed object. */
   readonly object: string | null;
   readonly requestId: string;
   /** Parsed JSON; undefined when there is none. */
@@ -49,7 +49,7 @@ export interface AuditItem {
   readonly after: unknown;
 }
 
-/** Values of which any must fit, and values of which none may. */
+/** Values of which one must match, and values that must not match. */
 export interface Choice {
   readonly any: readonly string[];
   readonly none: readonly string[];
@@ -68,7 +68,7 @@ export interface AuditFilter {
   readonly zoneName?: Choice;
   readonly objectId?: Choice;
   readonly requestId?: Choice;
-  /** Microseconds since 1970: from the first on, before the second. */
+  /** Microseconds since 1970: from `since` on, before `before`. */
   readonly since?: number;
   readonly before?: number;
 }
@@ -86,12 +86,12 @@ const VERBS: Readonly<Record<AuditVerb, readonly string[]>> = {
 const DEFAULT_PER_PAGE = 100;
 const MOST_PER_PAGE = 1000;
 
-/** Entries of an account, the newest first unless asked otherwise. Default 100 a page, at most 1000. */
+/** Entries of an account, newest first by default. Default 100 a page, at most 1000. */
 export async function listAccountAudit(ctx: Context, accountId: string, query: AuditQuery): Promise<Page<AuditItem>> {
   return selectPage(ctx, [...visibleIn(ctx, accountId), ...conditionsOf(query.filter)], query);
 }
 
-/** What the user whose credential is used did, wherever. */
+/** Changes by the credential's user, in all accounts. */
 export async function listUserAudit(ctx: Context, query: AuditQuery): Promise<Page<AuditItem>> {
   const id = parseId(ctx.actor.userId);
   const own = id ? matchColumn('actorId', [id]) : matchNothing();
@@ -100,11 +100,13 @@ export async function listUserAudit(ctx: Context, query: AuditQuery): Promise<Pa
 
 export interface AuditSlice {
   readonly items: readonly AuditItem[];
-  /** Where the next slice begins; undefined at the end. */
+  /** Start of the next slice; undefined at the end. */
   readonly next: string | undefined;
 }
 
-/** Entries of an account from a place in the list on, `limit` at most. `cursor`: what the slice before gave. */
+/**
+ * Entries of an account from a position in the list, no more than `limit`. `cursor`: returned with the previous slice.
+ */
 export async function sliceAccountAudit(
   ctx: Context,
   accountId: string,
@@ -127,7 +129,7 @@ function visibleIn(ctx: Context, accountId: string): Condition[] {
   return [matchAccountOf(requireAccount(ctx, accountId).seq), ...inZones(ctx)];
 }
 
-/** A credential for certain zones sees entries of those only. */
+/** A credential for certain zones sees only their entries. */
 function inZones(ctx: Context): Condition[] {
   const ids = ctx.actor.zoneIds?.flatMap((id) => parseId(id) ?? []);
   return ids ? [matchZones(ids)] : [];

@@ -1,7 +1,6 @@
-/** Checks credentials, and says what the actor behind one may see (v4: §2, Appendix B no. 5). */
+/** Checks credentials and determines what their actors may see (v4: §2, Appendix B no. 5). */
 import { timingSafeEqual } from 'node:crypto';
 import { toHex } from '../../base/bytes.js';
-import { parseCidrSet, parseIP } from '../../base/ip.js';
 import { allAccounts } from '../../store/access/accounts.js';
 import { findKeyByHash, type KeyRow, setKeyLastUsed } from '../../store/access/keys.js';
 import { accountIdsOfUser, findUser, type UserRow } from '../../store/access/users.js';
@@ -10,19 +9,20 @@ import { StoreBusy } from '../../store/failures.js';
 import { findZoneById, zoneIdsOfAccount } from '../../store/zones/zones.js';
 import type { Actor, ContextBase } from '../write/context.js';
 import { accountIdOf, parseId } from './access.js';
-import type { KeyItem, Networks } from './item.js';
+import type { KeyItem } from './item.js';
 import { hashSecret, keyItem } from './keys.js';
+import { isWithin } from './networks.js';
 import { findPermissionGroup, type Policy, resourcesOf, showsZone } from './permissions.js';
 
 export type Authentication =
   | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem }
   | { readonly ok: false; readonly reason: 'unknown' | 'expired' | 'disabled' | 'location' };
 
-/** `last_used_at` is written this often at most, in microseconds. */
+/** The shortest time between two updates of `last_used_at`, in microseconds. */
 const TOUCH_EVERY_US = 300_000_000;
 const TOUCH_TIMEOUT_MS = 5;
 
-/** Checks `X-Auth-Email` with `X-Auth-Key`. `address`: where the request came from. */
+/** Checks `X-Auth-Email` with `X-Auth-Key`. `address`: source address of the request. */
 export async function authenticateKey(
   base: ContextBase,
   email: string,
@@ -35,14 +35,14 @@ export async function authenticateKey(
   return fits ? admit(base, row, user, address) : { ok: false, reason: 'unknown' };
 }
 
-/** Checks the secret of `Authorization: Bearer`; a key works there too. */
+/** Checks the secret of `Authorization: Bearer`, which may also be a key. */
 export async function authenticateToken(base: ContextBase, secret: string, address: string): Promise<Authentication> {
   const row = findKey(base, secret);
   const user = row && findUser(base.store, row.user);
   return row && user ? admit(base, row, user, address) : { ok: false, reason: 'unknown' };
 }
 
-/** The search goes by the hash, of which a client learns nothing by timing; the comparison takes constant time anyway. */
+/** The look-up uses the hash, whose timing reveals nothing to a client; the comparison still takes constant time. */
 function findKey(base: ContextBase, secret: string): KeyRow | undefined {
   const hash = hashSecret(base.store, secret);
   const row = findKeyByHash(base.store, hash);
@@ -70,20 +70,22 @@ async function admit(base: ContextBase, row: KeyRow, user: UserRow, address: str
   return { ok: true, key, actor: { ...common, accountIds, ...zones, readOnly: key.readOnly } };
 }
 
-/** Accounts a credential is good for, the default one first; its policies may leave fewer. */
+/** Accounts of a credential, the default one first; its policies may restrict them further. */
 function accountsOf(store: Store, user: UserRow, key: KeyItem): string[] {
-  // What belongs to an account stays when the user who made it leaves.
+  // An account-owned credential stays valid when the user who created it leaves.
   if (key.accountOwned) return key.accountId === null ? [] : [key.accountId];
   const own = accountIdsOfUser(store, user.seq).map(toHex);
   if (user.super_administrator === 0) return key.accountId === null ? own : own.filter((id) => id === key.accountId);
   if (key.accountId !== null) return [key.accountId];
   if (key.policies === null && key.zoneIds === null) return own;
-  // A super administrator's token may be about any account.
+  // A super administrator's token may name any account.
   const others = allAccounts(store).map(({ id }) => toHex(id));
   return [...new Set([...own, ...others])];
 }
 
-/** What an actor with policies sees: the zones something is allowed in, and the accounts they and other resources are in. */
+/**
+ * What an actor with policies sees: the zones with any permission, and the accounts of these and of other resources.
+ */
 function reachOf(
   store: Store,
   policies: readonly Policy[],
@@ -108,7 +110,10 @@ function zoneOf(store: Store, zoneId: string): { readonly id: string; readonly a
   return zone && { id: zoneId, account: accountIdOf(store, zone) };
 }
 
-/** The zones of a list, one by one where that is the shorter way or nothing else says it; undefined = all of the accounts. */
+/**
+ * The zones of the resources, one by one if that is shorter or no account is named; undefined = all zones of the
+ * accounts.
+ */
 function zonesOf(store: Store, policies: readonly Policy[], accountIds: readonly string[]): Pick<Actor, 'zoneIds'> {
   const whole = accountIds.filter((account) => showsZone(policies, { account, zone: '*' }));
   const denies = policies.some(({ effect }) => effect === 'deny');
@@ -128,15 +133,7 @@ function zonesOf(store: Store, policies: readonly Policy[], accountIds: readonly
   return { zoneIds: shown };
 }
 
-/** Whether an address is in the networks a credential may be used from. An IPv4 address may come in IPv6 clothes. */
-function isWithin(networks: Networks, address: string): boolean {
-  const octets = parseIP(address.replace(/^::ffff:(?=\d+\.)/i, ''));
-  if (!octets) return false;
-  const inside = networks.in.length === 0 || parseCidrSet(networks.in).contains(octets);
-  return inside && !(networks.notIn.length > 0 && parseCidrSet(networks.notIn).contains(octets));
-}
-
-/** Notes the use, now and then. It is not worth waiting for a writer: the next use will note it. */
+/** Records the use at intervals. It does not wait for another writer; the next use will be recorded. */
 async function touch({ store, clock }: ContextBase, row: KeyRow): Promise<void> {
   const now = clock.nowMs() * 1000;
   if (store.readonly || (row.last_used_at !== null && now - row.last_used_at < TOUCH_EVERY_US)) return;

@@ -1,8 +1,9 @@
 /**
- * Accounts, users and credentials as use cases hand them out: plain values, ready for any surface. Identifiers are 32 lower-case
- * hexadecimal digits, instants microseconds since 1970.
+ * Accounts, users and credentials as plain values, as use cases return them. Identifiers are 32 lower-case hexadecimal
+ * digits, times are microseconds since 1970.
  */
 import type { KeyKind } from '../../store/access/keys.js';
+import type { Networks } from './networks.js';
 import type { Policy } from './permissions.js';
 
 export interface AccountItem {
@@ -28,12 +29,6 @@ export interface MembershipItem {
   readonly createdAt: number;
 }
 
-/** Networks as CIDR texts: used from one of `in`, when there are any, and from none of `notIn`. */
-export interface Networks {
-  readonly in: readonly string[];
-  readonly notIn: readonly string[];
-}
-
 export interface KeyItem {
   readonly id: string;
   readonly kind: KeyKind;
@@ -42,11 +37,11 @@ export interface KeyItem {
   readonly accountId: string | null;
   readonly zoneIds: readonly string[] | null;
   readonly readOnly: boolean;
-  /** What it may do; null for everything its user may, within the limits above. */
+  /** Its permissions; null for all permissions of its user within the restrictions above. */
   readonly policies: readonly Policy[] | null;
   /** Where it may be used; null for anywhere. */
   readonly networks: Networks | null;
-  /** Belongs to its account, not to the user who made it. */
+  /** Whether it belongs to its account, not to the user who created it. */
   readonly accountOwned: boolean;
   readonly status: 'active' | 'expired' | 'disabled';
   readonly createdAt: number;

@@ -1,6 +1,7 @@
 /**
- * Use cases of credentials: make, list, revoke; authentication.ts checks them, tokens.ts is what clients of the API do with theirs. A secret is stored as HMAC-SHA256 under a pepper of the installation;
- * being long and random it needs no slow hash. It is shown once and never written anywhere.
+ * Use cases of credentials: create, list, revoke. authentication.ts checks them; tokens.ts has the API for clients' own
+ * tokens. A secret is stored as HMAC-SHA256 under a pepper of the installation; because it is long and random, it needs
+ * no slow hash. It is shown once and never written anywhere.
  */
 import { createHmac } from 'node:crypto';
 import { toHex } from '../../base/bytes.js';
@@ -24,28 +25,29 @@ import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
 import { parseId, requireAccount, requireZone } from './access.js';
 import { addAccount, findOrAddUser, joinAccount } from './accounts.js';
 import { accountFailure } from './errors.js';
-import type { KeyItem, Networks } from './item.js';
+import type { KeyItem } from './item.js';
+import { type Networks, readNetworks } from './networks.js';
 import type { Policy } from './permissions.js';
-import { readNetworks, readPolicies } from './policy.js';
+import { type PolicyInput, readPolicies } from './policy.js';
 
 export interface KeyInput {
   readonly kind: KeyKind;
   readonly name: string;
-  /** User it belongs to; made when there is none of that address. The actor's own when absent. */
+  /** User of the credential, created if there is none with this address; the default is the actor's own user. */
   readonly email?: string;
-  /** Account it is limited to; a user that is made joins it. */
+  /** Account to which it is restricted; a new user joins it. */
   readonly accountId?: string;
   readonly zoneIds?: readonly string[];
   readonly readOnly?: boolean;
   /** Microseconds since 1970. */
   readonly expiresAt?: number;
-  /** As clients write them; what it may do then. */
-  readonly policies?: unknown;
-  /** CIDR texts it may be used from. */
+  /** As clients write them; they restrict its permissions. */
+  readonly policies?: readonly PolicyInput[];
+  /** CIDR texts of the networks from which it may be used. */
   readonly networks?: readonly string[];
 }
 
-/** What is stored of a new credential, besides its secret. */
+/** The stored data of a new credential, except its secret. */
 export interface NewKey {
   readonly kind: KeyKind;
   readonly name: string;
@@ -58,12 +60,13 @@ export interface NewKey {
   readonly policies?: readonly Policy[] | null;
   readonly networks?: Networks | null;
   readonly accountOwned?: boolean;
+  readonly disabled?: boolean;
 }
 
 /** Characters of a generated secret, 6 bits each: 240 bits. */
 const SECRET_LENGTH = 40;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** What a secret chosen by the operator must look like. */
+/** The form of a secret that the operator chooses. */
 const SECRET = /^[0-9A-Za-z_-]{37,200}$/;
 const LONGEST_NAME = 120;
 
@@ -75,7 +78,7 @@ export function makeSecret(ctx: ContextBase): string {
   return Array.from(ctx.random.bytes(SECRET_LENGTH), (octet) => ALPHABET[octet & 63]).join('');
 }
 
-/** Makes a credential. The secret is returned here and never again. */
+/** Creates a credential. Only this call returns the secret. */
 export async function createKey(
   ctx: Context,
   input: KeyInput,
@@ -97,7 +100,7 @@ export async function createKey(
   return { key: keyItem(ctx, value), secret };
 }
 
-/** Throws 400 for what cannot name a credential. */
+/** Throws 400 for an invalid name of a credential. */
 export function readKeyName(text: string): string {
   const name = text.trim();
   if (name === '' || name.length > LONGEST_NAME) {
@@ -106,7 +109,7 @@ export function readKeyName(text: string): string {
   return name;
 }
 
-/** A credential that is limited to an account or zones must not make one that is not, nor take others away. */
+/** A credential that is restricted to an account or zones must not create an unrestricted one or revoke others. */
 export function refuseLimited({ store, actor }: Context): void {
   const id = actor.keyId === undefined ? undefined : parseId(actor.keyId);
   const row = id && findKeyById(store, id);
@@ -134,7 +137,7 @@ export function addKey(ctx: Context, draft: Draft, user: UserRow, input: NewKey,
   if (findKeyByHash(ctx.store, hash)) throw accountFailure('keyExists');
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   const { kind, name, account, zoneIds, readOnly = false, expiresAt = null, notBefore = null } = input;
-  const { policies = null, networks = null, accountOwned = false } = input;
+  const { policies = null, networks = null, accountOwned = false, disabled = false } = input;
   insertKey(ctx.store, {
     id,
     user: user.seq,
@@ -149,10 +152,10 @@ export function addKey(ctx: Context, draft: Draft, user: UserRow, input: NewKey,
     policies: policies && JSON.stringify(policies),
     networks: networks && JSON.stringify(networks),
     not_before: notBefore,
-    disabled: 0,
+    disabled: disabled ? 1 : 0,
     account_owned: accountOwned ? 1 : 0,
   });
-  const limits = { readOnly, zoneIds, policies, networks, notBefore, expiresAt };
+  const limits = { readOnly, zoneIds, policies, networks, notBefore, expiresAt, disabled };
   const after = { kind, name, user: user.email, accountOwned, ...limits };
   draft.audit({ action: 'key.create', object: id, account: account ?? undefined, after });
   return findKeyById(ctx.store, id)!;
@@ -182,7 +185,7 @@ export function keyItem(ctx: ContextBase, row: KeyRow): KeyItem {
   };
 }
 
-/** Credentials the actor may see: its own, or all for a super administrator. */
+/** Credentials that the actor may see: its own, or all for a super administrator. */
 export async function listKeys(ctx: Context): Promise<readonly KeyItem[]> {
   if (ctx.actor.superAdministrator) return allKeys(ctx.store).map((row) => keyItem(ctx, row));
   const id = parseId(ctx.actor.userId);
@@ -190,7 +193,7 @@ export async function listKeys(ctx: Context): Promise<readonly KeyItem[]> {
   return user ? keysOfUser(ctx.store, user.seq).map((row) => keyItem(ctx, row)) : [];
 }
 
-/** Revokes a credential for good. Revoking it again changes nothing. */
+/** Revokes a credential permanently. Revoking it again changes nothing. */
 export async function revokeKey(ctx: Context, keyId: string): Promise<KeyItem> {
   const { value } = await commit(ctx, (draft) => {
     refuseLimited(ctx);
@@ -207,8 +210,8 @@ export async function revokeKey(ctx: Context, keyId: string): Promise<KeyItem> {
 }
 
 /**
- * Makes the first account, user and key of an installation, once: nothing happens when there is a user already. `secret` is
- * there only when a key was generated because none was given. Throws when the given key is too weak.
+ * Creates the first account, user and key of an installation; does nothing when a user exists. `secret` is present only
+ * when a key was generated because none was given. Throws when the given key is too weak.
  */
 export async function ensureFirstAdministrator(
   base: ContextBase,

@@ -1,10 +1,10 @@
 /**
- * What a token may do (v4: §12): policies allow or deny groups of permissions on resources. The groups and their identifiers
- * are those v4 clients know, as far as this service has what they are about; a policy may be narrowed to records by name and
- * type, which is ours.
+ * Permissions of tokens (v4: §12): policies allow or deny permission groups on resources. The groups and their
+ * identifiers are those of v4 clients, as far as this service has the corresponding resources. As an extension, a
+ * policy may be restricted to records by name and type.
  */
 
-/** What a permission is about. */
+/** The subject of a permission. */
 export type Area =
   | 'zone'
   | 'dns'
@@ -19,10 +19,10 @@ export type Area =
   | 'memberships'
   | 'userTokens';
 
-/** Who may write may read. */
+/** Write permission includes read permission. */
 export type Level = 'read' | 'write';
 
-/** What kind of resource a group is given for. */
+/** The kind of resource for which a group is granted. */
 export type ResourceScope = 'zone' | 'account' | 'user' | 'bucket';
 
 export interface PermissionGroup {
@@ -33,9 +33,9 @@ export interface PermissionGroup {
   readonly areas: readonly Area[];
 }
 
-/** Records a policy is narrowed to: both must fit. Absent = all. */
+/** Records to which a policy is restricted: name and type must match. Absent = all. */
 export interface RecordScope {
-  /** Patterns of names, lower-case FQDN without final dot; `*` stands for any characters, dots included. */
+  /** Patterns of names, lower-case FQDN without the final dot; `*` stands for any characters, dots included. */
   readonly names?: readonly string[];
   /** Mnemonics, upper case. */
   readonly types?: readonly string[];
@@ -48,12 +48,12 @@ export interface Policy {
   readonly effect: 'allow' | 'deny';
   /** Identifiers of groups. */
   readonly groups: readonly string[];
-  /** As written: `com.cloudflare.api.account.zone.*`, or accounts with what is meant in them. */
+  /** As written: `com.cloudflare.api.account.zone.*`, or accounts with resources inside them. */
   readonly resources: Resources;
   readonly records?: RecordScope;
 }
 
-/** What a request is about. `*` for a resource means: any that may come to be. */
+/** The subject of a request. `*` as a resource means any, including future ones. */
 export interface Target {
   readonly account?: string;
   readonly zone?: string;
@@ -107,15 +107,15 @@ const PREFIXES: Readonly<Record<ResourceScope, string>> = {
   bucket: 'com.cloudflare.edge.r2.bucket.',
 };
 
-/** One resource of a policy, taken apart. `id` may be `*`. */
+/** One parsed resource of a policy. `id` may be `*`. */
 export interface Resource {
   readonly scope: ResourceScope;
   readonly id: string;
-  /** The account it is meant in; undefined when none is named. */
+  /** The account that contains it; undefined when none is named. */
   readonly account?: string;
 }
 
-/** A resource's name taken apart, or undefined when it is none. */
+/** Parses a resource's name; undefined when it is invalid. */
 export function parseResource(text: string): Omit<Resource, 'account'> | undefined {
   for (const scope of ['zone', 'account', 'user', 'bucket'] as const) {
     if (!text.startsWith(PREFIXES[scope])) continue;
@@ -126,7 +126,7 @@ export function parseResource(text: string): Omit<Resource, 'account'> | undefin
   return undefined;
 }
 
-/** The resources of a policy, one by one; what is no resource is left out, since it stands for nothing. */
+/** The resources of a policy, one by one. Invalid ones are omitted, because they match nothing. */
 export function resourcesOf(policy: Policy): readonly Resource[] {
   return Object.entries(policy.resources).flatMap(([name, value]): Resource[] => {
     const outer = parseResource(name);
@@ -139,7 +139,7 @@ export function resourcesOf(policy: Policy): readonly Resource[] {
   });
 }
 
-/** Whether a resource covers what a request is about, for groups given for `scope`. An account stands for all that is in it. */
+/** Whether a resource covers the target, for groups granted for `scope`. An account covers everything in it. */
 function covers({ scope, id, account }: Resource, target: Target, given: ResourceScope): boolean {
   const fits = (known: string | undefined, asked: string | undefined): boolean =>
     asked !== undefined && (known === '*' || known === asked);
@@ -158,7 +158,7 @@ export type Decision =
 
 const DENIED: Decision = { allowed: false };
 
-/** Whether policies let something be done. What one policy denies no other allows. */
+/** Whether policies allow an action. A deny overrides every allow. */
 export function decide(policies: readonly Policy[], area: Area, level: Level, target: Target): Decision {
   const fits = (policy: Policy): boolean => grants(policy, area, level, target);
   if (policies.some((policy) => policy.effect === 'deny' && fits(policy))) return DENIED;
@@ -172,7 +172,7 @@ function grants(policy: Policy, area: Area, level: Level, target: Target): boole
   return policy.groups.some((id) => {
     const entry = findPermissionGroup(id);
     if (!entry?.areas.includes(area)) return false;
-    // Who may read only may not write; whoever is denied to read is denied to write.
+    // Read permission does not allow writing; denied reading also denies writing.
     const reaches =
       policy.effect === 'allow' ? entry.level === 'write' || level === 'read' : denies(entry.level, level);
     return reaches && resourcesOf(policy).some((resource) => covers(resource, target, entry.scope));
@@ -185,7 +185,7 @@ function denies(denied: Level, asked: Level): boolean {
 
 const ZONE_AREAS = ['zone', 'dns', 'zoneSettings', 'cachePurge', 'certificates'] as const satisfies readonly Area[];
 
-/** Whether policies let anything be done with a zone: such a zone is in lists, and its own object may be read. */
+/** Whether policies allow anything on a zone: it then appears in lists, and the zone object itself may be read. */
 export function showsZone(policies: readonly Policy[], target: Target): boolean {
   return ZONE_AREAS.some((area) => decide(policies, area, area === 'cachePurge' ? 'write' : 'read', target).allowed);
 }
@@ -199,7 +199,7 @@ export function inRecordScopes(scopes: readonly RecordScope[], name: string, typ
   );
 }
 
-/** Whether a name fits a pattern in which `*` stands for any characters. Linear in both, whatever the pattern. */
+/** Whether a name matches a pattern in which `*` stands for any characters. Takes linear time for any pattern. */
 function matchesPattern(pattern: string, name: string): boolean {
   const parts = pattern.split('*');
   const first = parts[0]!;

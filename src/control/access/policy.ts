@@ -1,5 +1,4 @@
-/** Policies and conditions of tokens as clients send them, checked against what the actor itself may do (v4: §12). */
-import { parseCidrSet } from '../../base/ip.js';
+/** Policies and conditions of tokens from clients, checked against the actor's own permissions (v4: §12). */
 import { makeId } from '../../base/random.js';
 import { typeByMnemonic } from '../../dns/rr/registry.js';
 import { findZoneById } from '../../store/zones/zones.js';
@@ -7,7 +6,7 @@ import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { accountIdOf, parseId, requireAccount, requirePermission, requireZone } from './access.js';
 import { accountFailure } from './errors.js';
-import type { Networks } from './item.js';
+import { requireFew } from './networks.js';
 import {
   findPermissionGroup,
   type PermissionGroup,
@@ -20,34 +19,40 @@ import {
   type Target,
 } from './permissions.js';
 
-const MOST_POLICIES = 50;
-const MOST_RESOURCES = 1000;
-const MOST_NETWORKS = 100;
 const MOST_PATTERNS = 100;
+const MOST_RESOURCES = 1000;
 /** Lower-case FQDN in which `*` stands for any characters. */
 const NAME_PATTERN = /^[!->@\\^-~]{1,255}$/;
 
-type Members = Readonly<Record<string, unknown>>;
-
-/** The policies of a token. Throws 400/9207 for what is none, and as access.ts does for what the actor may not pass on. */
-export function readPolicies(ctx: Context, value: unknown, owner: { readonly account?: string }): Policy[] {
-  if (!Array.isArray(value) || value.length === 0 || value.length > MOST_POLICIES) {
-    throw badBody(`policies must be a list of 1 to ${MOST_POLICIES} policies`, '/policies');
-  }
-  return value.map((policy, i) => readPolicy(ctx, policy, owner, `/policies/${i}`));
+/** A policy as a client sends it; null means that a member is absent. */
+export interface PolicyInput {
+  readonly effect: 'allow' | 'deny';
+  readonly permission_groups: readonly { readonly id: string }[];
+  readonly resources: Resources;
+  readonly records?: RecordsInput | null | undefined;
 }
 
-function readPolicy(ctx: Context, value: unknown, owner: { readonly account?: string }, at: string): Policy {
-  const { effect, permission_groups: groups, resources, records } = membersOf(value, at);
-  if (effect !== 'allow' && effect !== 'deny') throw badBody('effect must be allow or deny', `${at}/effect`);
-  if (!Array.isArray(groups) || groups.length === 0) {
-    throw badBody('permission_groups must be a list that is not empty', `${at}/permission_groups`);
-  }
+interface RecordsInput {
+  readonly names?: readonly string[] | null | undefined;
+  readonly types?: readonly string[] | null | undefined;
+}
+
+/** The policies of a token. Throws 400/9207 for what means nothing, and as access.ts does for what the actor may not pass on. */
+export function readPolicies(
+  ctx: Context,
+  policies: readonly PolicyInput[],
+  owner: { readonly account?: string },
+): Policy[] {
+  return policies.map((policy, i) => readPolicy(ctx, policy, owner, `/policies/${i}`));
+}
+
+function readPolicy(ctx: Context, input: PolicyInput, owner: { readonly account?: string }, at: string): Policy {
+  const { effect, permission_groups: groups, resources, records } = input;
   const chosen = groups.map((entry, i) => readGroup(entry, `${at}/permission_groups/${i}`));
-  const scope = records === undefined || records === null ? undefined : readRecordScope(records, `${at}/records`);
-  if (scope && effect === 'deny') throw badBody('a policy that denies is about all records', `${at}/records`);
+  const scope = records ? readRecordScope(records, `${at}/records`) : undefined;
+  if (scope && effect === 'deny') throw badBody('a deny policy always applies to all records', `${at}/records`);
   if (scope && chosen.some(({ areas }) => !areas.includes('dns'))) {
-    throw badBody('only permissions for DNS can be narrowed to records', `${at}/records`);
+    throw badBody('only DNS permissions can be restricted to records', `${at}/records`);
   }
   const policy: Policy = {
     id: Buffer.from(makeId(ctx.clock.nowUs(), ctx.random)).toString('hex'),
@@ -60,38 +65,31 @@ function readPolicy(ctx: Context, value: unknown, owner: { readonly account?: st
   return policy;
 }
 
-function membersOf(value: unknown, at: string): Members {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badBody('expected an object', at);
-  return value as Members;
-}
-
-function readGroup(value: unknown, at: string): PermissionGroup {
-  const { id } = membersOf(value, at);
-  const known = typeof id === 'string' ? findPermissionGroup(id) : undefined;
+function readGroup({ id }: { readonly id: string }, at: string): PermissionGroup {
+  const known = findPermissionGroup(id);
   if (!known) throw badBody('no permission group has this identifier; GET …/tokens/permission_groups lists them', at);
   return known;
 }
 
-function readResources(value: unknown, at: string): Resources {
-  const resources = membersOf(value, at);
+function readResources(resources: Resources, at: string): Resources {
   const names = Object.keys(resources);
   if (names.length === 0 || names.length > MOST_RESOURCES)
     throw badBody(`expected 1 to ${MOST_RESOURCES} resources`, at);
   for (const name of names) {
     const outer = parseResource(name);
     const inside = resources[name];
-    if (!outer) throw badBody(`${name.slice(0, 120)} is no resource`, at);
+    if (!outer) throw badBody(`${name.slice(0, 120)} is not a resource`, at);
     if (inside === '*') continue;
-    if (outer.scope !== 'account') throw badBody(`what is given for ${name} must be "*"`, at);
-    const inner = Object.entries(membersOf(inside, at));
+    if (outer.scope !== 'account') throw badBody(`the value of ${name} must be "*"`, at);
+    const inner = Object.entries(typeof inside === 'object' ? inside : {});
     if (inner.length === 0 || inner.some(([key, text]) => text !== '*' || parseResource(key)?.scope !== 'zone')) {
-      throw badBody(`what is given for ${name} must be "*", or zones with "*" each`, at);
+      throw badBody(`the value of ${name} must be "*", or an object of zones with the value "*"`, at);
     }
   }
-  return resources as Resources;
+  return resources;
 }
 
-/** A resource must be of the kind its groups are for, be there, and be the actor's to give. */
+/** A resource must have the kind of its groups, must exist, and must be one that the actor can grant. */
 function checkResource(
   ctx: Context,
   policy: Policy,
@@ -105,11 +103,11 @@ function checkResource(
   if (scope === 'zone' && id !== '*') requireZone(ctx, id);
   if (scope === 'bucket' && id !== '*') requireAccount(ctx, id.split('_', 1)[0]!);
   if (scope === 'user' && (id !== ctx.actor.userId || owner.account !== undefined)) {
-    throw badBody('permissions about a user are for the token of that very user', at);
+    throw badBody('user permissions are only valid in a token of the same user', at);
   }
   for (const entry of groups) {
     const fits = entry.scope === scope || (scope === 'account' && entry.scope !== 'user');
-    if (!fits) throw badBody(`${entry.name} is not for ${scope} resources`, at);
+    if (!fits) throw badBody(`${entry.name} does not apply to ${scope} resources`, at);
     if (policy.effect === 'allow')
       requireGivable(ctx, entry, { scope, id, ...(account === undefined ? {} : { account }) });
   }
@@ -120,7 +118,7 @@ function requireGivable(ctx: Context, entry: PermissionGroup, resource: Resource
   for (const area of entry.areas) requirePermission(ctx.actor, area, entry.level, target);
 }
 
-/** Throws 403/10000 unless the actor could give these policies itself; null is everything a user may. */
+/** Throws 403/10000 unless the actor itself could grant these policies; null is all permissions of a user. */
 export function requireNoMore(ctx: Context, policies: readonly Policy[] | null): void {
   if (!ctx.actor.policies) return;
   if (policies === null) throw accountFailure('outOfScope');
@@ -130,7 +128,7 @@ export function requireNoMore(ctx: Context, policies: readonly Policy[] | null):
   }
 }
 
-/** What a group on a resource would be about, as the actor's own policies see it. */
+/** The target of a group on a resource, for checking the actor's own policies. */
 function targetOf(ctx: Context, { scope: given }: PermissionGroup, { scope, id, account }: Resource): Target {
   if (scope === 'user') return { user: id };
   if (scope === 'account') return given === 'zone' ? { account: id, zone: '*' } : { account: id, bucket: '*' };
@@ -140,22 +138,22 @@ function targetOf(ctx: Context, { scope: given }: PermissionGroup, { scope, id, 
   return { zone: id, account: zone ? accountIdOf(ctx.store, zone) : (account ?? '*') };
 }
 
-function readRecordScope(value: unknown, at: string): RecordScope {
-  const { names, types } = membersOf(value, at);
+function readRecordScope({ names, types }: RecordsInput, at: string): RecordScope {
   const scope = {
-    ...(names === undefined || names === null ? {} : { names: readPatterns(names, `${at}/names`) }),
-    ...(types === undefined || types === null ? {} : { types: readTypes(types, `${at}/types`) }),
+    ...(names && { names: readPatterns(names, `${at}/names`) }),
+    ...(types && { types: readTypes(types, `${at}/types`) }),
   };
   if (Object.keys(scope).length === 0) throw badBody('expected names, types, or both', at);
   return scope;
 }
 
-function readPatterns(value: unknown, at: string): string[] {
-  return readTexts(value, MOST_PATTERNS, at).map((text) => {
+function readPatterns(names: readonly string[], at: string): string[] {
+  requireFew(names, MOST_PATTERNS, at);
+  return names.map((text) => {
     const pattern = text.toLowerCase().replace(/\.$/, '');
     if (!NAME_PATTERN.test(pattern)) {
       throw badBody(
-        `'${text.slice(0, 80)}' is no pattern of names: expected a full name, in which * stands for any characters`,
+        `'${text.slice(0, 80)}' is not a name pattern: expected a full name, in which * stands for any characters`,
         at,
       );
     }
@@ -163,40 +161,10 @@ function readPatterns(value: unknown, at: string): string[] {
   });
 }
 
-function readTypes(value: unknown, at: string): string[] {
-  return readTexts(value, MOST_PATTERNS, at).map((text) => {
-    if (typeByMnemonic(text) === undefined) throw badBody(`'${text.slice(0, 80)}' is no record type`, at);
+function readTypes(types: readonly string[], at: string): string[] {
+  requireFew(types, MOST_PATTERNS, at);
+  return types.map((text) => {
+    if (typeByMnemonic(text) === undefined) throw badBody(`'${text.slice(0, 80)}' is not a record type`, at);
     return text.toUpperCase();
   });
-}
-
-function readTexts(value: unknown, most: number, at: string): string[] {
-  const list = Array.isArray(value) ? value : [];
-  if (list.length === 0 || list.length > most || !list.every((text) => typeof text === 'string')) {
-    throw badBody(`expected a list of 1 to ${most} texts`, at);
-  }
-  return list;
-}
-
-/** `condition.request_ip` of a token; null when it may be used from anywhere. */
-export function readNetworks(value: unknown): Networks | null {
-  if (value === undefined || value === null) return null;
-  const { request_ip: asked } = membersOf(value, '/condition');
-  if (asked === undefined || asked === null) return null;
-  const at = '/condition/request_ip';
-  const members = membersOf(asked, at);
-  const read = (name: 'in' | 'not_in'): string[] => {
-    const list = members[name];
-    if (list === undefined || list === null || (Array.isArray(list) && list.length === 0)) return [];
-    const texts = readTexts(list, MOST_NETWORKS, `${at}/${name}`);
-    try {
-      parseCidrSet(texts);
-    } catch (error) {
-      if (error instanceof RangeError) throw badBody(error.message, `${at}/${name}`);
-      throw error;
-    }
-    return texts;
-  };
-  const networks = { in: read('in'), notIn: read('not_in') };
-  return networks.in.length + networks.notIn.length === 0 ? null : networks;
 }

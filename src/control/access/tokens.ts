@@ -1,4 +1,4 @@
-/** Use cases of API tokens, of a user and of an account (v4: §12): list, get, make, edit, roll, delete. */
+/** Use cases of API tokens of a user and of an account (v4: §12): list, get, create, edit, roll, delete. */
 import { toHex } from '../../base/bytes.js';
 import type { AccountRow } from '../../store/access/accounts.js';
 import {
@@ -19,10 +19,11 @@ import { parseId, requireAccount } from './access.js';
 import { accountFailure } from './errors.js';
 import type { KeyItem } from './item.js';
 import { addKey, hashSecret, keyItem, makeSecret, readKeyName, refuseLimited } from './keys.js';
+import { type ConditionInput, readNetworks } from './networks.js';
 import { PERMISSION_GROUPS, type Policy } from './permissions.js';
-import { readNetworks, readPolicies, requireNoMore } from './policy.js';
+import { type PolicyInput, readPolicies, requireNoMore } from './policy.js';
 
-/** Whose tokens: those of the actor's user, or those an account owns. */
+/** The owner of the tokens: the actor's user, or an account. */
 export type TokenOwner = { readonly user: true } | { readonly account: string };
 
 export interface TokenQuery extends PageQuery {
@@ -31,11 +32,20 @@ export interface TokenQuery extends PageQuery {
 
 export interface NewToken {
   readonly token: KeyItem;
-  /** Told once, here. */
+  /** Returned only here. */
   readonly secret: string;
 }
 
-type Body = Readonly<Record<string, unknown>>;
+/** A token as a client sends it; null means that a member is absent. */
+export interface TokenInput {
+  readonly name: string;
+  readonly policies: readonly PolicyInput[];
+  readonly condition?: ConditionInput | null | undefined;
+  /** RFC 3339. */
+  readonly not_before?: string | null | undefined;
+  readonly expires_on?: string | null | undefined;
+  readonly status?: 'active' | 'disabled' | 'expired' | null | undefined;
+}
 
 const DEFAULT_PER_PAGE = 20;
 const MOST_PER_PAGE = 100;
@@ -46,7 +56,7 @@ interface OwnedRows {
   readonly rows: readonly KeyRow[];
 }
 
-/** Tokens that were not deleted, in the order they were made. */
+/** Tokens that are not deleted, in the order of their creation. */
 function ownedBy(ctx: Context, owner: TokenOwner): OwnedRows {
   const account = 'account' in owner ? requireAccount(ctx, owner.account) : undefined;
   const userId = parseId(ctx.actor.userId);
@@ -78,8 +88,11 @@ export async function getToken(ctx: Context, owner: TokenOwner, tokenId: string)
   return keyItem(ctx, requireToken(ctx, owner, tokenId));
 }
 
-/** Makes a token. It may do no more than who makes it. Throws 400/9207 for a wrong body, 403/10000 for what is not to be given. */
-export async function createToken(ctx: Context, owner: TokenOwner, body: Body): Promise<NewToken> {
+/**
+ * Creates a token, with no more permissions than its creator. Throws 400/9207 for an invalid body, 403/10000 for
+ * permissions that the actor cannot grant.
+ */
+export async function createToken(ctx: Context, owner: TokenOwner, input: TokenInput): Promise<NewToken> {
   const secret = makeSecret(ctx);
   const { value } = await commit(ctx, (draft) => {
     refuseLimitedMaker(ctx);
@@ -89,24 +102,30 @@ export async function createToken(ctx: Context, owner: TokenOwner, body: Body): 
     const userId = parseId(ctx.actor.userId);
     const user = userId && findUserById(ctx.store, userId);
     if (!user) throw accountFailure('notAllowed');
-    const input = readToken(ctx, owner, body, draft.now);
+    const members = readToken(ctx, owner, input, draft.now);
+    const disabled = readDisabled(input.status, 0) === 1;
     return addKey(
       ctx,
       draft,
       user,
-      { ...input, kind: 'token', account: account?.seq ?? null, accountOwned: account !== undefined },
+      { ...members, disabled, kind: 'token', account: account?.seq ?? null, accountOwned: account !== undefined },
       secret,
     );
   });
   return { token: keyItem(ctx, value), secret };
 }
 
-/** Replaces what a token may do and when; members that are absent return to their defaults. The secret stays. */
-export async function replaceToken(ctx: Context, owner: TokenOwner, tokenId: string, body: Body): Promise<KeyItem> {
+/** Replaces the permissions and validity of a token; absent members return to their defaults. The secret stays. */
+export async function replaceToken(
+  ctx: Context,
+  owner: TokenOwner,
+  tokenId: string,
+  input: TokenInput,
+): Promise<KeyItem> {
   const { value } = await commit(ctx, (draft) => {
     refuseLimitedMaker(ctx);
     const row = requireToken(ctx, owner, tokenId);
-    const { name, policies, networks, notBefore, expiresAt } = readToken(ctx, owner, body, draft.now);
+    const { name, policies, networks, notBefore, expiresAt } = readToken(ctx, owner, input, draft.now);
     const before = keyItem(ctx, row);
     updateKey(ctx.store, row.seq, {
       name,
@@ -114,7 +133,7 @@ export async function replaceToken(ctx: Context, owner: TokenOwner, tokenId: str
       networks: networks && JSON.stringify(networks),
       not_before: notBefore,
       expires_at: expiresAt,
-      disabled: readDisabled(body['status'], row),
+      disabled: readDisabled(input.status, row.disabled),
       modified_at: draft.now,
     });
     const after = keyItem(ctx, findKeyById(ctx.store, row.id)!);
@@ -124,12 +143,12 @@ export async function replaceToken(ctx: Context, owner: TokenOwner, tokenId: str
   return value;
 }
 
-/** Gives a token a new secret; the old one is worth nothing from then on. */
+/** Gives a token a new secret; the old one is invalid from then on. */
 export async function rollToken(ctx: Context, owner: TokenOwner, tokenId: string): Promise<string> {
   const secret = makeSecret(ctx);
   await commit(ctx, (draft) => {
     const row = requireToken(ctx, owner, tokenId);
-    // Whoever rolls a token has it: it must not be worth more than the actor.
+    // The actor receives the rolled token, so it must not have more permissions than the actor.
     if (toHex(row.id) !== ctx.actor.keyId) {
       refuseLimitedMaker(ctx);
       requireNoMore(ctx, keyItem(ctx, row).policies);
@@ -151,7 +170,9 @@ export async function deleteToken(ctx: Context, owner: TokenOwner, tokenId: stri
   return value;
 }
 
-/** A credential limited by the command line makes none; one with policies passes on what they say at most. */
+/**
+ * A credential that the command line restricted cannot create tokens; one with policies can grant no more than these.
+ */
 function refuseLimitedMaker(ctx: Context): void {
   if (!ctx.actor.policies) refuseLimited(ctx);
 }
@@ -164,37 +185,36 @@ interface TokenMembers {
   readonly expiresAt: number | null;
 }
 
-function readToken(ctx: Context, owner: TokenOwner, body: Body, now: number): TokenMembers {
-  if (typeof body['name'] !== 'string') throw badBody('name must be a string', '/name');
-  const notBefore = readTime(body['not_before'], '/not_before');
-  const expiresAt = readTime(body['expires_on'], '/expires_on');
+function readToken(ctx: Context, owner: TokenOwner, input: TokenInput, now: number): TokenMembers {
+  const notBefore = readTime(input.not_before, '/not_before');
+  const expiresAt = readTime(input.expires_on, '/expires_on');
   if (expiresAt !== null && expiresAt <= now) throw badBody('expires_on is in the past', '/expires_on');
   if (expiresAt !== null && notBefore !== null && notBefore >= expiresAt) {
     throw badBody('not_before must come before expires_on', '/not_before');
   }
   return {
-    name: readKeyName(body['name']),
-    policies: readPolicies(ctx, body['policies'], 'account' in owner ? { account: owner.account } : {}),
-    networks: readNetworks(body['condition']),
+    name: readKeyName(input.name),
+    policies: readPolicies(ctx, input.policies, 'account' in owner ? { account: owner.account } : {}),
+    networks: readNetworks(input.condition),
     notBefore,
     expiresAt,
   };
 }
 
-function readTime(value: unknown, pointer: string): number | null {
-  if (value === undefined || value === null) return null;
-  const instant = typeof value === 'string' ? parseInstant(value) : undefined;
+function readTime(text: string | null | undefined, pointer: string): number | null {
+  if (text === undefined || text === null) return null;
+  const instant = parseInstant(text);
   if (instant === undefined) throw badBody('expected a time such as 2030-01-01T00:00:00Z', pointer);
   return instant;
 }
 
-function readDisabled(status: unknown, row: KeyRow): number {
-  if (status === undefined || status === null || status === 'expired') return row.disabled;
-  if (status !== 'active' && status !== 'disabled') throw badBody('status must be active or disabled', '/status');
+/** The new value of the column `disabled`. An expired token that is sent back keeps its value. */
+function readDisabled(status: TokenInput['status'], before: number): number {
+  if (status === undefined || status === null || status === 'expired') return before;
   return status === 'disabled' ? 1 : 0;
 }
 
-/** What a token limited at the command line may do, told as policies. */
+/** The permissions of a token that the command line restricted, as policies. */
 export function policiesOf(token: KeyItem, userId: string): readonly Policy[] {
   if (token.policies) return token.policies;
   const level = (entry: (typeof PERMISSION_GROUPS)[number]): boolean => !token.readOnly || entry.level === 'read';

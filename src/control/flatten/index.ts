@@ -1,37 +1,46 @@
-/** What a commit does for flattened names: keeps the index of their owners, and has targets asked for again that it touches. */
+/**
+ * The part of a commit for flattened names: it updates the index of their owners, and schedules the targets that the
+ * commit affects.
+ */
 import { isWildcard, nameOfOwnerKey } from '../../dns/name.js';
-import { flattenedAtOwner, flattenedInZone } from '../../serving/flattened.js';
+import { aliasOf, flattenedInZone } from '../../serving/flattened.js';
 import type { ServingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { isFlattenedOwner, putFlattenedOwner, putFlattenedZone } from '../../store/flatten/owners.js';
 import { hasOwnSources, refreshTargetsFrom, refreshTargetsFromOwn } from '../../store/flatten/targets.js';
 import type { ChangeKind } from '../../store/log/changes.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import type { TouchedZone } from '../write/touched-zone.js';
+import type { OwnerAfter, TouchedZone } from '../write/touched-zone.js';
 
-/** Settings of a zone that decide which CNAMEs are flattened; other settings leave the index as it is. */
+/** Settings of a zone that decide which CNAMEs are flattened; other settings do not change the index. */
 const DECIDING = ['paused', 'zone_mode', 'flatten_all_cnames'] as const satisfies readonly (keyof ZoneRow)[];
 
-/** After the edits. `zone`: the row, and the zone as it is served, after them. */
-export function reindexFlattened(store: Store, row: ZoneRow, zone: ServingZone, touched: TouchedZone): void {
-  const { before, kind, owners } = touched;
+/** Call after the edits. `zone`: the row and the served zone after them; `owners`: the touched ones. */
+export function reindexFlattened(
+  store: Store,
+  row: ZoneRow,
+  zone: ServingZone,
+  { before, kind }: TouchedZone,
+  owners: readonly OwnerAfter[],
+): void {
   if (kind !== undefined && (kind !== 'settings' || DECIDING.some((column) => before[column] !== row[column]))) {
     indexFlattened(store, zone);
     return;
   }
-  for (const { ownerKey, edited } of owners.values()) {
-    if (!edited) continue;
-    const alias = flattenedAtOwner(store, zone, ownerKey);
+  for (const { touched, standing } of owners) {
+    if (!touched.edited) continue;
+    const { ownerKey } = standing;
+    const alias = aliasOf(zone, standing);
     if (alias || isFlattenedOwner(store, zone.seq, ownerKey)) putFlattenedOwner(store, zone.seq, ownerKey, alias);
   }
 }
 
-/** Brings the index up to date for a whole zone. Inside a write. */
+/** Updates the index for a whole zone. Inside a write. */
 export function indexFlattened(store: Store, zone: ServingZone): void {
   putFlattenedZone(store, zone.seq, flattenedInZone(store, zone));
 }
 
-/** Targets whose answers came from what changed here are asked for again at once. */
+/** Targets whose answers came from changed names are resolved again at once. */
 export function refreshTargetsSoon(
   store: Store,
   { apex }: Pick<ZoneRow, 'apex'>,
@@ -40,7 +49,7 @@ export function refreshTargetsSoon(
 ): void {
   if (!hasOwnSources(store)) return;
   const names = [...owners.values()].map(({ ownerKey }) => nameOfOwnerKey(ownerKey, apex));
-  // A wildcard, or a setting, may concern any name of the zone.
+  // A wildcard, or a setting, may affect any name of the zone.
   if ((kind !== undefined && kind !== 'rrs') || names.some(isWildcard)) refreshTargetsFromOwn(store);
   else for (const name of names) refreshTargetsFrom(store, name);
 }

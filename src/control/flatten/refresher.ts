@@ -1,10 +1,10 @@
 /**
- * Keeps the targets of flattened names known: asks for new ones at once, for known ones before their time is over, and goes on
- * with what was heard last when nobody answers (RFC 8767). The answer path never waits for any of it: what is heard is written to the
- * store like every other change, and followers compile it.
+ * Keeps the targets of flattened names up to date. It resolves new targets at once and known ones before their TTL
+ * ends; when no resolver answers, it keeps the last result (RFC 8767). The answer path never waits for this: results
+ * are written to the store like every other change, and followers compile them.
  */
 import { equalBytes } from '../../base/bytes.js';
-import type { Clock } from '../../base/clock.js';
+import { type Clock, steadyMs } from '../../base/clock.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { Random } from '../../base/random.js';
 import { printName } from '../../dns/name.js';
@@ -13,10 +13,13 @@ import { servingZone } from '../../serving/zone.js';
 import { ownersOfTarget, zonesWithAliases } from '../../store/flatten/owners.js';
 import {
   countTargets,
+  type DueTargetRow,
   dueTargets,
+  dueTargetsByZone,
   type FlattenTargetRow,
   findTarget,
   removeTarget,
+  shiftTargets,
   updateTarget,
 } from '../../store/flatten/targets.js';
 import { findMeta, putMeta } from '../../store/meta.js';
@@ -26,13 +29,22 @@ import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
 import { indexFlattened } from './index.js';
 import { judgeTarget, ownNamesOf, type TargetPolicy } from './target.js';
 
-/** Milliseconds between two looks for targets that are due. */
-const POLL_MS = 20;
-/** Targets asked for at the same time. */
+/** Milliseconds between two looks for targets that are due, when nothing was committed meanwhile. */
+const LOOK_MS = 1000;
+/** Milliseconds from a commit to the look that follows it, so that one look serves many commits. */
+const WAKE_MS = 20;
+/** The largest number of targets that are resolved at the same time. */
 const MOST_AT_ONCE = 64;
-/** Targets that nobody is answered with rest so long, milliseconds. */
+/** Those of one zone, and those that failed last time: neither keep others waiting. */
+const MOST_OF_ZONE = 16;
+const MOST_FAILING = 32;
+/** Targets read at once. When they are all of zones that have to wait, every zone gets a turn, which takes longer to find. */
+const READ_AT_ONCE = 300;
+/** A clock that was put back by more was set, milliseconds. */
+const CLOCK_SET_MS = 10_000;
+/** Milliseconds between two look-ups of targets that are only monitored. */
 const WATCH_MS = 3_600_000;
-/** The store could not be written to, or a bug: the target is tried again after this, milliseconds. */
+/** Milliseconds before a target is retried after the store could not be written, or after a bug. */
 const TROUBLE_MS = 5_000;
 
 export interface RefresherOptions {
@@ -43,18 +55,28 @@ export interface RefresherOptions {
 
 export interface FlattenRefresher {
   samples(): MetricSample[];
-  /** Resolves when what was under way has ended. */
+  /** Something was committed: there may be new targets. */
+  wake(): void;
+  /** Resolves when running look-ups have ended. */
   close(): Promise<void>;
+}
+
+interface UnderWay {
+  readonly zone: number | null;
+  readonly isFailing: boolean;
+  readonly ended: Promise<void>;
 }
 
 interface Refreshing {
   readonly ctx: Context;
   readonly resolver: Resolver;
   readonly policy: TargetPolicy;
-  readonly underWay: Map<string, Promise<void>>;
-  /** Targets in trouble, and until when they rest, milliseconds since 1970. */
+  readonly underWay: Map<string, UnderWay>;
+  /** Targets in trouble, and until when they rest, by a clock that is never put back. */
   readonly resting: Map<string, number>;
   readonly counts: Record<'changed' | 'same' | 'failed', number>;
+  /** By how much the wall clock differs from one that is never put back, milliseconds. */
+  offsetMs: number;
 }
 
 export async function startFlattenRefresher({ base, resolver, policy }: RefresherOptions): Promise<FlattenRefresher> {
@@ -66,19 +88,28 @@ export async function startFlattenRefresher({ base, resolver, policy }: Refreshe
     underWay: new Map(),
     resting: new Map(),
     counts: { changed: 0, same: 0, failed: 0 },
+    offsetMs: clock.nowMs() - steadyMs(clock),
   };
   await indexOnce(state.ctx);
-  const stop = clock.every(POLL_MS, () => refreshDue(state, clock));
+  const stop = clock.every(LOOK_MS, () => refreshDue(state, clock));
+  let cancelWake: (() => void) | undefined;
   return {
     samples: () => [
       sample('gauge', 'flatten_targets', 'Targets of flattened names', countTargets(store)),
       ...Object.entries(state.counts).map(([result, count]) =>
-        sample('counter', 'flatten_refreshes_total', 'Targets asked for, by what came of it', count, { result }),
+        sample('counter', 'flatten_refreshes_total', 'Look-ups of targets, by result', count, { result }),
       ),
     ],
+    wake() {
+      cancelWake ??= clock.after(WAKE_MS, () => {
+        cancelWake = undefined;
+        refreshDue(state, clock);
+      });
+    },
     async close() {
       stop();
-      await Promise.all(state.underWay.values());
+      cancelWake?.();
+      await Promise.all([...state.underWay.values()].map(({ ended }) => ended));
     },
   };
 }
@@ -93,10 +124,10 @@ function sample(
   return { name, type, help, labels, value };
 }
 
-/** What the index holds; another number when the rule changes. */
+/** Version of the index's rule; it changes with the rule. */
 const INDEX_VERSION = 4;
 
-/** Zones that were there before this rule of the index was. */
+/** Indexes zones that are older than this rule of the index. */
 async function indexOnce({ store, settings }: Context): Promise<void> {
   if (findMeta(store, 'flattening_indexed') === INDEX_VERSION) return;
   await store.write(() => {
@@ -106,22 +137,49 @@ async function indexOnce({ store, settings }: Context): Promise<void> {
 }
 
 function refreshDue(state: Refreshing, clock: Clock): void {
-  const { underWay, resting, ctx } = state;
-  const room = MOST_AT_ONCE - underWay.size;
-  if (room <= 0) return;
+  const { ctx, underWay } = state;
+  followClock(state, clock);
+  if (underWay.size >= MOST_AT_ONCE) return;
   const nowMs = clock.nowMs();
-  // Those under way or at rest are still due in the store.
-  for (const row of dueTargets(ctx.store, nowMs, room + underWay.size + resting.size)) {
+  const rows = dueTargets(ctx.store, nowMs, READ_AT_ONCE);
+  begin(state, rows, clock);
+  if (rows.length < READ_AT_ONCE || underWay.size >= MOST_AT_ONCE) return;
+  begin(state, dueTargetsByZone(ctx.store, nowMs, MOST_OF_ZONE * 2, READ_AT_ONCE), clock);
+}
+
+/** A clock that was put back by a day must not stop everything for a day. */
+function followClock(state: Refreshing, clock: Clock): void {
+  const offsetMs = clock.nowMs() - steadyMs(clock);
+  const backMs = Math.round(state.offsetMs - offsetMs);
+  state.offsetMs = offsetMs;
+  if (backMs <= CLOCK_SET_MS) return;
+  const { store, log } = state.ctx;
+  log.warn({ backMs }, 'the clock was put back; flattened names are refreshed by the new time');
+  store
+    .write(() => shiftTargets(store, backMs))
+    .catch((error: unknown) => log.error({ err: error }, 'the times of flattened names could not be put back'));
+}
+
+/** Begins with the targets that may be asked for now. */
+function begin(state: Refreshing, rows: readonly DueTargetRow[], clock: Clock): void {
+  const { underWay, resting, ctx } = state;
+  for (const { zone, ...row } of rows) {
+    if (underWay.size >= MOST_AT_ONCE) return;
+    // Those under way or at rest are still due in the store.
     const key = Buffer.from(row.name).toString('latin1');
-    if (underWay.has(key) || (resting.get(key) ?? 0) > nowMs || underWay.size >= MOST_AT_ONCE) continue;
+    const isFailing = row.failures > 0;
+    if (underWay.has(key) || (resting.get(key) ?? 0) > steadyMs(clock)) continue;
+    const others = [...underWay.values()];
+    if (others.filter((other) => other.zone === zone).length >= MOST_OF_ZONE) continue;
+    if (isFailing && others.filter((other) => other.isFailing).length >= MOST_FAILING) continue;
     resting.delete(key);
-    const work = refresh(state, { ...row, name: new Uint8Array(row.name) })
+    const ended = refresh(state, { ...row, name: new Uint8Array(row.name) })
       .catch((error: unknown) => {
-        resting.set(key, nowMs + TROUBLE_MS);
+        resting.set(key, steadyMs(clock) + TROUBLE_MS);
         ctx.log.error({ err: error, target: printName(row.name) }, 'the target of a flattened name was not refreshed');
       })
       .finally(() => underWay.delete(key));
-    underWay.set(key, work);
+    underWay.set(key, { zone, isFailing, ended });
   }
 }
 
@@ -144,7 +202,7 @@ async function refresh(state: Refreshing, row: FlattenTargetRow): Promise<void> 
       return;
     }
     if (changed) for (const owner of owners) draft.noteTarget(owner.zone, new Uint8Array(owner.owner_key));
-    // Something it came from has changed meanwhile: it stays due.
+    // Something on which the result depends has changed meanwhile, so the target stays due.
     const changedMeanwhile = current.refresh_at !== row.refresh_at;
     const dueMs = owners.some(({ answered }) => answered === 1) ? next.refresh_at : laterOf(next.refresh_at, startMs);
     updateTarget(ctx.store, { ...next, refresh_at: changedMeanwhile ? current.refresh_at : dueMs }, links);
@@ -152,12 +210,12 @@ async function refresh(state: Refreshing, row: FlattenTargetRow): Promise<void> 
   counts[next.failures > 0 ? 'failed' : changed ? 'changed' : 'same']++;
 }
 
-/** Spread as the other moment is. */
+/** Spreads the time in the same proportion as the other one. */
 function laterOf(refreshMs: number, startMs: number): number {
   return Math.max(refreshMs, startMs + WATCH_MS + ((refreshMs - startMs) % (WATCH_MS / 10)));
 }
 
-/** A number from 0 up to 1. */
+/** A number from 0 up to, but not including, 1. */
 function unitOf(random: Random): number {
   const octets = random.bytes(2);
   return ((octets[0]! << 8) | octets[1]!) / 65536;

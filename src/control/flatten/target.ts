@@ -1,4 +1,4 @@
-/** What is known of a target after it was asked for: from what was known before and what has been heard now. */
+/** The new state of a target, from its previous state and a new look-up result. */
 import { compareBytes } from '../../base/bytes.js';
 import { isRoutable, parseIP } from '../../base/ip.js';
 import { parseName } from '../../dns/name.js';
@@ -11,7 +11,7 @@ import type { FlattenTargetRow } from '../../store/flatten/targets.js';
 export interface TargetPolicy {
   /** Addresses of proxied names, 4 or 16 octets each. */
   readonly edgeAddresses: readonly Uint8Array[];
-  /** Whether private addresses that the outside world gives are answered, or count as a failure (DNS rebinding). */
+  /** Whether private addresses from outside are answered, or count as a failure (DNS rebinding). */
   readonly privateAddresses: 'allow' | 'refuse';
 }
 
@@ -20,22 +20,27 @@ export interface Heard {
   readonly ipv6: Resolution;
 }
 
-/** Seconds between two questions for a target of the outside world at least, whatever its TTL. */
+/** The shortest time in seconds between two look-ups of an outside target, whatever its TTL. */
 const LEAST_REFRESH = 30;
-/** Targets in our own zones are asked for again when these change; this is for what that overlooks. */
+/**
+ * Seconds until a target in our own zones is resolved again, as a fallback; changes of its records schedule it at once.
+ */
 const OWN_REFRESH = 300;
-/** Part of its time after which a target is asked for again: spread, so that what came together does not stay together. */
+/**
+ * The earliest part of its TTL after which a target is resolved again. The time is spread, so that targets resolved
+ * together do not stay together.
+ */
 const EARLIEST_PART = 0.8;
 const PART_SPREAD = 0.1;
-/** Seconds until a target that failed is asked for again: doubled with each failure. */
+/** Seconds until a failed target is resolved again; doubled with each failure. */
 const FIRST_RETRY = 2;
 const LAST_RETRY = 300;
-/** How long an answer is used after its time is over, while there is no other (RFC 8767 §5: days). */
+/** How long an expired answer is used when there is no newer one (RFC 8767 §5: days). */
 const LONGEST_STALE_US = 3 * 86_400_000_000;
 
 const SECOND_US = 1_000_000;
 
-/** `chance`: from 0 up to 1. */
+/** `chance`: from 0 up to, but not including, 1. */
 export function judgeTarget(
   before: FlattenTargetRow,
   heard: Heard,
@@ -57,7 +62,7 @@ interface Found {
 
 function addressesOf(heard: Heard, { edgeAddresses, privateAddresses }: TargetPolicy): Found | { reason: string } {
   const both = [heard.ipv4, heard.ipv6];
-  // What a proxied name of ours really leads to is not for the world to see, in whoever's zone it is asked for.
+  // The real target of one of our proxied names must not become public, in whatever zone the flattened name is.
   if (both.some(({ proxied }) => proxied)) {
     const ofSize = (size: number) => join(edgeAddresses.filter(({ length }) => length === size));
     return { ipv4: ofSize(4), ipv6: ofSize(16), ttl: AUTOMATIC_TTL };
@@ -74,7 +79,7 @@ function addressesOf(heard: Heard, { edgeAddresses, privateAddresses }: TargetPo
   return { ipv4: join(ipv4!), ipv6: join(ipv6!), ttl };
 }
 
-/** In one order, whatever order they came in: resolvers rotate them. */
+/** Sorts the addresses, because resolvers rotate them. */
 function join(addresses: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat([...addresses].sort(compareBytes)));
 }
@@ -106,8 +111,8 @@ function afterSuccess(
 }
 
 /**
- * A resolver that has an answer in its cache gives the seconds it has left, less every time. That is no change of the data: the
- * TTL first seen stays, until the answer must have been fetched anew.
+ * A resolver returns the remaining seconds of a cached answer, fewer each time. That does not change the data: the TTL
+ * seen first stays until the answer must have been fetched again.
  */
 function steadyTtl(before: FlattenTargetRow, { ipv4, ipv6, ttl }: Found, nowUs: number): number {
   const isSame = isEqual(before.ipv4, ipv4) && isEqual(before.ipv6, ipv6) && before.stale === 0;
@@ -137,7 +142,7 @@ function afterFailure(
     asked: 1,
     stale: isKnown && isExpired ? 1 : 0,
     failures,
-    // What is still good turns stale on time.
+    // An answer that is still valid becomes stale on time.
     refresh_at: isKnown && !isExpired ? Math.min(retryAt, Math.ceil(before.expires_at / 1000)) : retryAt,
     chain: heard.ipv4.chain.length > 0 ? chainOf(heard) : before.chain,
     reason,
@@ -152,7 +157,9 @@ function chainOf({ ipv4 }: Heard): string {
   return JSON.stringify(ipv4.chain.map(({ target, ttl, source }) => ({ name: target, ttl, source })));
 }
 
-/** The names of an answer that are in our own zones, lower-case wire names: when one changes, the answer may. */
+/**
+ * The names of an answer in our own zones, in lower-case wire form. When one of them changes, the answer may change.
+ */
 export function ownNamesOf(store: Store, resolutions: readonly Resolution[], target: Uint8Array): Uint8Array[] {
   const names = new Set(resolutions.flatMap(({ chain }) => chain.map((link) => link.target)));
   const wires = [...names].map((name) => parseName(`${name}.`));

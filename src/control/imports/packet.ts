@@ -1,8 +1,11 @@
-/** Rows of an import as they travel between threads: few large values instead of many small ones. */
+/** Rows of an import for the transfer between threads: few large values instead of many small ones. */
 import type { ImportedRow } from '../../store/records/import.js';
 import type { ImportBatch } from './reader.js';
 
-/** Numbers of a row: length of the owner key or -1 for that of the row before, of rdata, of its key or -1, type, TTL, proxied. */
+/**
+ * Numbers of a row: length of the owner key (-1: the same as in the previous row), length of rdata, length of its key
+ * or -1, type, TTL, proxied.
+ */
 const MEMBERS = 6;
 const SAME = -1;
 
@@ -11,12 +14,12 @@ export interface ImportPacket {
   readonly octetsRead: number;
   /** {@link MEMBERS} for each row. */
   readonly numbers: Float64Array;
-  /** Owner keys, rdata and duplicate keys, one after the other. */
+  /** Owner keys, rdata and duplicate keys, concatenated. */
   readonly octets: Uint8Array;
   /** One for each new owner. */
   readonly names: readonly string[];
   readonly contents: readonly string[];
-  /** Of the few rows that have any. */
+  /** For the few rows that have any. */
   readonly extras: readonly (readonly [
     row: number,
     settings: string | null,

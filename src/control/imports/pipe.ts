@@ -1,19 +1,19 @@
 /**
- * Reading a large zone file on another thread while this one stores what has been read. Storing happens inside one
- * transaction and therefore never gives up the thread: rows are received synchronously.
+ * Reads a large zone file on another thread while this one stores the rows. Storing happens inside one transaction and
+ * never yields the thread, so rows are received synchronously.
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { UserError } from '../../base/errors.js';
 import { type ImportPacket, unpackRows } from './packet.js';
 import type { ImportBatch, ImportEnd, ImportOrder } from './reader.js';
 
-/** Words of the shared counters: messages posted by the thread, and received here. */
+/** Words of the shared counters: messages posted by the thread and received here. */
 export const POSTED = 0;
 export const CONSUMED = 1;
-/** Messages that may wait at once. */
+/** The largest number of waiting messages. */
 export const MOST_WAITING = 16;
 
-/** The thread posts something at least this often, or is taken for dead; milliseconds. */
+/** The thread posts at least this often, otherwise it counts as dead; milliseconds. */
 const PATIENCE_MS = 60_000;
 
 export interface ThreadData {
@@ -23,7 +23,7 @@ export interface ThreadData {
 }
 
 export interface ThreadFailure {
-  /** Whether it is the operator's to put right. */
+  /** Whether the operator can fix the error. */
   readonly user: boolean;
   readonly message: string;
   readonly remedy: string | undefined;
@@ -35,7 +35,7 @@ export type ThreadMessage =
   | { readonly end: ImportEnd }
   | { readonly failure: ThreadFailure };
 
-/** Like readImport, on a thread of its own. Blocks this thread while it waits. */
+/** Like readImport, but on its own thread. Blocks this thread while it waits. */
 export function* readImportOnThread(order: ImportOrder): Generator<ImportBatch, ImportEnd> {
   const { port1, port2 } = new MessageChannel();
   const flow = new Int32Array(new SharedArrayBuffer(8));

@@ -1,14 +1,18 @@
-/** Reads and checks the file of a whole zone; what comes out is ready to be stored. Knows no store, so any thread can do it. */
+/**
+ * Reads and checks the file of a whole zone; its output is ready to be stored. It uses no store, so it can run on any
+ * thread.
+ */
 import { dirname, resolve } from 'node:path';
 import { ByteReader } from '../../base/bytes.js';
 import type { Issue } from '../../base/result.js';
 import { Type } from '../../dns/codes.js';
 import { nameLength, printName } from '../../dns/name.js';
 import { type ParsedRecord, readZone } from '../../dns/zonefile/parser.js';
-import type { ZoneText } from '../../dns/zonefile/source.js';
+import { exportedZone, type ZoneText } from '../../dns/zonefile/source.js';
 import type { ImportedRow } from '../../store/records/import.js';
 import type { ZoneChange } from '../../store/zones/zones.js';
 import { createZoneChecker } from '../../zone/check.js';
+import { createSignedZone } from '../../zone/signed.js';
 import type { ControlLimits } from '../write/context.js';
 import { createRowMaker, isApexAuthority } from './row.js';
 
@@ -16,9 +20,11 @@ export interface ImportOrder {
   readonly source: ZoneText;
   /** Wire name, lower case. */
   readonly apex: Uint8Array;
-  /** Leave SOA and apex NS of the file out. */
+  /** Whether to omit SOA and apex NS of the file. */
   readonly automaticSoa: boolean;
   readonly proxied: boolean;
+  /** Leave out what a signer made. */
+  readonly stripDnssec: boolean;
   readonly limits: ControlLimits;
 }
 
@@ -30,12 +36,12 @@ export interface ImportBatch {
   readonly octetsRead: number;
 }
 
-/** What is known when the whole file has been read. */
+/** The results after reading the whole file. */
 export interface ImportEnd {
   readonly issues: readonly Issue[];
   readonly soa: ImportedSoa | undefined;
   readonly apexNameServers: number;
-  /** RRsets seen to have several TTLs among records that follow one another. */
+  /** RRsets with several TTLs among consecutive records. */
   readonly unevenSets: readonly (readonly [ownerKey: Uint8Array, type: number])[];
   /** Octets. */
   readonly longestRdata: number;
@@ -48,8 +54,9 @@ export interface ImportedSoa {
 
 /** Yields the rows of a file and returns the rest. Throws a UserError when the file cannot be read. */
 export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEnd> {
-  const { source, apex, automaticSoa, proxied, limits } = order;
-  const maker = createRowMaker({ apex, limits, proxied });
+  const { source, apex, automaticSoa, proxied, limits, stripDnssec } = order;
+  const signed = createSignedZone();
+  const maker = createRowMaker({ apex, limits, proxied, oneIsAutomatic: exportedZone(source) !== undefined });
   const checker = createZoneChecker(apex, { selfContained: !automaticSoa });
   const include = 'file' in source ? { includeDirectory: dirname(resolve(source.file)) } : {};
   const reading = readZone(source, { origin: apex, keepComments: true, ...include });
@@ -62,6 +69,7 @@ export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEn
   for (const batch of reading.records()) {
     const rows: ImportedRow[] = [];
     for (const record of batch) {
+      if (signed.note(record) && stripDnssec) continue;
       if (!checker.add(record)) continue;
       if (isApexAuthority(record, apex)) {
         if (record.type === Type.soa) soa ??= soaOf(record);
@@ -78,7 +86,8 @@ export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEn
     parsed += batch.length;
     yield { rows, parsed, octetsRead: reading.octets };
   }
-  const issues = [...reading.issues, ...checker.finish(), ...maker.issues];
+  const signature = stripDnssec ? signed.advice() : signed.refusal();
+  const issues = [...(signature ? [signature] : []), ...reading.issues, ...checker.finish(), ...maker.issues];
   return { issues, soa, apexNameServers, unevenSets, longestRdata };
 }
 

@@ -1,30 +1,42 @@
-/** Use case: the records of a BIND file are added to an existing zone, all or nothing (v4: §7.3). */
+/** Use case: add the records of a BIND file to an existing zone, all or nothing (v4: §7.3). */
 import { AppError } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
 import type { Issue } from '../../base/result.js';
+import { Type } from '../../dns/codes.js';
 import { isAtOrBelow, printName } from '../../dns/name.js';
-import { typeMnemonic } from '../../dns/rr/registry.js';
+import { typeByCode, typeMnemonic } from '../../dns/rr/registry.js';
 import { type ParsedRecord, readZone } from '../../dns/zonefile/parser.js';
 import type { NewRecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { recordFailure } from '../records/errors.js';
-import { checkNewRow, isDuplicate } from '../records/write.js';
+import { checkCreation, checkNewRow, isDuplicate } from '../records/write.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { createRowMaker, isApexAuthority, type RowMaker } from './row.js';
 
-export interface RecordImportResult {
-  readonly added: number;
-  /** Records read, those left out counted too. */
-  readonly parsed: number;
-  /** Records left out because they exist already (at most 100). */
-  readonly skipped: readonly string[];
+/** A record of the file that was not added, or what of it was not kept. */
+export interface LeftOut {
+  readonly line: number;
+  readonly code: number;
+  /** The record and why, such as `a.example.com. A: an identical record already exists`. */
+  readonly reason: string;
 }
 
-const MOST_SKIPPED_SHOWN = 100;
+export interface RecordImportResult {
+  readonly added: number;
+  /** Records read, including omitted ones. */
+  readonly parsed: number;
+  /** In the order of lines (at most 100). */
+  readonly leftOut: readonly LeftOut[];
+}
 
-/** Adds records to a zone. SOA and apex NS are read and left out. Throws 400 with the line at fault. */
+const MOST_SHOWN = 100;
+
+/**
+ * Adds records to a zone, by the rules of a record that is created alone. SOA and apex NS, types that only the service or a signer
+ * makes, and what is there already are left out. Throws 400 with the line at fault.
+ */
 export async function importRecords(
   ctx: Context,
   zoneId: string,
@@ -35,32 +47,49 @@ export async function importRecords(
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const { apex } = zone;
-    const rows = createRowMaker({ apex, limits: ctx.settings.limits, proxied: options.proxied ?? false });
-    const skipped: string[] = [];
+    const { limits } = ctx.settings;
+    const rows = createRowMaker({ apex, limits, proxied: options.proxied ?? false, oneIsAutomatic: true });
+    const leftOut: LeftOut[] = [];
     let added = 0;
     for (const record of records) {
-      if (isApexAuthority(record, apex)) continue;
-      if (addRecord(ctx, draft, zone, rows, record)) added++;
-      else if (skipped.length < MOST_SKIPPED_SHOWN) skipped.push(describe(record));
+      const why = whyNotAdded(record, apex) ?? addRecord(ctx, draft, zone, rows, record);
+      if (why === undefined) added++;
+      else leftOut.push({ line: record.line, code: why.code, reason: `${describe(record)}: ${why.reason}` });
     }
     if (added > 0) draft.audit({ action: 'record.import', zone: zone.id, object: zone.id, after: { added } });
-    return { added, parsed: records.length, skipped };
+    const notKept = rows.issues.map(({ line = 1, message }) => ({ line, code: VALIDATION, reason: message }));
+    const all = [...leftOut, ...notKept].sort((a, b) => a.line - b.line);
+    return { added, parsed: records.length, leftOut: all.slice(0, MOST_SHOWN) };
   });
   return value;
+}
+
+type Why = Pick<LeftOut, 'code' | 'reason'>;
+
+const VALIDATION = recordFailure('validation').code;
+const IDENTICAL: Why = { code: recordFailure('identical').code, reason: 'an identical record already exists' };
+
+/** Why a record is not for this import to add, whatever else it says; undefined when it may be. */
+function whyNotAdded(record: ParsedRecord, apex: Uint8Array): Why | undefined {
+  const code = VALIDATION;
+  if (isApexAuthority(record, apex)) return { code, reason: 'the service makes it' };
+  if (record.type === Type.soa) return { code, reason: 'an SOA belongs to the name of the zone' };
+  if (!typeByCode(record.type).creatable) return { code, reason: 'records of this type cannot be created' };
+  return undefined;
 }
 
 function readRecords(zone: ZoneRow, text: string): ParsedRecord[] {
   const reading = readZone({ text }, { origin: zone.apex, keepComments: true });
   const records = [...reading.records()].flat();
-  const [issue] = reading.issues;
+  const issue = reading.issues.find(({ severity }) => severity === 'error');
   if (issue) throw faultAt(issue);
   const outside = records.find((record) => !isAtOrBelow(record.owner, zone.apex));
   if (outside) throw faultOf(outside, `${printName(outside.owner)} is outside the zone.`);
   return records;
 }
 
-/** Returns false when the zone has the record already. */
-function addRecord(ctx: Context, draft: Draft, zone: ZoneRow, rows: RowMaker, record: ParsedRecord): boolean {
+/** Adds it, or says why it is left out. Throws what creating the record would, with its line. */
+function addRecord(ctx: Context, draft: Draft, zone: ZoneRow, rows: RowMaker, record: ParsedRecord): Why | undefined {
   const imported = rows.rowOf(record);
   const row: NewRecordRow = {
     ...imported,
@@ -72,8 +101,9 @@ function addRecord(ctx: Context, draft: Draft, zone: ZoneRow, rows: RowMaker, re
     comment_modified_at: imported.comment === null ? null : draft.now,
     tags_modified_at: imported.tags === null ? null : draft.now,
   };
-  if (isDuplicate(ctx, row)) return false;
+  if (isDuplicate(ctx, row)) return IDENTICAL;
   try {
+    checkCreation(ctx, zone, row);
     checkNewRow(ctx, draft, zone, row);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -82,15 +112,15 @@ function addRecord(ctx: Context, draft: Draft, zone: ZoneRow, rows: RowMaker, re
     throw new AppError(key, status, code, `Line ${line}: ${message}`, `/file/line/${line}`, chain, also);
   }
   draft.insertRecord(row);
-  return true;
+  return undefined;
 }
 
 function describe(record: ParsedRecord): string {
-  return `line ${record.line}: ${printName(record.owner)} ${typeMnemonic(record.type)}`;
+  return `${printName(record.owner)} ${typeMnemonic(record.type)}`;
 }
 
 function faultAt({ message, line = 1, text }: Issue): AppError {
-  // The v4 service says this one without a line.
+  // The v4 service reports this error without a line.
   const reason = text === undefined || message.startsWith('$INCLUDE') ? message : `${message} (at '${text}')`;
   return recordFailure('importFault', { line, reason }, { pointer: `/file/line/${line}` });
 }

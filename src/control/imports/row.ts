@@ -1,14 +1,15 @@
-/** Parsed records of a zone file → the columns of record rows, at hundreds of thousands a second. Pure. */
+/** Turns parsed records of a zone file into columns of record rows, hundreds of thousands a second. Pure. */
 import { equalBytes } from '../../base/bytes.js';
 import type { Random } from '../../base/random.js';
 import type { Issue } from '../../base/result.js';
 import { Type } from '../../dns/codes.js';
 import { lowerName, ownerKeyOf, toFqdn } from '../../dns/name.js';
 import { typeByCode } from '../../dns/rr/registry.js';
+import { ONE_SECOND } from '../../dns/ttl.js';
 import type { ParsedRecord } from '../../dns/zonefile/parser.js';
-import { parseAttributes, type RecordAttributes } from '../../dns/zonefile/writer.js';
+import { NO_ATTRIBUTES, parseAttributes, type RecordAttributes } from '../../dns/zonefile/writer.js';
 import type { ImportedRow } from '../../store/records/import.js';
-import { rdataKeyOf } from '../../store/records/records.js';
+import { type RecordSettings, rdataKeyOf } from '../../store/records/records.js';
 import { isProxiable, isProxiableType } from '../rules/proxiable.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
 import { AUTOMATIC } from '../rules/ttl.js';
@@ -16,25 +17,31 @@ import type { ControlLimits } from '../write/context.js';
 
 export interface RowMaker {
   rowOf(record: ParsedRecord): ImportedRow;
-  /** What could not be kept. */
+  /** What was not kept. */
   readonly issues: readonly Issue[];
 }
 
 export interface RowMakerOptions {
   readonly apex: Uint8Array;
   readonly limits: ControlLimits;
-  /** Make proxiable records proxied unless the file says otherwise. */
+  /** Whether proxiable records become proxied unless the file says otherwise. */
   readonly proxied: boolean;
+  /** A TTL of 1 stands for automatic, as in exports of v4; elsewhere it is a second. */
+  readonly oneIsAutomatic: boolean;
 }
 
 const MAX_ISSUES = 100;
-const NONE: RecordAttributes = { comment: null, tags: [], proxied: undefined, flattenCname: false };
 
-export function createRowMaker({ apex, proxied, limits }: RowMakerOptions): RowMaker {
+export function createRowMaker({ apex, proxied, limits, oneIsAutomatic }: RowMakerOptions): RowMaker {
   const issues: Issue[] = [];
   let owner: Uint8Array | undefined;
   let ownerKey: Uint8Array = new Uint8Array(0);
   let name = '';
+
+  const ttlOf = ({ ttl }: ParsedRecord, { exactTtl }: RecordAttributes): number => {
+    if (ttl !== 1) return ttl ?? AUTOMATIC;
+    return oneIsAutomatic && !exactTtl ? AUTOMATIC : ONE_SECOND;
+  };
 
   return {
     issues,
@@ -46,7 +53,7 @@ export function createRowMaker({ apex, proxied, limits }: RowMakerOptions): RowM
       }
       const { rdata } = record;
       const type = typeByCode(record.type);
-      const attributes = record.comment === undefined ? NONE : readAttributes(record, limits, issues);
+      const attributes = record.comment === undefined ? NO_ATTRIBUTES : readAttributes(record, limits, issues);
       const isProxied = (attributes.proxied ?? proxied) && isProxiable(record.type, rdata);
       const { comment, tags } = attributes;
       return {
@@ -56,9 +63,9 @@ export function createRowMaker({ apex, proxied, limits }: RowMakerOptions): RowM
         content: type.contentOf(rdata),
         rdata,
         rdata_key: rdataKeyOf(type.duplicateKey(rdata)),
-        ttl: isProxied ? AUTOMATIC : (record.ttl ?? AUTOMATIC),
+        ttl: isProxied ? AUTOMATIC : ttlOf(record, attributes),
         proxied: isProxied ? 1 : 0,
-        settings: attributes.flattenCname && record.type === Type.cname ? '{"flatten_cname":true}' : null,
+        settings: settingsOf(record.type, attributes),
         comment,
         tags: tags.length === 0 ? null : JSON.stringify(tags),
       };
@@ -66,7 +73,19 @@ export function createRowMaker({ apex, proxied, limits }: RowMakerOptions): RowM
   };
 }
 
-/** Comment, tags and settings written behind a record (v4: §7.2). What breaks a limit is left out and reported. */
+/** The settings that mean something to the type, as JSON; null when there are none. */
+function settingsOf(type: number, { flattenCname, family }: RecordAttributes): string | null {
+  const settings: RecordSettings = {
+    ...(isProxiableType(type) && family === 'ipv4' && { ipv4_only: true }),
+    ...(isProxiableType(type) && family === 'ipv6' && { ipv6_only: true }),
+    ...(type === Type.cname && flattenCname && { flatten_cname: true }),
+  };
+  return Object.keys(settings).length === 0 ? null : JSON.stringify(settings);
+}
+
+/**
+ * Comment, tags and settings written after a record (v4: §7.2). Values that exceed a limit are omitted and reported.
+ */
 function readAttributes(record: ParsedRecord, limits: ControlLimits, issues: Issue[]): RecordAttributes {
   const text = Buffer.from(record.comment!, 'latin1').toString('utf8');
   const parsed = parseAttributes(text);
@@ -87,7 +106,7 @@ function readAttributes(record: ParsedRecord, limits: ControlLimits, issues: Iss
   return { ...parsed, comment, tags: fits ? tags.tags : [] };
 }
 
-/** Whether the record is the SOA or an NS of the zone itself. */
+/** Whether the record is an SOA or an apex NS of the zone. */
 export function isApexAuthority(record: ParsedRecord, apex: Uint8Array): boolean {
   const { type, owner } = record;
   if (type !== Type.soa && type !== Type.ns) return false;
@@ -96,7 +115,7 @@ export function isApexAuthority(record: ParsedRecord, apex: Uint8Array): boolean
 
 const RANDOM_POOL = 1 << 16;
 
-/** Takes octets from a pool: asking the system for nine at a time costs more than all the rest of a row. */
+/** Takes octets from a pool: requesting nine at a time from the system costs more than the rest of a row. */
 export function pooledRandom(random: Random): Random {
   let pool = new Uint8Array(0);
   let at = 0;

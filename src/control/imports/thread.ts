@@ -1,4 +1,4 @@
-/** Worker thread: reads and checks a zone file and posts its rows; the other end is import-pipe.ts. */
+/** Worker thread that reads and checks a zone file and posts its rows; the other end is pipe.ts. */
 import { workerData } from 'node:worker_threads';
 import { messageOf, UserError } from '../../base/errors.js';
 import { packRows } from './packet.js';
@@ -13,7 +13,7 @@ function post(message: ThreadMessage, transfer: ArrayBuffer[] = []): void {
   Atomics.notify(flow, POSTED);
 }
 
-/** Stands still while the storing side is far behind, so that memory stays small. */
+/** Blocks while the storing side is far behind, so that memory use stays low. */
 function waitForRoom(): void {
   for (;;) {
     const consumed = Atomics.load(flow, CONSUMED);

@@ -1,6 +1,6 @@
 /**
- * Use cases: a zone file becomes a zone, or records of one. The file is read, checked and stored in one pass and one
- * transaction, which is given up when there are errors: the zone that was there stays as it was, also when the process dies.
+ * Use cases: a zone file becomes a zone. The file is read, checked and stored in one pass and one transaction, which is
+ * rolled back on errors: the existing zone stays unchanged, even if the process dies.
  */
 import { statSync } from 'node:fs';
 import { toHex } from '../../base/bytes.js';
@@ -11,7 +11,7 @@ import { printName } from '../../dns/name.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import { AUTOMATIC_TTL } from '../../dns/ttl.js';
-import { detectOrigin } from '../../dns/zonefile/source.js';
+import { detectOrigin, statedOrigin, type ZoneText } from '../../dns/zonefile/source.js';
 import { factsOfSet, notableSets, recordImporter, setTtlOfSet } from '../../store/records/import.js';
 import { removeRecordsOfZone } from '../../store/records/records.js';
 import { type ZoneChange, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
@@ -19,32 +19,35 @@ import { chooseAccount, requireZone } from '../access/access.js';
 import { parseZoneName } from '../rules/names.js';
 import { commitAlone, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
+import { delegationHere } from '../zones/activation.js';
 import { zoneFailure } from '../zones/errors.js';
 import { zoneItem } from '../zones/item.js';
-import { addZone } from '../zones/write.js';
+import { addZone, servedZoneAbove } from '../zones/write.js';
 import { readImportOnThread } from './pipe.js';
 import { type ImportEnd, type ImportOrder, readImport } from './reader.js';
 import { pooledRandom } from './row.js';
 
 export interface ImportInput {
   /** A zone file by path, or its text. */
-  readonly source: { readonly file: string } | { readonly text: string };
-  /** Name of the zone; taken from the file's SOA owner when absent. */
+  readonly source: ZoneText;
+  /** Name of the zone; default: the owner of the file's SOA. */
   readonly origin?: string;
-  /** Leave SOA and apex NS of the file out and use the service's. */
+  /** Whether to omit SOA and apex NS of the file and use the service's. */
   readonly automaticSoa?: boolean;
-  /** Replace a zone of that name. Without it an existing zone is an error. */
+  /** Take a signed zone without its signatures and keys; otherwise it is refused. */
+  readonly stripDnssec?: boolean;
+  /** Whether to replace a zone with the same name. If not, an existing zone is an error. */
   readonly replace?: boolean;
-  /** Make proxiable records proxied. */
+  /** Whether proxiable records become proxied. */
   readonly proxied?: boolean;
-  /** The actor's first account when absent. */
+  /** Default: the actor's first account. */
   readonly accountId?: string;
   readonly onProgress?: (progress: ImportProgress) => void;
 }
 
 export interface ImportProgress {
   readonly records: number;
-  /** Of the source, files it includes counted in. */
+  /** Octets of the source including included files. */
   readonly octets: number;
 }
 
@@ -56,7 +59,7 @@ export interface ImportResult {
   readonly serial?: number;
   /** Records stored. */
   readonly records: number;
-  /** Records left out because the file has them twice. */
+  /** Number of records omitted because the file contains them twice. */
   readonly duplicates: number;
   /** Errors first. */
   readonly issues: readonly Issue[];
@@ -69,13 +72,13 @@ class FileHasErrors extends Error {
   }
 }
 
-/** Makes or replaces a whole zone, atomically. Errors of the file come as issues; refusals are thrown. */
+/** Creates or replaces a whole zone atomically. Errors of the file are returned as issues; refusals are thrown. */
 export async function importZone(ctx: Context, input: ImportInput): Promise<ImportResult> {
   const zone = nameOfZone(input);
   if ('severity' in zone) return { imported: false, records: 0, duplicates: 0, issues: [zone] };
   try {
     const { value } = await commitAlone(ctx, (draft) => storeFile(ctx, draft, zone, input));
-    // Moves what a large import left in the write-ahead log into the database before somebody else has to.
+    // Moves the data of a large import from the write-ahead log into the database now, before a later writer has to.
     if (value.records >= CHECKPOINT_FROM) ctx.store.checkpoint();
     return value;
   } catch (error) {
@@ -100,7 +103,12 @@ function nameOfZone({ source, origin }: ImportInput): ImportedName | Issue {
   }
   const parsed = parseZoneName(detected);
   if ('name' in parsed) return parsed;
-  return { severity: 'error', code: 'bad-origin', message: `'${detected}' is no zone name: ${parsed.reason}`, ...file };
+  return {
+    severity: 'error',
+    code: 'bad-origin',
+    message: `'${detected}' is not a zone name: ${parsed.reason}`,
+    ...file,
+  };
 }
 
 function apexText(apex: Uint8Array | undefined): string | undefined {
@@ -114,7 +122,7 @@ function storeFile(ctx: Context, draft: Draft, name: ImportedName, input: Import
     removeRecordsOfZone(ctx.store, zone.seq);
   }
   const stored = storeRecords(ctx, draft, zone, input);
-  const issues = [...stored.issues];
+  const issues = [...stored.issues, ...noticesOf(ctx, zone, name, input)];
   if (stored.records > 0 && !issues.some(isError)) issues.push(...settleSets(ctx, zone, stored));
   if (issues.some(isError)) throw new FileHasErrors(issues.sort(errorsFirst));
   const serial = input.automaticSoa ? (isNew ? zone.serial : nextSerial(zone.serial)) : stored.soa!.serial;
@@ -137,6 +145,26 @@ function storeFile(ctx: Context, draft: Draft, name: ImportedName, input: Import
   };
 }
 
+/** What is no fault of the file, but often not meant. */
+function noticesOf(
+  { store }: Context,
+  zone: ZoneRow,
+  { name }: ImportedName,
+  { source, origin }: ImportInput,
+): Issue[] {
+  const issues: Issue[] = [];
+  if (origin === undefined && 'file' in source && statedOrigin(source) === undefined) {
+    const message = `the zone was named ${name} after its file, which does not say its name; --origin names another`;
+    issues.push({ severity: 'warning', code: 'guessed-origin', message, file: source.file });
+  }
+  const above = servedZoneAbove(store, name);
+  if (above && zone.served === 1 && delegationHere(store, zone).length === 0) {
+    const message = `${name} takes its names out of ${above.name}, which is served here too and has no NS records at ${name}`;
+    issues.push({ severity: 'warning', code: 'shadows-parent', message });
+  }
+  return issues;
+}
+
 const DEFAULT_SOA: ZoneChange = {
   soa_mname: null,
   soa_rname: null,
@@ -156,7 +184,7 @@ function errorsFirst(a: Issue, b: Issue): number {
 }
 
 function staleSerial(serial: number, zone: ZoneRow): Issue {
-  const message = `serial ${serial} does not come after ${zone.serial}, which was served until now: secondaries will not notice`;
+  const message = `serial ${serial} does not come after the previous serial ${zone.serial}: secondaries will not notice the change`;
   return { severity: 'warning', code: 'stale-serial', message };
 }
 
@@ -168,7 +196,7 @@ function prepareZone(
 ): { readonly zone: ZoneRow; readonly isNew: boolean } {
   const account = chooseAccount(ctx, input.accountId);
   const known = zonesOfName(ctx.store, name);
-  // Without an account named, the one zone of that name is meant.
+  // Without a named account, a zone with a unique name is meant.
   const only =
     input.accountId === undefined && ctx.actor.superAdministrator && known.length === 1 ? known[0] : undefined;
   const zone = known.find((row) => row.account === account.seq) ?? only;
@@ -182,7 +210,10 @@ interface Stored extends ImportEnd {
   readonly duplicates: number;
 }
 
-/** Files from this size on are read on a thread of their own, in octets; starting one takes as long as reading this much. */
+/**
+ * Files of this size or larger are read on their own thread, in octets; starting one takes as long as reading this
+ * much.
+ */
 const LARGE_FILE_BYTES = 2 << 20;
 
 function storeRecords(ctx: Context, draft: Draft, zone: ZoneRow, input: ImportInput): Stored {
@@ -191,6 +222,7 @@ function storeRecords(ctx: Context, draft: Draft, zone: ZoneRow, input: ImportIn
     apex: zone.apex,
     automaticSoa: input.automaticSoa ?? false,
     proxied: input.proxied ?? false,
+    stripDnssec: input.stripDnssec ?? false,
     limits: ctx.settings.limits,
   };
   const reading = isLarge(input) ? readImportOnThread(order) : readImport(order);
@@ -216,17 +248,17 @@ const NOTHING_READ: ImportEnd = { issues: [], soa: undefined, apexNameServers: 0
 
 function isLarge({ source }: ImportInput): boolean {
   if ('text' in source) return false;
-  // A file that is not there is reported by the reader.
+  // The reader reports a missing file.
   return (statSync(source.file, { throwIfNoEntry: false })?.size ?? 0) >= LARGE_FILE_BYTES;
 }
 
-/** Octets an RRset may take in a message, with room for the question and EDNS (RFC 1035 §4.2.2). */
+/** The largest size of an RRset in a message, leaving room for the question and EDNS, in octets (RFC 1035 §4.2.2). */
 const MOST_RRSET_OCTETS = 65_000;
 const RR_OVERHEAD = 12;
 
 /**
- * Rules about whole RRsets, on the rows as stored: one TTL each, the lowest (RFC 2181 §5.2; signatures have that of what they
- * cover), and none too large to be sent.
+ * Applies rules about whole RRsets to the stored rows: one TTL for each, the lowest (RFC 2181 §5.2; signatures have
+ * that of the type they cover), and none too large to be sent.
  */
 function settleSets(ctx: Context, zone: ZoneRow, { unevenSets, longestRdata }: Stored): Issue[] {
   const { store } = ctx;

@@ -1,63 +1,78 @@
-/** Use case: many changes of one zone's records, all or nothing (v4: §7.1). */
+/** Use case: many changes to one zone's records, all or nothing (v4: §7.1). */
+import { AppError } from '../../base/errors.js';
+import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
 import { requireZone } from '../access/access.js';
 import { commit } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
+import type { RecordInput } from './input.js';
 import { type RecordItem, recordItem } from './item.js';
 import { changeRow, createRow, deleteRow, requireRow } from './write.js';
 
-/** The body as the client sent it, unchecked: lists of objects, with `id` in all but `posts`. */
+interface RecordId {
+  readonly id: string;
+}
+
+/** What a client sends. Null is no list. */
 export interface BatchInput {
-  readonly deletes?: unknown;
-  readonly patches?: unknown;
-  readonly puts?: unknown;
-  readonly posts?: unknown;
+  readonly deletes?: readonly RecordId[] | null | undefined;
+  readonly patches?: readonly (RecordInput & RecordId)[] | null | undefined;
+  readonly puts?: readonly (RecordInput & RecordId)[] | null | undefined;
+  readonly posts?: readonly RecordInput[] | null | undefined;
 }
 
 export interface BatchResult {
-  /** The records as they were. */
+  /** The records before they were deleted. */
   readonly deletes: readonly RecordItem[];
   readonly patches: readonly RecordItem[];
   readonly puts: readonly RecordItem[];
   readonly posts: readonly RecordItem[];
 }
 
-type Operation = Readonly<Record<string, unknown>>;
-
-/** Deletes, patches, puts, posts in this order, all or nothing; the first failing item's error is thrown. */
-export async function applyBatch(ctx: Context, zoneId: string, input: BatchInput): Promise<BatchResult> {
-  const deletes = readOperations(input, 'deletes');
-  const patches = readOperations(input, 'patches');
-  const puts = readOperations(input, 'puts');
-  const posts = readOperations(input, 'posts');
+/**
+ * Deletes, patches, puts, posts in this order, all or nothing; the first failing item's error is thrown. `postsAt`: the member
+ * of the request that has the new records, to which their refusals point.
+ */
+export async function applyBatch(
+  ctx: Context,
+  zoneId: string,
+  input: BatchInput,
+  postsAt = 'posts',
+): Promise<BatchResult> {
+  const { deletes, patches, puts, posts } = input;
   const limit = ctx.settings.limits.batchOperations;
-  const count = deletes.length + patches.length + puts.length + posts.length;
-  if (count > limit) throw badBody(`a batch holds ${limit} operations at most, not ${count}`);
+  const count = [deletes, patches, puts, posts].reduce((sum, list) => sum + (list?.length ?? 0), 0);
+  if (count > limit) throw badBody(`a batch may have up to ${limit} operations, not ${count}`);
   const { value } = await commit(ctx, (draft): BatchResult => {
     const zone = requireZone(ctx, zoneId);
-    const change = (operation: Operation, mode: 'edit' | 'replace'): RecordItem =>
-      recordItem(changeRow(ctx, draft, zone, requireRow(ctx, zone, idOf(operation)), operation, mode), zone);
+    const change = (operation: RecordInput & RecordId, mode: 'edit' | 'replace'): RecordRow =>
+      changeRow(ctx, draft, zone, requireRow(ctx, zone, operation.id), operation, mode);
+    const remove = ({ id }: RecordId): RecordRow => {
+      const row = requireRow(ctx, zone, id);
+      deleteRow(draft, zone, row);
+      return row;
+    };
+    const done = <Operation>(
+      list: string,
+      operations: readonly Operation[] | null | undefined,
+      apply: (operation: Operation) => NewRecordRow,
+    ): RecordItem[] =>
+      (operations ?? []).map((operation, i) => pointingTo(`/${list}/${i}`, () => recordItem(apply(operation), zone)));
     return {
-      deletes: deletes.map((operation) => {
-        const row = requireRow(ctx, zone, idOf(operation));
-        deleteRow(draft, zone, row);
-        return recordItem(row, zone);
-      }),
-      patches: patches.map((operation) => change(operation, 'edit')),
-      puts: puts.map((operation) => change(operation, 'replace')),
-      posts: posts.map((operation) => recordItem(createRow(ctx, draft, zone, operation), zone)),
+      deletes: done('deletes', deletes, remove),
+      patches: done('patches', patches, (operation) => change(operation, 'edit')),
+      puts: done('puts', puts, (operation) => change(operation, 'replace')),
+      posts: done(postsAt, posts, (operation) => createRow(ctx, draft, zone, operation)),
     };
   });
   return value;
 }
 
-function readOperations(input: BatchInput, member: keyof BatchInput): Operation[] {
-  const list = input[member] ?? [];
-  const isList = Array.isArray(list) && list.every((item) => typeof item === 'object' && item !== null);
-  if (!isList) throw badBody(`${member} must be a list of objects`, `/${member}`);
-  return list;
-}
-
-function idOf(operation: Operation): string {
-  return typeof operation['id'] === 'string' ? operation['id'] : '';
+/** Runs an operation; a refusal of it points to where it stands in the batch. */
+function pointingTo<Result>(place: string, run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    throw error instanceof AppError ? error.within(place) : error;
+  }
 }

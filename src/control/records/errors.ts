@@ -43,7 +43,7 @@ export const recordFailure = defineErrors('records', {
   importFault: { status: 400, code: 1004, text: 'Line {line}: {reason}' },
 });
 
-/** A duplicate is told in both the current and the older form: clients look for one or the other (v4: §15.3). */
+/** A duplicate is reported in both the current and the older form, because clients check either (v4: §15.3). */
 export function identicalRecord(): AppError {
   return recordFailure('identical', {}, { also: [{ code: 81057, message: 'The record already exists.' }] });
 }

@@ -1,6 +1,6 @@
 /**
- * Records as use cases hand them out: plain values without wire names, ready for any surface. Identifiers are 32 lower-case hexadecimal
- * digits, instants microseconds since 1970, TTLs seconds.
+ * Records as plain values without wire names, as use cases return them. Identifiers are 32 lower-case hexadecimal
+ * digits, times are microseconds since 1970, TTLs are seconds.
  */
 import { toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
@@ -13,30 +13,34 @@ import { findTarget } from '../../store/flatten/targets.js';
 import { type NewRecordRow, parseSettings, parseTags, type RecordSettings } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { isProxiable } from '../rules/proxiable.js';
+import { shownTtl } from '../rules/ttl.js';
 
 export interface TargetFault {
-  /** The chain ends without an address; nobody answers for it; nobody does any more, and what was heard last is used. */
+  /**
+   * `nowhere`: the chain ends without an address. `unreachable`: no server answered. `stale`: no server answers any
+   * more, and the last known addresses are used.
+   */
   readonly status: 'nowhere' | 'unreachable' | 'stale';
   readonly reason: string;
 }
 
-/** Whether a delegation keeps a record from being answered (v4: §5.7). */
+/** Whether a delegation prevents a record from being answered (v4: §5.7). */
 export interface ShadowItem {
-  /** Identifiers of the NS records that do. */
+  /** Identifiers of the NS records of that delegation. */
   readonly shadowedBy: readonly string[];
   readonly isGlue: boolean;
   /** Glue of a delegation that is itself below another one. */
   readonly deadGlue: boolean;
-  /** Of NS records below the apex: records they keep from being answered. */
+  /** For NS records below the apex: number of records that they prevent from being answered. */
   readonly shadowedRecords?: number;
 }
 
 export interface RecordItem {
   readonly id: string;
   readonly zoneId: string;
-  /** As the zone's own name is answered (Unicode where internationalised). */
+  /** The zone's own name as the API shows it (Unicode if internationalised). */
   readonly zoneName: string;
-  /** FQDN, lower-case punycode, no final dot. */
+  /** FQDN, lower-case punycode, without the final dot. */
   readonly name: string;
   /** Mnemonic, upper case. */
   readonly type: string;
@@ -47,9 +51,9 @@ export interface RecordItem {
   readonly data?: Readonly<Record<string, unknown>>;
   readonly proxiable: boolean;
   readonly proxied: boolean;
-  /** Of a CNAME that is proxied or flattened: what is wrong with where it leads. */
+  /** For proxied and flattened CNAMEs: the problem with the target. */
   readonly targetFault?: TargetFault;
-  /** Only when asked for. */
+  /** Only on request. */
   readonly shadow?: ShadowItem;
   /** 1 = automatic. */
   readonly ttl: number;
@@ -59,13 +63,13 @@ export interface RecordItem {
   readonly tags: readonly string[];
   readonly createdAt: number;
   readonly modifiedAt: number;
-  /** Only while there is a comment. */
+  /** Only if there is a comment. */
   readonly commentModifiedAt?: number;
-  /** Only while there are tags. */
+  /** Only if there are tags. */
   readonly tagsModifiedAt?: number;
 }
 
-/** {@link recordItem}, with what is wrong with the target of a CNAME, as far as it was heard of. */
+/** {@link recordItem} with the known problem of a CNAME's target. */
 export function recordItemWithTarget(store: Store, row: NewRecordRow, zone: ZoneRow): RecordItem {
   const item = recordItem(row, zone);
   const targetFault = row.type === Type.cname ? findTargetFault(store, row, zone) : undefined;
@@ -95,7 +99,7 @@ export function recordItem(row: NewRecordRow, zone: ZoneRow): RecordItem {
     ...(data === undefined ? {} : { data }),
     proxiable: isProxiable(row.type, row.rdata),
     proxied: row.proxied === 1,
-    ttl: row.ttl,
+    ttl: shownTtl(row.ttl),
     settings: parseSettings(row.settings),
     ...(row.private_routing === null ? {} : { privateRouting: row.private_routing === 1 }),
     comment: row.comment,

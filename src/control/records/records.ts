@@ -1,4 +1,4 @@
-/** Use cases of records: list, get, create, replace, edit, delete, and many at once. */
+/** Use cases of records: list, get, create, replace, edit, delete, and batches. */
 import { domainToAscii } from '../../dns/idna.js';
 import { NameError, ownerKeyOf, parseName } from '../../dns/name.js';
 import { TYPES, typeByMnemonic, typeMnemonic } from '../../dns/rr/registry.js';
@@ -36,7 +36,7 @@ export type { RecordOrder } from '../../store/records/query.js';
 export { applyBatch } from './batch.js';
 export type { RecordInput } from './input.js';
 
-/** Conditions on one text, each a condition of its own for `match`. */
+/** Conditions on one text; each counts separately for `match`. */
 export interface TextFilter {
   readonly exact?: string;
   readonly contains?: string;
@@ -49,7 +49,10 @@ export interface CommentFilter extends TextFilter {
   readonly absent?: boolean;
 }
 
-/** `value` of 'exact', 'contains', 'startswith', 'endswith' belongs to the tag named `name`; the others need the name only. */
+/**
+ * `value` of 'exact', 'contains', 'startswith', 'endswith' belongs to the tag with the name `name`; the other operators
+ * need only the name.
+ */
 export interface TagFilter {
   readonly operator: 'exact' | 'contains' | 'startswith' | 'endswith' | 'present' | 'absent';
   readonly name: string;
@@ -59,7 +62,7 @@ export interface TagFilter {
 export interface RecordQuery extends PageQuery, ShadowQuery {
   readonly name?: TextFilter;
   readonly content?: TextFilter;
-  /** Mnemonics in any case; one that is no type matches nothing. */
+  /** Mnemonics in any case; an unknown type matches no record. */
   readonly types?: readonly string[];
   readonly proxied?: boolean;
   readonly comment?: CommentFilter;
@@ -75,12 +78,12 @@ export interface RecordQuery extends PageQuery, ShadowQuery {
 const DEFAULT_PER_PAGE = 100;
 const MOST_PER_PAGE = 50_000;
 const OPERATORS: readonly TextOperator[] = ['exact', 'contains', 'startswith', 'endswith'];
-/** Records of a zone up to which every text is compared. */
+/** The largest number of records in a zone for which every text is compared. */
 const LOOKED_THROUGH = 20_000;
-/** Words of a free-text search that are looked at. */
+/** The largest number of words in a free-text search that are used. */
 const MOST_WORDS = 10;
 
-/** Records of a zone that fit the query (v4: §5.5). Default 100 a page, at most 50,000. */
+/** Records of a zone that match the query (v4: §5.5). Default 100 a page, at most 50,000. */
 export async function listRecords(ctx: Context, zoneId: string, query: RecordQuery): Promise<Page<RecordItem>> {
   const page = Math.max(1, Math.trunc(query.page ?? 1));
   const perPage = Math.min(MOST_PER_PAGE, Math.max(1, Math.trunc(query.perPage ?? DEFAULT_PER_PAGE)));
@@ -112,7 +115,7 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
   return query.asOf === undefined ? ctx.store.snapshot(read) : readAsOf(ctx, zoneId, query.asOf, read);
 }
 
-/** Records outside the scopes of the actor are left out without a word (v4: Appendix B no. 5). */
+/** Records outside the actor's scopes are omitted (v4: Appendix B no. 5). */
 function scopeConditions({ recordScopes }: Actor): Condition[] {
   if (!recordScopes) return [];
   const scopes = recordScopes.map(({ names, types }) =>
@@ -158,7 +161,9 @@ function nameCondition(zone: ZoneRow, operator: TextOperator, value: string): Co
   }
 }
 
-/** Equality is that of duplicates: any spelling of the same data (Appendix B.2); parts are looked for in the text. */
+/**
+ * Equality is the same as for duplicates: any spelling of the same data (Appendix B.2); parts are searched in the text.
+ */
 function contentCondition(
   zone: ZoneRow,
   operator: TextOperator,
@@ -166,7 +171,8 @@ function contentCondition(
   types: readonly RRType[] | undefined,
 ): Condition {
   if (operator !== 'exact') return matchContentPart(operator, value);
-  // The text is of use for case, and for types without a spelling of their own; looking at every text takes too long here.
+  // Comparing the text helps with case and with types that have no spelling of their own; comparing every text takes
+  // too long here.
   if (zone.record_count > LOOKED_THROUGH)
     return matchData((types ?? TYPES).flatMap((type) => dataKey(type, value, zone)));
   const collapsed = value.trim().replace(/[ \t]+/g, ' ');
@@ -200,11 +206,18 @@ function wordCondition(word: string): Condition {
   );
 }
 
-/** `asOf`: as it was at a moment (see moment.ts). */
-export async function getRecord(ctx: Context, zoneId: string, recordId: string, asOf?: string): Promise<RecordItem> {
+/** `asOf`: as it was at a moment (see as-of.ts). */
+export async function getRecord(
+  ctx: Context,
+  zoneId: string,
+  recordId: string,
+  { asOf, withShadow = false }: { readonly asOf?: string | undefined; readonly withShadow?: boolean | undefined } = {},
+): Promise<RecordItem> {
   const read = (): RecordItem => {
     const zone = requireZone(ctx, zoneId);
-    return recordItemWithTarget(ctx.store, requireRow(ctx, zone, recordId), zone);
+    const row = requireRow(ctx, zone, recordId);
+    const item = recordItemWithTarget(ctx.store, row, zone);
+    return withShadow ? { ...item, shadow: createShadows(ctx.store, zone)(row) } : item;
   };
   return asOf === undefined ? read() : readAsOf(ctx, zoneId, asOf, read);
 }
@@ -217,7 +230,7 @@ export async function createRecord(ctx: Context, zoneId: string, input: RecordIn
   return value;
 }
 
-/** PUT: members that are absent return to their defaults (v4: §5.3). */
+/** PUT: absent members return to their defaults (v4: §5.3). */
 export async function replaceRecord(
   ctx: Context,
   zoneId: string,
@@ -227,7 +240,7 @@ export async function replaceRecord(
   return changeRecord(ctx, zoneId, recordId, input, 'replace');
 }
 
-/** PATCH: members that are absent stay (v4: §5.3). */
+/** PATCH: absent members stay unchanged (v4: §5.3). */
 export async function editRecord(
   ctx: Context,
   zoneId: string,
@@ -251,7 +264,7 @@ async function changeRecord(
   return value;
 }
 
-/** Returns the record as it was. */
+/** Returns the deleted record. */
 export async function deleteRecord(ctx: Context, zoneId: string, recordId: string): Promise<RecordItem> {
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);

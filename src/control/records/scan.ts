@@ -1,6 +1,6 @@
 /**
- * What a zone has elsewhere (v4: §7.5): names that are common are asked for in the outside world, so that whoever moves a domain
- * here need not type it in. What is found waits for a while for somebody to accept or reject it.
+ * Scans a zone that is served elsewhere (v4: §7.5): common names are looked up outside, so that users who move a domain
+ * here need not type in its records. Findings are kept for a while until a user accepts or rejects them.
  */
 import { AppError } from '../../base/errors.js';
 import type { UpstreamType } from '../../resolver/upstream.js';
@@ -18,15 +18,15 @@ import {
 import { parseId, requireZone } from '../access/access.js';
 import { accountFailure } from '../access/errors.js';
 import type { AskOutside, Context } from '../write/context.js';
-import { badBody } from '../write/errors.js';
 import { zoneFailure } from '../zones/errors.js';
 import { applyBatch } from './batch.js';
+import type { RecordInput } from './input.js';
 import type { RecordItem } from './item.js';
 import { createRecord } from './records.js';
 
 export interface ScanOutcome {
   readonly added: number;
-  /** Records the outside world has, those that are here already included. */
+  /** Number of records found outside, including those that already exist here. */
   readonly parsed: number;
 }
 
@@ -41,16 +41,16 @@ const TEXTS =
 const APEX_TYPES: readonly UpstreamType[] = ['A', 'AAAA', 'MX', 'TXT', 'CAA'];
 const HOST_TYPES: readonly UpstreamType[] = ['A', 'AAAA'];
 const AT_ONCE = 12;
-/** What nobody has looked at for so long is forgotten, milliseconds. */
+/** Findings without a decision are deleted after this many milliseconds. */
 const KEPT_MS = 86_400_000;
-/** Scans that have ended and whose findings are kept. */
+/** The largest number of ended scans whose findings are kept. */
 const MOST_KEPT = 100;
-/** Each sends some two hundred questions. */
+/** The largest number of running scans; each sends about two hundred queries. */
 const MOST_RUNNING = 8;
-/** One that began earlier and has not ended was broken off with its process, milliseconds. */
+/** A scan that began earlier and has not ended was interrupted with its process; milliseconds. */
 const LONGEST_MS = 600_000;
 
-/** Starts looking; what is found is in {@link listFound} from then on, more with time. */
+/** Starts a scan; its findings appear in {@link listFound} over time. */
 export async function triggerScan(ctx: Context, zoneId: string): Promise<void> {
   const { seq: zone } = requireZone(ctx, zoneId);
   const ask = requireOutside(ctx);
@@ -61,12 +61,12 @@ export async function triggerScan(ctx: Context, zoneId: string): Promise<void> {
   look(ctx, zoneId, ask, note)
     .finally(() => ctx.store.write(() => endScan(ctx.store, scan)))
     .catch((error: unknown) => {
-      // The zone may be gone meanwhile.
+      // The zone may have been deleted meanwhile.
       if (!(error instanceof AppError)) ctx.log.error({ err: error, zoneId }, 'a scan of a zone failed');
     });
 }
 
-/** Undefined while a scan of the zone is under way. */
+/** Undefined while a scan of the zone is running. */
 function beginReviewedScan(ctx: Context, zone: number): number | undefined {
   const { store } = ctx;
   const nowMs = ctx.clock.nowMs();
@@ -77,7 +77,7 @@ function beginReviewedScan(ctx: Context, zone: number): number | undefined {
   return scan;
 }
 
-/** Throws 429 when as many scans are under way as may be. */
+/** Throws 429 when the largest number of scans is running. */
 function beginScan({ store, clock }: Context, zone: number, reviewed: 0 | 1): number {
   const nowMs = clock.nowMs();
   removeOldScans(store, nowMs - KEPT_MS, MOST_KEPT);
@@ -87,11 +87,11 @@ function beginScan({ store, clock }: Context, zone: number, reviewed: 0 | 1): nu
   return insertScan(store, { zone, reviewed, began_at: nowMs });
 }
 
-/** Looks, and adds at once what is found and does not conflict with what is here. */
+/** Scans, and adds findings that do not conflict with existing records. */
 export async function scanAndAdd(ctx: Context, zoneId: string): Promise<ScanOutcome> {
   const { seq: zone } = requireZone(ctx, zoneId);
   const ask = requireOutside(ctx);
-  // Another scan of the zone may be there for review; this one only takes its room.
+  // Another scan of the zone may be waiting for review; this one only counts as running.
   const scan = await ctx.store.write(() => beginScan(ctx, zone, 0));
   const found: RecordItem[] = [];
   let parsed = 0;
@@ -105,7 +105,7 @@ export async function scanAndAdd(ctx: Context, zoneId: string): Promise<ScanOutc
   return { added, parsed };
 }
 
-/** What was found and not yet decided about. */
+/** Findings without a decision. */
 export function listFound(ctx: Context, zoneId: string): readonly RecordItem[] {
   const { seq: zone } = requireZone(ctx, zoneId);
   requireOutside(ctx);
@@ -113,22 +113,26 @@ export function listFound(ctx: Context, zoneId: string): readonly RecordItem[] {
   return scan ? scanRecords(ctx.store, scan.seq).map((item) => JSON.parse(item) as RecordItem) : [];
 }
 
+/** What was decided about what was found; null is no list. */
+export interface ReviewInput {
+  readonly accepts?: readonly (RecordInput & { readonly id?: string | undefined })[] | null | undefined;
+  readonly rejects?: readonly { readonly id: string }[] | null | undefined;
+}
+
 export interface Review {
   readonly accepts: readonly RecordItem[];
   readonly rejects: readonly string[];
 }
 
-/** Adds what is accepted, all or nothing, as the client sends it back; forgets it and what is rejected. */
-export async function reviewFound(
-  ctx: Context,
-  zoneId: string,
-  body: Readonly<Record<string, unknown>>,
-): Promise<Review> {
-  const accepts = readList(body['accepts'], 'accepts');
-  const rejects = readList(body['rejects'], 'rejects').map(({ id }) => String(id));
-  const { posts } = await applyBatch(ctx, zoneId, { posts: accepts });
+/**
+ * Adds the accepted findings, all or nothing, as the client sends them back; removes accepted and rejected findings.
+ */
+export async function reviewFound(ctx: Context, zoneId: string, input: ReviewInput): Promise<Review> {
+  const accepts = input.accepts ?? [];
+  const rejects = (input.rejects ?? []).map(({ id }) => id);
+  const { posts } = await applyBatch(ctx, zoneId, { posts: accepts }, 'accepts');
   requireOutside(ctx);
-  if (!ctx.dryRun) await forgetFound(ctx, zoneId, [...accepts.map((item) => String(item['id'])), ...rejects]);
+  if (!ctx.dryRun) await forgetFound(ctx, zoneId, [...accepts.flatMap(({ id }) => id ?? []), ...rejects]);
   return { accepts: posts, rejects };
 }
 
@@ -141,19 +145,12 @@ async function forgetFound(ctx: Context, zoneId: string, recordIds: readonly str
   });
 }
 
-function readList(value: unknown, member: string): Readonly<Record<string, unknown>>[] {
-  const list = value ?? [];
-  const isList = Array.isArray(list) && list.every((item) => typeof item === 'object' && item !== null);
-  if (!isList) throw badBody(`${member} must be a list of objects`, `/${member}`);
-  return list;
-}
-
 function requireOutside({ askOutside }: Context): AskOutside {
-  if (!askOutside) throw accountFailure('badInput', { reason: 'No resolver is set up that could be asked.' });
+  if (!askOutside) throw accountFailure('badInput', { reason: 'No resolver is configured.' });
   return askOutside;
 }
 
-/** Asks for every name; hands out what could be added, and returns how many records there are. */
+/** Looks up every name; reports the records that could be added, and returns the number of records found. */
 async function look(
   ctx: Context,
   zoneId: string,
@@ -187,13 +184,13 @@ async function look(
   return seen.size;
 }
 
-/** Types and contents a name itself has; a name that is an alias has that. */
+/** Types and contents of the name itself; for an alias, its CNAME. */
 async function contentsOf(ask: AskOutside, name: string, type: UpstreamType): Promise<[UpstreamType, string][]> {
   const { records } = await ask(name, type);
   return records.filter((record) => record.name === name).map((record) => [record.type, record.content]);
 }
 
-/** The record as it would be, or nothing where it cannot be added or is there. */
+/** The record as it would be created; undefined when it cannot be added or already exists. */
 async function rehearse(
   ctx: Context,
   zoneId: string,
@@ -217,7 +214,7 @@ async function tryAdd(ctx: Context, zoneId: string, { type, name, content, prior
     await createRecord(ctx, zoneId, { type, name, content, ttl: 1, ...(priority === undefined ? {} : { priority }) });
     return true;
   } catch (error) {
-    // Another of the same scan may stand in its way.
+    // Another finding of the same scan may conflict with it.
     if (error instanceof AppError) return false;
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
- * Records that are there and never answered, because a delegation stands above them or beside them (v4: §5.7): what is below a cut is
- * somewhere else's matter (RFC 1034 §4.2.1), but for the addresses of the name servers it goes to.
+ * Records that are never answered because of a delegation above or at their name (v4: §5.7). Records below a delegation
+ * are never answered (RFC 1034 §4.2.1), except addresses of its name servers (glue).
  */
 import { equalBytes, toHex } from '../../base/bytes.js';
 import type { AppError } from '../../base/errors.js';
@@ -25,11 +25,11 @@ import { accountFailure } from '../access/errors.js';
 import type { ShadowItem } from './item.js';
 
 export interface ShadowQuery {
-  /** Says of each record whether a delegation keeps it from being answered. */
+  /** Whether to include, for each record, whether a delegation prevents it from being answered. */
   readonly withShadow?: boolean;
-  /** Records at and below a delegation, its NS records left out; `withShadow` must be given. */
+  /** Records at and below a delegation, without its NS records; requires `withShadow`. */
   readonly shadowedByName?: string;
-  /** NS records at a name and above it, those of the apex left out. */
+  /** NS records at a name and above it, except those of the apex. */
   readonly shadowingName?: string;
 }
 
@@ -39,7 +39,7 @@ interface Cut {
   readonly servers: readonly { readonly id: Uint8Array; readonly target: Uint8Array }[];
 }
 
-/** What a list of records is limited to. Throws 400 for a name that is not below the apex. */
+/** The conditions of a record list. Throws 400 for a name that is not below the apex. */
 export function shadowConditions(
   zone: ZoneRow,
   { withShadow, shadowedByName, shadowingName }: ShadowQuery,
@@ -57,7 +57,7 @@ export function shadowConditions(
   return conditions;
 }
 
-/** The owner key of a name below the apex. Throws 400 for another one. */
+/** The owner key of a name below the apex. Throws 400 for any other name. */
 function keyOfName(zone: ZoneRow, text: string, parameter: string): Uint8Array {
   const name = domainToAscii(text.trim().replace(/\.$/, ''))?.toLowerCase();
   if (name === undefined || !name.endsWith(`.${zone.name}`))
@@ -74,7 +74,7 @@ function badFilter(reason: string): AppError {
   return accountFailure('badInput', { reason: `${reason}.` });
 }
 
-/** Looks at the records of one list; each delegation is looked up once, however many records it concerns. */
+/** Examines the records of one list; each delegation is looked up once, however many records it affects. */
 export function createShadows(store: Store, zone: ZoneRow): (row: RecordRow) => ShadowItem {
   const cutAt = remembered((ownerKey) => readCut(store, zone, ownerKey));
   const countAt = remembered((ownerKey) => countBelow(store, zone, ownerKey, cutAt(ownerKey)));
@@ -86,7 +86,7 @@ export function createShadows(store: Store, zone: ZoneRow): (row: RecordRow) => 
       .filter(({ servers }) => servers.length > 0);
     const name = nameOfOwnerKey(row.owner_key, zone.apex);
     const serving = isAddress(row.type) ? cuts.filter((cut) => serves(cut, name)) : [];
-    // Only the topmost delegation is ever answered, and its addresses with it.
+    // Only the topmost delegation is answered, together with its addresses.
     const isAlive = serving.length > 0 && serving[0] === cuts[0];
     return {
       shadowedBy: isAlive ? [] : cuts.flatMap(({ servers }) => servers.map(({ id }) => toHex(id))),
@@ -118,7 +118,7 @@ function readCut(store: Store, { seq }: ZoneRow, ownerKey: Uint8Array): Cut {
   return { servers: rows.map(({ id, rdata }) => ({ id, target: lowerName(new Uint8Array(rdata)) })) };
 }
 
-/** Records at and below a cut that are never answered; no more than so many are looked at. */
+/** Number of records at and below a zone cut that are never answered; counting stops at a limit. */
 function countBelow(store: Store, zone: ZoneRow, ownerKey: Uint8Array, cut: Cut): number {
   const rows = recordsBetween(store, zone.seq, ownerKey, descendantsEnd(ownerKey)!, MOST_COUNTED);
   return rows.filter(({ owner_key: key, type }) => {

@@ -1,7 +1,8 @@
 /**
- * Writes single records inside a commit: input → checked row → rules against the owner's other rows → store. Faults are found
- * in the order of Appendix B.4: body, type, name, content, proxied, TTL, comment and tags, coexistence, quota.
+ * Writes single records inside a commit: input → checked row → rules against the owner's other rows → store. Errors are
+ * checked in the order of Appendix B.4: body, type, name, content, proxied, TTL, comment and tags, coexistence, quota.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { equalBytes } from '../../base/bytes.js';
 import { printIP } from '../../base/ip.js';
 import { makeId } from '../../base/random.js';
@@ -26,18 +27,18 @@ import { findConflict, findDnssecFault } from '../rules/coexist.js';
 import { recordNameIn } from '../rules/names.js';
 import { isOwnAddress, isProxiable, isProxiableType } from '../rules/proxiable.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
-import { AUTOMATIC, readTtl } from '../rules/ttl.js';
+import { AUTOMATIC, readTtl, shownTtl } from '../rules/ttl.js';
 import type { Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { identicalRecord, recordFailure } from './errors.js';
-import { convert, legacyServiceName, type RecordFields, readFields, readSettings, readType } from './input.js';
+import { convert, legacyServiceName, type RecordInput, readSettings, readType } from './input.js';
 import { recordItem } from './item.js';
 
-/** Octets an RRset may take in a message, and all TXT data of one name (RFC 1035 §4.2.2; v4: §6.1). */
+/** The largest size in octets of an RRset in a message, and of all TXT data of one name (RFC 1035 §4.2.2; v4: §6.1). */
 const MOST_RRSET_OCTETS = 60_000;
 const MOST_TXT_OCTETS = 8192;
-/** Owner pointer, type, class, TTL and length of one record. */
+/** Octets of owner pointer, type, class, TTL and length of one record. */
 const RR_OVERHEAD = 12;
 
 /** 'replace' (PUT) returns absent members to their defaults, 'edit' (PATCH) keeps them (v4: §5.3). */
@@ -56,7 +57,7 @@ export function requireRow(ctx: Context, zone: ZoneRow, recordId: string): Recor
   return row;
 }
 
-export function createRow(ctx: Context, draft: Draft, zone: ZoneRow, input: unknown): NewRecordRow {
+export function createRow(ctx: Context, draft: Draft, zone: ZoneRow, input: RecordInput): NewRecordRow {
   const columns = readColumns(ctx, zone, input, 'create', undefined);
   checkNewRow(ctx, draft, zone, columns);
   const row: NewRecordRow = {
@@ -72,25 +73,36 @@ export function createRow(ctx: Context, draft: Draft, zone: ZoneRow, input: unkn
   return row;
 }
 
-/** The rules a new record has to keep beside those about its own members: coexistence, then quota. */
+/**
+ * The rules about the members of a new record, for one that comes from a file: what a client could not create is refused as it would
+ * be for the client. A file's TTL of 0 is none at all there: the API reads 0 as automatic.
+ */
+export function checkCreation(ctx: Context, zone: ZoneRow, row: NewRecordRow): void {
+  const { type, name, content, data, priority, ttl, proxied } = recordItem(row, zone);
+  const value = data === undefined ? { content } : { data };
+  if (ttl === 0) throw recordFailure('ttlRange', ttlBounds(ctx), { pointer: '/ttl' });
+  readColumns(ctx, zone, { type, name, ...value, priority, ttl, proxied }, 'create', undefined);
+}
+
+/** Rules for a new record apart from those about its own members: coexistence, then quota. */
 export function checkNewRow(ctx: Context, draft: Draft, zone: ZoneRow, columns: Columns): void {
   checkNeighbours(ctx, zone, columns, undefined);
   const quota = ctx.settings.limits.recordsPerZone;
   if (quota !== undefined && draft.recordCount(zone) >= quota) throw recordFailure('quota');
 }
 
-/** Whether the owner has a record of the same type and data. */
+/** Whether the owner already has a record with the same type and data. */
 export function isDuplicate(ctx: Context, columns: Columns): boolean {
   return findSameRecord(ctx.store, columns) !== undefined;
 }
 
-/** PUT and PATCH. A change that changes nothing leaves `modified_at` alone (v4: §5.3). */
+/** PUT and PATCH. A request that changes nothing leaves `modified_at` unchanged (v4: §5.3). */
 export function changeRow(
   ctx: Context,
   draft: Draft,
   zone: ZoneRow,
   stored: RecordRow,
-  input: unknown,
+  input: RecordInput,
   mode: 'replace' | 'edit',
 ): RecordRow {
   const columns = readColumns(ctx, zone, input, mode, stored);
@@ -123,18 +135,25 @@ function sameColumns(columns: Columns, stored: RecordRow): boolean {
   });
 }
 
-function readColumns(ctx: Context, zone: ZoneRow, input: unknown, mode: Mode, stored: RecordRow | undefined): Columns {
-  const fields = readFields(input);
-  const type = chooseType(fields, stored);
-  const owner = chooseName(zone, fields, type, stored);
-  const value = chooseValue(zone, fields, type, mode, stored);
-  if (type.code === Type.cname && nameEquals(value.rdata, nameOfOwnerKey(owner.ownerKey, zone.apex))) {
+function readColumns(
+  ctx: Context,
+  zone: ZoneRow,
+  input: RecordInput,
+  mode: Mode,
+  stored: RecordRow | undefined,
+): Columns {
+  const type = chooseType(input, stored);
+  const owner = chooseName(zone, input, type, stored);
+  const value = chooseValue(zone, input, type, mode, stored);
+  const isSame = stored !== undefined && value.rdata === stored.rdata && owner.name === stored.name;
+  if (!isSame && type.code === Type.cname && nameEquals(value.rdata, nameOfOwnerKey(owner.ownerKey, zone.apex))) {
     throw recordFailure('selfReference', {}, { pointer: '/content' });
   }
   const kept = mode === 'edit' ? stored : undefined;
-  const proxied = chooseProxied(ctx, fields, type, value, kept, stored);
-  const ttl = chooseTtl(ctx, fields, kept);
-  const settings = readSettings(type.mnemonic, fields.settings, kept ? parseSettings(kept.settings) : {});
+  const proxied = chooseProxied(ctx, input, type, value, kept, stored);
+  // Whatever is sent for a proxied record, its TTL is automatic (v4: §5.3).
+  const ttl = proxied ? AUTOMATIC : chooseTtl(ctx, input, kept, stored);
+  const settings = readSettings(type.mnemonic, input.settings, kept ? parseSettings(kept.settings) : {});
   return {
     zone: zone.seq,
     owner_key: owner.ownerKey,
@@ -143,12 +162,12 @@ function readColumns(ctx: Context, zone: ZoneRow, input: unknown, mode: Mode, st
     content: value.content,
     rdata: value.rdata,
     rdata_key: rdataKeyOf(type.duplicateKey(value.rdata)),
-    ttl: proxied ? AUTOMATIC : ttl,
+    ttl,
     proxied: proxied ? 1 : 0,
     settings: jsonOrNull(settings),
-    comment: chooseComment(ctx, fields, kept),
-    tags: chooseTags(ctx, fields, kept),
-    private_routing: choosePrivateRouting(fields, type, kept),
+    comment: chooseComment(ctx, input, kept, stored),
+    tags: chooseTags(ctx, input, kept, stored),
+    private_routing: choosePrivateRouting(input, type, kept),
   };
 }
 
@@ -156,23 +175,23 @@ function jsonOrNull(settings: RecordSettings): string | null {
   return Object.keys(settings).length === 0 ? null : JSON.stringify(settings);
 }
 
-function chooseType(fields: RecordFields, stored: RecordRow | undefined): RRType {
+function chooseType({ type }: RecordInput, stored: RecordRow | undefined): RRType {
   const known = stored && typeByCode(stored.type);
-  if (fields.type === undefined) {
+  if (type === undefined || type === null) {
     if (!known) throw badBody('type is missing', '/type');
     return known;
   }
-  // A record of a type that only imports make keeps it.
-  return known?.mnemonic === fields.type.trim().toUpperCase() ? known : readType(fields.type);
+  // A record keeps a type that only imports can create.
+  return known?.mnemonic === type.trim().toUpperCase() ? known : readType(type);
 }
 
 function chooseName(
   zone: ZoneRow,
-  fields: RecordFields,
+  input: RecordInput,
   type: RRType,
   stored: RecordRow | undefined,
 ): { readonly name: string; readonly ownerKey: Uint8Array } {
-  const sent = (type.code === Type.srv ? legacyServiceName(fields) : undefined) ?? fields.name;
+  const sent = (type.code === Type.srv ? legacyServiceName(input) : undefined) ?? input.name ?? undefined;
   if (stored && (sent === undefined || sent.toLowerCase() === stored.name)) {
     return { name: stored.name, ownerKey: stored.owner_key };
   }
@@ -189,24 +208,37 @@ interface Value {
 
 function chooseValue(
   zone: ZoneRow,
-  fields: RecordFields,
+  input: RecordInput,
   type: RRType,
   mode: Mode,
   stored: RecordRow | undefined,
 ): Value {
-  // Clients send an empty `data` with every record, or one for types that have none: it is ignored (v4: §0 rule 9).
-  const data = type.data.length > 0 && Object.keys(fields.data ?? {}).length > 0 ? fields.data : undefined;
-  // The type checks the priority, whatever was sent: numbers also come as text (v4: §6).
-  const sent = { content: fields.content, data, priority: fields.priority } as ApiInput;
+  // Clients send an empty `data` with every record, or a `data` for types without one; it is ignored (v4: §0 rule 9).
+  const { content, data = null, priority } = input;
+  const sent = {
+    content: content ?? undefined,
+    data: type.data.length > 0 && Object.keys(data ?? {}).length > 0 ? data : undefined,
+    priority: priority ?? undefined,
+  } as ApiInput;
   const valued = sent.content !== undefined || sent.data !== undefined;
-  if (stored && !valued && sent.priority === undefined && type.code === stored.type) return stored;
-  const input = !stored || (valued && mode === 'replace') ? sent : mergeValue(sent, type, stored);
-  const value = convert(() => type.fromApi(input, zone.apex));
-  requireAgreement(sent, input, type, zone, value);
+  if (stored && type.code === stored.type && repeatsValue(sent, stored, mode)) return stored;
+  const merged = !stored || (valued && mode === 'replace') ? sent : mergeValue(sent, type, stored);
+  const value = convert(() => type.fromApi(merged, zone.apex));
+  requireAgreement(sent, merged, type, zone, value);
   return value;
 }
 
-/** Refuses a `content` that says something else than the `data` beside it. One that cannot be read says nothing: `data` counts. */
+/** Whether nothing was sent that says something else than what is stored. What an import brought may break rules of today. */
+function repeatsValue({ content, data, priority }: ApiInput, stored: RecordRow, mode: Mode): boolean {
+  const old = typeByCode(stored.type).toApi(stored.rdata, stored.content);
+  if (content !== undefined && content !== old.content) return false;
+  if (priority !== undefined && priority !== old.priority) return false;
+  // PUT returns an absent priority to its default.
+  if (mode === 'replace' && content !== undefined && data === undefined && priority !== old.priority) return false;
+  return data === undefined || isDeepStrictEqual(data, old.data);
+}
+
+/** Refuses a `content` that contradicts `data`. An unparsable `content` is ignored in favour of `data`. */
 function requireAgreement(
   sent: ApiInput,
   { priority, data }: ApiInput,
@@ -228,7 +260,7 @@ function requireAgreement(
   }
 }
 
-/** What was sent over what is stored; `data` member by member, `content` as a whole (v4: §5.3). */
+/** Merges the sent value into the stored one: `data` by member, `content` as a whole (v4: §5.3). */
 function mergeValue(sent: ApiInput, type: RRType, stored: RecordRow): ApiInput {
   const old = typeByCode(stored.type).toApi(stored.rdata, stored.content);
   const priority = sent.priority ?? (type.code === stored.type ? old.priority : undefined);
@@ -243,13 +275,13 @@ function mergeValue(sent: ApiInput, type: RRType, stored: RecordRow): ApiInput {
 
 function chooseProxied(
   ctx: Context,
-  fields: RecordFields,
+  input: RecordInput,
   type: RRType,
   value: Value,
   kept: RecordRow | undefined,
   stored: RecordRow | undefined,
 ): boolean {
-  const wanted = fields.proxied ?? (kept?.proxied === 1 && isProxiableType(type.code));
+  const wanted = input.proxied ?? (kept?.proxied === 1 && isProxiableType(type.code));
   const target = isAddress(type) ? printIP(value.rdata) : value.content;
   if (wanted && !isProxiableType(type.code)) throw recordFailure('notProxiableType', {}, { pointer: '/proxied' });
   if (wanted && !isProxiable(type.code, value.rdata)) {
@@ -266,29 +298,51 @@ function isAddress(type: RRType): boolean {
   return type.code === Type.a || type.code === Type.aaaa;
 }
 
-function chooseTtl(ctx: Context, fields: RecordFields, kept: RecordRow | undefined): number {
-  // A TTL that came with an import may lie outside the limits; sending it back is no change.
-  if (kept && (fields.ttl === undefined || fields.ttl === kept.ttl)) return kept.ttl;
-  const { minimumTtl: minimum, maximumTtl: maximum } = ctx.settings.limits;
-  const result = readTtl(fields.ttl, minimum, maximum);
-  if ('ttl' in result) return result.ttl;
-  throw recordFailure(result.fault, { minimum, maximum }, { pointer: '/ttl' });
+function chooseTtl(
+  ctx: Context,
+  input: RecordInput,
+  kept: RecordRow | undefined,
+  stored: RecordRow | undefined,
+): number {
+  if (kept && input.ttl === undefined) return kept.ttl;
+  // An imported TTL may be outside the limits; sending it back changes nothing.
+  if (stored && input.ttl === shownTtl(stored.ttl)) return stored.ttl;
+  const { minimum, maximum } = ttlBounds(ctx);
+  const ttl = readTtl(input.ttl, minimum, maximum);
+  if (ttl === undefined) throw recordFailure('ttlRange', { minimum, maximum }, { pointer: '/ttl' });
+  return ttl;
 }
 
-function chooseComment(ctx: Context, fields: RecordFields, kept: RecordRow | undefined): string | null {
-  const { comment } = fields;
+function ttlBounds({ settings }: Context): { readonly minimum: number; readonly maximum: number } {
+  return { minimum: settings.limits.minimumTtl, maximum: settings.limits.maximumTtl };
+}
+
+function chooseComment(
+  ctx: Context,
+  input: RecordInput,
+  kept: RecordRow | undefined,
+  stored: RecordRow | undefined,
+): string | null {
+  const { comment } = input;
   if (comment === undefined) return kept?.comment ?? null;
-  if (comment === null || comment === kept?.comment) return comment;
+  if (comment === null || comment === '') return null;
+  if (comment === stored?.comment) return comment;
   if (hasLineBreak(comment)) throw badBody('comment must not contain line breaks', '/comment');
   const maximum = ctx.settings.limits.commentLength;
   if (commentLength(comment) > maximum) throw recordFailure('commentTooLong', { maximum }, { pointer: '/comment' });
   return comment;
 }
 
-function chooseTags(ctx: Context, fields: RecordFields, kept: RecordRow | undefined): string | null {
-  if (fields.tags === undefined) return kept?.tags ?? null;
-  if (kept && JSON.stringify(fields.tags) === JSON.stringify(parseTags(kept.tags))) return kept.tags;
-  const result = readTags(fields.tags);
+function chooseTags(
+  ctx: Context,
+  input: RecordInput,
+  kept: RecordRow | undefined,
+  stored: RecordRow | undefined,
+): string | null {
+  const sent = input.tags ?? undefined;
+  if (sent === undefined) return kept?.tags ?? null;
+  if (stored && JSON.stringify(sent) === JSON.stringify(parseTags(stored.tags))) return stored.tags;
+  const result = readTags(sent);
   if (!('tags' in result)) throw recordFailure('badTag', { ...result }, { pointer: '/tags' });
   const quota = ctx.settings.limits.tagsPerRecord;
   const count = result.tags.length;
@@ -296,13 +350,14 @@ function chooseTags(ctx: Context, fields: RecordFields, kept: RecordRow | undefi
   return count === 0 ? null : JSON.stringify(result.tags);
 }
 
-function choosePrivateRouting(fields: RecordFields, type: RRType, kept: RecordRow | undefined): number | null {
+function choosePrivateRouting(input: RecordInput, type: RRType, kept: RecordRow | undefined): number | null {
   if (!isProxiableType(type.code)) return null;
-  if (fields.privateRouting === undefined) return kept?.private_routing ?? null;
-  return fields.privateRouting ? 1 : 0;
+  const sent = input.private_routing ?? undefined;
+  if (sent === undefined) return kept?.private_routing ?? null;
+  return sent ? 1 : 0;
 }
 
-/** Duplicates, coexistence (v4: §5.9) and what fits one message, against the other rows of the owner. */
+/** Checks duplicates, coexistence (v4: §5.9) and the message size against the owner's other rows. */
 function checkNeighbours(ctx: Context, zone: ZoneRow, columns: Columns, stored: RecordRow | undefined): void {
   const rows = recordsOfOwner(ctx.store, zone.seq, columns.owner_key);
   const others = rows.filter((row) => row.seq !== stored?.seq);
@@ -311,14 +366,14 @@ function checkNeighbours(ctx: Context, zone: ZoneRow, columns: Columns, stored: 
   const types = new Set(others.map((row) => row.type));
   const isApex = columns.owner_key.length === 0;
   const moved = !stored || stored.type !== columns.type || !equalBytes(stored.owner_key, columns.owner_key);
-  // What an import put side by side stays editable.
+  // Records that an import placed together stay editable.
   if (moved) {
     const conflict = findConflict(columns.type, isApex, types);
     if (conflict) throw recordFailure(conflict, {}, { pointer: '/name' });
     const reason = findDnssecFault(columns.type, isApex, types);
     if (reason) throw recordFailure('validation', { reason }, { pointer: '/type' });
   }
-  checkSize(same, columns);
+  if (moved || !equalBytes(stored.rdata, columns.rdata)) checkSize(same, columns);
 }
 
 function checkSize(same: readonly RecordRow[], columns: Columns): void {
@@ -327,7 +382,7 @@ function checkSize(same: readonly RecordRow[], columns: Columns): void {
   const overhead = columns.type === Type.txt ? 0 : RR_OVERHEAD;
   const octets = same.reduce((sum, row) => sum + row.rdata.length + overhead, columns.rdata.length + overhead);
   if (octets > most) {
-    const reason = `the ${mnemonic} records of one name may take ${most} octets together, not ${octets}`;
+    const reason = `the ${mnemonic} records of one name may have ${most} octets together, not ${octets}`;
     throw recordFailure('validation', { reason }, { pointer: '/content' });
   }
 }

@@ -4,9 +4,9 @@ import { Type } from '../../dns/codes.js';
 export type Conflict = 'hostExists' | 'cnameExists' | 'addressExists' | 'nameServerExists';
 
 /**
- * The refusal of a new record beside others of its owner, or undefined. `existing` holds the types there, the record itself
- * left out. A CNAME may stand beside types other than addresses and NS (v4: §5.9); at the apex it is flattened, so the NS
- * records there do not count.
+ * The conflict of a new record with others at its owner, or undefined. `existing` contains the types at the owner, not
+ * counting the record itself. A CNAME may coexist with types other than addresses and NS (v4: §5.9); at the apex it is
+ * flattened, so the NS records there do not count.
  */
 export function findConflict(type: number, isApex: boolean, existing: ReadonlySet<number>): Conflict | undefined {
   const nameServers = !isApex && existing.has(Type.ns);
@@ -27,12 +27,12 @@ export function findConflict(type: number, isApex: boolean, existing: ReadonlySe
   }
 }
 
-/** Why a DS or DNSKEY cannot stand at a name, or undefined (v4: §5.9). */
+/** Why a name cannot have a DS or DNSKEY record, or undefined (v4: §5.9). */
 export function findDnssecFault(type: number, isApex: boolean, existing: ReadonlySet<number>): string | undefined {
   if (type === Type.ds) {
-    if (isApex) return 'DS records of the zone belong into its parent zone';
+    if (isApex) return 'DS records of the zone belong in its parent zone';
     if (!existing.has(Type.ns)) return 'DS records need NS records with the same name';
   }
-  if (type === Type.dnskey && !isApex) return 'DNSKEY records belong to the name of the zone';
+  if (type === Type.dnskey && !isApex) return 'DNSKEY records are only allowed at the name of the zone';
   return undefined;
 }

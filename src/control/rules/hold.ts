@@ -1,27 +1,31 @@
-/** What a zone's hold keeps other accounts from (v4: §4). */
+/** What a zone's hold forbids other accounts (v4: §4). */
 import type { ZoneRow } from '../../store/zones/zones.js';
 
-/** A name an account wants to have, or to be served under. */
+/** A name that an account wants to add or to serve. */
 export interface WantedName {
-  /** Lower-case ASCII, no final dot. */
+  /** Lower-case ASCII, without the final dot. */
   readonly name: string;
   /** Store number of the account. */
   readonly account: number;
 }
 
-/** Whether the hold is on at an instant in microseconds since 1970. */
+/** Whether the hold is active at a time in microseconds since 1970. */
 export function isOn({ hold_after: after }: Pick<ZoneRow, 'hold_after'>, now: number): boolean {
   return after !== null && after <= now;
 }
 
-/** Whether the hold of a zone at the wanted name or above it refuses the name; an account's own holds never do. */
+/**
+ * Whether the hold of a zone at or above the name forbids it. An account's own holds never do; nor do holds of zones
+ * that any account could have created, because the name must be proven to belong to the account.
+ */
 export function isHeldFrom(zone: ZoneRow, { name, account }: WantedName, now: number): boolean {
-  return zone.account !== account && isOn(zone, now) && (zone.name === name || zone.hold_include_subdomains === 1);
+  const holds = zone.proven === 1 && isOn(zone, now);
+  return zone.account !== account && holds && (zone.name === name || zone.hold_include_subdomains === 1);
 }
 
 /**
- * Whether the hold of a zone keeps names at and below it from being served as custom hostnames, for whichever account. A zone
- * that waits for its delegation could be anybody's and keeps nobody from anything.
+ * Whether the hold of a zone prevents names at and below it from being served as custom hostnames, for every account.
+ * The hold of a pending zone has no effect, because any account could have created it.
  */
 export function holdsHostnames(zone: ZoneRow, now: number): boolean {
   return zone.status === 'active' && isOn(zone, now) && zone.hold_include_subdomains === 1;

@@ -1,15 +1,15 @@
-/** Instants as clients write them: RFC 3339, to the microsecond. */
+/** Times as clients write them: RFC 3339, to the microsecond. */
 
 const INSTANT = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** Microseconds since 1970, or undefined for a text that is no RFC 3339 instant. */
+/** Microseconds since 1970; undefined for a text that is not an RFC 3339 time. */
 export function parseInstant(text: string): number | undefined {
   const [, date, time, fraction = '', offset] = INSTANT.exec(text) ?? [];
   const ms = Date.parse(`${date}T${time}${offset?.toUpperCase()}`);
   return Number.isNaN(ms) ? undefined : ms * 1000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
-/** To the second, for people. */
+/** Prints a time to the second, for people. */
 export function printInstant(us: number): string {
   return `${new Date(us / 1000).toISOString().slice(0, 19)}Z`;
 }

@@ -1,31 +1,31 @@
-/** Names of records as clients send them, turned into names inside a zone (v4: §5.6). Pure. */
+/** Turns clients' record names into names inside a zone (v4: §5.6). Pure. */
 import { domainToAscii } from '../../dns/idna.js';
 import { MAX_LABEL_LENGTH, NameError, ownerKeyOf, parseName } from '../../dns/name.js';
 
-/** What a rule about names needs of a zone. */
+/** The parts of a zone that rules about names need. */
 export interface ZoneName {
-  /** Lower-case ASCII, no final dot. */
+  /** Lower-case ASCII, without the final dot. */
   readonly name: string;
   /** Wire name, lower case. */
   readonly apex: Uint8Array;
 }
 
 export interface RecordName {
-  /** FQDN, lower-case ASCII, no final dot. */
+  /** FQDN, lower-case ASCII, without the final dot. */
   readonly name: string;
   readonly wire: Uint8Array;
   readonly ownerKey: Uint8Array;
 }
 
-/** First and last character letter, digit or underscore; `*` may stand first (v4: §5.6 step 5). */
+/** The first and last character are a letter, digit or underscore; `*` may be first (v4: §5.6 step 5). */
 const LABEL = /^[a-z0-9_*](?:[a-z0-9_-]*[a-z0-9_])?$/;
-/** Classless delegation of reverse zones writes networks as labels: `0/25` (RFC 2317 §4). */
+/** Classless delegation in reverse zones writes networks as labels: `0/25` (RFC 2317 §4). */
 const REVERSE_LABEL = /^[a-z0-9_*](?:[a-z0-9_/-]*[a-z0-9_])?$/;
 const LONGEST_TEXT = 253;
 
 /**
- * The name of a record in a zone: relative, absolute, `@`, empty, any case, Unicode. Undefined when it is none: also an
- * absolute name (with final dot) outside the zone.
+ * The name of a record in a zone: relative, absolute, `@`, empty, any case, Unicode. Undefined when it is invalid, or
+ * absolute (with final dot) outside the zone.
  */
 export function recordNameIn(input: string, zone: ZoneName): RecordName | undefined {
   const trimmed = input.trim();
@@ -46,7 +46,7 @@ function nameInZone(name: string, zone: ZoneName): RecordName | undefined {
   return { name, wire, ownerKey: ownerKeyOf(wire, zone.apex) };
 }
 
-/** A zone's name from Unicode or punycode, any case, final dot or not; or what is wrong with it. */
+/** A zone's name from Unicode or punycode, any case, with or without the final dot; or the reason why it is invalid. */
 export function parseZoneName(
   input: string,
 ): { readonly name: string; readonly apex: Uint8Array } | { reason: string } {
@@ -60,9 +60,9 @@ export function parseZoneName(
     if (text === '') return { reason: 'it has an empty label' };
     if (text.length > MAX_LABEL_LENGTH)
       return { reason: `the label ${text.slice(0, 20)}… is longer than 63 characters` };
-    if (!label.test(text) || text.includes('*')) return { reason: `the label ${text} is not one of a domain name` };
+    if (!label.test(text) || text.includes('*')) return { reason: `the label ${text} is not valid in a domain name` };
   }
-  // The names of hosts and zones never end in a number: that would be an address (RFC 1123 §2.1).
+  // Names of hosts and zones never end in a number, which would make them addresses (RFC 1123 §2.1).
   if (/(?:^|\.)\d+$/.test(name)) return { reason: 'it ends in a number' };
   try {
     return { name, apex: parseName(`${name}.`) };
@@ -72,7 +72,7 @@ export function parseZoneName(
   }
 }
 
-/** A host name from a client (name servers, SOA mailbox): lower-case ASCII without final dot, or undefined. */
+/** A client's host name (name servers, SOA mailbox) as lower-case ASCII without the final dot, or undefined. */
 export function parseHostName(input: string): string | undefined {
   const parsed = parseZoneName(input);
   return 'name' in parsed ? parsed.name : undefined;

@@ -12,7 +12,7 @@ function tagName(tag: string): string {
   return colon < 0 ? tag : tag.slice(0, colon);
 }
 
-/** Tags as they are stored: one a name (case ignored, the last one wins), in the order of their first appearance. */
+/** Tags for storage: one for each name (case ignored, the last one wins), in the order of first appearance. */
 export function readTags(input: readonly string[]): TagsResult {
   const byName = new Map<string, string>();
   for (const text of input) {
@@ -31,7 +31,7 @@ function faultOf(name: string, value: string): string | undefined {
   return LINE_BREAK.test(value) ? 'its value must not contain line breaks' : undefined;
 }
 
-/** Unicode code points of a comment (v4: §18 no. 20). */
+/** Number of Unicode code points in a comment (v4: §18 no. 20). */
 export function commentLength(comment: string): number {
   return [...comment].length;
 }

@@ -1,4 +1,4 @@
-/** Use case: how far a change of a zone has come (ours). */
+/** Use case: the progress of a zone's change (ours). */
 import { findChange } from '../../store/log/changes.js';
 import { requireZone } from '../access/access.js';
 import { zoneFailure } from '../zones/errors.js';
@@ -10,9 +10,9 @@ export interface ChangeItem {
   /** Store number. */
   readonly zone: number;
   readonly zoneId: string;
-  /** SOA serial of the zone after it. */
+  /** SOA serial of the zone after the change. */
   readonly serial: number | null;
-  /** Whether the change log lists every record that resolvers see less and more. */
+  /** Whether the change log lists every record that it removes from and adds to what resolvers see. */
   readonly complete: boolean;
   /** Microseconds since 1970. */
   readonly at: number;
@@ -20,7 +20,7 @@ export interface ChangeItem {
   readonly requestId: string;
 }
 
-/** The change of that number, when it is one of the zone's. Throws 404 otherwise, also when it is no longer kept. */
+/** The zone's change with this number. Throws 404 when there is none or it is no longer kept. */
 export async function getChange(ctx: Context, zoneId: string, change: string): Promise<ChangeItem> {
   const zone = requireZone(ctx, zoneId);
   const row = /^\d{1,15}$/.test(change) ? findChange(ctx.store, Number(change)) : undefined;

@@ -1,11 +1,11 @@
 /**
- * The one write path. Whatever changes zones, records, accounts or credentials goes through {@link commit}: one transaction
- * that takes the write lock first, lets the use case check its rules on the rows as they are now and edit them through a
- * draft (draft.ts), then moves the serials, appends to the change log and the audit log, and commits. Nothing is visible to
- * anybody before it is durable, and a failure at any step leaves nothing behind.
+ * The only write path. Everything that changes zones, records, accounts or credentials goes through {@link commit}: one
+ * transaction that takes the write lock first, lets the use case check its rules on the current rows and edit them
+ * through a draft (draft.ts), then updates the serials, appends to the change log and the audit log, and commits.
+ * Nothing is visible before it is durable, and a failure at any step leaves nothing behind.
  *
- * Writes asked for in the same turn of the event loop share a transaction: what takes time is the disk, and it is asked once
- * for all of them. Each is a part of its own that can be taken back alone.
+ * Writes requested in the same turn of the event loop share a transaction, because syncing the disk takes most of the
+ * time and then happens once for all of them. Each can be undone separately.
  */
 import { AppError } from '../../base/errors.js';
 import { perStore, type Store, StoreBusy, StoreFull } from '../../store/driver.js';
@@ -20,13 +20,13 @@ export type { Draft } from './draft.js';
 
 export interface Committed<T> {
   readonly value: T;
-  /** Zones that were touched, also those where resolvers see nothing of it. */
+  /** Touched zones, including those whose answers did not change. */
   readonly zones: readonly ZoneOutcome[];
 }
 
-/** Writes that share a transaction at most: what waits for the disk is not the single write but all that came meanwhile. */
+/** The largest number of writes that share a transaction. */
 const MOST_TOGETHER = 100;
-/** After so long a shared transaction takes no more, so that nobody waits for long. */
+/** A shared transaction accepts no more writes after this many milliseconds, so that no write waits for long. */
 const TOGETHER_MS = 30;
 
 interface Job {
@@ -44,14 +44,17 @@ interface Queue {
 const queues = perStore((): Queue => ({ jobs: [], draining: false }));
 
 /**
- * Runs one write; see the head of this file. Resolves when it is durable. Throws what `work` throws, or 503 when the store
- * stays locked. `work` may run more than once, but takes effect once; of a dry run nothing stays.
+ * Runs one write; see the head of this file. Resolves when it is durable. Throws the errors of `work`, or 503 when the
+ * store stays locked. `work` may run more than once, but takes effect once; a dry run leaves nothing behind.
  */
 export async function commit<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
   return commitAndRead(ctx, work, (value) => value);
 }
 
-/** A {@link commit} whose result is read after everything is written, serials included: what a dry run would leave, too. */
+/**
+ * A {@link commit} whose result is read after everything is written, serials included; so a dry run can return what it
+ * would leave.
+ */
 export async function commitAndRead<T, Result>(
   ctx: Context,
   work: (draft: Draft) => T,
@@ -76,7 +79,7 @@ function runDry<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>>
   return readUnderLock(ctx, () => rehearse(ctx, run));
 }
 
-/** Reads a state that `work` makes by writing; of that nothing stays. Waits for the write lock like a commit. */
+/** Reads a state that `work` creates by writing; the writes are undone. Waits for the write lock like a commit. */
 export function readUnderLock<T>(ctx: Context, work: () => T): Promise<T> {
   return orUnavailable(ctx.store.dryRun(work));
 }
@@ -86,7 +89,7 @@ function noteOutcome<T>(ctx: Context, committed: Committed<T>): Committed<T> {
   return committed;
 }
 
-/** A {@link commit} that shares its transaction with nothing: for work so large that taking back a part would cost memory. */
+/** A {@link commit} with its own transaction, for work so large that undoing a part would need too much memory. */
 export async function commitAlone<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
   requireWriter(ctx.actor);
   const run = (): Committed<T> => draftAndFinish(ctx, work, (value) => value);
@@ -101,20 +104,22 @@ async function drain(store: Store, queue: Queue): Promise<void> {
   queue.draining = false;
 }
 
-/** Settles one job and returns 1; never throws. */
+/** Runs one job, settles it and returns 1; never throws. */
 async function runOne({ ctx, run, resolve, reject }: Job): Promise<number> {
   await runJob(ctx, run).then((committed) => resolve(committed as Committed<never>), reject);
   return 1;
 }
 
-/** Settles the first jobs, as many as one transaction takes in good time, and returns their number; never throws. */
+/**
+ * Runs and settles as many of the first jobs as one transaction takes in time, and returns their number; never throws.
+ */
 async function runTogether(store: Store, jobs: readonly Job[]): Promise<number> {
   try {
     const settlers = await orUnavailable(store.write(() => runParts(store, jobs)));
     for (const settle of settlers) settle();
     return settlers.length;
   } catch (error) {
-    // Nothing was written. Either the store cannot be had, or a job is at fault and meets its error again alone.
+    // Nothing was written. Either the store is unavailable, or a job failed and will fail again when it runs alone.
     if (!(error instanceof AppError)) return runOne(jobs[0]!);
     for (const { reject } of jobs) reject(error);
     return jobs.length;
@@ -157,7 +162,7 @@ function draftAndFinish<T, Result>(
   return { value: read(value), zones };
 }
 
-/** The failures of the store that a client can wait out, as 503. */
+/** Turns temporary failures of the store into 503. */
 async function orUnavailable<T>(written: Promise<T>): Promise<T> {
   try {
     return await written;

@@ -1,4 +1,4 @@
-/** What every use case is given: who asks, on which store, at what time, under which settings. */
+/** The context of every use case: the actor, the store, the clock and the settings. */
 import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
 import type { Random } from '../../base/random.js';
@@ -9,7 +9,7 @@ import type { Policy, RecordScope } from '../access/permissions.js';
 import type { Precondition } from './precondition.js';
 import type { WriteOutcome } from './zone-outcome.js';
 
-/** Who asks. Identifiers are 32 lower-case hexadecimal digits. */
+/** The originator of a request. Identifiers are 32 lower-case hexadecimal digits. */
 export interface Actor {
   /** Empty for the operator at the command line. */
   readonly userId: string;
@@ -17,21 +17,21 @@ export interface Actor {
   readonly kind: 'key' | 'token' | 'operator';
   /** Sees and edits every account. */
   readonly superAdministrator: boolean;
-  /** Accounts the actor may work in, the default one first. */
+  /** Accounts in which the actor may work, the default one first. */
   readonly accountIds: readonly string[];
-  /** Limits the actor to these zones; undefined = all zones of the accounts. */
+  /** Restricts the actor to these zones; undefined = all zones of the accounts. */
   readonly zoneIds?: readonly string[];
-  /** May look, not change. */
+  /** May read, but not change. */
   readonly readOnly: boolean;
-  /** What a token's policies let it do; undefined: all its user may. */
+  /** The permissions from a token's policies; undefined: all permissions of its user. */
   readonly policies?: readonly Policy[];
-  /** Limits this request to records in one of these scopes. */
+  /** Restricts this request to records in one of these scopes. */
   readonly recordScopes?: readonly RecordScope[];
-  /** The credential used; undefined for the operator. */
+  /** The credential of the request; undefined for the operator. */
   readonly keyId?: string;
 }
 
-/** The person at the command line of the machine: may do everything. */
+/** The operator at the machine's command line, who may do everything. */
 export const OPERATOR: Actor = {
   userId: '',
   email: 'operator@localhost',
@@ -43,15 +43,15 @@ export const OPERATOR: Actor = {
 
 export type Source = 'api' | 'cli' | 'import' | 'service';
 
-/** Limits the v4 service has by plan. */
+/** Limits that depend on the plan in the v4 service. */
 export interface ControlLimits {
-  /** Shortest TTL a client may set, seconds (v4: §5.3). */
+  /** The shortest TTL that a client may set, in seconds (v4: §5.3). */
   readonly minimumTtl: number;
   readonly maximumTtl: number;
-  /** Comment length in Unicode code points. */
+  /** The longest comment, in Unicode code points. */
   readonly commentLength: number;
   readonly tagsPerRecord: number;
-  /** Records a zone may hold; undefined = no quota. */
+  /** The largest number of records in a zone; undefined = no quota. */
   readonly recordsPerZone?: number;
   readonly batchOperations: number;
 }
@@ -65,14 +65,16 @@ export const DEFAULT_LIMITS: ControlLimits = {
 };
 
 export interface ControlSettings extends ServingSettings {
-  /** Addresses no A or AAAA record may hold: the service's own (v4: §5.10). */
+  /** The service's own addresses, which A and AAAA records must not contain (v4: §5.10). */
   readonly ownAddresses: readonly Uint8Array[];
   /** Whether a new zone is active at once or waits for its delegation. */
   readonly activation: 'trust' | 'delegation';
+  /** Whether only administrators may add suffixes that companies run, as for those of registries. */
+  readonly privateSuffixes: 'allow' | 'refuse';
   readonly limits: ControlLimits;
 }
 
-/** Asks recursive resolvers, and never our own zones. */
+/** Asks recursive resolvers, never our own zones. */
 export type AskOutside = (name: string, type: UpstreamType) => Promise<UpstreamAnswer>;
 
 export interface Context {
@@ -84,21 +86,24 @@ export interface Context {
   readonly actor: Actor;
   readonly requestId: string;
   readonly source: Source;
-  /** Where the request came from; absent at the command line. */
+  /** Source address of the request; absent at the command line. */
   readonly address?: string;
-  /** The state a zone must be in for the request to be done. */
+  /** The state that the zone must have for the request. */
   readonly precondition?: Precondition;
-  /** Everything is checked and worked out, and nothing of it is kept. */
+  /** Whether everything is checked and computed but nothing is kept. */
   readonly dryRun?: boolean;
-  /** Commits of this request write down here what became of the zones, for its receipt. */
+  /** Commits of this request record the results for zones here, for its receipt. */
   readonly outcome?: WriteOutcome;
-  /** Name servers the parent delegates a name to; undefined when it is not delegated. Needed for activation 'delegation'. */
+  /**
+   * The name servers to which the parent delegates a name; undefined when it is not delegated. Required for activation
+   * 'delegation'.
+   */
   readonly findDelegation?: (name: string) => Promise<readonly string[] | undefined>;
-  /** Resolvers of the outside world, for scans; absent where there are none to ask. */
+  /** Outside resolvers for scans; absent when none are configured. */
   readonly askOutside?: AskOutside;
 }
 
-/** Everything of a context that stays the same from request to request. */
+/** The parts of a context that are the same for every request. */
 export type ContextBase = Omit<
   Context,
   'actor' | 'requestId' | 'source' | 'address' | 'precondition' | 'dryRun' | 'outcome'
@@ -107,7 +112,7 @@ export type ContextBase = Omit<
 /** One page of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** 1-based, as asked. */
+  /** 1-based, as requested. */
   readonly page: number;
   readonly perPage: number;
   /** Items on all pages. */

@@ -1,6 +1,6 @@
 /**
- * A write in progress. The use case edits records through the draft, which remembers what is served at every touched owner
- * before the first edit there (touched-zone.ts); at the end the change log gets the difference to what is served then
+ * A write in progress. The use case edits records through the draft, which remembers what every touched owner serves
+ * before its first edit (touched-zone.ts). At the end the change log gets the difference from what is served then
  * (finish-zone.ts).
  */
 import { invariant } from '../../base/errors.js';
@@ -29,31 +29,31 @@ import {
 } from './touched-zone.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
-/** A write in progress. Valid only while the function given to {@link commit} runs. */
+/** A write in progress. Valid only while the function passed to {@link commit} runs. */
 export interface Draft {
   /** Microseconds since 1970, the same for everything in this commit. */
   readonly now: number;
-  /** The zone's row as it is at this point of the transaction; undefined when it is gone. */
+  /** The zone's row at this point of the transaction; undefined when it is deleted. */
   zone(seq: number): ZoneRow | undefined;
-  /** Records of the zone with the edits so far. */
+  /** Number of the zone's records including the edits so far. */
   recordCount(zone: ZoneRow): number;
   insertRecord(row: NewRecordRow): void;
   updateRecord(before: RecordRow, after: RecordRow): void;
   removeRecord(row: RecordRow): void;
   /** Notes a change of a whole zone; the use case itself writes the rows. */
   noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void;
-  /** Notes that all records of the zone are about to be replaced past the draft; the rows they had are not kept. */
+  /** Notes that all records of the zone will be replaced without the draft; their previous rows are not kept. */
   noteReplacement(seq: number): void;
   setZone(seq: number, change: ZoneChange): void;
-  /** Notes that what is known of the target of a flattened name is about to change. Nobody edits anything. */
+  /** Notes that the result for the target of a flattened name will change. This is not an edit. */
   noteTarget(seq: number, ownerKey: Uint8Array): void;
-  /** Notes that the zone was served under other settings of the installation; undefined: nobody knows which. */
+  /** Notes that the zone was served under other settings of the installation; undefined: unknown settings. */
   noteInstallation(seq: number, before: ServingSettings | undefined): void;
   audit(entry: AuditEntry): void;
 }
 
 export interface OpenDraft extends Draft {
-  /** Serials, change log, journal, audit log; the last thing inside the transaction. */
+  /** Writes serials, change log, journal and audit log; the last step of the transaction. */
   finish(): ZoneOutcome[];
 }
 
@@ -85,11 +85,14 @@ export function openDraft(ctx: Context): OpenDraft {
       const touched = touchOwner(row);
       touched.records++;
       touched.edited.push({ id: row.id, was: null });
+      if (row.proxied === 1) touched.proxied = true;
       insertRecord(store, row);
     },
     updateRecord(before, after) {
       touchOwner(before);
-      touchOwner(after).edited.push({ id: before.id, was: before });
+      const touched = touchOwner(after);
+      touched.edited.push({ id: before.id, was: before });
+      if (after.proxied === 1) touched.proxied = true;
       updateRecord(store, after);
     },
     removeRecord(row) {
@@ -100,7 +103,7 @@ export function openDraft(ctx: Context): OpenDraft {
     },
     noteZone(seq, kind) {
       const touched = touchForEdit(seq);
-      // What concerns the whole zone covers its settings.
+      // A change of the whole zone includes its settings.
       if (touched.kind === undefined || touched.kind === 'settings') touched.kind = kind;
     },
     noteReplacement: (seq) => noteWhole(store, touchForEdit(seq)),
@@ -127,7 +130,7 @@ export function openDraft(ctx: Context): OpenDraft {
   };
 }
 
-/** What is remembered of a zone, from its first edit on. */
+/** The state remembered for a zone since its first edit. */
 function touchIn(zones: Map<number, TouchedZone>, { store, settings }: Context, seq: number): TouchedZone {
   const known = zones.get(seq);
   if (known) return known;

@@ -1,6 +1,6 @@
 /**
- * Dry runs: a write is done inside the transaction, looked at, and taken back. What whole zones would serve is compared with what
- * they serve; of single owners the draft knows the difference itself.
+ * Dry runs: a write runs inside the transaction, its result is read, and it is undone. For whole zones, what they would
+ * serve is compared with what they serve; for single owners the draft computes the difference itself.
  */
 import { Type } from '../../dns/codes.js';
 import {
@@ -23,10 +23,13 @@ interface Rehearsed {
   readonly zones: readonly ZoneOutcome[];
 }
 
-/** Ends the part of the transaction that is taken back; never leaves this module. */
+/** Ends the part of the transaction that is undone; never leaves this module. */
 class TakenBack extends Error {}
 
-/** Runs `run` inside an open write transaction and takes back all it did. The outcome has the differences of whole zones too. */
+/**
+ * Runs `run` inside an open write transaction and undoes all its writes. The outcome also has the differences of whole
+ * zones.
+ */
 export function rehearse<Result extends Rehearsed>(ctx: Context, run: () => Result): Result {
   const { result, after } = undoAfter(ctx, () => {
     const done = run();
@@ -42,7 +45,7 @@ export function rehearse<Result extends Rehearsed>(ctx: Context, run: () => Resu
   return { ...result, zones };
 }
 
-/** What `work` returns; everything it wrote is undone. To be called inside a write transaction. */
+/** The result of `work`; everything it wrote is undone. Call inside a write transaction. */
 function undoAfter<T>(ctx: Context, work: () => T): T {
   let done: { readonly value: T } | undefined;
   try {
@@ -62,7 +65,7 @@ interface Served {
   readonly soa: ServedRR | undefined;
 }
 
-/** Everything a zone serves; nothing for one that is not there; undefined when that is too much to compare. */
+/** Everything that a zone serves; nothing for a missing zone; undefined when that is too much to compare. */
 function servedBy({ store, settings }: Context, { zone: seq }: ZoneOutcome): Served | undefined {
   const row = findServedZone(store, seq);
   if (!row) return { copy: new Map(), soa: undefined };
@@ -71,7 +74,7 @@ function servedBy({ store, settings }: Context, { zone: seq }: ZoneOutcome): Ser
   return { copy: copyServed(store, zone), soa: { type: Type.soa, ...soaOf(zone) } };
 }
 
-/** The SOA first, as in an incremental transfer (RFC 1995 §4). */
+/** Lists the SOA first, as in an incremental transfer (RFC 1995 §4). */
 function compare(old: Served, fresh: Served): ChangedRR[] {
   const soa: Difference = { removed: [], added: [] };
   addDifference(soa, new Uint8Array(0), old.soa ? [old.soa] : [], fresh.soa ? [fresh.soa] : []);

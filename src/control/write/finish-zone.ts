@@ -1,6 +1,7 @@
 /**
- * The end of a write, for one zone: its serial, the change log with what resolvers see less and more, the journal with what
- * undoes the edits. Edits that resolvers do not see (a comment, the origin of a proxied name) move no serial.
+ * The end of a write, for one zone: its serial, the change log with the difference for resolvers, and the journal for
+ * undoing the edits. Edits that resolvers do not see (a comment, the origin of a proxied name) do not change the
+ * serial.
  */
 import { equalBytes, toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
@@ -9,10 +10,11 @@ import { soaOf } from '../../serving/difference.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import { type ChangedRR, type ChangeKind, MOST_CHANGED_RRS, type SoaRR } from '../../store/log/changes.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
+import { planZoneCertificate } from '../certificates/zone-certificate.js';
 import { refreshTargetsSoon, reindexFlattened } from '../flatten/index.js';
 import type { Context } from './context.js';
 import { logChange, logEdit } from './log-rows.js';
-import { differenceOf, type TouchedZone } from './touched-zone.js';
+import { differenceOf, ownersAfter, type TouchedZone } from './touched-zone.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
 /** `now`: microseconds since 1970. */
@@ -22,12 +24,16 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   const row = findZone(store, before.seq);
   if (!row) return finishRemoved(ctx, now, before);
   const zone = servingZone(row, settings);
-  if (!derived) reindexFlattened(store, row, zone, touched);
-  const difference = differenceOf(store, touched, zone, row);
+  const owners = ownersAfter(store, touched, zone);
+  if (!derived) reindexFlattened(store, row, zone, touched, owners);
+  const difference = differenceOf(store, touched, zone, row, owners);
   const rrs = difference ? [...difference.removed, ...difference.added] : [];
-  // A difference that is not known is taken for one.
+  // An unknown difference counts as a difference.
   const kind = touched.kind ?? (difference === undefined || rrs.length > 0 ? 'rrs' : undefined);
-  if (!derived) refreshTargetsSoon(store, row, kind, touched.owners);
+  if (!derived) {
+    refreshTargetsSoon(store, row, kind, touched.owners);
+    planZoneCertificate(ctx, row, touched);
+  }
   const { version, serial } = nextState(touched, row, kind);
   updateZone(store, row.seq, { record_count: row.record_count + touched.records, version, serial });
   const serials = { serialFrom: kind === 'zone-added' ? undefined : before.serial, serial };
@@ -42,13 +48,13 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   return { zone: row.seq, id: toHex(row.id), apex: row.apex, kind, change, ...serials, version, ...known };
 }
 
-/** Clients hold the version of what they edit; answers that changed with a target are not that. */
+/** Clients hold the version of what they edit, so answers that changed with a target do not change it. */
 function nextState(
   { derived }: TouchedZone,
   { version, serial }: ZoneRow,
   kind: ChangeKind | undefined,
 ): { readonly version: number; readonly serial: number } {
-  // A zone that is new or replaced has the serial that was given to it.
+  // A new or replaced zone keeps the serial it was given.
   const moves = kind !== undefined && kind !== 'zone-added' && kind !== 'zone-replaced';
   return { version: derived ? version : version + 1, serial: moves ? nextSerial(serial) : serial };
 }

@@ -1,4 +1,4 @@
-/** Rows of the logs a write leaves: the change log for followers, the journal for undoing, the audit log for people. */
+/** The log rows of a write: the change log for followers, the journal for undoing, the audit log for people. */
 import { appendAudit } from '../../store/access/audit.js';
 import { appendChange, type ChangedRR, type ChangeKind, type SoaRR } from '../../store/log/changes.js';
 import { appendEdit, type EditKind } from '../../store/log/edits.js';
@@ -6,7 +6,7 @@ import type { Context } from './context.js';
 import type { TouchedZone } from './touched-zone.js';
 
 interface Serials {
-  /** Undefined for a zone that is new, or gone. */
+  /** Undefined for a new or deleted zone. */
   readonly serialFrom: number | undefined;
 }
 
@@ -18,7 +18,7 @@ interface LoggedChange extends Serials {
   readonly soaFrom?: SoaRR;
   readonly soaTo?: SoaRR;
   readonly complete: boolean;
-  /** Removed ones first, SOAs left out. */
+  /** Removed records first, without SOAs. */
   readonly rrs: readonly ChangedRR[];
 }
 
@@ -31,7 +31,7 @@ export function logChange({ store, actor, requestId }: Context, now: number, cha
 interface LoggedEdit extends Serials {
   readonly version: number;
   readonly serial: number;
-  /** Number of the change, when resolvers see it. */
+  /** Number of the change, if it changed anything for resolvers. */
   readonly change: number | undefined;
 }
 
@@ -64,12 +64,12 @@ const EDIT_KINDS: Readonly<Record<ChangeKind, EditKind>> = {
 };
 
 export interface AuditEntry {
-  /** What was done, such as `record.create`. */
+  /** The action, such as `record.create`. */
   readonly action: string;
   readonly zone?: Uint8Array;
-  /** Store number of the account, where no zone tells it. */
+  /** Store number of the account, for entries without a zone. */
   readonly account?: number | undefined;
-  /** Identifier of the thing changed. */
+  /** Identifier of the changed object. */
   readonly object?: Uint8Array;
   /** Plain values without secrets. */
   readonly before?: unknown;

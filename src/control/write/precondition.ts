@@ -1,11 +1,11 @@
 /**
- * Conditional requests: a zone's entity tag, and what a client demands of it (RFC 9110 §8.8.3, §13.1). The tag stands for the
- * whole zone, records and settings; it changes with every change of any of them.
+ * Conditional requests: a zone's entity tag, and the client's preconditions (RFC 9110 §8.8.3, §13.1). The tag covers
+ * the whole zone, records and settings; every change of them changes it.
  */
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { zoneFailure } from '../zones/errors.js';
 
-/** Entity tags with their quotes, weak ones with `W/`; or any at all. */
+/** Entity tags with their quotes, weak ones with `W/`; or `*` for any. */
 export type TagList = readonly string[] | '*';
 
 export interface Precondition {
@@ -28,7 +28,7 @@ export function matchesWeakly(tags: TagList, tag: string): boolean {
   return tags === '*' || tags.some((candidate) => candidate.replace(/^W\//, '') === tag);
 }
 
-/** Throws 412 when the zone is not in the state that was demanded. */
+/** Throws 412 when the zone does not have the required state. */
 export function requireState(zone: ZoneRow, { ifMatch, ifNoneMatch }: Precondition): void {
   const tag = zoneTag(zone);
   const fails =

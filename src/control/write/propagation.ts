@@ -1,21 +1,21 @@
-/** Which DNS processes there are, and up to which number of the change log each of them answers. */
+/** The DNS processes, and the number of the change that each of them serves. */
 import type { Clock } from '../../base/clock.js';
 
 export interface DnsProcess {
-  /** Of the process, as long as it lives. */
+  /** Name of the process while it lives. */
   readonly name: string;
-  /** Number of the latest change that every query to it sees, but for the zones named. */
+  /** Number of the last change that every answer includes; the named zones may lag behind. */
   readonly applied: number;
   readonly unpublished: readonly UnpublishedZone[];
 }
 
-/** A zone that a process loads, or could not publish. */
+/** A zone that a process is loading or could not publish. */
 export interface UnpublishedZone {
   /** Store number. */
   readonly zone: number;
-  /** Number of the first change that queries do not see. */
+  /** Number of the first change that is not published. */
   readonly change: number;
-  /** It could not be published; the process goes on trying. */
+  /** Whether publishing failed; the process keeps trying. */
   readonly isHeld: boolean;
 }
 
@@ -26,23 +26,23 @@ export interface ChangeOfZone {
 }
 
 export interface Propagation {
-  /** A process says up to where it has come. */
+  /** Records a process's report. */
   report(process: DnsProcess): void;
-  /** A process is gone; nobody waits for it any more. */
+  /** Removes a process that has ended, so that no one waits for it. */
   forget(name: string): void;
   processes(): readonly DnsProcess[];
-  /** Whether there is a DNS process, and all there are answer with the change. */
+  /** Whether there is a DNS process and all of them serve the change. */
   isServed(change: ChangeOfZone): boolean;
-  /** Waits for that, `limitMs` milliseconds at most; false when the time is over. */
+  /** Waits for that for up to `limitMs` milliseconds; false after that time. */
   whenServed(change: ChangeOfZone, limitMs: number): Promise<boolean>;
 }
 
-/** Whether every query to this process sees the change. */
+/** Whether every answer of this process includes the change. */
 export function serves({ applied, unpublished }: DnsProcess, { change, zone }: ChangeOfZone): boolean {
   return applied >= change && !unpublished.some((entry) => entry.zone === zone && entry.change <= change);
 }
 
-/** Whether this process tried to publish the change, or one before it, and could not. */
+/** Whether this process failed to publish the change or an earlier one. */
 export function isHeld({ unpublished }: DnsProcess, { change, zone }: ChangeOfZone): boolean {
   return unpublished.some((entry) => entry.isHeld && entry.zone === zone && entry.change <= change);
 }

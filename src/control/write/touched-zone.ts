@@ -1,4 +1,4 @@
-/** What a write in progress remembers of a zone it touches: above all what was served before. */
+/** What a write in progress remembers of a touched zone: mainly what was served before. */
 import { equalBytes } from '../../base/bytes.js';
 import {
   addDifference,
@@ -11,7 +11,7 @@ import {
   type ServedRR,
   soaOf,
 } from '../../serving/difference.js';
-import { servedAtOwner } from '../../serving/owner.js';
+import { recordsAtOwner, type StandingOwner, servedAtOwner, servedByRecords } from '../../serving/owner.js';
 import { ownersOfSettings } from '../../serving/settings-difference.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
@@ -21,35 +21,43 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 
 export interface TouchedOwner {
   readonly ownerKey: Uint8Array;
-  /** What was served there before. */
+  /** What the owner served before. */
   readonly before: readonly ServedRR[];
-  /** Records were edited there; otherwise only settings, or targets of flattened names, that show there. */
+  /** Whether records of the owner were edited; if not, only settings or targets of flattened names affect it. */
   edited: boolean;
 }
 
+/** A touched owner with its records after the edits. */
+export interface OwnerAfter {
+  readonly touched: TouchedOwner;
+  readonly standing: StandingOwner;
+}
+
 export interface TouchedZone {
-  /** The row before the first edit; of a zone that is new, as it was added. */
+  /** The row before the first edit; for a new zone, as it was added. */
   readonly before: ZoneRow;
-  /** The same as it was served. */
+  /** The zone as it was served before. */
   readonly serving: ServingZone;
-  /** What concerns more than single records. */
+  /** The change, if it affects more than single records. */
   kind: ChangeKind | undefined;
-  /** Records more. */
+  /** Number of records added, less those removed. */
   records: number;
   /** By {@link ownerText}. */
   readonly owners: Map<string, TouchedOwner>;
-  /** All that was served before, of a zone whose records are replaced. */
+  /** Everything that was served before, for a zone whose records are replaced. */
   copy: ServedCopy | undefined;
-  /** Whether the owners, or the copy, hold all whose answers change. */
+  /** Whether the owners, or the copy, contain everything whose answers change. */
   complete: boolean;
   readonly edited: EditedRecord[];
-  /** Whether `edited` undoes everything. */
+  /** Whether `edited` is sufficient to undo everything. */
   undoable: boolean;
-  /** Nothing was edited: the answers of flattened names changed with their targets. */
+  /** A proxied record was written. */
+  proxied: boolean;
+  /** Whether nothing was edited: the answers of flattened names changed with their targets. */
   derived: boolean;
 }
 
-/** Zones of more records than this are not compared as a whole. */
+/** Zones with more records are not compared as a whole. */
 export const MOST_COMPARED = 100_000;
 
 export function touchZone(before: ZoneRow, settings: ServingSettings): TouchedZone {
@@ -63,11 +71,12 @@ export function touchZone(before: ZoneRow, settings: ServingSettings): TouchedZo
     complete: true,
     edited: [],
     undoable: true,
+    proxied: false,
     derived: true,
   };
 }
 
-/** A zone that was served under other settings of the installation, or under unknown ones; its row stays as it is. */
+/** A zone that was served under other, or unknown, settings of the installation; its row stays unchanged. */
 export function touchInstallation(
   store: Store,
   row: ZoneRow,
@@ -77,12 +86,12 @@ export function touchInstallation(
   const touched = touchZone(row, before ?? after);
   if (!before) touched.complete = false;
   else noteSettings(store, touched, row, after);
-  // The SOA alone may differ.
+  // Possibly only the SOA differs.
   if (!equalBytes(soaOf(touched.serving).rdata, soaOf(servingZone(row, after)).rdata)) touched.kind = 'settings';
   return touched;
 }
 
-/** Remembers what an owner serves, before the first edit that shows there. */
+/** Remembers what an owner serves, before the first edit that affects it. */
 export function noteOwner(store: Store, { owners, serving }: TouchedZone, ownerKey: Uint8Array): TouchedOwner {
   const key = ownerText(ownerKey);
   const known = owners.get(key);
@@ -92,44 +101,59 @@ export function noteOwner(store: Store, { owners, serving }: TouchedZone, ownerK
   return owner;
 }
 
-/** The same where nobody edits; too many such owners are not remembered, and the change is not complete. */
+/**
+ * The same without an edit. If there are too many such owners, they are not remembered and the change is not complete.
+ */
 export function noteUnedited(store: Store, touched: TouchedZone, ownerKey: Uint8Array): void {
   if (touched.owners.size < MOST_CHANGED_RRS) noteOwner(store, touched, ownerKey);
   else touched.complete = false;
 }
 
-/** Remembers what is served where another row of the zone will show. */
+/** Remembers what is served at the owners that another row of the zone will affect. */
 export function noteSettings(store: Store, touched: TouchedZone, row: ZoneRow, settings: ServingSettings): void {
   const owners = ownersOfSettings(store, touched.serving, servingZone(row, settings), MOST_CHANGED_RRS);
   if (owners) for (const ownerKey of owners) noteUnedited(store, touched, ownerKey);
   else touched.complete = false;
 }
 
-/** Remembers all that the zone serves, before its records are replaced past the draft. */
+/** Remembers everything that the zone serves, before its records are replaced without the draft. */
 export function noteWhole(store: Store, touched: TouchedZone): void {
   touched.undoable = false;
   if (touched.owners.size > 0 || touched.before.record_count > MOST_COMPARED) touched.complete = false;
   else touched.copy = copyServed(store, touched.serving);
 }
 
-/** What resolvers see less and more, the SOA left out; undefined when that is not known. */
+/** Reads the records of every touched owner after the edits, once for all callers. */
+export function ownersAfter(store: Store, { owners }: TouchedZone, after: ServingZone): OwnerAfter[] {
+  return [...owners.values()].map((touched) => {
+    const { ownerKey } = touched;
+    return { touched, standing: { ownerKey, records: recordsAtOwner(store, after, ownerKey) } };
+  });
+}
+
+/**
+ * The records removed from and added to what resolvers see, without the SOA; undefined when unknown. `owners`: the
+ * touched ones.
+ */
 export function differenceOf(
   store: Store,
   touched: TouchedZone,
   after: ServingZone,
   row: ZoneRow,
+  owners: readonly OwnerAfter[],
 ): Difference | undefined {
-  const { before, kind, copy, owners } = touched;
-  // Whose zone was not served, or is not any more, sees more change than its records tell.
+  const { before, kind, copy } = touched;
+  // If the zone starts or stops being served, its records do not show the whole difference.
   if (!touched.complete || kind === 'zone-added' || before.served !== row.served) return undefined;
   if (copy && row.record_count > MOST_COMPARED) return undefined;
-  return copy ? diffCopies(copy, copyServed(store, after)) : diffOwners(store, after, owners.values());
+  return copy ? diffCopies(copy, copyServed(store, after)) : diffOwners(store, after, owners);
 }
 
-function diffOwners(store: Store, zone: ServingZone, owners: Iterable<TouchedOwner>): Difference {
+function diffOwners(store: Store, zone: ServingZone, owners: readonly OwnerAfter[]): Difference {
   const difference: Difference = { removed: [], added: [] };
-  for (const { ownerKey, before } of owners) {
-    addDifference(difference, ownerKey, before, rrsOf(servedAtOwner(store, zone, ownerKey)));
+  for (const { touched, standing } of owners) {
+    const after = rrsOf(servedByRecords(store, zone, standing));
+    addDifference(difference, standing.ownerKey, touched.before, after);
   }
   return difference;
 }

@@ -4,25 +4,25 @@ import { nameOfOwnerKey } from '../../dns/name.js';
 import { printRecord } from '../../dns/zonefile/writer.js';
 import { type ChangedRR, type ChangeKind, isMark } from '../../store/log/changes.js';
 
-/** One zone after a commit; also one that is gone. */
+/** One zone after a commit; it may be deleted. */
 export interface ZoneOutcome {
   /** Store number. */
   readonly zone: number;
   /** 32 hexadecimal digits. */
   readonly id: string;
   readonly apex: Uint8Array;
-  /** Undefined when resolvers see nothing of it. */
+  /** Undefined when nothing changed for resolvers. */
   readonly kind: ChangeKind | undefined;
   /** Number in the change log. */
   readonly change: number | undefined;
-  /** Undefined for a zone that is new. */
+  /** Undefined for a new zone. */
   readonly serialFrom: number | undefined;
-  /** Version and serial after the commit; undefined when the zone is gone. */
+  /** Version and serial after the commit; undefined when the zone is deleted. */
   readonly version: number | undefined;
   readonly serial: number | undefined;
-  /** What resolvers see less and more, SOA included. */
+  /** The records removed from and added to what resolvers see, SOA included. */
   readonly rrs: readonly ChangedRR[];
-  /** Whether `rrs` tells everything. */
+  /** Whether `rrs` is the whole difference. */
   readonly complete: boolean;
 }
 
@@ -31,15 +31,15 @@ export interface WriteOutcome {
   zones: readonly ZoneOutcome[];
 }
 
-/** Records that resolvers see less and more, as lines of a zone file. */
+/** Records removed from and added to what resolvers see, as zone file lines. */
 export interface ZoneDiff {
   readonly removed: readonly string[];
   readonly added: readonly string[];
-  /** False when the lists do not tell everything. */
+  /** False when the lists are incomplete. */
   readonly complete: boolean;
 }
 
-/** Lines shown of each list. */
+/** The largest number of lines in each list. */
 const MOST_LINES = 10_000;
 
 export function printDiff(apex: Uint8Array, rrs: readonly ChangedRR[], complete: boolean): ZoneDiff {

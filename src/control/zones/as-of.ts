@@ -21,7 +21,10 @@ export interface AsOf {
   readonly value: number;
 }
 
-/** `2026-01-31T12:00:00Z`, `change:7`, `serial:2026013101`, `version:3`, `time:…`, or a number alone. Throws 400 otherwise. */
+/**
+ * `2026-01-31T12:00:00Z`, `change:7`, `serial:2026013101`, `version:3`, `time:…`, or a plain number. Throws 400 for
+ * other text.
+ */
 export function parseAsOf(text: string): AsOf {
   const [, unit, digits] = /^(?:(change|serial|version):)?(\d{1,15})$/.exec(text) ?? [];
   if (digits !== undefined) return { unit: (unit as Unit | undefined) ?? 'number', value: Number(digits) };
@@ -31,8 +34,8 @@ export function parseAsOf(text: string): AsOf {
 }
 
 /**
- * The number of the last edit of that state: all later edits are to be undone. Throws 404 with the reason when the state lies
- * outside what is kept. A number alone is a serial that the zone had, else a change.
+ * The number of the last edit of that state; all later edits must be undone. Throws 404 with the reason when the state
+ * is no longer kept. A plain number is a serial of the zone, otherwise a change.
  */
 export function editAt(ctx: Context, zone: ZoneRow, { unit, value }: AsOf): number {
   if (unit === 'time') return editAtTime(ctx, zone, value);
@@ -41,16 +44,16 @@ export function editAt(ctx: Context, zone: ZoneRow, { unit, value }: AsOf): numb
       ? (findEdit(ctx, zone, 'serial', value) ?? findEdit(ctx, zone, 'change', value))
       : findEdit(ctx, zone, unit, value);
   if (edit) return edit.seq;
-  // A zone that was not edited since the journal began has its serial and version all the same.
+  // A zone that was never edited since the journal began still has a serial and a version.
   const isSerial = unit === 'serial' || unit === 'number';
   if (isSerial ? value === zone.serial : unit === 'version' && value === zone.version) return Number.MAX_SAFE_INTEGER;
   const what = unit === 'number' ? 'serial or change' : unit;
   throw notKept(
-    `The zone had no ${what} ${value} since ${printInstant(keptFrom(ctx, zone))}, from when on its history is kept.`,
+    `The zone had no ${what} ${value} since ${printInstant(keptFrom(ctx, zone))}, the start of its kept history.`,
   );
 }
 
-/** The edit that made this serial (the last one of it), this change or this version. */
+/** The edit that created this serial (the last one), this change or this version. */
 export function findEdit(ctx: Context, zone: ZoneRow, unit: Unit, value: number): EditRow | undefined {
   if (unit === 'change') return findEditOfChange(ctx.store, zone.seq, value);
   if (unit === 'serial') return findEditOfSerial(ctx.store, zone.seq, value);

@@ -6,12 +6,12 @@ export const zoneFailure = defineErrors('zones', {
   foreign: { status: 403, code: 10000, text: 'Authentication error' },
   exists: { status: 400, code: 1061, text: '{name} already exists' },
   badName: { status: 400, code: 1002, text: 'Invalid domain name: {reason}.' },
-  subdomainOfForeign: {
+  publicSuffix: {
     status: 400,
-    code: 1116,
-    text: 'Please ensure you are providing the root domain and not any subdomains (e.g., example.com, not subdomain.example.com)',
+    code: 1097,
+    text: '{name} is a public suffix: others register their names under it. Only an administrator can add it.',
   },
-  stale: { status: 412, code: 10412, text: 'The zone is not in the state that was demanded. Its entity tag is {tag}.' },
+  stale: { status: 412, code: 10412, text: 'The zone is not in the required state. Its entity tag is {tag}.' },
   changeMissing: { status: 404, code: 10404, text: 'The zone has no change {change}, or it is no longer kept.' },
   badAsOf: {
     status: 400,
@@ -28,7 +28,7 @@ export const zoneFailure = defineErrors('zones', {
   },
   badPurge: { status: 400, code: 1012, text: 'Invalid purge request: {reason}.' },
   settingUnknown: { status: 400, code: 1003, text: 'Undefined zone setting: {name}' },
-  scansBusy: { status: 429, code: 971, text: '{most} scans are under way. Please wait and try again.' },
+  scansBusy: { status: 429, code: 971, text: '{most} scans are running. Please wait and try again.' },
   badSetting: { status: 400, code: 1007, text: 'Invalid value for zone setting {name}' },
   typeUnsupported: { status: 400, code: 1002, text: 'Zones of type {type} are not supported.' },
   badEdit: { status: 400, code: 1006, text: '{reason}' },

@@ -1,15 +1,23 @@
 /**
- * Use case: a zone as text, in pieces, so that a large one never lies in memory as a whole. All pieces show the zone as it
- * was when the first one was asked for.
+ * Use case: a zone as text in chunks, so that a large one is never completely in memory. All chunks show the zone as it
+ * was when the first one was requested.
  */
 import { Type } from '../../dns/codes.js';
 import { nameOfOwnerKey } from '../../dns/name.js';
-import { compareSections, type ExportRecord, type ExportSection, writeV4Export } from '../../dns/zonefile/writer.js';
+import { ONE_SECOND } from '../../dns/ttl.js';
+import {
+  compareSections,
+  type ExportRecord,
+  type ExportSection,
+  NO_ATTRIBUTES,
+  writeV4Export,
+} from '../../dns/zonefile/writer.js';
 import type { Store } from '../../store/driver.js';
 import {
   parseSettings,
   parseTags,
   type RecordRow,
+  type RecordSettings,
   recordsOfType,
   recordsOfZone,
   typesOfZone,
@@ -21,12 +29,13 @@ import { soaRdata } from '../../zone/derive/soa.js';
 import { requireZone } from '../access/access.js';
 import { recordItem } from '../records/item.js';
 import { isProxiableType } from '../rules/proxiable.js';
+import { shownTtl } from '../rules/ttl.js';
 import type { Context } from '../write/context.js';
 import { dnsSettingsItem, zoneItem } from './item.js';
 
 /**
- * 'bind': a zone file (RFC 1035 §5) in the layout of v4 exports, SOA and NS included, that imports to the same zone again
- * (v4: §7.2). 'json': one document `{zone, settings, records}`.
+ * 'bind': a zone file (RFC 1035 §5) in the layout of v4 exports, SOA and NS included, whose import gives the same zone
+ * again (v4: §7.2). 'json': one document `{zone, settings, records}`.
  */
 export async function* exportZone(ctx: Context, zoneId: string, format: 'bind' | 'json'): AsyncGenerator<string> {
   requireZone(ctx, zoneId);
@@ -55,7 +64,7 @@ function* sectionsOf(ctx: Context, store: Store, zone: ZoneRow): Generator<Expor
       type,
       ttl,
       rdata,
-      attributes: { comment: null, tags: [], proxied: undefined, flattenCname: false },
+      attributes: NO_ATTRIBUTES,
     };
   };
   const added = new Map<number, ExportRecord[]>([
@@ -78,16 +87,23 @@ function* exportRecords(rows: Iterable<RecordRow>, apex: Uint8Array): Generator<
     yield {
       owner: nameOfOwnerKey(row.owner_key, apex),
       type: row.type,
-      ttl: row.ttl,
+      ttl: shownTtl(row.ttl),
       rdata: row.rdata,
       attributes: {
         comment: row.comment,
         tags: parseTags(row.tags),
         proxied: isProxiableType(row.type) ? row.proxied === 1 : undefined,
         flattenCname: parseSettings(row.settings).flatten_cname === true,
+        family: familyOf(parseSettings(row.settings)),
+        exactTtl: row.ttl === ONE_SECOND,
       },
     };
   }
+}
+
+function familyOf({ ipv4_only: onlyIPv4, ipv6_only: onlyIPv6 }: RecordSettings): 'ipv4' | 'ipv6' | undefined {
+  if (onlyIPv4) return 'ipv4';
+  return onlyIPv6 ? 'ipv6' : undefined;
 }
 
 function* exportJson(ctx: Context, zone: ZoneRow): Generator<string> {

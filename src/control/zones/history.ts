@@ -1,6 +1,7 @@
 /**
- * Use cases of a zone's history: what was changed by whom, the records as they were, and bringing them back. A past state is made by
- * undoing the journal's later edits inside a transaction; of reading nothing stays, of restoring the difference does.
+ * Use cases of a zone's history: the changes and their actors, past records, and restoring them. A past state is
+ * reconstructed by undoing later edits of the journal inside a transaction. Reading it leaves nothing behind; restoring
+ * it keeps the difference.
  */
 import { equalBytes, toHex } from '../../base/bytes.js';
 import { findChange, rrsOfChange } from '../../store/log/changes.js';
@@ -24,7 +25,7 @@ import { editAt, findEdit, notKept, parseAsOf } from './as-of.js';
 import { zoneFailure } from './errors.js';
 
 export interface EditItem {
-  /** How `as_of` and restore name it: the number of the change, or `version:N` when resolvers saw nothing of it. */
+  /** Its name for `as_of` and restore: the number of the change, or `version:N` when nothing changed for resolvers. */
   readonly id: string;
   readonly change: number | null;
   readonly version: number;
@@ -50,7 +51,7 @@ export interface RestoreResult {
 
 const DEFAULT_PER_PAGE = 20;
 const MOST_PER_PAGE = 100;
-/** Records undone at most: what is further back takes too long. */
+/** The largest number of records to undo; going back further takes too long. */
 const MOST_UNDONE = 100_000;
 
 /** The newest edits first. Default 20 a page, at most 100. */
@@ -92,7 +93,7 @@ function editItem(ctx: Context, zone: ZoneRow, edit: EditRow): EditItem {
   };
 }
 
-/** What resolvers saw change. Of whole zones, and of very many records at once, it is not kept. */
+/** What changed for resolvers. It is not kept for whole zones and for very many records at once. */
 function diffOf({ store }: Context, { apex }: ZoneRow, edit: EditRow): ZoneDiff {
   if (edit.change === null) return printDiff(apex, [], true);
   const change = findChange(store, edit.change);
@@ -127,23 +128,23 @@ export async function readAsOf<T>(ctx: Context, zoneId: string, asOf: string, re
 
 interface PastRecord {
   readonly id: Uint8Array;
-  /** The row it had; null when there was none. */
+  /** The previous row; null when there was none. */
   readonly was: NewRecordRow | null;
 }
 
-/** The records that later edits touched, as they were after the edit numbered `seq`. */
+/** The records that later edits touched, as they were after the edit with number `seq`. */
 function recordsAt(ctx: Context, zone: ZoneRow, seq: number): PastRecord[] {
   const later = editsAfter(ctx.store, zone.seq, seq);
   const broken = later.find(({ complete }) => complete === 0);
   if (broken) {
-    throw notKept(`All records were replaced at ${printInstant(broken.at_us)}; what they were before is not kept.`);
+    throw notKept(`All records were replaced at ${printInstant(broken.at_us)}; the previous records are not kept.`);
   }
   const count = countRecordsEditedAfter(ctx.store, zone.seq, seq);
   if (count > MOST_UNDONE) {
-    throw notKept(`Since then ${count} records were changed; ${MOST_UNDONE} can be undone at once.`);
+    throw notKept(`Since then ${count} records were changed; no more than ${MOST_UNDONE} can be undone at once.`);
   }
   const past = new Map<string, PastRecord>();
-  // Newest first: what was before the oldest edit of a record stays.
+  // Newest first, so that the row before the oldest edit of a record remains.
   for (const edit of later) {
     for (const record of editedRecords(ctx.store, edit.seq, zone.seq)) past.set(toHex(record.id), record);
   }
@@ -151,8 +152,8 @@ function recordsAt(ctx: Context, zone: ZoneRow, seq: number): PastRecord[] {
 }
 
 /**
- * Brings the zone's records to what they were right after an edit, which is named like in `as_of`, a number alone being a
- * change. Settings stay as they are. Throws 404 when it is not kept.
+ * Restores the zone's records to the state right after an edit, which is named as in `as_of`; a plain number is a
+ * change. Settings stay unchanged. Throws 404 when the state is not kept.
  */
 export async function restoreZone(ctx: Context, zoneId: string, text: string): Promise<RestoreResult> {
   const named = parseAsOf(text);
@@ -180,7 +181,7 @@ interface RestoreCounts {
   readonly recordsChanged: number;
 }
 
-/** All that differ are taken away before any comes back: two may have changed places. */
+/** Removes all differing records before adding any, because two may have swapped places. */
 function bringBack(ctx: Context, draft: Draft, zone: ZoneRow, past: readonly PastRecord[]): RestoreCounts {
   const pairs = past
     .map(({ id, was }) => ({ was, now: findRecord(ctx.store, zone.seq, id) }))

@@ -1,4 +1,4 @@
-/** Use cases of a zone's hold, which keeps other accounts from taking its name (v4: §4). */
+/** Use cases of a zone's hold, which prevents other accounts from adding its name (v4: §4). */
 import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { isOn } from '../rules/hold.js';
@@ -10,7 +10,7 @@ import { zoneFailure } from './errors.js';
 
 export interface ZoneHoldItem {
   readonly hold: boolean;
-  /** Microseconds since 1970 at which the hold is on; null = off for good. */
+  /** Microseconds since 1970 from which the hold is active; null = permanently off. */
   readonly holdAfter: number | null;
   readonly includeSubdomains: boolean;
 }
@@ -21,23 +21,23 @@ export async function getZoneHold(ctx: Context, zoneId: string): Promise<ZoneHol
   return holdItem(requireZone(ctx, zoneId), ctx.clock.nowUs());
 }
 
-/** Puts the hold on at once; one that is on keeps its instant. */
-export async function createZoneHold(ctx: Context, zoneId: string, includeSubdomains: unknown): Promise<ZoneHoldItem> {
-  const include = readFlag(includeSubdomains) ?? false;
+/** Activates the hold at once; an active hold keeps its start time. */
+export async function createZoneHold(ctx: Context, zoneId: string, includeSubdomains: boolean): Promise<ZoneHoldItem> {
   return changeHold(ctx, zoneId, 'zone_hold.create', (zone, now) => ({
     hold_after: isOn(zone, now) ? zone.hold_after : now,
-    hold_include_subdomains: include ? 1 : 0,
+    hold_include_subdomains: includeSubdomains ? 1 : 0,
   }));
 }
 
-/** PATCH, unchecked body, of a hold that is on, waits or was released: an empty `hold_after` is now, null is off for good, absent members stay. */
-export async function editZoneHold(
-  ctx: Context,
-  zoneId: string,
-  edit: Readonly<Record<string, unknown>>,
-): Promise<ZoneHoldItem> {
-  const { hold_after: after } = edit;
-  const include = readFlag(edit['include_subdomains']);
+export interface ZoneHoldEdit {
+  /** An RFC 3339 time; empty: now; null: off for good. */
+  readonly hold_after?: string | null | undefined;
+  readonly include_subdomains?: boolean | undefined;
+}
+
+/** PATCH of a hold that is on, waits or was released: absent members stay. */
+export async function editZoneHold(ctx: Context, zoneId: string, edit: ZoneHoldEdit): Promise<ZoneHoldItem> {
+  const { hold_after: after, include_subdomains: include } = edit;
   const instant = after === undefined || after === null || after === '' ? after : readInstant(after);
   return changeHold(ctx, zoneId, 'zone_hold.edit', (zone, now) => {
     requireHold(zone);
@@ -48,7 +48,7 @@ export async function editZoneHold(
   });
 }
 
-/** Takes the hold off, until `holdAfter` when that is given. */
+/** Deactivates the hold, until `holdAfter` if that is given. */
 export async function deleteZoneHold(ctx: Context, zoneId: string, holdAfter?: string): Promise<ZoneHoldItem> {
   const instant = holdAfter === undefined ? null : readInstant(holdAfter);
   return changeHold(ctx, zoneId, 'zone_hold.delete', (zone, now) => {
@@ -60,7 +60,7 @@ export async function deleteZoneHold(ctx: Context, zoneId: string, holdAfter?: s
   });
 }
 
-/** A hold that is on is not changed by an instant that is past (v4: §4). */
+/** A time in the past does not change an active hold (v4: §4). */
 function moveHold(zone: ZoneRow, now: number, instant: number | null): number | null {
   return instant !== null && instant <= now && isOn(zone, now) ? zone.hold_after : instant;
 }
@@ -77,7 +77,7 @@ function holdItem(zone: Columns, now: number): ZoneHoldItem {
   };
 }
 
-/** Nothing in DNS depends on a hold: no serial moves. */
+/** Not part of the DNS data: the serial stays. */
 async function changeHold(
   ctx: Context,
   zoneId: string,
@@ -99,16 +99,9 @@ async function changeHold(
   return value;
 }
 
-function readFlag(value: unknown): boolean | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (value === true || value === 'true') return true;
-  if (value === false || value === 'false') return false;
-  throw badBody('include_subdomains must be true or false', '/include_subdomains');
-}
-
-/** Microseconds since 1970 of an RFC 3339 instant. */
-function readInstant(value: unknown): number {
-  const instant = typeof value === 'string' ? parseInstant(value) : undefined;
+/** Microseconds since 1970 from an RFC 3339 time. */
+function readInstant(text: string): number {
+  const instant = parseInstant(text);
   if (instant === undefined) throw badBody('hold_after must be an RFC 3339 time', '/hold_after');
   return instant;
 }

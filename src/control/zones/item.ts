@@ -1,6 +1,6 @@
 /**
- * Zones as use cases hand them out: plain values, ready for any surface. Identifiers are 32 lower-case hexadecimal digits, instants
- * microseconds since 1970, TTLs seconds.
+ * Zones as plain values, as use cases return them. Identifiers are 32 lower-case hexadecimal digits, times are
+ * microseconds since 1970, TTLs are seconds.
  */
 import { toHex } from '../../base/bytes.js';
 import { domainToUnicode } from '../../dns/idna.js';
@@ -22,14 +22,14 @@ import type { Context } from '../write/context.js';
 
 export interface ZoneItem {
   readonly id: string;
-  /** For people: Unicode where the name is internationalised (v4: §3.2). */
+  /** For people: Unicode if the name is internationalised (v4: §3.2). */
   readonly name: string;
   /** Lower-case punycode, the suffix of the zone's record names. */
   readonly asciiName: string;
   readonly status: ZoneStatus;
   readonly paused: boolean;
   readonly type: ZoneType;
-  /** Host names without final dot. */
+  /** Host names without the final dot. */
   readonly nameServers: readonly string[];
   readonly originalNameServers: readonly string[] | null;
   readonly vanityNameServers: readonly string[] | null;
@@ -39,13 +39,13 @@ export interface ZoneItem {
   readonly modifiedAt: number;
   readonly activatedAt: number | null;
   readonly recordCount: number;
-  /** For If-Match: grows with every change of the zone or its records. */
+  /** For If-Match: increases with every change of the zone or its records. */
   readonly version: number;
   readonly soa: ZoneSoa;
   readonly nameServerMode: NameServerMode;
 }
 
-/** `dns_settings` of a zone (v4: §8), defaults filled in. */
+/** `dns_settings` of a zone (v4: §8), including defaults. */
 export interface DnsSettingsItem {
   readonly flattenAllCnames: boolean;
   readonly foundationDns: boolean;

@@ -1,6 +1,7 @@
 /**
- * Settings of the installation that show in answers: name servers, their addresses, those of the edge. They are in no row, so a
- * start with others than the last one is when zones change for resolvers: their serials move, and the change log says how.
+ * Settings of the installation that affect answers: name servers, their addresses, those of the edge. They are not
+ * stored with zones. When a start finds that they differ from the last start, the zones change for resolvers: their
+ * serials increase, and the change log has the difference.
  */
 import { fromHex, toHex } from '../../base/bytes.js';
 import type { ServingSettings } from '../../serving/zone.js';
@@ -10,20 +11,22 @@ import { findZone, servedZones } from '../../store/zones/zones.js';
 import { commitAlone } from '../write/commit.js';
 import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
 
-/** A transaction takes no more zones, and no more records in them than this and the last zone's. */
+/** Limits of one transaction: the number of zones, and the number of records, which the last zone may exceed. */
 const MOST_ZONES = 500;
 const MOST_RECORDS = 50_000;
-/** Stands for the settings of the last start while zones are being changed: what a zone had is then not known. */
+/**
+ * Replaces the settings of the last start while zones are being changed; a zone's previous settings are then unknown.
+ */
 const UNDER_WAY = '';
 
-/** At every start, before anybody writes. */
+/** Call at every start, before any other write. */
 export async function logServingSettings(base: ContextBase): Promise<void> {
   const { store, settings, log } = base;
   const ctx: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' };
   const text = print(settings);
   const last = findMeta(store, 'serving_settings');
   if (last === text) return;
-  // The first start, or the first one that looks.
+  // The first start, or the first one with this check.
   const slices = last === undefined ? [] : [...slicesOf(store)];
   const before = typeof last === 'string' && last !== UNDER_WAY ? parse(last) : undefined;
   if (slices.length > 0) await store.write(() => putMeta(store, 'serving_settings', UNDER_WAY));
@@ -35,7 +38,7 @@ export async function logServingSettings(base: ContextBase): Promise<void> {
     moved += zones.filter(({ change }) => change !== undefined).length;
   }
   await store.write(() => putMeta(store, 'serving_settings', text));
-  if (moved > 0) log.info({ zones: moved }, 'name servers or edge addresses are others than at the last start');
+  if (moved > 0) log.info({ zones: moved }, 'name servers or edge addresses have changed since the last start');
 }
 
 function* slicesOf(store: Store): Generator<readonly number[]> {

@@ -1,53 +1,88 @@
-/** Use cases of the settings of a zone that have a name and a value: which HTTP versions its edge speaks (v4: §14). */
+/**
+ * Use cases of the settings of a zone that have a name and a value (v4: §14): how its edge serves it, and, which is ours, whether each
+ * custom hostname must lead to a name of its own.
+ */
+import {
+  SETTINGS_IN_COLUMNS,
+  type ZoneSettingName,
+  type ZoneSettings,
+  zoneSettings,
+} from '../../serving/zone-settings.js';
+import { putZoneSetting, zoneSettingRows } from '../../store/zones/settings.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
+import { commit } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { zoneFailure } from './errors.js';
+import { readSettingValue, ZONE_SETTING_NAMES } from './setting-values.js';
 import { changeZone } from './write.js';
-
-const NAMES = ['http2', 'http3'] as const;
-export type ZoneSettingName = (typeof NAMES)[number];
 
 export interface ZoneSettingItem {
   readonly name: ZoneSettingName;
-  readonly on: boolean;
+  readonly value: ZoneSettings[ZoneSettingName];
   /** Microseconds since 1970; null until changed. */
   readonly modifiedAt: number | null;
 }
 
 export async function listZoneSettings(ctx: Context, zoneId: string): Promise<ZoneSettingItem[]> {
   const zone = requireZone(ctx, zoneId);
-  return NAMES.map((name) => settingItem(zone, name));
+  return ctx.store.snapshot(() => ZONE_SETTING_NAMES.map((name) => settingItem(ctx, zone, name)));
 }
 
 export async function getZoneSetting(ctx: Context, zoneId: string, name: string): Promise<ZoneSettingItem> {
   const zone = requireZone(ctx, zoneId);
-  return settingItem(zone, requireName(name));
+  return settingItem(ctx, zone, requireName(name));
 }
 
-/** PATCH with an unchecked value; the value it has already leaves everything as it is. */
+/** PATCH with an unchecked value; setting the current value changes nothing. */
 export async function editZoneSetting(
   ctx: Context,
   zoneId: string,
   name: string,
-  value: unknown,
+  sent: unknown,
 ): Promise<ZoneSettingItem> {
   requireZone(ctx, zoneId);
   const known = requireName(name);
-  if (value !== 'on' && value !== 'off') throw zoneFailure('badSetting', { name: known }, { pointer: '/value' });
+  const value = readSettingValue(known, sent);
+  if (value === undefined) throw zoneFailure('badSetting', { name: known }, { pointer: '/value' });
+  const column = SETTINGS_IN_COLUMNS.find((candidate) => candidate === known);
+  if (column === undefined) return editRow(ctx, zoneId, known, value);
   const flag = value === 'on' ? 1 : 0;
-  const zone = await changeZone(ctx, zoneId, 'zone_settings.edit', (current, draft) =>
-    current[known] === flag ? {} : { [known]: flag, [`${known}_modified_at`]: draft.now },
+  const zone = await changeZone(ctx, zoneId, ACTION, (current, draft) =>
+    current[column] === flag ? {} : { [column]: flag, [`${column}_modified_at`]: draft.now },
   );
-  return settingItem(zone, known);
+  return settingItem(ctx, zone, known);
+}
+
+const ACTION = 'zone_settings.edit';
+
+async function editRow(
+  ctx: Context,
+  zoneId: string,
+  name: ZoneSettingName,
+  value: ZoneSettings[ZoneSettingName],
+): Promise<ZoneSettingItem> {
+  const { value: item } = await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const before = settingItem(ctx, zone, name);
+    if (JSON.stringify(before.value) === JSON.stringify(value)) return before;
+    putZoneSetting(ctx.store, zone.seq, { name, value: JSON.stringify(value), modified_at: draft.now });
+    const audited = { before: { [name]: before.value }, after: { [name]: value } };
+    draft.audit({ action: ACTION, zone: zone.id, object: zone.id, ...audited });
+    return settingItem(ctx, zone, name);
+  });
+  return item;
 }
 
 function requireName(text: string): ZoneSettingName {
-  const name = NAMES.find((candidate) => candidate === text);
+  const name = ZONE_SETTING_NAMES.find((candidate) => candidate === text);
   if (name === undefined) throw zoneFailure('settingUnknown', { name: text.slice(0, 64) });
   return name;
 }
 
-function settingItem(zone: ZoneRow, name: ZoneSettingName): ZoneSettingItem {
-  return { name, on: zone[name] === 1, modifiedAt: zone[`${name}_modified_at`] };
+function settingItem({ store }: Context, zone: ZoneRow, name: ZoneSettingName): ZoneSettingItem {
+  const value = zoneSettings(store, zone)[name];
+  const column = SETTINGS_IN_COLUMNS.find((candidate) => candidate === name);
+  const row = zoneSettingRows(store, zone.seq).find((candidate) => candidate.name === name);
+  return { name, value, modifiedAt: column ? zone[`${column}_modified_at`] : (row?.modified_at ?? null) };
 }

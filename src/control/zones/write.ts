@@ -1,8 +1,11 @@
-/** Writes zones inside a commit: adding one after the rules about names that others hold, and changing its settings. */
+/**
+ * Writes zones inside a commit: adds one after checking the rules about names of other accounts, and changes settings.
+ */
 import { toHex } from '../../base/bytes.js';
 import { type FailureOptions, invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
 import { findAccount } from '../../store/access/accounts.js';
+import type { Store } from '../../store/driver.js';
 import {
   findZone,
   insertZone,
@@ -13,12 +16,13 @@ import {
 } from '../../store/zones/zones.js';
 import { requirePermission, requireZone } from '../access/access.js';
 import { isHeldFrom, type WantedName } from '../rules/hold.js';
+import { isPublicSuffix } from '../rules/public-suffix.js';
 import { commitAndRead, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { zoneFailure } from './errors.js';
 
 export interface NewZone {
-  /** Lower-case ASCII, no final dot. */
+  /** Lower-case ASCII, without the final dot. */
   readonly name: string;
   readonly apex: Uint8Array;
   /** Store number. */
@@ -28,10 +32,10 @@ export interface NewZone {
   readonly nameServerMode?: 'service' | 'records';
 }
 
-/** Adds a zone after the rules about names that others hold; inside a commit. */
+/** Adds a zone after checking the rules about names of other accounts; inside a commit. */
 export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   const { name, apex, account, type } = zone;
-  // A credential for certain zones is for no others.
+  // A credential for certain zones cannot add others.
   if (ctx.actor.policies) {
     const accountId = toHex(findAccount(ctx.store, account)!.id);
     requirePermission(ctx.actor, 'zone', 'write', { account: accountId, zone: '*' });
@@ -39,12 +43,16 @@ export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   const sameName = zonesOfName(ctx.store, name);
   const exists = sameName.some((other) => other.account === account);
   const trusted = ctx.settings.activation === 'trust';
-  // Without proof of delegation the first account to add a name has it (ours).
+  // Without proof of delegation, the first account that adds a name keeps it (ours).
   if (exists || (trusted && sameName.length > 0)) throw zoneFailure('exists', { name }, { pointer: '/name' });
   refuseHeld(ctx, draft.now, zone, { pointer: '/name' });
-  refuseBelowForeign(ctx, zone);
-  const active = trusted;
-  const served = type === 'full' && sameName.every((other) => other.served === 0) ? 1 : 0;
+  const { superAdministrator } = ctx.actor;
+  if (!superAdministrator && isPublicSuffix(name, ctx.settings.privateSuffixes === 'refuse')) {
+    throw zoneFailure('publicSuffix', { name }, { pointer: '/name' });
+  }
+  const contested = !superAdministrator && isBelowForeign(ctx.store, zone);
+  const active = trusted && !contested;
+  const served = type === 'full' && !contested && sameName.every((other) => other.served === 0) ? 1 : 0;
   const seq = insertZone(ctx.store, {
     id: makeId(ctx.clock.nowUs(), ctx.random),
     account,
@@ -56,6 +64,7 @@ export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
     serial: zone.serial ?? Math.floor(ctx.clock.nowMs() / 1000) >>> 0,
     name_server_mode: zone.nameServerMode ?? 'service',
     verification_key: type === 'partial' ? verificationKey(ctx) : null,
+    proven: superAdministrator ? 1 : 0,
     created_at: draft.now,
     modified_at: draft.now,
     activated_at: active ? draft.now : null,
@@ -66,25 +75,31 @@ export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   return row;
 }
 
-/** Throws when a hold at the name or above it keeps the name from the account (v4: §4). `now`: microseconds since 1970. */
+/** Throws when a hold at or above the name denies it to the account (v4: §4). `now`: microseconds since 1970. */
 export function refuseHeld(ctx: Context, now: number, wanted: WantedName, options: FailureOptions = {}): void {
-  const held = zonesAtOrAbove(ctx, wanted.name).some((zone) => isHeldFrom(zone, wanted, now));
+  const held = zonesAtOrAbove(ctx.store, wanted.name).some((zone) => isHeldFrom(zone, wanted, now));
   if (held) throw zoneFailure('held', { name: wanted.name }, options);
 }
 
-/** A name below another account's zone would take answers away from it. */
-function refuseBelowForeign(ctx: Context, { name, account }: WantedName): void {
-  const isAbove = (zone: ZoneRow): boolean => zone.name !== name && zone.account !== account && zone.served === 1;
-  if (!ctx.actor.superAdministrator && zonesAtOrAbove(ctx, name).some(isAbove)) {
-    throw zoneFailure('subdomainOfForeign', {}, { pointer: '/name' });
-  }
+/**
+ * Whether another account's zone above the name is served. A zone at the name would take over some of its answers, so
+ * it is served only when the name is proven to belong to its account.
+ */
+export function isBelowForeign(store: Store, { name, account }: WantedName): boolean {
+  const above = servedZoneAbove(store, name);
+  return above !== undefined && above.account !== account;
 }
 
-/** The zones of all accounts at a name and above it. */
-export function zonesAtOrAbove(ctx: Context, name: string): ZoneRow[] {
+/** The served zone that answers for a name without a zone of its own: the one with the longest name above it. */
+export function servedZoneAbove(store: Store, name: string): ZoneRow | undefined {
+  return zonesAtOrAbove(store, name).find((zone) => zone.name !== name && zone.served === 1);
+}
+
+/** The zones of all accounts at and above a name. */
+export function zonesAtOrAbove(store: Store, name: string): ZoneRow[] {
   const zones: ZoneRow[] = [];
   for (let ancestor = name; ancestor !== ''; ancestor = parentOf(ancestor)) {
-    zones.push(...zonesOfName(ctx.store, ancestor));
+    zones.push(...zonesOfName(store, ancestor));
   }
   return zones;
 }
@@ -94,13 +109,13 @@ function parentOf(name: string): string {
   return dot < 0 ? '' : name.slice(dot + 1);
 }
 
-/** What the owner of a partial zone puts into DNS as proof (v4: §3.2). */
+/** The value that the owner of a partial zone publishes in DNS as proof (v4: §3.2). */
 function verificationKey(ctx: Context): string {
   const digits = (): string => String(100_000_000 + (Buffer.from(ctx.random.bytes(4)).readUInt32BE() % 900_000_000));
   return `${digits()}-${digits()}`;
 }
 
-/** Changes settings of a zone and returns its row after that; a change that changes nothing writes nothing. */
+/** Changes settings of a zone and returns its new row; writes nothing when nothing changes. */
 export async function changeZone(
   ctx: Context,
   zoneId: string,
@@ -130,9 +145,10 @@ function applyChange(
   return zone.seq;
 }
 
-/** A full zone is served unless it has moved away or another account's zone of its name is served. */
+/** A full zone is served unless it is moved, not proven yet, or another account's zone with its name is served. */
 function servedAfter(ctx: Context, zone: ZoneRow): number {
   if (zone.type !== 'full' || zone.status === 'moved') return 0;
+  if (zone.status !== 'active' && zone.served === 0 && isBelowForeign(ctx.store, zone)) return 0;
   const others = zonesOfName(ctx.store, zone.name);
   return others.some((other) => other.seq !== zone.seq && other.served === 1) ? 0 : 1;
 }

@@ -7,7 +7,7 @@ import { ipv4, ipv6 } from './fields.js';
 import type { RRType } from './type.js';
 import { isUnknownForm } from './unknown.js';
 
-/** The type with a parser that needs no copy: zones are mostly addresses. */
+/** A type with a parser that makes no copy, because most records are addresses. */
 function parsedDirectly(type: RRType, parseText: (text: string) => Uint8Array | undefined, family: string): RRType {
   return {
     ...type,

@@ -1,4 +1,4 @@
-/** Field kinds for octets written in an encoding of RFC 4648, for times of signatures and for sets of types. */
+/** Fields for octets in an encoding of RFC 4648, for signature times and for sets of types. */
 import { fromBase32Hex, fromBase64, fromHex, toBase32Hex, toBase64, toHex } from '../../base/bytes.js';
 import { type Field, lengthPrefixedEnd, makeField, readText, takeJoinedWords, takeWord } from './field.js';
 import { parseInteger, readU16, readU32 } from './fields.js';
@@ -12,7 +12,10 @@ interface RestOptions {
   readonly encoding: string;
 }
 
-/** Octets up to the end of the rdata, written in one or more words. The v4 API answers the digits as they were sent. */
+/**
+ * Octets up to the end of the rdata, written in one or more words. The v4 API returns the digits as the client sent
+ * them.
+ */
 function encodedRest({ minimum, decode, encode, encoding }: RestOptions): Field {
   return makeField({
     schema: { type: 'string' },
@@ -39,22 +42,22 @@ function encodedRest({ minimum, decode, encode, encoding }: RestOptions): Field 
 const HEX = { decode: fromHex, encode: toHex, encoding: 'an even number of hexadecimal digits' };
 const BASE64 = { decode: fromBase64, encode: toBase64, encoding: 'base64 text' };
 
-/** At least one octet in hexadecimal, to the end. */
+/** One or more octets in hexadecimal, to the end. */
 export const hex: Field = encodedRest({ ...HEX, minimum: 1 });
-/** At least one octet in base 64, to the end. */
+/** One or more octets in base 64, to the end. */
 export const base64: Field = encodedRest({ ...BASE64, minimum: 1 });
 /** Octets in base 64, possibly none, to the end. */
 export const optionalBase64: Field = encodedRest({ ...BASE64, minimum: 0 });
 
 interface PrefixedOptions {
   readonly minimum: number;
-  /** The text of no octets. */
+  /** The text for zero octets. */
   readonly empty?: string;
   readonly decode: (text: string) => Uint8Array | undefined;
   readonly encode: (octets: Uint8Array) => string;
 }
 
-/** Octets with a length octet, written as one word. */
+/** Octets preceded by a length octet, written as one word. */
 function encodedPrefixed({ minimum, empty, decode, encode }: PrefixedOptions): Field {
   return makeField({
     schema: { type: 'string' },
@@ -79,7 +82,10 @@ export const salt: Field = encodedPrefixed({ minimum: 0, empty: '-', decode: fro
 /** Base 32 with extended hex alphabet: a hashed owner (RFC 5155 §3.3). */
 export const base32hex: Field = encodedPrefixed({ minimum: 1, decode: fromBase32Hex, encode: toBase32Hex });
 
-/** `count` octets as hex groups with a separator: EUI48 `00-00-5e-00-53-2a`, NID `0014:4fff:ff20:ee64`. */
+/**
+ * `count` octets as groups of hexadecimal digits with a separator: EUI48 `00-00-5e-00-53-2a`, NID
+ * `0014:4fff:ff20:ee64`.
+ */
 export function hexGroups(count: number, digits: number, separator: ':' | '-'): Field {
   const groups = (count * 2) / digits;
   const shape = new RegExp(`^[0-9a-f]{${separator === '-' ? digits : `1,${digits}`}}$`, 'i');
@@ -101,7 +107,7 @@ export function hexGroups(count: number, digits: number, separator: ':' | '-'): 
   });
 }
 
-/** Seconds since 1970 of `YYYYMMDDHHmmSS` (UTC), or of plain digits; -1 otherwise (RFC 4034 §3.2). */
+/** Seconds since 1970 from `YYYYMMDDHHmmSS` (UTC) or from plain digits; -1 for other text (RFC 4034 §3.2). */
 function parseTime(text: string): number {
   if (text.length !== 14) return parseInteger(text, 0xffffffff);
   const match = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(text);
@@ -178,7 +184,9 @@ export function typeBitmap(minimum: 0 | 1): Field {
   });
 }
 
-/** End of the windows, or -1: ascending, 1 to 32 octets each, no zero octets at their ends (RFC 4034 §4.1.2). */
+/**
+ * End of the windows, or -1 when invalid: ascending, 1 to 32 octets each, no trailing zero octets (RFC 4034 §4.1.2).
+ */
 function bitmapEnd(rdata: Uint8Array, at: number): number {
   for (let last = -1; at < rdata.length; ) {
     const window = rdata[at]!;
@@ -209,7 +217,7 @@ function encodeBitmap(codes: readonly number[]): Uint8Array {
 }
 
 /** Record types of a valid bitmap in ascending order. */
-function typesOfBitmap(rdata: Uint8Array, at: number, end: number): number[] {
+export function typesOfBitmap(rdata: Uint8Array, at: number, end: number): number[] {
   const codes: number[] = [];
   while (at < end) {
     const base = rdata[at]! << 8;

@@ -7,10 +7,10 @@ import { textRest } from './text-fields.js';
 import { RdataError } from './type.js';
 
 const TAG = /^[A-Za-z0-9]{1,255}$/;
-/** The v4 API keeps to the limit of RFC 6844 §5.1, as certification authorities do. */
+/** The v4 API applies the limit of RFC 6844 §5.1, as certificate authorities do. */
 const API_TAG = /^[a-z0-9]{1,15}$/;
 
-/** Letters and digits with a length octet; zone files may quote it. */
+/** Letters and digits preceded by a length octet; zone files may quote it. */
 const tag: Field = makeField({
   schema: { type: 'string' },
   end(rdata, at) {

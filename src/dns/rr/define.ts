@@ -1,6 +1,7 @@
 /**
- * Makes a record type of its list of fields: wire check, presentation form, names inside, canonical form, and the v4 forms
- * with their habits (api-contract §6). What cannot be derived from the fields is said in the type's definition.
+ * Makes a record type from its list of fields: wire check, presentation form, embedded names, canonical form, and the
+ * v4 forms with their special rules (api-contract §6). The type's definition contains what cannot be derived from the
+ * fields.
  */
 import { ByteWriter } from '../../base/bytes.js';
 import { lowerName } from '../name.js';
@@ -12,20 +13,20 @@ import { tokenizeRdata } from './tokens.js';
 import { type ApiInput, type ApiOutput, type DataMember, RdataError, type RdataName, type RRType } from './type.js';
 import { isUnknownForm, parseUnknownForm } from './unknown.js';
 
-/** How the v4 API shows a type it lets clients create. */
+/** How the v4 API shows a type that clients may create. */
 export interface ApiHabits {
-  /** `content`: the value is one text and there is no `data`. Default `data`: both forms exist. */
+  /** `content`: the value is one text without `data`. Default `data`: both forms exist. */
   readonly form?: 'content' | 'data';
   /**
-   * The first field is `priority` and stands beside the value, not in `content`: only there (`beside`), or in `data` as well
+   * The first field is `priority` and is not part of `content`: it is a separate member (`beside`), or also in `data`
    * (`both`).
    */
   readonly priority?: 'beside' | 'both';
-  /** Priority when the client gave none. */
+  /** The priority when the client sends none. */
   readonly defaultPriority?: number;
-  /** The answer to a value that is not valid, whatever the fault, where v4 clients know it. */
+  /** The error for any invalid value, for types whose error v4 clients know. */
   readonly invalid?: { readonly code: number; readonly message: string };
-  /** What the API refuses beyond the type's own rules. */
+  /** Checks of the API beyond the type's own rules. */
   readonly check?: (rdata: Uint8Array) => RdataError | undefined;
 }
 
@@ -33,16 +34,16 @@ export interface Definition {
   readonly mnemonic: string;
   readonly code: number;
   readonly rfc: string;
-  /** In wire order; the keys are the member names of `data`. */
+  /** In wire order; the keys are the member names in `data`. */
   readonly fields: Readonly<Record<string, Field>>;
-  /** Rules across fields, for well-formed rdata: the fault, or undefined. */
+  /** Checks rules across fields for well-formed rdata; returns the problem or undefined. */
   readonly check?: (rdata: Uint8Array) => string | undefined;
   /** Present when v4 clients may create records of the type (api-contract §5.2). */
   readonly api?: ApiHabits;
 }
 
 const MAX_RDATA_LENGTH = 0xffff;
-/** Shared by all parsers: parsing is synchronous and never nested. */
+/** Shared by all parsers, because parsing is synchronous and never nested. */
 const scratch = new ByteWriter(512);
 
 /** Makes a record type from its definition. */
@@ -72,17 +73,20 @@ export function defineType(definition: Definition): RRType {
   };
 }
 
-/** A definition with what is derived from it once. */
+/** A definition with values that are derived from it once. */
 interface Shape {
   readonly mnemonic: string;
   readonly names: readonly string[];
   readonly labels: readonly string[];
   readonly fields: readonly Field[];
-  /** Indexes of the last field that holds a name, and of the last whose name is in lower case in canonical form; -1 for none. */
+  /**
+   * Indexes of the last field that contains a name, and of the last whose name is in lower case in canonical form; -1
+   * for none.
+   */
   readonly lastName: number;
   readonly lastLower: number;
   readonly crossCheck: Definition['check'];
-  /** Whether clients may have sent texts that are answered as they were. */
+  /** Whether some field's text is returned as the client sent it. */
   readonly hasSentTexts: boolean;
   readonly api: ApiHabits;
 }
@@ -103,7 +107,7 @@ function shapeOf({ mnemonic, fields: definitions, check, api }: Definition): Sha
   };
 }
 
-/** What is wrong with octets as rdata of the type, or undefined. */
+/** The problem with octets as rdata of the type, or undefined. */
 function faultOf({ mnemonic, fields, labels, crossCheck }: Shape, rdata: Uint8Array): string | undefined {
   if (rdata.length > MAX_RDATA_LENGTH) return `${mnemonic} rdata is longer than ${MAX_RDATA_LENGTH} octets`;
   let at = 0;
@@ -134,7 +138,7 @@ function parse(shape: Shape, tokens: TokenCursor, origin: Uint8Array): Uint8Arra
   return rdata;
 }
 
-/** Texts of the fields from index `from` on, empty ones left out. */
+/** Texts of the fields from index `from` on, without empty ones. */
 function join({ fields }: Shape, rdata: Uint8Array, form: 'print' | 'spell', from: number): string {
   let text = '';
   let at = 0;
@@ -160,7 +164,7 @@ function namesOf({ fields, lastName }: Shape, rdata: Uint8Array): readonly Rdata
   return found;
 }
 
-/** Canonical form: the names that the type says are in lower case (RFC 4034 §6.2). */
+/** Canonical form: lower case for the names that the type lists (RFC 4034 §6.2). */
 function lowerNames({ fields, lastLower }: Shape, rdata: Uint8Array): Uint8Array {
   let out = rdata;
   let at = 0;
@@ -177,7 +181,7 @@ function lowerNames({ fields, lastLower }: Shape, rdata: Uint8Array): Uint8Array
   return out;
 }
 
-/** Index of the first field that shows in `data`; the number of fields when there is no `data`. */
+/** Index of the first field in `data`; the number of fields when there is no `data`. */
 function firstDataField({ api, fields }: Shape): number {
   if (api.form === 'content') return fields.length;
   return api.priority === 'beside' ? 1 : 0;
@@ -211,7 +215,7 @@ function isBlank(text: string | null | undefined): boolean {
   return text == null || text.trim() === '';
 }
 
-/** The refusal as the client sees it: faults of the text become the words v4 clients know. */
+/** The error for the client: problems with the text get the messages that v4 clients know. */
 function refusal({ api, mnemonic }: Shape, error: unknown): unknown {
   const ours = error instanceof RdataError || error instanceof PresentationError;
   if (!ours) return error;
@@ -244,7 +248,7 @@ function readData(shape: Shape, input: ApiInput, apex: Uint8Array): { rdata: Uin
   return { rdata: out.bytes(), content: joinTexts(api.priority ? texts.slice(1) : texts) };
 }
 
-/** One member of the request. A missing one has a code of its own (v4: §15.3), as a wrong one has its pointer. */
+/** Reads one member of the request. A missing member has its own code (v4: §15.3); an invalid one has a pointer. */
 function readMember(
   field: Field,
   value: unknown,
@@ -269,7 +273,7 @@ function readContent(shape: Shape, input: ApiInput, apex: Uint8Array): { rdata: 
   if (isUnknownForm(tokens)) return readUnknownForm(shape, tokens);
   const out = new ByteWriter();
   const context: ApiContext = { apex };
-  // Four fields of an SRV, or three of a URI, are taken as a zone file writes them, priority first (ours: lenient).
+  // Four fields of an SRV or three of a URI are read as in a zone file, priority first (ours: lenient).
   const priorityInside = api.priority !== undefined && api.form !== 'content' && tokens.remaining === fields.length;
   const texts = fields.map((field, i) => {
     if (i > 0 || !api.priority || priorityInside) return field.readContent(tokens, out, labels[i]!, context);
@@ -317,7 +321,10 @@ function toApi(shape: Shape, rdata: Uint8Array, content: string): ApiOutput {
   return { content, data: Object.fromEntries(members), ...priority };
 }
 
-/** The fields' texts in the stored content; the last field has all that is left. Undefined when it does not fit. */
+/**
+ * The texts of the fields in the stored content; the last field takes the remaining text. Undefined when the content
+ * does not match.
+ */
 function sentTexts({ fields, api }: Shape, content: string): (string | undefined)[] | undefined {
   try {
     const skipped = api.priority ? 1 : 0;

@@ -25,7 +25,7 @@ export const CDNSKEY = defineType({
   fields: { flags: u16, protocol: u8, algorithm, public_key: base64 },
 });
 
-/** A key of flags 0xC000 has no octets (RFC 2535 §3.1.2). */
+/** A key with flags 0xC000 has no octets (RFC 2535 §3.1.2). */
 export const KEY = defineType({
   mnemonic: 'KEY',
   code: 25,

@@ -1,4 +1,4 @@
-/** Mnemonics that presentation form allows for numbers (RFC 4034 §A, RFC 4398 §2.1 and IANA's registries). */
+/** Mnemonics for numbers in presentation form (RFC 4034 §A, RFC 4398 §2.1 and IANA's registries). */
 
 export const ALGORITHMS: Readonly<Record<string, number>> = {
   RSAMD5: 1,

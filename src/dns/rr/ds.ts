@@ -5,7 +5,7 @@ import { ALGORITHMS, DIGEST_TYPES } from './dnssec-tables.js';
 import { integer, u16 } from './fields.js';
 import type { RRType } from './type.js';
 
-/** Octets of the digest by its type. */
+/** Octets of a digest, by digest type. */
 const DIGEST_LENGTHS: Readonly<Record<number, number>> = { 1: 20, 2: 32, 3: 32, 4: 48 };
 
 function digestType(mnemonic: string, code: number, rfc: string, api?: ApiHabits): RRType {

@@ -8,7 +8,7 @@ import { type Field, makeField, type NameRules, readNumber, readText, takeWord, 
 import { endsWithDot, parseHost, printHost } from './host.js';
 import { RdataError } from './type.js';
 
-/** The number a word of decimal digits stands for, or -1 when it is not one or above `max` (at most 2^32-1). */
+/** The value of a word of decimal digits; -1 for other words and for values above `max` (no more than 2^32-1). */
 export function parseInteger(text: string, max: number): number {
   const length = text.length;
   if (length === 0 || length > 10) return -1;
@@ -24,13 +24,13 @@ export function parseInteger(text: string, max: number): number {
 type Width = 1 | 2 | 4;
 
 interface IntegerOptions {
-  /** Words accepted for numbers, in upper case. */
+  /** Accepted words for numbers, in upper case. */
   readonly words?: Readonly<Record<string, number>>;
-  /** `1h30m` is accepted too. */
+  /** Whether `1h30m` is also accepted. */
   readonly timeUnits?: boolean;
 }
 
-/** The number in presentation form: digits, a known word, or time with units; -1 when it is none of them. */
+/** The number in presentation form: digits, a known word, or a time with units; -1 for other words. */
 function numberOfWord(text: string, max: number, options: IntegerOptions): number {
   const number = parseInteger(text, max);
   if (number >= 0) return number;
@@ -117,13 +117,13 @@ export function nameOfWord(tokens: TokenCursor, token: Token, origin: Uint8Array
 }
 
 interface NameOptions extends Partial<NameRules> {
-  /** The root is a value of its own (`.` as "none"). */
+  /** Whether the root is allowed (`.` as "none"). */
   readonly root?: boolean;
-  /** The v4 API keeps a final dot when one was sent. */
+  /** Whether the v4 API keeps a final dot that was sent. */
   readonly keepDot?: boolean;
 }
 
-/** An uncompressed domain name. In the v4 API a host name: lower case, without final dot. */
+/** An uncompressed domain name. In the v4 API it is a host name: lower case, without the final dot. */
 export function domainName(options: NameOptions = {}): Field {
   const readHost = (text: string, label: string, apex: Uint8Array): { wire: Uint8Array; spelled: string } => {
     const wire = parseHost(text, apex);

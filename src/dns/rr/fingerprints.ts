@@ -9,7 +9,7 @@ const association: Definition['fields'] = { usage: u8, selector: u8, matching_ty
 export const TLSA = defineType({ mnemonic: 'TLSA', code: 52, rfc: 'RFC 6698 §2.1', fields: association, api: {} });
 export const SMIMEA = defineType({ mnemonic: 'SMIMEA', code: 53, rfc: 'RFC 8162 §2', fields: association, api: {} });
 
-/** The fault when a digest of a known kind has another length. */
+/** The problem when a digest of a known type has the wrong length. */
 function digestFault(kind: number, actual: number, lengths: Readonly<Record<number, number>>): string | undefined {
   const expected = lengths[kind];
   if (expected === undefined || actual === expected) return undefined;

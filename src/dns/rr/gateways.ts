@@ -1,4 +1,6 @@
-/** Types that point to a gateway or identity whose form depends on an octet before: IPSECKEY, AMTRELAY, HIP, DOA, DSYNC. */
+/**
+ * Types that contain a gateway or identity whose form depends on an earlier octet: IPSECKEY, AMTRELAY, HIP, DOA, DSYNC.
+ */
 import { fromBase64, fromHex, toBase64, toHex } from '../../base/bytes.js';
 import { parseIPv4, parseIPv6, printIP } from '../../base/ip.js';
 import { printName } from '../name.js';
@@ -10,7 +12,7 @@ import { type Field, makeField, takeWord } from './field.js';
 import { domainName, integer, nameOfWord, parseInteger, readU16, takeName, u8, u16, u32 } from './fields.js';
 import { charString } from './text-fields.js';
 
-/** Position after a gateway of kind 0 none, 1 IPv4, 2 IPv6, 3 name; -1 when malformed (RFC 4025 §2.3). */
+/** Position after a gateway of type 0 none, 1 IPv4, 2 IPv6, 3 name; -1 when malformed (RFC 4025 §2.3). */
 function gatewayEnd(kind: number, rdata: Uint8Array, at: number): number {
   if (kind === 3) return plainNameEnd(rdata, at, rdata.length);
   const length = [0, 4, 16][kind];
@@ -83,7 +85,7 @@ export const AMTRELAY = defineType({
   fields: { precedence: u8, relay },
 });
 
-/** Algorithm, host identity tag and public key, with their two lengths before them (RFC 8005 §5). */
+/** Algorithm, host identity tag and public key, preceded by their two lengths (RFC 8005 §5). */
 const identity: Field = makeField({
   schema: { type: 'string' },
   end(rdata, at) {

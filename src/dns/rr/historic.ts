@@ -1,4 +1,4 @@
-/** Types of networks and notations that are no longer in use: X25, ISDN, NSAP, GPOS, WKS (RFC 1183, 1706, 1712, 1035). */
+/** Obsolete types of networks and notations: X25, ISDN, NSAP, GPOS, WKS (RFC 1183, 1706, 1712, 1035). */
 import { fromHex, toHex } from '../../base/bytes.js';
 import { defineType } from './define.js';
 import { type Field, makeField, takeWord } from './field.js';
@@ -36,7 +36,7 @@ export const GPOS = defineType({
       : 'longitude, latitude and altitude must be decimal numbers',
 });
 
-/** `0x` and hexadecimal digits; dots between them have no meaning (RFC 1706 §6). */
+/** `0x` and hexadecimal digits; dots between them are ignored (RFC 1706 §6). */
 const nsapAddress: Field = makeField({
   schema: { type: 'string' },
   end: (rdata, at) => (at < rdata.length ? rdata.length : -1),
@@ -77,7 +77,7 @@ const SERVICES: ReadonlyMap<string, number> = new Map(
   }),
 );
 
-/** A protocol and the ports served, as a bit map (RFC 1035 §3.4.2). */
+/** A protocol and its served ports as a bit map (RFC 1035 §3.4.2). */
 const services: Field = makeField({
   schema: { type: 'string' },
   end: (rdata, at) =>

@@ -1,15 +1,21 @@
-/** Host names as v4 clients write them: no final dot, Unicode or punycode, any case, `@` for the apex (api-contract §6). */
+/**
+ * Host names in the form of v4 clients: no final dot, Unicode or punycode, any case, `@` for the apex (api-contract
+ * §6).
+ */
 import { parseIPv6 } from '../../base/ip.js';
 import { domainToAscii } from '../idna.js';
 import { lowerName, MAX_NAME_LENGTH, NameError, parseName, printName, ROOT } from '../name.js';
 
-/** Characters that would be escaped in presentation form and mean a mistake in a host name. */
+/** Characters that presentation form would escape and that are mistakes in a host name. */
 const MISPLACED = /(?:^|[^\\])(?:\\\\)*[\0-\x20"$();@\x7f]/;
-/** Characters of a name of 255 octets when each is escaped. */
+/** Characters of a name of 255 octets if each is escaped. */
 const MAX_TEXT_LENGTH = 4 * MAX_NAME_LENGTH;
 const LAST_LABEL_NUMERIC = /(?:^|\.)\d+$/;
 
-/** Wire form in lower case of a v4 host name, or undefined. Names without a final dot are complete, never relative. */
+/**
+ * Parses a v4 host name into wire form in lower case, or undefined. Names without a final dot are complete, never
+ * relative.
+ */
 export function parseHost(text: string, apex: Uint8Array): Uint8Array | undefined {
   if (text === '@') return lowerName(apex);
   if (text === '.') return ROOT;
@@ -26,12 +32,12 @@ export function parseHost(text: string, apex: Uint8Array): Uint8Array | undefine
   }
 }
 
-/** v4 form of the wire name at `at`: lower case without the final dot, the root as `.`. */
+/** The v4 form of the wire name at `at`: lower case without the final dot; the root is `.`. */
 export function printHost(rdata: Uint8Array, at: number, end: number): string {
   return end - at === 1 ? '.' : printName(lowerName(rdata.subarray(at, end))).slice(0, -1);
 }
 
-/** Whether the text ends with a dot that is not escaped. */
+/** Whether the text ends with an unescaped dot. */
 export function endsWithDot(text: string): boolean {
   return /(?:^|[^\\])(?:\\\\)*\.$/.test(text);
 }

@@ -14,12 +14,12 @@ const MINUTE = 60000;
 const SEA_LEVEL = 10000000;
 const MAX_ALTITUDE = 0xffffffff - SEA_LEVEL;
 const MAX_PRECISION = 9e9;
-/** Metres, when not given (RFC 1876 §3). */
+/** Defaults in metres (RFC 1876 §3). */
 const DEFAULTS = { size: 1, precision_horz: 10000, precision_vert: 10 };
 
 type Compass = 'NS' | 'EW';
 
-/** Thousandths of a second from degrees, minutes and seconds, signed, and the direction. Throws PresentationError. */
+/** Reads degrees, minutes, seconds and direction as signed thousandths of a second. Throws PresentationError. */
 function takeAngle(tokens: TokenCursor, label: string, limit: number, compass: Compass): number {
   const first = tokens.peek();
   const parts: number[] = [];
@@ -46,7 +46,7 @@ function parseSeconds(text: string): number {
   return thousandths < MINUTE ? thousandths : -1;
 }
 
-/** Centimetres of `12.34m`. */
+/** Reads `12.34m` as centimetres. */
 function takeCentimetres(tokens: TokenCursor, label: string, min: number, max: number): number {
   const token = takeWord(tokens, label);
   const match = /^(-?)(\d{1,8})(?:\.(\d{0,2}))?m?$/i.exec(token.text);
@@ -56,7 +56,7 @@ function takeCentimetres(tokens: TokenCursor, label: string, min: number, max: n
   return value === 0 ? 0 : value;
 }
 
-/** Centimetres as mantissa and exponent, one digit each; further digits are lost (RFC 1876 §2). */
+/** Encodes centimetres as mantissa and exponent, one digit each; further digits are lost (RFC 1876 §2). */
 function encodePrecision(centimetres: number): number {
   let exponent = 0;
   let mantissa = centimetres;
@@ -68,7 +68,7 @@ function decodePrecision(octet: number): number {
   return (octet >> 4) * 10 ** (octet & 15);
 }
 
-/** Two digits, and no value that could be written otherwise. */
+/** Whether both digits are valid and the value has no other encoding. */
 function isPrecision(octet: number): boolean {
   return octet === 0 || (octet >> 4 >= 1 && octet >> 4 <= 9 && (octet & 15) <= 9);
 }
@@ -150,9 +150,9 @@ interface Member {
   readonly maximum?: number;
   readonly integer?: boolean;
   readonly values?: readonly string[];
-  /** Without one the member must be given. */
+  /** Without a default the member is required. */
   readonly default?: number;
-  /** Decimal places that survive. */
+  /** Number of decimal places that are kept. */
   readonly places?: number;
 }
 
@@ -172,7 +172,7 @@ const MEMBERS: readonly Member[] = [
   { name: 'precision_vert', minimum: 0, maximum: 90000000, default: DEFAULTS.precision_vert, places: 2 },
 ];
 
-/** One member as presentation text. */
+/** Prints one member in presentation form. */
 function textOfMember(member: Member, value: unknown): string {
   const { name, minimum = 0, maximum = 0, integer = false, values, places = 0 } = member;
   const pointer = `/data/${name}`;

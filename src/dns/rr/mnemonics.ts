@@ -1,9 +1,9 @@
-/** Record type numbers and their mnemonics (IANA "Resource Record TYPEs", RFC 3597 §5 for the unknown ones). */
+/** Record type numbers and their mnemonics (IANA "Resource Record TYPEs"; RFC 3597 §5 for unknown types). */
 
 const CODES = new Map<string, number>();
 const MNEMONICS = new Map<number, string>();
 
-/** Types that are asked for or travel in messages but are never zone data (RFC 6895 §3.1). */
+/** Types that appear in questions or messages but are never zone data (RFC 6895 §3.1). */
 const META: readonly (readonly [number, string])[] = [
   [41, 'OPT'],
   [249, 'TKEY'],
@@ -14,12 +14,15 @@ const META: readonly (readonly [number, string])[] = [
   [254, 'MAILA'],
   [255, 'ANY'],
 ];
-/** Only ever a bit in a type bitmap (RFC 9824 §3). */
+/** Appears only as a bit in a type bitmap (RFC 9824 §3). */
 const NXNAME = 128;
 const META_CODES: ReadonlySet<number> = new Set([0, NXNAME, ...META.map(([code]) => code)]);
 for (const [code, mnemonic] of META) registerMnemonic(code, mnemonic);
 
-/** Types of long ago or of today: their names are read, in type bitmaps, but not written, as not every server knows them. */
+/**
+ * Obsolete and very new types: their names are read in type bitmaps but not written, because not every server knows
+ * them.
+ */
 const READ_ONLY: readonly (readonly [number, string])[] = [
   [30, 'NXT'],
   [31, 'EID'],
@@ -39,7 +42,7 @@ const READ_ONLY: readonly (readonly [number, string])[] = [
 ];
 for (const [code, mnemonic] of READ_ONLY) CODES.set(mnemonic, code);
 
-/** Makes a mnemonic known; called once for each type, when the types are defined. */
+/** Registers a mnemonic; called once for each type when the types are defined. */
 export function registerMnemonic(code: number, mnemonic: string): void {
   MNEMONICS.set(code, mnemonic);
   CODES.set(mnemonic, code);
@@ -50,7 +53,7 @@ export function mnemonicOf(code: number): string {
   return MNEMONICS.get(code) ?? `TYPE${code}`;
 }
 
-/** The number of a mnemonic or `TYPEnnn` in any case, meta types too; undefined for other words. */
+/** The number of a mnemonic or `TYPEnnn` in any case, meta types included; undefined for other words. */
 export function codeOfMnemonic(text: string): number | undefined {
   const code = CODES.get(text) ?? CODES.get(text.toUpperCase());
   if (code !== undefined) return code;

@@ -1,11 +1,11 @@
-/** Types whose rdata is one domain name, or two (RFC 1035 §3.3, RFC 1183, RFC 1348, RFC 6672). */
+/** Types whose rdata consists of one or two domain names (RFC 1035 §3.3, RFC 1183, RFC 1348, RFC 6672). */
 import type { TokenCursor } from '../presentation.js';
 import { type ApiHabits, defineType } from './define.js';
 import { domainName, takeName } from './fields.js';
 import type { RRType } from './type.js';
 import { isUnknownForm } from './unknown.js';
 
-/** A name of the types of RFC 1035: compressed in answers (RFC 3597 §4). */
+/** A name in the types of RFC 1035, which is compressed in answers (RFC 3597 §4). */
 const oldName = domainName({ compress: true, lower: true });
 const lowerName = domainName({ lower: true, root: true });
 

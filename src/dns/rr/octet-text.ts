@@ -1,12 +1,12 @@
 /**
- * Text of JSON strings against octets of character strings. JSON text is Unicode and goes out as UTF-8; octets that are
- * not UTF-8 are answered as the lone surrogates U+DC80 to U+DCFF, one an octet, and taken back in the same form, so that
- * nothing is lost on the way through a client.
+ * Converts between JSON strings and the octets of character strings. JSON strings are Unicode and become UTF-8. Octets
+ * that are not UTF-8 become the lone surrogates U+DC80 to U+DCFF, one for each octet, and are converted back, so that a
+ * round trip through a client loses nothing.
  */
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Octets of a text. A surrogate that stands for no octet becomes U+FFFD, as everywhere in UTF-8 encoding. */
+/** Octets of a text. A surrogate that stands for no octet becomes U+FFFD, as usual in UTF-8 encoding. */
 export function octetsOfText(text: string): Uint8Array {
   if (!/\p{Surrogate}/u.test(text)) return new Uint8Array(Buffer.from(text, 'utf8'));
   const parts = text.split(/(\p{Surrogate})/u).map((part) => {

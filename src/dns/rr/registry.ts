@@ -1,5 +1,5 @@
 /**
- * All record types we know, by number and by mnemonic. One line a type; a number that is not here is an unknown type and
+ * All known record types, by number and by mnemonic, one line each. A number that is not listed is an unknown type and
  * is handled by RFC 3597.
  */
 import { TokenCursor } from '../presentation.js';
@@ -30,11 +30,11 @@ import type { RRType } from './type.js';
 import { unknownType } from './unknown.js';
 import { URI } from './uri.js';
 
-/** Any octets, so there is nothing to write them in but the form of unknown types (RFC 1035 §3.3.10). */
+/** NULL may contain any octets, so only the form of unknown types can represent it (RFC 1035 §3.3.10). */
 registerMnemonic(10, 'NULL');
 const NULL = unknownType(10, 'NULL', 'RFC 1035 §3.3.10');
 
-/** Every type with a definition of its own, in the order of their numbers. */
+/** Every type with its own definition, in the order of the type numbers. */
 export const TYPES: readonly RRType[] = [
   A,
   NS,
@@ -114,7 +114,7 @@ export const TYPES: readonly RRType[] = [
 
 const BY_CODE = new Map<number, RRType>(TYPES.map((type) => [type.code, type]));
 
-/** The type of a number; an unknown one is made at its first use (RFC 3597). */
+/** The type with a number; an unknown type is created at its first use (RFC 3597). */
 export function typeByCode(code: number): RRType {
   let type = BY_CODE.get(code);
   if (!type) {
@@ -124,7 +124,9 @@ export function typeByCode(code: number): RRType {
   return type;
 }
 
-/** The type of a mnemonic or `TYPEnnn` in any case; undefined for other words and for types that are never zone data. */
+/**
+ * The type with a mnemonic or `TYPEnnn` in any case; undefined for other words and for types that are never zone data.
+ */
 export function typeByMnemonic(text: string): RRType | undefined {
   const code = codeOfMnemonic(text);
   return code === undefined || isNeverStored(code) ? undefined : typeByCode(code);
@@ -136,14 +138,14 @@ export function typeMnemonic(code: number): string {
 }
 
 /**
- * Rdata of a text in presentation form: blanks, quotes and escapes as in a zone file, but one line without parentheses
- * and comments. `text` is latin1, one character per octet. Throws PresentationError.
+ * Parses rdata in presentation form: blanks, quotes and escapes as in a zone file, but one line without parentheses and
+ * comments. `text` is latin1, one character for each octet. Throws PresentationError.
  */
 export function parseRdata(code: number, text: string, origin: Uint8Array): Uint8Array {
   return typeByCode(code).parse(new TokenCursor(tokenizeRdata(text)), origin);
 }
 
-/** Presentation form of rdata, names with their final dot. */
+/** Presentation form of rdata; names have their final dot. */
 export function printRdata(code: number, rdata: Uint8Array): string {
   return typeByCode(code).print(rdata);
 }

@@ -1,4 +1,4 @@
-/** RRSIG and its forerunner SIG: signatures (RFC 4034 §3, RFC 2535 §4). */
+/** RRSIG and its predecessor SIG: signatures (RFC 4034 §3, RFC 2535 §4). */
 import { base64, time, typeCovered } from './binary-fields.js';
 import { defineType } from './define.js';
 import { ALGORITHMS } from './dnssec-tables.js';

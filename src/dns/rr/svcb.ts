@@ -20,7 +20,7 @@ function serviceBinding(mnemonic: string, code: number): RRType {
     },
     check: (rdata) => parametersFault(rdata, plainNameEnd(rdata, TARGET_AT, rdata.length)),
     api: {
-      // Recipients ignore parameters in AliasMode (RFC 9460 §2.4.2), so who sends them is mistaken.
+      // Recipients ignore parameters in AliasMode (RFC 9460 §2.4.2), so sending them is a mistake.
       check: (rdata) =>
         rdata[0] === 0 && rdata[1] === 0 && plainNameEnd(rdata, TARGET_AT, rdata.length) < rdata.length
           ? new RdataError(`${mnemonic} record of priority 0 must have an empty value.`, '/data/value')

@@ -1,6 +1,6 @@
 /**
- * Service parameters of SVCB and HTTPS (RFC 9460 §2.1, §7, appendix A): on the wire in order of their keys, in
- * presentation form `key="value"` in any order.
+ * Service parameters of SVCB and HTTPS (RFC 9460 §2.1, §7, appendix A): in wire form ordered by key, in presentation
+ * form `key="value"` in any order.
  */
 import { fromBase64, toBase64 } from '../../base/bytes.js';
 import { parseIPv4, parseIPv6, printIP } from '../../base/ip.js';
@@ -8,11 +8,11 @@ import { latin1Bytes, latin1Text, quoteText, type Token, TokenCursor, unescapeTe
 import { type Field, makeField, takeWord, unicodeOfToken } from './field.js';
 import { parseInteger, readU16 } from './fields.js';
 
-/** How the value of a key is written, and when its octets are valid. Texts are latin1, escapes of strings undone. */
+/** How the value of a key is written, and which octets are valid. Texts are latin1 with string escapes decoded. */
 interface ParameterKind {
   encode(text: string): Uint8Array | undefined;
   decode(value: Uint8Array): string;
-  /** What is wrong with the octets, or undefined. */
+  /** The problem with the octets, or undefined. */
   fault(value: Uint8Array): string | undefined;
 }
 
@@ -31,10 +31,10 @@ const KEYS: Readonly<Record<string, number>> = {
   dohpath: 7,
   ohttp: 8,
 };
-/** Names used in output. Newer ones are printed as `keyNNN`, which every server reads. */
+/** Key names used in output. Newer keys are printed as `keyNNN`, which every server reads. */
 const PRINTED_KEYS = Object.keys(KEYS).slice(0, 8);
 
-/** Items between commas that are not escaped, `\,` and `\\` undone (RFC 9460 §A.1); undefined for another escape. */
+/** Splits items at unescaped commas and decodes `\,` and `\\` (RFC 9460 §A.1); undefined for another escape. */
 function splitItems(text: string): string[] | undefined {
   const items = [''];
   for (let i = 0; i < text.length; i++) {
@@ -61,7 +61,7 @@ const mandatory: ParameterKind = {
   decode: (value) => keysOf(value).map(printKey).join(','),
   fault(value) {
     if (value.length === 0) return 'must not be empty';
-    if (value.length % 2 !== 0) return 'has half a key';
+    if (value.length % 2 !== 0) return 'ends in the middle of a key';
     const keys = keysOf(value);
     if (keys.includes(MANDATORY)) return 'must not name itself';
     const at = keys.findIndex((key, i) => i > 0 && key <= keys[i - 1]!);
@@ -149,7 +149,7 @@ const KINDS: readonly ParameterKind[] = [
   nothing,
 ];
 
-/** The number of a key's name or `keyNNN` without leading zeros, -1 for other words (RFC 9460 §2.1). */
+/** The number for a key's name or for `keyNNN` without leading zeros; -1 for other words (RFC 9460 §2.1). */
 function parseKey(name: string): number {
   if (Object.hasOwn(KEYS, name)) return KEYS[name]!;
   return /^key(0|[1-9]\d{0,4})$/.test(name) ? parseInteger(name.slice(3), 0xffff) : -1;
@@ -164,7 +164,7 @@ interface Parameter {
   readonly value: Uint8Array;
 }
 
-/** Parameters of rdata from `at`, as they stand; undefined when lengths do not fit. */
+/** The parameters of rdata from `at` on, in wire order; undefined when the lengths do not fit. */
 function readParameters(rdata: Uint8Array, at: number): Parameter[] | undefined {
   const found: Parameter[] = [];
   while (at < rdata.length) {
@@ -177,7 +177,7 @@ function readParameters(rdata: Uint8Array, at: number): Parameter[] | undefined 
   return found;
 }
 
-/** What is wrong with the parameters that start at `at`, or undefined. */
+/** The problem with the parameters that start at `at`, or undefined. */
 export function parametersFault(rdata: Uint8Array, at: number): string | undefined {
   const parameters = readParameters(rdata, at) ?? [];
   const keys = parameters.map(({ key }) => key);
@@ -194,14 +194,16 @@ export function parametersFault(rdata: Uint8Array, at: number): string | undefin
   return keys.includes(NO_DEFAULT_ALPN) && !keys.includes(ALPN) ? 'no-default-alpn needs alpn' : undefined;
 }
 
-/** Octets of a value as written: quotes taken off, escapes undone. Undefined for a bad escape or a stray quote. */
+/**
+ * Octets of a written value, with quotes removed and escapes decoded. Undefined for an invalid escape or a stray quote.
+ */
 function valueOctets(written: string): Uint8Array | undefined {
   const quoted = written.startsWith('"');
   if (quoted && (written.length < 2 || !written.endsWith('"'))) return undefined;
   return unescapeText(quoted ? written.slice(1, -1) : written);
 }
 
-/** Takes one `key`, `key=value` or `key="value"`; a quoted value may have become a token of its own right behind. */
+/** Takes one `key`, `key=value` or `key="value"`; a quoted value may be a separate token that follows directly. */
 function takeParameter(tokens: TokenCursor): Parameter {
   const token = takeWord(tokens, 'service parameter');
   const equals = token.text.indexOf('=');
@@ -224,7 +226,7 @@ function takeAdjacent(tokens: TokenCursor, before: Token): Uint8Array | undefine
   return adjacent ? unescapeText(tokens.next('value').text) : new Uint8Array(0);
 }
 
-/** All parameters, to the end of the rdata. The v4 API answers their text as it was sent. */
+/** All parameters, to the end of the rdata. The v4 API returns their text as the client sent it. */
 export const serviceParameters: Field = makeField({
   schema: { type: 'string' },
   optional: true,

@@ -7,7 +7,7 @@ import { RdataError } from './type.js';
 
 export const MAX_STRING_LENGTH = 255;
 
-/** Octets of the next token, quoted or not, escapes undone. Throws PresentationError. */
+/** Octets of the next token, quoted or not, with escapes decoded. Throws PresentationError. */
 function takeOctets(tokens: TokenCursor, label: string, max: number): Uint8Array {
   const token = tokens.next(label);
   const octets = unescapeText(token.text);
@@ -16,7 +16,7 @@ function takeOctets(tokens: TokenCursor, label: string, max: number): Uint8Array
   return octets;
 }
 
-/** Reads one token as a character string; text without escapes, which is most, is copied once. */
+/** Reads one token as a character string. Text without escapes, the usual case, is copied once. */
 function parseString(tokens: TokenCursor, out: ByteWriter, label: string): void {
   const text = tokens.peek()?.text;
   if (text === undefined || text.length > MAX_STRING_LENGTH || text.includes('\\')) {
@@ -33,7 +33,7 @@ function writePrefixed(octets: Uint8Array, out: ByteWriter): void {
   out.octets(octets);
 }
 
-/** One character string. In v4 `data` the bare text, in `content` quoted. */
+/** One character string: plain text in v4 `data`, quoted in `content`. */
 export const charString: Field = makeField({
   schema: { type: 'string' },
   end: lengthPrefixedEnd,
@@ -79,8 +79,8 @@ export function stringsOf(rdata: Uint8Array, at = 0, end: number = rdata.length)
 }
 
 /**
- * Text up to the end of the rdata, without a length octet (CAA, URI). The presentation form is one token, quoted or not;
- * v4 content that is not quoted may also hold blanks.
+ * Text up to the end of the rdata, without a length octet (CAA, URI). The presentation form is one token, quoted or
+ * not; unquoted v4 content may also contain blanks.
  */
 export function textRest(minimum: 0 | 1): Field {
   const max = 0xffff;

@@ -1,4 +1,7 @@
-/** Tokens of one record's data given by itself: v4 `content`, a CLI argument (RFC 1035 §5.1 without lines and comments). */
+/**
+ * Tokens of one record's data outside a zone file: v4 `content`, a CLI argument (RFC 1035 §5.1 without lines and
+ * comments).
+ */
 import { PresentationError, type Token } from '../presentation.js';
 
 const TAB = 9;
@@ -8,9 +11,9 @@ const EQUALS = 61;
 const BACKSLASH = 92;
 
 /**
- * Words and quoted strings of a text, latin1. A quote ends a word and begins a string, except after `=`, where the string
- * stays part of the word with its quotes, as in `alpn="h2,h3"` (RFC 9460 §2.1). Throws PresentationError for a line
- * break or an unclosed quote.
+ * Words and quoted strings of a latin1 text. A quote ends a word and begins a string. After `=`, the quoted string is
+ * part of the word, as in `alpn="h2,h3"` (RFC 9460 §2.1). Throws PresentationError for a line break or an unclosed
+ * quote.
  */
 export function tokenizeRdata(text: string): Token[] {
   const tokens: Token[] = [];

@@ -1,8 +1,8 @@
 /**
  * TXT and the types with the same rdata (RFC 1035 §3.3.14, RFC 7208 §3.1, RFC 9606).
  *
- * The v4 API keeps the content as it was sent. Content that begins and ends with a quote is a row of quoted strings; any
- * other is one raw text, in which quotes and backslashes mean themselves (v4: §6.1).
+ * The v4 API keeps the content as it was sent. Content that begins and ends with a quote is a series of quoted strings;
+ * any other content is one raw text, in which quotes and backslashes are literal (v4: §6.1).
  */
 import { concatBytes } from '../../base/bytes.js';
 import { latin1Text, PresentationError, type TokenCursor, unescapeText } from '../presentation.js';
@@ -13,7 +13,7 @@ import { tokenizeRdata } from './tokens.js';
 import { type ApiInput, RdataError, type RRType } from './type.js';
 import { isUnknownForm } from './unknown.js';
 
-/** Octets of text in one record that the API takes at most (v4: §6.1). */
+/** The longest text of one record that the API accepts, in octets (v4: §6.1). */
 const MAX_TEXT_LENGTH = 4096;
 const BACKSLASH = 92;
 
@@ -29,7 +29,7 @@ function textType(mnemonic: string, code: number, rfc: string, creatable = false
   };
 }
 
-/** Rdata of a single string without escapes, by far the most frequent; undefined for anything else. */
+/** Rdata of a single string without escapes, the most frequent case; undefined for other tokens. */
 function parseOneString(tokens: TokenCursor): Uint8Array | undefined {
   if (tokens.remaining !== 1 || isUnknownForm(tokens)) return undefined;
   const { text } = tokens.peek()!;
@@ -60,7 +60,7 @@ function fromApi(mnemonic: string, input: ApiInput): { rdata: Uint8Array; conten
   return { rdata, content };
 }
 
-/** Octets of each string of `"a" "b"`, or undefined when it is not such a row. */
+/** Octets of each string in `"a" "b"`; undefined for other content. */
 function quotedStrings(content: string): Uint8Array[] | undefined {
   try {
     const tokens = tokenizeRdata(latin1Text(octetsOfText(content)));
@@ -72,7 +72,7 @@ function quotedStrings(content: string): Uint8Array[] | undefined {
   }
 }
 
-/** Wire strings; a text above 255 octets goes into several. */
+/** Encodes character strings; a text above 255 octets is split. */
 function encodeStrings(texts: readonly Uint8Array[]): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const text of texts) {

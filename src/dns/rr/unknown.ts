@@ -14,7 +14,7 @@ export function isUnknownForm(tokens: TokenCursor): boolean {
   return first !== undefined && first.text === '\\#' && !first.quoted;
 }
 
-/** Rdata of `\# length hex…`; the hex may be written in several words. Throws PresentationError. */
+/** Rdata from `\# length hex…`; the digits may be split into several words. Throws PresentationError. */
 export function parseUnknownForm(tokens: TokenCursor): Uint8Array {
   tokens.next('\\#');
   const lengthToken = tokens.next('rdata length');
@@ -40,7 +40,7 @@ function printUnknownForm(rdata: Uint8Array): string {
   return rdata.length === 0 ? '\\# 0' : `\\# ${rdata.length} ${toHex(rdata)}`;
 }
 
-/** A type of which only the number (and perhaps the mnemonic) is known: its rdata is opaque octets. */
+/** A type of which only the number, and perhaps the mnemonic, is known: its rdata is opaque. */
 export function unknownType(code: number, mnemonic: string, rfc = 'RFC 3597'): RRType {
   const parse = (tokens: TokenCursor): Uint8Array => {
     if (!isUnknownForm(tokens)) {

@@ -1,7 +1,9 @@
-/** $GENERATE as BIND has it: one line of text becomes a run of records, `$` and `${offset,width,base}` being the counter. */
+/**
+ * $GENERATE as in BIND: one line becomes a series of records, and `$` and `${offset,width,base}` stand for the counter.
+ */
 import { PresentationError, type Token } from '../presentation.js';
 
-/** Records one directive may make. */
+/** The largest number of records from one directive. */
 const MAX_GENERATED = 65536;
 
 export interface GenerateRange {
@@ -25,8 +27,8 @@ export function parseRange(token: Token): GenerateRange {
 }
 
 /**
- * The text for one value of the counter. `\$` and `$$` are a dollar sign. An offset counts where it is written; BIND carries it
- * over to a bare `$` behind it, which its manual does not say. Throws PresentationError.
+ * Expands the text for one value of the counter. `\$` and `$$` are a dollar sign. An offset applies only where it is
+ * written; BIND also applies it to a following bare `$`, which its manual does not mention. Throws PresentationError.
  */
 export function expandTemplate(token: Token, value: number): string {
   const { text } = token;
@@ -79,7 +81,7 @@ function formatCounter(token: Token, modifier: string, value: number): string {
   }
 }
 
-/** Hexadecimal digits from the last to the first with dots between, as in ip6.arpa; the width counts digits and dots. */
+/** Hexadecimal digits from last to first, separated by dots, as in ip6.arpa; the width counts digits and dots. */
 function nibbles(digits: string, width: number): string {
   const reversed = [...digits].reverse();
   let out = '';

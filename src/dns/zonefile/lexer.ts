@@ -1,19 +1,20 @@
 /**
- * Master file octets → entries of tokens (RFC 1035 §5.1): parentheses, quotes, escapes, comments, continuation over lines.
- * Fed in chunks, so a file is never in memory as a whole. Octets stand for themselves; there is no character set.
+ * Turns the octets of a master file into entries of tokens (RFC 1035 §5.1): parentheses, quotes, escapes, comments,
+ * continued lines. The input comes in chunks, so a file is never completely in memory. Octets are literal; there is no
+ * character set.
  */
 import type { Token } from '../presentation.js';
 
 /** One logical line. */
 export interface Entry {
   readonly tokens: readonly Token[];
-  /** The line began with blank space: the owner is that of the record before (RFC 1035 §5.1). */
+  /** Whether the line began with blank space: the owner is then that of the previous record (RFC 1035 §5.1). */
   readonly leadingBlank: boolean;
-  /** 1-based line of its first token. */
+  /** Line of its first token, 1-based. */
   readonly line: number;
-  /** Text behind the last `;` comment of the entry, when comments are kept. */
+  /** Text of the entry's last `;` comment, when comments are kept. */
   readonly comment: string | undefined;
-  /** What is wrong with its form; the tokens are then incomplete. */
+  /** The syntax error of the entry; the tokens are then incomplete. */
   readonly fault: LexicalFault | undefined;
 }
 
@@ -25,15 +26,15 @@ export interface LexicalFault {
 }
 
 export interface Lexer {
-  /** Entries completed by these octets. */
+  /** Returns the entries that these octets complete. */
   feed(chunk: Uint8Array): Entry[];
-  /** Entries left when the file ends. */
+  /** Returns the remaining entries at the end of the file. */
   end(): Entry[];
 }
 
-/** An entry longer than this is refused, octets: nothing that can be served takes as much. */
+/** A longer entry is refused, in octets; no servable record is as long. */
 const MAX_ENTRY_LENGTH = 1 << 20;
-/** The most words and strings of an entry; 65535 octets as pairs of hexadecimal digits need fewer. */
+/** The largest number of words and strings in an entry; 65535 octets as pairs of hexadecimal digits need fewer. */
 const MAX_ENTRY_TOKENS = 1 << 17;
 
 const TAB = 9;
@@ -51,24 +52,24 @@ const BACKSLASH = 92;
 const ENDS_WORD = new Uint8Array(256);
 for (const octet of [TAB, NEWLINE, RETURN, SPACE, QUOTE, OPEN, CLOSE, SEMICOLON]) ENDS_WORD[octet] = 1;
 
-/** Octets at the beginning of a line that more likely continues an entry than begins one. */
+/** Octets at the beginning of a line that probably continues an entry. */
 const CONTINUES = new Uint8Array(256);
 for (const octet of [TAB, NEWLINE, RETURN, SPACE, QUOTE, OPEN, CLOSE, SEMICOLON]) CONTINUES[octet] = 1;
 
-/** How often reading may go back to behind a parenthesis that was never closed: each time an entry is read again. */
+/** How often the lexer may go back to an unclosed parenthesis; each time an entry is read again. */
 const MAX_RECOVERIES = 20;
-/** Characters of faulty text that messages show. */
+/** Characters of invalid text that messages show. */
 const SHOWN = 40;
 
 export function createLexer(keepComments: boolean): Lexer {
   let kept: Buffer = Buffer.alloc(0);
   let line = 1;
   let started = false;
-  /** What is left of a line that was too long is skipped. */
+  /** The rest of a line that was too long is skipped. */
   let skipping = false;
   let recoveries = 0;
 
-  /** The entry at `at`, and where to go on; undefined when octets are missing that have not arrived yet. */
+  /** Reads the entry at `at` and the next position; undefined when it needs octets that have not arrived yet. */
   function readNext(buffer: Buffer, at: number, last: boolean): Reading | undefined {
     const reading = readEntry(buffer, at, line, last, keepComments);
     const from = reading?.brokenAt;
@@ -122,7 +123,7 @@ export function createLexer(keepComments: boolean): Lexer {
         buffer = skipByteOrderMark(buffer);
       }
       const entries = run(buffer, false);
-      // The caller may reuse its memory.
+      // The caller may reuse its buffer.
       kept = Buffer.from(kept);
       return entries;
     },
@@ -139,7 +140,7 @@ function overlong(line: number): Entry {
   return { tokens: [], leadingBlank: false, line, comment: undefined, fault };
 }
 
-/** A byte order mark, which some editors write; it has no meaning in a zone file. */
+/** Skips a byte order mark, which some editors write; it has no meaning in a zone file. */
 function skipByteOrderMark(buffer: Buffer): Buffer {
   return buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf ? buffer.subarray(3) : buffer;
 }
@@ -150,13 +151,13 @@ interface Position {
 }
 
 interface Reading extends Position {
-  /** `at` and `line` are those behind it. */
+  /** `at` and `line` are the position after the entry. */
   readonly entry: Entry;
-  /** Where an entry of several lines stops making sense; records may follow from there. */
+  /** Where an entry of several lines becomes invalid; records may follow from there. */
   readonly brokenAt?: Position;
 }
 
-/** One entry from `start`; undefined when it goes on behind the buffer and the file is not at its end. */
+/** Reads one entry from `start`; undefined when it continues after the buffer and more input may follow. */
 function readEntry(
   buffer: Buffer,
   start: number,
@@ -213,7 +214,7 @@ function readEntry(
         fault ??= faultAt('unclosed quote', buffer.toString('latin1', at, Math.min(-stop, at + SHOWN)));
         at = -stop;
         if (depth === 0) continue;
-        // The intended end of the parentheses is unknown, so the entry cannot be read.
+        // The end of the parentheses is unknown, so the entry cannot be read.
         const entry = { tokens, leadingBlank, line: firstLine, comment, fault };
         return { entry, at, line, brokenAt: { at, line } };
       }
@@ -231,8 +232,8 @@ function readEntry(
 }
 
 /**
- * The next line behind `from` that looks like the beginning of a record; the end of the buffer when there is none and the file
- * ends there, else undefined.
+ * The next line after `from` that looks like the beginning of a record. If there is none: the end of the buffer at the
+ * end of the file, otherwise undefined.
  */
 function nextBeginning(buffer: Buffer, from: Position, last: boolean): Position | undefined {
   let { at, line } = from;
@@ -251,7 +252,7 @@ function lineEnd(buffer: Buffer, from: number): number {
   return at < 0 ? buffer.length : at;
 }
 
-/** Position behind the closing quote. When there is none, the position of the line end or buffer end, negative. */
+/** Position after the closing quote. Without one, the negated position of the line end or buffer end. */
 function quoteEnd(buffer: Buffer, start: number): number {
   for (let at = start + 1; at < buffer.length; at++) {
     const c = buffer[at]!;
@@ -263,8 +264,8 @@ function quoteEnd(buffer: Buffer, start: number): number {
 }
 
 /**
- * Position behind a word. A quote after `=` belongs to it, as in `alpn="h2,h3"` (RFC 9460 §2.1); when that is not closed, the
- * position of the line end or buffer end, negative.
+ * Position after a word. A quoted string after `=` belongs to the word, as in `alpn="h2,h3"` (RFC 9460 §2.1); if it is
+ * unclosed, the negated position of the line end or buffer end.
  */
 function wordEnd(buffer: Buffer, start: number): number {
   let at = start;

@@ -1,19 +1,21 @@
 /**
- * Master files (RFC 1035 §5, $TTL of RFC 2308 §4): entries → records, all mistakes of a file found in one reading. A bad entry is
- * reported and left out; reading goes on with the next one.
+ * Parses master files (RFC 1035 §5, $TTL of RFC 2308 §4) and finds all errors in one pass. An invalid entry is reported
+ * and omitted; parsing continues with the next one.
  */
 import { equalBytes } from '../../base/bytes.js';
-import type { Issue } from '../../base/result.js';
+import type { Issue, Severity } from '../../base/result.js';
+import { Type } from '../codes.js';
 import { NameError, parseName, ROOT } from '../name.js';
 import { PresentationError, type Token, TokenCursor } from '../presentation.js';
 import { typeByMnemonic } from '../rr/registry.js';
 import { tokenizeRdata } from '../rr/tokens.js';
 import type { RRType } from '../rr/type.js';
-import { parseTtl } from '../ttl.js';
+import { isExcessiveTtl, parseTtl } from '../ttl.js';
 import { expandTemplate, parseRange } from './generate.js';
 import { createLexer, type Entry, type LexicalFault } from './lexer.js';
 import {
   detectOrigin,
+  exportedZone,
   type IncludedFile,
   type IncludePlace,
   includeFile,
@@ -22,49 +24,50 @@ import {
   type ZoneText,
 } from './source.js';
 
-/** Records handed over at once. */
+/** Records in one batch. */
 const BATCH = 1000;
-/** A file with more mistakes is probably not a zone file; reading ends. */
+/** A file with more errors is probably not a zone file; reading stops. */
 const MAX_ISSUES = 1000;
+const MAX_TTL_WARNINGS = 100;
 const MAX_GENERATED_IN_ALL = 1_000_000;
 const MAX_INCLUDED_FILES = 10_000;
-/** Characters of the offending text that a message shows. */
+/** Characters of the invalid text that a message shows. */
 const SHOWN = 40;
 
 export interface ParsedRecord {
-  /** Wire name, case kept. The same object for consecutive records of one owner. */
+  /** Wire name, case unchanged. Consecutive records of one owner share the object. */
   readonly owner: Uint8Array;
   readonly type: number;
-  /** Seconds; undefined when neither the record nor anything before it gives one. */
+  /** Seconds; undefined when neither the record nor anything before it sets one. */
   readonly ttl: number | undefined;
   readonly rdata: Uint8Array;
   readonly line: number;
   readonly column: number;
-  /** As the user named it; undefined for text without a file. */
+  /** The file as the user named it; undefined for text without a file. */
   readonly file: string | undefined;
-  /** Comment behind the record, when comments are kept. */
+  /** Comment after the record, when comments are kept. */
   readonly comment: string | undefined;
 }
 
 export interface ZoneReadingOptions {
-  /** Wire name that relative names are completed with until $ORIGIN says otherwise; the zone that the source says it is when absent. */
+  /** Wire name that completes relative names until $ORIGIN changes it; if absent, the zone detected in the source. */
   readonly origin?: Uint8Array;
-  /** Directory that $INCLUDE may read from; without it $INCLUDE is refused. */
+  /** Directory from which $INCLUDE may read; without it $INCLUDE is refused. */
   readonly includeDirectory?: string;
   readonly keepComments?: boolean;
 }
 
 /** A zone file that is being read. */
 export interface ZoneReading {
-  /** The records, in batches, in file order. To be taken once, to the end. */
+  /** The records in batches, in file order. Consume the generator once and completely. */
   records(): Generator<ParsedRecord[]>;
-  /** What is wrong so far; complete when the records have been taken. */
+  /** The errors found so far; complete when all records have been consumed. */
   readonly issues: readonly Issue[];
-  /** Octets read so far, those of included files too. */
+  /** Octets read so far, including included files. */
   readonly octets: number;
 }
 
-/** Begins to read a zone. Throws a UserError when the file cannot be opened (on the first batch). */
+/** Starts reading a zone. The first batch throws a UserError when the file cannot be opened. */
 export function readZone(source: ZoneText, options: ZoneReadingOptions = {}): ZoneReading {
   const state = new ZoneFileState(options);
   return {
@@ -75,14 +78,14 @@ export function readZone(source: ZoneText, options: ZoneReadingOptions = {}): Zo
     *records() {
       const file = 'file' in source ? source.file : undefined;
       const realPath = realPathOf(source);
-      state.begin(options.origin ?? detectOrigin(source));
+      state.begin(options.origin ?? detectOrigin(source), exportedZone(source) !== undefined);
       yield* state.readAll({ file, depth: 0, ancestors: realPath === undefined ? [] : [realPath] }, source);
       if (state.batch.length > 0) yield state.takeBatch();
     },
   };
 }
 
-/** What one file of a zone is read with. */
+/** The state of reading one file of a zone. */
 interface FilePlace extends IncludePlace {
   readonly file: string | undefined;
 }
@@ -98,19 +101,23 @@ class ZoneFileState {
   private owner: Uint8Array | undefined;
   private ownerText = '';
   private ownerOrigin: Uint8Array | undefined;
-  /** The owner could not be read: records that inherit it are left out without a message of their own. */
+  /** The owner was invalid: records that inherit it are omitted without another message. */
   private ownerIsBad = false;
   private generated = 0;
   private included = 0;
+  private excessive = 0;
   octets = 0;
+  /** In a v4 export the names of the SOA are absolute without a final dot. */
+  private isExport = false;
 
   constructor(private readonly options: ZoneReadingOptions) {}
 
-  begin(origin: Uint8Array | undefined): void {
+  begin(origin: Uint8Array | undefined, isExport: boolean): void {
     this.origin = origin;
+    this.isExport = isExport;
   }
 
-  /** At most {@link BATCH} records. */
+  /** Takes up to {@link BATCH} records. */
   takeBatch(): ParsedRecord[] {
     if (this.batch.length > BATCH) return this.batch.splice(0, BATCH);
     const batch = this.batch;
@@ -141,7 +148,7 @@ class ZoneFileState {
     }
   }
 
-  /** $INCLUDE changes neither the origin nor the owner of the file it stands in (RFC 1035 §5.1). */
+  /** $INCLUDE does not change the origin or the owner of the including file (RFC 1035 §5.1). */
   private *readIncluded(included: IncludedFile, place: FilePlace): Generator<ParsedRecord[]> {
     const { origin, owner, ownerText, ownerIsBad } = this;
     this.origin = included.origin ?? origin;
@@ -154,7 +161,7 @@ class ZoneFileState {
     this.ownerIsBad = ownerIsBad;
   }
 
-  /** Reads one entry; an included file is returned for the caller to read. Mistakes become issues. */
+  /** Reads one entry; returns an included file for the caller to read. Errors become issues. */
   private takeEntry(entry: Entry, place: FilePlace): IncludedFile | undefined {
     try {
       if (entry.fault) this.report(entry.fault, place.file);
@@ -176,20 +183,18 @@ class ZoneFileState {
     const directive = cursor.next('directive');
     switch (directive.text.toUpperCase()) {
       case '$ORIGIN':
-        this.origin = this.parseNameOf(cursor.next('name behind $ORIGIN'));
+        this.origin = this.parseNameOf(cursor.next('name after $ORIGIN'));
         break;
       case '$TTL': {
-        const token = cursor.next('TTL behind $TTL');
-        const ttl = parseTtl(token.text);
-        if (ttl === undefined) throw failure(BAD_TTL, token);
-        this.defaultTtl = ttl;
+        const token = cursor.next('TTL after $TTL');
+        this.defaultTtl = this.parseTtlOf(token, place.file);
         break;
       }
       case '$GENERATE':
         this.takeGenerate(cursor, tokens, place);
         return undefined;
       case '$INCLUDE': {
-        const token = cursor.next('file name behind $INCLUDE');
+        const token = cursor.next('file name after $INCLUDE');
         const origin = cursor.done ? undefined : this.parseNameOf(cursor.next('origin'));
         endDirective(cursor);
         const included = includeFile(token, origin, this.options.includeDirectory, place);
@@ -205,7 +210,7 @@ class ZoneFileState {
   }
 
   private takeGenerate(cursor: TokenCursor, tokens: readonly Token[], place: FilePlace): void {
-    const range = parseRange(cursor.next('range behind $GENERATE'));
+    const range = parseRange(cursor.next('range after $GENERATE'));
     if (cursor.remaining < 3) throw cursor.failure('missing owner, type or data of $GENERATE');
     const template = tokens.slice(2);
     for (let value = range.start; value <= range.stop; value += range.step) {
@@ -225,8 +230,8 @@ class ZoneFileState {
   ): void {
     const first = tokens[0]!;
     if (inherits && this.ownerIsBad) return;
-    const owner = inherits ? this.owner : this.parseOwner(first);
-    if (!owner) throw new PresentationError('record without an owner', first.line, first.column, first.text);
+    const here = inherits ? this.owner : this.parseOwner(first);
+    if (!here) throw new PresentationError('record without an owner', first.line, first.column, first.text);
     let at = inherits ? 0 : 1;
     let ttl: number | undefined;
     let sawClass = false;
@@ -236,8 +241,7 @@ class ZoneFileState {
       const octet = token.text.charCodeAt(0);
       if (octet >= 48 && octet <= 57 && !token.quoted) {
         if (ttl !== undefined) throw failure('second TTL', token);
-        ttl = parseTtl(token.text);
-        if (ttl === undefined) throw failure(BAD_TTL, token);
+        ttl = this.parseTtlOf(token, file);
       } else if (!sawClass && isClass(token)) {
         sawClass = true;
       } else {
@@ -249,7 +253,10 @@ class ZoneFileState {
     if (!type) throw failure('missing record type', tokens[tokens.length - 1]!);
     if (ttl === undefined) ttl = this.defaultTtl ?? this.lastTtl;
     else this.lastTtl = ttl;
-    const rdata = this.origin ? parseData(type, tokens, at, this.origin) : parseWithoutOrigin(type, tokens, at);
+    const isAbsolute = this.isExport && type.code === Type.soa;
+    const origin = isAbsolute ? ROOT : this.origin;
+    const rdata = origin ? parseData(type, tokens, at, origin) : parseWithoutOrigin(type, tokens, at);
+    const owner = isAbsolute && !inherits ? parseName(first.text, ROOT) : here;
     this.batch.push({ owner, type: type.code, ttl, rdata, line: first.line, column: first.column, file, comment });
   }
 
@@ -266,11 +273,22 @@ class ZoneFileState {
     return owner;
   }
 
-  /** Keeps the records behind a bad owner from being taken for those of the owner before it. */
+  /** Prevents records after an invalid owner from being assigned to the previous owner. */
   private forgetOwner(): void {
     this.owner = undefined;
     this.ownerText = '';
     this.ownerIsBad = false;
+  }
+
+  private parseTtlOf(token: Token, file: string | undefined): number {
+    const ttl = parseTtl(token.text);
+    if (ttl !== undefined) return ttl;
+    if (!isExcessiveTtl(token.text)) throw failure(BAD_TTL, token);
+    const { line, column, text } = token;
+    if (++this.excessive > MAX_TTL_WARNINGS) return 0;
+    const message = 'the TTL is above 2147483647 seconds and counts as 0 (RFC 2181 §8)';
+    this.report({ message, line, column, text }, file, 'excessive-ttl', 'warning');
+    return 0;
   }
 
   private parseNameOf(token: Token): Uint8Array {
@@ -286,10 +304,10 @@ class ZoneFileState {
     return { message: error.message, line: token.line, column: token.column, text: token.text };
   }
 
-  private report(fault: LexicalFault, file: string | undefined, code = 'syntax'): void {
+  private report(fault: LexicalFault, file: string | undefined, code = 'syntax', severity: Severity = 'error'): void {
     const { message, line, column, text } = fault;
     this.issues.push({
-      severity: 'error',
+      severity,
       code,
       message,
       line,
@@ -307,7 +325,7 @@ function parseData(type: RRType, tokens: readonly Token[], at: number, origin: U
   return rdata;
 }
 
-/** Whether the data depends on the origin: relative names cannot be completed without one. */
+/** Parses data without an origin; relative names are then errors. */
 function parseWithoutOrigin(type: RRType, tokens: readonly Token[], at: number): Uint8Array {
   const rdata = parseData(type, tokens, at, ROOT);
   if (!equalBytes(rdata, parseData(type, tokens, at, ANY_ORIGIN)))
@@ -328,7 +346,7 @@ function failure(message: string, token: Token): PresentationError {
   return new PresentationError(message, token.line, token.column, token.text);
 }
 
-/** Whether the token is a class. Every class but IN is refused, since no other is served. */
+/** Whether the token is a class. Every class except IN is refused, because no other is served. */
 function isClass(token: Token): boolean {
   if (token.quoted) return false;
   const text = token.text.toUpperCase();
@@ -348,7 +366,7 @@ function findType(token: Token): RRType {
   return type;
 }
 
-/** BIND takes the data of $GENERATE as one word, so several words stand between quotes there; both forms are accepted here. */
+/** BIND takes the data of $GENERATE as one word, so several words are quoted there; both forms are accepted here. */
 function unpackQuotedData(tokens: readonly Token[]): readonly Token[] {
   const data = tokens[tokens.length - 1];
   const type = tokens[tokens.length - 2];

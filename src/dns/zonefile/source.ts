@@ -1,4 +1,7 @@
-/** Where zone text comes from: files in chunks, text in memory, and the files that $INCLUDE names, kept inside one directory. */
+/**
+ * Sources of zone text: files in chunks, text in memory, and the files named by $INCLUDE, which must be inside one
+ * directory.
+ */
 import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, isAbsolute, resolve, sep } from 'node:path';
 import { messageOf, UserError } from '../../base/errors.js';
@@ -8,42 +11,42 @@ import { createLexer, type Entry } from './lexer.js';
 
 const CHUNK = 1 << 18;
 const MAX_INCLUDE_DEPTH = 10;
-/** Octets looked at to find out which zone a file holds. */
+/** Octets that are examined to detect the zone of a file. */
 const OCTETS_FOR_ORIGIN = 1 << 20;
 
-/** A zone by the path of its file, or as text. */
+/** A zone as the path of a file, or as text. */
 export type ZoneText = { readonly file: string } | { readonly text: string | Uint8Array };
 
-/** Where an $INCLUDE stands: how deep, and in which files. */
+/** The position of an $INCLUDE: its depth and the including files. */
 export interface IncludePlace {
   readonly depth: number;
-  /** Real paths of the files being read, outermost first. */
+  /** Real paths of the files that are being read, outermost first. */
   readonly ancestors: readonly string[];
 }
 
 export interface IncludedFile {
-  /** The path to show. */
+  /** The path for messages. */
   readonly file: string;
-  /** The path to open. It holds no link, so that it is the file that was checked. */
+  /** The path to open. It contains no symbolic links, so the checked file is the one that is opened. */
   readonly realPath: string;
   readonly origin: Uint8Array | undefined;
 }
 
-/** The path of a file without links, for telling loops; undefined for text and for pipes. */
+/** The path of a file without symbolic links, for detecting loops; undefined for text and pipes. */
 export function realPathOf(source: ZoneText): string | undefined {
   if ('text' in source) return undefined;
   try {
     return realpathSync(source.file);
   } catch {
-    // A pipe has no such path; a file that cannot be read is reported when it is opened.
+    // A pipe has no such path; an unreadable file is reported when it is opened.
     return undefined;
   }
 }
 
-/** The octets of a zone file or text, piece by piece; each piece is valid until the next. Throws UserError. */
+/** The octets of a zone file or text in chunks; each chunk is valid until the next. Throws UserError. */
 export function* readChunks(source: ZoneText): Generator<Uint8Array> {
   if ('text' in source) {
-    // Text from the API is UTF-8; octets of a file are taken as they are.
+    // Text from the API is UTF-8; the octets of a file are used unchanged.
     const octets = typeof source.text === 'string' ? Buffer.from(source.text, 'utf8') : source.text;
     for (let at = 0; at < octets.length; at += CHUNK) yield octets.subarray(at, at + CHUNK);
     return;
@@ -81,7 +84,7 @@ function unreadable(file: string, error: unknown): UserError {
   return new UserError(`The zone file ${file} cannot be read: ${messageOf(error)}`, 'Check the path and its mode.');
 }
 
-/** Finds the file an $INCLUDE means. Throws PresentationError when it may not be read. */
+/** Resolves the file of an $INCLUDE. Throws PresentationError when it may not be read. */
 export function includeFile(
   token: Token,
   origin: Uint8Array | undefined,
@@ -102,20 +105,42 @@ export function includeFile(
   } catch (error) {
     throw fail(`$INCLUDE cannot be read: ${messageOf(error)}`);
   }
-  // Links are followed before the test, so that no link leads out of the directory.
+  // Symbolic links are resolved before the check, so that no link leads out of the directory.
   if (!realPath.startsWith(inside.endsWith(sep) ? inside : inside + sep))
     throw fail('$INCLUDE leads out of the directory of the zone file');
-  if (place.ancestors.includes(realPath)) throw fail('$INCLUDE of a file that is being read');
+  if (place.ancestors.includes(realPath)) throw fail('$INCLUDE of a file that is already being read');
   // Reading a device or a pipe might never end.
-  if (!statSync(realPath, { throwIfNoEntry: false })?.isFile()) throw fail('$INCLUDE of what is not a file');
+  if (!statSync(realPath, { throwIfNoEntry: false })?.isFile()) throw fail('$INCLUDE of something that is not a file');
   return { file, realPath, origin };
 }
 
+/** The comment at the head of a v4 export (v4: §7.2). */
+const EXPORT_HEAD = /^(?:;.*\r?\n|[ \t]*\r?\n)*?;;[ \t]*Domain:[ \t]+(\S+)/;
+const OCTETS_FOR_EXPORT_HEAD = 4096;
+
+/** The zone that a v4 export says it holds; undefined for other files, and for what can be read only once. */
+export function exportedZone(source: ZoneText): Uint8Array | undefined {
+  if ('file' in source && statSync(source.file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
+  for (const chunk of readChunks(source)) {
+    const head = Buffer.from(chunk.subarray(0, OCTETS_FOR_EXPORT_HEAD)).toString('latin1');
+    const name = EXPORT_HEAD.exec(head)?.[1];
+    return name === undefined ? undefined : tryName(name.endsWith('.') ? name : `${name}.`, undefined);
+  }
+  return undefined;
+}
+
 /**
- * The zone a file or text holds: the owner of its SOA, else its first $ORIGIN, else (for files) the name of the file without
+ * The zone a file or text holds: what the head of an export says, else the owner of its SOA, else its first $ORIGIN, else (for files) the name of the file without
  * `.zone`, `.db` or a leading `db.`. Undefined when none of these is there.
  */
 export function detectOrigin(source: ZoneText): Uint8Array | undefined {
+  return statedOrigin(source) ?? ('file' in source ? originOfFileName(source.file) : undefined);
+}
+
+/** The zone that the text itself says it is; undefined when at most the name of its file tells. */
+export function statedOrigin(source: ZoneText): Uint8Array | undefined {
+  const exported = exportedZone(source);
+  if (exported) return exported;
   const lexer = createLexer(false);
   const head: HeadOfFile = { origin: undefined, owner: undefined };
   let seen = 0;
@@ -125,7 +150,7 @@ export function detectOrigin(source: ZoneText): Uint8Array | undefined {
     if (seen >= OCTETS_FOR_ORIGIN) break;
   }
   for (const entry of lexer.end()) if (findApex(entry, head)) return head.owner;
-  return head.origin ?? ('file' in source ? originOfFileName(source.file) : undefined);
+  return head.origin;
 }
 
 interface HeadOfFile {
@@ -134,7 +159,7 @@ interface HeadOfFile {
   owner: Uint8Array | undefined;
 }
 
-/** Whether the entry is an SOA whose owner is known. */
+/** Whether the entry is an SOA with a known owner. */
 function findApex({ tokens, leadingBlank }: Entry, head: HeadOfFile): boolean {
   const [first, second] = tokens;
   if (!first) return false;
@@ -151,7 +176,7 @@ function tryName(text: string, origin: Uint8Array | undefined): Uint8Array | und
   try {
     return parseName(text, origin);
   } catch {
-    // A bad or relative name does not help here; the parser reports it.
+    // An invalid or relative name does not help here; the parser reports it.
     return undefined;
   }
 }

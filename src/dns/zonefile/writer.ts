@@ -1,15 +1,15 @@
-/** Records → master file text that any server loads and that gives the same zone when it is imported again. */
+/** Writes records as master file text that any server loads and that gives the same zone when imported again. */
 import { printName } from '../name.js';
 import { printRdata, typeMnemonic } from '../rr/registry.js';
 import type { RR } from '../rr.js';
 
-/** One record as a line: absolute owner, TTL in seconds, class, type and data between tabs. */
+/** One record as a line: absolute owner, TTL in seconds, class, type and data, separated by tabs. */
 export function printRecord(record: RR): string {
   const { owner, ttl, type, rdata } = record;
   return `${printName(owner)}\t${ttl}\tIN\t${typeMnemonic(type)}\t${printRdata(type, rdata)}`;
 }
 
-/** The attributes of a record that the v4 export keeps beside the zone data (v4: §7.2). */
+/** The attributes of a record that the v4 export adds to the zone data (v4: §7.2). */
 export interface RecordAttributes {
   readonly comment: string | null;
   /** `name:value` texts. */
@@ -17,15 +17,33 @@ export interface RecordAttributes {
   /** undefined for records that cannot be proxied. */
   readonly proxied: boolean | undefined;
   readonly flattenCname: boolean;
+  /** The only family of addresses a proxied record answers. */
+  readonly family: 'ipv4' | 'ipv6' | undefined;
+  /** The TTL is one second; in an export 1 stands for automatic. */
+  readonly exactTtl: boolean;
 }
 
-/** The text behind ` ; ` of a v4 export line; empty when there is nothing to say (v4: §7.2). */
-export function printAttributes({ comment, tags, proxied, flattenCname }: RecordAttributes): string {
+export const NO_ATTRIBUTES: RecordAttributes = {
+  comment: null,
+  tags: [],
+  proxied: undefined,
+  flattenCname: false,
+  family: undefined,
+  exactTtl: false,
+};
+
+/** Ours: the vendor has no TTL of one second. */
+const EXACT_TTL = 'exact-ttl';
+
+/** The text after ` ; ` in a v4 export line; empty when there are no attributes (v4: §7.2). */
+export function printAttributes({ comment, tags, proxied, flattenCname, family, exactTtl }: RecordAttributes): string {
   const members = tags.map(printTag);
   if (proxied !== undefined) members.push(`cf-proxied:${proxied}`);
   if (flattenCname) members.push('cf-flatten-cname');
+  if (family !== undefined) members.push(`${family}-only`);
+  if (exactTtl) members.push(EXACT_TTL);
   const text = (comment ?? '').replace(/[\r\n]+/g, ' ');
-  // A comment that contains the word for tags is followed by an empty list, so that the last list is the real one.
+  // If a comment contains the word for tags, an empty list follows, so that the last list is the real one.
   if (members.length === 0 && !text.includes('cf_tags=')) return text;
   const list = `cf_tags=${members.join(',')}`;
   return text === '' ? list : `${text} ${list}`;
@@ -35,27 +53,32 @@ function printTag(tag: string): string {
   const colon = tag.indexOf(':');
   const value = colon < 0 ? '' : tag.slice(colon + 1);
   if (!/["\s=,\\]/.test(value)) return tag;
-  // Readers look for the last of these words, so it must not stand inside a value.
+  // Readers look for the last occurrence of this word, so a value must not contain it.
   return `${tag.slice(0, colon)}:${JSON.stringify(value).replaceAll('cf_tags=', 'cf_tags\\u003d')}`;
 }
 
-/** Attributes written behind a record; what is not a tag list is the comment. */
+/** Parses attributes written after a record; text other than a tag list is the comment. */
 export function parseAttributes(text: string): RecordAttributes {
   const at = text.lastIndexOf('cf_tags=');
   const comment = (at < 0 ? text : text.slice(0, at)).trim();
   const tags: string[] = [];
   let proxied: boolean | undefined;
   let flattenCname = false;
+  let family: RecordAttributes['family'];
+  let exactTtl = false;
   for (const member of at < 0 ? [] : splitMembers(text.slice(at + 8))) {
     if (member === 'cf-proxied:true') proxied = true;
     else if (member === 'cf-proxied:false') proxied = false;
     else if (member === 'cf-flatten-cname') flattenCname = true;
+    else if (member === 'ipv4-only') family = 'ipv4';
+    else if (member === 'ipv6-only') family = 'ipv6';
+    else if (member === EXACT_TTL) exactTtl = true;
     else if (member !== '') tags.push(member);
   }
-  return { comment: comment === '' ? null : comment, tags, proxied, flattenCname };
+  return { comment: comment === '' ? null : comment, tags, proxied, flattenCname, family, exactTtl };
 }
 
-/** Members between commas; a value in quotes is a JSON string. */
+/** Splits members at commas; a quoted value is a JSON string. */
 function splitMembers(text: string): string[] {
   const members: string[] = [];
   const pattern = /\s*([^,":\s]+)(?::("(?:[^"\\]|\\.)*"|[^,\s]*))?\s*(?:,|$)/y;
@@ -71,19 +94,19 @@ function unquote(text: string): string {
   try {
     return String(JSON.parse(text));
   } catch {
-    // The text is not JSON, so it is the value itself.
+    // The text is not JSON, so it is the literal value.
     return text.slice(1, -1);
   }
 }
 
-/** Order of sections in a v4 export: these first, all other types by name (v4: §7.2). */
+/** Order of sections in a v4 export: these first, then the other types by name (v4: §7.2). */
 const SECTION_ORDER = ['SOA', 'NS', 'A', 'AAAA', 'CAA', 'CNAME'];
 
 export interface ExportRecord extends RR {
   readonly attributes: RecordAttributes;
 }
 
-/** All records of one type; read once, so that they need not be in memory together. */
+/** All records of one type; read once, so that they need not be in memory at the same time. */
 export interface ExportSection {
   readonly type: number;
   readonly records: Iterable<ExportRecord>;
@@ -92,8 +115,8 @@ export interface ExportSection {
 const CHUNK_LENGTH = 1 << 16;
 
 /**
- * A zone in the layout of the v4 export, in chunks of lines. `exportedAt`: `2026-01-31 12:00:00`. Sections come in the order
- * of {@link compareSections}. TTL 1 stands for automatic.
+ * A zone in the layout of the v4 export, in chunks of lines. `exportedAt`: `2026-01-31 12:00:00`. Sections have the
+ * order of {@link compareSections}. TTL 1 stands for automatic.
  */
 export function* writeV4Export(
   apex: Uint8Array,

@@ -1,4 +1,4 @@
-/** Issuing certificates in the admin process, as the settings say. */
+/** The parts that issue certificates in the admin process, made from settings. */
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { messageOf, UserError } from '../../base/errors.js';
@@ -23,7 +23,7 @@ export interface CertificateParts {
   readonly lifecycle: Lifecycle;
 }
 
-/** Makes the root of the built-in authority when there is none. Throws a UserError for settings that cannot be used. */
+/** Creates the root of the built-in authority if there is none. Throws a UserError for unusable settings. */
 export async function createCertificates(settings: Settings, parts: CertificateParts): Promise<CertificateContext> {
   const { base, vault, resolver, fetchToken, version, lifecycle } = parts;
   const { store, clock, random } = base;
@@ -36,7 +36,8 @@ export async function createCertificates(settings: Settings, parts: CertificateP
     resolver,
     fetchToken,
     directories: directoriesOf(settings),
-    ...(caBundle !== undefined && { caBundle }),
+    // Beside the roots that are trusted anyway.
+    ...(caBundle !== undefined && { caBundle: [...rootCertificates, caBundle].join('\n') }),
     userAgent: `Zoneplane/${version}`,
   });
   lifecycle.own('certificate authorities', authorities, (part) => part.close());
@@ -78,11 +79,11 @@ function of(url?: string, contact?: string, keyId?: string, hmacKey?: string): A
   return { url, contact: contacts, externalAccount: { keyId, hmacKey } };
 }
 
-/** Beside the roots that are trusted anyway. */
-function readBundle(file: string | undefined): string | undefined {
+/** The text of a file of root certificates. Throws a UserError when it cannot be read. */
+export function readBundle(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   try {
-    return [...rootCertificates, readFileSync(file, 'utf8')].join('\n');
+    return readFileSync(file, 'utf8');
   } catch (error) {
     throw new UserError(
       `the root certificates ${file} cannot be read: ${messageOf(error)}`,

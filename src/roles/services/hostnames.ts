@@ -1,5 +1,6 @@
-/** What custom hostnames and their certificates need, made of settings. */
+/** The parts for custom hostnames and their certificates, made from settings. */
 import type { Lifecycle } from '../../base/lifecycle.js';
+import { CHALLENGE_PATH } from '../../certs/http-challenge.js';
 import type { Settings } from '../../config/schema.js';
 import type { ContextBase } from '../../control/write/context.js';
 import type { HostnameServices } from '../../hostnames/context.js';
@@ -18,9 +19,10 @@ export interface HostnameParts {
   readonly version: string;
 }
 
-const CHALLENGE_PATH = '/.well-known/acme-challenge/';
-
-/** Starts what watches zones of ours for names of customers, too. Throws a UserError for settings that cannot be used. */
+/**
+ * Starts custom hostnames, including the watch on our own zones for customers' names. Throws a UserError for unusable
+ * settings.
+ */
 export async function startHostnames(parts: HostnameParts): Promise<HostnameServices> {
   const { settings, base, resolver, lifecycle } = parts;
   const fetchToken = createTokenFetch({ resolver, clock: base.clock });
@@ -30,12 +32,12 @@ export async function startHostnames(parts: HostnameParts): Promise<HostnameServ
   return { resolver, fetchToken, publicNames: arePublic(settings), certificates };
 }
 
-/** Whether certificates come from an authority that issues for names of the Internet only. */
+/** Whether certificates come from an authority that issues only for names on the public Internet. */
 export function arePublic(settings: Settings): boolean {
   return [...directoriesOf(settings).values()].some(({ url }) => !isLocal(url));
 }
 
-/** An authority on this machine is none of the Internet. */
+/** An authority on this machine is not public. */
 function isLocal(url: string): boolean {
   return ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname);
 }

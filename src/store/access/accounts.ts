@@ -33,7 +33,7 @@ export function allAccounts(store: Store): AccountRow[] {
   return statements(store).all.all();
 }
 
-/** Returns the number of the new row. */
+/** Returns the row number of the new account. */
 export function insertAccount(store: Store, { id, name, type, created_at }: NewAccountRow): number {
   return statements(store).insert.run(id, name, type, created_at).lastInsertRowid;
 }

@@ -10,14 +10,14 @@ export interface AuditSelection {
   readonly offset: number;
 }
 
-/** An entry with the names it needs to be read; those of a zone or account that is gone are null. */
+/** An audit entry with the names needed to show it; names of deleted zones and accounts are null. */
 export interface NamedAuditRow extends AuditRow {
   readonly zone_name: string | null;
   readonly account_id: Uint8Array | null;
   readonly account_name: string | null;
 }
 
-/** What a filter may be about. */
+/** Columns that filters may use. */
 const COLUMNS = {
   seq: 'a.seq',
   action: 'a.action',
@@ -35,25 +35,25 @@ export function matchAccountOf(account: number): Condition {
   return { sql: 'a.account = ?', params: [account] };
 }
 
-/** Any of the values, or with `not` none of them. What has no value is none of them. */
+/** Matches any of the values; with `not`, none of them. NULL matches none of them. */
 export function matchColumn(column: AuditColumn, values: readonly SqlValue[], not = false): Condition {
   const list = `${COLUMNS[column]} IN (${values.map(() => '?').join(', ')})`;
   return { sql: not ? `(${list}) IS NOT TRUE` : list, params: [...values] };
 }
 
-/** The first part of the action: what kind of thing was changed. */
+/** Matches the first part of the action: the kind of thing that changed. */
 export function matchResource(types: readonly string[], not = false): Condition {
   const list = `substr(a.action, 1, instr(a.action, '.') - 1) IN (${types.map(() => '?').join(', ')})`;
   return { sql: not ? `NOT (${list})` : list, params: [...types] };
 }
 
-/** The second part of the action: what was done to it. */
+/** Matches the second part of the action: what was done. */
 export function matchVerbs(verbs: readonly string[], not = false): Condition {
   const list = `substr(a.action, instr(a.action, '.') + 1) IN (${verbs.map(() => '?').join(', ')})`;
   return { sql: not ? `NOT (${list})` : list, params: [...verbs] };
 }
 
-/** Entries about one of these zones, which may be gone. */
+/** Entries about any of these zones, which may be deleted. */
 export function matchZones(ids: readonly Uint8Array[]): Condition {
   return matchIds('a.zone', ids);
 }
@@ -63,7 +63,7 @@ export function matchZoneNames(names: readonly string[], not = false): Condition
   return { sql: not ? `(${list}) IS NOT TRUE` : list, params: [...names] };
 }
 
-/** From the first instant on, before the second; microseconds since 1970. */
+/** Entries from `since` on and before `before`, in microseconds since 1970. */
 export function matchTime(since: number | undefined, before: number | undefined): Condition[] {
   return [
     ...(since === undefined ? [] : [{ sql: 'a.at_us >= ?', params: [since] }]),
@@ -71,7 +71,7 @@ export function matchTime(since: number | undefined, before: number | undefined)
   ];
 }
 
-/** Entries behind one in the direction of the list. */
+/** Entries after the one numbered `seq`, in the direction of the list. */
 export function matchBehind(seq: number, direction: 'asc' | 'desc'): Condition {
   return { sql: `a.seq ${direction === 'asc' ? '>' : '<'} ?`, params: [seq] };
 }

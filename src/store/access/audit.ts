@@ -1,4 +1,4 @@
-/** The audit log: who did what, when, and what it was before and after. Never holds secrets. */
+/** The audit log: who changed what and when, with the state before and after. It never contains secrets. */
 import { perStore, type Store } from '../driver.js';
 
 export interface AuditRow {
@@ -8,12 +8,12 @@ export interface AuditRow {
   readonly actor_kind: string;
   /** Identifier of the user; null for the operator. */
   readonly actor_id: Uint8Array | null;
-  /** Where the request came from; null at the command line. */
+  /** Source address of the request; null at the command line. */
   readonly address: string | null;
   readonly source: string;
   readonly action: string;
   readonly zone: Uint8Array | null;
-  /** Store number of the account it belongs to; null for what belongs to none. */
+  /** Store number of the account; null for entries that belong to no account. */
   readonly account: number | null;
   readonly object: Uint8Array | null;
   readonly request_id: string;

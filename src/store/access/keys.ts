@@ -7,26 +7,26 @@ export interface KeyRow {
   readonly seq: number;
   readonly id: Uint8Array;
   readonly user: number;
-  /** Limits the credential to one account; null for all accounts of the user. */
+  /** Restricts the credential to one account; null for all accounts of the user. */
   readonly account: number | null;
   readonly kind: KeyKind;
   readonly name: string;
   readonly hash: Uint8Array;
   readonly read_only: number;
-  /** JSON list of zone identifiers the credential is limited to; null for no such limit. */
+  /** JSON list of the zone identifiers the credential is restricted to; null for no restriction. */
   readonly zones: string | null;
   readonly created_at: number;
   readonly expires_at: number | null;
   readonly revoked_at: number | null;
   readonly last_used_at: number | null;
-  /** JSON list of policies; null for everything the user may do. */
+  /** JSON list of policies; null for all permissions of the user. */
   readonly policies: string | null;
-  /** JSON object of networks it may be used from; null for anywhere. */
+  /** JSON object of the networks from which it may be used; null for all networks. */
   readonly networks: string | null;
   readonly not_before: number | null;
   readonly modified_at: number | null;
   readonly disabled: number;
-  /** 1: belongs to `account`, not to the user who made it. */
+  /** 1: belongs to `account`, not to the user who created it. */
   readonly account_owned: number;
 }
 
@@ -42,7 +42,7 @@ const CHANGED_COLUMNS = [
   'modified_at',
 ] as const satisfies readonly (keyof KeyRow)[];
 
-/** What an edit of a token replaces. */
+/** The columns that editing a token replaces. */
 export type KeyChange = Pick<KeyRow, (typeof CHANGED_COLUMNS)[number]>;
 
 const NEW_COLUMNS = [
@@ -99,12 +99,12 @@ export function allKeys(store: Store): KeyRow[] {
   return statements(store).all.all();
 }
 
-/** Credentials a user made, those that belong to an account included; the oldest first. */
+/** Credentials that a user created, including account-owned ones, the oldest first. */
 export function keysOfUser(store: Store, user: number): KeyRow[] {
   return statements(store).ofUser.all(user);
 }
 
-/** Credentials that belong to an account itself, the oldest first. */
+/** Account-owned credentials, the oldest first. */
 export function keysOwnedByAccount(store: Store, account: number): KeyRow[] {
   return statements(store).ofAccount.all(account);
 }
@@ -121,7 +121,7 @@ export function setKeyHash(store: Store, seq: number, hash: Uint8Array, modified
   statements(store).setHash.run(hash, modifiedAt, seq);
 }
 
-/** Returns false when the credential was revoked before. */
+/** Returns false when the credential was already revoked. */
 export function setKeyRevoked(store: Store, seq: number, at: number): boolean {
   return statements(store).revoke.run(at, seq).changes > 0;
 }

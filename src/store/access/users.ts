@@ -49,7 +49,7 @@ export function findUserById(store: Store, id: Uint8Array): UserRow | undefined 
   return statements(store).byId.get(id);
 }
 
-/** Addresses are compared as the schema says: without regard to case. */
+/** The schema compares addresses without regard to case. */
 export function findUserByEmail(store: Store, email: string): UserRow | undefined {
   return statements(store).byEmail.get(email);
 }
@@ -58,7 +58,7 @@ export function hasUsers(store: Store): boolean {
   return statements(store).any.get() !== undefined;
 }
 
-/** Returns the number of the new row. */
+/** Returns the row number of the new user. */
 export function insertUser(store: Store, row: NewUserRow): number {
   return statements(store).insert.run(
     row.id,
@@ -71,12 +71,12 @@ export function insertUser(store: Store, row: NewUserRow): number {
   ).lastInsertRowid;
 }
 
-/** The account joined first comes first. */
+/** In the order in which the user joined the accounts. */
 export function membershipsOfUser(store: Store, user: number): MembershipRow[] {
   return statements(store).membershipsOf.all(user);
 }
 
-/** Identifiers of the accounts a user belongs to, the one joined first comes first. */
+/** Identifiers of the user's accounts, in the order in which the user joined them. */
 export function accountIdsOfUser(store: Store, user: number): Uint8Array[] {
   return statements(store)
     .accountsOf.all(user)

@@ -62,7 +62,7 @@ export type NewOrder = Pick<OrderRow, 'id' | 'authority' | 'names' | 'profile' |
 
 type Numbered<Row> = Row & { readonly seq: number };
 
-/** What an authorization and a challenge belong to. */
+/** The authorization and the order to which a challenge belongs. */
 interface Ancestors {
   readonly order_seq: number;
   readonly order_expires_at: number;
@@ -94,6 +94,10 @@ const statements = perStore((store) => ({
   ),
   order: store.prepare<[authority: string, id: Uint8Array], Numbered<OrderRow>>(
     'SELECT * FROM authority_orders WHERE authority = ? AND id = ?',
+  ),
+  unfinished: store.prepareTuples<[authority: string, names: string, nowMs: number], [id: Uint8Array]>(
+    `SELECT id FROM authority_orders WHERE authority = ? AND names = ? AND status IN ('pending', 'ready') AND expires_at > ?
+     ORDER BY seq DESC`,
   ),
   authorizations: store.prepare<[order: number], Numbered<AuthorizationRow>>(
     'SELECT * FROM authority_authorizations WHERE order_seq = ? ORDER BY seq',
@@ -147,12 +151,12 @@ const statements = perStore((store) => ({
   ),
 }));
 
-/** The issuer of a name that signs now; undefined when there is none yet. */
+/** The issuer with this name that currently signs; undefined when there is none yet. */
 export function newestIssuer(store: Store, name: string): IssuerRow | undefined {
   return statements(store).newestIssuer.get(name);
 }
 
-/** All issuers of a name that ever were, the oldest first. */
+/** All issuers with this name, past ones included, the oldest first. */
 export function issuersOf(store: Store, name: string): readonly IssuerRow[] {
   return statements(store).issuers.all(name);
 }
@@ -177,7 +181,7 @@ export function insertOrder(store: Store, order: NewOrder): void {
 
 export interface StoredAuthorization extends AuthorizationRow {
   readonly challenges: readonly ChallengeRow[];
-  /** Its order's. */
+  /** The expiry of its order. */
   readonly expires_at: number;
 }
 
@@ -199,6 +203,13 @@ export function findOrder(store: Store, authority: string, id: Uint8Array): Stor
       })),
     };
   });
+}
+
+/** Identifiers of pending and ready orders for exactly these names (a JSON list), the newest first. */
+export function unfinishedOrders(store: Store, authority: string, names: string, nowMs: number): Uint8Array[] {
+  return statements(store)
+    .unfinished.all(authority, names, nowMs)
+    .map(([id]) => new Uint8Array(id));
 }
 
 export function findAuthorization(store: Store, authority: string, id: Uint8Array): StoredAuthorization | undefined {
@@ -227,8 +238,8 @@ export function findChallenge(store: Store, authority: string, id: Uint8Array): 
 }
 
 /**
- * Notes what came of a challenge, and what follows for its authorization and its order (RFC 8555 §7.1.6). Nothing happens when
- * the authorization is settled already. Call inside a write. `problem`: JSON; null when control was proved.
+ * Records the result of a challenge and updates its authorization and order (RFC 8555 §7.1.6). Does nothing when the
+ * authorization is already settled. Call inside a write. `problem`: JSON; null when control was proved.
  */
 export function settleChallenge(store: Store, authority: string, id: Uint8Array, problem: string | null): void {
   const { challenge, authorizationBySeq, authorizations, settleChallenge, settleAuthorization, setOrderStatus } =
@@ -247,7 +258,7 @@ export function settleChallenge(store: Store, authority: string, id: Uint8Array,
 
 export type NewCertificate = Omit<CertificateRow, 'revoked_at' | 'revocation_reason'>;
 
-/** Makes a ready order valid with its certificate; false when it is not ready any more. Call inside a write. */
+/** Makes a ready order valid with its certificate; false when the order is no longer ready. Call inside a write. */
 export function completeOrder(store: Store, order: Uint8Array, issued: NewCertificate): boolean {
   const { completeOrder, insertCertificate } = statements(store);
   const { serial, authority, certificate, chain, not_before, not_after } = issued;
@@ -256,7 +267,7 @@ export function completeOrder(store: Store, order: Uint8Array, issued: NewCertif
   return true;
 }
 
-/** Whether a valid order has replaced the certificate of this identifier. */
+/** Whether a valid order has replaced the certificate with this identifier. */
 export function isReplaced(store: Store, authority: string, identifier: string): boolean {
   return statements(store).replacement.get(authority, identifier) !== undefined;
 }
@@ -266,12 +277,12 @@ export function findCertificate(store: Store, authority: string, serial: string)
   return statements(store).certificate.get(authority, serial);
 }
 
-/** One that is revoked already stays as it is. Call inside a write. */
+/** A revoked certificate stays unchanged. Call inside a write. */
 export function revokeCertificate(store: Store, serial: string, revokedAt: number, reason: number): void {
   statements(store).revoke.run(revokedAt, reason, serial);
 }
 
-/** Forgets up to `count` orders and as many certificates that ended before `before`. Call inside a write. */
+/** Deletes up to `count` orders and as many certificates that expired before `before`. Call inside a write. */
 export function removeEndedOrders(store: Store, before: number, count: number): void {
   const { removeOrders, removeCertificates } = statements(store);
   removeOrders.run(before, count);

@@ -1,4 +1,4 @@
-/** Rows of issued and uploaded certificates, and of the accounts that order. Times are milliseconds since 1970. */
+/** Rows of issued and uploaded certificates, and of ACME accounts. Times are milliseconds since 1970. */
 import { perStore, type Store } from '../driver.js';
 
 export interface IssuedRow {
@@ -6,12 +6,12 @@ export interface IssuedRow {
   /** UUID. */
   readonly id: string;
   readonly request: number;
-  /** Empty for one that was uploaded. */
+  /** Empty for uploaded certificates. */
   readonly authority: string;
   readonly uploaded: number;
   /** JSON list. */
   readonly names: string;
-  /** PEM, the certificate itself first. */
+  /** PEM, the end-entity certificate first. */
   readonly chain: string;
   /** PKCS #8, sealed. */
   readonly private_key: Uint8Array;
@@ -92,17 +92,17 @@ export function insertIssued(store: Store, row: NewIssued): void {
   );
 }
 
-/** Certificates and keys of a request. Call inside a write. */
+/** Removes the certificates and keys of a request. Call inside a write. */
 export function removeIssued(store: Store, request: number): void {
   statements(store).removeAll.run(request);
 }
 
-/** The account at a directory. */
+/** The account at an ACME directory. */
 export function findAcmeAccount(store: Store, directory: string): AcmeAccountRow | undefined {
   return statements(store).account.get(directory);
 }
 
-/** One that is there already stays. Call inside a write. */
+/** An existing account stays unchanged. Call inside a write. */
 export function insertAcmeAccount(store: Store, { id, directory, private_key }: AcmeAccountRow): void {
   statements(store).insertAccount.run(id, directory, private_key);
 }

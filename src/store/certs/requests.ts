@@ -1,4 +1,4 @@
-/** Rows of who needs a certificate. Times are milliseconds since 1970. */
+/** Rows of certificate requests. Times are milliseconds since 1970. */
 import { perStore, type SqlValue, type Store } from '../driver.js';
 
 export interface RequestRow {
@@ -11,23 +11,23 @@ export interface RequestRow {
   /** JSON list. */
   readonly names: string;
   readonly method: 'http' | 'txt';
-  /** The one that was asked for; empty: the default order. */
+  /** The requested authority; empty for the default order of authorities. */
   readonly authority: string;
-  /** The one in use; empty before the first choice. */
+  /** The authority in use; empty before the first choice. */
   readonly chosen: string;
   readonly uploaded: number;
   readonly status: string;
-  /** 1: a certificate is served that the round under way replaces. */
+  /** 1: a certificate is served, and the current round replaces it. */
   readonly renewal: number;
   /** JSON lists. */
   readonly errors: string;
   readonly refused: string;
-  /** Failures of the authority in a row. */
+  /** Consecutive failures of the authority. */
   readonly failures: number;
   readonly version: number;
-  /** When the round under way began. */
+  /** When the current round began. */
   readonly started_at: number;
-  /** When to go on; null where nothing is to be done. */
+  /** When to continue; null when nothing is to be done. */
   readonly next_at: number | null;
   readonly renew_at: number | null;
   readonly dropped_at: number | null;
@@ -47,6 +47,12 @@ const statements = perStore((store) => ({
   byId: store.prepare<[id: string], RequestRow>('SELECT * FROM certificate_requests WHERE id = ?'),
   all: store.prepare<[limit: number], RequestRow>(
     'SELECT * FROM certificate_requests WHERE dropped_at IS NULL ORDER BY owner_kind, owner LIMIT ?',
+  ),
+  ofZone: store.prepare<[zone: number], RequestRow>(
+    'SELECT * FROM certificate_requests WHERE zone = ? AND dropped_at IS NULL ORDER BY seq',
+  ),
+  zonesOwn: store.prepare<[zone: number], RequestRow>(
+    "SELECT * FROM certificate_requests WHERE zone = ? AND owner_kind = 'zone' ORDER BY seq",
   ),
   insert: store.prepare<
     [
@@ -72,14 +78,24 @@ export function findRequest(store: Store, kind: string, owner: string): RequestR
   return statements(store).ofOwner.get(kind, owner);
 }
 
-/** Also one that was dropped, until its certificates are revoked. */
+/** Includes dropped requests, until their certificates are revoked. */
 export function findRequestById(store: Store, id: string): RequestRow | undefined {
   return statements(store).byId.get(id);
 }
 
-/** By kind and owner. */
+/** Ordered by kind and owner. */
 export function listRequests(store: Store, limit: number): readonly RequestRow[] {
   return statements(store).all.all(limit);
+}
+
+/** Those of its custom hostnames included, in the order in which they were made. */
+export function requestsOfZone(store: Store, zone: number): readonly RequestRow[] {
+  return statements(store).ofZone.all(zone);
+}
+
+/** Those for names of the zone, also what was dropped, until its certificates are revoked. */
+export function zonesOwnRequests(store: Store, zone: number): readonly RequestRow[] {
+  return statements(store).zonesOwn.all(zone);
 }
 
 /** Call inside a write. */
@@ -97,7 +113,7 @@ export function updateRequest(store: Store, seq: number, change: RequestChange):
     .run(...(Object.values(change) as SqlValue[]), seq);
 }
 
-/** With its orders, challenges and certificates. Call inside a write. */
+/** Removes the request with its orders, challenges and certificates. Call inside a write. */
 export function removeRequest(store: Store, seq: number): void {
   statements(store).remove.run(seq);
 }

@@ -1,6 +1,6 @@
 /**
- * The index of owners whose CNAME has its target asked for: kept by every commit that touches a CNAME, or what decides whether it
- * is flattened.
+ * The index of owners whose CNAME target is resolved. Every commit that affects a CNAME, or whether it is flattened,
+ * updates it.
  */
 import { perStore, type Store } from '../driver.js';
 import { addTarget, refreshWatchedTarget } from './targets.js';
@@ -8,16 +8,16 @@ import { addTarget, refreshWatchedTarget } from './targets.js';
 export interface FlattenedOwner {
   readonly zone: number;
   readonly owner_key: Uint8Array;
-  /** 0: it is proxied, and only whether the target leads somewhere is of interest. */
+  /** 0: the owner is proxied, and only whether the target resolves matters. */
   readonly answered: number;
 }
 
-/** A CNAME whose target is asked for. */
+/** A CNAME whose target is resolved. */
 export interface FlattenedAlias {
   readonly ownerKey: Uint8Array;
   /** Lower-case wire name. */
   readonly target: Uint8Array;
-  /** Whether the owner answers with what is heard; otherwise only whether the target leads somewhere is of interest. */
+  /** Whether the owner answers the target's addresses; otherwise only whether the target resolves matters. */
   readonly answered: boolean;
 }
 
@@ -47,7 +47,7 @@ export function isFlattenedOwner(store: Store, zone: number, ownerKey: Uint8Arra
   return statements(store).atOwner.get(zone, ownerKey) !== undefined;
 }
 
-/** Brings the index up to date for one owner, whose CNAME is flattened or not any more. */
+/** Updates the index for one owner whose CNAME is now flattened, or no longer. */
 export function putFlattenedOwner(
   store: Store,
   zone: number,
@@ -70,7 +70,7 @@ function putAlias(store: Store, zone: number, { ownerKey, target, answered }: Fl
   if (answered) refreshWatchedTarget(store, target);
 }
 
-/** Store numbers of the zones that hold a CNAME. */
+/** Store numbers of the zones that contain a CNAME. */
 export function zonesWithAliases(store: Store): number[] {
   return statements(store)
     .zonesWithAliases.all()

@@ -1,35 +1,41 @@
 /**
- * Targets of flattened names: what is heard of them, written by the refresher alone, and which of our own names that came from.
+ * Targets of flattened names: what resolving them returned, and which of our own names that came from. Only the
+ * refresher updates these rows.
  */
 import { perStore, type Store } from '../driver.js';
 
 export interface FlattenTargetRow {
   /** Lower-case wire name. */
   readonly name: Uint8Array;
-  /** Addresses one after the other; null when nothing usable was heard. */
+  /** Concatenated addresses; null when no usable answer was received. */
   readonly ipv4: Uint8Array | null;
   readonly ipv6: Uint8Array | null;
   /** Seconds. */
   readonly ttl: number;
-  /** 1 once an answer, or a failure, has come. */
+  /** 1 once there was an answer or a failure. */
   readonly asked: number;
   readonly stale: number;
   /** 1 when part of the answer is from our own zones. */
   readonly own: number;
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number;
   /** Microseconds since 1970. */
   readonly resolved_at: number;
   readonly expires_at: number;
-  /** When to ask (again), milliseconds since 1970. */
+  /** When to resolve the target next, milliseconds since 1970. */
   readonly refresh_at: number;
   /** JSON list of the names from the target to the end of its chain, with their TTLs. */
   readonly chain: string | null;
-  /** Why nothing usable was heard the last time. */
+  /** Why the last attempt gave no usable answer. */
   readonly reason: string | null;
 }
 
-/** What is served of a target; see zone/derive/flatten.ts. */
+export interface DueTargetRow extends FlattenTargetRow {
+  /** The zone of the first owner that needs it; null when nobody does any more. */
+  readonly zone: number | null;
+}
+
+/** What is served for a target; see zone/derive/flatten.ts. */
 export interface StoredTargetFacts {
   readonly ipv4: readonly Uint8Array[] | undefined;
   readonly ipv6: readonly Uint8Array[] | undefined;
@@ -37,11 +43,14 @@ export interface StoredTargetFacts {
   readonly stale: boolean;
 }
 
-/** Targets that are answered rest no longer than this after their time is over, milliseconds. */
+/** The longest wait for answered targets after their TTL has ended, in milliseconds. */
 const LONGEST_REST_MS = 500_000;
 
-/** Another value each time, so that a question under way is seen to be too old. */
+/** Changes the value each time, so that the result of a running query is recognized as outdated. */
 const REFRESH_SOON = 'refresh_at = CASE WHEN refresh_at > 0 THEN 0 ELSE refresh_at - 1 END';
+
+/** The zone of the first owner that needs a target; null when nobody does any more. */
+const ZONE = '(SELECT min(zone) FROM flatten_owners WHERE target = flatten_targets.name)';
 
 const statements = perStore((store) => ({
   byName: store.prepare<[name: Uint8Array], FlattenTargetRow>('SELECT * FROM flatten_targets WHERE name = ?'),
@@ -49,8 +58,19 @@ const statements = perStore((store) => ({
     [name: Uint8Array],
     [ipv4: Uint8Array | null, ipv6: Uint8Array | null, ttl: number, stale: number]
   >('SELECT ipv4, ipv6, ttl, stale FROM flatten_targets WHERE name = ? AND asked = 1'),
-  due: store.prepare<[nowMs: number, limit: number], FlattenTargetRow>(
-    'SELECT * FROM flatten_targets WHERE refresh_at <= ? ORDER BY refresh_at LIMIT ?',
+  due: store.prepare<[nowMs: number, limit: number], DueTargetRow>(
+    `SELECT *, ${ZONE} AS zone FROM flatten_targets WHERE refresh_at <= ? ORDER BY refresh_at LIMIT ?`,
+  ),
+  dueByZone: store.prepare<[nowMs: number, ofZone: number, limit: number], DueTargetRow>(
+    `SELECT flatten_targets.*, ranked.zone FROM flatten_targets JOIN (
+       SELECT name, zone, row_number() OVER (PARTITION BY zone ORDER BY refresh_at) AS place
+       FROM (SELECT name, refresh_at, ${ZONE} AS zone FROM flatten_targets WHERE refresh_at <= ?)
+     ) AS ranked ON ranked.name = flatten_targets.name
+     WHERE ranked.place <= ? ORDER BY ranked.place, flatten_targets.refresh_at LIMIT ?`,
+  ),
+  shift: store.prepare<[ms: number, us: number, us: number]>(
+    `UPDATE flatten_targets SET refresh_at = refresh_at - ?, resolved_at = resolved_at - ?, expires_at = expires_at - ?
+     WHERE refresh_at > 0`,
   ),
   count: store.prepareTuples<[], [number]>('SELECT count(*) FROM flatten_targets'),
   insert: store.prepare<[name: Uint8Array]>('INSERT OR IGNORE INTO flatten_targets (name) VALUES (?)'),
@@ -94,7 +114,7 @@ export function findTarget(store: Store, name: Uint8Array): FlattenTargetRow | u
   return statements(store).byName.get(name);
 }
 
-/** Undefined for a target nobody has asked for yet. */
+/** Undefined for a target that has never been resolved. */
 export function targetFacts(store: Store, name: Uint8Array): StoredTargetFacts | undefined {
   const row = statements(store).facts.get(name);
   if (!row) return undefined;
@@ -110,16 +130,26 @@ function splitAddresses(octets: Uint8Array | null, size: number): Uint8Array[] |
   );
 }
 
-/** Targets to ask for by now, the longest due first. */
-export function dueTargets(store: Store, nowMs: number, limit: number): FlattenTargetRow[] {
+/** Targets that are due now, the longest overdue first. */
+export function dueTargets(store: Store, nowMs: number, limit: number): DueTargetRow[] {
   return statements(store).due.all(nowMs, limit);
+}
+
+/** Targets that are due now, at most `ofZone` of a zone, those of all zones in turn. Looks at every target that is due. */
+export function dueTargetsByZone(store: Store, nowMs: number, ofZone: number, limit: number): DueTargetRow[] {
+  return statements(store).dueByZone.all(nowMs, ofZone, limit);
+}
+
+/** The clock was put back by so much: the times of all targets go with it. */
+export function shiftTargets(store: Store, byMs: number): void {
+  statements(store).shift.run(byMs, byMs * 1000, byMs * 1000);
 }
 
 export function countTargets(store: Store): number {
   return statements(store).count.get()![0];
 }
 
-/** A target that is new is asked for as soon as possible; what is known of others stays. */
+/** A new target is resolved as soon as possible; an existing one stays unchanged. */
 export function addTarget(store: Store, name: Uint8Array): void {
   statements(store).insert.run(name);
 }
@@ -129,7 +159,7 @@ export function removeTarget(store: Store, name: Uint8Array): void {
   statements(store).remove.run(name);
 }
 
-/** Writes what was heard, and which of our own names it came from (lower-case wire names). */
+/** Stores the result, and which of our own names it came from (lower-case wire names). */
 export function updateTarget(store: Store, row: FlattenTargetRow, links: readonly Uint8Array[]): void {
   const { update, clearLinks, putLink } = statements(store);
   const { name, ipv4, ipv6, ttl, stale, own, failures, resolved_at, expires_at, refresh_at, chain, reason } = row;
@@ -138,22 +168,22 @@ export function updateTarget(store: Store, row: FlattenTargetRow, links: readonl
   for (const link of links) putLink.run(link, name);
 }
 
-/** Whether any answer came from our own names. */
+/** Whether any result came from our own names. */
 export function hasOwnSources(store: Store): boolean {
   return statements(store).anyLink.get() !== undefined;
 }
 
-/** The targets whose answers came from one of our own names are asked for again soon. */
+/** Schedules the targets whose results came from one of our own names to be resolved soon. */
 export function refreshTargetsFrom(store: Store, ownName: Uint8Array): void {
   statements(store).refreshFrom.run(ownName);
 }
 
-/** All targets whose answers came from our own names are asked for again soon. */
+/** Schedules all targets whose results came from our own names to be resolved soon. */
 export function refreshTargetsFromOwn(store: Store): void {
   statements(store).refreshFromOwn.run();
 }
 
-/** A target that was only watched, and so rests far beyond its time, is asked for again soon. */
+/** Schedules a target to be resolved soon that was only monitored, and therefore waits far beyond its TTL. */
 export function refreshWatchedTarget(store: Store, name: Uint8Array): void {
   statements(store).refreshWatched.run(name);
 }

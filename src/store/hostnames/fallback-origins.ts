@@ -1,9 +1,9 @@
-/** Where the traffic of a zone's custom hostnames goes unless they say otherwise. */
+/** The default origins to which the custom hostnames of zones send traffic. */
 import { perStore, type Store } from '../driver.js';
 
 export interface FallbackOriginRow {
   readonly zone: number;
-  /** A-labels, lower case, without final dot. */
+  /** A-labels, lower case, without the final dot. */
   readonly origin: string;
   /** Microseconds since 1970. */
   readonly created_at: number;
@@ -23,7 +23,7 @@ export function findFallbackOrigin(store: Store, zone: number): FallbackOriginRo
   return statements(store).find.get(zone);
 }
 
-/** Sets it; the time of its creation stays when there is one. */
+/** Sets the fallback origin; an existing one keeps its creation time. */
 export function putFallbackOrigin(store: Store, zone: number, origin: string, now: number): void {
   statements(store).put.run(zone, origin, now, now);
 }

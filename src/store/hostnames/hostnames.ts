@@ -10,24 +10,24 @@ export interface HostnameRow {
   readonly id: string;
   /** Store number. */
   readonly zone: number;
-  /** A-labels, lower case, without final dot; may begin with `*.`. */
+  /** A-labels, lower case, without the final dot; may begin with `*.`. */
   readonly hostname: string;
   readonly state: HostnameState;
   readonly txt_token: string;
   readonly http_token: string;
   /** JSON list of texts. */
   readonly errors: string;
-  /** JSON of what was asked for; null = no certificate. */
+  /** JSON of the requested certificate; null = no certificate. */
   readonly ssl: string | null;
   /** JSON object of texts. */
   readonly metadata: string | null;
   readonly origin: string | null;
   readonly origin_sni: string | null;
-  /** Checks of the schedule that were done. */
+  /** Number of scheduled checks that were run. */
   readonly check_number: number;
-  /** Null: nothing is checked any more. */
+  /** Null: no more checks. */
   readonly next_check_ms: number | null;
-  /** Checks in a row that saw an active name lead elsewhere, and when the first did. */
+  /** Consecutive checks in which an active name led elsewhere, and when the first one was. */
   readonly elsewhere_count: number;
   readonly elsewhere_ms: number | null;
   /** When it was last seen to lead here; null = never. */
@@ -55,7 +55,7 @@ export type NewHostnameRow = Pick<
   | 'created_at'
 >;
 
-/** Columns a use case may set. */
+/** The columns that a use case may set. */
 export type HostnameChange = Partial<
   Omit<HostnameRow, 'seq' | 'id' | 'zone' | 'hostname' | 'txt_token' | 'http_token' | 'created_at' | 'version'>
 >;
@@ -68,9 +68,15 @@ const statements = perStore((store) => ({
   activeOfName: store.prepare<[hostname: string, id: string], HostnameRow>(
     "SELECT * FROM custom_hostnames WHERE hostname = ? AND state = 'active' AND id <> ? ORDER BY seq",
   ),
+  ofName: store.prepare<[hostname: string], HostnameRow>(
+    `SELECT * FROM custom_hostnames WHERE hostname = ? ORDER BY state = 'active' DESC, seq`,
+  ),
   atOrBelow: store.prepareTuples<[name: string, below: string, below: string], [id: string]>(
     `SELECT id FROM custom_hostnames
      WHERE state IN ('pending', 'active') AND (hostname = ? OR substr(hostname, -length(?)) = ?) ORDER BY seq`,
+  ),
+  idsOfZone: store.prepareTuples<[zone: number], [id: string]>(
+    'SELECT id FROM custom_hostnames WHERE zone = ? ORDER BY seq',
   ),
   countOfAccount: store.prepareTuples<[account: number], [number]>(
     'SELECT count(*) FROM custom_hostnames WHERE zone IN (SELECT seq FROM zones WHERE account = ?)',
@@ -106,12 +112,17 @@ export function findHostnameByName(store: Store, zone: number, hostname: string)
   return statements(store).byName.get(zone, hostname);
 }
 
-/** Active rows of other zones for the same name. */
+/** Active rows of other zones with the same name. */
 export function otherActiveHostnames(store: Store, { hostname, id }: HostnameRow): HostnameRow[] {
   return statements(store).activeOfName.all(hostname, id);
 }
 
-/** Identifiers of the hostnames at a name or below it that are still checked. */
+/** The rows of a name in all zones, an active one first. */
+export function hostnamesOfName(store: Store, hostname: string): HostnameRow[] {
+  return statements(store).ofName.all(hostname);
+}
+
+/** Identifiers of the hostnames at or below a name that are still checked. */
 export function checkedHostnamesUnder(store: Store, name: string): string[] {
   const below = `.${name}`;
   return statements(store)
@@ -119,7 +130,13 @@ export function checkedHostnamesUnder(store: Store, name: string): string[] {
     .map(([id]) => id);
 }
 
-/** Hostnames of all zones of an account. */
+export function hostnameIdsOfZone(store: Store, zone: number): string[] {
+  return statements(store)
+    .idsOfZone.all(zone)
+    .map(([id]) => id);
+}
+
+/** Number of hostnames in all zones of an account. */
 export function countHostnamesOfAccount(store: Store, account: number): number {
   return statements(store).countOfAccount.get(account)![0];
 }
@@ -143,7 +160,7 @@ export function insertHostname(store: Store, row: NewHostnameRow): void {
 
 const updates = perStore(() => new Map<string, Statement<SqlValue[], unknown>>());
 
-/** Sets columns of one row, and its next version. Column names come from the type, never from input. */
+/** Sets columns of one row and increments its version. Column names come from the type, never from input. */
 export function updateHostname(store: Store, seq: number, change: HostnameChange): void {
   const columns = Object.keys(change);
   if (columns.length === 0) return;

@@ -1,15 +1,15 @@
-/** How many certificates an account asked for lately, and what it may have. Times: milliseconds since 1970. */
+/** How many certificates an account recently requested, and how many it may. Times: milliseconds since 1970. */
 import { perStore, type Store } from '../driver.js';
 
-/** What an account may have instead of what all have; null = as all. */
+/** Limits of an account that replace the general ones; null = the general limit. */
 export interface AllowanceRow {
   readonly account: number;
   readonly issuance_count: number | null;
   readonly issuance_window_s: number | null;
   readonly issuance_lockout_s: number | null;
-  /** Most custom hostnames of all zones together. */
+  /** The largest number of custom hostnames in all zones together. */
   readonly hostnames: number | null;
-  /** Whether addresses alone prove that a hostname is meant for the account. */
+  /** Whether addresses alone prove that a hostname belongs to the account. */
   readonly apex_addresses: number;
 }
 
@@ -64,28 +64,31 @@ export function putAllowance(store: Store, row: AllowanceRow): void {
   );
 }
 
-/** When the lockout of an account ends; undefined when there is none. */
+/** When the account's lockout ends; undefined when there is none. */
 export function lockoutEnd(store: Store, account: number): number | undefined {
   return statements(store).lockout.get(account)?.[0];
 }
 
-/** Begins one. Call inside a write. */
+/** Begins a lockout. Call inside a write. */
 export function putLockout(store: Store, account: number, untilMs: number): void {
   statements(store).putLockout.run(account, untilMs);
 }
 
-/** Ends one, and forgets what led to it: else the next request would begin another. Call inside a write. */
+/**
+ * Ends a lockout and deletes the grants that led to it; otherwise the next request would begin another one. Call inside
+ * a write.
+ */
 export function clearLockout(store: Store, account: number): void {
   statements(store).endLockout.run(account);
   statements(store).forget.run(account, Number.MAX_SAFE_INTEGER);
 }
 
-/** Grants after a time. */
+/** Number of grants after a time. */
 export function countIssuances(store: Store, account: number, afterMs: number): number {
   return statements(store).since.get(account, afterMs)![0];
 }
 
-/** Notes a grant and forgets those up to `forgetMs`. Call inside a write. */
+/** Records a grant and deletes those up to `forgetMs`. Call inside a write. */
 export function addIssuance(store: Store, account: number, atMs: number, forgetMs: number): void {
   statements(store).forget.run(account, forgetMs);
   statements(store).add.run(account, atMs);

@@ -8,12 +8,12 @@ export interface HostnameSelection {
   readonly zone: number;
   readonly conditions: readonly Condition[];
   readonly direction: 'asc' | 'desc';
-  /** Absent: all. */
+  /** Absent: no limit. */
   readonly limit?: number;
   readonly offset?: number;
 }
 
-/** In the order of their age. `total`: how many fit altogether. */
+/** In the order of their creation. `total`: the number of all matches. */
 export function selectHostnames(store: Store, selection: HostnameSelection): { rows: HostnameRow[]; total: number } {
   const { zone, conditions, direction, limit, offset } = selection;
   const { sql, params } = joinConditions('all', [{ sql: 'zone = ?', params: [zone] }, ...conditions]);

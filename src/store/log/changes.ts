@@ -1,25 +1,26 @@
 /**
- * The change log: what followers apply, what transfers send and history shows. A complete change lists every record that
- * resolvers see less and more: applied to the zone as it was served, it gives the zone as it is served after it.
+ * The change log, which followers apply, transfers send and the history shows. A complete change lists every record
+ * that it removes from and adds to what resolvers see. Applied to the zone as it was served, it gives the zone as it is
+ * served afterwards.
  */
 import { Type } from '../../dns/codes.js';
 import { perStore, type Store } from '../driver.js';
 
-/** What was done to the zone. */
+/** What happened to the zone. */
 export type ChangeKind = 'zone-added' | 'zone-removed' | 'zone-replaced' | 'rrs' | 'settings';
 
 export interface ChangeRow {
   readonly seq: number;
   readonly at_us: number;
-  /** Store number of the zone, which may be gone. */
+  /** Store number of the zone, which may be deleted. */
   readonly zone: number;
   readonly kind: ChangeKind;
-  /** Null for a zone that is new, and one that is gone. */
+  /** Null for new and deleted zones. */
   readonly serial_from: number | null;
   readonly serial_to: number | null;
-  /** 1: its records and SOAs are all that differs. 0: no records are listed, whoever follows reads the whole zone. */
+  /** 1: its records and SOAs are the whole difference. 0: no records are listed, and followers read the whole zone. */
   readonly complete: number;
-  /** Rdata and TTL (seconds) of the SOA before and after; null where it stayed, or where there was none. */
+  /** Rdata and TTL (seconds) of the SOA before and after; null when it did not change or did not exist. */
   readonly soa_from: Uint8Array | null;
   readonly soa_to: Uint8Array | null;
   readonly soa_ttl_from: number | null;
@@ -28,7 +29,7 @@ export interface ChangeRow {
   readonly request_id: string;
 }
 
-/** A record taken away (`op` 0) or added (`op` 1), as resolvers saw or see it. */
+/** A record that was removed (`op` 0) or added (`op` 1), as resolvers see it. */
 export interface ChangedRR {
   readonly op: 0 | 1;
   readonly owner_key: Uint8Array;
@@ -37,23 +38,26 @@ export interface ChangedRR {
   readonly rdata: Uint8Array;
 }
 
-/** Rdata of the marks below. */
+/** Rdata of the marks described below. */
 export const NO_DATA: Uint8Array = new Uint8Array(0);
-/** Type of the mark of a name that exists without any record that is answered: zero stands for no type (RFC 6895 §3.1). */
+/** Type of the mark for a name that exists without any answered record; zero is not a type (RFC 6895 §3.1). */
 export const NO_TYPE = 0;
 
 /**
- * Whether an entry stands for no record: it lets followers hear of an owner whose addresses are not known yet, which is
- * answered with SERVFAIL, or of one that exists without data. What prints or sends records leaves it out.
+ * Whether an entry is a mark, which stands for no record. A mark tells followers about an owner whose addresses are not
+ * known yet (answered with SERVFAIL) or that exists without data. Code that prints or sends records skips marks.
  */
 export function isMark({ type, rdata }: ChangedRR): boolean {
   return rdata.length === 0 && (type === NO_TYPE || type === Type.a || type === Type.aaaa);
 }
 
-/** Changes of more records than this are not complete. */
+/** Changes with more records than this are not complete. */
 export const MOST_CHANGED_RRS = 5000;
 
-/** Changes kept; older ones are removed in slices. A follower or secondary that is further behind loads the whole zone. */
+/**
+ * Number of changes kept; older ones are removed in batches. A follower or secondary that is further behind loads the
+ * whole zone.
+ */
 const KEPT_CHANGES = 200_000;
 const PRUNE_EVERY = 1000;
 
@@ -111,16 +115,16 @@ export interface NewChange {
   readonly serialFrom: number | null;
   readonly serialTo: number | null;
   readonly complete: boolean;
-  /** The SOA before and after, where it differs. */
+  /** The SOAs before and after, when they differ. */
   readonly soaFrom?: SoaRR | undefined;
   readonly soaTo?: SoaRR | undefined;
   readonly actor: string;
   readonly requestId: string;
-  /** Removed ones first, SOAs left out. */
+  /** Removed records first, without SOAs. */
   readonly rrs: readonly ChangedRR[];
 }
 
-/** Appends a change and returns its number. Called from the one commit function only, inside its transaction. */
+/** Appends a change and returns its number. Only the commit function calls it, inside its transaction. */
 export function appendChange(store: Store, change: NewChange): number {
   const { insert, insertRR } = statements(store);
   const { soaFrom, soaTo } = change;
@@ -145,7 +149,7 @@ export function appendChange(store: Store, change: NewChange): number {
   return seq;
 }
 
-/** Removes the changes up to a number. */
+/** Removes the changes up to this number. */
 function pruneChanges(store: Store, seq: number): void {
   const { pruneRRs, prune } = statements(store);
   pruneRRs.run(seq);
@@ -157,8 +161,8 @@ export function findChange(store: Store, seq: number): ChangeRow | undefined {
 }
 
 /**
- * The records of a change in the order of an incremental transfer (RFC 1995 §4): the SOA before, records removed, the SOA after,
- * records added. Of a change that is not complete, the SOAs alone.
+ * The records of a change in the order of an incremental transfer (RFC 1995 §4): old SOA, removed records, new SOA,
+ * added records. For a change that is not complete, only the SOAs.
  */
 export function rrsOfChange(store: Store, change: ChangeRow): ChangedRR[] {
   const rrs = statements(store).rrs.all(change.seq);
@@ -175,12 +179,12 @@ function soaOfChange(op: 0 | 1, ttl: number | null, rdata: Uint8Array | null): C
   return ttl === null || rdata === null ? [] : [{ op, owner_key: new Uint8Array(0), type: Type.soa, ttl, rdata }];
 }
 
-/** Changes after a number, in order, at most `limit`. */
+/** Changes after a number, in order; no more than `limit`. */
 export function changesAfter(store: Store, seq: number, limit: number): ChangeRow[] {
   return statements(store).after.all(seq, limit);
 }
 
-/** Owner keys touched by one change, each once. */
+/** Owner keys that one change touches, each once. */
 export function touchedOwners(store: Store, change: number): Uint8Array[] {
   return statements(store)
     .owners.all(change)
@@ -192,7 +196,7 @@ export function lastChange(store: Store): number {
   return statements(store).last.get()?.[0] ?? 0;
 }
 
-/** Number of the oldest change still kept; 0 when there is none. */
+/** Number of the oldest kept change; 0 when there is none. */
 export function firstChange(store: Store): number {
   return statements(store).first.get()?.[0] ?? 0;
 }

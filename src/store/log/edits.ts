@@ -1,6 +1,6 @@
 /**
- * The journal of zones: what each commit did to a zone's records, kept so that it can be undone. Undoing the newest edits one by
- * one, backwards, gives the records as they were at any moment the journal reaches back to.
+ * The journal of zones: what each commit did to a zone's records, so that it can be undone. Undoing the newest edits
+ * one by one restores the records of any point in time that the journal reaches back to.
  */
 import { fromHex, toHex } from '../../base/bytes.js';
 import { perStore, type Store } from '../driver.js';
@@ -10,17 +10,17 @@ export type EditKind = 'added' | 'records' | 'settings' | 'replaced';
 
 export interface EditRow {
   readonly seq: number;
-  /** Store number of the zone, which may be gone. */
+  /** Store number of the zone, which may be deleted. */
   readonly zone: number;
-  /** The zone's version after it. */
+  /** The zone's version after the edit. */
   readonly version: number;
   readonly at_us: number;
   readonly kind: EditKind;
-  /** 0: what the zone held before is not kept. */
+  /** 0: the previous content of the zone is not kept. */
   readonly complete: number;
-  /** Number in the change log; null when resolvers saw nothing of it. */
+  /** Number in the change log; null when the edit changed nothing for resolvers. */
   readonly change: number | null;
-  /** Null for a zone that is new. */
+  /** Null for a new zone. */
   readonly serial_from: number | null;
   readonly serial_to: number;
   readonly actor: string;
@@ -29,7 +29,7 @@ export interface EditRow {
   readonly request_id: string;
 }
 
-/** A record an edit touched, and the row it had before; null when it was new. */
+/** A record that an edit touched, and its previous row; null when it was new. */
 export interface EditedRecord {
   readonly id: Uint8Array;
   readonly was: NewRecordRow | null;
@@ -37,7 +37,7 @@ export interface EditedRecord {
 
 export type NewEdit = Omit<EditRow, 'seq'>;
 
-/** Edits kept, and records in them; older ones are removed in slices. */
+/** Limits of kept edits and of the records in them; older edits are removed in batches. */
 const KEPT_EDITS = 200_000;
 const KEPT_RECORDS = 2_000_000;
 const PRUNE_EVERY = 500;
@@ -95,7 +95,7 @@ const statements = perStore((store) => ({
     `SELECT count(*) FROM edited_records WHERE edit IN (SELECT seq FROM zone_edits WHERE zone = ? AND seq > ?)`,
   ),
   pruneTo: store.prepareTuples<[edits: number, records: number], [seq: number | null, atUs: number | null]>(
-    // Beside a single max() the bare columns are those of the row it was found in (SQLite, "Bare columns in an aggregate").
+    // With a single max(), bare columns come from the row of the maximum (SQLite, "Bare columns in an aggregate").
     `SELECT max(seq), at_us FROM zone_edits WHERE seq <= (SELECT max(seq) FROM zone_edits) - ?
        OR records_total <= (SELECT max(records_total) FROM zone_edits) - ?`,
   ),
@@ -105,7 +105,7 @@ const statements = perStore((store) => ({
   keptFrom: store.prepareTuples<[], [number]>("SELECT value FROM meta WHERE name = 'history_from'"),
 }));
 
-/** Appends an edit and returns its number. Called from the one commit function only, inside its transaction. */
+/** Appends an edit and returns its number. Only the commit function calls it, inside its transaction. */
 export function appendEdit(store: Store, edit: NewEdit, records: readonly EditedRecord[]): number {
   const { insert, insertRecord } = statements(store);
   const seq = insert.run(
@@ -130,7 +130,7 @@ export function appendEdit(store: Store, edit: NewEdit, records: readonly Edited
   return seq;
 }
 
-/** Removes the oldest edits beyond so many, and beyond so many records in them. */
+/** Removes the oldest edits beyond these limits on edits and on the records in them. */
 export function pruneEdits(store: Store, keptEdits: number, keptRecords: number): void {
   const { pruneTo, pruneRecords, prune, setKeptFrom } = statements(store);
   const [seq, atUs] = pruneTo.get(keptEdits, keptRecords) ?? [null, null];
@@ -140,7 +140,7 @@ export function pruneEdits(store: Store, keptEdits: number, keptRecords: number)
   setKeptFrom.run(atUs);
 }
 
-/** From this instant on, microseconds since 1970, the journal knows of every edit of every zone. */
+/** The time from which the journal has every edit of every zone, in microseconds since 1970. */
 export function historyKeptFrom(store: Store): number {
   return statements(store).keptFrom.get()?.[0] ?? 0;
 }
@@ -159,32 +159,32 @@ export function editsAfter(store: Store, zone: number, seq: number): EditRow[] {
   return statements(store).after.all(zone, seq);
 }
 
-/** Records those edits touched; one that two of them touched counts twice. */
+/** Number of records that those edits touched; a record counts once for each edit. */
 export function countRecordsEditedAfter(store: Store, zone: number, seq: number): number {
   return statements(store).countRecordsAfter.get(zone, seq)![0];
 }
 
-/** The edit that made this change of the log. */
+/** The edit that caused this change. */
 export function findEditOfChange(store: Store, zone: number, change: number): EditRow | undefined {
   return statements(store).ofChange.get(change, zone);
 }
 
-/** The edit that made this version of the zone. */
+/** The edit that created this version of the zone. */
 export function findEditOfVersion(store: Store, zone: number, version: number): EditRow | undefined {
   return statements(store).ofVersion.get(zone, version);
 }
 
-/** The last edit after which the zone had this serial. */
+/** The last edit that left the zone with this serial. */
 export function findEditOfSerial(store: Store, zone: number, serial: number): EditRow | undefined {
   return statements(store).ofSerial.get(zone, serial);
 }
 
-/** The last edit up to an instant, microseconds since 1970. */
+/** The last edit up to a time, in microseconds since 1970. */
 export function findEditAt(store: Store, zone: number, atUs: number): EditRow | undefined {
   return statements(store).atTime.get(zone, atUs);
 }
 
-/** The records an edit touched, the last one first: the order in which they are undone. */
+/** The records that an edit touched, the last one first: the order for undoing them. */
 export function editedRecords(store: Store, edit: number, zone: number): EditedRecord[] {
   return statements(store)
     .records.all(edit)

@@ -1,12 +1,12 @@
 /**
- * The secret of the bucket application as its operator set it at the command line. Kept as HMAC-SHA256 under the
- * installation's pepper: enough to compare with what a request brings, no use to who reads the database.
+ * The secret of the bucket application, set by the operator at the command line. Stored as HMAC-SHA256 under the
+ * installation's pepper: it can be compared with the secret of a request, but a reader of the database cannot use it.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Store } from '../driver.js';
 import { credentialPepper, deleteMeta, findMeta, putMeta } from '../meta.js';
 
-/** When the secret was set, microseconds since 1970; undefined when none is. */
+/** When the secret was set, in microseconds since 1970; undefined when there is none. */
 export function authKeySecretSetAt(store: Store): number | undefined {
   return findMeta(store, 'auth_key_secret_set_at') as number | undefined;
 }

@@ -1,4 +1,4 @@
-/** Buckets, their bindings to the bucket application, and the sums over their objects. */
+/** Buckets, their bindings to the bucket application, and the totals of their objects. */
 import { perStore, type Store } from '../driver.js';
 
 export const JURISDICTIONS = ['default', 'eu', 'us', 'fedramp', 'fedramp-high'] as const;
@@ -22,7 +22,7 @@ export interface BucketRow {
 
 export type NewBucketRow = Omit<BucketRow, 'seq'>;
 
-/** What is stored in one class; sizes in octets. */
+/** Totals for one storage class; sizes in octets. */
 export interface UsageRow {
   readonly storage_class: StorageClass;
   readonly objects: number;
@@ -77,12 +77,12 @@ export function findBucketByName(
   return statements(store).byName.get(account, jurisdiction, name);
 }
 
-/** All buckets, by name. */
+/** All buckets, ordered by name. */
 export function allBuckets(store: Store): BucketRow[] {
   return statements(store).all.all();
 }
 
-/** The buckets an account has in one jurisdiction, by name. */
+/** The buckets of an account in one jurisdiction, ordered by name. */
 export function bucketsOfJurisdiction(store: Store, account: number, jurisdiction: Jurisdiction): BucketRow[] {
   return statements(store).ofJurisdiction.all(account, jurisdiction);
 }
@@ -91,7 +91,7 @@ export function countBuckets(store: Store, account: number): number {
   return statements(store).count.get(account)![0];
 }
 
-/** Returns the number of the new row. */
+/** Returns the row number of the new bucket. */
 export function insertBucket(store: Store, row: NewBucketRow): number {
   const { account, jurisdiction, name, location, storage_class, created_at } = row;
   return statements(store).insert.run(account, jurisdiction, name, location, storage_class, created_at).lastInsertRowid;
@@ -106,29 +106,29 @@ export function removeBucket(store: Store, seq: number): void {
   statements(store).remove.run(seq);
 }
 
-/** Names the application knows a bucket by. */
+/** Names under which the application knows a bucket. */
 export function bindingsOfBucket(store: Store, bucket: number): string[] {
   return statements(store)
     .bindingsOf.all(bucket)
     .map(([name]) => name);
 }
 
-/** Binds a name to a bucket, in place of the one it was bound to. */
+/** Binds a name to a bucket, replacing an earlier binding. */
 export function putBinding(store: Store, name: string, bucket: number, boundAt: number): void {
   statements(store).bind.run(name, bucket, boundAt);
 }
 
-/** The bucket that was bound to a name last. */
+/** The most recently bound bucket. */
 export function lastBoundBucket(store: Store): BucketRow | undefined {
   return statements(store).lastBound.get();
 }
 
-/** What is stored in a bucket, a row for each class. */
+/** Totals of a bucket, one row for each storage class. */
 export function usageOfBucket(store: Store, bucket: number): UsageRow[] {
   return statements(store).usage.all(bucket);
 }
 
-/** What is stored in an account's buckets, a row for each bucket and class. */
+/** Totals of an account's buckets, one row for each bucket and storage class. */
 export function usageOfAccount(store: Store, account: number): UsageRow[] {
   return statements(store).accountUsage.all(account);
 }

@@ -1,4 +1,4 @@
-/** Objects: their descriptions, the bodies of the small ones, and the files of large ones that nobody needs any more. */
+/** Objects: their metadata, the bodies of small ones, and the unused files of large ones. */
 import { perStore, type Store } from '../driver.js';
 import type { StorageClass } from './buckets.js';
 
@@ -6,7 +6,7 @@ export interface ObjectRow {
   readonly seq: number;
   readonly bucket: number;
   readonly key: string;
-  /** A UUID, another one with every upload. */
+  /** A UUID that changes with every upload. */
   readonly version: string;
   /** Octets. */
   readonly size: number;
@@ -15,13 +15,16 @@ export interface ObjectRow {
   /** JSON objects of texts. */
   readonly http_metadata: string;
   readonly custom_metadata: string;
-  /** Octets of both. */
+  /** Total octets of both. */
   readonly metadata_size: number;
   /** Microseconds since 1970. */
   readonly uploaded_at: number;
-  /** Name of the file with the body; null when the body is in the database. */
+  /** Name of the file that contains the body; null when the body is in the database. */
   readonly blob: string | null;
 }
+
+/** An object whose body is a file. */
+export type ObjectInFile = Pick<ObjectRow, 'seq' | 'bucket' | 'key' | 'size' | 'md5'> & { readonly blob: string };
 
 export type NewObjectRow = Omit<ObjectRow, 'seq'>;
 
@@ -46,6 +49,9 @@ const statements = perStore((store) => ({
   ),
   blobInUse: store.prepareTuples<[blob: string], [1]>('SELECT 1 FROM objects WHERE blob = ?'),
   garbage: store.prepareTuples<[limit: number], [blob: string]>('SELECT blob FROM blob_garbage LIMIT ?'),
+  inFiles: store.prepare<[], ObjectInFile>(
+    'SELECT seq, bucket, key, size, md5, blob FROM objects WHERE blob IS NOT NULL ORDER BY seq',
+  ),
   forgetGarbage: store.prepare<[blob: string]>('DELETE FROM blob_garbage WHERE blob = ?'),
 }));
 
@@ -53,22 +59,22 @@ export function findObject(store: Store, bucket: number, key: string): ObjectRow
   return statements(store).byKey.get(bucket, key);
 }
 
-/** The body of an object that has it in the database. */
+/** The body of an object that is stored in the database. */
 export function contentsOfObject(store: Store, object: number): Uint8Array | undefined {
   return statements(store).contents.get(object)?.[0];
 }
 
-/** Whether anything is in a bucket. */
+/** Whether a bucket contains any object. */
 export function hasObjects(store: Store, bucket: number): boolean {
   return statements(store).any.get(bucket) !== undefined;
 }
 
-/** Objects with keys at or after `from` that are also after `after`, in the order of the keys' octets. */
+/** Objects whose keys are at or after `from` and after `after`, in the order of the keys' octets. */
 export function objectsFrom(store: Store, bucket: number, from: string, after: string, limit: number): ObjectRow[] {
   return statements(store).page.all(bucket, from, after, limit);
 }
 
-/** Returns the number of the new row. `contents`: the body, when it is to be in the database. */
+/** Returns the row number of the new object. `contents`: the body, when it is stored in the database. */
 export function insertObject(store: Store, row: NewObjectRow, contents: Uint8Array | undefined): number {
   const { insert, insertContents } = statements(store);
   const { lastInsertRowid: seq } = insert.run(
@@ -88,24 +94,29 @@ export function insertObject(store: Store, row: NewObjectRow, contents: Uint8Arr
   return seq;
 }
 
-/** A trigger notes the file of its body as garbage. */
+/** A trigger records the body's file as garbage. */
 export function removeObject(store: Store, seq: number): void {
   statements(store).remove.run(seq);
 }
 
-/** Whether an object has its body in the file of that name. */
+/** Whether an object's body is in the file with this name. */
 export function isBlobUsed(store: Store, blob: string): boolean {
   return statements(store).blobInUse.get(blob) !== undefined;
 }
 
-/** Names of files that no object has any more, at most `limit`. */
+/** Names of files that no object uses, no more than `limit`. */
 export function garbageBlobs(store: Store, limit: number): string[] {
   return statements(store)
     .garbage.all(limit)
     .map(([blob]) => blob);
 }
 
-/** Notes that a file is gone. */
+/** Objects whose bodies are files, read row by row like the records of a zone. */
+export function objectsWithFiles(store: Store): IterableIterator<ObjectInFile> {
+  return statements(store).inFiles.iterate();
+}
+
+/** Records that a file was deleted. */
 export function forgetGarbage(store: Store, blob: string): void {
   statements(store).forgetGarbage.run(blob);
 }

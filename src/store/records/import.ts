@@ -1,8 +1,8 @@
-/** What an import writes: rows by hundreds of thousands, then what rules of whole RRsets ask for. */
+/** Writes of an import: hundreds of thousands of rows, then the rules for whole RRsets. */
 import { perStore, type Store } from '../driver.js';
 import type { NewRecordRow } from './records.js';
 
-/** The columns that come from a zone file. Consecutive rows of one owner share its key and name. */
+/** The columns that come from a zone file. Consecutive rows of one owner share the objects of its key and name. */
 export type ImportedRow = Pick<
   NewRecordRow,
   | 'owner_key'
@@ -18,7 +18,7 @@ export type ImportedRow = Pick<
   | 'tags'
 >;
 
-/** Names an RRset; `zone` is a store number. */
+/** Identifies an RRset; `zone` is a store number. */
 export interface RRsetKey {
   readonly zone: number;
   readonly ownerKey: Uint8Array;
@@ -60,8 +60,8 @@ const statements = perStore((store) => ({
     [overhead: number, automatic: number, zone: number, ownerKey: Uint8Array, type: number],
     [name: string, octets: number, ttl: number, ttls: number, lowest: number]
   >(
-    // Beside a single min() the bare columns are those of the row it was found in (SQLite, "Bare columns in an aggregate").
-    `SELECT name, sum(length(rdata) + ?), ttl, count(DISTINCT ttl), min(CASE ttl WHEN 1 THEN ? ELSE ttl END)
+    // With a single min(), bare columns come from the row of the minimum (SQLite, "Bare columns in an aggregate").
+    `SELECT name, sum(length(rdata) + ?), ttl, count(DISTINCT ttl), min(CASE ttl WHEN 1 THEN ? WHEN -1 THEN 1 ELSE ttl END)
      FROM records WHERE zone = ? AND owner_key = ? AND type = ?`,
   ),
   setTtl: store.prepare<[ttl: number, zone: number, ownerKey: Uint8Array, type: number]>(
@@ -70,8 +70,9 @@ const statements = perStore((store) => ({
 }));
 
 /**
- * A function that stores a record of one zone, made at `now`; it returns false when the owner has one of the same type and data.
- * The statement is looked up once: an import stores hundreds of thousands of records a second.
+ * Returns a function that stores a record of one zone with creation time `now`; it returns false when the owner already
+ * has a record with the same type and data. The statement is looked up once, because an import stores hundreds of
+ * thousands of records a second.
  */
 export function recordImporter(store: Store, zone: number, now: number): (id: Uint8Array, row: ImportedRow) => boolean {
   const { insert } = statements(store);
@@ -101,8 +102,8 @@ export function recordImporter(store: Store, zone: number, now: number): (id: Ui
 }
 
 /**
- * RRsets that rules about whole sets may concern: of more than so many records, or not written one right after the other.
- * The index alone answers it.
+ * RRsets to which rules about whole sets may apply: those with more records than `moreThan`, or whose records were not
+ * written consecutively. The index alone answers this query.
  */
 export function notableSets(store: Store, zone: number, moreThan: number): RRsetKey[] {
   return statements(store)
@@ -112,13 +113,13 @@ export function notableSets(store: Store, zone: number, moreThan: number): RRset
 
 export interface SetFacts {
   readonly name: string;
-  /** Octets of the records, `overhead` counted for each. */
+  /** Octets of the records, plus `overhead` for each. */
   readonly octets: number;
-  /** The lowest TTL, when the records differ. */
+  /** The lowest TTL when the records differ. */
   readonly lowestTtl: number | undefined;
 }
 
-/** The TTL `automatic` stands for is in seconds. */
+/** The TTL for `automatic` is in seconds. */
 export function factsOfSet(
   store: Store,
   { zone, ownerKey, type }: RRsetKey,
@@ -129,7 +130,7 @@ export function factsOfSet(
   return { name, octets, lowestTtl: ttls > 1 ? ttl : undefined };
 }
 
-/** Gives all records of the set this TTL, in seconds. */
+/** Gives this TTL, in seconds, to all records of the set. */
 export function setTtlOfSet(store: Store, { zone, ownerKey, type }: RRsetKey, ttl: number): void {
   statements(store).setTtl.run(ttl, zone, ownerKey, type);
 }

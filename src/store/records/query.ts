@@ -1,6 +1,6 @@
 /**
- * Lists of records: the v4 filters as SQL (v4: §5.5, Appendix B). Conditions are joined by `match`; zone and search always
- * hold.
+ * Lists of records: the v4 filters as SQL (v4: §5.5, Appendix B). Filter conditions are joined by `match`; the zone and
+ * search conditions always apply.
  */
 import {
   type Condition,
@@ -18,32 +18,32 @@ export type RecordOrder = 'type' | 'name' | 'content' | 'ttl' | 'proxied';
 export interface RecordSelection {
   /** Store number. */
   readonly zone: number;
-  /** Records the zone holds altogether. */
+  /** Number of all records in the zone. */
   readonly zoneCount: number;
   readonly match: 'all' | 'any';
   readonly conditions: readonly Condition[];
-  /** Conditions that always hold. */
+  /** Conditions that always apply. */
   readonly search: readonly Condition[];
   readonly order: RecordOrder | undefined;
   readonly direction: 'asc' | 'desc';
   readonly limit: number;
   readonly offset: number;
-  /** Mnemonics by type number, for the order by type. */
+  /** Mnemonics by type number, for sorting by type. */
   readonly mnemonic: (type: number) => string;
 }
 
 /**
- * Up to here the default order is that of the names as text. A larger zone is paged in canonical order (RFC 4034 §6.1),
- * which its index has ready: sorting it for every page would take seconds.
+ * Up to this many records, the default order is by name as text. Larger zones are paged in canonical order (RFC 4034
+ * §6.1), which the index provides; sorting them for every page would take seconds.
  */
 const SORTED_BY_TEXT = 20_000;
 
-/** So many records are sorted rather than looked for in order. */
+/** Up to this many matching records are sorted; more are read in index order. */
 const FEW = 5000;
 
 const TXT = 16;
 
-/** The text of TXT rdata, as a function of SQL. */
+/** Decodes TXT rdata to text, as an SQL function. */
 const defineTxtText = perStore((store) => {
   store.defineFunction('txt_text', (rdata) => (rdata instanceof Uint8Array ? joinStrings(rdata) : null));
   return true;
@@ -56,13 +56,13 @@ function joinStrings(rdata: Uint8Array): string {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** One page of the records that fit, and how many fit altogether. */
+/** One page of the matching records, and the number of all matches. */
 export function selectRecords(store: Store, selection: RecordSelection): { rows: RecordRow[]; total: number } {
   const where = whereOf(selection);
   defineTextFunctions(store);
   defineTxtText(store);
   if (!where) return inOrder(store, selection, { sql: 'zone = ?', params: [selection.zone] }, selection.zoneCount);
-  // Without a condition an index knows, the rows are read one after the other as they lie.
+  // Without an indexed condition, the rows are read in the order in which they are stored.
   const source = where.indexed ? 'records' : 'records INDEXED BY records_owner';
   const first = store
     .prepareTuples<SqlValue[], [number]>(`SELECT seq FROM ${source} WHERE ${where.sql} LIMIT ${FEW + 1}`)
@@ -72,7 +72,7 @@ export function selectRecords(store: Store, selection: RecordSelection): { rows:
   return inOrder(store, selection, where, count.get(...where.params)![0]);
 }
 
-/** Many are met soon enough in the order of their owners. */
+/** Many matches are found soon enough in owner order. */
 function inOrder(
   store: Store,
   selection: RecordSelection,
@@ -102,7 +102,7 @@ function orderIn(store: Store, selection: RecordSelection): string {
   return orderOf(selection, order === undefined || order === 'content' ? [] : typesOfZone(store, zone));
 }
 
-/** Undefined when every record of the zone fits. */
+/** Undefined when every record of the zone matches. */
 function whereOf({ zone, match, conditions, search }: RecordSelection): Condition | undefined {
   if (conditions.length === 0 && search.length === 0) return undefined;
   const all = [{ sql: 'zone = ?', params: [zone] }, ...search];
@@ -133,17 +133,17 @@ export function matchOwner(ownerKey: Uint8Array): Condition {
   return { sql: 'owner_key = ?', params: [ownerKey], indexed: true };
 }
 
-/** All but the RRset of an owner and type. */
+/** All records except one RRset. */
 export function matchOutsideSet(ownerKey: Uint8Array, type: number): Condition {
   return { sql: 'NOT (owner_key = ? AND type = ?)', params: [ownerKey, type] };
 }
 
-/** The name as a text. */
+/** Matches the name as text. */
 export function matchNameText(operator: TextOperator, value: string): Condition {
   return matchText('name', operator, value);
 }
 
-/** The content as the API shows it, the whole of it. */
+/** Matches the whole content as the API shows it. */
 export function matchContent(value: string): Condition {
   return matchText('content', 'exact', value);
 }
@@ -152,7 +152,7 @@ export function matchComment(operator: TextOperator, value: string): Condition {
   return matchText('comment', operator, value);
 }
 
-/** Owners from a key on, up to another one. */
+/** Matches owner keys from `from` up to, but not including, `to`. */
 export function matchOwnerRange(from: Uint8Array, to: Uint8Array): Condition {
   return { sql: 'owner_key >= ? AND owner_key < ?', params: [from, to], indexed: true };
 }
@@ -165,12 +165,14 @@ export function matchProxied(proxied: boolean): Condition {
   return { sql: 'proxied = ?', params: [proxied ? 1 : 0] };
 }
 
-/** Names that fit a lower-case pattern in which `*` stands for any characters; it holds no `?`, `[` or `]`. */
+/**
+ * Matches names by a lower-case pattern in which `*` stands for any characters; it must not contain `?`, `[` or `]`.
+ */
 export function matchNamePattern(pattern: string): Condition {
   return { sql: 'name GLOB ?', params: [pattern] };
 }
 
-/** Records whose data is one of these, by type and duplicate key. */
+/** Matches records with this type and duplicate key. */
 export function matchData(keys: readonly { readonly type: number; readonly rdataKey: Uint8Array }[]): Condition {
   if (keys.length === 0) return matchNothing();
   return {
@@ -180,7 +182,7 @@ export function matchData(keys: readonly { readonly type: number; readonly rdata
   };
 }
 
-/** A part of the content: of the text as answered, and for quoted TXT also of what it stands for. */
+/** Matches part of the content: the text as shown, and for quoted TXT also the decoded text. */
 export function matchContentPart(operator: TextOperator, value: string): Condition {
   const collapsed = value.replace(/[ \t]+/g, ' ');
   const plain = matchText('content', operator, collapsed);
@@ -197,7 +199,7 @@ export function matchCommentPresence(present: boolean): Condition {
   return { sql: `comment IS ${present ? 'NOT ' : ''}NULL`, params: [] };
 }
 
-/** Records with a tag of this name, whose value passes the test when there is one. */
+/** Matches records with a tag of this name whose value passes the test, if there is one. */
 export function matchTag(name: string, operator?: TextOperator, value = ''): Condition {
   const colon = `instr(tag.value || ':', ':')`;
   const test = operator ? matchText(`substr(tag.value, ${colon} + 1)`, operator, value) : { sql: '1', params: [] };
@@ -213,7 +215,7 @@ export function matchNoTag(name: string): Condition {
   return { sql: `NOT ${sql}`, params };
 }
 
-/** Free text: the word occurs somewhere in the record. `types` are those whose mnemonic holds it. */
+/** Free text: the word occurs anywhere in the record. `types` are those whose mnemonic contains it. */
 export function matchWord(word: string, types: readonly number[]): Condition {
   return joinConditions('any', [
     matchText('name', 'contains', word),

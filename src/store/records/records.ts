@@ -1,6 +1,6 @@
 /**
- * Records: what clients edit. Rows of one owner stand together and owners stand in canonical order (RFC 4034 §6.1), because
- * `owner_key` sorts that way; so a zone is read in the order it is compiled in, and descendants of a name are one range.
+ * Records, which clients edit. `owner_key` sorts in canonical order (RFC 4034 §6.1): the rows of one owner are
+ * adjacent, a zone is read in the order of compilation, and the descendants of a name are one range.
  */
 import { createHash } from 'node:crypto';
 import { descendantsEnd } from '../../dns/name.js';
@@ -13,10 +13,10 @@ export interface RecordRow {
   readonly zone: number;
   /** Relative to the apex, see dns/name.ts. */
   readonly owner_key: Uint8Array;
-  /** Lower-case ASCII FQDN without final dot, as the API shows it. */
+  /** Lower-case ASCII FQDN without the final dot, as the API shows it. */
   readonly name: string;
   readonly type: number;
-  /** The API's text form; for TXT exactly what was sent. */
+  /** The API's text form; for TXT exactly as the client sent it. */
   readonly content: string;
   readonly rdata: Uint8Array;
   readonly rdata_key: Uint8Array;
@@ -41,12 +41,14 @@ export interface RecordSettings {
   readonly ipv4_only?: boolean;
   readonly ipv6_only?: boolean;
   readonly flatten_cname?: boolean;
+  /** Where the edge connects to, instead of the scheme's port. */
+  readonly origin_port?: number;
 }
 
-/** Longer duplicate keys are stored as their SHA-256, so that the index stays small. */
+/** Longer duplicate keys are stored as SHA-256 hashes, so that the index stays small. */
 const LONGEST_PLAIN_KEY = 64;
 
-/** What is stored in `rdata_key` for a type's duplicate key. */
+/** The value of `rdata_key` for a duplicate key. */
 export function rdataKeyOf(duplicateKey: Uint8Array): Uint8Array {
   return duplicateKey.length <= LONGEST_PLAIN_KEY ? duplicateKey : createHash('sha256').update(duplicateKey).digest();
 }
@@ -54,7 +56,7 @@ export function rdataKeyOf(duplicateKey: Uint8Array): Uint8Array {
 const COLUMNS = `id, zone, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
   private_routing, created_at, modified_at, comment_modified_at, tags_modified_at`;
 
-/** Every key sorts before it: owner keys never begin with 0xff 0xff (a label of 255 octets cannot be). */
+/** Sorts after every key: owner keys never begin with 0xff 0xff, because no label has 255 octets. */
 const LAST_KEY = Buffer.alloc(256, 0xff);
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of statements
@@ -141,7 +143,7 @@ export function findRecord(store: Store, zone: number, id: Uint8Array): RecordRo
   return statements(store).byId.get(id, zone);
 }
 
-/** The record of an owner with this type and data: there is one at most. */
+/** The record of an owner with this type and data; there is no more than one. */
 export function findSameRecord(
   store: Store,
   { zone, owner_key, type, rdata_key }: Pick<RecordRow, 'zone' | 'owner_key' | 'type' | 'rdata_key'>,
@@ -149,29 +151,29 @@ export function findSameRecord(
   return statements(store).findSame.get(zone, owner_key, type, rdata_key);
 }
 
-/** In the order of type and data. */
+/** Ordered by type and data. */
 export function recordsOfOwner(store: Store, zone: number, ownerKey: Uint8Array): RecordRow[] {
   return statements(store).ofOwner.all(zone, ownerKey);
 }
 
-/** In canonical order, read row by row: the handle must not write until the iteration has ended. */
+/** In canonical order, row by row. The handle must not write until the iteration has ended. */
 export function recordsOfZone(store: Store, zone: number): IterableIterator<RecordRow> {
   return statements(store).ofZone.iterate(zone);
 }
 
-/** Those of one type in canonical order, read row by row like {@link recordsOfZone}. */
+/** Records of one type in canonical order, row by row like {@link recordsOfZone}. */
 export function recordsOfType(store: Store, zone: number, type: number): IterableIterator<RecordRow> {
   return statements(store).ofType.iterate(zone, type);
 }
 
-/** The types a zone has records of, in no order. */
+/** The types of a zone's records, in no particular order. */
 export function typesOfZone(store: Store, zone: number): number[] {
   return statements(store)
     .types.all(zone)
     .map(([type]) => type);
 }
 
-/** Owners with a proxied record, at most `limit`, in no order. */
+/** Owners that have a proxied record, no more than `limit`, in no particular order. */
 export function proxiedOwners(store: Store, zone: number, limit: number): Uint8Array[] {
   return statements(store)
     .proxiedOwners.all(zone, limit)
@@ -183,7 +185,7 @@ export function nameServersAt(store: Store, zone: number, ownerKey: Uint8Array):
   return statements(store).nameServersAt.all(zone, ownerKey);
 }
 
-/** Owner and type of the records from one owner key on, up to another one that is not among them; at most `limit`. */
+/** Owner and type of the records from one owner key up to, but not including, another one; no more than `limit`. */
 export function recordsBetween(
   store: Store,
   zone: number,
@@ -217,7 +219,7 @@ export function insertRecord(store: Store, row: NewRecordRow): void {
   );
 }
 
-/** Writes all columns of a row that may change; identity, zone and creation time stay. */
+/** Writes all columns of a row that may change; identifier, zone and creation time stay. */
 export function updateRecord(store: Store, row: RecordRow): void {
   statements(store).update.run(
     row.owner_key,
@@ -247,7 +249,7 @@ export function removeRecordsOfZone(store: Store, zone: number): void {
   statements(store).removeZone.run(zone);
 }
 
-/** Whether any row stands below an owner. */
+/** Whether any row exists below an owner. */
 export function hasDescendants(store: Store, zone: number, ownerKey: Uint8Array): boolean {
   const end = descendantsEnd(ownerKey) ?? LAST_KEY;
   return statements(store).between.get(zone, ownerKey, end) !== undefined;

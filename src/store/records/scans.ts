@@ -1,10 +1,10 @@
-/** Scans of zones, and what they have found. Instants are milliseconds since 1970. */
+/** Scans of zones and their findings. Times are milliseconds since 1970. */
 import { perStore, type Store } from '../driver.js';
 
 export interface ScanRow {
   readonly seq: number;
   readonly zone: number;
-  /** 1: what it finds waits for a review. */
+  /** 1: the findings wait for a review. */
   readonly reviewed: number;
   readonly began_at: number;
   readonly ended: number;
@@ -45,7 +45,7 @@ export function countRunningScans(store: Store, sinceMs: number): number {
   return statements(store).running.get(sinceMs)![0];
 }
 
-/** Returns the number of the new scan. */
+/** Returns the row number of the new scan. */
 export function insertScan(store: Store, { zone, reviewed, began_at }: Omit<ScanRow, 'seq' | 'ended'>): number {
   return statements(store).insert.run(zone, reviewed, began_at).lastInsertRowid;
 }
@@ -54,18 +54,18 @@ export function endScan(store: Store, seq: number): void {
   statements(store).end.run(seq);
 }
 
-/** With what it has found. */
+/** Removes the scan with its findings. */
 export function removeScan(store: Store, seq: number): void {
   statements(store).remove.run(seq);
 }
 
-/** Removes scans that began at `untilMs` or earlier, and all but the latest `kept` of those that have ended. */
+/** Removes scans that began at or before `untilMs`, and all ended scans except the latest `kept`. */
 export function removeOldScans(store: Store, untilMs: number, kept: number): void {
   statements(store).removeOld.run(untilMs);
   statements(store).removeMany.run(kept);
 }
 
-/** Notes a record that was found, as JSON; nothing happens when the scan is gone, as its zone may be. */
+/** Stores a found record as JSON. Does nothing when the scan, or its zone, has been deleted. */
 export function insertScanRecord(store: Store, scan: number, id: Uint8Array, item: string): void {
   if (statements(store).find.get(scan)) statements(store).insertRecord.run(scan, id, item);
 }
@@ -74,7 +74,7 @@ export function removeScanRecord(store: Store, scan: number, id: Uint8Array): vo
   statements(store).removeRecord.run(scan, id);
 }
 
-/** What a scan has found and nobody has decided about, as JSON, in the order it was found. */
+/** Undecided findings of a scan as JSON, in the order in which they were found. */
 export function scanRecords(store: Store, scan: number): string[] {
   return statements(store)
     .items.all(scan)

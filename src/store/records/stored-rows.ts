@@ -1,9 +1,9 @@
 /**
- * All rows of a zone for the publisher, some two million a second.
+ * Reads all rows of a zone for the publisher, about two million a second.
  *
- * Every octet string that SQLite hands over costs an allocation outside the heap, which takes longer than reading the row. So
- * the rows of some thousand owners come as one octet string, owner keys and rdata one after the other, and one JSON list
- * of the numbers between. Concatenating BLOBs as text and casting back keeps the octets (SQLite, "CAST expressions").
+ * Every octet string from SQLite costs an allocation outside the heap, which takes longer than reading the row. So the
+ * rows of some thousand owners come as one octet string, the concatenation of owner keys and rdata, and one JSON list
+ * of the numbers. Concatenating BLOBs as text and casting back keeps the octets (SQLite, "CAST expressions").
  */
 import { perStore, type Store } from '../driver.js';
 
@@ -17,11 +17,11 @@ export type StoredTuple = readonly [
   settings: string | null,
 ];
 
-/** Rows read at once, more where a single owner has more. */
+/** Rows read in one step; more if a single owner has more. */
 const CHUNK = 2000;
 /** Numbers of a row: length of the owner key, type, TTL, proxied, length of the rdata, settings. */
 const MEMBERS = 6;
-/** Sorts behind every owner key: none begins with 0xff 0xff, which would be a label longer than names are. */
+/** Sorts after every owner key: none begins with 0xff 0xff, because no label is that long. */
 const BEHIND_ALL = Buffer.alloc(256, 0xff);
 
 const statements = perStore((store) => ({
@@ -53,8 +53,8 @@ const statements = perStore((store) => ({
 }));
 
 /**
- * The rows of a zone in the order of owner key, type and data. Several statements are needed, so it is to be called and
- * taken inside one `snapshot`. Octets are views valid as long as somebody holds them.
+ * The rows of a zone ordered by owner key, type and data. Runs several statements: create and consume the generator
+ * inside one `snapshot`. The octets are views that stay valid while they are referenced.
  */
 export function* storedRows(store: Store, zone: number): Generator<StoredTuple> {
   const { firstEnd, chunk } = statements(store);
@@ -64,7 +64,7 @@ export function* storedRows(store: Store, zone: number): Generator<StoredTuple> 
     const [octets, numbers] = chunk.get(zone, from, end)!;
     if (octets !== null) yield* unpack(octets, JSON.parse(numbers));
     if (end === BEHIND_ALL) return;
-    // The key that follows immediately.
+    // The immediately following key.
     from = Buffer.concat([end, Buffer.of(0)]);
   }
 }
@@ -91,14 +91,14 @@ export function storedRowsOfOwner(store: Store, zone: number, ownerKey: Uint8Arr
 }
 
 /**
- * All rows of the owners that have a CNAME, in the order of owner key, type and data. Nothing may be written until the last one
- * is taken.
+ * All rows of the owners that have a CNAME, ordered by owner key, type and data. The handle must not write until the
+ * iteration has ended.
  */
 export function storedRowsOfAliases(store: Store, zone: number): Iterable<StoredTuple> {
   return statements(store).ofAliases.iterate(zone);
 }
 
-/** Owners that have a CNAME, in canonical order, at most `limit`. */
+/** Owners that have a CNAME, in canonical order, no more than `limit`. */
 export function aliasOwners(store: Store, zone: number, limit: number): Uint8Array[] {
   return statements(store)
     .aliasOwners.all(zone, limit)

@@ -1,4 +1,7 @@
-/** Lists of zones: the v4 filters as SQL (v4: §3.3). What the actor may see always holds, the filters are joined by `match`. */
+/**
+ * Lists of zones: the v4 filters as SQL (v4: §3.3). The actor's permissions always apply; filters are joined by
+ * `match`.
+ */
 import { type Condition, defineTextFunctions, joinConditions, matchAnyOf, matchIds, matchText } from '../condition.js';
 import type { SqlValue, Store } from '../driver.js';
 import { findZone, type ZoneRow, type ZoneStatus, type ZoneType } from './zones.js';
@@ -16,9 +19,9 @@ export type NameOperator =
 export type ZoneOrder = 'name' | 'status' | 'account.id' | 'account.name' | 'plan.id';
 
 export interface ZoneSelection {
-  /** Accounts whose zones may be seen; undefined = all. */
+  /** Accounts whose zones the actor may see; undefined = all. */
   readonly accounts: readonly Uint8Array[] | undefined;
-  /** Zones that may be seen; undefined = all. */
+  /** Zones that the actor may see; undefined = all. */
   readonly zones: readonly Uint8Array[] | undefined;
   readonly types: readonly ZoneType[];
   readonly match: 'all' | 'any';
@@ -54,13 +57,13 @@ export function selectZones(store: Store, selection: ZoneSelection): { rows: Zon
   const column = ORDER_COLUMNS[order];
   const ties = column === 'z.name' ? 'z.id' : 'z.name, z.id';
   const from = column.startsWith('a.') ? WITH_ACCOUNT : FROM;
-  // Which zones they are is found in an index; their rows are read for the page alone.
+  // An index finds the matching zones; rows are read only for the page.
   const page = `SELECT z.seq ${from} WHERE ${sql} ORDER BY ${column} ${direction}, ${ties} LIMIT ? OFFSET ?`;
   const found = store.prepareTuples<SqlValue[], [number]>(page).all(...params, limit, offset);
   return { rows: found.map(([seq]) => findZone(store, seq)!), total };
 }
 
-/** Zones of the accounts that fit. */
+/** Zones of the matching accounts. */
 function inAccounts({ sql, params }: Condition): Condition {
   return { sql: `z.account IN (SELECT seq FROM accounts WHERE ${sql})`, params };
 }
@@ -82,7 +85,7 @@ export function matchName(subject: 'zone' | 'account', operator: NameOperator, v
 function matchColumn(column: string, operator: NameOperator, value: string): Condition {
   switch (operator) {
     case 'equal':
-      // Names of zones are in lower case.
+      // Zone names are stored in lower case.
       return column === 'z.name' ? matchAnyOf(column, [value.toLowerCase()]) : matchText(column, 'exact', value);
     case 'not_equal': {
       const { sql, params } = matchText(column, 'exact', value);

@@ -1,17 +1,19 @@
-/** Zones: their rows, their settings with the defaults a NULL stands for, and which of them are served. */
+/** Zones: their rows, their settings with the defaults for NULL, and which of them are served. */
 import { perStore, type SqlValue, type Statement, type Store } from '../driver.js';
 
 export type ZoneStatus = 'initializing' | 'pending' | 'active' | 'moved';
 export type ZoneType = 'full' | 'partial' | 'secondary' | 'internal';
 export type ZoneMode = 'standard' | 'cdn_only' | 'dns_only';
-/** 'service': the apex NS set is the service's; 'records': it is the zone's own NS records, as imported. */
+/**
+ * 'service': the apex NS set is that of the service; 'records': it consists of the zone's own NS records, as imported.
+ */
 export type NameServerMode = 'service' | 'records';
 
 export interface ZoneRow {
   readonly seq: number;
   readonly id: Uint8Array;
   readonly account: number;
-  /** Lower-case ASCII without final dot. */
+  /** Lower-case ASCII without the final dot. */
   readonly name: string;
   /** Wire name, lower case. */
   readonly apex: Uint8Array;
@@ -20,7 +22,7 @@ export interface ZoneRow {
   readonly paused: number;
   readonly type: ZoneType;
   readonly serial: number;
-  /** Names in presentation form without final dot; null = default. */
+  /** Names in presentation form without the final dot; null = default. */
   readonly soa_mname: string | null;
   readonly soa_rname: string | null;
   readonly soa_refresh: number | null;
@@ -36,28 +38,36 @@ export interface ZoneRow {
   readonly secondary_overrides: number;
   readonly zone_mode: ZoneMode;
   readonly multi_signer: number;
-  /** Whether the edge speaks HTTP/2 and HTTP/3 for the zone, and since when it was said so. */
+  /** Whether the edge speaks HTTP/2 and HTTP/3 for the zone, and when that was last set. */
   readonly http2: number;
   readonly http2_modified_at: number | null;
   readonly http3: number;
   readonly http3_modified_at: number | null;
+  /** Whether each custom hostname must lead to a name of its own. */
+  readonly unique_targets: number;
+  readonly unique_targets_modified_at: number | null;
+  /** Whether the service keeps a certificate for the apex and the names below it, and from which authority; '': any. */
+  readonly universal_certificate: number;
+  readonly universal_authority: string;
   /** JSON lists of host names. */
   readonly vanity_name_servers: string | null;
   readonly original_name_servers: string | null;
   readonly verification_key: string | null;
+  /** The parent delegated the name here, or an administrator vouched for it. */
+  readonly proven: number;
   readonly hold_after: number | null;
   readonly hold_include_subdomains: number;
-  /** Whether there ever was a hold. */
+  /** Whether there was ever a hold. */
   readonly hold_set: number;
   readonly record_count: number;
-  /** Grows with every change of the zone or its records. */
+  /** Increases with every change of the zone or its records. */
   readonly version: number;
   readonly created_at: number;
   readonly modified_at: number;
   readonly activated_at: number | null;
 }
 
-/** What a zone begins with; the rest have the defaults of the schema. */
+/** The initial columns of a zone; the others have the defaults of the schema. */
 export type NewZoneRow = Pick<
   ZoneRow,
   | 'id'
@@ -70,15 +80,16 @@ export type NewZoneRow = Pick<
   | 'serial'
   | 'name_server_mode'
   | 'verification_key'
+  | 'proven'
   | 'created_at'
   | 'modified_at'
   | 'activated_at'
 >;
 
-/** Columns a use case may set. */
+/** The columns that a use case may set. */
 export type ZoneChange = Partial<Omit<ZoneRow, 'seq' | 'id' | 'name' | 'apex' | 'created_at'>>;
 
-/** What a NULL in a zone's settings means, in seconds (v4: §8). */
+/** The defaults for NULL in a zone's settings, in seconds (v4: §8). */
 export const ZONE_DEFAULTS = {
   refresh: 10000,
   retry: 2400,
@@ -88,7 +99,7 @@ export const ZONE_DEFAULTS = {
   nsTtl: 86400,
 } as const;
 
-/** The SOA a zone is served with; names in presentation form without final dot. */
+/** The SOA with which a zone is served; names in presentation form without the final dot. */
 export interface ZoneSoa {
   readonly mname: string;
   readonly rname: string;
@@ -100,14 +111,14 @@ export interface ZoneSoa {
   readonly ttl: number;
 }
 
-/** The mailbox in the SOA of zones that name none: `dns` at the domain of the first name server (v4: §8). */
+/** The default SOA mailbox: `dns` at the domain of the first name server (v4: §8). */
 export function defaultMailbox(nameServers: readonly string[]): string {
   const first = nameServers[0] ?? '';
   const dot = first.indexOf('.');
   return dot < 0 ? 'dns' : `dns${first.slice(dot)}`;
 }
 
-/** The zone's SOA with defaults filled in. `nameServers` are those of the service, without final dots. */
+/** The zone's SOA including defaults. `nameServers` are those of the service, without final dots. */
 export function soaOfZone(zone: ZoneRow, nameServers: readonly string[]): ZoneSoa {
   return {
     mname: zone.soa_mname ?? nameServers[0] ?? zone.name,
@@ -121,13 +132,16 @@ export function soaOfZone(zone: ZoneRow, nameServers: readonly string[]): ZoneSo
   };
 }
 
-/** The name servers a zone is to be delegated to, without final dots: its vanity ones, else the service's. */
+/**
+ * The name servers to which a zone must be delegated, without final dots: its vanity name servers, otherwise the
+ * service's.
+ */
 export function assignedNameServers(zone: ZoneRow, nameServers: readonly string[]): readonly string[] {
   const vanity = zone.vanity_name_servers === null ? [] : (JSON.parse(zone.vanity_name_servers) as string[]);
   return vanity.length > 0 ? vanity : nameServers;
 }
 
-/** TTL of the NS records the service adds, in seconds. */
+/** TTL of the NS records that the service adds, in seconds. */
 export function nsTtlOfZone(zone: ZoneRow): number {
   return zone.ns_ttl ?? ZONE_DEFAULTS.nsTtl;
 }
@@ -143,6 +157,9 @@ const statements = perStore((store) => ({
   servedRecords: store.prepareTuples<[], [count: number | null]>(
     'SELECT sum(record_count) FROM zones WHERE served = 1',
   ),
+  accountRecords: store.prepareTuples<[account: number], [count: number | null]>(
+    'SELECT sum(record_count) FROM zones WHERE account = ?',
+  ),
   insert: store.prepare<
     [
       id: Uint8Array,
@@ -155,14 +172,15 @@ const statements = perStore((store) => ({
       serial: number,
       nameServerMode: NameServerMode,
       verificationKey: string | null,
+      proven: number,
       createdAt: number,
       modifiedAt: number,
       activatedAt: number | null,
     ]
   >(
     `INSERT INTO zones (id, account, name, apex, status, served, type, serial, name_server_mode, verification_key,
-       created_at, modified_at, activated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       proven, created_at, modified_at, activated_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   remove: store.prepare<[seq: number]>('DELETE FROM zones WHERE seq = ?'),
 }));
@@ -175,12 +193,12 @@ export function findZoneById(store: Store, id: Uint8Array): ZoneRow | undefined 
   return statements(store).byId.get(id);
 }
 
-/** The zone of a name in lower-case ASCII; the one that is served when several accounts have it. */
+/** The zone with a name in lower-case ASCII. If several accounts have it, the served one. */
 export function findZoneByName(store: Store, name: string): ZoneRow | undefined {
   return statements(store).byName.get(name);
 }
 
-/** The zones of a name in all accounts, the one that is served first. */
+/** The zones with a name in all accounts, the served one first. */
 export function zonesOfName(store: Store, name: string): ZoneRow[] {
   return statements(store).byName.all(name);
 }
@@ -192,7 +210,7 @@ export function zoneIdsOfAccount(store: Store, account: Uint8Array): Uint8Array[
     .map(([id]) => id);
 }
 
-/** Returns the number of the new row. */
+/** Returns the row number of the new zone. */
 export function insertZone(store: Store, row: NewZoneRow): number {
   return statements(store).insert.run(
     row.id,
@@ -205,18 +223,19 @@ export function insertZone(store: Store, row: NewZoneRow): number {
     row.serial,
     row.name_server_mode,
     row.verification_key,
+    row.proven,
     row.created_at,
     row.modified_at,
     row.activated_at,
   ).lastInsertRowid;
 }
 
-/** Removes the zone with all that belongs to it. */
+/** Removes the zone with everything that belongs to it. */
 export function removeZone(store: Store, seq: number): void {
   statements(store).remove.run(seq);
 }
 
-/** Updates of zones by the columns they set; use cases set few combinations. */
+/** Update statements by the columns they set; use cases set few combinations. */
 const updates = perStore(() => new Map<string, Statement<SqlValue[], unknown>>());
 
 /** Sets columns of one zone. Column names come from the type, never from input. */
@@ -232,19 +251,24 @@ export function updateZone(store: Store, seq: number, change: ZoneChange): void 
   update.run(...(Object.values(change) as SqlValue[]), seq);
 }
 
-/** Store numbers of all zones to serve. */
+/** Store numbers of all served zones. */
 export function servedZones(store: Store): number[] {
   return statements(store)
     .served.all()
     .map(([seq]) => seq);
 }
 
-/** Records of all zones to serve. */
+/** Number of records in all served zones. */
 export function countServedRecords(store: Store): number {
   return statements(store).servedRecords.get()?.[0] ?? 0;
 }
 
-/** The zone when it exists and is to be served. */
+/** Number of records in all zones of an account. */
+export function countRecordsOfAccount(store: Store, account: number): number {
+  return statements(store).accountRecords.get(account)?.[0] ?? 0;
+}
+
+/** The zone, if it exists and is served. */
 export function findServedZone(store: Store, seq: number): ZoneRow | undefined {
   const zone = findZone(store, seq);
   return zone?.served === 1 ? zone : undefined;

@@ -1,12 +1,17 @@
-/** TXT records that prove to certificate authorities who controls a name (RFC 8555 §8.4), beside those that were written there. */
+/**
+ * TXT records that prove control of a name to certificate authorities (RFC 8555 §8.4), in addition to written TXT
+ * records.
+ */
 import { equalBytes } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import type { RecordFacts } from './owner.js';
 
-/** Seconds: they change with every order. */
+/** Seconds; short because challenges change with every order. */
 const TTL = 60;
 
-/** Types at a name that keep challenges away: an alias leads to where they are, and a delegation to who answers for them. */
+/**
+ * Types at a name that prevent challenge records: an alias has them at its target, and a delegation in the child zone.
+ */
 const KEEPS_AWAY: ReadonlySet<number> = new Set([Type.cname, Type.ns]);
 
 /** The records that are added to an owner. `texts`: up to 255 octets each, all different. */

@@ -1,8 +1,11 @@
-/** Stored settings of a zone as the facts its served data is derived from; the same for the change log and the answers. */
+/**
+ * Turns stored settings of a zone into the facts from which its served data is derived; the change log and the answers
+ * use the same.
+ */
 import { parseName } from '../../dns/name.js';
 import type { EdgeAddresses, ZoneFacts } from './owner.js';
 
-/** Columns of a zone that decide what is served. */
+/** Columns of a zone that affect what is served. */
 export interface ZoneSettings {
   /** Wire name, lower case. */
   readonly apex: Uint8Array;

@@ -1,32 +1,32 @@
 /**
- * CNAME flattening: a name answers the addresses at the end of the chain that its CNAME begins, and no CNAME (v4: §5.9). So it
- * may stand at the apex and beside other types, which RFC 1034 §3.6.2 does not let a CNAME do.
+ * CNAME flattening: a name answers the addresses at the end of its CNAME chain instead of the CNAME (v4: §5.9). So it
+ * may be at the apex and have other types, which RFC 1034 §3.6.2 forbids for a CNAME.
  */
 import { Ede, Type } from '../../dns/codes.js';
 import type { RRset } from '../../dns/rr.js';
 
-/** What was last heard of a target. */
+/** The last result for a target. */
 export interface TargetFacts {
-  /** 4 octets each, none when there are none; undefined when nothing usable was ever heard. */
+  /** 4 octets each; empty when there are none; undefined when there was never a usable answer. */
   readonly ipv4: readonly Uint8Array[] | undefined;
   /** 16 octets each, likewise. */
   readonly ipv6: readonly Uint8Array[] | undefined;
-  /** Seconds, the least along the chain. */
+  /** Seconds; the smallest TTL of the chain. */
   readonly ttl: number;
-  /** It could not be asked for again, and its time is over (RFC 8767). */
+  /** Resolving the target again failed, and its TTL has ended (RFC 8767). */
   readonly stale: boolean;
 }
 
-/** By lower-case wire name; undefined for a target nobody has asked for yet. */
+/** By lower-case wire name; undefined for a target that has never been resolved. */
 export type TargetLookup = (target: Uint8Array) => TargetFacts | undefined;
 
-/** Nothing is known of any target. */
+/** Knows no target. */
 export const NO_TARGETS: TargetLookup = () => undefined;
 
-/** TTL of answers that are stale, seconds (RFC 8767 §4). */
+/** TTL of stale answers in seconds (RFC 8767 §4). */
 const STALE_TTL = 30;
 
-/** What a flattened name answers for A and AAAA. `ttl`: that of its CNAME record, seconds. */
+/** The A and AAAA RRsets of a flattened name. `ttl`: that of its CNAME record, seconds. */
 export function flattenedRRsets(ttl: number, facts: TargetFacts | undefined): RRset[] {
   return [...familyRRsets(Type.a, ttl, facts, facts?.ipv4), ...familyRRsets(Type.aaaa, ttl, facts, facts?.ipv6)];
 }
@@ -41,7 +41,6 @@ function familyRRsets(
     return [{ type, ttl: 0, rdatas: [], extendedError: facts ? Ede.noReachableAuthority : Ede.notReady }];
   }
   if (addresses.length === 0) return [];
-  const least = Math.min(ttl, facts!.ttl);
-  if (!facts!.stale) return [{ type, ttl: least, rdatas: addresses }];
-  return [{ type, ttl: Math.min(least, STALE_TTL), rdatas: addresses, extendedError: Ede.staleAnswer }];
+  if (!facts!.stale) return [{ type, ttl: Math.min(ttl, facts!.ttl), rdatas: addresses }];
+  return [{ type, ttl: Math.min(ttl, STALE_TTL), rdatas: addresses, extendedError: Ede.staleAnswer }];
 }

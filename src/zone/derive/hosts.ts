@@ -1,12 +1,12 @@
 /**
- * Name servers whose names lie inside the zone they serve: without addresses in the zone nobody could reach them (RFC 1034 §4.2.1).
- * Where the zone holds no addresses for them, the service's own addresses are served.
+ * Name servers whose names are inside the zone they serve: without addresses in the zone they cannot be reached (RFC
+ * 1034 §4.2.1). If the zone has no addresses for them, the service's own addresses are served.
  */
 import { Type } from '../../dns/codes.js';
 import { isAtOrBelow, ownerKeyOf } from '../../dns/name.js';
 import type { RecordFacts, ZoneFacts } from './owner.js';
 
-/** Types at a name that keep the service's addresses away: addresses of its own, an alias or a delegation. */
+/** Types at a name that replace the service's addresses: its own addresses, an alias or a delegation. */
 const KEEPS_AWAY: ReadonlySet<number> = new Set([Type.a, Type.aaaa, Type.cname, Type.ns, Type.dname]);
 
 /** Owner keys of the zone's name servers below its apex, in canonical order. */

@@ -1,4 +1,4 @@
-/** HTTPS records made on the fly for proxied names (RFC 9460), so that browsers come by HTTP/2 or HTTP/3 at once. */
+/** HTTPS records that the service adds to proxied names (RFC 9460), so that browsers use HTTP/2 or HTTP/3 at once. */
 import { ByteWriter } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import type { RRset } from '../../dns/rr.js';
@@ -9,15 +9,15 @@ const ALPN = 1;
 const IPV4_HINT = 4;
 const IPV6_HINT = 6;
 
-/** What the edge speaks for a zone. */
+/** The HTTP versions of the edge for a zone. */
 export interface HttpVersions {
   readonly http2: boolean;
   readonly http3: boolean;
 }
 
 /**
- * The HTTPS RRset of a proxied name whose addresses are these, or undefined when the zone has neither HTTP/2 nor HTTP/3. The one
- * place that decides whether a name is advertised.
+ * The HTTPS RRset of a proxied name with these addresses; undefined when the zone has neither HTTP/2 nor HTTP/3. Only
+ * this function decides whether a name is advertised.
  */
 export function httpsRRset(
   { http2, http3 }: HttpVersions,
@@ -27,7 +27,7 @@ export function httpsRRset(
   const protocols = [...(http3 ? ['h3'] : []), ...(http2 ? ['h2'] : [])];
   if (protocols.length === 0 || ipv4.length + ipv6.length === 0) return undefined;
   const writer = new ByteWriter();
-  // ServiceMode, the owner itself as target (RFC 9460 §2.5.2).
+  // ServiceMode with the owner itself as target (RFC 9460 §2.5.2).
   writer.u16(1);
   writer.u8(0);
   writer.u16(ALPN);
@@ -41,7 +41,7 @@ export function httpsRRset(
   return { type: Type.https, ttl: AUTOMATIC_TTL, rdatas: [writer.bytes()] };
 }
 
-/** Hints are those of the A and AAAA answers of the same moment, since all three are made at once. */
+/** Hints equal the A and AAAA answers, because all three are made together. */
 function writeHint(writer: ByteWriter, key: number, addresses: readonly Uint8Array[]): void {
   if (addresses.length === 0) return;
   writer.u16(key);

@@ -1,16 +1,16 @@
 /**
- * From an owner's record rows to the RRsets that are served there: automatic TTLs, proxied names with their HTTPS records, and at
- * the apex the SOA and the service's name servers, which nobody wrote.
+ * Derives the served RRsets of an owner from its record rows: automatic TTLs, proxied names with their HTTPS records,
+ * and at the apex the SOA and the service's name servers, which have no rows.
  */
 import { Type } from '../../dns/codes.js';
 import { lowerName } from '../../dns/name.js';
 import type { RRset } from '../../dns/rr.js';
-import { AUTOMATIC_TTL } from '../../dns/ttl.js';
+import { AUTOMATIC_TTL, servedTtl } from '../../dns/ttl.js';
 import { flattenedRRsets, NO_TARGETS, type TargetLookup } from './flatten.js';
 import { type HttpVersions, httpsRRset } from './https.js';
 import { type SoaFacts, soaRRsets } from './soa.js';
 
-/** What of a record row matters to the served data. */
+/** The parts of a record row that affect the served data. */
 export interface RecordFacts {
   readonly type: number;
   /** Seconds; 1 is automatic (v4: §5.3). */
@@ -22,32 +22,37 @@ export interface RecordFacts {
   readonly ipv6Only?: boolean;
   /** `settings.flatten_cname` of CNAME records (v4: §5.3). */
   readonly flattenCname?: boolean;
+  /** `settings.origin_port`: where the edge connects to. Answers do not show it. */
+  readonly originPort?: number;
 }
 
-/** What of a zone matters to the served data. */
+/** The parts of a zone that affect the served data. */
 export interface ZoneFacts extends HttpVersions {
   /** Lower-case wire name. */
   readonly apex: Uint8Array;
   readonly soa: SoaFacts;
-  /** Wire names of the name servers the service adds at the apex; none when the zone brings its own. */
+  /** Wire names of the name servers that the service adds at the apex; empty when the zone has its own. */
   readonly nameServers: readonly Uint8Array[];
-  /** TTL of those, seconds. */
+  /** TTL of these NS records in seconds. */
   readonly nsTtl: number;
-  /** The apex NS records clients wrote are served: the zone brings its own, or several providers serve it (v4: §8). */
+  /**
+   * Whether the stored apex NS records are served: the zone has its own name servers, or several providers serve it
+   * (v4: §8).
+   */
   readonly ownNameServers: boolean;
-  /** Proxied records answer their real content: paused zone or `zone_mode: dns_only`. */
+  /** Whether proxied records answer their real content: paused zone or `zone_mode: dns_only`. */
   readonly dnsOnly: boolean;
-  /** Every CNAME is flattened, not only those that must be (v4: §8). */
+  /** Whether every CNAME is flattened, not only those that must be (v4: §8). */
   readonly flattenAll?: boolean;
 }
 
-/** Addresses that proxied names answer: octets of A and of AAAA. */
+/** Addresses that proxied names answer: octets for A and AAAA. */
 export interface EdgeAddresses {
   readonly ipv4: readonly Uint8Array[];
   readonly ipv6: readonly Uint8Array[];
 }
 
-/** RRsets of one owner in directory order: SOA first, then by type. Empty when nothing is served there. */
+/** RRsets of one owner in directory order: SOA first, then by type. Empty when nothing is served. */
 export function deriveRRsets(
   zone: ZoneFacts,
   isApex: boolean,
@@ -67,10 +72,7 @@ export function deriveRRsets(
   return rrsets.length > 1 ? rrsets.sort(directoryOrder) : rrsets;
 }
 
-/**
- * The RRsets of one owner as they are written: SOA and name servers of the apex are there, but proxied records show what
- * they hold, and no CNAME is flattened.
- */
+/** The RRsets of one owner without proxying and flattening; SOA and name servers of the apex are included. */
 export function writtenRRsets(zone: ZoneFacts, isApex: boolean, records: readonly RecordFacts[]): RRset[] {
   const byType = groupByType({ ...zone, dnsOnly: true }, isApex, records, NO_EDGE, undefined);
   return [...(isApex ? soaRRsets(zone.soa) : []), ...byType.values()];
@@ -78,7 +80,7 @@ export function writtenRRsets(zone: ZoneFacts, isApex: boolean, records: readonl
 
 const NO_EDGE: EdgeAddresses = { ipv4: [], ipv6: [] };
 
-/** SOA answers ANY at the apex; its negative twin comes last, where no question reaches it. */
+/** SOA answers ANY at the apex. Its negative form comes last, where no question finds it. */
 function directoryOrder(a: RRset, b: RRset): number {
   return rank(a.type) - rank(b.type);
 }
@@ -106,13 +108,13 @@ function groupByType(
       byType.set(type, { type, ttl, rdatas: [rdata] });
       return;
     }
-    // One TTL an RRset, the lowest (RFC 2181 §5.2).
+    // An RRset has one TTL, the lowest (RFC 2181 §5.2).
     known.ttl = Math.min(known.ttl, ttl);
     known.rdatas.push(rdata);
   };
   const proxied = zone.dnsOnly ? [] : records.filter((record) => record.proxied);
   for (const record of records) {
-    // One proxied record makes the name a proxied one: an origin's address beside the edge's would give the origin away.
+    // One proxied record makes the whole name proxied: an origin address next to the edge's would reveal the origin.
     if (proxied.length > 0 && LEADS_TO_ORIGIN.has(record.type)) continue;
     if (record.type === Type.soa || record === flattened) continue;
     if (isApex && record.type === Type.ns && !zone.ownNameServers) continue;
@@ -124,12 +126,12 @@ function groupByType(
 }
 
 function ttlOf({ ttl }: RecordFacts): number {
-  return ttl === 1 ? AUTOMATIC_TTL : ttl;
+  return servedTtl(ttl);
 }
 
 /**
- * The owner's CNAME, when its target's addresses are answered in its place: always where no CNAME can stand, at the apex and
- * beside other types (RFC 1034 §3.6.2), elsewhere when the record or the zone says so. A proxied one answers the edge.
+ * The owner's CNAME if it is flattened: always where no CNAME is allowed, at the apex and with other types (RFC 1034
+ * §3.6.2), elsewhere when the record or the zone says so. A proxied one answers the edge's addresses.
  */
 export function flattenedAlias(
   { dnsOnly, flattenAll }: Pick<ZoneFacts, 'dnsOnly' | 'flattenAll'>,
@@ -146,7 +148,9 @@ const LEADS_TO_ORIGIN: ReadonlySet<number> = new Set([Type.a, Type.aaaa, Type.cn
 
 type AddRecord = (type: number, ttl: number, rdata: Uint8Array) => void;
 
-/** What a proxied name answers: the edge's addresses, and unless the zone has its own the HTTPS record that goes with them. */
+/**
+ * Adds the answers of a proxied name: the edge's addresses, and the matching HTTPS record unless the zone has its own.
+ */
 function addEdge(
   zone: ZoneFacts,
   proxied: readonly RecordFacts[],

@@ -1,4 +1,7 @@
-/** The SOA of a zone, made from its settings and serial (RFC 1035 §3.3.13), and its form for negative answers (RFC 2308 §3). */
+/**
+ * The SOA of a zone, made from its settings and serial (RFC 1035 §3.3.13), and its form for negative answers (RFC 2308
+ * §3).
+ */
 import { ByteWriter } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import type { RRset } from '../../dns/rr.js';
@@ -8,7 +11,7 @@ export interface SoaFacts {
   readonly mname: Uint8Array;
   readonly rname: Uint8Array;
   readonly serial: number;
-  /** Seconds, all of these. */
+  /** All in seconds. */
   readonly refresh: number;
   readonly retry: number;
   readonly expire: number;
@@ -16,7 +19,7 @@ export interface SoaFacts {
   readonly ttl: number;
 }
 
-/** Directory key of the negative form; image/layout.ts files it under the same number. */
+/** Directory key of the negative form; image/layout.ts uses the same number. */
 export const NEGATIVE_SOA_KEY = 0x10006;
 
 export function soaRdata(soa: SoaFacts): Uint8Array {
@@ -27,7 +30,7 @@ export function soaRdata(soa: SoaFacts): Uint8Array {
   return writer.bytes();
 }
 
-/** The SOA RRset, and the same with TTL = min(TTL, MINIMUM) for NXDOMAIN and NODATA. */
+/** The SOA RRset, and a copy with TTL = min(TTL, MINIMUM) for NXDOMAIN and NODATA. */
 export function soaRRsets(soa: SoaFacts): RRset[] {
   const rdatas = [soaRdata(soa)];
   return [

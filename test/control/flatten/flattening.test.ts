@@ -1,6 +1,6 @@
 /**
- * CNAME flattening from the write to the answer: records through the use cases, targets from our own zones and a scripted
- * resolver, answers from the engine over the follower's image. Time stands still but for what a test moves it.
+ * CNAME flattening from the write to the answer: records through the use cases, targets from our own zones and a
+ * scripted resolver, answers from the engine over the follower's image. Only the test moves the time.
  */
 import t, { type Test } from 'tap';
 import { createEngine } from '../../../src/answer/engine.js';
@@ -28,7 +28,7 @@ import { createFollower } from '../../../src/publish/follow.js';
 import { createZoneSource } from '../../../src/publish/source.js';
 import { createResolver } from '../../../src/resolver/resolve.js';
 import { createUpstream } from '../../../src/resolver/upstream.js';
-import { countTargets, dueTargets } from '../../../src/store/flatten/targets.js';
+import { countTargets, dueTargets, findTarget } from '../../../src/store/flatten/targets.js';
 import { decodeMessage, makeQuery } from '../../support/message.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream.js';
 import { seededRandom } from '../../support/seeded-random.js';
@@ -45,6 +45,8 @@ interface World {
   readonly upstream: ScriptedUpstream;
   /** Replaces what the outside world says. */
   setScript(script: Script): void;
+  /** Lets the refresher look. */
+  wake(): void;
   /** Moves time until everything that is due was asked for. */
   settle(): Promise<void>;
   /** `rcode records… [ede N]` */
@@ -98,11 +100,16 @@ async function startWorld(t: Test, first: Script, privateAddresses: 'allow' | 'r
     setScript: (next) => {
       script = next;
     },
+    wake() {
+      refresher.wake();
+      clock.advance(20);
+    },
     async settle() {
       const isDue = (): boolean => dueTargets(ctx.store, clock.nowMs(), 1).length > 0;
       for (let round = 0; isDue(); round++) {
         if (round > 100) throw new Error('targets stay due');
         const before = refreshes();
+        refresher.wake();
         clock.advance(20);
         for (let wait = 0; refreshes() === before && wait < 100; wait++) {
           await sleep(10);
@@ -173,7 +180,7 @@ const OUTSIDE: Script = ({ name, type }) => {
 
 const alias = (name: string, content: string, more = {}) => ({ type: 'CNAME', name, content, ttl: 600, ...more });
 
-t.test('at the apex, by record, by zone, beside other types', async (t) => {
+t.test('at the apex, by record, by zone, with other types', async (t) => {
   const { ctx, zoneId, ask, settle, serial } = await startWorld(t, OUTSIDE);
   await createRecord(ctx, zoneId, alias('@', 'both.t.test'));
   t.equal(ask('flat.test', 'A'), '2 ede 14', 'nobody has been asked yet');
@@ -206,7 +213,7 @@ t.test('at the apex, by record, by zone, beside other types', async (t) => {
   await editDnsSettings(ctx, zoneId, { flatten_all_cnames: false });
 });
 
-t.test('what targets may come to', async (t) => {
+t.test('the possible results for targets', async (t) => {
   const { ctx, zoneId, ask, settle } = await startWorld(t, OUTSIDE, 'refuse');
   const flat = async (name: string, target: string): Promise<string> => {
     await createRecord(ctx, zoneId, alias(name, target, { settings: { flatten_cname: true } }));
@@ -226,7 +233,7 @@ t.test('what targets may come to', async (t) => {
   t.equal(await flat('lost', 'nowhere.flat.test'), '0');
 });
 
-t.test('proxied names that lead nowhere are seen', async (t) => {
+t.test('proxied names without a target address are reported', async (t) => {
   const { ctx, zoneId, ask, settle, serial, leap, upstream } = await startWorld(t, OUTSIDE);
   const rows: readonly (readonly [name: string, target: string, status: string | undefined])[] = [
     ['good', 'both.t.test', undefined],
@@ -267,7 +274,7 @@ t.test('proxied names that lead nowhere are seen', async (t) => {
   t.notOk('targetFault' in (await getRecord(ctx, zoneId, plain.id)), 'an alias is the resolvers’ affair');
 });
 
-t.test('a change in our own zones shows at once where it is flattened', async (t) => {
+t.test('a change in our own zones is served at once where it is flattened', async (t) => {
   const { ctx, zoneId, ask, settle } = await startWorld(t, OUTSIDE);
   const www = await createRecord(ctx, zoneId, { type: 'A', name: 'www', content: '203.0.113.80', ttl: 70 });
   await createRecord(ctx, zoneId, alias('@', 'www.flat.test'));
@@ -297,7 +304,7 @@ t.test('a change in our own zones shows at once where it is flattened', async (t
   t.equal(ask('far.flat.test', 'A'), '0', 'that zone is gone');
 });
 
-t.test('settings that decide nothing leave the index alone', async (t) => {
+t.test('settings without effect on flattening leave the index unchanged', async (t) => {
   const { ctx, zoneId } = await startWorld(t, OUTSIDE);
   await createRecord(ctx, zoneId, alias('plain', 'both.t.test'));
   await createRecord(ctx, zoneId, alias('marked', 'both.t.test', { settings: { flatten_cname: true } }));
@@ -365,7 +372,7 @@ t.test('time passes', async (t) => {
   t.equal(ask('flat.test', 'A'), '2 ede 22', 'days later it is nothing any more');
 });
 
-t.test('targets come and go with those who need them', async (t) => {
+t.test('targets are added and removed with the names that need them', async (t) => {
   const { ctx, zoneId, settle, clock, upstream } = await startWorld(t, OUTSIDE);
   const count = (): number => countTargets(ctx.store);
   const records = [];
@@ -388,7 +395,45 @@ t.test('targets come and go with those who need them', async (t) => {
   t.equal(count(), 0);
 });
 
-t.test('many targets that fail at once', async (t) => {
+t.test('dead targets of one zone do not delay those of another', async (t) => {
+  const isDead = (name: string): boolean => name.endsWith('dead.test');
+  const { ctx, zoneId, upstream, wake } = await startWorld(t, (question) =>
+    isDead(question.name) ? undefined : OUTSIDE(question),
+  );
+  const deadNames = (): number => new Set(upstream.asked.map(({ name }) => name).filter(isDead)).size;
+  await Promise.all(
+    Array.from({ length: 400 }, (_, i) =>
+      createRecord(ctx, zoneId, alias(`n${i}`, `n${i}.dead.test`, { settings: { flatten_cname: true } })),
+    ),
+  );
+  wake();
+  for (let wait = 0; wait < 500 && deadNames() === 0; wait++) await sleep(10);
+  const other = await createZone(ctx, { name: 'other.test' });
+  await createRecord(ctx, other.id, alias('@', 'both.t.test'));
+  const target = parseName('both.t.test.');
+  for (let wait = 0; wait < 2000 && findTarget(ctx.store, target)?.asked !== 1; wait++) {
+    wake();
+    await sleep(10);
+  }
+  t.equal(findTarget(ctx.store, target)?.asked, 1);
+  t.ok(deadNames() > 0 && deadNames() < 100, `${deadNames()} of 400 dead names were asked for before it`);
+});
+
+t.test('a clock that is set back by a day stops nothing', async (t) => {
+  const { ctx, zoneId, clock, settle, wake } = await startWorld(t, OUTSIDE);
+  await createRecord(ctx, zoneId, alias('@', 'both.t.test'));
+  await settle();
+  const target = parseName('both.t.test.');
+  const restMs = (): number => findTarget(ctx.store, target)!.refresh_at - clock.nowMs();
+  const before = restMs();
+  clock.putBack(86_400_000);
+  t.ok(restMs() > 86_000_000, 'it would not be asked for in a day');
+  wake();
+  for (let wait = 0; wait < 500 && restMs() > 86_000_000; wait++) await sleep(10);
+  t.ok(Math.abs(restMs() - before) < 1000, `${restMs()} ms, and ${before} before`);
+});
+
+t.test('many targets that fail at the same time', async (t) => {
   const { ctx, zoneId, settle, upstream } = await startWorld(t, () => undefined);
   await Promise.all(
     Array.from({ length: 150 }, (_, i) =>

@@ -13,6 +13,7 @@ const settings = {
   edgeAddresses: [],
   nameServerAddresses: [],
   ownAddresses: [],
+  privateSuffixes: 'refuse' as const,
   activation: 'trust' as const,
   limits: DEFAULT_LIMITS,
 };

@@ -1,4 +1,7 @@
-/** Zone files in and out: what an import keeps, refuses and leaves alone; round trips; a process killed in the middle. */
+/**
+ * Import and export of zone files: what an import keeps, refuses and leaves unchanged; round trips; a process killed in
+ * the middle.
+ */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,13 +15,16 @@ import { type ImportBatch, type ImportEnd, type ImportOrder, readImport } from '
 import { importRecords } from '../../../src/control/imports/records.js';
 import { type ImportInput, type ImportProgress, importZone } from '../../../src/control/imports/zone.js';
 import type { RecordItem } from '../../../src/control/records/item.js';
-import { createRecord, listRecords } from '../../../src/control/records/records.js';
+import { createRecord, editRecord, listRecords, replaceRecord } from '../../../src/control/records/records.js';
 import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context.js';
 import { exportZone } from '../../../src/control/zones/export.js';
 import { createZone, editZone, getZone } from '../../../src/control/zones/zones.js';
-import { parseName } from '../../../src/dns/name.js';
+import { ownerKeyOf, parseName } from '../../../src/dns/name.js';
+import { servedAtOwner } from '../../../src/serving/owner.js';
+import { servingZone } from '../../../src/serving/zone.js';
 import { openStore } from '../../../src/store/driver.js';
 import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
+import { recordsOfZone } from '../../../src/store/records/records.js';
 import { zonesOfName } from '../../../src/store/zones/zones.js';
 import { latestAudit } from '../../support/rows.js';
 import { startControl, startZone } from '../fixture.js';
@@ -136,7 +142,7 @@ t.test('the service provides SOA and NS', async (t) => {
   t.match(await recordsOf(ctx, bare.zoneId!), ['www.bare.example 1 A 192.0.2.1'], 'no TTL anywhere is automatic');
 });
 
-t.test('refusals leave everything as it was', async (t) => {
+t.test('refusals change nothing', async (t) => {
   const { ctx } = await startControl(t);
   const made = await importText(ctx, FILE);
   const before = await recordsOf(ctx, made.zoneId!);
@@ -266,7 +272,15 @@ b 1 CNAME x.test. ; cf_tags=cf-proxied:true,env:x
 c.example.com. TXT "x"
 `;
   const last = lastChange(ctx.store);
-  t.same(await importRecords(ctx, zoneId, text, {}), { added: 3, parsed: 6, skipped: ['line 4: a.example.com. A'] });
+  t.same(await importRecords(ctx, zoneId, text, {}), {
+    added: 3,
+    parsed: 6,
+    leftOut: [
+      { line: 2, code: 1004, reason: 'example.com. SOA: the service makes it' },
+      { line: 3, code: 1004, reason: 'example.com. NS: the service makes it' },
+      { line: 4, code: 81058, reason: 'a.example.com. A: an identical record already exists' },
+    ],
+  });
   t.equal(lastChange(ctx.store), last + 1);
   t.equal((await getZone(ctx, zoneId)).recordCount, 4);
   t.match((await listRecords(ctx, zoneId, { name: { exact: 'b.example.com' } })).items, [
@@ -288,6 +302,195 @@ c.example.com. TXT "x"
     t.match(error, { status: 400, code, message, pointer: `/file/line/${line}` }, bad);
   }
   t.same(await recordsOf(ctx, zoneId), before, 'all or nothing');
+});
+
+async function exportText(ctx: Context, zoneId: string): Promise<string> {
+  let text = '';
+  for await (const piece of exportZone(ctx, zoneId, 'bind')) text += piece;
+  return text;
+}
+
+/** What Cloudflare's dashboard and API export: SOA names without final dots, the zone in the head, TTL 1 for automatic. */
+const VENDOR_EXPORT = `;;
+;; Domain:     example.com.
+;; Exported:   2024-05-05 12:00:00
+;;
+;; This file is intended for use for informational and archival
+;; purposes ONLY and MUST be edited before use on a production
+;; DNS server.  In particular, you must:
+;;   -- update the SOA record with the correct authoritative name server
+;;
+;; For further information, please consult the BIND documentation
+;; located on the following website:
+;;
+;; http://www.isc.org/
+;;
+;; SOA Record
+example.com	3600	IN	SOA	dana.ns.cloudflare.com dns.cloudflare.com 2046489341 10000 2400 604800 3600
+
+;; NS Records
+example.com.	86400	IN	NS	dana.ns.cloudflare.com.
+example.com.	86400	IN	NS	rick.ns.cloudflare.com.
+
+;; A Records
+example.com.	1	IN	A	192.0.2.1 ; cf_tags=cf-proxied:true
+direct.example.com.	1	IN	A	192.0.2.2 ; main site cf_tags=env:prod,cf-proxied:false
+short.example.com.	60	IN	A	192.0.2.3
+
+;; CNAME Records
+www.example.com.	1	IN	CNAME	example.com. ; cf_tags=cf-proxied:true,cf-flatten-cname
+
+;; MX Records
+example.com.	1	IN	MX	10 mail.example.com.
+`;
+
+t.test('an export of the vendor', async (t) => {
+  const { ctx } = await startControl(t);
+  const kept = await importZone(ctx, { source: { text: VENDOR_EXPORT } });
+  t.match(kept, { imported: true, name: 'example.com', serial: 2046489341, records: 7 });
+  t.match((await getZone(ctx, kept.zoneId!)).soa, { mname: 'dana.ns.cloudflare.com', rname: 'dns.cloudflare.com' });
+  t.match((await listRecords(ctx, kept.zoneId!, { name: { exact: 'direct.example.com' } })).items, [
+    { ttl: 1, proxied: false, comment: 'main site', tags: ['env:prod'] },
+  ]);
+  const [direct] = zonesOfName(ctx.store, 'example.com');
+  const stored = [...recordsOfZone(ctx.store, direct!.seq)].find(({ name }) => name === 'direct.example.com');
+  t.equal(stored!.ttl, 1, 'automatic, not a second');
+  const replaced = await importZone(ctx, { source: { text: VENDOR_EXPORT }, automaticSoa: true, replace: true });
+  t.match(replaced, { imported: true, records: 5 });
+  t.match((await getZone(ctx, kept.zoneId!)).soa, { mname: 'ns1.dns.test' });
+
+  const { id } = await createZone(ctx, { name: 'example.net' });
+  const text = VENDOR_EXPORT.replaceAll('example.com', 'example.net');
+  const added = await importRecords(ctx, id, text, {});
+  t.match(added, { added: 5, parsed: 8 });
+  t.same(
+    added.leftOut.map(({ reason }) => reason),
+    [
+      'example.net. SOA: the service makes it',
+      'example.net. NS: the service makes it',
+      'example.net. NS: the service makes it',
+    ],
+  );
+  const below = await importRecords(ctx, id, 'sub SOA a b 1 2 3 4 5\nx A 192.0.2.1\n', {});
+  t.match(below, { added: 1, leftOut: [{ line: 1, reason: /SOA belongs to the name of the zone/ }] });
+});
+
+t.test('an import follows the rules for creating a record', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const before = await recordsOf(ctx, zoneId);
+  const refused: [text: string, code: number][] = [
+    ['a 0 A 192.0.2.1', 9021],
+    ['a 99999999 A 192.0.2.1', 9021],
+    ['a 30 A 192.0.2.1', 9021],
+    ['a MX 10 .', 9005],
+    ['a A 198.51.100.250', 9003],
+    ['a CNAME a', 9039],
+  ];
+  for (const [text, code] of refused) {
+    const error = await refusal(importRecords(ctx, zoneId, `ok A 192.0.2.1\n${text}\n`, {}));
+    t.match(error, { status: 400, message: /^Line 2: /, pointer: '/file/line/2' }, text);
+    const [owner, ...words] = text.split(' ');
+    t.ok(error.code === code || words.includes('MX'), `${text}: ${error.code}`);
+    t.equal(owner, 'a');
+  }
+  t.same(await recordsOf(ctx, zoneId), before);
+  const signature = 'RRSIG A 13 2 300 20300101000000 20200101000000 1 example.com. AAAA';
+  const { added, leftOut } = await importRecords(ctx, zoneId, `a A 192.0.2.1\na ${signature}\na NSEC b A\n`, {});
+  t.equal(added, 1);
+  t.match(leftOut, [
+    { line: 2, code: 1004, reason: 'a.example.com. RRSIG: records of this type cannot be created' },
+    { line: 3, code: 1004, reason: 'a.example.com. NSEC: records of this type cannot be created' },
+  ]);
+});
+
+t.test('imported values can be sent back unchanged', async (t) => {
+  const { ctx } = await startControl(t);
+  const text = `${HEAD}ns1 A 192.0.2.53
+zero 0 A 192.0.2.1
+long 2000000 A 192.0.2.2
+second 1 A 192.0.2.3
+none MX 10 .
+own A 198.51.100.250
+loop CNAME loop
+type TYPE65280 \\# 2 abcd
+txt TXT ${'"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789" '.repeat(90)}
+`;
+  const { zoneId, imported, issues } = await importZone(ctx, { source: { text } });
+  t.ok(imported, JSON.stringify(issues));
+  const { items } = await listRecords(ctx, zoneId!, {});
+  for (const { id, name, type, content, data, priority, ttl, proxied, comment, tags } of items) {
+    const body = { name, type, content, data, priority, ttl, proxied, comment, tags };
+    t.match(await replaceRecord(ctx, zoneId!, id, body), { id, content, ttl }, `${name} ${type}`);
+    t.match(await replaceRecord(ctx, zoneId!, id, { ...body, comment: 'noted' }), { content, ttl, comment: 'noted' });
+    t.match(await editRecord(ctx, zoneId!, id, { ...body, comment: null }), { content, ttl, comment: null });
+  }
+  const zero = items.find(({ name }) => name === 'zero.example.com')!;
+  t.match(await refusal(editRecord(ctx, zoneId!, zero.id, { ttl: 2 })), { code: 9021 }, 'a change keeps the rules');
+});
+
+t.test('a TTL of one second is not automatic', async (t) => {
+  const { ctx } = await startControl(t);
+  const text = `${HEAD}ns1 A 192.0.2.53\nsecond 1 A 192.0.2.3\nuneven 1 A 192.0.2.4\nuneven A 192.0.2.5\nnever 4294967295 A 192.0.2.6\n`;
+  const { zoneId, issues } = await importZone(ctx, { source: { text } });
+  t.match(issues, [{ code: 'uneven-ttl' }, { severity: 'warning', code: 'excessive-ttl', line: 10 }]);
+  const served = (label: string): number => {
+    const [zone] = zonesOfName(ctx.store, 'example.com');
+    const key = ownerKeyOf(parseName(`${label}.example.com.`), zone!.apex);
+    return [...servedAtOwner(ctx.store, servingZone(zone!, ctx.settings), key).rrsets][0]!.ttl;
+  };
+  t.same([served('second'), served('uneven'), served('never')], [1, 1, 0]);
+  const [second] = (await listRecords(ctx, zoneId!, { name: { exact: 'second.example.com' } })).items;
+  t.equal(second!.ttl, 1, 'clients read it as it is');
+  await editRecord(ctx, zoneId!, second!.id, { comment: 'noted', ttl: 1 });
+  t.equal(served('second'), 1);
+  const text2 = (await exportText(ctx, zoneId!)).replaceAll('example.com', 'example.net');
+  t.match(text2, /^second\.example\.net\.\t1\tIN\tA\t192\.0\.2\.3 ; noted cf_tags=cf-proxied:false,exact-ttl$/m);
+  await importZone(ctx, { source: { text: text2 } });
+  const again = zonesOfName(ctx.store, 'example.net')[0]!;
+  t.same(
+    [...recordsOfZone(ctx.store, again.seq)]
+      .map(({ ttl }) => ttl)
+      .sort((a, b) => a - b)
+      .slice(0, 4),
+    [-1, -1, -1, 0],
+  );
+});
+
+t.test('what is often not meant is said', async (t) => {
+  const { ctx } = await startControl(t);
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-notices-'));
+  t.teardown(() => rmSync(directory, { recursive: true }));
+  const text = '$TTL 300\n@ SOA ns h 1 7200 900 1209600 300\n@ NS ns\nns A 192.0.2.53\n';
+  const file = join(directory, 'example.com.zone');
+  writeFileSync(file, text);
+  const guessed = await importZone(ctx, { source: { file } });
+  t.match(guessed, { imported: true, name: 'example.com' });
+  t.match(guessed.issues, [
+    { severity: 'warning', code: 'guessed-origin', message: /named example\.com after its file/ },
+  ]);
+  t.same((await importZone(ctx, { source: { file }, origin: 'example.net' })).issues, []);
+  const below = await importZone(ctx, { source: { text }, origin: 'sub.example.com' });
+  t.match(below.issues, [{ code: 'shadows-parent', message: /takes its names out of example\.com/ }]);
+  await createRecord(ctx, guessed.zoneId!, { type: 'NS', name: 'lab', content: 'ns1.dns.test' });
+  t.same((await importZone(ctx, { source: { text }, origin: 'lab.example.com' })).issues, [], 'it is delegated');
+});
+
+t.test('signed zones', async (t) => {
+  const { ctx } = await startControl(t);
+  const signed = `${HEAD}ns1 A 192.0.2.53
+@ DNSKEY 257 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ==
+@ NSEC ns1 NS SOA RRSIG NSEC DNSKEY
+@ RRSIG SOA 13 2 3600 20300101000000 20200101000000 2371 example.com. AAAA
+sub NS ns1
+sub DS 2371 13 2 1F987CC6583E92DF0890718C42A2E0D8D9C1F1F1F1F1F1F1F1F1F1F1F1F1F1F1
+`;
+  const refused = await importZone(ctx, { source: { text: signed } });
+  t.match(refused, { imported: false, issues: [{ severity: 'error', code: 'signed-zone', line: 8 }] });
+  t.match(refused.issues[0]!.message, /--strip-dnssec .* DS records of its keys \(key tag 2371, algorithm 13\)/);
+  const stripped = await importZone(ctx, { source: { text: signed }, stripDnssec: true });
+  t.match(stripped, { imported: true, records: 5, issues: [{ severity: 'warning', code: 'signed-zone' }] });
+  const types = (await listRecords(ctx, stripped.zoneId!, {})).items.map(({ type }) => type);
+  t.same([...new Set(types)].sort(), ['A', 'DS', 'NS']);
 });
 
 /** As many as make a file large enough to be read on a thread of its own. */
@@ -312,6 +515,7 @@ t.test('reading on a thread', async (t) => {
     apex: parseName('example.com.'),
     automaticSoa: false,
     proxied: true,
+    stripDnssec: false,
     limits: DEFAULT_LIMITS,
   };
   const [here, there] = [collect(readImport(order)), collect(readImportOnThread(order))];

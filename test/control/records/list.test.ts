@@ -1,4 +1,4 @@
-/** Lists of records: every filter of api-contract §5.5, alone and joined, orders and pages. */
+/** Lists of records: every filter of api-contract §5.5, alone and combined, sort orders and pages. */
 import t from 'tap';
 import { createRecord, listRecords, type RecordInput, type RecordQuery } from '../../../src/control/records/records.js';
 import { startZone, type ZoneFixture } from '../fixture.js';

@@ -1,4 +1,7 @@
-/** Use cases of single records: every rule with its code, what PUT and PATCH keep, what reaches the change and audit logs. */
+/**
+ * Use cases of single records: every rule with its code, what PUT and PATCH keep, and entries in the change and audit
+ * logs.
+ */
 import t from 'tap';
 import type { AppError } from '../../../src/base/errors.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
@@ -80,18 +83,12 @@ t.test('create: content, TTL, proxied, comment and tags', async (t) => {
   const { ctx, zoneId } = await startZone(t);
   const create = (input: RecordInput) =>
     createRecord(ctx, zoneId, { name: 'x', type: 'A', content: '192.0.2.1', ...input });
-  const refused: [string, unknown, number, string | RegExp][] = [
-    ['no object', 'text', 9207, 'Request body is invalid.'],
-    ['a list', [], 9207, 'Request body is invalid.'],
+  const refused: [string, RecordInput, number, string | RegExp][] = [
     ['no type', { type: undefined }, 9207, 'Request body is invalid.'],
     ['no name', { name: undefined }, 9207, 'Request body is invalid.'],
-    ['a number as name', { name: 7 }, 9207, 'Request body is invalid.'],
     ['unknown type', { type: 'FOO' }, 9207, 'Request body is invalid.'],
     ['SOA', { type: 'SOA', content: 'a b 1 2 3 4 5' }, 9207, 'Request body is invalid.'],
     ['type not to be created', { type: 'RRSIG', content: 'x' }, 9207, 'Request body is invalid.'],
-    ['proxied as text', { proxied: 'yes' }, 9207, 'Request body is invalid.'],
-    ['data as text', { type: 'SRV', data: 'x' }, 9207, 'Request body is invalid.'],
-    ['tags as text', { tags: 'a:b' }, 9207, 'Request body is invalid.'],
     ['both address families only', { settings: { ipv4_only: true, ipv6_only: true } }, 9207, /./],
     ['line break in comment', { comment: 'a\nb' }, 9207, 'Request body is invalid.'],
     ['A with a name', { content: 'host' }, 9005, 'Content for A record must be a valid IPv4 address.'],
@@ -120,7 +117,6 @@ t.test('create: content, TTL, proxied, comment and tags', async (t) => {
     ['TTL too short', { ttl: 59 }, 9021, 'TTL must be between 60 and 86400 seconds, or 1 for Automatic.'],
     ['TTL too long', { ttl: 86401 }, 9021, /./],
     ['TTL with fraction', { ttl: 60.5 }, 9021, /./],
-    ['TTL of words', { ttl: 'long' }, 9208, 'Failed to parse. ttl must be a number'],
     [
       'long comment',
       { comment: 'x'.repeat(101) },
@@ -136,11 +132,7 @@ t.test('create: content, TTL, proxied, comment and tags', async (t) => {
     ['bad tag', { tags: ['a b:1'] }, 9301, /a b/],
   ];
   for (const [title, input, code, message] of refused) {
-    const attempt =
-      typeof input === 'object' && !Array.isArray(input)
-        ? create(input as RecordInput)
-        : createRecord(ctx, zoneId, input as RecordInput);
-    t.match(await refusal(attempt), { name: 'AppError', status: 400, code, message }, title);
+    t.match(await refusal(create(input)), { name: 'AppError', status: 400, code, message }, title);
   }
   t.equal((await listRecords(ctx, zoneId, {})).totalCount, 0, 'none of them left anything');
 
@@ -189,7 +181,7 @@ t.test('create: content, TTL, proxied, comment and tags', async (t) => {
   });
 });
 
-t.test('create: types with their own habits', async (t) => {
+t.test('create: types with special rules', async (t) => {
   const { ctx, zoneId } = await startZone(t);
   const create = (input: RecordInput): Promise<RecordItem> => createRecord(ctx, zoneId, input);
   t.match(await create({ type: 'MX', name: '@', content: 'Mail.Example.com.', priority: 5 }), {
@@ -387,7 +379,7 @@ t.test('PATCH of structured types', async (t) => {
 /** `1 . alpn=h3,h2` with the addresses of the edge as hints. */
 const EDGE_HTTPS = `0001000001000602683302683200040004c63364fa0006001020010db800000000000000000000ed9e`;
 
-t.test('content beside data', async (t) => {
+t.test('content together with data', async (t) => {
   const { ctx, zoneId } = await startZone(t);
   const a = await createRecord(ctx, zoneId, { type: 'A', name: 'a', content: '192.0.2.1', data: {} });
   // Some clients send an empty `data` with every change.
@@ -416,7 +408,7 @@ t.test('content beside data', async (t) => {
   t.match(contradiction, { status: 400, code: 9207, pointer: '/content' });
 });
 
-t.test('what resolvers see reaches the change log', async (t) => {
+t.test('changes for resolvers reach the change log', async (t) => {
   const { ctx, zoneId } = await startZone(t);
   const changed = async (work: () => Promise<unknown>): Promise<string[]> => {
     const before = lastChange(ctx.store);
@@ -515,13 +507,12 @@ t.test('batch', async (t) => {
     status: 404,
     code: 81044,
   });
-  t.match(await refusal(applyBatch(ctx, zoneId, { deletes: 'all' })), { code: 9207 });
   t.match(await refusal(applyBatch(ctx, zoneId, { posts: new Array(3501).fill({}) })), { code: 9207 });
   t.same(await state(), stateBefore, 'all or nothing');
   t.same(await applyBatch(ctx, zoneId, {}), { deletes: [], patches: [], puts: [], posts: [] });
 });
 
-t.test('who may', async (t) => {
+t.test('permissions', async (t) => {
   const { ctx, zoneId } = await startZone(t);
   const as = (actor: Partial<Context['actor']>): Context => ({
     ...ctx,

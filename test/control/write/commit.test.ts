@@ -1,4 +1,4 @@
-/** The one write path: all or nothing, serials without gaps, several writers at once. */
+/** The only write path: all or nothing, serials without gaps, several writers at once. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ function stateOf(ctx: Context): unknown {
   return tables.map((table) => ctx.store.prepare(`SELECT * FROM ${table}`).all());
 }
 
-t.test('a failure at any step leaves nothing', async (t) => {
+t.test('a failure at any step leaves nothing behind', async (t) => {
   const { ctx, zoneId } = await startZone(t);
   const made = await createRecord(ctx, zoneId, { type: 'A', name: 'a', content: '192.0.2.1' });
   const before = stateOf(ctx);
@@ -147,7 +147,7 @@ t.test('many records in one change', async (t) => {
   t.equal(rrsOfChange(ctx.store, large!).length, 2, 'more than 5,000 are not listed one by one');
 });
 
-t.test('the version of a zone, and the serial at its end', async (t) => {
+t.test('the version of a zone, and a serial at its limit', async (t) => {
   const { ctx, zoneId } = await startZone(t);
   const seq = findZoneByName(ctx.store, 'example.com')!.seq;
   await ctx.store.write(() => updateZone(ctx.store, seq, { serial: 4294967295 }));
@@ -189,7 +189,7 @@ t.test('several zones in one commit, and a refusal in its middle', async (t) => 
   t.equal(countRecords(ctx.store, seqs[0]!), 0);
 });
 
-t.test('nobody else writes the change log', async (t) => {
+t.test('no other code writes the change log', async (t) => {
   const root = fileURLToPath(new URL('../../../../src/', import.meta.url));
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const users = files.filter((name) => /\b(appendChange|appendAudit)\(/.test(readFileSync(join(root, name), 'utf8')));

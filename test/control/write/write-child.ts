@@ -1,4 +1,6 @@
-/** A process that creates so many records (third argument) in a zone (second) of a data directory (first). */
+/**
+ * A process that creates the given number of records (third argument) in a zone (second) of a data directory (first).
+ */
 import { SystemClock } from '../../../src/base/clock.js';
 import { silentLogger } from '../../../src/base/log.js';
 import { systemRandom } from '../../../src/base/random.js';
@@ -12,6 +14,7 @@ const settings = {
   edgeAddresses: [],
   nameServerAddresses: [],
   ownAddresses: [],
+  privateSuffixes: 'refuse' as const,
   activation: 'trust' as const,
   limits: DEFAULT_LIMITS,
 };

@@ -13,9 +13,10 @@ import { createKey, ensureFirstAdministrator, listKeys, revokeKey } from '../../
 import { importZone } from '../../../src/control/imports/zone.js';
 import { createRecord } from '../../../src/control/records/records.js';
 import type { Context } from '../../../src/control/write/context.js';
+import { checkActivation } from '../../../src/control/zones/activation.js';
 import { editDnsSettings, getDnsSettings } from '../../../src/control/zones/dns-settings.js';
+import { createZoneHold } from '../../../src/control/zones/hold.js';
 import {
-  checkActivation,
   createZone,
   deleteZone,
   editZone,
@@ -72,7 +73,7 @@ t.test('create', async (t) => {
   t.match(await createZone(ctx, { name: '2.0.192.in-addr.arpa' }), { status: 'active' });
   t.match(await createZone(ctx, { name: 'partial.example', type: 'partial' }), { verificationKey: /^\d{9}-\d{9}$/ });
 
-  const refused: [unknown, number, string | RegExp][] = [
+  const refused: [string, number, string | RegExp][] = [
     ['example.com', 1061, 'example.com already exists'],
     ['EXAMPLE.com.', 1061, 'example.com already exists'],
     ['', 1002, /empty/],
@@ -83,15 +84,11 @@ t.test('create', async (t) => {
     [`${'x'.repeat(64)}.example`, 1002, /63/],
     [`${'x'.repeat(60)}.`.repeat(5), 1002, /253/],
     ['192.0.2.1', 1002, /number/],
-    [undefined, 9207, 'Request body is invalid.'],
-    [42, 9207, 'Request body is invalid.'],
   ];
   for (const [name, code, message] of refused) {
     t.match(await refusal(createZone(ctx, { name })), { status: 400, code, message }, String(name));
   }
-  t.match(await refusal(createZone(ctx, null as never)), { code: 9207 });
   t.match(await refusal(createZone(ctx, { name: 'x.example', type: 'secondary' })), { status: 400, code: 1002 });
-  t.match(await refusal(createZone(ctx, { name: 'x.example', type: 'other' })), { code: 9207 });
   t.match(await refusal(createZone(ctx, { name: 'x.example', account: { id: '0'.repeat(32) } })), { status: 404 });
   t.match(changesAfter(ctx.store, 0, 1)[0], { kind: 'zone-added', serial_to: zone.soa.serial });
 });
@@ -152,7 +149,6 @@ t.test('edit and delete', async (t) => {
   ]);
   t.match(JSON.parse(latestAudit(ctx.store, 1)[0]!.after!), { paused: 1 });
   t.match(await editZone(ctx, id, { vanity_name_servers: [] }), { vanityNameServers: null });
-  t.match(await refusal(editZone(ctx, id, { paused: 'yes' })), { status: 400, code: 1006 });
   t.match(await refusal(editZone(ctx, id, { vanity_name_servers: ['no host'] })), {
     status: 400,
     code: 1006,
@@ -191,7 +187,6 @@ t.test('DNS settings', async (t) => {
     multi_provider: true,
     ns_ttl: 3600,
     soa: { refresh: 7200, mname: 'Ns.Example.com.' },
-    nameservers: { type: 'cloudflare.standard' },
   };
   t.match(await editDnsSettings(ctx, id, edit), {
     multiProvider: true,
@@ -204,16 +199,10 @@ t.test('DNS settings', async (t) => {
   });
   t.equal((await getZone(ctx, id)).soa.serial, soa.serial + 2);
   const refused: [Record<string, unknown>, string][] = [
-    [{ ns_ttl: 29 }, '/ns_ttl'],
-    [{ ns_ttl: '3600' }, '/ns_ttl'],
-    [{ multi_provider: 1 }, '/multi_provider'],
-    [{ zone_mode: 'other' }, '/zone_mode'],
-    [{ soa: { refresh: 86401 } }, '/soa/refresh'],
     [{ soa: { retry: 86400 } }, '/soa/retry'],
-    [{ soa: { expire: 86399 } }, '/soa/expire'],
+    [{ soa: { expire: 86400, refresh: 86401 } }, '/soa/expire'],
     [{ soa: { rname: 'a b' } }, '/soa/rname'],
-    [{ soa: 7 }, '/soa'],
-    [{ nameservers: { type: 'custom.zone' } }, '/nameservers/type'],
+    [{ soa: { mname: '' } }, '/soa/mname'],
   ];
   for (const [body, pointer] of refused) {
     t.match(await refusal(editDnsSettings(ctx, id, body)), { status: 400, code: 9207, pointer }, pointer);
@@ -229,7 +218,6 @@ t.test('tenants', async (t) => {
   t.match(await refusal(editZone(tenant, zone.id, { paused: true })), { status: 403, code: 10000 });
   t.match(await refusal(deleteZone(tenant, zone.id)), { status: 403, code: 10000 });
   t.match(await refusal(createZone(tenant, { name: 'example.com' })), { code: 1061 }, 'first come, first served');
-  t.match(await refusal(createZone(tenant, { name: 'www.example.com' })), { code: 1116 }, 'nor a part of it');
   const own = await createZone(tenant, { name: 'tenant.example' });
   t.equal(own.account.id, tenant.accountId);
   t.same((await listZones(tenant, {})).items, [own]);
@@ -251,7 +239,61 @@ t.test('tenants', async (t) => {
 
   const { seq } = zonesOfName(ctx.store, 'tenant.example')[0]!;
   await ctx.store.write(() => updateZone(ctx.store, seq, { hold_after: 1, hold_include_subdomains: 1 }));
+  t.match(
+    await createZone(ctx, { name: 'b.tenant.example' }),
+    { status: 'active' },
+    'anybody could have made the zone',
+  );
+  const held = (await findZoneByName(ctx, 'tenant.example'))!;
+  await checkActivation(ctx, held.id);
   t.match(await refusal(createZone(ctx, { name: 'c.tenant.example' })), { code: 1118 }, 'held with its sub-domains');
+});
+
+t.test('public suffixes are for administrators', async (t) => {
+  const { ctx } = await startControl(t);
+  const tenant = await asTenant(ctx, 'tenant');
+  for (const name of ['com', 'co.uk', 'in-addr.arpa', 'xn--p1ai', 'github.io', 'lan']) {
+    t.match(await refusal(createZone(tenant, { name })), { status: 400, code: 1097, pointer: '/name' }, name);
+  }
+  t.match(await createZone(tenant, { name: 'example.co.uk' }), { status: 'active' });
+  t.match(await createZone(tenant, { name: '2.0.192.in-addr.arpa' }), { status: 'active' });
+  const lenient = { ...tenant, settings: { ...tenant.settings, privateSuffixes: 'allow' as const } };
+  t.match(await createZone(lenient, { name: 'github.io' }), { status: 'active' }, 'by setting');
+  t.match(await refusal(createZone(lenient, { name: 'com' })), { code: 1097 });
+  t.match(await createZone(ctx, { name: 'com' }), { status: 'active' });
+});
+
+t.test('below a zone of another account', async (t) => {
+  const { ctx } = await startControl(t);
+  const [mine, theirs] = [await asTenant(ctx, 'mine'), await asTenant(ctx, 'theirs')];
+  const above = await createZone(mine, { name: 'example.com' });
+  const below = await createZone(theirs, { name: 'shop.example.com' });
+  const isServed = (name: string): boolean => zonesOfName(ctx.store, name)[0]!.served === 1;
+  t.equal(below.status, 'pending');
+  t.notOk(isServed('shop.example.com'), 'it takes no answers away from the zone above');
+  t.match(await checkActivation(theirs, below.id), { status: 'pending' }, 'trust does not decide between two accounts');
+  await editZone(theirs, below.id, { paused: true });
+  await editZone(theirs, below.id, { paused: false });
+  t.notOk(isServed('shop.example.com'), 'nor does a change of it');
+  await createZoneHold(mine, above.id, true);
+  t.match(
+    await createZone(theirs, { name: 'b.example.com' }),
+    { status: 'pending' },
+    'a hold of a zone nobody vouched for',
+  );
+  const delegate = (content: string) => createRecord(mine, above.id, { type: 'NS', name: 'shop', content });
+  await delegate('ns1.dns.test');
+  t.match(await checkActivation(theirs, below.id), { status: 'pending' }, 'half of a delegation');
+  await delegate('ns2.dns.test');
+  t.match(await checkActivation(theirs, below.id), { status: 'active' }, 'the zone above delegates');
+  t.ok(isServed('shop.example.com'));
+  t.match(await createZone(theirs, { name: 'a.shop.example.com' }), { status: 'active' }, 'its own account’s part');
+  const outside = { ...theirs, findDelegation: async () => ['NS1.dns.test.', 'ns2.dns.test'] };
+  const b = (await findZoneByName(theirs, 'b.example.com'))!;
+  t.match(await checkActivation(outside, b.id), { status: 'active' }, 'the parent outside delegates');
+  await checkActivation(ctx, above.id);
+  t.match(await refusal(createZone(theirs, { name: 'c.example.com' })), { code: 1118 }, 'an administrator vouched');
+  t.match(await createZone(ctx, { name: 'd.example.net' }), { status: 'active' });
 });
 
 t.test('activation by delegation', async (t) => {

@@ -1,5 +1,5 @@
 /**
- * The whole way of a DNS challenge (RFC 8555 §8.4) with programs of other people: certbot with its unmodified dns-cloudflare plugin
+ * A complete DNS challenge (RFC 8555 §8.4) with independent programs: certbot with its unmodified dns-cloudflare plugin
  * writes to our API, Pebble looks the challenge up at our name server and issues a wildcard certificate.
  */
 import { execFile } from 'node:child_process';

@@ -1,4 +1,7 @@
-/** The vendor's own client, unmodified, against a listening server: what it sends is understood, what it reads is there. */
+/**
+ * The vendor's own client, unmodified, against a listening server: the server understands its requests, and it
+ * understands the answers.
+ */
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
 import { EMAIL, type Installation, install, KEY } from '../../api/installation.js';
@@ -349,7 +352,7 @@ t.test('tokens: of the user, of an account', async (t) => {
   t.strictSame(installation.misfits, []);
 });
 
-t.test('audit logs, and what is beyond: dry runs, entity tags, history', async (t) => {
+t.test('audit logs, and extensions: dry runs, entity tags, history', async (t) => {
   const { installation, baseURL, token } = await serve(t);
   const client = new Cloudflare({ baseURL, maxRetries: 0, apiToken: token });
   const [account] = await collect(client.accounts.list());
@@ -400,7 +403,7 @@ t.test('audit logs, and what is beyond: dry runs, entity tags, history', async (
   t.strictSame(installation.misfits, []);
 });
 
-t.test('refusals become the classes callers catch', async (t) => {
+t.test('refusals become the classes that callers catch', async (t) => {
   const { baseURL, token } = await serve(t);
   const client = new Cloudflare({ baseURL, maxRetries: 0, apiToken: token });
   const zone = await client.zones.create({ account: { id: '' }, name: 'example.com' });

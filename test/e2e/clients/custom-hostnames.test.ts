@@ -2,7 +2,8 @@
 import Cloudflare from 'cloudflare';
 import t from 'tap';
 import { sleep } from '../../../src/base/clock.js';
-import { HOSTNAME_JOB } from '../../../src/hostnames/check.js';
+import { certificateJobs } from '../../../src/certs/issuance/jobs.js';
+import { HOSTNAME_JOB } from '../../../src/control/certificates/drop.js';
 import { hostnameJobs } from '../../../src/hostnames/job.js';
 import { watchOwnChanges } from '../../../src/hostnames/own-changes.js';
 import { startRunner } from '../../../src/jobs/runner.js';
@@ -15,9 +16,9 @@ const HELD =
 t.test('a hostname from its creation to its end', async (t) => {
   const installation = await install(t);
   const { base, clock, hostnames } = installation;
-  const kinds = { [HOSTNAME_JOB]: hostnameJobs(base, hostnames) };
+  const kinds = { [HOSTNAME_JOB]: hostnameJobs(base, hostnames), ...certificateJobs(hostnames.certificates) };
   const runner = startRunner({ store: base.store, clock, log: base.log, owner: 'test', kinds });
-  const endWatch = watchOwnChanges(base);
+  let endWatch = watchOwnChanges(base);
   t.teardown(async () => {
     endWatch();
     await runner.stop();
@@ -90,6 +91,58 @@ t.test('a hostname from its creation to its end', async (t) => {
     t.match(reissued, { status: 'active', ssl: { status: 'active', certificate_authority: 'digicert' } });
   });
 
+  await t.test(
+    'CAA forbids the renewal: it is told, and the old certificate serves on until there is another',
+    async (t) => {
+      const before = (await get(id)).ssl;
+      t.match(before, { status: 'active', certificate_authority: 'google', certificates: [{ issuer: /google/ }] });
+      const { fingerprint_sha256: old, expires_on } = certificateOf(before);
+      const sslBecomes = async (status: string): Promise<void> => {
+        for (let i = 0; i < 200 && (await get(id)).ssl?.status !== status; i++) {
+          clock.advance(500);
+          await sleep(10);
+        }
+      };
+      // It looks many times a second, and months go by.
+      endWatch();
+      clock.advance(59 * DAY_MS);
+      await sslBecomes('caa_error');
+      t.equal((await get(id)).ssl?.status, 'active', 'its time has not come');
+      clock.advance(4 * DAY_MS);
+      await sslBecomes('caa_error');
+      const blocked = await get(id);
+      t.match(blocked, {
+        status: 'active',
+        ssl: {
+          status: 'caa_error',
+          certificate_authority: 'google',
+          validation_errors: [
+            { message: 'caa_error: app.customer.test' },
+            { message: /^CAA records block issuance\..*digicert\.com.*0 issue "pki\.goog"/, actor: 'customer' },
+          ],
+        },
+      });
+      t.equal(certificateOf(blocked.ssl).fingerprint_sha256, old, 'the old certificate is still there');
+      t.ok(Date.parse(expires_on) > clock.nowMs(), 'and good');
+      const listed = await customHostnames.list({ zone_id, hostname_status: 'active' });
+      t.ok(listed.result.some((hostname) => hostname.id === id));
+      const ssl = { method: 'txt', type: 'dv', certificate_authority: 'digicert' } as const;
+      const edited = await customHostnames.edit(id, { zone_id, ssl });
+      t.match(edited, { status: 'active', ssl: { certificate_authority: 'digicert' } });
+      await sslBecomes('active');
+      const reissued = await get(id);
+      t.match(reissued.ssl, {
+        status: 'active',
+        certificate_authority: 'digicert',
+        certificates: [{ issuer: /digicert/ }],
+      });
+      t.notOk(reissued.ssl?.validation_errors);
+      t.not(certificateOf(reissued.ssl).fingerprint_sha256, old);
+      t.ok(Date.parse(certificateOf(reissued.ssl).expires_on) > Date.parse(expires_on));
+      endWatch = watchOwnChanges(base);
+    },
+  );
+
   await t.test('a hold with subdomains blocks it; after the release an edit activates it', async (t) => {
     await client.zones.holds.create({ zone_id: customer, include_subdomains: true });
     await point('third');
@@ -133,3 +186,13 @@ t.test('a hostname from its creation to its end', async (t) => {
     await t.rejects(get(left!.id), { status: 404, errors: [{ code: 1436 }] });
   });
 });
+
+interface ShownCertificate {
+  readonly fingerprint_sha256: string;
+  readonly expires_on: string;
+}
+
+/** The one that is served; the client's types do not have them all. */
+function certificateOf(ssl: unknown): ShownCertificate {
+  return (ssl as { certificates: [ShownCertificate] }).certificates[0];
+}

@@ -1,6 +1,6 @@
 /**
- * Programs of other people that Debian ships, unmodified: ddclient (https only, its own HTTP), python3-cloudflare, libcloud, and
- * lexicon, which knows no other host than the vendor's and comes through a proxy.
+ * Independent programs from Debian, unmodified: ddclient (https only, its own HTTP), python3-cloudflare, libcloud, and
+ * lexicon, which only connects to the vendor's host and is redirected by a proxy.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -203,7 +203,7 @@ t.test('lexicon', { skip: unless('/usr/bin/lexicon') }, async (t) => {
   t.ok(proxy.targets.includes(`${VENDOR}:443`), 'it never knew');
 });
 
-t.test('the certificate is what it was told, and old TLS is refused', async (t) => {
+t.test('the configured certificate is served, and old TLS is refused', async (t) => {
   const curl = (...args: string[]) =>
     run('curl', ['-sS', '--cacert', at('cert.pem'), ...args, `https://localhost:${tlsPort}/client/v4/zones`], {
       timeout: 20_000,

@@ -1,6 +1,6 @@
 /**
- * The vendor's command line, unmodified, against a listening server. It gets a home, a cache and a working directory of its
- * own; whatever it would send elsewhere goes to a listener that must hear nothing.
+ * The vendor's command line, unmodified, against a listening server. It has its own home, cache and working directory;
+ * requests to any other host would go to a listener that must receive nothing.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

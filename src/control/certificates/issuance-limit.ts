@@ -1,8 +1,10 @@
 /**
- * How many certificates an account may ask for (edge specification §4.1): so many in a sliding window; who asks for one more gets
- * none for a while, and then begins anew. What is refused neither counts nor prolongs anything.
+ * Limits how many certificates an account may request (edge specification §4.1): a number in a sliding window. A
+ * request above it begins a lockout, after which counting starts again. Refused requests neither count nor prolong the
+ * lockout.
  */
-import type { Store } from '../store/driver.js';
+import { AppError } from '../../base/errors.js';
+import type { Store } from '../../store/driver.js';
 import {
   addIssuance,
   clearLockout,
@@ -10,8 +12,7 @@ import {
   findAllowance,
   lockoutEnd,
   putLockout,
-} from '../store/hostnames/issuance.js';
-import { IssuanceRefused } from './errors.js';
+} from '../../store/hostnames/issuance.js';
 
 export interface IssuanceLimit {
   readonly count: number;
@@ -19,9 +20,27 @@ export interface IssuanceLimit {
   readonly lockoutSeconds: number;
 }
 
+/** 429: the account requested too many certificates (edge specification §4.1). */
+export class IssuanceRefused extends AppError {
+  constructor(
+    readonly limit: IssuanceLimit,
+    /** When the lockout ends, milliseconds since 1970, and the whole seconds from now until then. */
+    readonly untilMs: number,
+    readonly retryAfterSeconds: number,
+  ) {
+    const every = limit.windowSeconds === 60 ? 'minute' : `${limit.windowSeconds} seconds`;
+    super(
+      'hostnames.issuance',
+      429,
+      971,
+      `Please wait and consider throttling your request speed. You may issue up to ${limit.count} certificates per ${every}; no new certificates for ${limit.lockoutSeconds} seconds.`,
+    );
+  }
+}
+
 const DEFAULT_LIMIT: IssuanceLimit = { count: 15, windowSeconds: 60, lockoutSeconds: 30 };
 
-/** What the account may, by its own allowance or like all. */
+/** The limit of the account: its own or the general one. */
 function issuanceLimitOf(store: Store, account: number): IssuanceLimit {
   const allowance = findAllowance(store, account);
   return {
@@ -31,15 +50,15 @@ function issuanceLimitOf(store: Store, account: number): IssuanceLimit {
   };
 }
 
-/** The refusal of an account that is locked out now. */
+/** The refusal for an account that is locked out. */
 export function lockedOut(store: Store, account: number, nowMs: number): IssuanceRefused | undefined {
   const until = lockoutEnd(store, account);
   return until !== undefined && until > nowMs ? refusal(store, account, until, nowMs) : undefined;
 }
 
 /**
- * Counts a request that is about to be granted. Returns the refusal, when there are too many: the lockout it begins is then
- * written and must stay. Call inside a write.
+ * Counts a request that will be granted. Above the limit it returns the refusal; the lockout is then written and must
+ * be committed. Call inside a write.
  */
 export function countIssuance(store: Store, account: number, nowMs: number): IssuanceRefused | undefined {
   const { count, windowSeconds, lockoutSeconds } = issuanceLimitOf(store, account);
@@ -59,4 +78,12 @@ export function countIssuance(store: Store, account: number, nowMs: number): Iss
 function refusal(store: Store, account: number, untilMs: number, nowMs: number): IssuanceRefused {
   const seconds = Math.max(1, Math.ceil((untilMs - nowMs) / 1000));
   return new IssuanceRefused(issuanceLimitOf(store, account), untilMs, seconds);
+}
+
+/**
+ * Edits are granted during a lockout, but an order that they need waits for its end: this time, milliseconds since
+ * 1970.
+ */
+export function orderTimeMs(store: Store, account: number, nowMs: number): number {
+  return lockedOut(store, account, nowMs)?.untilMs ?? nowMs;
 }

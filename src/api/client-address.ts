@@ -1,0 +1,38 @@
+/**
+ * The source address of a request, for the networks of tokens, the audit log and limits; also behind trusted proxies.
+ */
+import type { FastifyRequest } from 'fastify';
+import { type CidrSet, parseCidrSet, parsePeerAddress, printIP } from '../base/ip.js';
+import { clientAddress } from '../http/forwarded.js';
+import { failure } from './errors.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The client's address in canonical text. Throws 400/9207 when a trusted proxy's headers cannot be parsed. */
+    readonly clientAddress: string;
+  }
+}
+
+/** Headers that proxies add. A request with one of them comes from another machine, whatever its connection shows. */
+const ADDED_BY_PROXIES = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
+
+export function isLoopback(host: string): boolean {
+  const address = parsePeerAddress(host);
+  if (!address) return false;
+  return address.length === 4 ? address[0] === 127 : printIP(address) === '::1';
+}
+
+/** Whether the client is a program on this machine, not a proxy for another client. */
+export function isFromThisMachine({ socket, headers }: FastifyRequest): boolean {
+  return isLoopback(socket.remoteAddress ?? '') && ADDED_BY_PROXIES.every((name) => headers[name] === undefined);
+}
+
+/** The getter of `request.clientAddress`. */
+export function clientAddressFinder(trusted: CidrSet = parseCidrSet([])): (this: FastifyRequest) => string {
+  return function () {
+    const address = clientAddress(this.socket.remoteAddress ?? '', this.headers, trusted);
+    if (address !== undefined) return address;
+    const name = this.headers.forwarded === undefined ? 'X-Forwarded-For' : 'Forwarded';
+    throw failure('badHeader', { name, expected: 'addresses that agree with the other forwarding header' });
+  };
+}

@@ -1,0 +1,123 @@
+/** `zoneplane restore`: a backup becomes the data of a directory, after it was found to be whole. */
+import { constants, existsSync, renameSync, rmSync } from 'node:fs';
+import { copyFile, cp, mkdir, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { SystemClock } from '../../base/clock.js';
+import { UserError } from '../../base/errors.js';
+import { systemRandom } from '../../base/random.js';
+import { BLOB_DIRECTORY } from '../../bucket/blobs.js';
+import { verifyBodies } from '../../bucket/bodies.js';
+import { dataFile, hasDatabase, prepareDataDirectory } from '../../roles/data-directory.js';
+import { lockDataDirectory } from '../../roles/lock.js';
+import { DATABASE_FILE, openStore } from '../../store/driver.js';
+import { findDamage } from '../../store/integrity.js';
+import { migrate } from '../../store/migrate.js';
+import { countSealed, SEALED_COLUMNS } from '../../store/sealed-columns.js';
+import { countServedRecords, servedZones } from '../../store/zones/zones.js';
+import { type CommandContext, example } from '../command.js';
+import { addSettingOptions, loadCommandSettings } from '../settings.js';
+import { bodiesBeside } from './backup.js';
+
+/** What was found in a backup. */
+interface Restored {
+  readonly zones: number;
+  readonly records: number;
+  readonly objects: number;
+  /** Secrets that need the master key of the backup's time. */
+  readonly sealed: number;
+}
+
+export function addRestoreCommand(program: Command, { terminal, environment }: CommandContext): void {
+  const restore = program
+    .command('restore')
+    .description('put a backup into a data directory that has no database, after checking that it is whole')
+    .argument('<file>', 'file that `zoneplane backup` wrote')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `${example('zoneplane restore /var/backups/zoneplane-monday.db --data-dir /var/lib/zoneplane')}
+
+The server must not run. To go back to a backup in the same place, move the old data directory away first, and copy
+master.key from it: secrets in the database can be read with the master key of their time only.`,
+    );
+  addSettingOptions(restore, ['dataDir']).action(async (file: string, { json }: { json?: boolean }) => {
+    const { settings } = loadCommandSettings(restore, environment);
+    const { path: directory } = prepareDataDirectory(settings.dataDir);
+    const lock = lockDataDirectory(directory, 'serveLock');
+    try {
+      const restored = await restoreBackup(file, directory);
+      if (json) terminal.json({ directory, ...restored });
+      else {
+        const { zones, records, objects } = restored;
+        terminal.print(
+          `restored ${zones} zones, ${records} records and ${objects} objects that are files into ${directory}`,
+        );
+      }
+      if (restored.sealed > 0 && settings.masterKey === undefined && !existsSync(dataFile(directory, 'masterKey'))) {
+        terminal.complain(
+          `${restored.sealed} secrets need the master key of that time: put it at ${dataFile(directory, 'masterKey')}.`,
+        );
+      }
+    } finally {
+      lock.release();
+    }
+  });
+}
+
+/** Everything is copied and checked aside; the directory has all of it or nothing. Throws a UserError. */
+async function restoreBackup(file: string, directory: string): Promise<Restored> {
+  if (hasDatabase(directory) || existsSync(join(directory, BLOB_DIRECTORY))) {
+    throw new UserError(`${directory} holds data already`, 'Move it away, or name another directory with --data-dir.');
+  }
+  if (!existsSync(file)) throw new UserError(`${file} does not exist`, 'Name the file that `zoneplane backup` wrote.');
+  const draft = join(directory, 'restoring');
+  await mkdir(draft, { mode: 0o700, recursive: true });
+  try {
+    await copyFile(file, join(draft, DATABASE_FILE), constants.COPYFILE_FICLONE);
+    const bodies = bodiesBeside(file);
+    if (existsSync(bodies)) await cp(bodies, join(draft, BLOB_DIRECTORY), { recursive: true });
+    const restored = await examine(draft, file);
+    await sync(join(draft, DATABASE_FILE));
+    if (existsSync(join(draft, BLOB_DIRECTORY)))
+      renameSync(join(draft, BLOB_DIRECTORY), join(directory, BLOB_DIRECTORY));
+    renameSync(join(draft, DATABASE_FILE), dataFile(directory, 'database'));
+    await sync(directory);
+    return restored;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+async function examine(draft: string, file: string): Promise<Restored> {
+  const store = openStore(draft);
+  try {
+    const damage = findDamage(store);
+    if (damage !== undefined) throw new UserError(`${file} is damaged: ${damage}`, 'Take another backup.');
+    migrate(store, new SystemClock(), systemRandom);
+    const { bodies, faults } = await verifyBodies(store, draft);
+    const [first] = faults;
+    if (first) {
+      const what = { missing: 'is missing', size: 'is not whole', content: 'is not what was stored' }[first.fault];
+      const others = faults.length === 1 ? '' : `, and ${faults.length - 1} others are damaged`;
+      throw new UserError(
+        `the body of object ${first.object.key} ${what}${others}`,
+        `Keep ${bodiesBeside(file)} beside the file, as the backup wrote it, or take another backup.`,
+      );
+    }
+    const values = SEALED_COLUMNS.flatMap((column) => countSealed(store, column));
+    const sealed = values.reduce((sum, { count }) => sum + count, 0);
+    return { zones: servedZones(store).length, records: countServedRecords(store), objects: bodies, sealed };
+  } finally {
+    store.close();
+  }
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,31 @@
+/** Drops certificates that are no longer needed, in the write that makes them so. */
+import { schedule } from '../../jobs/schedule.js';
+import { type RequestRow, requestsOfZone, updateRequest } from '../../store/certs/requests.js';
+import { hostnameIdsOfZone } from '../../store/hostnames/hostnames.js';
+import { removeJob } from '../../store/jobs.js';
+import type { Context } from '../write/context.js';
+
+/** The next step of a certificate. The subject is `kind:id` of its owner. */
+export const STEP_JOB = 'certificate';
+/** The end of a certificate. The subject is the identifier of the dropped request. */
+export const REVOKE_JOB = 'revoke';
+/** The next check of a custom hostname. The subject is its identifier. */
+export const HOSTNAME_JOB = 'hostname';
+
+type WriteContext = Pick<Context, 'store' | 'clock'>;
+
+/** Ends serving for the request. Its certificates are revoked and its keys removed soon after. Inside a write. */
+export function dropRequest({ store, clock }: WriteContext, { seq, id, owner_kind, owner }: RequestRow): void {
+  const nowMs = clock.nowMs();
+  updateRequest(store, seq, { dropped_at: nowMs, next_at: null });
+  removeJob(store, STEP_JOB, `${owner_kind}:${owner}`);
+  schedule(store, { kind: REVOKE_JOB, subject: id, runAtMs: nowMs }, nowMs);
+}
+
+/**
+ * Deletes a zone's certificates and the checks of its custom hostnames. Inside a write, before the rows are deleted.
+ */
+export function dropCertificatesOfZone(ctx: WriteContext, zone: number): void {
+  for (const row of requestsOfZone(ctx.store, zone)) dropRequest(ctx, row);
+  for (const id of hostnameIdsOfZone(ctx.store, zone)) removeJob(ctx.store, HOSTNAME_JOB, id);
+}

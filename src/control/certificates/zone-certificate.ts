@@ -1,0 +1,28 @@
+/** Schedules the check of a zone's certificate in the write that may make it necessary or unnecessary. */
+import { toHex } from '../../base/bytes.js';
+import { schedule } from '../../jobs/schedule.js';
+import { findRequest } from '../../store/certs/requests.js';
+import { proxiedOwners } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import type { Context } from '../write/context.js';
+import type { TouchedZone } from '../write/touched-zone.js';
+
+/** Checks whether a zone has the certificate it needs. The subject is the zone's identifier. */
+export const ZONE_CERTIFICATE_JOB = 'zone_certificate';
+
+/** Call inside a write, after the zone was edited. */
+export function planZoneCertificate(
+  { store, clock }: Pick<Context, 'store' | 'clock'>,
+  zone: ZoneRow,
+  { kind, undoable, proxied }: Pick<TouchedZone, 'kind' | 'undoable' | 'proxied'>,
+): void {
+  // Settings, and records replaced without the draft, may change the need in both directions; single records can only
+  // create it.
+  const whole = kind !== undefined || !undoable;
+  if (!whole && !proxied) return;
+  const subject = toHex(zone.id);
+  const has = findRequest(store, 'zone', subject) !== undefined;
+  if (whole ? !has && proxiedOwners(store, zone.seq, 1).length === 0 : has) return;
+  const nowMs = clock.nowMs();
+  schedule(store, { kind: ZONE_CERTIFICATE_JOB, subject, runAtMs: nowMs }, nowMs);
+}

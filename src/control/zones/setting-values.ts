@@ -1,0 +1,68 @@
+/** The values zone settings may have, as clients send them (v4: zone settings). Pure. */
+import type { SecurityHeader, ZoneSettingName, ZoneSettings } from '../../serving/zone-settings.js';
+
+type Readers = { readonly [Name in ZoneSettingName]: (value: unknown) => ZoneSettings[Name] | undefined };
+
+const oneOf =
+  <Value extends string>(...values: readonly Value[]) =>
+  (value: unknown): Value | undefined =>
+    values.find((known) => known === value);
+
+const onOff = oneOf('on', 'off');
+
+/** Undefined for what is no value of the setting. */
+const READERS: Readers = {
+  ssl: oneOf('off', 'flexible', 'full', 'strict'),
+  min_tls_version: oneOf('1.0', '1.1', '1.2', '1.3'),
+  tls_1_3: oneOf('on', 'off', 'zrt'),
+  always_use_https: onOff,
+  websockets: onOff,
+  http2: onOff,
+  http3: onOff,
+  cache_level: oneOf('bypass', 'basic', 'simplified', 'aggressive', 'cache_everything'),
+  browser_cache_ttl: readBrowserTtl,
+  development_mode: onOff,
+  security_header: readSecurityHeader,
+  origin_max_http_version: oneOf('1', '2'),
+  unique_targets: onOff,
+};
+
+export const ZONE_SETTING_NAMES = Object.keys(READERS) as readonly ZoneSettingName[];
+
+export function readSettingValue(name: ZoneSettingName, value: unknown): ZoneSettings[ZoneSettingName] | undefined {
+  return READERS[name](value);
+}
+
+/** Seconds: a year, as clients offer it. */
+const LONGEST_BROWSER_TTL = 31_536_000;
+
+function readBrowserTtl(value: unknown): number | undefined {
+  const isTtl = Number.isInteger(value) && (value as number) >= 0 && (value as number) <= LONGEST_BROWSER_TTL;
+  return isTtl ? (value as number) : undefined;
+}
+
+/** Two years, as lists of browsers ask for. */
+const LONGEST_MAX_AGE = 63_072_000;
+
+function readSecurityHeader(value: unknown): ZoneSettings['security_header'] | undefined {
+  const header = membersOf(value)?.['strict_transport_security'];
+  const members = membersOf(header);
+  if (!members) return undefined;
+  const flags = ['enabled', 'include_subdomains', 'preload', 'nosniff'] as const;
+  const { max_age: maxAge = 0, ...rest } = members;
+  if (!Number.isInteger(maxAge) || (maxAge as number) < 0 || (maxAge as number) > LONGEST_MAX_AGE) return undefined;
+  if (!Object.keys(rest).every((name) => flags.some((flag) => flag === name))) return undefined;
+  if (!flags.every((flag) => rest[flag] === undefined || typeof rest[flag] === 'boolean')) return undefined;
+  const chosen = Object.fromEntries(flags.map((flag) => [flag, rest[flag] === true])) as Record<
+    (typeof flags)[number],
+    boolean
+  >;
+  const read: SecurityHeader = { ...chosen, max_age: maxAge as number };
+  return { strict_transport_security: read };
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}

@@ -1,0 +1,121 @@
+/** Public keys of zones: DNSKEY rdata, key tags, DS digests, and checking signatures (RFC 4034 §2, §5, B). */
+import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { lowerName } from '../dns/name.js';
+
+/** Flags of a DNSKEY (RFC 4034 §2.1.1, RFC 5011 §3). */
+const ZONE_KEY = 0x0100;
+const REVOKED = 0x0080;
+const SECURE_ENTRY_POINT = 0x0001;
+/** (RFC 4034 §2.1.2). */
+const PROTOCOL = 3;
+
+export interface PublicKey {
+  /** Of the DNSKEY. */
+  readonly rdata: Uint8Array;
+  readonly algorithm: number;
+  readonly tag: number;
+  /** Whether its signatures count: it is a zone key and not revoked. */
+  readonly signs: boolean;
+  /** Whether a parent's DS may point to it. */
+  readonly isEntryPoint: boolean;
+  /** Undefined when the algorithm is not supported, or the octets are invalid. */
+  readonly key: KeyObject | undefined;
+}
+
+interface Algorithm {
+  /** Undefined if the algorithm includes its own hash. */
+  readonly hash: string | undefined;
+  /** The octets of a DNSKEY as a JSON Web Key (RFC 7517); undefined when they are invalid. */
+  read(octets: Uint8Array): Readonly<Record<string, string>> | undefined;
+}
+
+/** Algorithms whose signatures can be checked (RFC 8624 §3.1). The others are not in use or broken. */
+const ALGORITHMS: ReadonlyMap<number, Algorithm> = new Map([
+  [5, { hash: 'sha1', read: readRsa }],
+  [7, { hash: 'sha1', read: readRsa }],
+  [8, { hash: 'sha256', read: readRsa }],
+  [10, { hash: 'sha512', read: readRsa }],
+  [13, { hash: 'sha256', read: (octets: Uint8Array) => readPoint(octets, 'P-256', 32) }],
+  [14, { hash: 'sha384', read: (octets: Uint8Array) => readPoint(octets, 'P-384', 48) }],
+  [15, { hash: undefined, read: (octets: Uint8Array) => readEdwards(octets, 'Ed25519', 32) }],
+  [16, { hash: undefined, read: (octets: Uint8Array) => readEdwards(octets, 'Ed448', 57) }],
+]);
+
+const DIGESTS: ReadonlyMap<number, string> = new Map([
+  [1, 'sha1'],
+  [2, 'sha256'],
+  [4, 'sha384'],
+]);
+
+export const isSupportedAlgorithm = (algorithm: number): boolean => ALGORITHMS.has(algorithm);
+
+/** Reads the rdata of a DNSKEY that dns/rr has checked. */
+export function readPublicKey(rdata: Uint8Array): PublicKey {
+  const flags = (rdata[0]! << 8) | rdata[1]!;
+  const algorithm = rdata[3]!;
+  return {
+    rdata,
+    algorithm,
+    tag: keyTag(rdata),
+    signs: (flags & ZONE_KEY) !== 0 && (flags & REVOKED) === 0 && rdata[2] === PROTOCOL,
+    isEntryPoint: (flags & SECURE_ENTRY_POINT) !== 0,
+    key: importKey(algorithm, rdata.subarray(4)),
+  };
+}
+
+/** The key tag of DNSKEY rdata (RFC 4034 B). Algorithm 1, which has its own rule, is not supported. */
+export function keyTag(rdata: Uint8Array): number {
+  let sum = 0;
+  for (let i = 0; i < rdata.length; i++) sum += i & 1 ? rdata[i]! : rdata[i]! << 8;
+  return (sum + ((sum >>> 16) & 0xffff)) & 0xffff;
+}
+
+/** The rdata of the DS of a key (RFC 4034 §5.1.4). `owner`: the zone's wire name; `digestType`: 1, 2 or 4. */
+export function dsRdata(owner: Uint8Array, { rdata, tag, algorithm }: PublicKey, digestType: number): Uint8Array {
+  const digest = createHash(DIGESTS.get(digestType)!).update(lowerName(owner)).update(rdata).digest();
+  return Buffer.concat([Buffer.of(tag >>> 8, tag & 0xff, algorithm, digestType), digest]);
+}
+
+/** Whether an RRSIG's signature over these octets was made by the key. */
+export function isSignedBy({ algorithm, key }: PublicKey, octets: Uint8Array, signature: Uint8Array): boolean {
+  const known = ALGORITHMS.get(algorithm);
+  // An ECDSA signature is the concatenation of r and s (RFC 6605 §4).
+  return known !== undefined && key !== undefined
+    ? verify(known.hash, octets, { key, dsaEncoding: 'ieee-p1363' }, signature)
+    : false;
+}
+
+function importKey(algorithm: number, octets: Uint8Array): KeyObject | undefined {
+  const key = ALGORITHMS.get(algorithm)?.read(octets);
+  if (!key) return undefined;
+  try {
+    return createPublicKey({ key, format: 'jwk' });
+  } catch {
+    // The point is not on the curve, or the modulus is too small.
+    return undefined;
+  }
+}
+
+/** Length of the exponent in one octet or three, exponent, modulus (RFC 3110 §2). */
+function readRsa(octets: Uint8Array): Readonly<Record<string, string>> | undefined {
+  const isLong = octets[0] === 0;
+  const length = isLong ? ((octets[1] ?? 0) << 8) | (octets[2] ?? 0) : (octets[0] ?? 0);
+  const at = isLong ? 3 : 1;
+  if (length === 0 || at + length >= octets.length) return undefined;
+  return { kty: 'RSA', e: text(octets.subarray(at, at + length)), n: text(octets.subarray(at + length)) };
+}
+
+/** Both coordinates, concatenated (RFC 6605 §4). */
+function readPoint(octets: Uint8Array, crv: string, size: number): Readonly<Record<string, string>> | undefined {
+  if (octets.length !== size * 2) return undefined;
+  return { kty: 'EC', crv, x: text(octets.subarray(0, size)), y: text(octets.subarray(size)) };
+}
+
+/** (RFC 8080 §3). */
+function readEdwards(octets: Uint8Array, crv: string, size: number): Readonly<Record<string, string>> | undefined {
+  return octets.length === size ? { kty: 'OKP', crv, x: text(octets) } : undefined;
+}
+
+function text(octets: Uint8Array): string {
+  return Buffer.from(octets).toString('base64url');
+}

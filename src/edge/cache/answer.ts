@@ -1,0 +1,142 @@
+/** Builds answers from stored responses: the whole body, a part of it, or a 304 (RFC 9111 §4, RFC 9110 §13 and §14). */
+import { Readable } from 'node:stream';
+import { fieldValue, type HeaderFields, storableFields } from '../../http/fields.js';
+import type { Range } from '../../http/range.js';
+import { notModifiedHeaders, type Selection, selectParts } from '../../http/selection.js';
+import { withBrowserTtl } from './browser-ttl.js';
+import { addCacheStatus, type CacheNotes, type CacheResult } from './cache-status.js';
+import type { OriginBody, OriginResponse } from './origin-response.js';
+import type { CachePolicy } from './policy.js';
+import { currentAge, representationOf, type StoredHead, type StoredResponse } from './stored-response.js';
+
+/** The answer for the client. A stream must be read to its end or destroyed; an origin's body is passed on unchanged. */
+export interface Answer {
+  readonly status: number;
+  readonly fields: Record<string, string | readonly string[]>;
+  readonly body: Uint8Array | Readable | OriginBody | undefined;
+  readonly result: CacheResult;
+}
+
+/** The parts of a request that answers depend on. */
+export interface AnswerRequest {
+  readonly method: string;
+  readonly fields: HeaderFields;
+  readonly policy: CachePolicy;
+}
+
+/** Answers a request with the origin's response, which is not stored. */
+export function answerPassed({ status, fields, body }: OriginResponse, notes: CacheNotes): Answer {
+  const passed = storableFields(fields);
+  addCacheStatus(passed, { forwardedStatus: status, ...notes });
+  return { status, fields: passed, body, result: notes.result };
+}
+
+const WHOLE: Selection = { status: 200, ranges: [] };
+
+/** Answers a request from a stored response. */
+export function answerStored(stored: StoredResponse, request: AnswerRequest, notes: CacheNotes, nowMs: number): Answer {
+  const { size } = stored.representation;
+  const selection = stored.status === 200 ? select(request, stored) : WHOLE;
+  const fields = answerFields(stored, request.policy, nowMs);
+  const age = currentAge(stored, nowMs);
+  addCacheStatus(fields, { ttlS: stored.lifetimeS - age, ...notes });
+  const answer = (status: number, range: Range | undefined, extra: Record<string, string>): Answer => ({
+    status,
+    fields: Object.assign(fields, extra),
+    body: request.method === 'HEAD' || (size === 0 && !range) ? undefined : bodyOf(stored.body, range),
+    result: notes.result,
+  });
+  if (selection.status === 304) return notModified(fields, notes);
+  if (selection.status === 416) {
+    const extra = { 'content-range': `bytes */${size}`, 'content-length': '0' };
+    return { status: 416, fields: Object.assign(fields, extra), body: undefined, result: notes.result };
+  }
+  const [range] = selection.ranges;
+  if (range) {
+    const { first, last } = range;
+    return answer(206, range, {
+      'content-range': `bytes ${first}-${last}/${size}`,
+      'content-length': `${last - first + 1}`,
+    });
+  }
+  // A 204 has no Content-Length (RFC 9110 §8.6).
+  return answer(stored.status, undefined, stored.status === 204 ? {} : { 'content-length': `${size}` });
+}
+
+/** Answers a request with a response that is still arriving; `body` reads it. `length`: its octets, if known. */
+export function answerGrowing(
+  head: StoredHead,
+  length: number | undefined,
+  open: () => Readable,
+  request: AnswerRequest,
+  notes: CacheNotes,
+  nowMs: number,
+): Answer {
+  const fields = answerFields(head, request.policy, nowMs);
+  // `Age` tells the client that the response was not made for this request (RFC 9111 §5.1).
+  if (fields['age'] === '0') delete fields['age'];
+  addCacheStatus(fields, notes);
+  if (length !== undefined && head.status !== 204) fields['content-length'] = `${length}`;
+  const answer = (status: number): Answer => ({ status, fields, body: open(), result: notes.result });
+  if (head.status !== 200 || !hasConditions(request.fields)) return answer(head.status);
+  const selection = selectParts(request.method, request.fields, representationOf(head, length ?? 0));
+  if (selection.status === 304) return notModified(fields, notes);
+  const [range] = length === undefined ? [] : selection.ranges;
+  // Only this range waits for the body, because it covers all of it.
+  if (!range || range.first > 0 || range.last !== length! - 1) return answer(200);
+  fields['content-range'] = `bytes 0-${range.last}/${length}`;
+  return answer(206);
+}
+
+function notModified(fields: Answer['fields'], { result }: CacheNotes): Answer {
+  const kept = notModifiedHeaders(fields);
+  for (const name of ['age', 'cache-status', 'cf-cache-status'])
+    if (fields[name] !== undefined) kept[name] = fields[name];
+  return { status: 304, fields: kept, body: undefined, result };
+}
+
+function answerFields(stored: StoredHead, { browserTtlS }: CachePolicy, nowMs: number): Answer['fields'] {
+  const fields = { ...withBrowserTtl(stored, browserTtlS), age: String(Math.floor(currentAge(stored, nowMs))) };
+  if (stored.status === 200) (fields as Answer['fields'])['accept-ranges'] ??= 'bytes';
+  return fields;
+}
+
+function hasConditions(fields: HeaderFields): boolean {
+  return (
+    fields['range'] !== undefined || fields['if-none-match'] !== undefined || fields['if-modified-since'] !== undefined
+  );
+}
+
+/** Several ranges are answered with the whole, as RFC 9110 §14.2 lets servers do. */
+function select({ method, fields }: AnswerRequest, { representation }: StoredResponse): Selection {
+  if (!hasConditions(fields)) return WHOLE;
+  const selection = selectParts(
+    method,
+    {
+      'if-none-match': fieldValue(fields, 'if-none-match'),
+      'if-modified-since': fieldValue(fields, 'if-modified-since'),
+      range: fieldValue(fields, 'range'),
+      'if-range': fieldValue(fields, 'if-range'),
+    },
+    representation,
+  );
+  return selection.ranges.length > 1 ? WHOLE : selection;
+}
+
+/** A small body as octets; a larger one as a stream that waits for its reader. */
+function bodyOf(chunks: readonly Uint8Array[], range: Range | undefined): Uint8Array | Readable | undefined {
+  const parts = range ? slice(chunks, range) : chunks;
+  return parts.length <= 1 ? parts[0] : Readable.from(parts, { objectMode: false });
+}
+
+function slice(chunks: readonly Uint8Array[], { first, last }: Range): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  let start = 0;
+  for (const chunk of chunks) {
+    const end = start + chunk.length;
+    if (end > first && start <= last)
+      parts.push(chunk.subarray(Math.max(0, first - start), Math.min(chunk.length, last + 1 - start)));
+    start = end;
+  }
+  return parts;
+}

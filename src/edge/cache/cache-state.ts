@@ -1,0 +1,91 @@
+/** The state that the parts of the cache share, and what they know about a request. */
+import type { LRUCache } from 'lru-cache';
+import type { Clock } from '../../base/clock.js';
+import type { HeaderFields } from '../../http/fields.js';
+import type { CachedItem, PurgedItems } from '../purge/purged.js';
+import type { GrowingBody } from './growing-body.js';
+import type { MemoryStore } from './memory-store.js';
+import type { OriginResponse } from './origin-response.js';
+import type { CachePolicy, Eligibility } from './policy.js';
+import type { FillBudget } from './pump.js';
+import type { StoredHead, StoredResponse } from './stored-response.js';
+
+export interface CacheRequest {
+  /** Store number of the zone whose settings and purges apply. */
+  readonly zone: number;
+  readonly scheme: 'http' | 'https';
+  /** Lower case, without port. */
+  readonly host: string;
+  /** Path and query as the client sent them. */
+  readonly target: string;
+  readonly method: string;
+  /** The header fields as the client sent them. */
+  readonly fields: HeaderFields;
+  readonly hasBody: boolean;
+  readonly policy: CachePolicy;
+}
+
+/**
+ * Sends the client's request to the origin, with these fields instead of the client's. Resolves when the header fields of the final
+ * response have arrived. Rejects when there is none; with an OriginSilent if the origin cannot be reached. It may also be called
+ * after the client has its answer, to validate a stored response.
+ */
+export type Forward = (fields: HeaderFields) => Promise<OriginResponse>;
+
+export interface CacheOptions {
+  readonly clock: Clock;
+  readonly purged: PurgedItems;
+  /** Octets of all stored responses together. */
+  readonly maxOctets: number;
+  /** The largest body that is stored, octets. */
+  readonly maxObjectOctets: number;
+}
+
+/** The state that the parts of the cache share. */
+export interface CacheState extends CacheOptions {
+  readonly store: MemoryStore;
+  /** Memory of the bodies that are still arriving. */
+  readonly filling: FillBudget;
+  /** Requests to the origin that are under way, by key. */
+  readonly fills: Map<string, Set<Fill>>;
+  /** Keys whose last response could not be stored, with the time until which no request waits for them; milliseconds since 1970. */
+  readonly notStored: LRUCache<string, number>;
+}
+
+/** A request that the cache handles, with the stored response that was found for it. */
+export interface Lookup {
+  readonly request: CacheRequest;
+  readonly forward: Forward;
+  readonly key: string;
+  readonly item: Omit<CachedItem, 'tags'>;
+  /** The result of `alwaysSelecting`. */
+  readonly always: string;
+  readonly eligibility: Eligibility;
+  /** It is stale and must be validated before use. */
+  readonly stored: StoredResponse | undefined;
+}
+
+/** What waiting requests learn when the header fields have arrived. */
+export type FillResult =
+  | {
+      readonly kind: 'growing';
+      readonly head: StoredHead;
+      readonly length: number | undefined;
+      readonly body: GrowingBody;
+    }
+  | { readonly kind: 'stored'; readonly stored: StoredResponse }
+  /** The response is not for other requests: each asks the origin itself. */
+  | { readonly kind: 'alone' };
+
+/** A request to the origin whose response is being stored. */
+export interface Fill {
+  /** The result of `alwaysSelecting` for its request. */
+  readonly always: string;
+  /** Whether other requests may wait for it. */
+  readonly isShared: boolean;
+  /** Number of the last purge that was known when the request was sent. */
+  readonly purgesSeen: number;
+  readonly result: Promise<FillResult>;
+  /** Something happened that makes the response outdated: it is not stored, and no other request waits for it. */
+  isOutdated: boolean;
+}

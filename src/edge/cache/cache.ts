@@ -1,0 +1,173 @@
+/** The HTTP cache of the edge (RFC 9111). It answers from stored responses and sends one request to the origin for all who wait. */
+import { Readable } from 'node:stream';
+import { LRUCache } from 'lru-cache';
+import { fieldValue, type HeaderFields } from '../../http/fields.js';
+import { type CachedItem, purgedUrl } from '../purge/purged.js';
+import { type Answer, answerPassed, answerStored } from './answer.js';
+import type { CacheOptions, CacheRequest, CacheState, Forward, Lookup } from './cache-state.js';
+import { fillCache, joinFill } from './fill-cache.js';
+import { createMemoryStore } from './memory-store.js';
+import { eligibilityOf, keyTarget } from './policy.js';
+import { freshen, type StoredResponse, useOf } from './stored-response.js';
+import { isWholeRange } from './validation.js';
+import { alwaysSelecting } from './vary.js';
+
+export interface EdgeCache {
+  /** Rejects as `forward` does, unless a stored response may be used instead. */
+  serve(request: CacheRequest, forward: Forward): Answer | Promise<Answer>;
+  /** Removes purged responses, so that the purges need not be remembered. */
+  sweepPurged(): void;
+  /** Octets of what is stored. */
+  octets(): number;
+  /** URLs with a stored response. */
+  count(): number;
+}
+
+const MOST_NOT_STORED = 10_000;
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+
+export function createEdgeCache(options: CacheOptions): EdgeCache {
+  const cache: CacheState = {
+    ...options,
+    store: createMemoryStore(options.maxOctets),
+    filling: { octets: 0, most: options.maxOctets },
+    fills: new Map(),
+    notStored: new LRUCache({ max: MOST_NOT_STORED }),
+  };
+  return {
+    serve: (request, forward) => serve(cache, request, forward),
+    sweepPurged: () => cache.store.sweep((stored) => isPurged(cache, stored)),
+    octets: cache.store.octets,
+    count: cache.store.count,
+  };
+}
+
+function serve(cache: CacheState, request: CacheRequest, forward: Forward): Answer | Promise<Answer> {
+  const { method, fields } = request;
+  if (!SAFE_METHODS.has(method)) return passUnsafe(cache, request, forward);
+  const eligibility = eligibilityOf(request);
+  if (eligibility === 'bypass') return pass(request, forward);
+  const key = keyOf(request);
+  const always = alwaysSelecting(fields);
+  const stored = find(cache, key, fields, always);
+  const nowMs = cache.clock.nowMs();
+  const use = stored && useOf(stored, nowMs);
+  if (stored && use === 'fresh') return answerStored(stored, request, { result: 'HIT' }, nowMs);
+  const lookup: Lookup = { request, forward, key, item: itemOf(request), always, eligibility, stored };
+  if (stored && use === 'stale-while-revalidate') {
+    if (method === 'GET') validateBehind(cache, lookup);
+    return answerStored(stored, request, { result: 'UPDATING' }, nowMs);
+  }
+  return method === 'HEAD' ? passHead(cache, lookup) : ask(cache, lookup);
+}
+
+/** The same for all responses that one purge or one unsafe request concerns. */
+function keyOf(request: CacheRequest): string {
+  return `${request.zone} ${request.scheme}://${request.host}${keyTarget(request)}`;
+}
+
+function itemOf(request: CacheRequest): Omit<CachedItem, 'tags'> {
+  const url = `${request.scheme}://${request.host}${keyTarget(request)}`;
+  return {
+    zone: request.zone,
+    host: request.host,
+    url: purgedUrl(url) ?? url,
+    ignoresQuery: request.policy.level === 'simplified',
+  };
+}
+
+function find(cache: CacheState, key: string, fields: HeaderFields, always: string): StoredResponse | undefined {
+  for (;;) {
+    const stored = cache.store.find(key, fields, always);
+    if (!stored || !isPurged(cache, stored)) return stored;
+    cache.store.remove(key, stored);
+  }
+}
+
+function isPurged({ purged }: CacheState, stored: StoredResponse): boolean {
+  const last = purged.lastSeq();
+  if (stored.purgesPassed >= last) return false;
+  if (purged.isPurged(stored.item, stored.purgesPassed)) return true;
+  stored.purgesPassed = last;
+  return false;
+}
+
+/** Waits for a response that is arriving, or asks the origin. */
+async function ask(cache: CacheState, lookup: Lookup): Promise<Answer> {
+  const { key, always } = lookup;
+  if (!mayShare(cache, lookup)) return fillCache(cache, lookup, false);
+  const running = [...(cache.fills.get(key) ?? [])].find((fill) => fill.isShared && fill.always === always);
+  if (!running || running.isOutdated) return fillCache(cache, lookup, true);
+  return (await joinFill(cache, lookup, running)) ?? fillCache(cache, lookup, false);
+}
+
+/** Whether other requests may wait for the response: it can probably be stored, and it is not a part. */
+function mayShare(cache: CacheState, { request, key, eligibility }: Lookup): boolean {
+  if (eligibility === 'opt-in' && !cache.store.has(key)) return false;
+  if (request.fields['range'] !== undefined && !isWholeRange(request.fields)) return false;
+  return (cache.notStored.get(key) ?? 0) <= cache.clock.nowMs();
+}
+
+/** Validates a stored response after the client has its answer. A failure changes nothing. */
+function validateBehind(cache: CacheState, lookup: Lookup): void {
+  const { key, always } = lookup;
+  if ([...(cache.fills.get(key) ?? [])].some((fill) => fill.always === always && !fill.isOutdated)) return;
+  fillCache(cache, lookup, true).then(
+    ({ body }) => {
+      // Reading the body stores it.
+      if (body instanceof Readable) body.on('error', () => {}).resume();
+      else if (body && 'discard' in body) body.discard();
+    },
+    () => {},
+  );
+}
+
+async function pass({ method, fields }: CacheRequest, forward: Forward): Promise<Answer> {
+  const isRead = method === 'GET' || method === 'HEAD';
+  return answerPassed(await forward(fields), { result: isRead ? 'BYPASS' : 'DYNAMIC' });
+}
+
+/** A response to HEAD may confirm a stored response or invalidate it (RFC 9111 §4.3.5). */
+async function passHead(cache: CacheState, { request, forward, key, stored, eligibility }: Lookup): Promise<Answer> {
+  const purgesSeen = cache.purged.lastSeq();
+  const requestedAtMs = cache.clock.nowMs();
+  const response = await forward(request.fields);
+  if (stored && response.status === 200) {
+    const exchange = { requestedAtMs, receivedAtMs: cache.clock.nowMs() };
+    if (isSame(stored, response.fields)) {
+      cache.store.replace(key, stored, freshen(stored, response.fields, exchange, purgesSeen));
+    } else cache.store.remove(key, stored);
+  }
+  return answerPassed(response, { result: stored ? 'EXPIRED' : eligibility === 'opt-in' ? 'DYNAMIC' : 'MISS' });
+}
+
+function isSame({ fields, representation }: StoredResponse, head: HeaderFields): boolean {
+  const length = fieldValue(head, 'content-length');
+  if (length !== undefined && length !== String(representation.size)) return false;
+  return ['etag', 'last-modified'].every((name) => fieldValue(head, name) === fieldValue(fields, name));
+}
+
+/** A request that may have changed the resource invalidates its stored responses (RFC 9111 §4.4). */
+async function passUnsafe(cache: CacheState, request: CacheRequest, forward: Forward): Promise<Answer> {
+  const response = await forward(request.fields);
+  if (response.status >= 200 && response.status < 400) {
+    invalidate(cache, keyOf(request));
+    for (const name of ['location', 'content-location']) {
+      const target = targetOnHost(request, fieldValue(response.fields, name));
+      if (target !== undefined) invalidate(cache, keyOf({ ...request, target }));
+    }
+  }
+  return answerPassed(response, { result: 'DYNAMIC' });
+}
+
+/** Path and query of a reference to the host of the request; references to other hosts are ignored. */
+function targetOnHost({ scheme, host, target }: CacheRequest, reference: string | undefined): string | undefined {
+  const url = reference === undefined ? null : URL.parse(reference, `${scheme}://${host}${target}`);
+  const isOwn = url?.hostname === host && url.protocol === `${scheme}:`;
+  return isOwn ? url.pathname + url.search : undefined;
+}
+
+function invalidate(cache: CacheState, key: string): void {
+  cache.store.removeAll(key);
+  for (const fill of cache.fills.get(key) ?? []) fill.isOutdated = true;
+}

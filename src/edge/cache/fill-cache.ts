@@ -1,0 +1,208 @@
+/** Asks the origin, stores its response, and lets other requests wait for it. */
+import { type Answer, answerGrowing, answerPassed, answerStored } from './answer.js';
+import type { CacheState, Fill, FillResult, Lookup } from './cache-state.js';
+import type { CacheNotes, CacheResult } from './cache-status.js';
+import type { Exchange } from './freshness.js';
+import { type OriginResponse, OriginSilent, promisedLength } from './origin-response.js';
+import { joined, pump } from './pump.js';
+import {
+  answers,
+  freshen,
+  mayReplaceError,
+  mayReplaceSilence,
+  type StoredResponse,
+  storedHead,
+  withBody,
+} from './stored-response.js';
+import { judgeStoring, type StoringDecision } from './storing.js';
+import { isWholeRange, validatingRequest, wholeRequest } from './validation.js';
+
+/** After a response that could not be stored, requests for its key do not wait for each other for this long. */
+const NOT_STORED_MS = 60_000;
+/** Statuses that a stale response may replace (RFC 5861 §4). */
+const ERRORS: ReadonlySet<number> = new Set([500, 502, 503, 504]);
+
+/** Answers with the response to another request; undefined if that response does not fit this one. */
+export async function joinFill(cache: CacheState, lookup: Lookup, fill: Fill): Promise<Answer | undefined> {
+  const { request, always, item } = lookup;
+  if (cache.purged.isPurged({ ...item, tags: [] }, fill.purgesSeen)) return undefined;
+  const result = await fill.result;
+  if (result.kind === 'alone' || fill.isOutdated) return undefined;
+  const head = result.kind === 'growing' ? result.head : result.stored;
+  if (cache.purged.isPurged(head.item, fill.purgesSeen) || !answers(head, request.fields, always)) return undefined;
+  const nowMs = cache.clock.nowMs();
+  const notes: CacheNotes = { result: lookup.stored ? 'EXPIRED' : 'MISS', isCollapsed: true };
+  if (result.kind === 'stored') return answerStored(result.stored, request, notes, nowMs);
+  const { length, body } = result;
+  return body.isKept ? answerGrowing(head, length, () => body.open(), request, notes, nowMs) : undefined;
+}
+
+/** One exchange with the origin, and what it means for the cache. */
+interface Received {
+  readonly response: OriginResponse;
+  readonly exchange: Exchange;
+  readonly fill: Fill;
+  readonly settle: (result: FillResult) => void;
+}
+
+/** Sends the request and answers with the response. Rejects as `forward` does, unless a stored response may be used instead. */
+export async function fillCache(cache: CacheState, lookup: Lookup, isShared: boolean): Promise<Answer> {
+  const { request, forward, key, always, stored } = lookup;
+  const { promise: result, resolve: settle } = Promise.withResolvers<FillResult>();
+  const fill: Fill = { always, isShared, purgesSeen: cache.purged.lastSeq(), result, isOutdated: false };
+  const fills = cache.fills.get(key) ?? new Set();
+  cache.fills.set(key, fills.add(fill));
+  const done = (): void => {
+    settle({ kind: 'alone' });
+    fills.delete(fill);
+    if (fills.size === 0 && cache.fills.get(key) === fills) cache.fills.delete(key);
+  };
+  const requestedAtMs = cache.clock.nowMs();
+  try {
+    const response = await forward(originRequest(lookup));
+    const received = { response, exchange: { requestedAtMs, receivedAtMs: cache.clock.nowMs() }, fill, settle };
+    const { answer, isComplete } = receive(cache, lookup, received);
+    void isComplete.then(done);
+    return answer;
+  } catch (error) {
+    done();
+    const nowMs = cache.clock.nowMs();
+    if (!(stored && error instanceof OriginSilent && mayReplaceSilence(stored, nowMs))) throw error;
+    return answerStored(stored, request, { result: 'STALE' }, nowMs);
+  }
+}
+
+/** The client's request if it asks for a part; otherwise a request for the whole, with validators if a response is stored. */
+function originRequest({ request: { fields }, stored }: Lookup): Lookup['request']['fields'] {
+  const isPart = fields['range'] !== undefined && !isWholeRange(fields);
+  if (isPart) return fields;
+  if (stored) return validatingRequest(fields, stored);
+  return isWholeRange(fields) ? wholeRequest(fields) : fields;
+}
+
+interface Outcome {
+  readonly answer: Answer;
+  /** Resolves when the response has ended. */
+  readonly isComplete: Promise<unknown>;
+}
+
+const COMPLETE = Promise.resolve();
+
+function receive(cache: CacheState, lookup: Lookup, received: Received): Outcome {
+  const { request, key, stored } = lookup;
+  const { response, exchange, fill, settle } = received;
+  const nowMs = exchange.receivedAtMs;
+  const forwardedStatus = response.status;
+  if (stored && response.status === 304 && isOwnValidation(lookup)) {
+    response.body?.discard();
+    const fresh = freshen(stored, response.fields, exchange, fill.purgesSeen);
+    if (isStillTrue(cache, fill, fresh)) cache.store.replace(key, stored, fresh);
+    settle({ kind: 'stored', stored: fresh });
+    return {
+      answer: answerStored(fresh, request, { result: 'REVALIDATED', forwardedStatus }, nowMs),
+      isComplete: COMPLETE,
+    };
+  }
+  if (stored && ERRORS.has(response.status) && mayReplaceError(stored, nowMs)) {
+    response.body?.discard();
+    return { answer: answerStored(stored, request, { result: 'STALE', forwardedStatus }, nowMs), isComplete: COMPLETE };
+  }
+  const decision = judgeStoring(request.fields, response, lookup.eligibility, exchange);
+  const isKept =
+    decision.isStored &&
+    (response.showsItsEnd || !response.body) &&
+    (promisedLength(response.fields) ?? 0) <= cache.maxObjectOctets;
+  if (decision.isStored && isKept) return keep(cache, lookup, received, decision);
+  return { answer: passOn(cache, lookup, response, decision), isComplete: COMPLETE };
+}
+
+/** Whether a 304 answers the cache's own conditions rather than the client's. */
+function isOwnValidation({ request: { fields } }: Lookup): boolean {
+  return fields['range'] === undefined || isWholeRange(fields);
+}
+
+/** Answers with a response that is not stored. */
+function passOn(cache: CacheState, lookup: Lookup, response: OriginResponse, decision: StoringDecision): Answer {
+  const { key, stored, eligibility } = lookup;
+  const isPartial = response.status === 206 || response.status === 304 || response.status === 416;
+  if (!isPartial && !ERRORS.has(response.status)) {
+    // The origin no longer answers with the stored response.
+    if (stored) cache.store.remove(key, stored);
+    if (eligibility !== 'opt-in') cache.notStored.set(key, cache.clock.nowMs() + NOT_STORED_MS);
+  }
+  const isForbidden = !isPartial && !decision.isStored && decision.refusal === 'forbidden';
+  const unkept: CacheResult = stored ? 'EXPIRED' : 'MISS';
+  const result: CacheResult = eligibility === 'opt-in' && !stored ? 'DYNAMIC' : isForbidden ? 'BYPASS' : unkept;
+  return answerPassed(response, { result });
+}
+
+/** Answers with a response while it is being stored. */
+function keep(
+  cache: CacheState,
+  lookup: Lookup,
+  { response, exchange, fill, settle }: Received,
+  decision: StoringDecision & { readonly isStored: true },
+): Outcome {
+  const { request, key, item, always, stored } = lookup;
+  const { directives, lifetimeS, selecting } = decision;
+  const { status, fields } = response;
+  const head = storedHead({
+    item,
+    purgesSeen: fill.purgesSeen,
+    always,
+    status,
+    fields,
+    directives,
+    lifetimeS,
+    selecting,
+    exchange,
+  });
+  const notes: CacheNotes = { result: stored ? 'EXPIRED' : 'MISS', forwardedStatus: status, isStored: true };
+  const store = (body: readonly Uint8Array[], size: number): void => {
+    const whole = withBody(head, joined(body, size), size);
+    if (!isStillTrue(cache, fill, whole)) return;
+    if (stored) cache.store.remove(key, stored);
+    cache.store.put(key, whole);
+    cache.notStored.delete(key);
+  };
+  const nowMs = exchange.receivedAtMs;
+  if (!response.body) {
+    store([], 0);
+    const whole = withBody(head, [], 0);
+    settle({ kind: 'stored', stored: whole });
+    return {
+      answer: withWithheld(answerStored(whole, request, notes, nowMs), response, decision),
+      isComplete: COMPLETE,
+    };
+  }
+  const length = promisedLength(fields);
+  const { body, isWhole } = pump({
+    source: response.body.open(),
+    length,
+    maxOctets: cache.maxObjectOctets,
+    budget: cache.filling,
+  });
+  settle({ kind: 'growing', head, length, body });
+  const answer = answerGrowing(head, length, () => body.open(), request, notes, nowMs);
+  const isComplete = isWhole.then((whole) => {
+    if (whole) store(body.chunks, body.size);
+  });
+  return { answer: withWithheld(answer, response, decision), isComplete };
+}
+
+function isStillTrue(cache: CacheState, fill: Fill, { item }: StoredResponse): boolean {
+  return !fill.isOutdated && !cache.purged.isPurged(item, fill.purgesSeen);
+}
+
+/** Fields that are not stored are still sent to the client whose request they answer. */
+function withWithheld(
+  answer: Answer,
+  response: OriginResponse,
+  { directives }: StoringDecision & { isStored: true },
+): Answer {
+  for (const name of directives.withheld) {
+    const value = response.fields[name];
+    if (value !== undefined && answer.status !== 304) answer.fields[name] = value;
+  }
+  return answer;
+}

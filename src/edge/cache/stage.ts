@@ -1,0 +1,154 @@
+/** The stage between route and origin: it answers from the cache or lets the origin answer. */
+import { Readable } from 'node:stream';
+import type { OriginRoute } from '../../hostnames/routing/find-route.js';
+import type { HeaderFields } from '../../http/fields.js';
+import { failureOf } from '../error-pages/failures.js';
+import {
+  type EdgeRequest,
+  type HeaderList,
+  headerFields,
+  type ResponseFlow,
+  type ResponseSink,
+  type Stage,
+} from '../proxy/exchange.js';
+import type { Answer } from './answer.js';
+import type { EdgeCache } from './cache.js';
+import type { CacheRequest } from './cache-state.js';
+import type { CacheResult } from './cache-status.js';
+import { failureIn, OriginExchange } from './origin-exchange.js';
+import { eligibilityOf } from './policy.js';
+
+export interface CacheStageOptions {
+  readonly cache: EdgeCache;
+  readonly origin: Stage;
+  readonly onResult: (result: CacheResult) => void;
+  /** Called with errors that are bugs in the program. */
+  readonly onFault: (error: unknown) => void;
+}
+
+export function createCacheStage({ cache, origin, onResult, onFault }: CacheStageOptions): Stage {
+  return (request, route, sink) => {
+    const asked = cacheRequest(request, route);
+    const delivery = new Delivery(sink, onFault);
+    const aborts: (() => void)[] = [];
+    const answer = cache.serve(asked, (fields) => {
+      const sent = fields === asked.fields ? request : { ...request, headers: headerList(fields) };
+      const exchange = new OriginExchange(request.method, (status, headers) => delivery.inform(status, headers));
+      aborts.push(origin(sent, route, exchange));
+      return exchange.response;
+    });
+    const deliver = (ready: Answer): void => {
+      onResult(ready.result);
+      delivery.deliver(ready);
+    };
+    if (answer instanceof Promise) answer.then(deliver, (error: unknown) => delivery.fail(error));
+    else deliver(answer);
+    return () => {
+      delivery.leave();
+      // Other requests may be waiting for this response, so it continues and is stored.
+      const isAlone = ['bypass', 'opt-in'].includes(eligibilityOf(asked));
+      if (isAlone) for (const abort of aborts) abort();
+    };
+  };
+}
+
+function cacheRequest(request: EdgeRequest, { zone, settings }: OriginRoute): CacheRequest {
+  const { scheme, host, target, method, headers, body } = request;
+  return {
+    zone: zone.seq,
+    scheme,
+    host,
+    target,
+    method,
+    fields: headerFields(headers),
+    hasBody: body !== undefined,
+    policy: {
+      level: settings.cache_level,
+      browserTtlS: settings.browser_cache_ttl,
+      developmentMode: settings.development_mode === 'on',
+    },
+  };
+}
+
+function headerList(fields: HeaderFields): string[] {
+  const list: string[] = [];
+  for (const name in fields) {
+    const value = fields[name];
+    if (typeof value === 'string') list.push(name, value);
+    else if (value !== undefined) for (const line of value) list.push(name, line);
+  }
+  return list;
+}
+
+const NO_FLOW: ResponseFlow = { showsItsEnd: true, pause() {}, resume() {}, abort() {} };
+
+/** Sends an answer to a client, which may disconnect at any time. */
+class Delivery {
+  private hasLeft = false;
+  private hasBegun = false;
+  private stop: (() => void) | undefined;
+
+  constructor(
+    private readonly sink: ResponseSink,
+    private readonly onFault: (error: unknown) => void,
+  ) {}
+
+  /** Of the response that this client waits for; once it is answered, of others'. */
+  inform(status: number, headers: HeaderList): void {
+    if (!this.hasBegun && !this.hasLeft) this.sink.onInformation(status, headers);
+  }
+
+  deliver({ status, fields, body }: Answer): void {
+    const { sink } = this;
+    this.hasBegun = true;
+    if (this.hasLeft) {
+      if (body instanceof Readable) body.on('error', () => {}).destroy();
+      else if (body instanceof OriginExchange) body.discard();
+    } else if (body instanceof OriginExchange) {
+      this.stop = () => body.discard();
+      body.passTo(status, headerList(fields), sink);
+    } else if (body instanceof Readable) this.stream(status, fields, body);
+    else {
+      sink.onHead(status, headerList(fields), NO_FLOW);
+      if (body) sink.onData(body as Buffer);
+      sink.onEnd([]);
+    }
+  }
+
+  fail(error: unknown): void {
+    this.hasBegun = true;
+    const known = failureIn(error);
+    if (!known) this.onFault(error);
+    if (!this.hasLeft) this.sink.onFailure(known ?? failureOf('fault', String(error)));
+  }
+
+  leave(): void {
+    this.hasLeft = true;
+    this.stop?.();
+  }
+
+  private stream(status: number, fields: HeaderFields, body: Readable): void {
+    const { sink } = this;
+    let isOver = false;
+    this.stop = () => {
+      isOver = true;
+      body.destroy();
+    };
+    const flow: ResponseFlow = {
+      showsItsEnd: true,
+      pause: () => body.pause(),
+      resume: () => body.resume(),
+      abort: this.stop,
+    };
+    body.on('error', (error) => {
+      if (!isOver) this.fail(error);
+      isOver = true;
+    });
+    sink.onHead(status, headerList(fields), flow);
+    body.on('data', (chunk: Buffer) => sink.onData(chunk));
+    body.on('end', () => {
+      if (!isOver) sink.onEnd([]);
+      isOver = true;
+    });
+  }
+}

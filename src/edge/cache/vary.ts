@@ -1,0 +1,59 @@
+/** The request fields that select between responses of one URL: those of `Vary` (RFC 9111 §4.1), and some that always select. */
+import { fieldValue, type HeaderFields, listMembers } from '../../http/fields.js';
+
+/** A request field and its value in normal form; undefined: the request had none. */
+export type SelectingField = readonly [name: string, value: string | undefined];
+
+/**
+ * Fields that change what origins answer, although `Vary` seldom names them. A request with such a field never gets the response
+ * to a request with a different value, so that a client cannot poison the cache for others.
+ */
+const ALWAYS_SELECTING = [
+  'origin',
+  'forwarded',
+  'x-forwarded-host',
+  'x-forwarded-scheme',
+  'x-host',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-url',
+  'x-rewrite-url',
+] as const;
+
+/** The values of the fields that always select; empty for nearly all requests. */
+export function alwaysSelecting(request: HeaderFields): string {
+  let text = '';
+  for (const name of ALWAYS_SELECTING) {
+    if (request[name] !== undefined) text += `${name}:${fieldValue(request, name)}\n`;
+  }
+  return text;
+}
+
+/** The request's values of the fields that `Vary` names; undefined for `*`. */
+export function selectingFields(response: HeaderFields, request: HeaderFields): readonly SelectingField[] | undefined {
+  const vary = fieldValue(response, 'vary');
+  if (vary === undefined) return [];
+  const names = new Set(listMembers(vary.toLowerCase()));
+  if (names.has('*')) return undefined;
+  return [...names].sort().map((name) => [name, normalValue(name, request)]);
+}
+
+/** Whether a request has the same selecting fields as the request that a response answered. */
+export function selects(fields: readonly SelectingField[], request: HeaderFields): boolean {
+  return fields.every(([name, value]) => normalValue(name, request) === value);
+}
+
+const PREFERENCES: ReadonlySet<string> = new Set(['accept', 'accept-charset', 'accept-encoding', 'accept-language']);
+
+/** Joins field lines, removes whitespace around members, and sorts preferences of the same weight (RFC 9110 §12.4.2). */
+function normalValue(name: string, request: HeaderFields): string | undefined {
+  const value = fieldValue(request, name);
+  if (value === undefined) return undefined;
+  const members = listMembers(value);
+  if (!PREFERENCES.has(name)) return members.join(',');
+  return members
+    .map((member) => member.toLowerCase().replace(/\s+/g, ''))
+    .sort()
+    .join(',');
+}

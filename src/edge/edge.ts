@@ -1,0 +1,199 @@
+/** Assembles the edge: everything between its sockets and the origins. */
+import { rootCertificates } from 'node:tls';
+
+import type { Clock } from '../base/clock.js';
+import type { CidrSet } from '../base/ip.js';
+import { createLifecycle } from '../base/lifecycle.js';
+import type { Logger } from '../base/log.js';
+import type { MetricSample } from '../base/metrics.js';
+import type { Random } from '../base/random.js';
+import { storedRootsPem } from '../certs/embedded/issuers.js';
+import type { Resolver } from '../resolver/resolve.js';
+import type { ServingSettings } from '../serving/zone.js';
+import type { Store } from '../store/driver.js';
+import { findMeta } from '../store/meta.js';
+import type { Vault } from '../vault/vault.js';
+import { createAccessLog } from './access-log.js';
+import { createEdgeCache } from './cache/cache.js';
+import type { CacheResult } from './cache/cache-status.js';
+import { createCacheStage } from './cache/stage.js';
+import { createConnections } from './listen/connections.js';
+import { createFront, type Front } from './listen/front.js';
+import type { HttpLimits } from './listen/http1.js';
+import { type EdgePlaces, type Listeners, listenAt } from './listen/listeners.js';
+import { createWebSockets } from './listen/web-socket.js';
+import { createEdgeMetrics } from './metrics.js';
+import { createAnswer } from './proxy/answer.js';
+import type { Stage } from './proxy/exchange.js';
+import { createOriginStage } from './proxy/from-origin.js';
+import { createOriginGuard } from './proxy/origin-guard.js';
+import { createOriginPlanner } from './proxy/origin-plan.js';
+import { createOriginPools } from './proxy/origin-pools.js';
+import { createUpgrader } from './proxy/upgrade.js';
+import { followPurges } from './purge/follow.js';
+import { createPurgedItems } from './purge/purged.js';
+import { followStore } from './route/follow.js';
+import { createRoutingTable } from './route/table.js';
+import { createTlsContexts } from './tls/contexts.js';
+import { createTicketKeys } from './tls/ticket-keys.js';
+
+export interface EdgeOptions {
+  readonly store: Store;
+  readonly vault: Vault;
+  readonly resolver: Resolver;
+  readonly serving: ServingSettings;
+  readonly places: EdgePlaces;
+  /** Networks of origins, in addition to public addresses. */
+  readonly allowedOrigins: CidrSet;
+  /** PEM; trusted in addition to the usual roots and those of the built-in authority. */
+  readonly caBundle?: string | undefined;
+  /** The largest body of a request, octets. */
+  readonly bodyLimit: number;
+  /** Memory for stored responses; 0: nothing is stored. */
+  readonly cacheOctets: number;
+  /** Logs one request out of this many; 0 logs none. */
+  readonly logEvery: number;
+  /** Whether error answers contain causes and remedies. */
+  readonly details: boolean;
+  readonly limits?: HttpLimits;
+  /** The most connections of one client. */
+  readonly mostConnections?: number;
+  readonly handshakeMs?: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+export interface Edge {
+  readonly addresses: readonly string[];
+  samples(): MetricSample[];
+  /** Stops accepting, finishes requests in progress, and ends after `limitMs` milliseconds at the latest. */
+  drain(limitMs: number): Promise<boolean>;
+}
+
+const MOST_CONNECTIONS_OF_ONE = 4096;
+const DRAIN_LOOK_MS = 50;
+
+/** Rejects with an EdgeListenError when it cannot listen. */
+export async function startEdge(options: EdgeOptions): Promise<Edge> {
+  const { store, serving, clock, random, log, places } = options;
+  const lifecycle = createLifecycle(clock, log);
+  const metrics = createEdgeMetrics();
+  const connections = createConnections(options.mostConnections ?? MOST_CONNECTIONS_OF_ONE);
+  const tickets = lifecycle.own('ticket keys', createTicketKeys(clock, random), (part) => part.close());
+  const table = createRoutingTable(store, serving);
+  const contexts = createTlsContexts({
+    ...options,
+    tickets,
+    onSecure: (socket, certificate) => front.onSecure(socket, certificate),
+    onFailed: () => metrics.countRefusedHandshake('failed'),
+  });
+  const origins = createOrigins(options, metrics.countOriginLatency);
+  lifecycle.own('connections to origins', origins.pools, (part) => part.close());
+  const cached = createCached(options, origins.stage, metrics.countCacheResult);
+  const dependents = {
+    table,
+    forgetAddresses: origins.planner.forget,
+    forgetCertificates: contexts.forget,
+    readPurges: cached.readPurges,
+  };
+  lifecycle.own('follower', followStore({ store, clock, log, dependents }), (end) => end());
+  const writeLog = createAccessLog(log, clock, options.logEvery);
+  const { loopId } = origins;
+  const front: Front = createFront({
+    ...options,
+    answer: createAnswer({ ...places, store, table, loopId, stage: cached.stage }),
+    webSockets: createWebSockets({ table, upgrader: origins.upgrader, loopId, details: options.details }),
+    connections,
+    findTls: (host) => contexts.find(table.find(host)),
+    onReport(report) {
+      metrics.countRequest(report.httpVersion, report.outcome);
+      writeLog(report);
+    },
+    onHandshake: metrics.countHandshake,
+    onRefusedHandshake: metrics.countRefusedHandshake,
+    onBadInput: metrics.countBadInput,
+  });
+  let listeners: Listeners;
+  try {
+    listeners = await listenAt(places, { http: front.acceptHttp, https: front.acceptHttps });
+  } catch (error) {
+    await lifecycle.stop(1000);
+    throw error;
+  }
+  return {
+    addresses: listeners.addresses,
+    samples: () =>
+      metrics.samples({
+        edge_connections: connections.count(),
+        edge_connections_refused: connections.refused(),
+        edge_hosts: table.size(),
+        ...cached.gauges(),
+        edge_resident_octets: process.memoryUsage.rss(),
+      }),
+    async drain(limitMs) {
+      const closed = listeners.close();
+      const cancelLooks = clock.every(DRAIN_LOOK_MS, () => front.drain());
+      const cancel = clock.after(limitMs, () => connections.destroyAll());
+      front.drain();
+      await closed;
+      cancelLooks();
+      cancel();
+      return lifecycle.stop(limitMs);
+    },
+  };
+}
+
+/** The largest body that is stored: a fraction of the cache, never more than 512 MiB. */
+const OBJECT_SHARE = 1 / 4;
+const LARGEST_OBJECT = 512 * 1024 * 1024;
+
+/** The stage that answers from the cache, in front of the origin stage. */
+function createCached(options: EdgeOptions, origin: Stage, onResult: (result: CacheResult) => void) {
+  const { store, clock, log, cacheOctets } = options;
+  if (cacheOctets === 0) return { stage: origin, readPurges: () => false, gauges: () => ({}) };
+  const purged = createPurgedItems();
+  const maxObjectOctets = Math.min(cacheOctets * OBJECT_SHARE, LARGEST_OBJECT);
+  const cache = createEdgeCache({ clock, purged, maxOctets: cacheOctets, maxObjectOctets });
+  return {
+    stage: createCacheStage({
+      cache,
+      origin,
+      onResult,
+      onFault: (err) => log.error({ err }, 'the cache could not answer a request'),
+    }),
+    readPurges: followPurges(store, purged, cache.sweepPurged),
+    gauges: () => ({ edge_cache_octets: cache.octets(), edge_cache_urls: cache.count() }),
+  };
+}
+
+/** The parts that connect to origins, for requests and for WebSockets. */
+function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void) {
+  const { store, resolver, serving, places, clock, allowedOrigins, caBundle } = options;
+  const { httpPort, httpsPort } = places;
+  const guard = createOriginGuard({
+    allowed: allowedOrigins,
+    ownAddresses: serving.edgeAddresses,
+    ownPorts: [httpPort, httpsPort],
+  });
+  const planner = createOriginPlanner({ resolver, guard, clock });
+  const trustedRoots = (): string[] => {
+    const more = [storedRootsPem(store, clock.nowMs()), caBundle ?? ''].filter((pem) => pem !== '');
+    return [...rootCertificates, ...more];
+  };
+  const pools = createOriginPools({ trustedRoots });
+  const loopId = loopIdOf(store);
+  return {
+    planner,
+    pools,
+    loopId,
+    stage: createOriginStage({ planner, pools, loopId, onLatency }),
+    upgrader: createUpgrader({ planner, loopId, trustedRoots, clock }),
+  };
+}
+
+/** All edges of an installation share this name, so that a loop through several of them is detected, too. */
+function loopIdOf(store: Store): string {
+  const installation = findMeta(store, 'installation');
+  return `zoneplane-${String(installation)}`;
+}

@@ -1,0 +1,202 @@
+/** The clients' side: accepts connections, turns requests into the form that the edge works with, and sends responses. */
+import type { Socket } from 'node:net';
+import type { Clock } from '../../base/clock.js';
+import type { Random } from '../../base/random.js';
+import { isCovered } from '../../certs/chain.js';
+import { failureOf } from '../error-pages/failures.js';
+import type { Answer } from '../proxy/answer.js';
+import type { ServedCertificate } from '../tls/certificates.js';
+import type { HostTls, OnSecure } from '../tls/contexts.js';
+import { type Connections, clientAddress } from './connections.js';
+import { createHttp1Server, type HttpLimits } from './http1.js';
+import { createHttp2Listener } from './http2.js';
+import { type ClientResponse, type Outcome, Reply } from './reply.js';
+import { type ReadRequest, type RequestFacts, readHttp1, readHttp2 } from './request.js';
+import { createTlsAcceptor, type RefusedHandshake } from './tls-accept.js';
+import type { WebSockets } from './web-socket.js';
+
+/** The report on each finished request. */
+export interface RequestReport {
+  readonly request: ReadRequest;
+  readonly facts: RequestFacts;
+  readonly outcome: Outcome;
+  /** `1.1`, `2.0` … */
+  readonly httpVersion: string;
+  readonly tlsVersion: string | undefined;
+  readonly startedMs: number;
+}
+
+export interface FrontOptions {
+  readonly answer: Answer;
+  readonly webSockets: WebSockets;
+  readonly connections: Connections;
+  /** The TLS context of a host; undefined if it has no certificate. */
+  readonly findTls: (host: string) => HostTls | undefined;
+  readonly bodyLimit: number;
+  readonly details: boolean;
+  readonly limits?: HttpLimits | undefined;
+  readonly handshakeMs?: number | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onReport: (report: RequestReport) => void;
+  readonly onHandshake: (version: string) => void;
+  readonly onRefusedHandshake: (why: RefusedHandshake) => void;
+  readonly onBadInput: (status: number) => void;
+}
+
+export interface Front {
+  readonly acceptHttp: (socket: Socket) => void;
+  readonly acceptHttps: (socket: Socket) => void;
+  /** Called after each handshake. */
+  readonly onSecure: OnSecure;
+  /** Closes idle connections; requests in progress are finished. */
+  drain(): void;
+}
+
+/** Facts about a connection. */
+interface Line {
+  readonly client: string;
+  readonly tls: SecuredLine | undefined;
+}
+
+interface SecuredLine {
+  /** The host that the client named (SNI), lower case. */
+  readonly serverName: string;
+  readonly certificate: ServedCertificate;
+  /** Such as `TLSv1.3`. */
+  readonly version: string;
+}
+
+export function createFront(options: FrontOptions): Front {
+  const { connections, clock } = options;
+  const lines: Lines = new WeakMap();
+  const { http1, http2 } = createProtocols(options, lines);
+  const acceptTls = createTlsAcceptor({
+    findTls: options.findTls,
+    onRefused: options.onRefusedHandshake,
+    clock,
+    helloMs: options.handshakeMs,
+  });
+  return {
+    acceptHttp(socket) {
+      if (!connections.add(socket)) return;
+      lines.set(socket, { client: clientAddress(socket), tls: undefined });
+      http1.emit('connection', socket);
+    },
+    acceptHttps(socket) {
+      if (connections.add(socket)) acceptTls(socket);
+    },
+    onSecure(socket, certificate) {
+      const version = socket.getProtocol() ?? '';
+      options.onHandshake(version);
+      socket.on('error', () => socket.destroy());
+      const serverName = (socket.servername || '').toLowerCase().replace(/\.$/, '');
+      const line = { client: clientAddress(socket), tls: { serverName, certificate, version } };
+      if (socket.alpnProtocol === 'h2') {
+        const session = http2.accept(socket);
+        if (session) lines.set(session, line);
+        return;
+      }
+      lines.set(socket, line);
+      http1.emit('connection', socket);
+    },
+    drain() {
+      http1.closeIdleConnections();
+      http2.close();
+    },
+  };
+}
+
+/** By socket for HTTP/1.1 and by session for HTTP/2. */
+type Lines = WeakMap<object, Line>;
+
+/** Answers requests of both HTTP versions in the same way. */
+function createProtocols(options: FrontOptions, lines: Lines) {
+  const { answer, webSockets, bodyLimit, clock } = options;
+  const nextRay = rays(options.random);
+
+  const factsOf = (line: Line): RequestFacts => ({
+    scheme: line.tls ? 'https' : 'http',
+    client: line.client,
+    ray: nextRay(),
+    bodyLimit,
+  });
+
+  /** Reports the outcome of a request at its end. */
+  function reporter(request: ReadRequest, facts: RequestFacts, line: Line, httpVersion: string) {
+    const startedMs = clock.nowMs();
+    const tlsVersion = line.tls?.version;
+    return (outcome: Outcome): void =>
+      options.onReport({ request, facts, outcome, httpVersion, tlsVersion, startedMs });
+  }
+
+  function handle(read: ReadRequest, facts: RequestFacts, line: Line, version: string, response: ClientResponse): void {
+    const request = directed(read, line, options.findTls);
+    const accept = 'failure' in request ? request.accept : acceptOf(request.headers);
+    const onEnd = reporter(request, facts, line, version);
+    const reply = new Reply(response, { ray: facts.ray, host: request.host, accept, details: options.details, onEnd });
+    if ('failure' in request) reply.onFailure(request.failure);
+    else answer(request, reply);
+  }
+
+  const http1 = createHttp1Server(
+    {
+      onRequest(message, response) {
+        const line = lines.get(message.socket)!;
+        const facts = factsOf(line);
+        handle(readHttp1(message, facts), facts, line, message.httpVersion, response);
+      },
+      onUpgrade(message, socket, head) {
+        const line = lines.get(message.socket)!;
+        const facts = factsOf(line);
+        const request = directed(readHttp1(message, facts), line, options.findTls);
+        webSockets.overHttp1(request, socket, head, reporter(request, facts, line, message.httpVersion));
+      },
+      onBadInput: options.onBadInput,
+    },
+    options.limits,
+  );
+  const http2 = createHttp2Listener({
+    onRequest(message, response) {
+      const line = lines.get(message.stream.session!)!;
+      const facts = factsOf(line);
+      handle(readHttp2(message, facts), facts, line, '2.0', response);
+    },
+    onConnect(message, response) {
+      const line = lines.get(message.stream.session!)!;
+      const facts = factsOf(line);
+      const request = directed(readHttp2(message, facts), line, options.findTls);
+      webSockets.overHttp2(request, message, response, reporter(request, facts, line, '2.0'));
+    },
+  });
+  return { http1, http2 };
+}
+
+/** A connection for one host may carry requests for another only if both have the same certificate (RFC 9110 §15.5.20). */
+function directed(request: ReadRequest, { tls }: Line, findTls: (host: string) => HostTls | undefined): ReadRequest {
+  if (!tls || 'failure' in request || request.host === tls.serverName) return request;
+  if (isSame(findTls(request.host)?.certificate, tls.certificate, request.host)) return request;
+  request.body?.destroy();
+  const failure = failureOf('misdirected', `the connection is for ${tls.serverName}`);
+  const accept = acceptOf(request.headers);
+  return { failure, host: request.host, ...(accept !== undefined && { accept }) };
+}
+
+function isSame(other: ServedCertificate | undefined, own: ServedCertificate, host: string): boolean {
+  return other?.fingerprint === own.fingerprint && isCovered(host, own.names);
+}
+
+function acceptOf(headers: readonly string[]): string | undefined {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === 'accept') return headers[i + 1];
+  return undefined;
+}
+
+/** Sixteen hexadecimal digits: a random prefix of this process, then a counter. */
+function rays(random: Random): () => string {
+  const start = Buffer.from(random.bytes(4)).toString('hex');
+  let count = Buffer.from(random.bytes(4)).readUInt32BE();
+  return () => {
+    count = (count + 1) >>> 0;
+    return start + count.toString(16).padStart(8, '0');
+  };
+}

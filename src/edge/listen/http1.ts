@@ -1,0 +1,95 @@
+/** HTTP/1.1 from clients, over connections that others have accepted: plain ones, and those with TLS. */
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Duplex } from 'node:stream';
+
+export interface Http1Handlers {
+  readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
+  readonly onUpgrade: (message: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /** Called when a connection was closed because of what the client sent. */
+  readonly onBadInput: (status: number) => void;
+}
+
+export interface HttpLimits {
+  /** Milliseconds. */
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveMs: number;
+}
+
+const HTTP_LIMITS: HttpLimits = { headersTimeoutMs: 60_000, requestTimeoutMs: 300_000, keepAliveMs: 65_000 };
+
+const MOST_HEADER_OCTETS = 16_384;
+const CHECK_MS = 2000;
+
+/** It does not listen: it receives connections as `connection` events. */
+export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = HTTP_LIMITS): Server {
+  const options: ServerOptions = {
+    maxHeaderSize: MOST_HEADER_OCTETS,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersTimeoutMs),
+    // request.ts checks the Host field.
+    requireHostHeader: false,
+    insecureHTTPParser: false,
+    shouldUpgradeCallback: isWebSocket,
+  };
+  const server = createServer(options);
+  // Node silently drops fields above its limit, which would change the request. request.ts counts them instead.
+  server.maxHeadersCount = 0;
+  server.on('request', handlers.onRequest);
+  server.on('checkContinue', (message, response) => {
+    response.writeContinue();
+    handlers.onRequest(message, response);
+  });
+  server.on('checkExpectation', (_message, response) => {
+    response.writeHead(417, { 'content-length': 0, connection: 'close' });
+    response.end();
+  });
+  server.on('upgrade', (message, socket, head) => {
+    if (isWebSocket(message)) handlers.onUpgrade(message, socket, head);
+    else ignoreUpgrade(handlers, message, socket);
+  });
+  server.on('connect', (_message, socket) => answerAndEnd(socket, 405, handlers));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    answerAndEnd(socket, STATUS_BY_CODE[error.code ?? ''] ?? 400, handlers);
+  });
+  // Starts the timers that disconnect slow clients.
+  server.emit('listening');
+  return server;
+}
+
+const STATUS_BY_CODE: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+function isWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+/** Upgrades to other protocols may be ignored (RFC 9110 §7.8). Older Nodes detach the connection, which then ends. */
+function ignoreUpgrade({ onRequest }: Http1Handlers, message: IncomingMessage, socket: Duplex): void {
+  const response = new ServerResponse(message);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as never);
+  response.on('finish', () => socket.end());
+  onRequest(message, response);
+}
+
+function answerAndEnd(socket: Duplex, status: number, { onBadInput }: Http1Handlers): void {
+  onBadInput(status);
+  if (!socket.writable || socket.destroyed) {
+    socket.destroy();
+    return;
+  }
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+}

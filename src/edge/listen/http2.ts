@@ -1,0 +1,80 @@
+/** HTTP/2 from clients, over TLS connections that others have accepted. Abuse of the protocol closes the connection. */
+import {
+  createServer,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+  type ServerOptions,
+} from 'node:http2';
+import type { Duplex } from 'node:stream';
+
+export interface Http2Handlers {
+  readonly onRequest: (message: Http2ServerRequest, response: Http2ServerResponse) => void;
+  /** An extended CONNECT (RFC 8441), which opens a WebSocket. */
+  readonly onConnect: (message: Http2ServerRequest, response: Http2ServerResponse) => void;
+}
+
+const IDLE_MS = 60_000;
+const MOST_STREAMS = 100;
+const MOST_HEADER_OCTETS = 16_384;
+/** Pseudo-header fields are counted in addition to the others. */
+const MOST_FIELDS = 108;
+/** Streams that a client may reset in a burst, and per second (CVE-2023-44487). */
+const RESET_BURST = 200;
+const RESETS_A_SECOND = 33;
+
+export interface Http2Listener {
+  /** Undefined if the connection is already closed. */
+  accept(socket: Duplex): ServerHttp2Session | undefined;
+  /** Refuses new streams and finishes open ones. */
+  close(): void;
+}
+
+export function createHttp2Listener(handlers: Http2Handlers): Http2Listener {
+  const options: ServerOptions = {
+    settings: {
+      maxConcurrentStreams: MOST_STREAMS,
+      maxHeaderListSize: MOST_HEADER_OCTETS,
+      enableConnectProtocol: true,
+      enablePush: false,
+    },
+    maxHeaderListPairs: MOST_FIELDS,
+    maxSessionInvalidFrames: 50,
+    maxSessionRejectedStreams: 50,
+    maxSettings: 32,
+    maxOutstandingPings: 10,
+    maxSessionMemory: 10,
+    streamResetBurst: RESET_BURST,
+    streamResetRate: RESETS_A_SECOND,
+  };
+  const server: Http2Server = createServer(options);
+  Object.assign(server, { timeout: IDLE_MS });
+  server.on('timeout', (session: unknown) => (session as ServerHttp2Session).close());
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('request', handlers.onRequest);
+  server.on('connect', handlers.onConnect as never);
+  server.on('checkContinue', (message, response) => {
+    response.writeContinue();
+    handlers.onRequest(message, response);
+  });
+  let latest: ServerHttp2Session | undefined;
+  server.on('session', (session) => {
+    latest = session;
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+    session.on('error', () => session.destroy());
+  });
+  server.on('sessionError', () => {});
+  return {
+    accept(socket) {
+      latest = undefined;
+      // Node creates the session before this call returns.
+      server.emit('connection', socket);
+      return latest;
+    },
+    close() {
+      for (const session of sessions) session.close();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/** The sockets of the edge: plain HTTP and HTTPS on each address. */
+import { createServer, type Server, type Socket } from 'node:net';
+
+export interface EdgePlaces {
+  readonly hosts: readonly string[];
+  readonly httpPort: number;
+  readonly httpsPort: number;
+}
+
+export interface Listeners {
+  readonly addresses: readonly string[];
+  /** Stops accepting connections. */
+  close(): Promise<void>;
+}
+
+/** A socket could not be bound. */
+export class EdgeListenError extends Error {
+  constructor(
+    readonly code: string,
+    readonly host: string,
+    readonly port: number,
+  ) {
+    super(`${host} port ${port}: ${code}`);
+  }
+}
+
+/** Skips addresses of networks that this machine lacks, unless it lacks all. Rejects with an {@link EdgeListenError}. */
+export async function listenAt(
+  { hosts, httpPort, httpsPort }: EdgePlaces,
+  accept: { readonly http: (socket: Socket) => void; readonly https: (socket: Socket) => void },
+): Promise<Listeners> {
+  const servers: Server[] = [];
+  const addresses: string[] = [];
+  let missing: EdgeListenError | undefined;
+  const closeAll = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
+  };
+  try {
+    for (const host of hosts) {
+      try {
+        servers.push(await listen(host, httpPort, accept.http));
+        servers.push(await listen(host, httpsPort, accept.https));
+        addresses.push(host);
+      } catch (error) {
+        if (!(error instanceof EdgeListenError) || error.code !== 'EAFNOSUPPORT') throw error;
+        missing = error;
+      }
+    }
+    if (addresses.length === 0 && missing) throw missing;
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+  return { addresses, close: closeAll };
+}
+
+const BACKLOG = 1024;
+
+function listen(host: string, port: number, accept: (socket: Socket) => void): Promise<Server> {
+  const server = createServer({ noDelay: true, allowHalfOpen: false }, accept);
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(new EdgeListenError(error.code ?? '', host, port)));
+    server.listen({ host, port, ipv6Only: host.includes(':'), exclusive: true, backlog: BACKLOG }, () => {
+      server.removeAllListeners('error');
+      // Later errors concern single connections, for example when no file descriptor is left.
+      server.on('error', () => {});
+      resolve(server);
+    });
+  });
+}

@@ -1,0 +1,151 @@
+/** Turns a client's request into the form that the edge works with; refuses ambiguous ones (RFC 9112 §3.2, RFC 9113 §8.3). */
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import { type Failure, failureOf } from '../error-pages/failures.js';
+import type { EdgeRequest } from '../proxy/exchange.js';
+import { endToEndHeaders } from '../proxy/headers.js';
+import { limitedBody } from './body.js';
+
+export interface RequestFacts {
+  readonly scheme: 'http' | 'https';
+  /** The client's address. */
+  readonly client: string;
+  readonly ray: string;
+  /** The largest body, octets. */
+  readonly bodyLimit: number;
+}
+
+export type ReadRequest = EdgeRequest | { readonly failure: Failure; readonly host: string; readonly accept?: string };
+
+const LONGEST_TARGET = 8192;
+const MOST_FIELDS = 100;
+/** Characters of host names, including underscores, and addresses in brackets. */
+const AUTHORITY = /^([a-z0-9_](?:[a-z0-9_.-]{0,253})?|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
+
+export function readHttp1(message: IncomingMessage, facts: RequestFacts): ReadRequest {
+  const headers = lowerNames(message.rawHeaders);
+  const target = message.url ?? '';
+  const method = message.method ?? '';
+  const hosts = valuesOf(headers, 'host');
+  const refuse = (failure: Failure) => refusal(failure, hosts[0], headers);
+  if (headers.length > 2 * MOST_FIELDS) return refuse(failureOf('headersTooLarge', 'too many fields'));
+  if (hosts.length !== 1) return refuse(failureOf('badRequest', 'exactly one Host field is needed'));
+  const host = parseAuthority(hosts[0]!);
+  if (host === undefined) return refuse(failureOf('badRequest', 'the Host field is no host'));
+  const path = pathOf(target, hosts[0]!);
+  if (typeof path !== 'string') return refuse(path);
+  const framing = framingFault(headers, message.httpVersion);
+  if (framing) return refuse(framing);
+  const length = contentLengthOf(headers);
+  const hasBody = length === undefined ? valuesOf(headers, 'transfer-encoding').length > 0 : length > 0;
+  return finish(message, facts, { method, path, host, authority: hosts[0]!, headers, length, hasBody });
+}
+
+export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): ReadRequest {
+  const headers = lowerNames(message.rawHeaders).filter(withoutPseudo);
+  const authority = message.headers[':authority'] ?? message.headers['host'];
+  const hosts = valuesOf(headers, 'host');
+  const refuse = (failure: Failure) => refusal(failure, authority, headers);
+  if (headers.length > 2 * MOST_FIELDS) return refuse(failureOf('headersTooLarge', 'too many fields'));
+  if (authority === undefined || hosts.some((host) => host.toLowerCase() !== authority.toLowerCase())) {
+    return refuse(failureOf('badRequest', ':authority and host differ'));
+  }
+  const host = parseAuthority(authority);
+  if (host === undefined) return refuse(failureOf('badRequest', ':authority is no host'));
+  if (message.headers[':scheme'] !== facts.scheme) return refuse(failureOf('badRequest', 'another scheme'));
+  const path = pathOf(message.headers[':path'] ?? '', authority);
+  if (typeof path !== 'string') return refuse(path);
+  const length = contentLengthOf(headers);
+  // An extended CONNECT opens a WebSocket, as GET does in HTTP/1.1. The octets that follow are not a body (RFC 8441 §5).
+  const opens = message.headers[':protocol'] !== undefined;
+  const hasBody = !opens && !message.stream.endAfterHeaders;
+  const method = opens ? 'GET' : message.method;
+  return finish(message, facts, { method, path, host, authority, headers, length, hasBody });
+}
+
+interface Parts {
+  readonly method: string;
+  readonly path: string;
+  readonly host: string;
+  readonly authority: string;
+  readonly headers: readonly string[];
+  readonly length: number | undefined;
+  readonly hasBody: boolean;
+}
+
+function finish(message: IncomingMessage | Http2ServerRequest, facts: RequestFacts, parts: Parts): ReadRequest {
+  const { method, path, host, authority, headers, length, hasBody } = parts;
+  const { bodyLimit, scheme, client, ray } = facts;
+  const refuse = (failure: Failure) => refusal(failure, authority, headers);
+  if (method === 'CONNECT' || method === 'TRACE') return refuse(failureOf('notAllowed', method));
+  if (path.length > LONGEST_TARGET) return refuse(failureOf('longTarget'));
+  if (length !== undefined && length > bodyLimit) return refuse(failureOf('tooLarge', `${length} octets`));
+  return {
+    ...{ ray, method, scheme, host, authority, client },
+    target: path,
+    httpVersion: message.httpVersionMajor === 2 ? '2.0' : message.httpVersion === '1.0' ? '1.0' : '1.1',
+    headers: endToEndHeaders(withoutLength(headers)),
+    body: hasBody ? limitedBody(message, bodyLimit) : undefined,
+    bodyLength: hasBody ? length : undefined,
+  };
+}
+
+function refusal(failure: Failure, host: string | undefined, headers: readonly string[]): ReadRequest {
+  const accept = valuesOf(headers, 'accept')[0];
+  return { failure, host: (host ?? '').slice(0, 255), ...(accept !== undefined && { accept }) };
+}
+
+/** The host without port and final dot, lower case; undefined for an invalid host. */
+function parseAuthority(authority: string): string | undefined {
+  const match = AUTHORITY.exec(authority);
+  if (!match || Number(match[2] ?? 0) > 65535) return undefined;
+  return match[1]!.toLowerCase().replace(/\.$/, '');
+}
+
+/** Path and query. The host of a target in absolute form must equal the Host field; otherwise the request is ambiguous. */
+function pathOf(target: string, authority: string): string | Failure {
+  if (/[#\0-\x20\x7f]/.test(target)) return failureOf('badRequest', 'the target holds what no target may');
+  if (target.startsWith('/')) return target;
+  const absolute = /^https?:\/\/([^/?]+)([/?].*)?$/i.exec(target);
+  if (!absolute) return failureOf('badRequest', 'the target is no path');
+  if (absolute[1]!.toLowerCase() !== authority.toLowerCase()) {
+    return failureOf('badRequest', 'the target and the Host field differ');
+  }
+  const rest = absolute[2] ?? '/';
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+/** Node's parser refuses most bad framing. HTTP/1.0 has no chunks (RFC 9112 §6.1), and no other coding is supported. */
+function framingFault(headers: readonly string[], version: string): Failure | undefined {
+  const codings = valuesOf(headers, 'transfer-encoding');
+  if (codings.length === 0) return undefined;
+  if (valuesOf(headers, 'content-length').length > 0 || version === '1.0') {
+    return failureOf('badRequest', 'Transfer-Encoding where it may not stand');
+  }
+  if (codings.length > 1 || codings[0]!.toLowerCase() !== 'chunked') return failureOf('notImplemented', codings.join());
+  return undefined;
+}
+
+function contentLengthOf(headers: readonly string[]): number | undefined {
+  const [value] = valuesOf(headers, 'content-length');
+  return value === undefined ? undefined : Number(value);
+}
+
+function valuesOf(headers: readonly string[], name: string): string[] {
+  const values: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) values.push(headers[i + 1]!);
+  return values;
+}
+
+/** Removes Content-Length; the length is passed separately. */
+function withoutLength(headers: readonly string[]): string[] {
+  return headers.filter((_, i) => headers[i - (i % 2)] !== 'content-length');
+}
+
+function withoutPseudo(_: string, i: number, headers: readonly string[]): boolean {
+  return !headers[i - (i % 2)]!.startsWith(':');
+}
+
+function lowerNames(raw: readonly string[]): string[] {
+  return raw.map((text, i) => (i % 2 === 0 ? text.toLowerCase() : text));
+}

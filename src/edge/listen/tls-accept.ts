@@ -1,0 +1,79 @@
+/**
+ * Accepts TCP connections for TLS. It reads the client's first message, looks up the TLS context of the host, and starts the handshake with
+ * that context. A client that asks for a host without a certificate gets the alert `handshake_failure`.
+ */
+import type { Socket } from 'node:net';
+import type { Clock } from '../../base/clock.js';
+import { readClientHello } from '../tls/client-hello.js';
+import type { HostTls } from '../tls/contexts.js';
+
+export type RefusedHandshake = 'unknown-host' | 'no-host' | 'not-tls' | 'too-slow' | 'failed';
+
+export interface TlsAcceptOptions {
+  /** Synchronous; undefined if the host has no certificate. */
+  readonly findTls: (serverName: string) => HostTls | undefined;
+  readonly onRefused: (why: RefusedHandshake) => void;
+  readonly clock: Clock;
+  /** Time for the first message, milliseconds. */
+  readonly helloMs?: number | undefined;
+}
+
+const HELLO_MS = 10_000;
+
+/** Fatal alerts (RFC 8446 §6): record type 21, version, length 2, level 2, description. */
+const HANDSHAKE_FAILURE = Buffer.of(21, 3, 3, 0, 2, 2, 40);
+const PLAIN_HTTP = Buffer.from(
+  'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nThis port speaks HTTPS.\n',
+);
+
+export function createTlsAcceptor(options: TlsAcceptOptions): (socket: Socket) => void {
+  const { clock, helloMs = HELLO_MS } = options;
+  return (socket) => {
+    const refuse = (why: RefusedHandshake, last?: Buffer): void => {
+      cancel();
+      options.onRefused(why);
+      if (last && socket.writable) socket.end(last, () => socket.destroy());
+      else socket.destroy();
+    };
+    const cancel = clock.after(helloMs, () => refuse('too-slow'));
+    socket.on('error', () => socket.destroy());
+    socket.once('close', cancel);
+    readFirst(socket, (octets) => {
+      const hello = readClientHello(octets);
+      if (hello.kind === 'more') return false;
+      if (hello.kind === 'alien') refuse('not-tls', isHttp(octets) ? PLAIN_HTTP : undefined);
+      else if (hello.serverName === undefined) refuse('no-host', HANDSHAKE_FAILURE);
+      else {
+        const serverName = hello.serverName.replace(/\.$/, '');
+        const tls = options.findTls(serverName);
+        if (!tls) refuse('unknown-host', HANDSHAKE_FAILURE);
+        else {
+          cancel();
+          socket.unshift(octets);
+          tls.accept(socket);
+        }
+      }
+      return true;
+    });
+  };
+}
+
+/** Passes all octets received so far to `take` whenever more arrive, until it has what it needs. */
+function readFirst(socket: Socket, take: (octets: Buffer) => boolean): void {
+  let octets: Buffer | undefined;
+  const read = (): void => {
+    for (let piece = socket.read() as Buffer | null; piece !== null; piece = socket.read() as Buffer | null) {
+      octets = octets ? Buffer.concat([octets, piece]) : piece;
+    }
+    if (!octets || !take(octets)) return;
+    socket.off('readable', read);
+  };
+  socket.on('readable', read);
+  socket.once('end', () => {
+    if (!octets || socket.listeners('readable').includes(read)) socket.destroy();
+  });
+}
+
+function isHttp(octets: Buffer): boolean {
+  return /^[A-Z]{3,8} /.test(octets.toString('latin1', 0, 9));
+}

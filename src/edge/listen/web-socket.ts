@@ -1,0 +1,150 @@
+/** The client's side of WebSockets: opened over HTTP/1.1 (RFC 6455) or as a stream of HTTP/2 (RFC 8441). */
+import { randomBytes } from 'node:crypto';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import { type Failure, failureOf } from '../error-pages/failures.js';
+import { failurePage } from '../error-pages/page.js';
+import { checkRoute } from '../proxy/answer.js';
+import type { EdgeRequest, HeaderList } from '../proxy/exchange.js';
+import { refusesWebSockets, tunnel, type UpgradeOutcome, type Upgrader } from '../proxy/upgrade.js';
+import type { RoutingTable } from '../route/table.js';
+import type { Outcome } from './reply.js';
+import type { ReadRequest } from './request.js';
+
+export interface WebSocketOptions {
+  readonly table: RoutingTable;
+  readonly upgrader: Upgrader;
+  readonly loopId: string;
+  readonly details: boolean;
+}
+
+/** How to answer the client that asked. */
+interface Client {
+  readonly upgraded: (headers: HeaderList, origin: Duplex, head: Buffer) => void;
+  readonly answered: (status: number, headers: HeaderList, body: Buffer | IncomingMessage) => void;
+  readonly onClose: (run: () => void) => void;
+}
+
+type OnEnd = (outcome: Outcome) => void;
+
+export interface WebSockets {
+  /** `head`: octets that followed the request. */
+  overHttp1(request: ReadRequest, socket: Duplex, head: Buffer, onEnd: OnEnd): void;
+  overHttp2(request: ReadRequest, message: Http2ServerRequest, response: Http2ServerResponse, onEnd: OnEnd): void;
+}
+
+export function createWebSockets(options: WebSocketOptions): WebSockets {
+  return {
+    overHttp1(request, socket, head, onEnd) {
+      socket.on('error', () => socket.destroy());
+      // The octets after the request belong to the origin.
+      if (head.length > 0) socket.unshift(head);
+      open(options, request, [], http1Client(socket, onEnd), onEnd);
+    },
+    overHttp2(request, message, response, onEnd) {
+      const key = ['sec-websocket-key', randomBytes(16).toString('base64')];
+      if (message.headers[':protocol'] !== 'websocket') {
+        http2Client(response, onEnd).answered(501, ['content-length', '0'], Buffer.alloc(0));
+        return;
+      }
+      open(options, request, key, http2Client(response, onEnd), onEnd);
+    },
+  };
+}
+
+function open(
+  { table, upgrader, loopId, details }: WebSocketOptions,
+  request: ReadRequest,
+  extra: HeaderList,
+  client: Client,
+  onEnd: OnEnd,
+): void {
+  const fail = (failure: Failure, accept?: string): void => {
+    const ray = 'ray' in request ? request.ray : '';
+    const page = failurePage(failure, { accept, host: request.host, ray, details });
+    client.answered(page.status, page.headers, page.body);
+    onEnd({ status: page.status, octets: page.body.length, failure, complete: true });
+  };
+  const checked = check(request, table, loopId);
+  if ('failure' in checked || 'failure' in request) {
+    if ('failure' in checked) fail(checked.failure, 'failure' in request ? request.accept : undefined);
+    return;
+  }
+  const outcome: UpgradeOutcome = {
+    onUpgraded: client.upgraded,
+    onAnswered(status, headers, body) {
+      client.answered(status, headers, body);
+      onEnd({ status, octets: 0, failure: undefined, complete: true });
+    },
+    onFailure: fail,
+  };
+  client.onClose(upgrader(asGet(request), checked.route, extra, outcome));
+}
+
+/** The origin, or the reason why there is none. */
+function check(request: ReadRequest, table: RoutingTable, loopId: string): ReturnType<typeof checkRoute> {
+  if ('failure' in request) return { failure: request.failure };
+  if (request.method !== 'GET') return { failure: failureOf('badRequest', 'a WebSocket is opened with GET') };
+  const checked = checkRoute({ loopId }, request, table.find(request.host));
+  if ('failure' in checked) return checked;
+  const failure = refusesWebSockets(checked.route);
+  return failure ? { failure } : checked;
+}
+
+function asGet(request: EdgeRequest): EdgeRequest {
+  return { ...request, method: 'GET', body: undefined, bodyLength: undefined };
+}
+
+function http1Client(socket: Duplex, onEnd: OnEnd): Client {
+  const head = (status: number, headers: HeaderList): string => {
+    const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`];
+    for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
+    return `${lines.join('\r\n')}\r\n\r\n`;
+  };
+  return {
+    upgraded(headers, origin, first) {
+      if (socket.destroyed) {
+        origin.destroy();
+        return;
+      }
+      socket.write(head(101, [...headers, 'connection', 'Upgrade', 'upgrade', 'websocket']), 'latin1');
+      if (first.length > 0) socket.write(first);
+      tunnel(socket, origin, () => onEnd({ status: 101, octets: 0, failure: undefined, complete: true }));
+    },
+    answered(status, headers, body) {
+      socket.write(head(status, [...headers, 'connection', 'close']), 'latin1');
+      if (Buffer.isBuffer(body)) socket.end(body);
+      else body.pipe(socket);
+    },
+    onClose: (run) => void socket.once('close', run),
+  };
+}
+
+function http2Client({ stream }: Http2ServerResponse, onEnd: OnEnd): Client {
+  stream.on('error', () => {});
+  const object = (headers: HeaderList): Record<string, string> => {
+    const fields: Record<string, string> = {};
+    for (let i = 0; i < headers.length; i += 2) fields[headers[i]!] = headers[i + 1]!;
+    return fields;
+  };
+  return {
+    upgraded(headers, origin, first) {
+      if (stream.destroyed) {
+        origin.destroy();
+        return;
+      }
+      const { 'sec-websocket-accept': _, ...fields } = object(headers);
+      stream.respond({ ...fields, [constants.HTTP2_HEADER_STATUS]: 200 });
+      if (first.length > 0) stream.write(first);
+      tunnel(stream, origin, () => onEnd({ status: 200, octets: 0, failure: undefined, complete: true }));
+    },
+    answered(status, headers, body) {
+      if (stream.destroyed) return;
+      stream.respond({ ...object(headers), [constants.HTTP2_HEADER_STATUS]: status });
+      if (Buffer.isBuffer(body)) stream.end(body);
+      else body.pipe(stream);
+    },
+    onClose: (run) => void stream.once('close', run),
+  };
+}

@@ -1,0 +1,112 @@
+/** The metrics of the edge. */
+import type { MetricSample } from '../base/metrics.js';
+import type { CacheResult } from './cache/cache-status.js';
+import type { Outcome } from './listen/reply.js';
+import type { RefusedHandshake } from './listen/tls-accept.js';
+
+export interface EdgeMetrics {
+  countRequest(version: string, outcome: Outcome): void;
+  countHandshake(version: string): void;
+  countRefusedHandshake(why: RefusedHandshake): void;
+  countBadInput(status: number): void;
+  countOriginLatency(ms: number): void;
+  countCacheResult(result: CacheResult): void;
+  samples(gauges: Readonly<Record<string, number>>): MetricSample[];
+}
+
+/** Upper bounds of the histogram's buckets, seconds. */
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 100];
+
+export function createEdgeMetrics(): EdgeMetrics {
+  const requests = new Map<string, number>();
+  const failures = new Map<string, number>();
+  const handshakes = new Map<string, number>();
+  const refused = new Map<string, number>();
+  const badInput = new Map<string, number>();
+  const cacheResults = new Map<string, number>();
+  const latency = BOUNDS.map(() => 0);
+  let latencySum = 0;
+  let latencyCount = 0;
+  let octets = 0;
+  const add = (counts: Map<string, number>, key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
+
+  return {
+    countRequest(version, { status, octets: sent, failure }) {
+      add(requests, `${version} ${status}`);
+      octets += sent;
+      if (failure) add(failures, `${failure.code} ${failure.code === 1016 ? (failure.cause ?? '') : ''}`);
+    },
+    countHandshake: (version) => add(handshakes, version),
+    countRefusedHandshake: (why) => add(refused, why),
+    countBadInput: (status) => add(badInput, String(status)),
+    countOriginLatency(ms) {
+      const seconds = ms / 1000;
+      latencyCount += 1;
+      latencySum += seconds;
+      const bucket = BOUNDS.findIndex((bound) => seconds <= bound);
+      if (bucket >= 0) latency[bucket]! += 1;
+    },
+    countCacheResult: (result) => add(cacheResults, result),
+    samples: (gauges) => [
+      ...labelled('edge_requests_total', 'Requests answered', ['http_version', 'status'], requests),
+      ...labelled('edge_failures_total', "Answers that are the edge's own failures", ['code', 'cause'], failures),
+      ...labelled('edge_cache_results_total', 'Requests by what the cache did with them', ['result'], cacheResults),
+      ...labelled('edge_tls_handshakes_total', 'TLS handshakes by version', ['tls_version'], handshakes),
+      ...labelled('edge_tls_refused_total', 'TLS handshakes refused', ['reason'], refused),
+      ...labelled('edge_bad_input_total', 'Connections ended for what came over them', ['status'], badInput),
+      { ...counter('edge_response_octets_total', 'Octets of response bodies'), labels: {}, value: octets },
+      ...histogram(latency, latencySum, latencyCount),
+      ...Object.entries(gauges).map(
+        ([name, value]): MetricSample => ({ name, type: 'gauge', help: GAUGES[name] ?? name, labels: {}, value }),
+      ),
+    ],
+  };
+}
+
+const GAUGES: Readonly<Record<string, string>> = {
+  edge_connections: 'Open connections of clients',
+  edge_connections_refused: 'Connections refused because one client had too many',
+  edge_hosts: 'Hosts in the routing table',
+  edge_cache_octets: 'Octets of stored responses',
+  edge_cache_urls: 'URLs with stored responses',
+  edge_resident_octets: 'Memory of the edge process',
+};
+
+function counter(name: string, help: string): Pick<MetricSample, 'name' | 'type' | 'help'> {
+  return { name, type: 'counter', help };
+}
+
+function labelled(
+  name: string,
+  help: string,
+  labels: readonly string[],
+  counts: ReadonlyMap<string, number>,
+): MetricSample[] {
+  return [...counts].map(([key, value]) => {
+    const parts = key.split(' ');
+    return {
+      ...counter(name, help),
+      labels: Object.fromEntries(labels.map((label, i) => [label, parts[i] ?? ''])),
+      value,
+    };
+  });
+}
+
+function histogram(buckets: readonly number[], sum: number, count: number): MetricSample[] {
+  const name = 'edge_origin_seconds';
+  const about = {
+    name,
+    type: 'histogram' as const,
+    help: "From a request to the first octet of the origin's response",
+  };
+  let below = 0;
+  return [
+    ...BOUNDS.map((bound, i): MetricSample => {
+      below += buckets[i]!;
+      return { ...about, suffix: '_bucket', labels: { le: String(bound) }, value: below };
+    }),
+    { ...about, suffix: '_bucket', labels: { le: '+Inf' }, value: count },
+    { ...about, suffix: '_sum', labels: {}, value: sum },
+    { ...about, suffix: '_count', labels: {}, value: count },
+  ];
+}

@@ -1,0 +1,112 @@
+/** Answers a request in order: loop check, challenge, route, redirect, and then the stages. */
+
+import {
+  answerHttpChallenge,
+  CHALLENGE_CONTENT_TYPE,
+  CHALLENGE_PATH,
+  VALIDATION_PATH,
+} from '../../certs/http-challenge.js';
+import type { OriginRoute, Route } from '../../hostnames/routing/find-route.js';
+import type { Store } from '../../store/driver.js';
+import { type Failure, failureOf, routeFailure } from '../error-pages/failures.js';
+import type { RoutingTable } from '../route/table.js';
+import type { EdgeRequest, HeaderList, ResponseSink, Stage } from './exchange.js';
+import { hasLooped } from './headers.js';
+
+/** Also takes answers that the edge makes itself. */
+export interface AnswerSink extends ResponseSink {
+  whole(status: number, headers: HeaderList, body: Buffer): void;
+  /** Fields to add to the origin's response. */
+  extraHeaders: HeaderList;
+  /** Called when the client disconnects before the end. */
+  onGone: () => void;
+}
+
+export interface AnswerOptions {
+  readonly store: Store;
+  readonly table: RoutingTable;
+  readonly loopId: string;
+  /** The HTTPS port that clients use: that of the listener, or 443. */
+  readonly httpsPort: number;
+  readonly httpPort: number;
+  /** Answers a request that leads to an origin. */
+  readonly stage: Stage;
+}
+
+export type Answer = (request: EdgeRequest, sink: AnswerSink) => void;
+
+export function createAnswer(options: AnswerOptions): Answer {
+  const { store, table, stage } = options;
+  return (request, sink) => {
+    const challenge = challengeBody(store, request);
+    if (challenge !== undefined) {
+      sink.whole(200, [...TEXT, 'content-length', String(challenge.length)], challenge);
+      return;
+    }
+    const checked = checkRoute(options, request, table.find(request.host));
+    if ('failure' in checked) {
+      sink.onFailure(checked.failure);
+      return;
+    }
+    const { route } = checked;
+    const location = redirectOf(options, request, route);
+    if (location !== undefined) {
+      sink.whole(301, ['location', location, 'content-length', '0', 'cache-control', 'max-age=3600'], EMPTY);
+      return;
+    }
+    sink.extraHeaders = securityHeaders(request, route);
+    sink.onGone = stage(request, route, sink);
+  };
+}
+
+/** The checks for both requests and upgrades. */
+export function checkRoute(
+  { loopId }: Pick<AnswerOptions, 'loopId'>,
+  request: EdgeRequest,
+  route: Route,
+): { readonly route: OriginRoute } | { readonly failure: Failure } {
+  if (hasLooped(request.headers, loopId)) {
+    return { failure: failureOf('loop', 'the request came from this edge', 'An origin leads back to the edge.') };
+  }
+  if (route.kind === 'origin') return { route };
+  return { failure: route.kind === 'unknown' ? failureOf('unknownHost', route.host) : routeFailure(route.cause) };
+}
+
+const EMPTY = Buffer.alloc(0);
+const TEXT = ['content-type', CHALLENGE_CONTENT_TYPE, 'cache-control', 'no-store'];
+
+/** Answers a challenge if it is ours; other challenge paths go to the customer's own server. */
+function challengeBody(store: Store, { target, host, method }: EdgeRequest): Buffer | undefined {
+  if (!isChallengePath(target) || (method !== 'GET' && method !== 'HEAD')) return undefined;
+  const body = answerHttpChallenge(store, host, target);
+  return body === undefined ? undefined : Buffer.from(body);
+}
+
+function isChallengePath(target: string): boolean {
+  return target.startsWith(CHALLENGE_PATH) || target.startsWith(VALIDATION_PATH);
+}
+
+/** Certificate authorities fetch challenges over plain HTTP, so their paths are never redirected. */
+function redirectOf(
+  { httpPort, httpsPort }: AnswerOptions,
+  { scheme, host, target }: EdgeRequest,
+  { settings }: OriginRoute,
+): string | undefined {
+  if (scheme === 'https') return settings.ssl === 'off' ? urlOf('http', host, httpPort, 80, target) : undefined;
+  if (settings.always_use_https !== 'on' || settings.ssl === 'off') return undefined;
+  if (isChallengePath(target)) return undefined;
+  return urlOf('https', host, httpsPort, 443, target);
+}
+
+function urlOf(scheme: string, host: string, port: number, usual: number, target: string): string {
+  return `${scheme}://${host}${port === usual ? '' : `:${port}`}${target}`;
+}
+
+/** Strict-Transport-Security must not be sent over plain HTTP (RFC 6797 §7.2). */
+function securityHeaders({ scheme }: EdgeRequest, { settings }: OriginRoute): HeaderList {
+  const { enabled, max_age, include_subdomains, preload, nosniff } = settings.security_header.strict_transport_security;
+  if (!enabled || scheme !== 'https') return [];
+  const parts = [`max-age=${max_age}`, include_subdomains && 'includeSubDomains', preload && 'preload'];
+  const header = ['strict-transport-security', parts.filter(Boolean).join('; ')];
+  return nosniff ? [...header, 'x-content-type-options', 'nosniff'] : header;
+}

@@ -1,0 +1,71 @@
+/**
+ * A request on its way through the edge, and the receiver of its response. The way is: route → cache → origin → cache → client. Each
+ * step is a {@link Stage}: it answers a request into a {@link ResponseSink}, itself or by passing it on to the next.
+ */
+import type { Readable } from 'node:stream';
+import type { OriginRoute } from '../../hostnames/routing/find-route.js';
+import type { HeaderFields } from '../../http/fields.js';
+import type { Failure } from '../error-pages/failures.js';
+
+/** Alternating names (lower case) and values; a name may occur several times. */
+export type HeaderList = readonly string[];
+
+export interface EdgeRequest {
+  /** Identifies the request in headers and logs. */
+  readonly ray: string;
+  readonly method: string;
+  readonly scheme: 'http' | 'https';
+  /** Lower case, without final dot and port. */
+  readonly host: string;
+  /** As the client wrote it, with its port. */
+  readonly authority: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly httpVersion: '1.0' | '1.1' | '2.0';
+  /** As the client sent them, without those that concern only its connection. */
+  readonly headers: HeaderList;
+  /** The client's address. */
+  readonly client: string;
+  /** Undefined if the request has none. It can be read only once, so such a request is never repeated. */
+  readonly body: Readable | undefined;
+  /** Octets, if the client stated them. */
+  readonly bodyLength: number | undefined;
+}
+
+/** Controls an origin's response. Calls after its end have no effect. */
+export interface ResponseFlow {
+  /** False for a body that ends with its connection, which may be incomplete (RFC 9112 §8). */
+  readonly showsItsEnd: boolean;
+  pause(): void;
+  resume(): void;
+  /** Ends the response early. The sink receives no further calls. */
+  abort(): void;
+}
+
+/** Receives a response: interim responses, head, data, end; or a failure at any time, which is the last call. */
+export interface ResponseSink {
+  /** Responses of the 1xx class, which precede the final one (RFC 9110 §15.2). */
+  onInformation(status: number, headers: HeaderList): void;
+  onHead(status: number, headers: HeaderList, flow: ResponseFlow): void;
+  /** Calls `pause` of the flow when it cannot take more yet. */
+  onData(chunk: Buffer): void;
+  onEnd(trailers: HeaderList): void;
+  onFailure(failure: Failure): void;
+}
+
+/** Answers a request. Call the returned function when the client has disconnected. */
+export type Stage = (request: EdgeRequest, route: OriginRoute, sink: ResponseSink) => () => void;
+
+/** Header fields by name, as the functions of http/ expect them. */
+export function headerFields(headers: HeaderList): HeaderFields {
+  const fields: Record<string, string | string[]> = Object.create(null);
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    const value = headers[i + 1]!;
+    const known = fields[name];
+    if (known === undefined) fields[name] = value;
+    else if (typeof known === 'string') fields[name] = [known, value];
+    else known.push(value);
+  }
+  return fields;
+}

@@ -1,0 +1,81 @@
+/** Header fields that are forwarded and those that are not (RFC 9110 §7.6.1), and fields that the edge adds for the origin. Pure. */
+import type { EdgeRequest, HeaderList } from './exchange.js';
+
+/** Fields that concern only one connection. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+]);
+
+/** Fields that only the edge sets. A client's own fields of these names never reach an origin. */
+const OF_THE_EDGE: ReadonlySet<string> = new Set([
+  'true-client-ip',
+  'x-forwarded-proto',
+  'x-forwarded-for',
+  'cdn-loop',
+]);
+
+/** Names that `Connection` lists: those fields concern only this connection. */
+function connectionNames(headers: HeaderList): ReadonlySet<string> {
+  let names: Set<string> | undefined;
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] !== 'connection') continue;
+    for (const name of headers[i + 1]!.split(',')) {
+      names ??= new Set();
+      names.add(name.trim().toLowerCase());
+    }
+  }
+  return names ?? NO_NAMES;
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/** The fields to forward. */
+export function endToEndHeaders(headers: HeaderList): string[] {
+  const named = connectionNames(headers);
+  const kept: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    if (HOP_BY_HOP.has(name) || named.has(name)) continue;
+    kept.push(name, headers[i + 1]!);
+  }
+  return kept;
+}
+
+/** The header fields for the origin. `loopId`: this installation's name in `CDN-Loop` (RFC 8586). */
+export function originHeaders(request: EdgeRequest, loopId: string): string[] {
+  const { headers, authority, client, scheme, ray } = request;
+  const sent = ['host', authority];
+  let forwarded = '';
+  let loop = '';
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    const value = headers[i + 1]!;
+    if (name === 'x-forwarded-for') forwarded += `${value}, `;
+    else if (name === 'cdn-loop') loop += `${value}, `;
+    // The edge has answered `Expect: 100-continue` itself (RFC 9110 §10.1.1).
+    else if (name === 'host' || name === 'expect' || name.startsWith('cf-') || OF_THE_EDGE.has(name)) continue;
+    else sent.push(name, value);
+  }
+  sent.push('x-forwarded-for', forwarded + client, 'x-forwarded-proto', scheme);
+  sent.push('cf-connecting-ip', client, 'true-client-ip', client);
+  sent.push('cf-visitor', `{"scheme":"${scheme}"}`, 'cf-ray', ray, 'cdn-loop', loop + loopId);
+  return sent;
+}
+
+/** Whether a request has been here before: its `CDN-Loop` names this installation (RFC 8586 §2). */
+export function hasLooped(headers: HeaderList, loopId: string): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] !== 'cdn-loop') continue;
+    if (headers[i + 1]!.split(',').some((entry) => entry.split(';')[0]!.trim() === loopId)) return true;
+  }
+  return false;
+}

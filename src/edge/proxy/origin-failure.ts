@@ -1,0 +1,54 @@
+/** Maps errors between edge and origin to failures of the 52x family. Pure. */
+import { type Failure, failureOf } from '../error-pages/failures.js';
+
+/** By the error codes of Node and undici. */
+const BY_CODE: Readonly<Record<string, Parameters<typeof failureOf>[0]>> = {
+  ECONNREFUSED: 'refused',
+  UND_ERR_CONNECT_TIMEOUT: 'connectTimeout',
+  ETIMEDOUT: 'connectTimeout',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  EADDRNOTAVAIL: 'unreachable',
+  EHOSTDOWN: 'unreachable',
+  UND_ERR_HEADERS_TIMEOUT: 'responseTimeout',
+  UND_ERR_BODY_TIMEOUT: 'responseTimeout',
+  EPROTO: 'tlsHandshake',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'originCertificate',
+  SELF_SIGNED_CERT_IN_CHAIN: 'originCertificate',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'originCertificate',
+  UNABLE_TO_GET_ISSUER_CERT: 'originCertificate',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'originCertificate',
+  HOSTNAME_MISMATCH: 'originCertificate',
+};
+
+export function originFailure(error: Error): Failure {
+  const code = codeOf(error);
+  const cause = `${code === undefined ? '' : `${code}: `}${error.message}`;
+  const name = BY_CODE[code ?? ''];
+  if (name) return failureOf(name, cause);
+  if (code?.startsWith('CERT_') || code?.startsWith('ERR_TLS_CERT')) return failureOf('originCertificate', cause);
+  const inHandshake = error.message.includes('before secure TLS connection was established');
+  if (inHandshake || code?.startsWith('ERR_SSL') || code?.startsWith('ERR_TLS')) {
+    return failureOf('tlsHandshake', cause, 'The origin may speak plain HTTP on this port: see the zone setting ssl.');
+  }
+  return failureOf('unreadable', cause);
+}
+
+/** Whether another connection may succeed: this one was closed or could not be opened. */
+export function mayBeRepeated(error: Error): boolean {
+  return REPEATABLE.has(codeOf(error) ?? '');
+}
+
+const REPEATABLE: ReadonlySet<string> = new Set([
+  'UND_ERR_SOCKET',
+  'ECONNRESET',
+  'EPIPE',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+
+function codeOf(error: Error): string | undefined {
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  return error.cause instanceof Error ? codeOf(error.cause) : undefined;
+}

@@ -1,0 +1,125 @@
+/** Plans the connection to an origin: checked addresses with ports, and the protocol to use. */
+
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../base/clock.js';
+import type { OriginRoute } from '../../hostnames/routing/find-route.js';
+import type { OriginPlace } from '../../hostnames/routing/origin.js';
+import type { Resolver } from '../../resolver/resolve.js';
+import { type Failure, failureOf, routeFailure } from '../error-pages/failures.js';
+import type { OriginGuard } from './origin-guard.js';
+
+export interface OriginEndpoint {
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface OriginPlan {
+  readonly scheme: 'http' | 'https';
+  /** Whether the origin's certificate is verified. */
+  readonly verified: boolean;
+  readonly sni: string;
+  /** HTTP/2 is offered and used if the origin supports it. */
+  readonly http2: boolean;
+  /** At least one. */
+  readonly endpoints: readonly OriginEndpoint[];
+}
+
+export type Planned = { readonly plan: OriginPlan } | { readonly failure: Failure };
+
+export interface OriginPlanner {
+  /** A promise only if a name must be resolved. Never rejects. */
+  planFor(route: OriginRoute, scheme: 'http' | 'https'): Planned | Promise<Planned>;
+  /** Forgets resolved names. */
+  forget(): void;
+}
+
+export interface PlannerOptions {
+  readonly resolver: Resolver;
+  readonly guard: OriginGuard;
+  readonly clock: Clock;
+}
+
+/** The longest time that addresses of a name are used, milliseconds; a lower TTL shortens it. */
+const LONGEST_USE_MS = 30_000;
+const FAILURE_USE_MS = 2000;
+const MOST_NAMES = 10_000;
+/** Only this many addresses of a name are used. */
+const MOST_ENDPOINTS = 8;
+
+interface Resolved {
+  readonly addresses: readonly string[];
+  readonly untilMs: number;
+}
+
+export function createOriginPlanner({ resolver, guard, clock }: PlannerOptions): OriginPlanner {
+  const names = new LRUCache<string, Resolved>({ max: MOST_NAMES });
+  let plans = new WeakMap<OriginRoute, Map<string, Planned>>();
+
+  function finish(route: OriginRoute, scheme: 'http' | 'https', found: readonly FoundAddress[]): Planned {
+    if (found.length === 0) return { failure: routeFailure(route.hostname ? 'fallback_origin' : 'origin_dns') };
+    const spoken = originScheme(route, scheme);
+    const endpoints = found.map(({ address, port }) => ({ address, port: port ?? (spoken === 'https' ? 443 : 80) }));
+    for (const { address, port } of endpoints) {
+      const refusal = guard.refusal(address, port);
+      if (refusal !== undefined) return { failure: failureOf('prohibitedOrigin', refusal) };
+    }
+    const verified = route.settings.ssl === 'strict';
+    const http2 = spoken === 'https' && route.settings.origin_max_http_version === '2';
+    return { plan: { scheme: spoken, verified, sni: route.sni, http2, endpoints: endpoints.slice(0, MOST_ENDPOINTS) } };
+  }
+
+  async function resolveAll(route: OriginRoute): Promise<FoundAddress[]> {
+    const found = await Promise.all(
+      route.places.map(async (place) => {
+        if (place.kind === 'address') return [place];
+        return (await addressesOf(place.name)).map((address) => ({ address, port: place.port }));
+      }),
+    );
+    return found.flat();
+  }
+
+  async function addressesOf(name: string): Promise<readonly string[]> {
+    const nowMs = clock.nowMs();
+    const known = names.get(name);
+    if (known && nowMs < known.untilMs) return known.addresses;
+    const answers = await Promise.all([resolver.resolve(name, 'A'), resolver.resolve(name, 'AAAA')]);
+    const addresses = answers.flatMap(({ records }) => records.map(({ content }) => content));
+    const ttlMs = Math.min(...answers.map(({ ttl }) => ttl * 1000), LONGEST_USE_MS);
+    const useMs = addresses.length > 0 ? ttlMs : Math.min(ttlMs, FAILURE_USE_MS);
+    names.set(name, { addresses, untilMs: nowMs + useMs });
+    return addresses;
+  }
+
+  function keep(route: OriginRoute, scheme: string, planned: Planned): Planned {
+    const known = plans.get(route) ?? new Map<string, Planned>();
+    plans.set(route, known.set(scheme, planned));
+    return planned;
+  }
+
+  return {
+    planFor(route, scheme) {
+      if (route.places.every(isAddress)) {
+        return plans.get(route)?.get(scheme) ?? keep(route, scheme, finish(route, scheme, route.places));
+      }
+      return resolveAll(route).then((found) => finish(route, scheme, found));
+    },
+    forget() {
+      names.clear();
+      plans = new WeakMap();
+    },
+  };
+}
+
+interface FoundAddress {
+  readonly address: string;
+  readonly port: number | undefined;
+}
+
+function isAddress(place: OriginPlace): place is Extract<OriginPlace, { kind: 'address' }> {
+  return place.kind === 'address';
+}
+
+/** The zone setting `ssl`: with `full` and `strict`, the edge uses the client's scheme for the origin. */
+function originScheme({ settings: { ssl } }: OriginRoute, scheme: 'http' | 'https'): 'http' | 'https' {
+  return ssl === 'off' || ssl === 'flexible' ? 'http' : scheme;
+}

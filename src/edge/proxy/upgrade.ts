@@ -1,0 +1,117 @@
+/**
+ * WebSockets. The edge asks the origin over HTTP/1.1 (RFC 6455 §4), whatever the client uses. When the origin agrees, octets flow both
+ * ways, as fast as each side reads them.
+ */
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../base/clock.js';
+import type { OriginRoute } from '../../hostnames/routing/find-route.js';
+import { type Failure, failureOf } from '../error-pages/failures.js';
+import type { EdgeRequest, HeaderList } from './exchange.js';
+import { endToEndHeaders, originHeaders } from './headers.js';
+import { originFailure } from './origin-failure.js';
+import type { OriginPlan, OriginPlanner } from './origin-plan.js';
+
+/** The result of asking for a WebSocket. */
+export interface UpgradeOutcome {
+  /** The origin agreed: its connection and its response. */
+  readonly onUpgraded: (headers: HeaderList, origin: Duplex, head: Buffer) => void;
+  /** The origin sent another response. */
+  readonly onAnswered: (status: number, headers: HeaderList, body: IncomingMessage) => void;
+  readonly onFailure: (failure: Failure) => void;
+}
+
+export interface UpgraderOptions {
+  readonly clock: Clock;
+  readonly planner: OriginPlanner;
+  readonly loopId: string;
+  readonly trustedRoots: () => string[];
+}
+
+export type Upgrader = (
+  request: EdgeRequest,
+  route: OriginRoute,
+  extra: HeaderList,
+  outcome: UpgradeOutcome,
+) => () => void;
+
+/** `extra`: fields that the client's HTTP version does not have, such as `Sec-WebSocket-Key`. */
+export function createUpgrader({ planner, loopId, trustedRoots, clock }: UpgraderOptions): Upgrader {
+  return (request, route, extra, outcome) => {
+    let abort = (): void => {};
+    let gone = false;
+    void Promise.resolve(planner.planFor(route, request.scheme)).then((planned) => {
+      if (gone) return;
+      if ('failure' in planned) outcome.onFailure(planned.failure);
+      else {
+        const headers = [...originHeaders(request, loopId), ...extra];
+        abort = ask(planned.plan, request, headers, { trustedRoots, clock }, outcome);
+      }
+    });
+    return () => {
+      gone = true;
+      abort();
+    };
+  };
+}
+
+/** The time limit from the connection to the origin's response, milliseconds. */
+const ANSWER_MS = 15_000;
+
+function ask(
+  { scheme, verified, sni, endpoints }: OriginPlan,
+  { target, method }: EdgeRequest,
+  headers: readonly string[],
+  { trustedRoots, clock }: Pick<UpgraderOptions, 'trustedRoots' | 'clock'>,
+  { onUpgraded, onAnswered, onFailure }: UpgradeOutcome,
+): () => void {
+  const { address, port } = endpoints[0]!;
+  const tls = { servername: sni, rejectUnauthorized: verified, ...(verified && { ca: trustedRoots() }) };
+  const send = scheme === 'https' ? requestHttps : requestHttp;
+  const asked = send({
+    ...{ host: address, port, path: target, method, agent: false },
+    headers: [...headers, 'connection', 'Upgrade', 'upgrade', 'websocket'] as never,
+    ...(scheme === 'https' && tls),
+  });
+  const cancel = clock.after(ANSWER_MS, () => {
+    asked.destroy(Object.assign(new Error('no answer'), { code: 'UND_ERR_CONNECT_TIMEOUT' }));
+  });
+  asked.once('close', cancel);
+  asked.once('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
+    cancel();
+    onUpgraded(originFields(message), socket, head);
+  });
+  asked.once('response', (message) => onAnswered(message.statusCode!, originFields(message), message));
+  asked.on('error', (error: Error) => onFailure(originFailure(error)));
+  asked.end();
+  return () => asked.destroy();
+}
+
+function originFields({ rawHeaders }: IncomingMessage): string[] {
+  return endToEndHeaders(rawHeaders.map((text, i) => (i % 2 === 0 ? text.toLowerCase() : text)));
+}
+
+/** Joins both sides until one of them ends. */
+export function tunnel(client: Duplex, origin: Duplex, onEnd: () => void): void {
+  let over = false;
+  const end = (): void => {
+    if (over) return;
+    over = true;
+    client.destroy();
+    origin.destroy();
+    onEnd();
+  };
+  for (const side of [client, origin]) {
+    side.on('error', end);
+    side.on('close', end);
+  }
+  client.pipe(origin);
+  origin.pipe(client);
+}
+
+/** Whether a zone allows WebSockets. */
+export function refusesWebSockets({ settings }: OriginRoute): Failure | undefined {
+  if (settings.websockets === 'on') return undefined;
+  return failureOf('badRequest', 'websockets are off', 'PATCH /zones/{zone_id}/settings/websockets {"value":"on"}');
+}

@@ -1,0 +1,33 @@
+/** Derives TLS parameters from the settings of a zone and of a custom hostname. Pure. */
+import type { SecureVersion } from 'node:tls';
+import type { Route } from '../../hostnames/routing/find-route.js';
+import { DEFAULT_ZONE_SETTINGS } from '../../serving/zone-settings.js';
+
+export interface TlsPolicy {
+  readonly minVersion: SecureVersion;
+  readonly maxVersion: SecureVersion;
+  /** In OpenSSL's form; undefined means its default. */
+  readonly ciphers: string | undefined;
+  /** For ALPN (RFC 7301), in order of preference. */
+  readonly protocols: readonly string[];
+}
+
+/** TLS 1.3 has its own suites, which lists for older versions do not contain. */
+const TLS13_SUITES = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
+
+/**
+ * `owner`: the owner of the certificate. Settings of a custom hostname take precedence over those of its zone. TLS 1.0 and 1.1 are
+ * never enabled (RFC 8996). If the minimum is 1.3, TLS 1.3 is enabled.
+ */
+export function policyOf({ holders, settings = DEFAULT_ZONE_SETTINGS }: Route, owner: string): TlsPolicy {
+  const own = holders.find(({ kind, id }) => `${kind}:${id}` === owner)?.tls ?? {};
+  const minimum = own.min_tls_version ?? settings.min_tls_version;
+  const onlyNew = minimum === '1.3';
+  const newest = (own.tls_1_3 ?? settings.tls_1_3) !== 'off' && own.tls_1_2_only !== 'on';
+  return {
+    minVersion: onlyNew ? 'TLSv1.3' : 'TLSv1.2',
+    maxVersion: newest || onlyNew ? 'TLSv1.3' : 'TLSv1.2',
+    ciphers: own.ciphers && own.ciphers.length > 0 ? [...TLS13_SUITES, ...own.ciphers].join(':') : undefined,
+    protocols: (own.http2 ?? settings.http2) === 'on' ? ['h2', 'http/1.1'] : ['http/1.1'],
+  };
+}

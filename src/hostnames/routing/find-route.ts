@@ -1,0 +1,211 @@
+/**
+ * Decides where a request for a host goes and whose certificates serve it: the one rule for the edge and for explanations
+ * (edge specification §7). It reads only the store and lists the zones it read, so that callers can cache the result.
+ *
+ * The order: an active custom hostname with exactly this name; a proxied record or proxied wildcard record in the zone that the name
+ * belongs to; an active wildcard hostname one label above, unless the name belongs to a zone other than the hostname's. Such a zone
+ * takes precedence even if it has no record for the name.
+ */
+import { toHex } from '../../base/bytes.js';
+import { NameError, parseName } from '../../dns/name.js';
+import { findActiveZone } from '../../resolver/own-zones.js';
+import { locate } from '../../serving/look-up.js';
+import { type ServingSettings, type ServingZone, servingZone } from '../../serving/zone.js';
+import { type ZoneSettings, zoneSettings } from '../../serving/zone-settings.js';
+import type { Store } from '../../store/driver.js';
+import { findFallbackOrigin } from '../../store/hostnames/fallback-origins.js';
+import { type HostnameRow, hostnamesOfName } from '../../store/hostnames/hostnames.js';
+import { findServedZone, type ZoneRow } from '../../store/zones/zones.js';
+import { certificateOwner, sslWishOf } from '../item.js';
+import type { SslSettings } from '../ssl-input.js';
+import { isProxiedOwner, type OriginPlace, originPlaces, recordsAtName } from './origin.js';
+
+/** Why a known host has no origin: the causes of error 1016. */
+export type RouteCause = 'ownership' | 'fallback_origin' | 'standalone_zone' | 'origin_dns';
+
+export type RouteSource = 'hostname' | 'record' | 'wildcard-record' | 'wildcard-hostname';
+
+/** Owners of certificates, as certs/ names them. */
+export interface CertificateHolder {
+  readonly kind: 'hostname' | 'zone';
+  readonly id: string;
+  /** TLS settings of the custom hostname, in addition to those of its zone. */
+  readonly tls: SslSettings;
+}
+
+interface RouteBase {
+  readonly host: string;
+  /** The zone whose settings apply; undefined if the host is unknown. */
+  readonly zone: { readonly seq: number; readonly id: string; readonly name: string } | undefined;
+  readonly settings: ZoneSettings | undefined;
+  /** The custom hostname that was found, whatever its state. */
+  readonly hostname: { readonly id: string; readonly hostname: string } | undefined;
+  /** In order of preference; the first whose certificate covers the host is used. */
+  readonly holders: readonly CertificateHolder[];
+  /** Store numbers of the zones that decided. */
+  readonly zones: readonly number[];
+}
+
+export type Route = RouteBase &
+  (
+    | {
+        readonly kind: 'origin';
+        readonly by: RouteSource;
+        readonly places: readonly OriginPlace[];
+        /** The server name to send to the origin in TLS. */
+        readonly sni: string;
+        readonly zone: NonNullable<RouteBase['zone']>;
+        readonly settings: ZoneSettings;
+      }
+    | { readonly kind: 'failure'; readonly cause: RouteCause }
+    | { readonly kind: 'unknown' }
+  );
+
+export type OriginRoute = Extract<Route, { kind: 'origin' }>;
+
+/** `host`: lower case, A-labels, no final dot, no port. All reads are from one snapshot. */
+export function findRoute(store: Store, serving: ServingSettings, host: string): Route {
+  return store.snapshot(() => new Search(store, serving, host).run());
+}
+
+const SNI_OF_REQUEST = ':request_host_header:';
+
+interface Place {
+  readonly row: ZoneRow;
+  readonly zone: ServingZone;
+}
+
+class Search {
+  private readonly read = new Set<number>();
+  private readonly exact: HostnameRow | undefined;
+  private readonly own: Place | undefined;
+  private readonly wildcard: HostnameRow | undefined;
+
+  constructor(
+    private readonly store: Store,
+    private readonly serving: ServingSettings,
+    private readonly host: string,
+  ) {
+    this.exact = hostnamesOfName(store, host)[0];
+    this.own = this.placeAbove(host);
+    this.wildcard = activeWildcard(store, host);
+  }
+
+  run(): Route {
+    if (this.exact?.state === 'active') return this.byHostname(this.exact, 'hostname');
+    const record = this.byRecord();
+    if (record) return record;
+    if (this.exact) return this.failure('ownership', this.exact);
+    const { wildcard } = this;
+    if (!wildcard) return this.unknown();
+    if (this.own && this.own.row.seq !== wildcard.zone) return this.failure('standalone_zone', wildcard);
+    return this.byHostname(wildcard, 'wildcard-hostname');
+  }
+
+  /** The proxied record of the name, or the proxied wildcard that stands for it. */
+  private byRecord(): Route | undefined {
+    if (!this.own) return undefined;
+    const { row, zone } = this.own;
+    const located = locate(this.store, zone, parseName(`${this.host}.`), 0);
+    if (located.kind !== 'name' && located.kind !== 'wildcard') return undefined;
+    if (!isProxiedOwner(zone, located.records)) return undefined;
+    const by = located.kind === 'name' ? 'record' : 'wildcard-record';
+    return this.origin(row, by, { places: originPlaces(located.records), sni: this.host, hostname: undefined });
+  }
+
+  private byHostname(hostname: HostnameRow, by: RouteSource): Route {
+    const row = findServedZone(this.store, hostname.zone);
+    if (!row) return this.unknown();
+    this.read.add(row.seq);
+    const zone = servingZone(row, this.serving);
+    const custom = hostname.origin;
+    const name = custom ?? findFallbackOrigin(this.store, row.seq)?.origin;
+    const records = name === undefined ? [] : recordsAtName(this.store, zone, name, row.name);
+    const places = originPlaces(records);
+    const usable = custom === null ? isProxiedOwner(zone, records) : !zone.facts.dnsOnly;
+    if (places.length === 0 || !usable)
+      return this.failure(custom === null ? 'fallback_origin' : 'origin_dns', hostname);
+    return this.origin(row, by, { places, sni: this.sniOf(hostname), hostname });
+  }
+
+  /** The edge sends a custom origin its own name, unless the customer sets another. */
+  private sniOf({ origin, origin_sni }: HostnameRow): string {
+    if (origin_sni !== null) return origin_sni === SNI_OF_REQUEST ? this.host : origin_sni;
+    return origin ?? this.host;
+  }
+
+  private origin(
+    row: ZoneRow,
+    by: RouteSource,
+    found: {
+      readonly places: readonly OriginPlace[];
+      readonly sni: string;
+      readonly hostname: HostnameRow | undefined;
+    },
+  ): Route {
+    const { id, settings } = this.describe(row);
+    const { places, sni, hostname } = found;
+    return { ...this.base(hostname), kind: 'origin', by, places, sni, zone: id, settings };
+  }
+
+  private failure(cause: RouteCause, hostname: HostnameRow): Route {
+    const row = findServedZone(this.store, hostname.zone);
+    const described = row && this.describe(row);
+    return { ...this.base(hostname), kind: 'failure', cause, zone: described?.id, settings: described?.settings };
+  }
+
+  private unknown(): Route {
+    return { ...this.base(undefined), kind: 'unknown', zone: undefined, settings: undefined };
+  }
+
+  private base(hostname: HostnameRow | undefined) {
+    return {
+      host: this.host,
+      hostname: hostname && { id: hostname.id, hostname: hostname.hostname },
+      holders: this.holders(),
+      zones: [...this.read],
+    };
+  }
+
+  private describe(row: ZoneRow) {
+    this.read.add(row.seq);
+    return { id: { seq: row.seq, id: toHex(row.id), name: row.name }, settings: zoneSettings(this.store, row) };
+  }
+
+  /** Prefers the certificate of the exact name, then that of its zone, then that of a wildcard. */
+  private holders(): CertificateHolder[] {
+    const holders: CertificateHolder[] = [];
+    const add = (row: HostnameRow | undefined): void => {
+      const wish = row && sslWishOf(row);
+      if (row && wish) holders.push({ ...certificateOwner(row.id), kind: 'hostname', tls: wish.settings });
+    };
+    add(this.exact);
+    if (this.own) holders.push({ kind: 'zone', id: toHex(this.own.row.id), tls: {} });
+    add(this.wildcard);
+    return holders;
+  }
+
+  private placeAbove(name: string): Place | undefined {
+    try {
+      const row = findActiveZone(this.store, parseName(`${name}.`));
+      if (row) this.read.add(row.seq);
+      return row && { row, zone: servingZone(row, this.serving) };
+    } catch (error) {
+      if (error instanceof NameError) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** The active hostname that covers all names one label below: `*.x`, or `x` with a certificate for `*.x`. */
+function activeWildcard(store: Store, host: string): HostnameRow | undefined {
+  const dot = host.indexOf('.');
+  if (dot < 0) return undefined;
+  const parent = host.slice(dot + 1);
+  const rows = [...hostnamesOfName(store, `*.${parent}`), ...hostnamesOfName(store, parent).filter(isWildcard)];
+  return rows.find(({ state }) => state === 'active');
+}
+
+function isWildcard(row: HostnameRow): boolean {
+  return sslWishOf(row)?.wildcard === true;
+}

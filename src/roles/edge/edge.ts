@@ -1,0 +1,102 @@
+/**
+ * The edge process: reads the store, opens the keys of certificates, and answers for proxied names. It never writes.
+ */
+import { UserError } from '../../base/errors.js';
+import { parseCidrSet } from '../../base/ip.js';
+import { createLifecycle, type Lifecycle } from '../../base/lifecycle.js';
+import { systemRandom } from '../../base/random.js';
+import { type Edge, startEdge } from '../../edge/edge.js';
+import { EdgeListenError } from '../../edge/listen/listeners.js';
+import { createResolver } from '../../resolver/resolve.js';
+import { createUpstream } from '../../resolver/upstream.js';
+import { openStore } from '../../store/driver.js';
+import { requireSchema } from '../../store/migrate.js';
+import { createVault, deriveKeys } from '../../vault/vault.js';
+import { machineAddresses, masterKeysOf, servingSettings, upstreamServers } from '../control-base.js';
+import type { EdgeReport, EdgeStatus } from '../ipc.js';
+import { STATUS_PERIOD_MS } from '../limits.js';
+import type { RoleContext, RunningRole } from '../role.js';
+import { readBundle } from '../services/certificates.js';
+import { explainStoreFailure } from '../store-failure.js';
+
+export interface EdgeRoleOptions extends RoleContext {
+  readonly onStatus?: (status: EdgeStatus) => void;
+}
+
+/**
+ * Starts the edge process; resolves when every listener is bound. The ports are in the settings. Rejects with a
+ * UserError otherwise.
+ */
+export async function startEdgeRole(options: EdgeRoleOptions): Promise<RunningRole<EdgeReport>> {
+  const { settings, clock, log, onStatus } = options;
+  const lifecycle = createLifecycle(clock, log);
+  try {
+    const edge = await start(options, lifecycle);
+    if (settings.edgeAddresses === undefined && machineAddresses().length === 0) {
+      log.warn(
+        'proxied names answer 127.0.0.1 and ::1, which only this machine can reach: set publicly reachable addresses with --edge-addresses',
+      );
+    }
+    if (onStatus) {
+      const cancel = clock.every(STATUS_PERIOD_MS, () => onStatus({ samples: edge.samples() }));
+      lifecycle.own('status reports', cancel, (end) => end());
+    }
+    const { edgeHttpPort: httpPort, edgeHttpsPort: httpsPort } = settings;
+    return {
+      report: { hosts: edge.addresses, httpPort: httpPort!, httpsPort: httpsPort! },
+      async drain(limitMs) {
+        const drained = await edge.drain(limitMs);
+        return (await lifecycle.stop(limitMs)) && drained;
+      },
+    };
+  } catch (error) {
+    await lifecycle.stop(STATUS_PERIOD_MS);
+    throw error instanceof EdgeListenError ? explainListening(error) : explainStoreFailure(error);
+  }
+}
+
+function start(options: EdgeRoleOptions, lifecycle: Lifecycle): Promise<Edge> {
+  const { settings, clock, log } = options;
+  const store = lifecycle.own('store', openStore(settings.dataDir, { readonly: true }), (part) => part.close());
+  requireSchema(store);
+  const masterKeys = masterKeysOf(options);
+  const serving = servingSettings(settings);
+  const upstream = createUpstream({ servers: upstreamServers(settings), clock });
+  return startEdge({
+    store,
+    // The only secrets are the keys of certificates.
+    vault: createVault({ store, random: systemRandom, keys: () => deriveKeys(masterKeys, ['tls']) }),
+    resolver: createResolver({ store, upstream, clock, random: systemRandom, serving }),
+    serving,
+    places: { hosts: settings.edgeHost, httpPort: settings.edgeHttpPort!, httpsPort: settings.edgeHttpsPort! },
+    allowedOrigins: parseCidrSet(settings.edgeAllowOriginCidrs),
+    caBundle: readBundle(settings.caBundle),
+    bodyLimit: settings.edgeBodyLimit,
+    cacheOctets: settings.edgeCacheSize,
+    logEvery: settings.edgeAccessLog,
+    details: settings.edgeErrorDetails === 'show',
+    clock,
+    random: systemRandom,
+    log,
+  });
+}
+
+function explainListening({ code, host, port }: EdgeListenError): UserError {
+  const place = `the edge cannot listen on ${host} port ${port}`;
+  if (code === 'EADDRINUSE') {
+    return new UserError(
+      `${place}: the port is taken by another program`,
+      `Find it with \`ss -lntp sport = :${port}\`, or choose another with --edge-http-port or --edge-https-port.`,
+    );
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') {
+    return new UserError(`${place}: the address does not belong to this machine`, 'Name one with --edge-host.');
+  }
+  if (code === 'EACCES' || code === 'EPERM') {
+    return new UserError(
+      `${place}: permission denied`,
+      'Choose ports from 1024 on with --edge-http-port and --edge-https-port.',
+    );
+  }
+  return new UserError(`${place}: ${code}`);
+}

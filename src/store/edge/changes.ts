@@ -1,0 +1,37 @@
+/** Changes for edge processes that are not in the change log: hostnames, certificates, settings outside DNS. */
+import { perStore, type Store } from '../driver.js';
+
+export interface EdgeChangeRow {
+  readonly seq: number;
+  /** `subject`: a host name, a zone's store number, or `kind:id` of a certificate's owner. */
+  readonly kind: 'hostname' | 'zone' | 'certificate';
+  readonly subject: string;
+}
+
+const statements = perStore((store) => ({
+  after: store.prepare<[seq: number, limit: number], EdgeChangeRow>(
+    'SELECT * FROM edge_changes WHERE seq > ? ORDER BY seq LIMIT ?',
+  ),
+  last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM edge_changes'),
+  needed: store.prepareTuples<[], [number]>(
+    `SELECT EXISTS (SELECT 1 FROM records WHERE proxied = 1) OR EXISTS (SELECT 1 FROM custom_hostnames)`,
+  ),
+}));
+
+/** In order, no more than `limit`. */
+export function edgeChangesAfter(store: Store, seq: number, limit: number): EdgeChangeRow[] {
+  return statements(store).after.all(seq, limit);
+}
+
+/** Number of the newest; 0 when there is none. */
+export function lastEdgeChange(store: Store): number {
+  return statements(store).last.get()?.[0] ?? 0;
+}
+
+/** At least this many changes are kept. A process that is further behind forgets everything. */
+export const KEPT_EDGE_CHANGES = 50_000;
+
+/** Whether any name could lead to an edge: something is proxied, or a custom hostname exists. */
+export function isEdgeNeeded(store: Store): boolean {
+  return statements(store).needed.get()![0] === 1;
+}

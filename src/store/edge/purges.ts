@@ -1,0 +1,56 @@
+/** Purges of the caches of the edge, for every edge process to read. */
+import { perStore, type Store } from '../driver.js';
+
+export const PURGE_KINDS = ['purge_everything', 'files', 'tags', 'hosts', 'prefixes'] as const;
+export type PurgeKind = (typeof PURGE_KINDS)[number];
+
+export interface Purge {
+  /** Increasing numbers. */
+  readonly seq: number;
+  /** Store number of the zone, which may be deleted. */
+  readonly zone: number;
+  readonly kind: PurgeKind;
+  /** URLs, tags, host names, or host names with a path; empty for everything. */
+  readonly items: readonly string[];
+}
+
+type PurgeRow = Omit<Purge, 'items'> & { readonly items: string };
+
+/** Number of purges kept; a process that is further behind purges everything. */
+const KEPT_PURGES = 2000;
+
+const statements = perStore((store) => ({
+  insert: store.prepare<[atUs: number, zone: number, kind: PurgeKind, items: string]>(
+    'INSERT INTO purges (at_us, zone, kind, items) VALUES (?, ?, ?, ?)',
+  ),
+  prune: store.prepare<[seq: number]>('DELETE FROM purges WHERE seq <= ?'),
+  after: store.prepare<[seq: number, limit: number], PurgeRow>(
+    'SELECT seq, zone, kind, items FROM purges WHERE seq > ? ORDER BY seq LIMIT ?',
+  ),
+  last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM purges'),
+  first: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM purges'),
+}));
+
+/** `atUs`: microseconds since 1970. Call inside a write. */
+export function insertPurge(store: Store, purge: Omit<Purge, 'seq'>, atUs: number): void {
+  const { zone, kind, items } = purge;
+  const { lastInsertRowid: seq } = statements(store).insert.run(atUs, zone, kind, JSON.stringify(items));
+  if (seq > KEPT_PURGES) statements(store).prune.run(seq - KEPT_PURGES);
+}
+
+/** In order, no more than `limit`. */
+export function purgesAfter(store: Store, seq: number, limit: number): Purge[] {
+  return statements(store)
+    .after.all(seq, limit)
+    .map((row) => ({ ...row, items: JSON.parse(row.items) as string[] }));
+}
+
+/** Number of the newest; 0 when there is none. */
+export function lastPurge(store: Store): number {
+  return statements(store).last.get()?.[0] ?? 0;
+}
+
+/** Number of the oldest kept one; 0 when there is none. */
+export function firstPurge(store: Store): number {
+  return statements(store).first.get()?.[0] ?? 0;
+}

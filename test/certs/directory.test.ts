@@ -1,0 +1,305 @@
+/**
+ * The program with Pebble as one of its authorities: killed at every step, and everything that a directory may require
+ * or refuse.
+ */
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { sleep } from '../../src/base/clock.js';
+import { type AcmeProxy, type SeenRequest, startAcmeProxy } from '../support/acme-proxy.js';
+import { freePort } from '../support/free-ports.js';
+import { type Pebble, type PebbleOptions, startPebble, withoutPebble } from '../support/pebble.js';
+import { type Program, startProgram, stopProgram } from '../support/program.js';
+
+const KEY = 'directory-key-0123456789-0123456789-01234';
+const SAAS = `$ORIGIN saas.test.
+$TTL 60
+@ SOA ns h 1 3600 600 86400 60
+@ NS ns
+ns A 192.0.2.1
+k0 CNAME origin
+k1 CNAME origin
+`;
+const CUSTOMER = `$ORIGIN customer.test.
+$TTL 60
+@ SOA ns h 1 3600 600 86400 60
+@ NS ns
+ns A 192.0.2.1
+${Array.from({ length: 10 }, (_, i) => `k${i}.shop CNAME origin.saas.test.\n`).join('')}`;
+
+interface World {
+  readonly pebble: Pebble;
+  readonly proxy: AcmeProxy;
+  readonly dnsPort: number;
+  readonly directory: string;
+  /** Settings of every start. */
+  readonly environment: Record<string, string>;
+  program: Program;
+  zone: string;
+}
+
+/** Everything, with an origin for custom hostnames of saas.test, and k0 to k9 below shop.customer.test that lead there. */
+async function startWorld(
+  t: Test,
+  options: Omit<PebbleOptions, 'dnsPort'> = {},
+  environment: Record<string, string> = {},
+): Promise<World> {
+  const dnsPort = await freePort();
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-directory-'));
+  mkdirSync(join(directory, 'zones'));
+  writeFileSync(join(directory, 'zones', 'saas.test.zone'), SAAS);
+  writeFileSync(join(directory, 'zones', 'customer.test.zone'), CUSTOMER);
+  const pebble = await startPebble({ ...options, dnsPort });
+  const proxy = await startAcmeProxy(pebble);
+  writeFileSync(join(directory, 'bundle.pem'), pebble.identity.certificate);
+  const world: World = {
+    pebble,
+    proxy,
+    dnsPort,
+    directory,
+    environment: {
+      ZONEPLANE_DNS_PORT: String(dnsPort),
+      ZONEPLANE_CA_SSL_COM_DIRECTORY: proxy.directoryUrl,
+      ZONEPLANE_CA_BUNDLE: join(directory, 'bundle.pem'),
+      ...environment,
+    },
+    program: undefined as never,
+    zone: '',
+  };
+  t.teardown(async () => {
+    if (world.program) await stopProgram(world.program);
+    await proxy.stop();
+    await pebble.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  await start(world);
+  const [zone] = await call<{ id: string }[]>(world, 'GET', '/zones?name=saas.test');
+  world.zone = zone!.id;
+  const origin = { type: 'A', name: 'origin.saas.test', content: '192.0.2.10', proxied: true };
+  await call(world, 'POST', `/zones/${world.zone}/dns_records`, origin);
+  await call(world, 'PUT', `/zones/${world.zone}/custom_hostnames/fallback_origin`, { origin: 'origin.saas.test' });
+  return world;
+}
+
+async function start(world: World): Promise<void> {
+  const { directory, environment } = world;
+  world.program = await startProgram({ directory, key: KEY, environment, detached: true });
+}
+
+/** The result; throws with the whole answer where there is none. */
+async function call<T>({ program }: World, method: string, path: string, body?: object): Promise<T> {
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const answer = await fetch(`${program.api}/client/v4${path}`, { method, headers, ...sent });
+  const { success, result, errors } = (await answer.json()) as { success: boolean; result: T; errors: unknown };
+  if (!success) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(errors)}`);
+  return result;
+}
+
+interface Hostname {
+  readonly id: string;
+  readonly status: string;
+  readonly ssl: {
+    readonly status: string;
+    readonly validation_errors?: readonly { readonly message: string; readonly actor: string }[];
+    readonly certificates?: readonly { readonly serial_number: string; readonly issuer: string }[];
+  };
+}
+
+const create = (world: World, hostname: string, ssl: object = {}): Promise<Hostname> =>
+  call(world, 'POST', `/zones/${world.zone}/custom_hostnames`, {
+    hostname,
+    ssl: { method: 'txt', type: 'dv', certificate_authority: 'ssl_com', ...ssl },
+  });
+
+const get = (world: World, id: string): Promise<Hostname> =>
+  call(world, 'GET', `/zones/${world.zone}/custom_hostnames/${id}`);
+
+/** Looks until it is so, for 25 seconds at most. */
+async function until(world: World, id: string, isSo: (hostname: Hostname) => boolean): Promise<Hostname> {
+  for (let i = 0; ; i++) {
+    const found = await get(world, id);
+    if (isSo(found) || i === 250) return found;
+    await sleep(100);
+  }
+}
+const isActive = ({ ssl }: Hostname): boolean => ssl.status === 'active';
+
+t.test('killed at every step: the same order continues', { skip: withoutPebble }, async (t) => {
+  const world = await startWorld(t);
+  const { proxy } = world;
+  const toOrder = ({ path }: SeenRequest) => path === '/order-plz';
+  const toFinalize = ({ path }: SeenRequest) => path.startsWith('/finalize-order/');
+  const toDownload = ({ path }: SeenRequest) => path.startsWith('/certZ/');
+  const rows: [string, (seen: SeenRequest) => boolean, 'answer is lost' | 'answer comes'][] = [
+    ['after the order was made, before its URL is known here', toOrder, 'answer is lost'],
+    ['after the URL of the order has come', toOrder, 'answer comes'],
+    ['after the challenges have come', ({ path }) => path.startsWith('/authZ/'), 'answer comes'],
+    ['after the authority was told of a challenge', ({ path }) => path.startsWith('/chalZ/'), 'answer is lost'],
+    ['after the certificate was asked for', toFinalize, 'answer is lost'],
+    ['before the certificate has come', toDownload, 'answer is lost'],
+    ['after the certificate has come', toDownload, 'answer comes'],
+  ];
+  for (const [index, [what, at, answer]] of rows.entries()) {
+    await t.test(what, async (t) => {
+      const { promise: killed, resolve } = Promise.withResolvers<void>();
+      proxy.inject();
+      proxy.watch(async (seen) => {
+        if (!at(seen)) return false;
+        proxy.watch();
+        // The authority looks at our name server meanwhile, which is about to end, too.
+        if (seen.path.startsWith('/chalZ/')) await sleep(2000);
+        if (answer === 'answer is lost') process.kill(-world.program.child.pid!, 'SIGKILL');
+        // The process ends while it does what follows from the answer.
+        else setTimeout(() => process.kill(-world.program.child.pid!, 'SIGKILL'), 1);
+        resolve();
+        return answer === 'answer is lost';
+      });
+      const hostname = `k${index}.shop.customer.test`;
+      await create(world, hostname).catch(() => {});
+      await killed;
+      await stopProgram(world.program, 'SIGKILL').catch(() => {});
+      await start(world);
+      const [found] = await call<Hostname[]>(
+        world,
+        'GET',
+        `/zones/${world.zone}/custom_hostnames?hostname=${hostname}`,
+      );
+      const { ssl } = await until(world, found!.id, isActive);
+      t.match(ssl, { status: 'active', certificates: [{ issuer: /Pebble/ }] });
+      const finalized = new Set(proxy.seen.filter(toFinalize).map(({ path }) => path));
+      t.equal(proxy.seen.filter(toOrder).length, 1, 'one order');
+      t.equal(finalized.size, 1, 'one certificate');
+    });
+  }
+});
+
+const urn = (type: string): string => `urn:ietf:params:acme:error:${type}`;
+const messages = ({ ssl }: Hostname) =>
+  ssl.validation_errors?.map(({ message, actor }) => `${actor}: ${message}`) ?? [];
+const serialOf = ({ ssl }: Hostname): string => ssl.certificates?.[0]?.serial_number ?? '';
+const orders = ({ proxy }: World): number => proxy.seen.filter(({ path }) => path === '/order-plz').length;
+
+t.test(
+  'external accounts, refused nonces, short-lived certificates, refused names',
+  { skip: withoutPebble },
+  async (t) => {
+    const hmacKey = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64url');
+    const world = await startWorld(
+      t,
+      { externalAccounts: { 'kid-1': hmacKey }, refusedNonces: 30, validity: 40, blockedDomains: ['customer.test'] },
+      { ZONEPLANE_CA_SSL_COM_EAB_KID: 'kid-1', ZONEPLANE_CA_SSL_COM_EAB_HMAC: Buffer.alloc(32).toString('base64url') },
+    );
+    const { proxy, pebble } = world;
+    await t.test('with a wrong key it is said who must act', async (t) => {
+      const { id } = await create(world, 'k0.saas.test');
+      const refused = await until(world, id, (hostname) => messages(hostname).length > 0);
+      t.match(refused.ssl, { status: 'initializing' });
+      t.match(messages(refused), [/^provider: .*(verification error|bad signature|could not|JWS)/i]);
+      await call(world, 'DELETE', `/zones/${world.zone}/custom_hostnames/${id}`);
+    });
+    await t.test('with the right one a certificate of seconds is issued, and renewed at half its time', async (t) => {
+      world.environment['ZONEPLANE_CA_SSL_COM_EAB_HMAC'] = hmacKey;
+      await stopProgram(world.program);
+      await start(world);
+      proxy.inject();
+      const { id } = await create(world, 'k1.saas.test');
+      const first = await until(world, id, isActive);
+      t.match(first.ssl, { status: 'active', certificates: [{ issuer: /Pebble/ }] });
+      const started = proxy.seen.find(({ payload }) => 'externalAccountBinding' in payload);
+      t.ok(started, 'the account is bound');
+      t.ok(proxy.seen.filter(({ path }) => path === '/nonce-plz').length < 30);
+      const second = await until(world, id, (hostname) => isActive(hostname) && serialOf(hostname) !== serialOf(first));
+      t.not(serialOf(second), serialOf(first));
+      const finalized = proxy.seen.filter(({ path }) => path.startsWith('/finalize-order/')).map(({ path }) => path);
+      t.equal(new Set(finalized).size, 2, 'one order for each');
+      await call(world, 'DELETE', `/zones/${world.zone}/custom_hostnames/${id}`);
+      const isRevoked = async () => (await pebble.statusOf(serialOf(second))) === 'Revoked';
+      for (let i = 0; i < 100 && !(await isRevoked()); i++) await sleep(100);
+      t.ok(await isRevoked(), 'it is revoked when the hostname is deleted');
+    });
+    await t.test('a name that the authority refuses', async (t) => {
+      proxy.inject();
+      const { id } = await create(world, 'k2.shop.customer.test');
+      const refused = await until(world, id, (hostname) => messages(hostname).length > 0);
+      t.match(messages(refused), ['ca: The certificate authority will not issue for this domain.']);
+      await call(world, 'PATCH', `/zones/${world.zone}/custom_hostnames/${id}`, {
+        ssl: { method: 'txt', type: 'dv', certificate_authority: 'google' },
+      });
+      t.equal((await until(world, id, isActive)).ssl.status, 'active', 'another authority may');
+    });
+    await t.test('a wildcard by HTTP is refused', async (t) => {
+      const wildcard = create(world, 'k3.shop.customer.test', { method: 'http', wildcard: true });
+      await t.rejects(wildcard, { message: /400 .*wildcard/i });
+    });
+  },
+);
+
+t.test('valid and invalid answers of a directory', { skip: withoutPebble }, async (t) => {
+  const world = await startWorld(t, {}, { ZONEPLANE_DEFAULT_CA_ORDER: 'ssl_com,google' });
+  const { proxy } = world;
+  const refuseAt = (part: string, type: string, status: number, headers = {}) =>
+    proxy.inject(({ path }) =>
+      path.startsWith(part) ? { status, headers, body: { type: urn(type), detail: 'by a test' } } : undefined,
+    );
+  await t.test('CAA: no other authority is asked for one that was chosen; the next of the order is', async (t) => {
+    refuseAt('/finalize-order/', 'caa', 403);
+    const chosen = await create(world, 'k0.shop.customer.test');
+    const refused = await until(world, chosen.id, ({ ssl }) => ssl.status === 'caa_error');
+    t.match(refused, { status: 'caa_error', ssl: { status: 'caa_error' } });
+    t.match(messages(refused).at(-1), /^customer: CAA records block issuance/);
+    const open = await create(world, 'k1.shop.customer.test', { certificate_authority: '' });
+    const issued = await until(world, open.id, isActive);
+    t.match(issued.ssl, { status: 'active', certificate_authority: 'google', certificates: [{ issuer: /google/ }] });
+    proxy.inject();
+    const ssl = { method: 'txt', type: 'dv', certificate_authority: 'ssl_com' };
+    await call(world, 'PATCH', `/zones/${world.zone}/custom_hostnames/${chosen.id}`, { ssl });
+    t.match((await until(world, chosen.id, isActive)).ssl, { certificates: [{ issuer: /Pebble/ }] });
+  });
+  await t.test('rateLimited: the same order goes on when it is time', async (t) => {
+    refuseAt('/finalize-order/', 'rateLimited', 429, { 'retry-after': '3' });
+    const { id } = await create(world, 'k2.shop.customer.test', { certificate_authority: '' });
+    const refused = await until(world, id, (hostname) => messages(hostname).length > 0);
+    t.match(refused.ssl, { status: 'pending_issuance', certificate_authority: 'ssl_com' });
+    t.match(messages(refused), [/^ca: The authority has rate limited these domains\./]);
+    t.equal(orders(world), 1);
+    proxy.inject();
+    t.match((await until(world, id, isActive)).ssl, { status: 'active', certificates: [{ issuer: /Pebble/ }] });
+    t.equal(orders(world), 0, 'no second order');
+  });
+  await t.test('serverInternal: the same order goes on, also when it is asked for again', async (t) => {
+    refuseAt('/finalize-order/', 'serverInternal', 500);
+    const { id } = await create(world, 'k3.shop.customer.test');
+    const refused = await until(world, id, (hostname) => messages(hostname).length > 0);
+    t.match(refused.ssl, { status: 'pending_issuance' });
+    t.strictSame(messages(refused), ['ca: Internal error with Certificate Authority. Please check later.']);
+    proxy.inject();
+    const ssl = { method: 'txt', type: 'dv', certificate_authority: 'ssl_com' };
+    await call(world, 'PATCH', `/zones/${world.zone}/custom_hostnames/${id}`, { ssl });
+    t.equal((await until(world, id, isActive)).ssl.status, 'active');
+    t.equal(orders(world), 0, 'no second order');
+  });
+  await t.test('challenges are served over TCP and UDP alike, and gone afterwards', async (t) => {
+    refuseAt('/chalZ/', 'serverInternal', 500);
+    const { id } = await create(world, 'k4.shop.customer.test');
+    await until(world, id, (hostname) => messages(hostname).length > 0);
+    const name = '_acme-challenge.k4.shop.customer.test';
+    const tcp = await dig(world, '+tcp', name, 'TXT');
+    t.match(tcp, /^"[A-Za-z0-9_-]{43}"$/);
+    t.equal(await dig(world, '+notcp', name, 'TXT'), tcp);
+    proxy.inject();
+    const ssl = { method: 'txt', type: 'dv', certificate_authority: 'ssl_com' };
+    await call(world, 'PATCH', `/zones/${world.zone}/custom_hostnames/${id}`, { ssl });
+    t.equal((await until(world, id, isActive)).ssl.status, 'active');
+    t.equal(await dig(world, '+tcp', name, 'TXT'), '');
+  });
+});
+
+async function dig({ dnsPort }: World, ...words: string[]): Promise<string> {
+  const server = ['@127.0.0.1', '-p', String(dnsPort), '+short', '+tries=1', '+time=3'];
+  const { stdout } = await promisify(execFile)('dig', [...server, ...words]);
+  return stdout.trim();
+}

@@ -1,0 +1,161 @@
+/** Daily commands in this process: what they ask for, what they read and write, and what they print. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { createTerminal } from '../../../src/cli/terminal.js';
+import { loadSettings } from '../../../src/config/load.js';
+import { type Outcome, PROGRAM, runCommand } from '../../support/commands.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'zoneplane-daily-'));
+const DATA = join(directory, 'data');
+t.teardown(() => rmSync(directory, { recursive: true }));
+
+const run = (...args: readonly string[]): Promise<Outcome> =>
+  runCommand({ ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '' }, ...args);
+
+const ZONE = '$ORIGIN example.net.\n$TTL 300\n@ SOA ns1 h 7 3600 600 86400 60\n@ NS ns1\nns1 A 192.0.2.1\n';
+
+t.test('a directory without data is not made by the way', async (t) => {
+  t.match(await run('zone', 'create', 'example.com'), { code: 1, err: new RegExp(`no database in ${DATA}`) });
+  t.match(await run('zone', 'create', 'example.com', '--init'), { code: 0, out: new RegExp(`in ${DATA}, active\n`) });
+  t.match(await run('zone', 'create', 'example.org'), { code: 0 });
+});
+
+t.test('the data of records is read as in a zone file', async (t) => {
+  const rows: (readonly [words: string, content: string])[] = [
+    ['@ MX 10 mail', 'MX 10 mail.example.com'],
+    ['@ MX 20 mail.example.com', 'MX 20 mail.example.com'],
+    ['@ MX 30 mx.example.net.', 'MX 30 mx.example.net'],
+    ['www CNAME web', 'CNAME web.example.com'],
+    ['docs CNAME pages.example.net', 'CNAME pages.example.net'],
+    ['up CNAME @', 'CNAME example.com'],
+    ['_sip._tcp SRV 5 10 5060 sip', 'SRV 5 10 5060 sip.example.com'],
+    ['text TXT plain words', 'TXT plain words'],
+  ];
+  for (const [words, content] of rows) {
+    const { code, out, err } = await run('record', 'add', 'example.com', ...words.split(' '));
+    t.equal(code, 0, `${words}: ${err}`);
+    t.ok(out.includes(` ${content} (`), `${words}: ${out}`);
+  }
+  t.match(await run('record', 'add', 'example.com', '@', 'MX', 'mail.example.com'), {
+    code: 2,
+    err: /an MX record needs a priority\nWrite it in front: MX 10 mail\.example\.com/,
+  });
+});
+
+t.test('record update', async (t) => {
+  t.match(await run('record', 'add', 'example.com', 'a', 'A', '192.0.2.1', '--comment', 'old'), { code: 0 });
+  t.match(await run('record', 'update', 'example.com', 'a', 'A', '192.0.2.2', '--ttl', '600'), {
+    code: 0,
+    out: /^changed a\.example\.com A 192\.0\.2\.2 /,
+  });
+  const [{ id, ...first }] = JSON.parse((await run('record', 'list', 'example.com', '--name', 'a', '--json')).out);
+  t.match(first, { content: '192.0.2.2', ttl: 600, comment: 'old', proxied: false });
+  t.match(await run('record', 'update', 'example.com', id, '--proxied', '--comment', ''), { code: 0 });
+  const [second] = JSON.parse((await run('record', 'list', 'example.com', '--name', 'a', '--json')).out);
+  t.match(second, { id, content: '192.0.2.2', ttl: 1, comment: null, proxied: true });
+  t.match(await run('record', 'update', 'example.com', 'a', 'A', '--no-proxied'), { code: 0 });
+  t.match(await run('record', 'update', 'example.com', '@', 'MX', '5', 'mail'), {
+    code: 1,
+    err: /there are 3 records/,
+  });
+  t.match(await run('record', 'update', 'example.com', 'none', 'A', '192.0.2.3'), {
+    code: 1,
+    err: /there is no record/,
+  });
+  const [mx] = JSON.parse((await run('record', 'list', 'example.com', '--type', 'MX', '--json')).out);
+  t.match(
+    await run('record', 'update', 'example.com', mx.id, 'mx9'),
+    { out: /MX \d+ mx9\.example\.com / },
+    'keeps its priority',
+  );
+});
+
+t.test('limits of lists', async (t) => {
+  t.equal(JSON.parse((await run('record', 'list', 'example.com', '--limit', '2', '--json')).out).length, 2);
+  t.equal(JSON.parse((await run('zone', 'list', '--limit', '1', '--json')).out).length, 1);
+  t.match(await run('zone', 'list', '--limit', '0'), { code: 2 });
+});
+
+t.test('a table of very many rows', async (t) => {
+  let lines = 0;
+  const stdout = { write: (text: string) => void (lines += text.split('\n').length - 1) };
+  const terminal = createTerminal({ stdout, stderr: stdout, environment: {} });
+  terminal.table(
+    ['id', 'name'],
+    Array.from({ length: 300_000 }, (_, i) => [String(i), 'x']),
+    'none',
+  );
+  t.equal(lines, 300_001);
+});
+
+t.test('import: dry run and standard input; export of all; check with sound files', async (t) => {
+  const file = join(directory, 'example.net.zone');
+  writeFileSync(file, ZONE);
+  t.match(await run('zone', 'import', '--dry-run', file), { code: 0, out: /^would import example\.net: 2 records/ });
+  t.notMatch((await run('zone', 'list')).out, /example\.net/);
+  const piped = spawnSync(process.execPath, [PROGRAM, 'zone', 'import', '-'], {
+    input: ZONE,
+    env: { ...process.env, ZONEPLANE_DATA_DIR: DATA },
+    encoding: 'utf8',
+  });
+  t.match(piped, { status: 0, stdout: /^imported example\.net: 2 records, serial 7\n$/ });
+  const target = join(directory, 'zones');
+  t.match(await run('zone', 'export', '--all', '--directory', target), { code: 0, out: /example\.org\.zone\n/ });
+  t.same(readdirSync(target).sort(), ['example.com.zone', 'example.net.zone', 'example.org.zone']);
+  t.match(readFileSync(join(target, 'example.net.zone'), 'utf8'), /^ns1\.example\.net\.\t300\tIN\tA\t192\.0\.2\.1/m);
+  t.match(await run('zone', 'export', '--all', '--directory', target), { code: 1, err: /exists already/ });
+  t.match(await run('zone', 'export'), { code: 2, err: /name one zone, or say --all/ });
+  const checked = await run('zone', 'check', '--json', file);
+  t.match(JSON.parse(checked.out), [{ severity: 'info', code: 'sound', file, name: 'example.net', records: 2 }]);
+});
+
+t.test(
+  'a data directory of somebody else',
+  { skip: process.getuid?.() === 0 && 'root may enter everywhere' },
+  async (t) => {
+    const foreign = join(directory, 'foreign');
+    mkdirSync(foreign);
+    chmodSync(foreign, 0o000);
+    const { code, err } = await run('zone', 'list', '--data-dir', foreign);
+    chmodSync(foreign, 0o700);
+    t.equal(code, 1);
+    t.match(err, /is not writable by this user/);
+  },
+);
+
+t.test('a configuration file that is read when it is there', async (t) => {
+  const file = join(directory, 'zoneplane.yaml');
+  const load = (flags: Record<string, string> = {}, defaultFile = file) =>
+    loadSettings({ flags, environment: {}, defaultFile }).settings.adminPort;
+  t.equal(load(), 8053, 'nothing is there yet');
+  writeFileSync(file, 'admin-port: 9000\n');
+  t.equal(load(), 9000);
+  t.equal(load({ 'admin-port': '9001' }), 9001);
+  const other = join(directory, 'other.yaml');
+  writeFileSync(other, 'dns-port: 5300\n');
+  t.equal(loadSettings({ flags: {}, environment: {}, file: other, defaultFile: file }).settings.adminPort, 8053);
+});
+
+t.test('completion and the manual page come from the commands', async (t) => {
+  const { out } = await run('completion', 'bash');
+  const script = join(directory, 'completion.bash');
+  writeFileSync(script, out);
+  const complete = (...words: readonly string[]): string[] => {
+    const list = words.map((word) => `'${word}'`).join(' ');
+    const text = `source ${script}; COMP_WORDS=(${list}); COMP_CWORD=${words.length - 1}; _zoneplane; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return spawnSync('bash', ['-c', text], { encoding: 'utf8', cwd: directory }).stdout.trim().split('\n');
+  };
+  t.same(complete('zoneplane', 'restor'), ['restore']);
+  t.same(complete('zoneplane', 'record', 'up'), ['update']);
+  t.same(complete('zoneplane', 'zone', 'import', '--dry'), ['--dry-run']);
+  for (const form of ['zsh', 'fish']) {
+    t.match(await run('completion', form), { code: 0, out: /zoneplane/ }, form);
+  }
+  const manual = (await run('completion', 'man')).out;
+  t.match(manual, /^\.TH ZONEPLANE 1/);
+  t.match(manual, /^\.B zoneplane record update/m);
+  t.match(await run('completion', 'csh'), { code: 2, err: /Allowed choices are bash, zsh, fish, man/ });
+});

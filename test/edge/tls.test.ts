@@ -1,0 +1,249 @@
+/** TLS at the edge: what counts for each host from the first octet on, tickets, certificates that change, and what floods it. */
+import { once } from 'node:events';
+import { connect as connectHttp2, constants } from 'node:http2';
+import { connect } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import t from 'tap';
+import { sleep } from '../../src/base/clock.js';
+import { dropCertificateRequest } from '../../src/certs/certificates.js';
+import { editZoneSetting } from '../../src/control/zones/settings.js';
+import { readClientHello } from '../../src/edge/tls/client-hello.js';
+import { type EdgeWorld, exchange, startEdgeWorld, startOrigin } from './fixture.js';
+
+const HOST = 'www.example.org';
+const GET = (host: string): string => `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+
+async function refusal(asked: Promise<TLSSocket>): Promise<string> {
+  try {
+    (await asked).destroy();
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error);
+  }
+  throw new Error('the handshake was done');
+}
+
+async function startWorld(t: Parameters<typeof startEdgeWorld>[0], options = {}): Promise<EdgeWorld & { id: string }> {
+  const origin = await startOrigin(t, (request, response) => {
+    response.end(`page ${request.rawHeaders.join(' ')}`);
+  });
+  const world = await startEdgeWorld(t, options);
+  const id = await world.zone('example.org', origin.port);
+  await editZoneSetting(world.ctx, id, 'ssl', 'flexible');
+  await world.heard();
+  return { ...world, id };
+}
+
+t.test('versions, suites and protocols count for each host', async (t) => {
+  const world = await startWorld(t);
+  const set = async (name: string, value: string): Promise<void> => {
+    await editZoneSetting(world.ctx, world.id, name, value);
+    await world.heard();
+  };
+  const protocolOf = async (options = {}): Promise<string | null> => {
+    const socket = await world.tls(HOST, options);
+    const version = socket.getProtocol();
+    socket.destroy();
+    return version;
+  };
+  t.equal(await protocolOf(), 'TLSv1.3');
+  t.equal(await protocolOf({ maxVersion: 'TLSv1.2' }), 'TLSv1.2');
+  t.match(
+    await refusal(world.tls(HOST, { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'ALL@SECLEVEL=0' })),
+    /ERR_SSL|ECONNRESET/,
+  );
+  await set('min_tls_version', '1.3');
+  t.match(await refusal(world.tls(HOST, { maxVersion: 'TLSv1.2' })), 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION');
+  await set('min_tls_version', '1.2');
+  await set('tls_1_3', 'off');
+  t.equal(await protocolOf(), 'TLSv1.2', 'a client that could speak 1.3 speaks 1.2');
+  const offered = { ALPNProtocols: ['h2', 'http/1.1'] };
+  t.equal((await world.tls(HOST, offered)).alpnProtocol, 'h2');
+  await set('http2', 'off');
+  t.equal((await world.tls(HOST, offered)).alpnProtocol, 'http/1.1');
+});
+
+t.test('a host without a certificate gets an alert, whatever it is', async (t) => {
+  const world = await startWorld(t);
+  for (const name of ['unknown.example', 'a.b.example.org']) {
+    t.equal(await refusal(world.tls(name)), 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', name);
+  }
+  t.equal(await refusal(world.tls('')), 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', 'no name');
+  t.match(
+    await exchange(connect(world.httpsPort, '127.0.0.1'), GET(HOST)),
+    /^HTTP\/1\.1 400[\s\S]*HTTPS/,
+    'plain HTTP',
+  );
+});
+
+t.test('a connection is for hosts of the same certificate', async (t) => {
+  const world = await startWorld(t);
+  const other = await startOrigin(t, (_request, response) => response.end('other'));
+  const net = await world.zone('example.net', other.port);
+  await editZoneSetting(world.ctx, net, 'ssl', 'flexible');
+  await world.heard();
+  t.match(await exchange(await world.tls(HOST), GET('www.example.net')), /^HTTP\/1\.1 421/);
+  t.match(await exchange(await world.tls('example.org'), GET(HOST)), /page/, 'both names are in it');
+  t.match(await exchange(await world.tls('www.example.net'), GET('www.example.net')), /other/);
+});
+
+t.test('a new certificate is served at once; what is open goes on; no ticket outlives its certificate', async (t) => {
+  const world = await startWorld(t);
+  const owner = { kind: 'zone', id: world.id } as const;
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const first = await world.tls(HOST, { maxVersion });
+    const fingerprint = first.getPeerCertificate().fingerprint256;
+    const saved = maxVersion === 'TLSv1.3' ? ((await once(first, 'session'))[0] as Buffer) : first.getSession();
+    const resumed = await world.tls(HOST, { maxVersion, session: saved });
+    t.equal(resumed.isSessionReused(), true, `${maxVersion}: a session is good while nothing changes`);
+    resumed.destroy();
+    await world.certify(owner, 'example.org', ['example.org', '*.example.org']);
+    await world.heard();
+    const renewed = await world.tls(HOST, { maxVersion, session: saved });
+    t.equal(renewed.isSessionReused(), false, 'and of no use after');
+    t.not(renewed.getPeerCertificate().fingerprint256, fingerprint);
+    renewed.destroy();
+    t.match(await exchange(first, GET(HOST)), /page/, 'the connection that is open goes on');
+    const last = await world.tls(HOST, { maxVersion: 'TLSv1.2' });
+    const held = last.getSession()!;
+    await world.ctx.store.write(() => dropCertificateRequest(world.ctx, owner));
+    await world.heard();
+    t.match(await refusal(world.tls(HOST, { session: held, maxVersion: 'TLSv1.2' })), /HANDSHAKE_FAILURE/);
+    await world.certify(owner, 'example.org', ['example.org', '*.example.org']);
+    await world.heard();
+  }
+});
+
+t.test('slow clients are ended, and one client has so many connections', async (t) => {
+  const limits = { headersTimeoutMs: 300, requestTimeoutMs: 600, keepAliveMs: 300 };
+  const world = await startWorld(t, { limits, handshakeMs: 300, mostConnections: 5 });
+  t.equal(await exchange(connect(world.httpsPort, '127.0.0.1'), '\x16\x03\x01'), '', 'half a first message');
+  t.match(
+    await exchange(connect(world.httpPort, '127.0.0.1'), 'GET / HTTP/1.1\r\nHost:'),
+    /^HTTP\/1\.1 408/,
+    'half a head',
+  );
+  const body = `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 10\r\n\r\nhalf`;
+  t.match(await exchange(connect(world.httpPort, '127.0.0.1'), body), /HTTP\/1\.1 408/, 'half a body');
+  await sleep(50);
+  const open = Array.from({ length: 5 }, () => connect(world.httpPort, '127.0.0.1'));
+  await Promise.all(open.map((socket) => once(socket, 'connect')));
+  t.equal(await exchange(connect(world.httpPort, '127.0.0.1'), GET(HOST)), '', 'the sixth is ended');
+  for (const socket of open) socket.destroy();
+});
+
+t.test('floods of HTTP/2 end their connection and nobody else’s', async (t) => {
+  const world = await startWorld(t);
+  const socket = await world.tls(HOST, { ALPNProtocols: ['h2'] });
+  const normal = connectHttp2(`https://${HOST}`, { createConnection: () => socket });
+  t.teardown(() => normal.destroy());
+  await once(normal, 'remoteSettings');
+  const request = Buffer.concat([Buffer.of(0x82, 0x87, 0x84, 0x41, HOST.length), Buffer.from(HOST)]);
+  const cancel = Buffer.of(0, 0, 0, constants.NGHTTP2_CANCEL);
+  const resets = Array.from({ length: 1000 }, (_, i) => [
+    frame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, request),
+    frame(RST_STREAM, 0, 2 * i + 1, cancel),
+  ]);
+  await flood(world, resets.flat());
+  t.pass('rapid reset');
+  const field = Buffer.concat([Buffer.of(0, 1, 0x61, 100), Buffer.alloc(100, 0x62)]);
+  const more = Array.from({ length: 5000 }, () => frame(CONTINUATION, 0, 1, field));
+  await flood(world, [frame(HEADERS, 0, 1, request), ...more]);
+  t.pass('fields without end');
+  await flood(
+    world,
+    Array.from({ length: 20_000 }, () => frame(PING, 0, 0, Buffer.alloc(8))),
+    false,
+  );
+  await flood(
+    world,
+    Array.from({ length: 20_000 }, () => frame(SETTINGS, 0, 0, Buffer.alloc(0))),
+    false,
+  );
+  const stream = normal.request({ ':path': '/' });
+  const [headers] = (await once(stream, 'response')) as [Record<string, number>];
+  t.equal(headers[':status'], 200, 'the other client goes on');
+  const lying = normal.request({ ':method': 'POST', ':path': '/', 'content-length': 100 }, { endStream: false });
+  lying.on('error', () => {});
+  lying.end('short');
+  await new Promise((resolve) => lying.once('close', resolve));
+  t.not(lying.rstCode, constants.NGHTTP2_NO_ERROR, 'a length that lies');
+  const injected = await http2Raw(world, [0x82, 0x87, 0x84], ['x-a', 'b\r\nx-c: d']);
+  t.match(injected, /x-forwarded-for/);
+  t.notMatch(injected, /x-[ac]/, 'a field with a line break is left out');
+});
+
+const HEADERS = 1;
+const RST_STREAM = 3;
+const SETTINGS = 4;
+const PING = 6;
+const CONTINUATION = 9;
+const END_STREAM = 1;
+const END_HEADERS = 4;
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+
+function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** Sends frames as fast as the edge takes them; resolves when it has ended the connection, or with `ends` false when all are sent. */
+async function flood(world: EdgeWorld, frames: readonly Buffer[], ends = true): Promise<void> {
+  const socket = await world.tls(HOST, { ALPNProtocols: ['h2'] });
+  const ended = once(socket, 'close').catch(() => {});
+  socket.on('error', () => {});
+  socket.resume();
+  socket.write(Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0)), ...frames]), () => {
+    if (!ends) socket.destroy();
+  });
+  await ended;
+}
+
+/** What comes back for one request of these indexed fields and a literal one, as text. */
+async function http2Raw(
+  world: EdgeWorld,
+  indexed: readonly number[],
+  [name, value]: readonly [string, string],
+): Promise<string> {
+  const literal = (text: string): Buffer => Buffer.concat([Buffer.of(text.length), Buffer.from(text)]);
+  const authority = Buffer.concat([Buffer.of(0x41), literal(HOST)]);
+  const block = Buffer.concat([Buffer.from(indexed), authority, Buffer.of(0), literal(name), literal(value)]);
+  const socket = await world.tls(HOST, { ALPNProtocols: ['h2'] });
+  const opening = Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0))]);
+  socket.write(Buffer.concat([opening, frame(HEADERS, END_HEADERS | END_STREAM, 1, block)]));
+  let heard = '';
+  socket.on('data', (piece: Buffer) => {
+    heard += piece.toString('latin1');
+  });
+  await sleep(300);
+  socket.destroy();
+  return heard;
+}
+
+t.test('first messages: whole, in pieces, and none', async (t) => {
+  const name = Buffer.from('WWW.example.org');
+  const size = (octets: Buffer, width: number): Buffer => {
+    const head = Buffer.alloc(width);
+    head.writeUIntBE(octets.length, 0, width);
+    return Buffer.concat([head, octets]);
+  };
+  const list = size(Buffer.concat([Buffer.of(0), size(name, 2)]), 2);
+  const extensions = size(Buffer.concat([Buffer.of(0, 0), size(list, 2)]), 2);
+  const fixed = Buffer.concat([Buffer.of(3, 3), Buffer.alloc(32), Buffer.of(0, 0, 2, 0x13, 1, 1, 0)]);
+  const message = Buffer.concat([Buffer.of(1), size(Buffer.concat([fixed, extensions]), 3)]);
+  const hello = Buffer.concat([Buffer.of(22, 3, 1), size(message, 2)]);
+  t.same(readClientHello(hello), { kind: 'hello', serverName: 'www.example.org' });
+  const halves = [message.subarray(0, 20), message.subarray(20)];
+  const records = Buffer.concat(halves.map((half) => Buffer.concat([Buffer.of(22, 3, 1), size(half, 2)])));
+  t.same(readClientHello(records), { kind: 'hello', serverName: 'www.example.org' }, 'in two records');
+  for (let length = 0; length < hello.length; length++) {
+    t.equal(readClientHello(hello.subarray(0, length)).kind, 'more', `${length} octets`);
+  }
+  t.equal(readClientHello(Buffer.from('GET / HTTP/1.1\r\n')).kind, 'alien');
+  const lying = Buffer.from(hello);
+  lying[43] = 255;
+  t.equal(readClientHello(lying).kind, 'alien', 'parts longer than the whole');
+});

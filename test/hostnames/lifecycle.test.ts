@@ -1,0 +1,280 @@
+/** What becomes of the certificates of hostnames: zones that are deleted, hostnames that move, edits during a lockout, orders cut short. */
+import { X509Certificate } from 'node:crypto';
+import t, { type Test } from 'tap';
+import type { Logger } from '../../src/base/log.js';
+import type { Authority } from '../../src/certs/authority.js';
+import { stateOfCertificate } from '../../src/certs/certificate-state.js';
+import { dcvTarget } from '../../src/certs/dcv-delegation.js';
+import { advanceCertificate } from '../../src/certs/issuance/advance.js';
+import type { Authorities } from '../../src/certs/issuance/context.js';
+import { certificateJobs } from '../../src/certs/issuance/jobs.js';
+import { createRecord } from '../../src/control/records/records.js';
+import { createZone, deleteZone } from '../../src/control/zones/zones.js';
+import { setAllowance } from '../../src/hostnames/allowance.js';
+import { checkHostname } from '../../src/hostnames/check.js';
+import type { HostnameContext } from '../../src/hostnames/context.js';
+import { putFallback } from '../../src/hostnames/fallback-origin.js';
+import { createHostname, deleteHostname, editHostname, writeEdit } from '../../src/hostnames/hostnames.js';
+import type { JobContext } from '../../src/jobs/kind.js';
+import { issuedFor } from '../../src/store/certs/issued.js';
+import { findRequest } from '../../src/store/certs/requests.js';
+import { findHostname, updateHostname } from '../../src/store/hostnames/hostnames.js';
+import { listJobs } from '../../src/store/jobs.js';
+import { findZoneByName } from '../../src/store/zones/zones.js';
+import { startControl } from '../control/fixture.js';
+import { hostnameServices } from '../support/hostname-services.js';
+import { type ScriptedReply, startScriptedUpstream } from '../support/scripted-upstream.js';
+import type { TestClock } from '../support/test-clock.js';
+
+const HOST = 'app.outside.test';
+const DAY_MS = 86_400_000;
+
+interface World {
+  readonly ctx: HostnameContext;
+  readonly clock: TestClock;
+  readonly zoneId: string;
+  readonly accountId: string;
+  /** Answers of the outside world by name and type; others are NXDOMAIN. */
+  readonly answers: Map<string, ScriptedReply>;
+  /** Every call of an authority, such as `google.createOrder`. */
+  readonly calls: string[];
+  /** What happens before a call is made. */
+  before: ((call: string) => Promise<void> | void) | undefined;
+  readonly runRevocations: () => Promise<void>;
+  /** What was logged as an error. */
+  readonly faults: string[];
+}
+
+async function startWorld(t: Test): Promise<World> {
+  const { ctx: quiet, clock, directory } = await startControl(t);
+  const faults: string[] = [];
+  const note = (about: { err?: Error }, text: string) => faults.push(`${text}: ${about.err?.message}`);
+  const ctx = { ...quiet, log: Object.assign(quiet.log.child({}), { error: note }) as Logger };
+  const answers = new Map<string, ScriptedReply>();
+  const { server } = await startScriptedUpstream(t, ({ name, type }) => answers.get(`${name} ${type}`) ?? { rcode: 3 });
+  const services = await hostnameServices(ctx, { directory, servers: [server] });
+  const { certificates } = services;
+  const world: { calls: string[]; before: World['before'] } = { calls: [], before: undefined };
+  const authorities = watched(certificates.authorities, async (call) => {
+    world.calls.push(call);
+    await world.before?.(call);
+  });
+  const hostnames = { ...services, certificates: { ...certificates, authorities } };
+  const zone = await createZone(ctx, { name: 'saas.test' });
+  await createRecord(ctx, zone.id, { type: 'A', name: 'origin', content: '192.0.2.1', ttl: 1, proxied: true });
+  await putFallback(ctx, zone.id, 'origin.saas.test');
+  const { revoke } = certificateJobs(hostnames.certificates);
+  const job = { ...ctx, attempt: 0, signal: new AbortController().signal, requireLease() {} } satisfies JobContext;
+  return Object.assign(world, {
+    ctx: { ...ctx, hostnames },
+    clock,
+    faults,
+    zoneId: zone.id,
+    accountId: zone.account.id,
+    answers,
+    async runRevocations() {
+      for (const { subject } of listJobs(ctx.store, 100).filter(({ kind }) => kind === 'revoke')) {
+        await revoke!.handler(job, subject);
+      }
+    },
+  });
+}
+
+function watched(authorities: Authorities, before: (call: string) => Promise<void>): Authorities {
+  return {
+    ...authorities,
+    async of(name) {
+      return new Proxy(await authorities.of(name), {
+        get(target, method: keyof Authority) {
+          const value = target[method];
+          if (typeof value !== 'function' || method === 'keyAuthorization') return value;
+          return async (...values: never[]) => {
+            await before(`${name}.${method}`);
+            return (value as (...values: never[]) => unknown)(...values);
+          };
+        },
+      });
+    },
+  };
+}
+
+/** The customer leaves validation to us. */
+function delegate({ ctx, answers }: World, host = HOST): void {
+  const target = dcvTarget(findZoneByName(ctx.store, 'saas.test')!, host);
+  answers.set(`_acme-challenge.${host} TXT`, { answer: [`_acme-challenge.${host}. 60 CNAME ${target}.`] });
+}
+
+/** A hostname that leads here, with a certificate. */
+async function activate(world: World): Promise<string> {
+  const { ctx, answers, zoneId } = world;
+  answers.set(`${HOST} A`, { answer: [`${HOST}. 60 CNAME saas.test.`] });
+  delegate(world);
+  const made = await createHostname(ctx, zoneId, () => ({ hostname: HOST, ssl: { method: 'txt', type: 'dv' } }));
+  t.match(made, { status: 'active', ssl: { state: { status: 'active', serving: true } } });
+  return made.id;
+}
+
+const owner = (id: string) => ({ kind: 'hostname' as const, id });
+const stateOf = ({ ctx }: World, id: string) => stateOfCertificate(ctx.store, owner(id), ctx.clock.nowMs());
+
+/** Rows that belong to certificates and hostnames, the authority's own aside. */
+function leftovers({ ctx: { store } }: World): string[] {
+  const counts = [
+    'custom_hostnames',
+    'certificate_requests',
+    'certificate_orders',
+    'challenges',
+    'challenge_records',
+    'certificates',
+  ].map((table) => [table, store.prepareTuples<[], [number]>(`SELECT count(*) FROM ${table}`).get()![0]] as const);
+  const kinds = listJobs(store, 100).map(({ kind }) => kind);
+  return [
+    ...counts.filter(([, count]) => count > 0).map(([table]) => table),
+    ...kinds.filter((kind) => ['hostname', 'certificate'].includes(kind)),
+  ];
+}
+
+t.test('a zone that is deleted leaves no hostname, key or job; its certificates are revoked', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, calls, zoneId } = world;
+  await activate(world);
+  await createHostname(ctx, zoneId, () => ({ hostname: 'slow.outside.test', ssl: { method: 'txt', type: 'dv' } }));
+  t.strictSame(new Set(leftovers(world)).size, 8, 'there is something of every kind');
+  await deleteZone(ctx, zoneId);
+  t.strictSame(
+    listJobs(ctx.store, 100).filter(({ kind }) => kind === 'hostname' || kind === 'certificate'),
+    [],
+    'nothing is checked or renewed from now on',
+  );
+  await world.runRevocations();
+  t.strictSame(leftovers(world), []);
+  t.strictSame(
+    calls.filter((call) => call.endsWith('.revoke')),
+    ['google.revoke'],
+  );
+});
+
+t.test('a hostname that moves is not renewed, and is again when it comes back', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, clock, answers, calls, zoneId } = world;
+  const id = await activate(world);
+  answers.set(`${HOST} A`, { answer: [`${HOST}. 60 CNAME elsewhere.test.`] });
+  for (let i = 0; i < 3; i++) {
+    await checkHostname(ctx, id, { planned: true, fresh: true });
+    clock.advance(450_000);
+  }
+  t.match(stateOf(world, id), { status: 'active', serving: true }, 'what it has is served on');
+  t.strictSame(
+    listJobs(ctx.store, 100).filter(({ kind }) => kind === 'certificate'),
+    [],
+  );
+  calls.length = 0;
+  clock.advance(70 * DAY_MS);
+  await advanceCertificate(ctx.hostnames.certificates, owner(id));
+  t.strictSame(calls, [], 'nobody is asked for another one');
+  answers.set(`${HOST} A`, { answer: [`${HOST}. 60 CNAME saas.test.`] });
+  const [before] = stateOf(world, id)!.certificates;
+  t.match(await editHostname(ctx, zoneId, id, {}), { status: 'active' });
+  const [after] = stateOf(world, id)!.certificates;
+  t.not(after!.id, before!.id, 'the renewal that was due is made up for');
+});
+
+t.test('a hostname that moves while an order is open gets tokens anew when it is edited', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, zoneId } = world;
+  const made = await createHostname(ctx, zoneId, () => ({ hostname: HOST, ssl: { method: 'txt', type: 'dv' } }));
+  t.match(made.ssl?.state, { status: 'pending_validation', records: [{ status: 'pending' }] });
+  for (let i = 0; i < 75; i++) await checkHostname(ctx, made.id, { planned: true, fresh: true });
+  t.match(stateOf(world, made.id), { status: 'validation_timed_out', records: [] });
+  t.strictSame(leftovers(world), ['custom_hostnames', 'certificate_requests', 'hostname'], 'its tokens are not served');
+  const ssl = { method: 'txt', type: 'dv' } as const;
+  const edited = await editHostname(ctx, zoneId, made.id, { ssl });
+  t.match(edited, { status: 'pending', ssl: { state: { status: 'pending_validation', records: [{}] } } });
+  t.not(JSON.stringify(edited.ssl!.state!.records), JSON.stringify(made.ssl!.state!.records));
+});
+
+t.test('an edit during a lockout is granted, and its order waits for the end', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, clock, calls, zoneId, accountId } = world;
+  const { id } = await createHostname(ctx, zoneId, () => ({ hostname: HOST }));
+  await setAllowance(ctx, accountId, { issuanceCount: 1 });
+  await t.rejects(
+    createHostname(ctx, zoneId, () => ({ hostname: 'b.outside.test' })),
+    { code: 971 },
+  );
+  const edited = await editHostname(ctx, zoneId, id, { ssl: { method: 'txt', type: 'dv' } });
+  t.match(edited.ssl?.state, { status: 'initializing', records: [] });
+  t.strictSame(calls, []);
+  const planned = listJobs(ctx.store, 100).find(({ kind }) => kind === 'certificate');
+  t.equal(planned?.run_at, clock.nowMs() + 30_000);
+  clock.advance(30_000);
+  await advanceCertificate(ctx.hostnames.certificates, owner(id));
+  t.match(stateOf(world, id), { status: 'pending_validation', records: [{}] });
+  t.ok(calls.includes('google.createOrder'));
+  await t.test('an order that is there already goes on', async (t) => {
+    await setAllowance(ctx, accountId, { issuanceCount: 0 });
+    await t.rejects(
+      createHostname(ctx, zoneId, () => ({ hostname: 'c.outside.test' })),
+      { code: 971 },
+    );
+    calls.length = 0;
+    delegate(world);
+    const edited = await editHostname(ctx, zoneId, id, { ssl: { method: 'txt', type: 'dv' } });
+    t.match(edited.ssl?.state, { status: 'active', serving: true });
+    t.notOk(calls.includes('google.createOrder'));
+  });
+});
+
+for (const call of ['createOrder', 'authorization', 'respond', 'finalize', 'certificate']) {
+  t.test(`a hostname that is deleted before ${call} leaves nothing behind`, async (t) => {
+    const world = await startWorld(t);
+    const { ctx, zoneId, calls } = world;
+    delegate(world);
+    const { id } = await createHostname(ctx, zoneId, () => ({ hostname: HOST }));
+    let ended: Promise<void> | undefined;
+    world.before = async (made) => {
+      if (made !== `google.${call}` || ended) return;
+      await deleteHostname(ctx, zoneId, id);
+      ended = world.runRevocations();
+    };
+    await t.rejects(editHostname(ctx, zoneId, id, { ssl: { method: 'txt', type: 'dv' } }), { code: 1436 });
+    await advanceCertificate(ctx.hostnames.certificates, owner(id));
+    t.ok(ended);
+    await ended;
+    t.strictSame(leftovers(world), []);
+    t.strictSame(world.faults, [], 'it is no fault of the program');
+    if (call === 'certificate') t.ok(calls.includes('google.revoke'), 'what was issued meanwhile is revoked');
+  });
+}
+
+t.test('a hostname that moves while its order is made', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, zoneId } = world;
+  const { id } = await createHostname(ctx, zoneId, () => ({ hostname: HOST }));
+  world.before = async (call) => {
+    if (call === 'google.authorization') await checkHostname(ctx, id, { planned: true, fresh: true });
+  };
+  const edit = { ssl: { method: 'txt', type: 'dv' } } as const;
+  const { certificates } = ctx.hostnames;
+  await writeEdit(ctx, { publicNames: false, vault: certificates.vault }, { zoneId, id }, edit);
+  await ctx.store.write(() => updateHostname(ctx.store, findHostname(ctx.store, id)!.seq, { check_number: 74 }));
+  await advanceCertificate(certificates, owner(id));
+  t.equal(findHostname(ctx.store, id)?.state, 'moved');
+  t.match(stateOf(world, id), { status: 'validation_timed_out', records: [] });
+  t.strictSame(leftovers(world), ['custom_hostnames', 'certificate_requests', 'hostname']);
+});
+
+for (const host of [`${'a'.repeat(57)}.outside.test`.padStart(74, 'b.'), 'xn--bcher-kva.outside.test']) {
+  t.test(`a certificate for ${host.slice(0, 30)}, ${host.length} characters`, async (t) => {
+    const world = await startWorld(t);
+    const { ctx, zoneId } = world;
+    delegate(world, host);
+    const ssl = { method: 'txt', type: 'dv' } as const;
+    const made = await createHostname(ctx, zoneId, () => ({ hostname: host.toUpperCase(), ssl }));
+    t.match(made, { hostname: host, ssl: { state: { status: 'active' } } });
+    const request = findRequest(ctx.store, 'hostname', made.id)!;
+    const certificate = new X509Certificate(issuedFor(ctx.store, request.seq)[0]!.chain);
+    t.notOk(certificate.subject, 'a common name ends at 64 characters');
+    t.equal(certificate.checkHost(host), host);
+  });
+}

@@ -1,0 +1,154 @@
+/** Where a host leads: custom hostnames, records and wildcards against each other, and the causes of error 1016. */
+import { randomUUID } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { createRecord } from '../../../src/control/records/records.js';
+import type { Context } from '../../../src/control/write/context.js';
+import { createZone, deleteZone, editZone } from '../../../src/control/zones/zones.js';
+import { putFallback } from '../../../src/hostnames/fallback-origin.js';
+import { findRoute } from '../../../src/hostnames/routing/find-route.js';
+import {
+  findHostname,
+  type HostnameChange,
+  insertHostname,
+  updateHostname,
+} from '../../../src/store/hostnames/hostnames.js';
+import { findZoneByName } from '../../../src/store/zones/zones.js';
+import { startControl } from '../../control/fixture.js';
+
+interface World {
+  readonly ctx: Context;
+  /** In the zone saas.test, whose fallback origin is `fallback`. */
+  readonly hostname: (hostname: string, change?: HostnameChange) => Promise<string>;
+  /** What a host leads to, in a few words. */
+  readonly lead: (host: string) => string;
+  readonly zone: (name: string) => Promise<string>;
+}
+
+async function startWorld(t: Test, fallback = true): Promise<World> {
+  const { ctx } = await startControl(t);
+  const zone = async (name: string): Promise<string> => (await createZone(ctx, { name })).id;
+  const saas = await zone('saas.test');
+  await createRecord(ctx, saas, { type: 'A', name: 'fallback', content: '192.0.2.1', proxied: true });
+  await createRecord(ctx, saas, {
+    type: 'CNAME',
+    name: 'own',
+    content: 'elsewhere.test',
+    settings: { origin_port: 81 },
+  });
+  if (fallback) await putFallback(ctx, saas, 'fallback.saas.test');
+  const seq = findZoneByName(ctx.store, 'saas.test')!.seq;
+  return {
+    ctx,
+    zone,
+    async hostname(hostname, change = { state: 'active' }) {
+      const id = randomUUID();
+      const tokens = { txt_token: 'a', http_token: 'b' };
+      const wish = { ssl: null, metadata: null, origin: null, origin_sni: null, next_check_ms: null, created_at: 1 };
+      await ctx.store.write(() => {
+        insertHostname(ctx.store, { id, zone: seq, hostname, ...tokens, ...wish });
+        updateHostname(ctx.store, findHostname(ctx.store, id)!.seq, change);
+      });
+      return id;
+    },
+    lead(host) {
+      const route = findRoute(ctx.store, ctx.settings, host);
+      if (route.kind === 'unknown') return 'unknown';
+      if (route.kind === 'failure') return route.cause;
+      const places = route.places.map((place) => (place.kind === 'name' ? place.name : place.address));
+      const ports = route.places.flatMap(({ port }) => port ?? []);
+      return `${route.by} ${[...places, ...ports, `sni ${route.sni}`].join(' ')}`;
+    },
+  };
+}
+
+t.test('custom hostnames', async (t) => {
+  const { hostname, lead } = await startWorld(t);
+  await hostname('app.customer.test');
+  t.equal(lead('app.customer.test'), 'hostname 192.0.2.1 sni app.customer.test');
+  await hostname('own.customer.test', { state: 'active', origin: 'own.saas.test' });
+  t.equal(lead('own.customer.test'), 'hostname elsewhere.test 81 sni own.saas.test');
+  await hostname('sni.customer.test', { state: 'active', origin: 'own.saas.test', origin_sni: 'x.test' });
+  t.match(lead('sni.customer.test'), /sni x\.test$/);
+  await hostname('host.customer.test', {
+    state: 'active',
+    origin: 'own.saas.test',
+    origin_sni: ':request_host_header:',
+  });
+  t.match(lead('host.customer.test'), /sni host\.customer\.test$/);
+  await hostname('gone.customer.test', { state: 'active', origin: 'gone.saas.test' });
+  t.equal(lead('gone.customer.test'), 'origin_dns');
+  for (const state of ['pending', 'moved', 'blocked'] as const) {
+    await hostname(`${state}.customer.test`, { state });
+    t.equal(lead(`${state}.customer.test`), 'ownership', state);
+  }
+  await hostname('*.many.test');
+  t.equal(lead('a.many.test'), 'wildcard-hostname 192.0.2.1 sni a.many.test');
+  t.equal(lead('many.test'), 'unknown', 'a wildcard is not its parent');
+  t.equal(lead('a.b.many.test'), 'unknown', 'and stands for one label');
+  const ssl = JSON.stringify({ method: 'txt', type: 'dv', authority: '', wildcard: true, settings: {} });
+  await hostname('both.test', { state: 'active', ssl });
+  t.match(lead('both.test'), /^hostname/);
+  t.match(lead('x.both.test'), /^wildcard-hostname/, 'as a certificate for names below says');
+  t.equal(lead('nobody.test'), 'unknown');
+});
+
+t.test('without a fallback origin, or one that is not proxied', async (t) => {
+  const { ctx, hostname, lead } = await startWorld(t, false);
+  await hostname('app.customer.test');
+  t.equal(lead('app.customer.test'), 'fallback_origin');
+  const { id } = { id: Buffer.from(findZoneByName(ctx.store, 'saas.test')!.id).toString('hex') };
+  await putFallback(ctx, id, 'own.saas.test');
+  t.equal(lead('app.customer.test'), 'fallback_origin', 'its record is not proxied');
+  await putFallback(ctx, id, 'fallback.saas.test');
+  t.match(lead('app.customer.test'), /^hostname/);
+  await editZone(ctx, id, { paused: true });
+  t.equal(lead('app.customer.test'), 'fallback_origin', 'the zone is paused');
+});
+
+t.test('a standalone zone takes precedence over a wildcard hostname, not over an exact one', async (t) => {
+  const { ctx, zone, hostname, lead } = await startWorld(t);
+  await hostname('*.customer.test');
+  t.match(lead('a.customer.test'), /^wildcard-hostname/);
+  const id = await zone('customer.test');
+  t.equal(lead('a.customer.test'), 'standalone_zone', 'even without any record of the name');
+  await createRecord(ctx, id, { type: 'A', name: 'a', content: '192.0.2.7' });
+  t.equal(lead('a.customer.test'), 'standalone_zone', 'with a record that is not proxied');
+  await createRecord(ctx, id, { type: 'A', name: 'b', content: '192.0.2.8', proxied: true });
+  t.equal(lead('b.customer.test'), 'record 192.0.2.8 sni b.customer.test');
+  await hostname('a.customer.test');
+  t.match(lead('a.customer.test'), /^hostname/, 'each name of its own');
+  await hostname('b.customer.test');
+  t.match(lead('b.customer.test'), /^hostname 192\.0\.2\.1/, 'an exact hostname goes before a record');
+  await createRecord(ctx, id, { type: 'A', name: '*', content: '192.0.2.9', proxied: true });
+  t.equal(lead('c.customer.test'), 'wildcard-record 192.0.2.9 sni c.customer.test');
+  t.equal(lead('x.y.customer.test'), 'wildcard-record 192.0.2.9 sni x.y.customer.test', 'by the closest encloser');
+  const below = await zone('deep.customer.test');
+  t.equal(lead('c.deep.customer.test'), 'unknown', 'the deepest zone decides');
+  await deleteZone(ctx, below);
+  t.match(lead('c.deep.customer.test'), /^wildcard-record/);
+});
+
+t.test('names in the zone of the wildcard itself', async (t) => {
+  const { ctx, hostname, lead } = await startWorld(t);
+  await hostname('*.saas.test');
+  t.match(lead('tenant.saas.test'), /^wildcard-hostname/);
+  t.match(lead('fallback.saas.test'), /^record/);
+  const id = Buffer.from(findZoneByName(ctx.store, 'saas.test')!.id).toString('hex');
+  await createRecord(ctx, id, {
+    type: 'AAAA',
+    name: 'fallback',
+    content: '2001:db8::1',
+    proxied: true,
+    settings: { origin_port: 99 },
+  });
+  t.equal(lead('fallback.saas.test'), 'record 192.0.2.1 2001:db8::1 99 sni fallback.saas.test');
+});
+
+t.test('a hostname that waits is passed over where a proxied record is', async (t) => {
+  const { ctx, zone, hostname, lead } = await startWorld(t);
+  const id = await zone('customer.test');
+  await hostname('www.customer.test', { state: 'pending' });
+  t.equal(lead('www.customer.test'), 'ownership');
+  await createRecord(ctx, id, { type: 'A', name: 'www', content: '192.0.2.8', proxied: true });
+  t.match(lead('www.customer.test'), /^record/);
+});
