@@ -19,4 +19,10 @@ export interface RRset {
   readonly rdatas: readonly Uint8Array[];
   /** Info code that is sent with answers that contain it (RFC 8914 §4). */
   readonly extendedError?: number;
+  /**
+   * Rdata of the RRSIGs that cover it; their TTL is its own (RFC 4034 §3). Absent: it is not to be signed, because the
+   * zone is unsigned, or because it is the NS of a zone cut, glue, or occluded (RFC 4035 §2.2). Empty: it is to be
+   * signed, but no stored signature fits its data.
+   */
+  readonly signatures?: readonly Uint8Array[];
 }
