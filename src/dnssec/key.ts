@@ -22,23 +22,29 @@ export interface PublicKey {
   readonly key: KeyObject | undefined;
 }
 
+/** A JSON Web Key (RFC 7517). */
+type Jwk = Readonly<Record<string, string>>;
+
 interface Algorithm {
+  readonly mnemonic: string;
   /** Undefined if the algorithm includes its own hash. */
   readonly hash: string | undefined;
-  /** The octets of a DNSKEY as a JSON Web Key (RFC 7517); undefined when they are invalid. */
-  read(octets: Uint8Array): Readonly<Record<string, string>> | undefined;
+  /** The public key in a DNSKEY; undefined when its octets are invalid. */
+  read(octets: Uint8Array): Jwk | undefined;
+  /** The same in the other direction. */
+  write(key: Jwk): Uint8Array;
 }
 
 /** Algorithms whose signatures can be checked (RFC 8624 §3.1). The others are not in use or broken. */
 const ALGORITHMS: ReadonlyMap<number, Algorithm> = new Map([
-  [5, { hash: 'sha1', read: readRsa }],
-  [7, { hash: 'sha1', read: readRsa }],
-  [8, { hash: 'sha256', read: readRsa }],
-  [10, { hash: 'sha512', read: readRsa }],
-  [13, { hash: 'sha256', read: (octets: Uint8Array) => readPoint(octets, 'P-256', 32) }],
-  [14, { hash: 'sha384', read: (octets: Uint8Array) => readPoint(octets, 'P-384', 48) }],
-  [15, { hash: undefined, read: (octets: Uint8Array) => readEdwards(octets, 'Ed25519', 32) }],
-  [16, { hash: undefined, read: (octets: Uint8Array) => readEdwards(octets, 'Ed448', 57) }],
+  [5, rsa('RSASHA1', 'sha1')],
+  [7, rsa('NSEC3RSASHA1', 'sha1')],
+  [8, rsa('RSASHA256', 'sha256')],
+  [10, rsa('RSASHA512', 'sha512')],
+  [13, ecdsa('ECDSAP256SHA256', 'sha256', 'P-256', 32)],
+  [14, ecdsa('ECDSAP384SHA384', 'sha384', 'P-384', 48)],
+  [15, edwards('ED25519', 'Ed25519', 32)],
+  [16, edwards('ED448', 'Ed448', 57)],
 ]);
 
 const DIGESTS: ReadonlyMap<number, string> = new Map([
@@ -48,6 +54,22 @@ const DIGESTS: ReadonlyMap<number, string> = new Map([
 ]);
 
 export const isSupportedAlgorithm = (algorithm: number): boolean => ALGORITHMS.has(algorithm);
+
+/** The name of an algorithm, such as `ECDSAP256SHA256`; undefined when it is not supported. */
+export function algorithmMnemonic(algorithm: number): string | undefined {
+  return ALGORITHMS.get(algorithm)?.mnemonic;
+}
+
+/** The hash that a signature is made over; undefined if the algorithm includes its own. */
+export function hashOfAlgorithm(algorithm: number): string | undefined {
+  return ALGORITHMS.get(algorithm)?.hash;
+}
+
+/** The rdata of the DNSKEY of a zone key. `key`: private or public, of a supported algorithm. */
+export function dnskeyRdata(key: KeyObject, algorithm: number, flags: number): Uint8Array {
+  const octets = ALGORITHMS.get(algorithm)!.write(key.export({ format: 'jwk' }) as Jwk);
+  return Buffer.concat([Buffer.of(flags >>> 8, flags & 0xff, PROTOCOL, algorithm), octets]);
+}
 
 /** Reads the rdata of a DNSKEY that dns/rr has checked. */
 export function readPublicKey(rdata: Uint8Array): PublicKey {
@@ -97,7 +119,11 @@ function importKey(algorithm: number, octets: Uint8Array): KeyObject | undefined
 }
 
 /** Length of the exponent in one octet or three, exponent, modulus (RFC 3110 §2). */
-function readRsa(octets: Uint8Array): Readonly<Record<string, string>> | undefined {
+function rsa(mnemonic: string, hash: string): Algorithm {
+  return { mnemonic, hash, read: readRsa, write: writeRsa };
+}
+
+function readRsa(octets: Uint8Array): Jwk | undefined {
   const isLong = octets[0] === 0;
   const length = isLong ? ((octets[1] ?? 0) << 8) | (octets[2] ?? 0) : (octets[0] ?? 0);
   const at = isLong ? 3 : 1;
@@ -105,17 +131,40 @@ function readRsa(octets: Uint8Array): Readonly<Record<string, string>> | undefin
   return { kty: 'RSA', e: text(octets.subarray(at, at + length)), n: text(octets.subarray(at + length)) };
 }
 
+function writeRsa({ e, n }: Jwk): Uint8Array {
+  const [exponent, modulus] = [octetsOf(e), octetsOf(n)];
+  const { length } = exponent;
+  const head = length < 256 ? [length] : [0, length >>> 8, length & 0xff];
+  return Buffer.concat([Buffer.from(head), exponent, modulus]);
+}
+
 /** Both coordinates, concatenated (RFC 6605 §4). */
-function readPoint(octets: Uint8Array, crv: string, size: number): Readonly<Record<string, string>> | undefined {
-  if (octets.length !== size * 2) return undefined;
-  return { kty: 'EC', crv, x: text(octets.subarray(0, size)), y: text(octets.subarray(size)) };
+function ecdsa(mnemonic: string, hash: string, crv: string, size: number): Algorithm {
+  return {
+    mnemonic,
+    hash,
+    read: (octets) =>
+      octets.length === size * 2
+        ? { kty: 'EC', crv, x: text(octets.subarray(0, size)), y: text(octets.subarray(size)) }
+        : undefined,
+    write: ({ x, y }) => Buffer.concat([octetsOf(x), octetsOf(y)]),
+  };
 }
 
 /** (RFC 8080 §3). */
-function readEdwards(octets: Uint8Array, crv: string, size: number): Readonly<Record<string, string>> | undefined {
-  return octets.length === size ? { kty: 'OKP', crv, x: text(octets) } : undefined;
+function edwards(mnemonic: string, crv: string, size: number): Algorithm {
+  return {
+    mnemonic,
+    hash: undefined,
+    read: (octets) => (octets.length === size ? { kty: 'OKP', crv, x: text(octets) } : undefined),
+    write: ({ x }) => octetsOf(x),
+  };
 }
 
 function text(octets: Uint8Array): string {
   return Buffer.from(octets).toString('base64url');
+}
+
+function octetsOf(member: string | undefined): Uint8Array {
+  return Buffer.from(member ?? '', 'base64url');
 }

@@ -49,16 +49,22 @@ export function signedLabels(owner: Uint8Array): number {
   return isWildcard(owner) ? labels - 1 : labels;
 }
 
+/** The parts of a signature that it covers itself. */
+export interface SignatureHead extends Pick<Signature, 'typeCovered' | 'labels' | 'originalTtl' | 'signer'> {
+  /** The octets of the RRSIG before the signer's name, and possibly more. */
+  readonly head: Uint8Array;
+}
+
 /** The octets that a signature covers (RFC 4034 §3.1.8.1). `rdatas`: those of the whole RRset, in any order. */
-export function signedOctets(signature: Signature, owner: Uint8Array, rdatas: readonly Uint8Array[]): Uint8Array {
-  const { rdata, typeCovered, originalTtl, signer, labels } = signature;
+export function signedOctets(signature: SignatureHead, owner: Uint8Array, rdatas: readonly Uint8Array[]): Uint8Array {
+  const { head: fixed, typeCovered, originalTtl, signer, labels } = signature;
   const name = ownerAsSigned(owner, labels);
   const head = Buffer.alloc(name.length + 8);
   head.set(name);
   head.writeUInt16BE(typeCovered, name.length);
   head.writeUInt16BE(CLASS_IN, name.length + 2);
   head.writeUInt32BE(originalTtl, name.length + 4);
-  const pieces: Uint8Array[] = [rdata.subarray(0, FIXED), lowerName(signer)];
+  const pieces: Uint8Array[] = [fixed.subarray(0, FIXED), lowerName(signer)];
   for (const canonical of canonicalRdatas(typeCovered, rdatas)) {
     pieces.push(head, Uint8Array.of(canonical.length >>> 8, canonical.length & 0xff), canonical);
   }

@@ -124,7 +124,7 @@ function faultOf(
   if (serialIsAfter(now, expiration)) return { code: 'expired', message: `ended on ${printTime(expiration, now)}` };
   const candidates = keys.filter((key) => key.tag === keyTag && key.algorithm === algorithm);
   if (candidates.length === 0) return { code: 'unknown-key', message: 'belongs to no key of the zone' };
-  const octets = signedOctets(signature, owner.name, rrset.rdatas);
+  const octets = signedOctets({ ...signature, head: signature.rdata }, owner.name, rrset.rdatas);
   if (candidates.some((key) => isSignedBy(key, octets, signature.signature))) return undefined;
   return { code: 'wrong-signature', message: 'does not match the records' };
 }

@@ -200,7 +200,7 @@ function bitmapEnd(rdata: Uint8Array, at: number): number {
 }
 
 /** The type bitmap of record types, in any order and with repetitions (RFC 4034 §4.1.2). */
-function encodeBitmap(codes: readonly number[]): Uint8Array {
+export function encodeBitmap(codes: readonly number[]): Uint8Array {
   const windows = new Map<number, Uint8Array>();
   for (const code of [...codes].sort((a, b) => a - b)) {
     const bits = windows.get(code >> 8) ?? new Uint8Array(32);
