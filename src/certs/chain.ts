@@ -1,5 +1,6 @@
 /** Checks certificate chains from outside before they are stored: against the key, the names and the time. */
 import { createPublicKey, type KeyObject, X509Certificate as NodeCertificate } from 'node:crypto';
+import { isCovered } from '../dns/certified.js';
 import { SubjectAlternativeNameExtension, X509Certificate } from './x509.js';
 
 /** The content of a certificate. Times in milliseconds since 1970. */
@@ -103,15 +104,6 @@ export function describeCertificate(certificate: Uint8Array): CertificateDescrip
       fingerprint: fingerprint256.replaceAll(':', '').toLowerCase(),
     };
   });
-}
-
-/**
- * Whether a certificate for the names `certified` covers `name`: the name itself, or a wildcard for its first label
- * (RFC 9525 §6.3).
- */
-export function isCovered(name: string, certified: readonly string[]): boolean {
-  if (certified.includes(name)) return true;
-  return !name.startsWith('*.') && name.includes('.') && certified.includes(`*${name.slice(name.indexOf('.'))}`);
 }
 
 /** RFC 7468 §5; other blocks and text between blocks are ignored. */

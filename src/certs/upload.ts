@@ -1,11 +1,11 @@
 /** Checks certificates that customers upload before they are stored, and arranges their chain. */
 import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto';
+import { isCovered } from '../dns/certified.js';
 import {
   type CertificateChain,
   ChainError,
   type ChainFault,
   describeCertificate,
-  isCovered,
   parseCertificates,
   readChain,
 } from './chain.js';

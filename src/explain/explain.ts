@@ -26,6 +26,7 @@ import { findZoneAbove } from '../serving/look-up.js';
 import type { ServingZone } from '../serving/zone.js';
 import { findTarget } from '../store/flatten/targets.js';
 import { findZoneById, type ZoneRow } from '../store/zones/zones.js';
+import { type HttpsFacts, isAdvertised } from '../zone/derive/https.js';
 import { flattenedAlias, type ZoneFacts } from '../zone/derive/owner.js';
 import { createPartImage, type PartImage, wildcardOf } from './part-image.js';
 
@@ -225,11 +226,7 @@ function explainOwner(shared: ExplanationFacts, owner: Uint8Array, kind: 'owner'
       : 'proxied: answers the edge addresses';
     steps.push({ step: 'proxied', name: here, detail });
     if (type === Type.https && !facts.dnsOnly && !rows.some((row) => row.type === Type.https)) {
-      const detail =
-        facts.http2 || facts.http3
-          ? 'HTTPS follows from the settings http2 and http3'
-          : 'http2 and http3 are off: no HTTPS';
-      steps.push({ step: 'synthesized', name: here, detail });
+      steps.push({ step: 'synthesized', name: here, detail: explainHttps(facts, key) });
     }
   }
   const alias = flattenedAlias(facts, key.length === 0, rows);
@@ -243,6 +240,13 @@ function explainOwner(shared: ExplanationFacts, owner: Uint8Array, kind: 'owner'
     steps.push({ step: 'synthesized', name: here, detail: `${typeMnemonic(type)} of the service's name servers` });
   }
   return steps;
+}
+
+/** Why a proxied owner has, or lacks, an HTTPS record that nobody wrote. */
+function explainHttps(facts: HttpsFacts, ownerKey: Uint8Array): string {
+  if (isAdvertised(facts, ownerKey)) return 'HTTPS, because a certificate of the zone covers the name';
+  if (!facts.http2) return 'the setting http2 is off: no HTTPS';
+  return 'no valid certificate of the zone covers every name that is answered here: no HTTPS';
 }
 
 const emptyDetail = (key: Uint8Array): string =>

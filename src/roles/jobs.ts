@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import { certificateJobs } from '../certs/issuance/jobs.js';
 import { zoneCertificateJobs } from '../certs/packs/job.js';
+import { CERTIFIED_NAMES_JOB, certifiedNamesJobs } from '../control/certificates/certified-names.js';
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import { ZONE_CERTIFICATE_JOB } from '../control/certificates/zone-certificate.js';
 import type { ContextBase } from '../control/write/context.js';
@@ -36,6 +37,7 @@ function jobKinds({ objects, base, hostnames, ownCertificate }: JobParts): JobKi
     ...certificateJobs(hostnames.certificates),
     [OWN_CERTIFICATE_JOB]: ownCertificate?.job ?? endOwnCertificate(hostnames.certificates),
     [ZONE_CERTIFICATE_JOB]: zoneCertificateJobs(hostnames.certificates),
+    [CERTIFIED_NAMES_JOB]: certifiedNamesJobs(base),
     /** Removes body files without an object, which crashes leave behind. */
     sweep_objects: {
       async handler({ clock }) {

@@ -55,7 +55,7 @@ export function recordsAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8A
 
 /** What an owner would serve without proxying and flattening. */
 export function writtenAtOwner({ facts }: ServingZone, { ownerKey, records }: StandingOwner): RRset[] {
-  return writtenRRsets(facts, ownerKey.length === 0, records);
+  return writtenRRsets(facts, ownerKey, records);
 }
 
 function storedRecords(store: Store, { seq }: ServingZone, ownerKey: Uint8Array): RecordFacts[] {
@@ -131,7 +131,7 @@ function hasOwnersBelow(store: Store, zone: ServingZone, ownerKey: Uint8Array): 
 }
 
 function derive(zone: ServingZone, { ownerKey, records }: StandingOwner, targetOf: TargetLookup): ServedOwner {
-  const rrsets = deriveRRsets(zone.facts, ownerKey.length === 0, records, zone.edge, targetOf);
+  const rrsets = deriveRRsets(zone.facts, ownerKey, records, zone.edge, targetOf);
   return { ownerKey, records, rrsets };
 }
 

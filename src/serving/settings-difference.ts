@@ -3,6 +3,7 @@ import { equalBytes } from '../base/bytes.js';
 import type { Store } from '../store/driver.js';
 import { proxiedOwners } from '../store/records/records.js';
 import { aliasOwners } from '../store/records/stored-rows.js';
+import type { HttpsFacts } from '../zone/derive/https.js';
 import type { ServingZone } from './zone.js';
 
 /**
@@ -22,11 +23,15 @@ export function ownersOfSettings(
   if (!sameServers || !sameList(before.hostAddresses, after.hostAddresses))
     owners.push(...before.hosts, ...after.hosts);
   const sameEdge = sameList(before.edge.ipv4, after.edge.ipv4) && sameList(before.edge.ipv6, after.edge.ipv6);
-  if (!sameEdge || old.dnsOnly !== fresh.dnsOnly || old.http2 !== fresh.http2 || old.http3 !== fresh.http3) {
+  if (!sameEdge || old.dnsOnly !== fresh.dnsOnly || !isSameHttps(old, fresh)) {
     owners.push(...proxiedOwners(store, before.seq, most + 1));
   }
   if (old.flattenAll !== fresh.flattenAll) owners.push(...aliasOwners(store, before.seq, most + 1));
   return owners.length > most ? undefined : owners;
+}
+
+function isSameHttps(a: HttpsFacts, b: HttpsFacts): boolean {
+  return a.http2 === b.http2 && a.certifiedNames.join() === b.certifiedNames.join();
 }
 
 function sameList(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {

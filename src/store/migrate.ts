@@ -23,6 +23,7 @@ import { uniqueTargets } from './migrations/0017-unique-targets.js';
 import { purges } from './migrations/0018-purges.js';
 import { edge } from './migrations/0019-edge.js';
 import { edgeOrigins } from './migrations/0020-edge-origins.js';
+import { certifiedNames } from './migrations/0021-certified-names.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -47,6 +48,7 @@ const MIGRATIONS: readonly Migration[] = [
   purges,
   edge,
   edgeOrigins,
+  certifiedNames,
 ];
 
 /** The schema version after all migrations. */

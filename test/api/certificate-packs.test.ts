@@ -5,10 +5,13 @@ import t, { type Test } from 'tap';
 import { advanceCertificate } from '../../src/certs/issuance/advance.js';
 import { certificateJobs } from '../../src/certs/issuance/jobs.js';
 import { zoneCertificateJobs } from '../../src/certs/packs/job.js';
+import { certifiedNamesJobs } from '../../src/control/certificates/certified-names.js';
+import { Type } from '../../src/dns/codes.js';
 import { setAllowance } from '../../src/hostnames/allowance.js';
 import type { JobContext } from '../../src/jobs/kind.js';
 import { listJobs } from '../../src/store/jobs.js';
-import { findZoneById, updateZone } from '../../src/store/zones/zones.js';
+import { changesAfter, lastChange, rrsOfChange } from '../../src/store/log/changes.js';
+import { findZoneById, findZoneByName, updateZone } from '../../src/store/zones/zones.js';
 import { latestAudit } from '../support/rows.js';
 import { ADMIN_HEADERS, type Installation, install } from './installation.js';
 
@@ -29,6 +32,7 @@ async function startWorld(t: Test): Promise<World> {
   const kinds = {
     ...certificateJobs(hostnames.certificates),
     zone_certificate: zoneCertificateJobs(hostnames.certificates),
+    certified_names: certifiedNamesJobs(base),
   };
   const job = { ...base, attempt: 0, signal: new AbortController().signal, requireLease() {} } satisfies JobContext;
   return {
@@ -127,6 +131,54 @@ t.test(
     t.strictSame(misfits, []);
   },
 );
+
+t.test('HTTPS records come with the certificate and go with it, in the same change', async (t) => {
+  const world = await startWorld(t);
+  const { call, runJobs, zone, zoneId, store, base } = world;
+  let seen = lastChange(store);
+  /** HTTPS records that were added and removed since the last call, each with the number of its change. */
+  const advertised = (): string[] => {
+    const lines = changesAfter(store, seen, 100).flatMap((change) => {
+      seen = change.seq;
+      if (change.complete !== 1) throw new Error(`change ${change.seq} does not list everything`);
+      return rrsOfChange(store, change)
+        .filter(({ type }) => type === Type.https)
+        .map(({ op, owner_key: key }) => `${op === 1 ? '+' : '-'}${Buffer.from(key).toString('latin1')}`);
+    });
+    return lines.map((line) => line.replaceAll('\0', '.'));
+  };
+  await call('POST', `${zone}/dns_records`, PROXIED);
+  await call('POST', `${zone}/dns_records`, { ...PROXIED, name: 'a.www' });
+  await call('POST', `${zone}/dns_records`, { ...PROXIED, name: '*' });
+  t.strictSame(advertised(), [], 'no certificate covers anything yet');
+  const { version } = findZoneByName(store, ZONE)!;
+  await runJobs();
+  t.strictSame(advertised(), ['+www.'], 'neither two labels down nor at a wildcard');
+  t.equal(findZoneByName(store, ZONE)!.version, version, 'nobody edited the zone');
+  await call('POST', `${zone}/dns_records`, { ...PROXIED, name: '@' });
+  t.strictSame(advertised(), ['+']);
+
+  const settings = `${zone}/ssl/universal/settings`;
+  await call('PATCH', settings, { enabled: false });
+  await runJobs();
+  t.strictSame(advertised().sort(), ['-', '-www.']);
+  await call('PATCH', settings, { enabled: true });
+  await runJobs();
+  t.strictSame(advertised().sort(), ['+', '+www.']);
+
+  const order = { type: 'advanced', hosts: [ZONE, `a.www.${ZONE}`], validation_method: 'txt', validity_days: 90 };
+  const made = await call('POST', `${zone}/ssl/certificate_packs/order`, { ...order, certificate_authority: 'google' });
+  t.strictSame([made.json.result.status, ...advertised()], ['active', '+www.a.']);
+  await call('DELETE', `${zone}/ssl/certificate_packs/${made.json.result.id}`);
+  t.strictSame(advertised(), ['-www.a.']);
+
+  const job = listJobs(store, 100).find(({ kind }) => kind === 'certified_names')!;
+  t.equal(job.subject, zoneId);
+  world.clock.advance(job.run_at - base.clock.nowMs());
+  const context = { ...base, attempt: 0, signal: new AbortController().signal, requireLease() {} };
+  await certifiedNamesJobs(base).handler(context, zoneId);
+  t.strictSame(advertised().sort(), ['-', '-www.'], 'the certificate has expired');
+});
 
 t.test("an authority refused by the zone's CAA is reported", async (t) => {
   const world = await startWorld(t);

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
 import t from 'tap';
-import { type ChainFault, describeCertificate, isCovered, readChain } from '../../src/certs/chain.js';
+import { type ChainFault, describeCertificate, readChain } from '../../src/certs/chain.js';
 import { createCsr, generatePrivateKey } from '../../src/certs/csr.js';
 import {
   BasicConstraintsExtension,
@@ -10,6 +10,7 @@ import {
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '../../src/certs/x509.js';
+import { isCovered } from '../../src/dns/certified.js';
 
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 5, 1);

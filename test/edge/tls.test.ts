@@ -1,4 +1,5 @@
 /** TLS at the edge: what counts for each host from the first octet on, tickets, certificates that change, and what floods it. */
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectHttp2, constants } from 'node:http2';
 import { connect } from 'node:net';
@@ -73,6 +74,15 @@ t.test('a host without a certificate gets an alert, whatever it is', async (t) =
     /^HTTP\/1\.1 400[\s\S]*HTTPS/,
     'plain HTTP',
   );
+});
+
+t.test('certificates ordered for a zone are served, too', async (t) => {
+  const world = await startWorld(t);
+  await world.certify({ kind: 'zone', id: randomUUID() }, 'example.org', ['example.org', 'deep.www.example.org']);
+  await world.heard();
+  const socket = await world.tls('deep.www.example.org');
+  t.match(socket.getPeerCertificate().subjectaltname, /deep\.www/);
+  socket.destroy();
 });
 
 t.test('a connection is for hosts of the same certificate', async (t) => {

@@ -6,6 +6,7 @@ import { Transport } from '../../src/answer/transport.js';
 import { parseIP } from '../../src/base/ip.js';
 import { importZone } from '../../src/control/imports/zone.js';
 import { createRecord } from '../../src/control/records/records.js';
+import { commit } from '../../src/control/write/commit.js';
 import { createZone } from '../../src/control/zones/zones.js';
 import { readMessage } from '../../src/dns/message.js';
 import { parseName } from '../../src/dns/name.js';
@@ -15,6 +16,7 @@ import { ImageWriter } from '../../src/image/writer.js';
 import { createFollower } from '../../src/publish/follow.js';
 import { createZoneSource } from '../../src/publish/source.js';
 import { findTarget, updateTarget } from '../../src/store/flatten/targets.js';
+import { findZoneByName } from '../../src/store/zones/zones.js';
 import { startControl } from '../control/fixture.js';
 import { makeQuery } from '../support/message.js';
 
@@ -45,6 +47,9 @@ t.test('the deciding steps', async (t) => {
   await createRecord(ctx, id, { type: 'A', name: 'shop', content: '192.0.2.9', proxied: true });
   await createRecord(ctx, id, { type: 'CNAME', name: '@', content: 'host.else.test', ttl: 600 });
   await createRecord(ctx, id, { type: 'CNAME', name: 'to', content: 'web.test' });
+  const { seq } = findZoneByName(ctx.store, 'web.test')!;
+  await commit(ctx, (draft) => draft.setCertifiedNames(seq, ['*.web.test']));
+  await createRecord(ctx, id, { type: 'A', name: 'bare.shop', content: '192.0.2.9', proxied: true });
   const row = findTarget(ctx.store, parseName('host.else.test.'))!;
   const writer = new ImageWriter({ seed: 5 });
   const source = createZoneSource(ctx.store, ctx.settings);
@@ -88,6 +93,14 @@ t.test('the deciding steps', async (t) => {
       'node shop.web.test',
       'proxied shop.web.test',
       'synthesized shop.web.test',
+    ],
+    [
+      'bare.shop.web.test',
+      'HTTPS',
+      'zone web.test',
+      'node bare.shop.web.test',
+      'proxied bare.shop.web.test',
+      'synthesized bare.shop.web.test',
     ],
     [
       'to.web.test',

@@ -323,7 +323,7 @@ t.test('a settings change further ahead in the log applies at every owner', asyn
   for (const [what, settings] of [
     ['flattening', { flatten_all_cnames: 1 }],
     ['a paused zone', { paused: 1 }],
-    ['HTTP/3', { http3: 0 }],
+    ['certified names', { certified_names: '["web.example"]' }],
     ['vanity name servers', { vanity_name_servers: '["ns1.example","ns2.example"]' }],
     ['the TTL of name servers', { ns_ttl: 60 }],
   ] as const) {

@@ -29,7 +29,7 @@ const ZONE: ServingZone = {
     ownNameServers: true,
     dnsOnly: false,
     http2: false,
-    http3: false,
+    certifiedNames: [],
   },
   edge: { ipv4: [], ipv6: [] },
   hosts: [],

@@ -146,9 +146,14 @@ const vanity = stepOf(
 
 const paused = stepOf(fc.record({ paused: fc.boolean() }), ({ ctx, zoneId }, change) => editZone(ctx, zoneId, change));
 
-const http = stepOf(
-  fc.tuple(fc.constantFrom('http2', 'http3'), fc.constantFrom('on', 'off')),
-  ({ ctx, zoneId }, [name, value]) => editZoneSetting(ctx, zoneId, name, value),
+const http = stepOf(fc.record({ http2: fc.constantFrom('on', 'off') }), ({ ctx, zoneId }, { http2 }) =>
+  editZoneSetting(ctx, zoneId, 'http2', http2),
+);
+
+/** Names of certificates, as the control plane writes them when certificates come and go. */
+const certify = stepOf(
+  fc.subarray(['ZONE', '*.ZONE', 'a.ZONE', '*.a.ZONE'], { minLength: 0 }),
+  ({ ctx, seq, apex }, names) => commit(ctx, (draft) => draft.setCertifiedNames(seq, inZone(names, apex))),
 );
 
 /** What is heard of the target of flattened names, as the refresher writes it. */
@@ -204,6 +209,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: vanity, weight: 2 },
   { arbitrary: paused, weight: 1 },
   { arbitrary: http, weight: 1 },
+  { arbitrary: certify, weight: 3 },
   { arbitrary: hear, weight: 4 },
   { arbitrary: replace, weight: 2 },
 );
@@ -429,9 +435,12 @@ t.test('imports and settings list differences up to 5,000 records, and mark larg
   t.match(await load(5, 2400, 0, true), { complete: 0 });
   const { seq, id } = findZoneByName(ctx.store, apex)!;
   const zoneId = Buffer.from(id).toString('hex');
-  await editZoneSetting(ctx, zoneId, 'http3', 'off');
+  await commit(ctx, (draft) => draft.setCertifiedNames(seq, [`*.${apex}`]));
+  t.match(latest(), { zone: seq, kind: 'rrs', complete: 1 });
+  t.equal(listed(latest()), 2400 + 2, 'the HTTPS record of every proxied name');
+  await editZoneSetting(ctx, zoneId, 'http2', 'off');
   t.match(latest(), { zone: seq, kind: 'settings', complete: 1 });
-  t.equal(listed(latest()), 2 * 2400 + 2, 'the HTTPS record of every proxied name');
+  t.equal(listed(latest()), 2400 + 2, 'and without HTTP/2 none');
   await editZone(ctx, zoneId, { paused: true });
   t.match(latest(), { kind: 'settings', complete: 0 });
 });

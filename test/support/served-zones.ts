@@ -65,7 +65,7 @@ function loadText(writer: ImageWriter, { apex, text }: ZoneSource): string | und
     ownNameServers: true,
     dnsOnly: false,
     http2: false,
-    http3: false,
+    certifiedNames: [],
   };
   const zone = { seq: 1, facts, edge: { ipv4: [], ipv6: [] }, hosts: [], hostAddresses: [] };
   const load = beginLoad(writer, origin, serveRows(zone, rows, NO_TARGETS));

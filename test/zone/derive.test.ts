@@ -5,12 +5,13 @@
 import t from 'tap';
 import { parseIP } from '../../src/base/ip.js';
 import { Type } from '../../src/dns/codes.js';
-import { parseName } from '../../src/dns/name.js';
+import { ownerKeyOf, parseName } from '../../src/dns/name.js';
 import { parseRdata, printRdata, typeByMnemonic, typeMnemonic } from '../../src/dns/rr/registry.js';
 import { zoneFactsOf } from '../../src/zone/derive/facts.js';
 import { deriveRRsets, type RecordFacts, type ZoneFacts } from '../../src/zone/derive/owner.js';
 
 const APEX = parseName('example.test.');
+const APEX_KEY = new Uint8Array(0);
 const EDGE = { ipv4: [parseIP('203.0.113.1')!, parseIP('203.0.113.2')!], ipv6: [parseIP('2001:db8::e')!] };
 const SETTINGS = {
   apex: APEX,
@@ -19,7 +20,7 @@ const SETTINGS = {
   paused: 0,
   zone_mode: 'standard',
   http2: 1,
-  http3: 1,
+  certified_names: '["example.test","*.example.test"]',
   vanity_name_servers: null,
 } as const;
 const SOA = {
@@ -44,7 +45,12 @@ function record(type: string, content: string, more: Partial<RecordFacts> = {}):
 
 /** `TYPE ttl data` of everything served, the SOA's negative twin left out. */
 function served(zone: ZoneFacts, isApex: boolean, ...records: RecordFacts[]): string[] {
-  return deriveRRsets(zone, isApex, records, EDGE)
+  return servedAt(zone, isApex ? '' : 'www.', ...records);
+}
+
+/** The same at an owner below the apex, such as `www.`. */
+function servedAt(zone: ZoneFacts, owner: string, ...records: RecordFacts[]): string[] {
+  return deriveRRsets(zone, ownerKeyOf(parseName(`${owner}example.test.`), APEX), records, EDGE)
     .filter(({ type }) => type <= 0xffff)
     .flatMap(({ type, ttl, rdatas }) =>
       rdatas.map((rdata) => `${typeMnemonic(type)} ${ttl} ${printRdata(type, rdata)}`),
@@ -71,7 +77,11 @@ t.test('the apex', async (t) => {
   const soa = 'SOA 3600 ns1.service.test. dns.service.test. 9 1 2 3 60';
   const ns = ['NS 86400 ns1.service.test.', 'NS 86400 ns2.service.test.'];
   t.strictSame(served(facts(), true), [soa, ...ns]);
-  t.equal(deriveRRsets(facts(), true, [], EDGE).at(-1)?.ttl, 60, 'the negative SOA has the lower TTL (RFC 2308 §3)');
+  t.equal(
+    deriveRRsets(facts(), APEX_KEY, [], EDGE).at(-1)?.ttl,
+    60,
+    'the negative SOA has the lower TTL (RFC 2308 §3)',
+  );
   const own = record('NS', 'ns.other.test.');
   t.strictSame(served(facts(), true, own), [soa, ...ns], 'records of the apex do not count with one provider');
   t.strictSame(served(facts({ multi_provider: 1 }), true, own), [
@@ -91,7 +101,7 @@ t.test("proxied names answer the edge's addresses and its protocols", async (t) 
   ] as const) {
     t.strictSame(
       unquoted(served(facts(), false, record(type, content, PROXIED))),
-      [...ADDRESSES, `HTTPS 300 1 . alpn=h3,h2 ${HINTS}`],
+      [...ADDRESSES, `HTTPS 300 1 . alpn=h2 ${HINTS}`],
       type,
     );
   }
@@ -105,9 +115,7 @@ t.test("proxied names answer the edge's addresses and its protocols", async (t) 
     served(facts(), false, a, record('TXT', '"x"')).filter((line) => line.startsWith('TXT')),
     ['TXT 60 "x"'],
   );
-  t.strictSame(unquoted(served(facts({ http3: 0 }), false, a)).at(-1), `HTTPS 300 1 . alpn=h2 ${HINTS}`);
-  t.strictSame(unquoted(served(facts({ http2: 0 }), false, a)).at(-1), `HTTPS 300 1 . alpn=h3 ${HINTS}`);
-  t.strictSame(served(facts({ http2: 0, http3: 0 }), false, a), ADDRESSES);
+  t.strictSame(served(facts({ http2: 0 }), false, a), ADDRESSES);
   t.strictSame(
     served(facts(), false, a, record('HTTPS', '1 . alpn=h2')).filter((line) => line.startsWith('HTTPS')).length,
     1,
@@ -120,8 +128,30 @@ t.test("proxied names answer the edge's addresses and its protocols", async (t) 
   const only4 = record('A', '192.0.2.1', { ...PROXIED, ipv4Only: true });
   t.strictSame(unquoted(served(facts(), false, only4)), [
     ...ADDRESSES.slice(0, 2),
-    'HTTPS 300 1 . alpn=h3,h2 ipv4hint=203.0.113.1,203.0.113.2',
+    'HTTPS 300 1 . alpn=h2 ipv4hint=203.0.113.1,203.0.113.2',
   ]);
+});
+
+t.test('only names that a certificate covers are advertised', async (t) => {
+  const a = record('A', '192.0.2.1', PROXIED);
+  const advertised = (certified: readonly string[], owner: string): boolean =>
+    servedAt(facts({ certified_names: JSON.stringify(certified) }), owner, a).some((line) => line.startsWith('HTTPS'));
+  for (const [certified, owner, expected] of [
+    [[], 'www.', false],
+    [['www.example.test'], 'www.', true],
+    [['www.example.test'], '', false],
+    [['www.example.test'], 'a.www.', false],
+    [['example.test'], '', true],
+    [['*.example.test'], '', false],
+    [['*.example.test'], 'www.', true],
+    [['*.example.test'], 'a.www.', false],
+    [['*.www.example.test'], 'a.www.', true],
+    [['other.test', '*.test'], '', true],
+    // It also answers for a.b.example.test, which the certificate does not cover.
+    [['*.example.test'], '*.', false],
+  ] as const) {
+    t.equal(advertised(certified, owner), expected, `${owner || 'apex'} with ${certified.join(', ')}`);
+  }
 });
 
 t.test('a paused zone answers its records unchanged', async (t) => {
@@ -132,6 +162,6 @@ t.test('a paused zone answers its records unchanged', async (t) => {
 });
 
 t.test('an alias at the apex is never served with SOA and NS', async (t) => {
-  const types = deriveRRsets(facts(), true, [record('CNAME', 'x.test.')], EDGE).map(({ type }) => type);
+  const types = deriveRRsets(facts(), APEX_KEY, [record('CNAME', 'x.test.')], EDGE).map(({ type }) => type);
   t.notOk(types.includes(Type.cname));
 });

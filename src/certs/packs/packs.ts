@@ -4,6 +4,7 @@
  */
 import { toHex, uuidOctets } from '../../base/bytes.js';
 import { requireZone } from '../../control/access/access.js';
+import { updateCertifiedNames } from '../../control/certificates/certified-names.js';
 import { dropRequest } from '../../control/certificates/drop.js';
 import { countIssuance, lockedOut, orderTimeMs } from '../../control/certificates/issuance-limit.js';
 import { commit, type Draft } from '../../control/write/commit.js';
@@ -174,6 +175,7 @@ export async function deletePack(ctx: Context, zoneId: string, id: string): Prom
     const row = requireLastingPack(ctx, zone, id);
     if (row.owner === toHex(zone.id)) throw packFailure('universal');
     dropRequest(ctx, row);
+    updateCertifiedNames(ctx, draft, zone.seq);
     audit(draft, zone, row, 'delete', { before: auditView(row) });
     return { id: row.id };
   });

@@ -4,6 +4,8 @@
  */
 import { toHex } from '../../base/bytes.js';
 import { requireZone } from '../../control/access/access.js';
+import { updateCertifiedNames } from '../../control/certificates/certified-names.js';
+import type { Draft } from '../../control/write/commit.js';
 import type { Context } from '../../control/write/context.js';
 import { changeZone } from '../../control/zones/write.js';
 import { findRequest } from '../../store/certs/requests.js';
@@ -49,8 +51,12 @@ function universalOwner(zone: Pick<ZoneRow, 'id'>): CertificateOwner {
   return { kind: 'zone', id: toHex(zone.id) };
 }
 
-/** Requests or drops a zone's certificate, as its records and settings require. Inside a write. */
-export function keepUniversal(ctx: Pick<Context, 'store' | 'clock' | 'random'>, zoneId: Uint8Array): void {
+/** Requests or drops a zone's certificate, as its records and settings require. Inside a commit. */
+export function keepUniversal(
+  ctx: Pick<Context, 'store' | 'clock' | 'random'>,
+  draft: Draft,
+  zoneId: Uint8Array,
+): void {
   const zone = findZoneById(ctx.store, zoneId);
   // Deleting a zone drops its certificates.
   if (!zone) return;
@@ -59,8 +65,10 @@ export function keepUniversal(ctx: Pick<Context, 'store' | 'clock' | 'random'>, 
   const { enabled, authority } = settingsOf(zone);
   // The certificate stays when the last proxied record is deleted, because the next one would need it again.
   const needed = enabled && zone.status === 'active' && (has || proxiedOwners(ctx.store, zone.seq, 1).length > 0);
-  if (!needed) dropCertificateRequest(ctx, owner);
-  else if (has?.authority !== authority) {
+  if (!needed) {
+    dropCertificateRequest(ctx, owner);
+    updateCertifiedNames(ctx, draft, zone.seq);
+  } else if (has?.authority !== authority) {
     const names = [zone.name, `*.${zone.name}`];
     putCertificateRequest(ctx, owner, { names, method: 'txt', authority, zone: zone.seq });
   }

@@ -47,6 +47,8 @@ export interface Draft {
   setZone(seq: number, change: ZoneChange): void;
   /** Notes that the result for the target of a flattened name will change. This is not an edit. */
   noteTarget(seq: number, ownerKey: Uint8Array): void;
+  /** Sets the names that the zone's certificates cover; its HTTPS records follow. This is not an edit. */
+  setCertifiedNames(seq: number, names: readonly string[]): void;
   /** Notes that the zone was served under other settings of the installation; undefined: unknown settings. */
   noteInstallation(seq: number, before: ServingSettings | undefined): void;
   audit(entry: AuditEntry): void;
@@ -114,6 +116,7 @@ export function openDraft(ctx: Context): OpenDraft {
     noteTarget(seq, ownerKey) {
       if (findZone(store, seq)) noteUnedited(store, touchIn(zones, ctx, seq), ownerKey);
     },
+    setCertifiedNames: (seq, names) => certify(zones, ctx, seq, JSON.stringify(names)),
     noteInstallation(seq, before) {
       const row = findZone(store, seq);
       if (row) zones.set(seq, touchInstallation(store, row, before, settings));
@@ -139,4 +142,12 @@ function touchIn(zones: Map<number, TouchedZone>, { store, settings }: Context, 
   const touched = touchZone(before, settings);
   zones.set(seq, touched);
   return touched;
+}
+
+function certify(zones: Map<number, TouchedZone>, ctx: Context, seq: number, certified_names: string): void {
+  const { store, settings } = ctx;
+  const row = findZone(store, seq);
+  if (!row || row.certified_names === certified_names) return;
+  noteSettings(store, touchIn(zones, ctx, seq), { ...row, certified_names }, settings);
+  updateZone(store, seq, { certified_names });
 }

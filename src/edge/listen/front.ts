@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.js';
 import type { Random } from '../../base/random.js';
-import { isCovered } from '../../certs/chain.js';
+import { isCovered } from '../../dns/certified.js';
 import { failureOf } from '../error-pages/failures.js';
 import type { Answer } from '../proxy/answer.js';
 import type { ServedCertificate } from '../tls/certificates.js';

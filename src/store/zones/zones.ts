@@ -49,6 +49,8 @@ export interface ZoneRow {
   /** Whether the service keeps a certificate for the apex and the names below it, and from which authority; '': any. */
   readonly universal_certificate: number;
   readonly universal_authority: string;
+  /** JSON list: the names of the zone's certificates that are deployed and valid. */
+  readonly certified_names: string;
   /** JSON lists of host names. */
   readonly vanity_name_servers: string | null;
   readonly original_name_servers: string | null;

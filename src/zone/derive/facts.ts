@@ -13,9 +13,10 @@ export interface ZoneSettings {
   readonly multi_provider: number;
   readonly paused: number;
   readonly zone_mode: 'standard' | 'cdn_only' | 'dns_only';
-  /** Whether the edge speaks HTTP/2 and HTTP/3 for the zone. */
+  /** Whether the edge speaks HTTP/2 for the zone. */
   readonly http2: number;
-  readonly http3: number;
+  /** JSON list of the names of its certificates that are deployed and valid. */
+  readonly certified_names: string;
   readonly flatten_all_cnames?: number;
   /** JSON list of host names. */
   readonly vanity_name_servers: string | null;
@@ -26,6 +27,8 @@ export type SoaSettings = Omit<ZoneFacts['soa'], 'mname' | 'rname'> & {
   readonly mname: string;
   readonly rname: string;
 };
+
+const NONE: readonly string[] = [];
 
 /** `nameServers`: host names of the service, without final dots. `nsTtl` in seconds. */
 export function zoneFactsOf(
@@ -43,7 +46,7 @@ export function zoneFactsOf(
     nsTtl,
     ownNameServers: zone.name_server_mode === 'records' || zone.multi_provider === 1,
     http2: zone.http2 === 1,
-    http3: zone.http3 === 1,
+    certifiedNames: zone.certified_names === '[]' ? NONE : (JSON.parse(zone.certified_names) as string[]),
     dnsOnly: zone.paused === 1 || zone.zone_mode === 'dns_only',
     flattenAll: zone.flatten_all_cnames === 1,
   };

@@ -7,7 +7,7 @@ import { lowerName } from '../../dns/name.js';
 import type { RRset } from '../../dns/rr.js';
 import { AUTOMATIC_TTL, servedTtl } from '../../dns/ttl.js';
 import { flattenedRRsets, NO_TARGETS, type TargetLookup } from './flatten.js';
-import { type HttpVersions, httpsRRset } from './https.js';
+import { type HttpsFacts, httpsRRset } from './https.js';
 import { type SoaFacts, soaRRsets } from './soa.js';
 
 /** The parts of a record row that affect the served data. */
@@ -27,9 +27,7 @@ export interface RecordFacts {
 }
 
 /** The parts of a zone that affect the served data. */
-export interface ZoneFacts extends HttpVersions {
-  /** Lower-case wire name. */
-  readonly apex: Uint8Array;
+export interface ZoneFacts extends HttpsFacts {
   readonly soa: SoaFacts;
   /** Wire names of the name servers that the service adds at the apex; empty when the zone has its own. */
   readonly nameServers: readonly Uint8Array[];
@@ -52,18 +50,22 @@ export interface EdgeAddresses {
   readonly ipv6: readonly Uint8Array[];
 }
 
-/** RRsets of one owner in directory order: SOA first, then by type. Empty when nothing is served. */
+/**
+ * RRsets of one owner in directory order: SOA first, then by type. Empty when nothing is served. `ownerKey`: relative to
+ * the apex, see dns/name.ts.
+ */
 export function deriveRRsets(
   zone: ZoneFacts,
-  isApex: boolean,
+  ownerKey: Uint8Array,
   records: readonly RecordFacts[],
   edge: EdgeAddresses,
   targetOf: TargetLookup = NO_TARGETS,
 ): RRset[] {
   const rrsets: RRset[] = [];
+  const isApex = ownerKey.length === 0;
   if (isApex) rrsets.push(...soaRRsets(zone.soa));
   const flattened = flattenedAlias(zone, isApex, records);
-  const byType = groupByType(zone, isApex, records, edge, flattened);
+  const byType = groupByType(zone, ownerKey, records, edge, flattened);
   if (flattened) {
     const ttl = ttlOf(flattened);
     for (const rrset of flattenedRRsets(ttl, targetOf(lowerName(flattened.rdata)))) byType.set(rrset.type, rrset);
@@ -73,9 +75,9 @@ export function deriveRRsets(
 }
 
 /** The RRsets of one owner without proxying and flattening; SOA and name servers of the apex are included. */
-export function writtenRRsets(zone: ZoneFacts, isApex: boolean, records: readonly RecordFacts[]): RRset[] {
-  const byType = groupByType({ ...zone, dnsOnly: true }, isApex, records, NO_EDGE, undefined);
-  return [...(isApex ? soaRRsets(zone.soa) : []), ...byType.values()];
+export function writtenRRsets(zone: ZoneFacts, ownerKey: Uint8Array, records: readonly RecordFacts[]): RRset[] {
+  const byType = groupByType({ ...zone, dnsOnly: true }, ownerKey, records, NO_EDGE, undefined);
+  return [...(ownerKey.length === 0 ? soaRRsets(zone.soa) : []), ...byType.values()];
 }
 
 const NO_EDGE: EdgeAddresses = { ipv4: [], ipv6: [] };
@@ -96,11 +98,12 @@ interface GrowingRRset extends RRset {
 
 function groupByType(
   zone: ZoneFacts,
-  isApex: boolean,
+  ownerKey: Uint8Array,
   records: readonly RecordFacts[],
   edge: EdgeAddresses,
   flattened: RecordFacts | undefined,
 ): Map<number, RRset> {
+  const isApex = ownerKey.length === 0;
   const byType = new Map<number, GrowingRRset>();
   const add: AddRecord = (type, ttl, rdata) => {
     const known = byType.get(type);
@@ -121,7 +124,7 @@ function groupByType(
     add(record.type, ttlOf(record), record.rdata);
   }
   if (isApex) for (const name of zone.nameServers) addNameServer(byType, zone.nsTtl, name, add);
-  if (proxied.length > 0) addEdge(zone, proxied, edge, byType, add);
+  if (proxied.length > 0) addEdge({ zone, ownerKey, proxied, edge, byType }, add);
   return byType;
 }
 
@@ -148,21 +151,23 @@ const LEADS_TO_ORIGIN: ReadonlySet<number> = new Set([Type.a, Type.aaaa, Type.cn
 
 type AddRecord = (type: number, ttl: number, rdata: Uint8Array) => void;
 
+interface ProxiedOwner {
+  readonly zone: ZoneFacts;
+  readonly ownerKey: Uint8Array;
+  readonly proxied: readonly RecordFacts[];
+  readonly edge: EdgeAddresses;
+  readonly byType: ReadonlyMap<number, RRset>;
+}
+
 /**
  * Adds the answers of a proxied name: the edge's addresses, and the matching HTTPS record unless the zone has its own.
  */
-function addEdge(
-  zone: ZoneFacts,
-  proxied: readonly RecordFacts[],
-  edge: EdgeAddresses,
-  byType: Map<number, GrowingRRset>,
-  add: AddRecord,
-): void {
+function addEdge({ zone, ownerKey, proxied, edge, byType }: ProxiedOwner, add: AddRecord): void {
   const ipv4 = proxied.every((record) => record.ipv6Only) ? [] : edge.ipv4;
   const ipv6 = proxied.every((record) => record.ipv4Only) ? [] : edge.ipv6;
   for (const address of ipv4) add(Type.a, AUTOMATIC_TTL, address);
   for (const address of ipv6) add(Type.aaaa, AUTOMATIC_TTL, address);
-  const https = byType.has(Type.https) ? undefined : httpsRRset(zone, ipv4, ipv6);
+  const https = byType.has(Type.https) ? undefined : httpsRRset(zone, ownerKey, ipv4, ipv6);
   if (https) add(Type.https, https.ttl, https.rdatas[0]!);
 }
 

@@ -15,11 +15,13 @@ import {
   type RecordInput,
   replaceRecord,
 } from '../../../src/control/records/records.js';
+import { commit } from '../../../src/control/write/commit.js';
 import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context.js';
 import { getZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import { changesAfter, lastChange, rrsOfChange } from '../../../src/store/log/changes.js';
 import { recordsOfZone } from '../../../src/store/records/records.js';
+import { findZoneByName } from '../../../src/store/zones/zones.js';
 import { latestAudit } from '../../support/rows.js';
 import { startZone } from '../fixture.js';
 
@@ -376,8 +378,8 @@ t.test('PATCH of structured types', async (t) => {
   t.match(await refusal(editRecord(ctx, zoneId, other.id, { priority: 7 })), { code: 81058 }, 'not into another one');
 });
 
-/** `1 . alpn=h3,h2` with the addresses of the edge as hints. */
-const EDGE_HTTPS = `0001000001000602683302683200040004c63364fa0006001020010db800000000000000000000ed9e`;
+/** `1 . alpn=h2` with the addresses of the edge as hints. */
+const EDGE_HTTPS = `0001000001000302683200040004c63364fa0006001020010db800000000000000000000ed9e`;
 
 t.test('content together with data', async (t) => {
   const { ctx, zoneId } = await startZone(t);
@@ -424,6 +426,8 @@ t.test('changes for resolvers reach the change log', async (t) => {
       ];
     });
   };
+  const { seq } = findZoneByName(ctx.store, 'example.com')!;
+  await commit(ctx, (draft) => draft.setCertifiedNames(seq, ['*.example.com']));
   const create = (input: RecordInput) => createRecord(ctx, zoneId, input);
   let id = '';
   t.same(
