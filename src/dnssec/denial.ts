@@ -13,6 +13,9 @@ export interface HashParameters {
   readonly optOut: boolean;
 }
 
+/** How a signed zone proves that something does not exist. */
+export type Denial = { readonly kind: 'nsec' } | ({ readonly kind: 'nsec3' } & HashParameters);
+
 const SHA1 = 1;
 const OPT_OUT = 1;
 

@@ -1,5 +1,6 @@
 /** A zone with everything except its records that decides what its owners serve. */
 import { equalBytes } from '../base/bytes.js';
+import type { Denial } from '../dnssec/denial.js';
 import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../store/zones/zones.js';
 import { edgeAddressesOf, zoneFactsOf } from '../zone/derive/facts.js';
 import { hostKeys } from '../zone/derive/hosts.js';
@@ -27,6 +28,11 @@ export interface ServingZone {
   readonly hosts: readonly Uint8Array[];
   /** The addresses that these answer when the zone has none; 4 or 16 octets each. */
   readonly hostAddresses: readonly Uint8Array[];
+  /**
+   * How its negative answers are proved; absent for a zone that is served without signatures. A change of it is a change
+   * of the whole zone.
+   */
+  readonly denial?: Denial;
 }
 
 /** The zone made from its row and the settings. */
