@@ -118,11 +118,11 @@ const create = (world: World, hostname: string, ssl: object = {}): Promise<Hostn
 const get = (world: World, id: string): Promise<Hostname> =>
   call(world, 'GET', `/zones/${world.zone}/custom_hostnames/${id}`);
 
-/** Looks until it is so, for 25 seconds at most. */
+/** Looks until it is so, for two minutes at most. */
 async function until(world: World, id: string, isSo: (hostname: Hostname) => boolean): Promise<Hostname> {
   for (let i = 0; ; i++) {
     const found = await get(world, id);
-    if (isSo(found) || i === 250) return found;
+    if (isSo(found) || i === 1200) return found;
     await sleep(100);
   }
 }
