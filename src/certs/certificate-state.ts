@@ -5,6 +5,7 @@ import { findRequest, type RequestRow } from '../store/certs/requests.js';
 import type { Store } from '../store/driver.js';
 import type { AuthorityName } from './authority.js';
 import type { CertificateError, CertificateOwner, CertificateStatus } from './certificates.js';
+import { type Deployed, deployedOf } from './deployment.js';
 import { CHALLENGE_PATH } from './http-challenge.js';
 
 /** What the customer must publish: a TXT record, or a file at a URL. */
@@ -47,6 +48,7 @@ export interface CertificateState {
 }
 
 const DAY_MS = 86_400_000;
+const NOT_DEPLOYED: CertificateError = { message: 'The edge does not serve the certificate yet.', actor: 'provider' };
 
 export function stateOfCertificate(store: Store, owner: CertificateOwner, nowMs: number): CertificateState | undefined {
   return store.snapshot(() => {
@@ -78,27 +80,40 @@ export function stateOf(store: Store, row: RequestRow, nowMs: number): Certifica
   const order = findOrderUnderWay(store, row.seq);
   const challenges = order?.version === row.version ? challengesOfOrder(store, order.seq) : [];
   const serving = issued.filter(({ not_before, not_after }) => not_before <= nowMs && nowMs < not_after);
+  const status = reportedStatus(row, issued[0], deploymentOf(store, row, issued[0]), nowMs);
   return {
     id: row.id,
-    status: reportedStatus(row, issued[0], nowMs),
+    status,
     authority: row.chosen as AuthorityName | '',
     requestedAuthority: row.authority as AuthorityName | '',
     names: JSON.parse(row.names),
     method: row.method,
     records: challenges.flatMap((challenge) => recordOf(challenge, row.method)),
-    errors: JSON.parse(row.errors),
+    errors: status === 'deployment_timed_out' ? [NOT_DEPLOYED] : JSON.parse(row.errors),
     certificates: issued.map(viewIssued),
     serving: serving.length > 0,
     uploaded: row.uploaded === 1,
   };
 }
 
+/** Edges do not serve the service's own certificate. After a renewal, they serve the old one until they read the new one. */
+function deploymentOf(store: Store, { owner_kind, owner }: RequestRow, issued: IssuedRow | undefined): Deployed {
+  if (!issued || issued.renewal === 1 || owner_kind === 'service') return 'everywhere';
+  return deployedOf(store, { kind: 'certificate', subject: `${owner_kind}:${owner}` });
+}
+
 /** A renewal is reported only when CAA forbids it or time runs out. */
-function reportedStatus(row: RequestRow, issued: IssuedRow | undefined, nowMs: number): CertificateStatus {
+function reportedStatus(
+  row: RequestRow,
+  issued: IssuedRow | undefined,
+  deployed: Deployed,
+  nowMs: number,
+): CertificateStatus {
   if (row.status === 'caa_error' || !issued) return row.status as CertificateStatus;
   if (row.status !== 'active' && row.renewal === 0) return row.status as CertificateStatus;
   const leftMs = issued.not_after - nowMs;
   if (leftMs <= 0) return 'expired';
+  if (deployed !== 'everywhere') return deployed === 'late' ? 'deployment_timed_out' : 'pending_deployment';
   return leftMs < Math.min(7 * DAY_MS, (issued.not_after - issued.not_before) / 10) ? 'pending_expiration' : 'active';
 }
 

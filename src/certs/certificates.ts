@@ -57,6 +57,8 @@ export type CertificateStatus =
   | 'pending_issuance'
   | 'issuance_timed_out'
   | 'pending_deployment'
+  | 'holding_deployment'
+  | 'deployment_timed_out'
   | 'active'
   | 'pending_expiration'
   | 'expired';
@@ -184,7 +186,7 @@ export function uploadCertificate(
   for (const certificate of [...bundle].reverse()) {
     const id = random.uuid();
     const private_key = vault.seal(CERTIFICATE_KEYS, id, certificate.privateKey);
-    insertIssued(store, { ...issuedRow(row, certificate), id, private_key, authority: '', uploaded: 1 });
+    insertIssued(store, { ...issuedRow(row, certificate), id, private_key, authority: '', uploaded: 1, renewal: 0 });
   }
 }
 
@@ -192,7 +194,7 @@ export function uploadCertificate(
 export function issuedRow(
   { seq }: Pick<RequestRow, 'seq'>,
   chain: CertificateChain,
-): Omit<NewIssued, 'id' | 'private_key' | 'authority' | 'uploaded'> {
+): Omit<NewIssued, 'id' | 'private_key' | 'authority' | 'uploaded' | 'renewal'> {
   return {
     request: seq,
     names: JSON.stringify(chain.names),

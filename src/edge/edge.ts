@@ -55,6 +55,8 @@ export interface EdgeOptions {
   readonly logEvery: number;
   /** Whether error answers contain causes and remedies. */
   readonly details: boolean;
+  /** Called when {@link Edge.lastRead} is another one. */
+  readonly onRead?: (change: number) => void;
   readonly limits?: HttpLimits;
   /** The most connections of one client. */
   readonly mostConnections?: number;
@@ -66,6 +68,8 @@ export interface EdgeOptions {
 
 export interface Edge {
   readonly addresses: readonly string[];
+  /** The last row of `edge_changes` that it has read; it answers by everything stored until then. */
+  lastRead(): number;
   samples(): MetricSample[];
   /** Stops accepting, finishes requests in progress, and ends after `limitMs` milliseconds at the latest. */
   drain(limitMs: number): Promise<boolean>;
@@ -76,8 +80,8 @@ const DRAIN_LOOK_MS = 50;
 
 /** Rejects with an EdgeListenError when it cannot listen. */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
-  const { store, serving, clock, random, log, places } = options;
-  const lifecycle = createLifecycle(clock, log);
+  const { store, serving, clock, random, places } = options;
+  const lifecycle = createLifecycle(clock, options.log);
   const metrics = createEdgeMetrics();
   const connections = createConnections(options.mostConnections ?? MOST_CONNECTIONS_OF_ONE);
   const tickets = lifecycle.own('ticket keys', createTicketKeys(clock, random), (part) => part.close());
@@ -97,8 +101,8 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     forgetCertificates: contexts.forget,
     readPurges: cached.readPurges,
   };
-  lifecycle.own('follower', followStore({ store, clock, log, dependents }), (end) => end());
-  const writeLog = createAccessLog(log, clock, options.logEvery);
+  const follower = lifecycle.own('follower', followStore({ ...options, dependents }), (part) => part.close());
+  const writeLog = createAccessLog(options.log, clock, options.logEvery);
   const { loopId } = origins;
   const front: Front = createFront({
     ...options,
@@ -123,6 +127,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   }
   return {
     addresses: listeners.addresses,
+    lastRead: follower.lastRead,
     samples: () =>
       metrics.samples({
         edge_connections: connections.count(),

@@ -9,6 +9,7 @@ import {
   refreshCertificate,
   uploadCertificate,
 } from '../certs/certificates.js';
+import { whenDeployed } from '../certs/deployment.js';
 import { advanceCertificate } from '../certs/issuance/advance.js';
 import { requireZone } from '../control/access/access.js';
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
@@ -80,7 +81,7 @@ export async function getHostname(ctx: Context, zoneId: string, id: string): Pro
 }
 
 function itemOf({ store, clock }: Context, zone: ZoneRow, row: HostnameRow): HostnameItem {
-  return hostnameItem(row, zone, stateOfCertificate(store, certificateOwner(row.id), clock.nowMs()));
+  return hostnameItem(store, row, zone, stateOfCertificate(store, certificateOwner(row.id), clock.nowMs()));
 }
 
 /** Throws 1435 for what is no identifier, 1436 when the zone has no such hostname. */
@@ -259,6 +260,7 @@ async function beginAndGet(ctx: HostnameContext, id: string): Promise<HostnameIt
   });
   const advance = advanceCertificate(ctx.hostnames.certificates, certificateOwner(id), BUDGET_MS);
   await Promise.all([withLimit(clock, BUDGET_MS, check), advance]);
+  await whenDeployed(store);
   return store.snapshot(() => {
     const row = findHostname(store, id);
     const zone = row && findZone(store, row.zone);

@@ -2,11 +2,13 @@
 import type { CertificateState } from '../certs/certificate-state.js';
 import type { CertificateOwner, CertificateRequest } from '../certs/certificates.js';
 import { dcvTarget } from '../certs/dcv-delegation.js';
+import { deployedOf } from '../certs/deployment.js';
+import type { Store } from '../store/driver.js';
 import type { HostnameRow } from '../store/hostnames/hostnames.js';
 import type { ZoneRow } from '../store/zones/zones.js';
 import { withoutWildcard } from './name.js';
 import { HTTP_TOKEN_PATH, txtTokenName, uniqueTarget } from './ownership.js';
-import { type ReportedStatus, reportedStatus } from './reported.js';
+import { type ReportedStatus, reportedSslStatus, reportedStatus } from './reported.js';
 import type { SslWish } from './ssl-input.js';
 
 export interface SslItem {
@@ -38,18 +40,23 @@ export interface HostnameItem {
   readonly createdAt: number;
 }
 
-export function hostnameItem(row: HostnameRow, zone: ZoneRow, certificate: CertificateState | undefined): HostnameItem {
+export function hostnameItem(
+  store: Store,
+  row: HostnameRow,
+  zone: ZoneRow,
+  certificate: CertificateState | undefined,
+): HostnameItem {
   const wish = sslWishOf(row);
   const host = withoutWildcard(row.hostname);
   return {
     id: row.id,
     hostname: row.hostname,
-    status: reportedStatus(row.state, certificate),
+    status: reportedStatus(row.state, certificate, isRedeploying(store, row)),
     errors: JSON.parse(row.errors),
     ssl: wish && {
       wish,
       hosts: certificateNames(row.hostname, wish),
-      state: certificate,
+      state: certificate && { ...certificate, status: reportedSslStatus(row.state, certificate) },
       delegation: { cname: `_acme-challenge.${host}`, target: dcvTarget(zone, host) },
     },
     txt: { name: txtTokenName(row.hostname), value: row.txt_token },
@@ -60,6 +67,12 @@ export function hostnameItem(row: HostnameRow, zone: ZoneRow, certificate: Certi
     originSni: row.origin_sni,
     createdAt: row.created_at,
   };
+}
+
+/** Edited after its activation, and not every edge has read the edit. */
+function isRedeploying(store: Store, { state, hostname, activated_at, modified_at }: HostnameRow): boolean {
+  if (state !== 'active' || modified_at <= (activated_at ?? 0)) return false;
+  return deployedOf(store, { kind: 'hostname', subject: hostname }) !== 'everywhere';
 }
 
 export function sslWishOf({ ssl }: Pick<HostnameRow, 'ssl'>): SslWish | null {

@@ -110,7 +110,7 @@ function requirePart(name: string, text: string): string {
 function itemsOf({ store, clock }: Context, zone: ZoneRow, rows: readonly HostnameRow[]): HostnameItem[] {
   const wanting = rows.filter(({ ssl }) => ssl !== null).map(({ id }) => id);
   const states = statesOfCertificates(store, 'hostname', wanting, clock.nowMs());
-  return rows.map((row) => hostnameItem(row, zone, states.get(row.id)));
+  return rows.map((row) => hostnameItem(store, row, zone, states.get(row.id)));
 }
 
 function fits(item: HostnameItem, { sslStatus, status, authority }: HostnameQuery): boolean {

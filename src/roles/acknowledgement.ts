@@ -3,7 +3,8 @@
  * run them apart.
  *
  * DNS processes say up to which change they answer. A process is known as long as its connection lives; every line holds its process
- * number, the change, and for each zone that is not published `zone:change`, with `!` when it is held.
+ * number, the change, and for each zone that is not published `zone:change`, with `!` when it is held. Edge processes say `edge`,
+ * their process number and the last row of `edge_changes` that they have read.
  *
  * Who has committed says `committed`: the admin process to everybody, commands to the admin process, which passes it on. It only wakes;
  * what was committed is read from the store.
@@ -15,6 +16,7 @@ import { createInterface } from 'node:readline';
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import type { EdgeReports } from '../certs/deployment.js';
 import type { Propagation, UnpublishedZone } from '../control/write/propagation.js';
 
 const SOCKET_FILE = 'changes.sock';
@@ -29,6 +31,8 @@ const LONGEST_PATH = 100;
 const MOST_NAMED = 50;
 const LONGEST_LINE = 64 + MOST_NAMED * 35;
 const LINE = new RegExp(`^(\\d{1,10}) (\\d{1,16})((?: \\d{1,16}:\\d{1,16}!?){0,${MOST_NAMED}})$`);
+
+const EDGE_LINE = /^edge (\d{1,10}) (\d{1,16})$/;
 
 const COMMITTED = 'committed';
 
@@ -45,6 +49,12 @@ function socketPath(dataDir: string): SocketPath {
   return { path: `/proc/self/fd/${descriptor}/${SOCKET_FILE}`, release: () => closeSync(descriptor) };
 }
 
+/** Who is told what processes say. */
+export interface ProcessListeners {
+  readonly propagation: Propagation;
+  readonly edges: EdgeReports;
+}
+
 export interface Hearing {
   /** Wakes all followers: this process has committed. */
   tellCommitted(): void;
@@ -58,7 +68,7 @@ export interface Hearing {
  */
 export async function hearAcknowledgements(
   dataDir: string,
-  propagation: Propagation,
+  listeners: ProcessListeners,
   log: Logger,
   onCommitted: () => void = () => {},
 ): Promise<Hearing> {
@@ -73,7 +83,7 @@ export async function hearAcknowledgements(
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    hearProcess(socket, `dns-${++connections}`, propagation, () => {
+    hearProcess(socket, ++connections, listeners, () => {
       tellCommitted();
       onCommitted();
     });
@@ -101,8 +111,8 @@ function listen(server: Server, path: string, log: Logger): Promise<void> {
   });
 }
 
-function hearProcess(socket: Socket, connection: string, propagation: Propagation, onCommitted: () => void): void {
-  let name: string | undefined;
+function hearProcess(socket: Socket, connection: number, listeners: ProcessListeners, onCommitted: () => void): void {
+  let forget = (): void => {};
   socket.unref();
   socket.on('error', () => {});
   const lines = createInterface({ input: socket });
@@ -112,17 +122,30 @@ function hearProcess(socket: Socket, connection: string, propagation: Propagatio
       onCommitted();
       return;
     }
-    const [, pid, applied, zones = ''] = (line.length <= LONGEST_LINE && LINE.exec(line)) || [];
-    if (pid === undefined) {
-      socket.destroy();
-      return;
-    }
-    name = `${connection} (process ${pid})`;
-    propagation.report({ name, applied: Number(applied), unpublished: parseZones(zones) });
+    const known = line.length <= LONGEST_LINE && hearLine(line, connection, listeners);
+    if (known) forget = known;
+    else socket.destroy();
   });
-  socket.once('close', () => {
-    if (name !== undefined) propagation.forget(name);
-  });
+  socket.once('close', () => forget());
+}
+
+/** Hands on what a line says. Returns what to call when the process has ended; undefined for a line that says nothing. */
+function hearLine(
+  line: string,
+  connection: number,
+  { propagation, edges }: ProcessListeners,
+): (() => void) | undefined {
+  const [, edgePid, read] = EDGE_LINE.exec(line) ?? [];
+  if (edgePid !== undefined) {
+    const name = `edge-${connection} (process ${edgePid})`;
+    edges.report(name, Number(read));
+    return () => edges.forget(name);
+  }
+  const [, pid, applied, zones = ''] = LINE.exec(line) ?? [];
+  if (pid === undefined) return undefined;
+  const name = `dns-${connection} (process ${pid})`;
+  propagation.report({ name, applied: Number(applied), unpublished: parseZones(zones) });
+  return () => propagation.forget(name);
 }
 
 function parseZones(text: string): UnpublishedZone[] {
@@ -155,26 +178,43 @@ export interface AnsweredChanges {
 /** A zone by its store number, and its first change that is not published. */
 type ZoneAndChange = Pick<UnpublishedZone, 'zone' | 'change'>;
 
-export interface Acknowledger {
-  tell(answered: AnsweredChanges): void;
+export interface Acknowledger<Said> {
+  tell(said: Said): void;
   close(): void;
 }
 
 /**
- * The side of a DNS process: connects, and reconnects after the admin process was away. `onCommitted` is called after
- * commits, and after each connection, because a commit may have happened before.
+ * The side of a DNS process. `onCommitted` is called after commits, and after each connection, because a commit may have
+ * happened before.
  */
 export function startAcknowledger(
   dataDir: string,
   answered: () => AnsweredChanges,
   clock: Clock,
   onCommitted: () => void = () => {},
-): Acknowledger {
+): Acknowledger<AnsweredChanges> {
+  return startTelling(dataDir, answered, printLine, clock, onCommitted);
+}
+
+/** The side of an edge process. `read`: the last row of `edge_changes` that it has read. */
+export function startEdgeAcknowledger(dataDir: string, read: () => number, clock: Clock): Acknowledger<number> {
+  const print = (change: number): string => `edge ${process.pid} ${change}\n`;
+  return startTelling(dataDir, read, print, clock, () => {});
+}
+
+/** Connects, and reconnects after the admin process was away. */
+function startTelling<Said>(
+  dataDir: string,
+  current: () => Said,
+  print: (said: Said) => string,
+  clock: Clock,
+  onCommitted: () => void,
+): Acknowledger<Said> {
   let socket: Socket | undefined;
   let cancel = (): void => {};
   let closed = false;
 
-  const tell = (changes: AnsweredChanges): void => void socket?.write(printLine(changes));
+  const tell = (said: Said): void => void socket?.write(print(said));
 
   const open = (): void => {
     const { path, release } = socketPath(dataDir);
@@ -183,10 +223,10 @@ export function startAcknowledger(
     fresh.once('connect', () => {
       release();
       socket = fresh;
-      tell(answered());
+      tell(current());
       onCommitted();
     });
-    // The only message to a DNS process.
+    // The only message from the admin process.
     fresh.on('data', onCommitted);
     fresh.once('error', () => {
       if (socket !== fresh) release();

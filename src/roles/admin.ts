@@ -11,10 +11,11 @@ import { countOpenFiles, openFileLimit } from '../base/open-files.js';
 import { systemRandom } from '../base/random.js';
 import { createLocalStore } from '../bucket/local-store.js';
 import type { ObjectStore } from '../bucket/object-store.js';
+import { hearEdges } from '../certs/deployment.js';
 import type { OwnCertificate } from '../certs/own-certificate.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
 import type { ContextBase } from '../control/write/context.js';
-import { createPropagation } from '../control/write/propagation.js';
+import { createPropagation, type Propagation } from '../control/write/propagation.js';
 import { logServingSettings } from '../control/zones/serving-settings.js';
 import { createResolver, type Resolver } from '../resolver/resolve.js';
 import { createResolverMetrics, type ResolverMetrics } from '../resolver/resolver-metrics.js';
@@ -82,9 +83,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     lifecycle.own('jobs', runner, (part) => part.stop());
     const propagation = createPropagation(clock);
     const gate = createReadiness(clock, { ...options, heldZones: () => heldZoneNames(store, propagation) });
-    const hearing = await hearAcknowledgements(settings.dataDir, propagation, log, refresher.wake);
-    lifecycle.own('acknowledgements', hearing, (part) => part.close());
-    afterCommit.push(hearing.tellCommitted, refresher.wake);
+    afterCommit.push(...(await hearProcesses(options, store, propagation, refresher, lifecycle)));
     const edge = watchEdge(options, store, lifecycle);
     const apiLog = log.child({});
     const api = buildApi({
@@ -126,6 +125,23 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     if (error instanceof AppError) throw new UserError(error.message);
     throw explainStoreFailure(error);
   }
+}
+
+/** Hears the other processes. Returns what is to be called after each commit. */
+async function hearProcesses(
+  { settings, clock, log }: AdminOptions,
+  store: Store,
+  propagation: Propagation,
+  refresher: FlattenRefresher,
+  lifecycle: Lifecycle,
+): Promise<readonly (() => void)[]> {
+  const edges = hearEdges(store, clock);
+  const afterCommit = [refresher.wake, edges.noteChanges];
+  const hearing = await hearAcknowledgements(settings.dataDir, { propagation, edges }, log, () => {
+    for (const run of afterCommit) run();
+  });
+  lifecycle.own('acknowledgements', hearing, (part) => part.close());
+  return [hearing.tellCommitted, ...afterCommit];
 }
 
 /** Asks own zones first, then the upstream servers of the settings. */

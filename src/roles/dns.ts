@@ -11,7 +11,7 @@ import type { TlsCredentials } from '../server/tls.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
 import { findZone, servedZones } from '../store/zones/zones.js';
-import { type Acknowledger, startAcknowledger } from './acknowledgement.js';
+import { type Acknowledger, type AnsweredChanges, startAcknowledger } from './acknowledgement.js';
 import { servingSettings } from './control-base.js';
 import { DNS_PORT } from './dns-port.js';
 import { engineSamples, engineSettings } from './engine-settings.js';
@@ -40,7 +40,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
   try {
     const store = lifecycle.own('store', openStore(settings.dataDir, { readonly: true }), (part) => part.close());
     requireSchema(store);
-    let acknowledger: Acknowledger | undefined;
+    let acknowledger: Acknowledger<AnsweredChanges> | undefined;
     const onProgress = (progress: Progress): void => acknowledger?.tell(progress);
     const engine = engineSettings(settings);
     const publisher = lifecycle.own('publisher', publish(options, engine, store, onProgress), (part) => part.close());

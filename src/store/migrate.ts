@@ -24,6 +24,7 @@ import { purges } from './migrations/0018-purges.js';
 import { edge } from './migrations/0019-edge.js';
 import { edgeOrigins } from './migrations/0020-edge-origins.js';
 import { certifiedNames } from './migrations/0021-certified-names.js';
+import { deployment } from './migrations/0022-deployment.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -49,6 +50,7 @@ const MIGRATIONS: readonly Migration[] = [
   edge,
   edgeOrigins,
   certifiedNames,
+  deployment,
 ];
 
 /** The schema version after all migrations. */

@@ -427,7 +427,7 @@ t.test('a certificate of the customer', { skip: withoutOpenssl }, async (t) => {
   });
   t.match(made, {
     status: 200,
-    json: { result: { ssl: { status: 'active', certificates: [{ signature: /SHA256/ }] } } },
+    json: { result: { ssl: { status: 'holding_deployment', certificates: [{ signature: /SHA256/ }] } } },
   });
   t.notMatch(made.text, /PRIVATE KEY/);
   const [serving] = made.json.result.ssl.certificates;

@@ -108,6 +108,18 @@ t.test('a proxied record and a custom hostname lead to nginx', { skip, timeout: 
     t.same(await curl(url, ...trusted, version), { status: 200, body: 'hello from the origin\n' }, version);
   }
 
+  const edgeProcess = childOf(program.child.pid!, 'edge');
+  const edited = { ssl: { method: 'txt', type: 'dv', settings: { min_tls_version: '1.2' } } };
+  const stateOf = (answer: Answer<{ status: string; ssl: { status: string } }>) =>
+    `${answer.result.status} ${answer.result.ssl.status}`;
+  process.kill(edgeProcess, 'SIGSTOP');
+  t.equal(stateOf(await call('PATCH', path, edited)), 'active_redeploying active', 'an edge does not read');
+  t.equal(stateOf(await call('GET', path)), 'active_redeploying active');
+  process.kill(edgeProcess, 'SIGCONT');
+  await until(async () => stateOf(await call('GET', path)) === 'active active');
+  edited.ssl.settings.min_tls_version = '1.0';
+  t.match(stateOf(await call('PATCH', path, edited)), /^active(_redeploying)? active$/);
+
   const session = await handshake(httpsPort, 'app.customer.example');
   t.ok(session, 'a session to come back with');
   const again = await handshake(httpsPort, 'app.customer.example', session);
@@ -117,6 +129,12 @@ t.test('a proxied record and a custom hostname lead to nginx', { skip, timeout: 
   t.equal(await handshake(httpsPort, 'app.customer.example', session), undefined, 'a saved session opens nothing');
   await t.rejects(curl(url, ...trusted), 'nor does curl get in');
 });
+
+function childOf(parent: number, role: string): number {
+  const { stdout } = spawnSync('ps', ['--ppid', String(parent), '-o', 'pid=,args='], { encoding: 'utf8' });
+  const found = stdout.split('\n').find((line) => line.includes(`--role ${role}`));
+  return Number(found!.trim().split(' ')[0]);
+}
 
 /** Throws when curl fails. */
 async function runCurl(url: string, options: readonly string[]): Promise<{ status: number; body: string }> {

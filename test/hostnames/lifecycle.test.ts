@@ -1,10 +1,12 @@
 /** What becomes of the certificates of hostnames: zones that are deleted, hostnames that move, edits during a lockout, orders cut short. */
 import { X509Certificate } from 'node:crypto';
 import t, { type Test } from 'tap';
+import { sleep } from '../../src/base/clock.js';
 import type { Logger } from '../../src/base/log.js';
 import type { Authority } from '../../src/certs/authority.js';
 import { stateOfCertificate } from '../../src/certs/certificate-state.js';
 import { dcvTarget } from '../../src/certs/dcv-delegation.js';
+import { hearEdges } from '../../src/certs/deployment.js';
 import { advanceCertificate } from '../../src/certs/issuance/advance.js';
 import type { Authorities } from '../../src/certs/issuance/context.js';
 import { certificateJobs } from '../../src/certs/issuance/jobs.js';
@@ -14,10 +16,12 @@ import { setAllowance } from '../../src/hostnames/allowance.js';
 import { checkHostname } from '../../src/hostnames/check.js';
 import type { HostnameContext } from '../../src/hostnames/context.js';
 import { putFallback } from '../../src/hostnames/fallback-origin.js';
-import { createHostname, deleteHostname, editHostname, writeEdit } from '../../src/hostnames/hostnames.js';
+import { createHostname, deleteHostname, editHostname, getHostname, writeEdit } from '../../src/hostnames/hostnames.js';
+import { listHostnames } from '../../src/hostnames/list.js';
 import type { JobContext } from '../../src/jobs/kind.js';
 import { issuedFor } from '../../src/store/certs/issued.js';
 import { findRequest } from '../../src/store/certs/requests.js';
+import { lastEdgeChange } from '../../src/store/edge/changes.js';
 import { findHostname, updateHostname } from '../../src/store/hostnames/hostnames.js';
 import { listJobs } from '../../src/store/jobs.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
@@ -278,3 +282,68 @@ for (const host of [`${'a'.repeat(57)}.outside.test`.padStart(74, 'b.'), 'xn--bc
     t.equal(certificate.checkHost(host), host);
   });
 }
+
+/** The result of what waits for a clock that stands still. */
+async function whileTimePasses<Result>(clock: TestClock, work: Promise<Result>): Promise<Result> {
+  let ended = false;
+  const done = work.finally(() => {
+    ended = true;
+  });
+  while (!ended) {
+    clock.advance(10);
+    await sleep(1);
+  }
+  return done;
+}
+
+t.test('a certificate is active when every edge that lives has read it', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, clock, answers, zoneId } = world;
+  const edges = hearEdges(ctx.store, clock);
+  const readAll = (name: string) => edges.report(name, lastEdgeChange(ctx.store));
+  for (const name of ['one', 'two']) readAll(name);
+  answers.set(`${HOST} A`, { answer: [`${HOST}. 60 CNAME saas.test.`] });
+  delegate(world);
+  const wanted = { hostname: HOST, ssl: { method: 'txt', type: 'dv' } } as const;
+  const made = await whileTimePasses(
+    clock,
+    createHostname(ctx, zoneId, () => wanted),
+  );
+  t.match(made, { status: 'active', ssl: { state: { status: 'pending_deployment', errors: [] } } });
+  const get = () => getHostname(ctx, zoneId, made.id);
+  readAll('one');
+  t.match(await get(), { ssl: { state: { status: 'pending_deployment' } } }, 'the other has not');
+  edges.noteChanges();
+  clock.advance(59_000);
+  t.match(await get(), { ssl: { state: { status: 'pending_deployment' } } });
+  clock.advance(1001);
+  t.match(await get(), { ssl: { state: { status: 'deployment_timed_out', errors: [{ actor: 'provider' }] } } });
+  const timedOut = await listHostnames(ctx, zoneId, { sslStatus: 'deployment_timed_out' });
+  t.equal(timedOut.totalCount, 1);
+  readAll('two');
+  t.match(await get(), { status: 'active', ssl: { state: { status: 'active', errors: [] } } });
+
+  const settings = { ssl: { method: 'txt', type: 'dv', settings: { min_tls_version: '1.3' } } } as const;
+  const edited = await whileTimePasses(clock, editHostname(ctx, zoneId, made.id, settings));
+  t.match(edited, { status: 'active_redeploying', ssl: { state: { status: 'active' } } });
+  t.equal((await listHostnames(ctx, zoneId, { status: 'active_redeploying' })).totalCount, 1);
+  readAll('one');
+  t.equal((await get()).status, 'active_redeploying');
+  edges.forget('two');
+  t.equal((await get()).status, 'active', 'nobody waits for an edge that has ended');
+  const same = await whileTimePasses(clock, editHostname(ctx, zoneId, made.id, settings));
+  t.equal(same.status, 'active', 'an edit that changes nothing');
+
+  const [before] = (await get()).ssl!.state!.certificates;
+  clock.advance(63 * DAY_MS);
+  for (let i = 0; i < 20; i++) {
+    await advanceCertificate(ctx.hostnames.certificates, owner(made.id));
+    clock.advance(1000);
+  }
+  const renewed = (await get()).ssl!.state!;
+  t.not(renewed.certificates[0]!.id, before!.id);
+  t.equal(renewed.status, 'active', 'the edge serves the old certificate while it has not read of the renewal');
+  const other = { method: 'txt', type: 'dv', certificate_authority: 'lets_encrypt' } as const;
+  const reissued = await whileTimePasses(clock, editHostname(ctx, zoneId, made.id, { ssl: other }));
+  t.match(reissued.ssl!.state, { status: 'pending_deployment', authority: 'lets_encrypt' });
+});

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { CertificateState } from '../../src/certs/certificate-state.js';
 import { EVENTS, nextState } from '../../src/hostnames/activation.js';
 import { parseHostname } from '../../src/hostnames/name.js';
-import { reportedStatus } from '../../src/hostnames/reported.js';
+import { reportedSslStatus, reportedStatus } from '../../src/hostnames/reported.js';
 import { delaySeconds, MOST_CHECKS } from '../../src/hostnames/schedule.js';
 import * as texts from '../../src/hostnames/texts.js';
 import { HOSTNAME_STATES } from '../../src/store/hostnames/hostnames.js';
@@ -87,6 +87,17 @@ t.test('what is reported', async (t) => {
     ['blocked', certificate('caa_error', false), 'blocked'],
   ] as const;
   for (const [state, known, reported] of rows) {
-    t.equal(reportedStatus(state, known), reported, `${state}, ${known?.status} ${known?.serving}`);
+    t.equal(reportedStatus(state, known, false), reported, `${state}, ${known?.status} ${known?.serving}`);
+    const redeploying = reported === 'active' ? 'active_redeploying' : reported;
+    t.equal(reportedStatus(state, known, true), redeploying, `${state}, ${known?.status}, edges are behind`);
   }
+  const brought = (status: string, uploaded = true) => ({ status, uploaded }) as unknown as CertificateState;
+  for (const status of ['active', 'pending_deployment', 'deployment_timed_out'] as const) {
+    for (const state of ['pending', 'moved', 'blocked'] as const) {
+      t.equal(reportedSslStatus(state, brought(status)), 'holding_deployment', `${state} ${status}`);
+    }
+    t.equal(reportedSslStatus('active', brought(status)), status);
+    t.equal(reportedSslStatus('pending', brought(status, false)), status, 'issued');
+  }
+  t.equal(reportedSslStatus('pending', brought('expired')), 'expired');
 });

@@ -6,8 +6,15 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
+import type { EdgeReports } from '../../src/certs/deployment.js';
 import { createPropagation, isHeld, type Propagation } from '../../src/control/write/propagation.js';
-import { hearAcknowledgements, sayCommitted, startAcknowledger } from '../../src/roles/acknowledgement.js';
+import {
+  hearAcknowledgements,
+  type ProcessListeners,
+  sayCommitted,
+  startAcknowledger,
+  startEdgeAcknowledger,
+} from '../../src/roles/acknowledgement.js';
 import { TestClock } from '../support/test-clock.js';
 
 function makeDirectory(t: Test, below = ''): string {
@@ -22,6 +29,9 @@ async function until(t: Test, condition: () => boolean, what: string): Promise<v
   for (let i = 0; i < 500 && !condition(); i++) await sleep(10);
   t.ok(condition(), what);
 }
+
+const noEdges: EdgeReports = { report() {}, forget() {}, noteChanges() {} };
+const dnsOnly = (propagation: Propagation): ProcessListeners => ({ propagation, edges: noEdges });
 
 const ZONE = 1;
 const upTo = (appliedChange: number, ...heldZones: { readonly zone: number; readonly change: number }[]) => ({
@@ -48,7 +58,7 @@ for (const below of ['', `${'long-name-'.repeat(8)}/${'x'.repeat(60)}`]) {
     t.teardown(() => first.close());
     // Left behind by a process that was killed.
     writeFileSync(join(directory, 'changes.sock'), '');
-    const hearing = await hearAcknowledgements(directory, propagation, silentLogger());
+    const hearing = await hearAcknowledgements(directory, dnsOnly(propagation), silentLogger());
     t.notOk(propagation.isServed(change(0)), 'without any process nothing is served');
     await until(t, () => applied(propagation).length === 1, 'the first is heard');
     t.ok(propagation.isServed(change(5)));
@@ -68,7 +78,7 @@ for (const below of ['', `${'long-name-'.repeat(8)}/${'x'.repeat(60)}`]) {
     t.equal(await forTheFirst, true, 'nobody waits for one that is gone');
     hearing.close();
     const later = createPropagation(clock);
-    const again = await hearAcknowledgements(directory, later, silentLogger());
+    const again = await hearAcknowledgements(directory, dnsOnly(later), silentLogger());
     t.teardown(() => again.close());
     await until(t, () => later.isServed(change(7)), 'the first comes again');
   });
@@ -78,7 +88,7 @@ t.test('changes of a zone that cannot be published are not served', async (t) =>
   const directory = makeDirectory(t);
   const clock = new SystemClock();
   const propagation = createPropagation(clock);
-  const hearing = await hearAcknowledgements(directory, propagation, silentLogger());
+  const hearing = await hearAcknowledgements(directory, dnsOnly(propagation), silentLogger());
   t.teardown(() => hearing.close());
   const process = startAcknowledger(directory, () => upTo(9, { zone: 2, change: 7 }), clock);
   t.teardown(() => process.close());
@@ -115,7 +125,7 @@ t.test('commits of the admin process and of commands wake the followers', async 
   t.pass('without an admin process nobody is told');
   let heardByAdmin = 0;
   const propagation = createPropagation(clock);
-  const hearing = await hearAcknowledgements(directory, propagation, silentLogger(), () => heardByAdmin++);
+  const hearing = await hearAcknowledgements(directory, dnsOnly(propagation), silentLogger(), () => heardByAdmin++);
   t.teardown(() => hearing.close());
   const wakes = [0, 0];
   for (const index of [0, 1]) {
@@ -142,7 +152,7 @@ t.test('commits of the admin process and of commands wake the followers', async 
 t.test('invalid acknowledgements', async (t) => {
   const directory = makeDirectory(t);
   const propagation = createPropagation(new SystemClock());
-  const hearing = await hearAcknowledgements(directory, propagation, silentLogger());
+  const hearing = await hearAcknowledgements(directory, dnsOnly(propagation), silentLogger());
   t.teardown(() => hearing.close());
   for (const text of [
     'hello\n',
@@ -177,4 +187,32 @@ t.test('waiting ends', async (t) => {
   await waiting;
   t.equal(served, false);
   t.equal(await propagation.whenServed(change(1), 1000), true, 'at once when it is there');
+});
+
+t.test('edges say what they have read, and are forgotten when they end', async (t) => {
+  const directory = makeDirectory(t);
+  const clock = new SystemClock();
+  const heard = new Map<string, number>();
+  const edges: EdgeReports = {
+    report: (name, applied) => heard.set(name, applied),
+    forget: (name) => heard.delete(name),
+    noteChanges() {},
+  };
+  const propagation = createPropagation(clock);
+  const hearing = await hearAcknowledgements(directory, { propagation, edges }, silentLogger());
+  t.teardown(() => hearing.close());
+  const one = startEdgeAcknowledger(directory, () => 5, clock);
+  const two = startEdgeAcknowledger(directory, () => 7, clock);
+  t.teardown(() => one.close());
+  const read = (): string => [...heard.values()].sort().join(' ');
+  await until(t, () => read() === '5 7', 'both are heard');
+  t.strictSame(propagation.processes(), [], 'they are no DNS processes');
+  one.tell(6);
+  await until(t, () => read() === '6 7', 'it has read on');
+  two.close();
+  await until(t, () => read() === '6', 'one has ended');
+  const liar = connect(join(directory, 'changes.sock'));
+  liar.write('edge 1 many\n');
+  await new Promise((resolve) => liar.once('close', resolve));
+  t.equal(read(), '6', 'what is no line ends the connection');
 });

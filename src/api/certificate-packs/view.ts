@@ -53,6 +53,8 @@ const VERIFICATION: Readonly<Record<CertificateStatus, Verification['certificate
   pending_issuance: 'issuing',
   issuance_timed_out: 'timing_out',
   pending_deployment: 'issuing',
+  holding_deployment: 'issuing',
+  deployment_timed_out: 'issuing',
   active: 'active',
   pending_expiration: 'active',
   expired: 'expired',
@@ -61,6 +63,7 @@ const VERIFICATION: Readonly<Record<CertificateStatus, Verification['certificate
 const PROVED: ReadonlySet<CertificateStatus> = new Set([
   'pending_issuance',
   'pending_deployment',
+  'deployment_timed_out',
   'active',
   'pending_expiration',
 ]);

@@ -187,7 +187,7 @@ async function finalize(step: Step, remote: Order, csr: Uint8Array): Promise<voi
   await rest(step, waitMs, 'pending_issuance');
 }
 
-/** The chain is checked before it is stored. Nothing has to be deployed, so it is active at once. */
+/** The chain is checked before it is stored. From then on it is the newest, and edges read it (../deployment.ts). */
 async function download(step: Step, { certificateUrl }: Order): Promise<void> {
   const { ctx, row, order, authority } = step;
   const { store, vault, clock, random } = ctx;
@@ -205,7 +205,7 @@ async function download(step: Step, { certificateUrl }: Order): Promise<void> {
     removeIssued(store, row.seq);
     const private_key = vault.seal(CERTIFICATE_KEYS, id, plain);
     const about = { ...issuedRow(row, chain), names: row.names };
-    insertIssued(store, { ...about, id, private_key, authority: order.authority, uploaded: 0 });
+    insertIssued(store, { ...about, id, private_key, authority: order.authority, uploaded: 0, renewal: row.renewal });
     const settled = { status: 'active', renewal: 0, errors: '[]', refused: '[]', failures: 0 };
     updateRequest(store, row.seq, { ...settled, chosen: order.authority, renew_at: renewAt, next_at: clock.nowMs() });
     if (row.owner_kind === 'zone') updateCertifiedNames(ctx, draft, row.zone);

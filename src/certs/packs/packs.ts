@@ -14,6 +14,7 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import { type CertificateState, stateOf } from '../certificate-state.js';
 import { type CertificateOwner, putCertificateRequest, refreshCertificate } from '../certificates.js';
 import { dcvTarget } from '../dcv-delegation.js';
+import { whenDeployed } from '../deployment.js';
 import { advanceCertificate } from '../issuance/advance.js';
 import type { CertificateContext } from '../issuance/context.js';
 import { packFailure } from './errors.js';
@@ -135,6 +136,7 @@ async function advanceAndGet(ctx: PackContext, zoneId: string, item: PackItem): 
   if (ctx.dryRun) return item;
   const row = findRequestById(ctx.store, item.id);
   if (row) await advanceCertificate(ctx.certificates, { kind: row.owner_kind, id: row.owner }, BUDGET_MS);
+  await whenDeployed(ctx.store);
   return getPack(ctx, zoneId, item.id);
 }
 

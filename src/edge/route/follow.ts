@@ -26,10 +26,17 @@ export interface FollowOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly dependents: Dependents;
+  /** Called with the last row of `edge_changes` that was read, when that is another one. */
+  readonly onRead?: ((change: number) => void) | undefined;
 }
 
-/** Call the returned function to stop. */
-export function followStore({ store, clock, log, dependents }: FollowOptions): () => void {
+export interface StoreFollower {
+  /** The last row of `edge_changes` that was read. */
+  lastRead(): number;
+  close(): void;
+}
+
+export function followStore({ store, clock, log, dependents, onRead }: FollowOptions): StoreFollower {
   let version = store.dataVersion();
   let [zones, others] = store.snapshot(() => [lastChange(store), lastEdgeChange(store)]);
   let failed = false;
@@ -71,12 +78,14 @@ export function followStore({ store, clock, log, dependents }: FollowOptions): (
     return changes.length === BATCH;
   }
 
-  return clock.every(POLL_MS, () => {
+  const close = clock.every(POLL_MS, () => {
     try {
       const now = store.dataVersion();
       if (now === version) return;
+      const before = others;
       const more = store.snapshot(() => [readZones(), readOthers(), dependents.readPurges()]);
       if (!more.includes(true)) version = now;
+      if (others !== before) onRead?.(others);
       failed = false;
     } catch (error) {
       // The next poll reads the same changes again.
@@ -84,4 +93,5 @@ export function followStore({ store, clock, log, dependents }: FollowOptions): (
       failed = true;
     }
   });
+  return { lastRead: () => others, close };
 }

@@ -12,6 +12,7 @@ import { createUpstream } from '../../resolver/upstream.js';
 import { openStore } from '../../store/driver.js';
 import { requireSchema } from '../../store/migrate.js';
 import { createVault, deriveKeys } from '../../vault/vault.js';
+import { type Acknowledger, startEdgeAcknowledger } from '../acknowledgement.js';
 import { machineAddresses, masterKeysOf, servingSettings, upstreamServers } from '../control-base.js';
 import type { EdgeReport, EdgeStatus } from '../ipc.js';
 import { STATUS_PERIOD_MS } from '../limits.js';
@@ -31,7 +32,10 @@ export async function startEdgeRole(options: EdgeRoleOptions): Promise<RunningRo
   const { settings, clock, log, onStatus } = options;
   const lifecycle = createLifecycle(clock, log);
   try {
-    const edge = await start(options, lifecycle);
+    let acknowledger: Acknowledger<number> | undefined;
+    const edge = await start(options, lifecycle, (change) => acknowledger?.tell(change));
+    acknowledger = startEdgeAcknowledger(settings.dataDir, edge.lastRead, clock);
+    lifecycle.own('acknowledgements', acknowledger, (part) => part.close());
     if (settings.edgeAddresses === undefined && machineAddresses().length === 0) {
       log.warn(
         'proxied names answer 127.0.0.1 and ::1, which only this machine can reach: set publicly reachable addresses with --edge-addresses',
@@ -55,7 +59,7 @@ export async function startEdgeRole(options: EdgeRoleOptions): Promise<RunningRo
   }
 }
 
-function start(options: EdgeRoleOptions, lifecycle: Lifecycle): Promise<Edge> {
+function start(options: EdgeRoleOptions, lifecycle: Lifecycle, onRead: (change: number) => void): Promise<Edge> {
   const { settings, clock, log } = options;
   const store = lifecycle.own('store', openStore(settings.dataDir, { readonly: true }), (part) => part.close());
   requireSchema(store);
@@ -75,6 +79,7 @@ function start(options: EdgeRoleOptions, lifecycle: Lifecycle): Promise<Edge> {
     cacheOctets: settings.edgeCacheSize,
     logEvery: settings.edgeAccessLog,
     details: settings.edgeErrorDetails === 'show',
+    onRead,
     clock,
     random: systemRandom,
     log,

@@ -9,6 +9,8 @@ export interface IssuedRow {
   /** Empty for uploaded certificates. */
   readonly authority: string;
   readonly uploaded: number;
+  /** 1: it replaced a certificate that was served for the same names. */
+  readonly renewal: number;
   /** JSON list. */
   readonly names: string;
   /** PEM, the end-entity certificate first. */
@@ -46,6 +48,7 @@ const statements = perStore((store) => ({
       request: number,
       authority: string,
       uploaded: number,
+      renewal: number,
       names: string,
       chain: string,
       privateKey: Uint8Array,
@@ -57,9 +60,9 @@ const statements = perStore((store) => ({
       notAfter: number,
     ]
   >(
-    `INSERT INTO certificates (id, request, authority, uploaded, names, chain, private_key, issuer, serial, signature,
-       fingerprint, not_before, not_after)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO certificates (id, request, authority, uploaded, renewal, names, chain, private_key, issuer, serial,
+       signature, fingerprint, not_before, not_after)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   removeAll: store.prepare<[request: number]>('DELETE FROM certificates WHERE request = ?'),
   account: store.prepare<[directory: string], AcmeAccountRow>('SELECT * FROM acme_accounts WHERE directory = ?'),
@@ -80,6 +83,7 @@ export function insertIssued(store: Store, row: NewIssued): void {
     row.request,
     row.authority,
     row.uploaded,
+    row.renewal,
     row.names,
     row.chain,
     row.private_key,

@@ -8,11 +8,17 @@ export interface EdgeChangeRow {
   readonly subject: string;
 }
 
+/** What a change is about. */
+export type EdgeSubject = Pick<EdgeChangeRow, 'kind' | 'subject'>;
+
 const statements = perStore((store) => ({
   after: store.prepare<[seq: number, limit: number], EdgeChangeRow>(
     'SELECT * FROM edge_changes WHERE seq > ? ORDER BY seq LIMIT ?',
   ),
   last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM edge_changes'),
+  lastOf: store.prepareTuples<[kind: string, subject: string], [number | null]>(
+    'SELECT max(seq) FROM edge_changes WHERE kind = ? AND subject = ?',
+  ),
   needed: store.prepareTuples<[], [number]>(
     `SELECT EXISTS (SELECT 1 FROM records WHERE proxied = 1) OR EXISTS (SELECT 1 FROM custom_hostnames)`,
   ),
@@ -26,6 +32,11 @@ export function edgeChangesAfter(store: Store, seq: number, limit: number): Edge
 /** Number of the newest; 0 when there is none. */
 export function lastEdgeChange(store: Store): number {
   return statements(store).last.get()?.[0] ?? 0;
+}
+
+/** Number of the newest about a subject; 0 when there is none, or it is no longer kept. */
+export function lastEdgeChangeOf(store: Store, { kind, subject }: EdgeSubject): number {
+  return statements(store).lastOf.get(kind, subject)?.[0] ?? 0;
 }
 
 /** At least this many changes are kept. A process that is further behind forgets everything. */
