@@ -21,6 +21,8 @@ export interface FailureOptions {
   readonly chain?: readonly ChainedError[];
   /** Further items of the v4 `errors` list after this one (v4: §15.3, duplicates). */
   readonly also?: readonly ChainedError[];
+  /** When the same request may succeed. */
+  readonly retryAfterSeconds?: number;
 }
 
 /**
@@ -36,6 +38,7 @@ export class AppError extends Error {
     readonly pointer?: string,
     readonly chain?: readonly ChainedError[],
     readonly also?: readonly ChainedError[],
+    readonly retryAfterSeconds?: number,
   ) {
     super(message);
     this.name = 'AppError';
@@ -65,8 +68,9 @@ export function defineErrors<Table extends Readonly<Record<string, ErrorDefiniti
   return (key, params = {}, options = {}) => {
     const definition = table[key] as ErrorDefinition;
     const text = definition.text.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? `{${name}}`));
-    const { pointer, chain, also } = options;
-    return new AppError(`${area}.${key}`, definition.status, definition.code, text, pointer, chain, also);
+    const { pointer, chain, also, retryAfterSeconds } = options;
+    const { status, code } = definition;
+    return new AppError(`${area}.${key}`, status, code, text, pointer, chain, also, retryAfterSeconds);
   };
 }
 

@@ -106,7 +106,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { loopId } = origins;
   const front: Front = createFront({
     ...options,
-    answer: createAnswer({ ...places, store, table, loopId, stage: cached.stage }),
+    answer: createAnswer({ ...places, store, clock, table, loopId, stage: cached.stage }),
     webSockets: createWebSockets({ table, upgrader: origins.upgrader, loopId, details: options.details }),
     connections,
     findTls: (host) => contexts.find(table.find(host)),

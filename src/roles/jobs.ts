@@ -8,6 +8,7 @@ import { CERTIFIED_NAMES_JOB, certifiedNamesJobs } from '../control/certificates
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import { ZONE_CERTIFICATE_JOB } from '../control/certificates/zone-certificate.js';
 import type { ContextBase } from '../control/write/context.js';
+import { DEVELOPMENT_MODE_JOB, developmentModeJobs } from '../control/zones/development-mode.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import { hostnameJobs } from '../hostnames/job.js';
 import type { JobKinds } from '../jobs/kind.js';
@@ -38,6 +39,7 @@ function jobKinds({ objects, base, hostnames, ownCertificate }: JobParts): JobKi
     [OWN_CERTIFICATE_JOB]: ownCertificate?.job ?? endOwnCertificate(hostnames.certificates),
     [ZONE_CERTIFICATE_JOB]: zoneCertificateJobs(hostnames.certificates),
     [CERTIFIED_NAMES_JOB]: certifiedNamesJobs(base),
+    [DEVELOPMENT_MODE_JOB]: developmentModeJobs(base),
     /** Removes body files without an object, which crashes leave behind. */
     sweep_objects: {
       async handler({ clock }) {

@@ -133,3 +133,20 @@ t.test('purge_cache', async (t) => {
   t.equal(purgesAfter(store, 0, 100).length, accepted.length);
   t.strictSame(misfits, []);
 });
+
+t.test('purges beyond the limit of an account', async (t) => {
+  const { call, clock, createZone, misfits } = await install(t);
+  const zone = await createZone('example.com');
+  const purge = (query = '') => call('POST', `/zones/${zone}/purge_cache${query}`, { hosts: ['example.com'] });
+  for (let i = 0; i < 500; i++) if ((await purge()).status !== 200) t.fail(`number ${i} is refused`);
+  const refused = await purge();
+  t.match(refused, { status: 429, json: { result: null, errors: [{ code: 971 }] } });
+  t.equal(refused.headers['retry-after'], '1');
+  t.equal((await purge('?dry_run=true')).status, 200, 'a dry run purges nothing');
+  clock.advance(1000);
+  t.equal((await purge()).status, 200, 'after the time that Retry-After names');
+  let more = 0;
+  while ((await purge()).status === 200 && more < 100) more++;
+  t.ok(more < 60, 'a second brings 50');
+  t.strictSame(misfits, []);
+});

@@ -32,6 +32,7 @@ import { freePort } from '../support/free-ports.js';
 export interface EdgeWorld {
   readonly ctx: Context;
   readonly edge: Edge;
+  readonly vault: Vault;
   readonly httpPort: number;
   readonly httpsPort: number;
   /** A zone whose `www` is proxied to a port of this machine, and which has a certificate. Returns its identifier. */
@@ -77,7 +78,7 @@ export async function startEdgeWorld(t: Test, options: Partial<EdgeOptions> = {}
   });
   const certify: EdgeWorld['certify'] = (owner, zone, names) => keepCertificate(ctx, vault, owner, zone, names);
   return {
-    ...{ ctx, edge, httpPort, httpsPort, certify },
+    ...{ ctx, edge, vault, httpPort, httpsPort, certify },
     async zone(name, port) {
       const { id } = await createZone(ctx, { name });
       await createRecord(ctx, id, { type: 'A', name: 'origin', content: '127.0.0.1' });

@@ -4,6 +4,9 @@ import { once } from 'node:events';
 import { connect as connectHttp2, constants } from 'node:http2';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
+import { SystemClock } from '../../src/base/clock.js';
+import { systemRandom } from '../../src/base/random.js';
+import { rootCertificatePem } from '../../src/certs/embedded/issuers.js';
 import { createRecord, editRecord } from '../../src/control/records/records.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
 import { EDGE_ADDRESS, exchange, proxy, startEdgeWorld, startOrigin } from './fixture.js';
@@ -87,6 +90,18 @@ t.test('bodies go both ways, with lengths and without', async (t) => {
   t.match(expecting, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200/);
 });
 
+t.test('the root of the built-in authority is where no origin is asked', async (t) => {
+  const origin = await startOrigin(t, (_, response) => response.end('of the origin'));
+  const world = await startEdgeWorld(t);
+  await world.zone('example.org', origin.port);
+  t.match(await world.raw(GET('127.0.0.1', '/ca.pem')), /^HTTP\/1\.1 409/, 'there is none yet');
+  const { ctx, vault } = world;
+  await rootCertificatePem({ store: ctx.store, clock: new SystemClock(), random: systemRandom, vault });
+  t.match(await world.raw(GET('127.0.0.1', '/ca.pem')), /^HTTP\/1\.1 200[\s\S]*x-pem-file[\s\S]*BEGIN CERTIFICATE/);
+  t.match(await world.raw(GET('127.0.0.1', '/other')), /^HTTP\/1\.1 409/);
+  t.match(await world.raw(GET('www.example.org', '/ca.pem')), /of the origin$/);
+});
+
 t.test('what is ambiguous never reaches an origin', async (t) => {
   let requests = 0;
   const origin = await startOrigin(t, (_request, response) => {
@@ -112,8 +127,8 @@ t.test('what is ambiguous never reaches an origin', async (t) => {
     ['both lengths', `${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400],
     ['two different lengths', `${post}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!`, 400],
     ['a length with a sign', `${post}Content-Length: +5\r\n\r\nhello`, 400],
-    ['an unknown coding', `${post}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`, 501],
-    ['two codings', `${post}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`, 501],
+    ['an unknown coding', `${post}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`, 400],
+    ['two codings', `${post}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`, 400],
     [
       'chunks in HTTP/1.0',
       'POST / HTTP/1.0\r\nHost: www.example.org\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',

@@ -13,6 +13,7 @@ export const zoneSetting = z
     value,
     editable: z.literal(true),
     modified_on: time.nullable().describe('Null until it is changed'),
+    time_remaining: z.int().optional().describe('Only of development_mode: seconds until it ends by itself'),
   })
   .meta({ id: 'ZoneSetting' });
 

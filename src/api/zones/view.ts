@@ -32,7 +32,7 @@ export function zoneView(item: ZoneItem, permissions: string[]): Zone {
     status: item.status,
     paused: item.paused,
     type: item.type,
-    development_mode: 0,
+    development_mode: item.developmentMode,
     name_servers: [...item.nameServers],
     original_name_servers: item.originalNameServers === null ? null : [...item.originalNameServers],
     original_registrar: null,

@@ -26,7 +26,7 @@ export class IssuanceRefused extends AppError {
     readonly limit: IssuanceLimit,
     /** When the lockout ends, milliseconds since 1970, and the whole seconds from now until then. */
     readonly untilMs: number,
-    readonly retryAfterSeconds: number,
+    override readonly retryAfterSeconds: number,
   ) {
     const every = limit.windowSeconds === 60 ? 'minute' : `${limit.windowSeconds} seconds`;
     super(

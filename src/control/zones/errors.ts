@@ -27,6 +27,11 @@ export const zoneFailure = defineErrors('zones', {
     text: 'Request must contain one of "purge_everything", "files", "tags", "hosts" or "prefixes"',
   },
   badPurge: { status: 400, code: 1012, text: 'Invalid purge request: {reason}.' },
+  purgeTooOften: {
+    status: 429,
+    code: 971,
+    text: 'Please wait and consider throttling your request speed. The cache may be purged {most} times a second.',
+  },
   settingUnknown: { status: 400, code: 1003, text: 'Undefined zone setting: {name}' },
   scansBusy: { status: 429, code: 971, text: '{most} scans are running. Please wait and try again.' },
   badSetting: { status: 400, code: 1007, text: 'Invalid value for zone setting {name}' },

@@ -19,6 +19,7 @@ import {
   type ZoneType,
 } from '../../store/zones/zones.js';
 import type { Context } from '../write/context.js';
+import { developmentModeSeconds } from './development-mode.js';
 
 export interface ZoneItem {
   readonly id: string;
@@ -38,6 +39,8 @@ export interface ZoneItem {
   readonly createdAt: number;
   readonly modifiedAt: number;
   readonly activatedAt: number | null;
+  /** Seconds until development mode ends; negative: since it ended; 0: it was never on. */
+  readonly developmentMode: number;
   readonly recordCount: number;
   /** For If-Match: increases with every change of the zone or its records. */
   readonly version: number;
@@ -75,6 +78,7 @@ export function zoneItem(ctx: Context, zone: ZoneRow): ZoneItem {
     status: zone.status,
     paused: zone.paused === 1,
     type: zone.type,
+    developmentMode: developmentModeSeconds(ctx.store, zone.seq, ctx.clock.nowMs()),
     nameServers: assignedNameServers(zone, nameServers),
     originalNameServers: parseList(zone.original_name_servers),
     vanityNameServers: parseList(zone.vanity_name_servers),

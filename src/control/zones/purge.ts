@@ -9,6 +9,7 @@ import { parseHostName } from '../rules/names.js';
 import { commit } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { zoneFailure } from './errors.js';
+import { takePurgeToken } from './purge-limit.js';
 
 type ListKind = Exclude<PurgeKind, 'purge_everything'>;
 
@@ -33,8 +34,9 @@ export interface PurgeInput {
 /** Whether a host name is served by the zone. */
 type IsServed = (name: string) => boolean;
 
-/** Returns the zone's identifier. Edge processes follow the row. */
+/** Returns the zone's identifier. Edge processes follow the row. Throws 429 for one purge too many. */
 export async function purgeCache(ctx: Context, zoneId: string, input: PurgeInput): Promise<string> {
+  if (!ctx.dryRun) takePurgeToken(ctx.store, ctx.clock, requireZone(ctx, zoneId).account);
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const kinds = PURGE_KINDS.filter((kind) => (input[kind] ?? undefined) !== undefined);

@@ -13,6 +13,7 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { commit } from '../write/commit.js';
 import type { Context } from '../write/context.js';
+import { developmentModeSeconds, planDevelopmentModeEnd } from './development-mode.js';
 import { zoneFailure } from './errors.js';
 import { readSettingValue, ZONE_SETTING_NAMES } from './setting-values.js';
 import { changeZone } from './write.js';
@@ -22,6 +23,8 @@ export interface ZoneSettingItem {
   readonly value: ZoneSettings[ZoneSettingName];
   /** Microseconds since 1970; null until changed. */
   readonly modifiedAt: number | null;
+  /** Of `development_mode`: seconds until it ends by itself; 0 while it is off. */
+  readonly timeRemaining?: number;
 }
 
 export async function listZoneSettings(ctx: Context, zoneId: string): Promise<ZoneSettingItem[]> {
@@ -67,6 +70,7 @@ async function editRow(
     const before = settingItem(ctx, zone, name);
     if (JSON.stringify(before.value) === JSON.stringify(value)) return before;
     putZoneSetting(ctx.store, zone.seq, { name, value: JSON.stringify(value), modified_at: draft.now });
+    if (name === 'development_mode' && value === 'on') planDevelopmentModeEnd(ctx, zone);
     const audited = { before: { [name]: before.value }, after: { [name]: value } };
     draft.audit({ action: ACTION, zone: zone.id, object: zone.id, ...audited });
     return settingItem(ctx, zone, name);
@@ -80,9 +84,12 @@ function requireName(text: string): ZoneSettingName {
   return name;
 }
 
-function settingItem({ store }: Context, zone: ZoneRow, name: ZoneSettingName): ZoneSettingItem {
+function settingItem({ store, clock }: Context, zone: ZoneRow, name: ZoneSettingName): ZoneSettingItem {
   const value = zoneSettings(store, zone)[name];
   const column = SETTINGS_IN_COLUMNS.find((candidate) => candidate === name);
   const row = zoneSettingRows(store, zone.seq).find((candidate) => candidate.name === name);
-  return { name, value, modifiedAt: column ? zone[`${column}_modified_at`] : (row?.modified_at ?? null) };
+  const modifiedAt = column ? zone[`${column}_modified_at`] : (row?.modified_at ?? null);
+  if (name !== 'development_mode') return { name, value, modifiedAt };
+  const timeRemaining = Math.max(0, developmentModeSeconds(store, zone.seq, clock.nowMs()));
+  return { name, value, modifiedAt, timeRemaining };
 }

@@ -10,7 +10,6 @@ const FAILURES = {
   longTarget: { status: 414, code: 414, title: 'URI too long' },
   misdirected: { status: 421, code: 421, title: 'Misdirected request' },
   headersTooLarge: { status: 431, code: 431, title: 'Request header fields too large' },
-  notImplemented: { status: 501, code: 501, title: 'Not implemented' },
   fault: { status: 500, code: 500, title: 'Internal error' },
   loop: { status: 508, code: 508, title: 'Loop detected' },
   prohibitedOrigin: { status: 403, code: 1000, title: 'DNS points to a prohibited address' },

@@ -109,8 +109,9 @@ export class Reply implements ResponseSink {
   /** Sends a complete response that the edge itself made. */
   whole(status: number, headers: HeaderList, body: Buffer): void {
     const { response } = this;
-    const unread = !isHttp2(response) && !response.req.complete;
-    this.begin(status, unread ? [...headers, 'connection', 'close'] : headers);
+    // Where an ambiguous request ends is uncertain, too (RFC 9112 §6.3).
+    const ends = !isHttp2(response) && (!response.req.complete || status === 400);
+    this.begin(status, ends ? [...headers, 'connection', 'close'] : headers);
     this.octets = body.length;
     this.over = true;
     // Node omits the body of a response to HEAD.

@@ -115,14 +115,18 @@ function pathOf(target: string, authority: string): string | Failure {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** Node's parser refuses most bad framing. HTTP/1.0 has no chunks (RFC 9112 §6.1), and no other coding is supported. */
+/**
+ * Node's parser refuses most bad framing. HTTP/1.0 has no chunks (RFC 9112 §6.1). Another coding may hide where the body ends, so
+ * the request is refused as ambiguous and its connection ends.
+ */
 function framingFault(headers: readonly string[], version: string): Failure | undefined {
   const codings = valuesOf(headers, 'transfer-encoding');
   if (codings.length === 0) return undefined;
   if (valuesOf(headers, 'content-length').length > 0 || version === '1.0') {
     return failureOf('badRequest', 'Transfer-Encoding where it may not stand');
   }
-  if (codings.length > 1 || codings[0]!.toLowerCase() !== 'chunked') return failureOf('notImplemented', codings.join());
+  if (codings.length > 1 || codings[0]!.toLowerCase() !== 'chunked')
+    return failureOf('badRequest', `the coding ${codings.join()}`);
   return undefined;
 }
 

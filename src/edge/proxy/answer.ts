@@ -1,5 +1,7 @@
 /** Answers a request in order: loop check, challenge, route, redirect, and then the stages. */
 
+import type { Clock } from '../../base/clock.js';
+import { storedRootsPem } from '../../certs/embedded/issuers.js';
 import {
   answerHttpChallenge,
   CHALLENGE_CONTENT_TYPE,
@@ -24,6 +26,7 @@ export interface AnswerSink extends ResponseSink {
 
 export interface AnswerOptions {
   readonly store: Store;
+  readonly clock: Clock;
   readonly table: RoutingTable;
   readonly loopId: string;
   /** The HTTPS port that clients use: that of the listener, or 443. */
@@ -43,7 +46,13 @@ export function createAnswer(options: AnswerOptions): Answer {
       sink.whole(200, [...TEXT, 'content-length', String(challenge.length)], challenge);
       return;
     }
-    const checked = checkRoute(options, request, table.find(request.host));
+    const found = table.find(request.host);
+    const roots = found.kind === 'unknown' ? rootCertificates(options, request) : undefined;
+    if (roots !== undefined) {
+      sink.whole(200, [...PEM, 'content-length', String(roots.length)], roots);
+      return;
+    }
+    const checked = checkRoute(options, request, found);
     if ('failure' in checked) {
       sink.onFailure(checked.failure);
       return;
@@ -84,6 +93,22 @@ function challengeBody(store: Store, { target, host, method }: EdgeRequest): Buf
 
 function isChallengePath(target: string): boolean {
   return target.startsWith(CHALLENGE_PATH) || target.startsWith(VALIDATION_PATH);
+}
+
+const ROOT_PATH = '/ca.pem';
+const PEM = ['content-type', 'application/x-pem-file', 'cache-control', 'no-store'];
+
+/**
+ * The root of the built-in authority, over plain HTTP, because a client cannot verify HTTPS without it. Only for hosts that lead
+ * nowhere, such as the address of the edge: the same path of a known host belongs to its origin.
+ */
+function rootCertificates(
+  { store, clock }: AnswerOptions,
+  { target, scheme, method }: EdgeRequest,
+): Buffer | undefined {
+  const asked = target === ROOT_PATH && scheme === 'http' && (method === 'GET' || method === 'HEAD');
+  const roots = asked ? storedRootsPem(store, clock.nowMs()) : '';
+  return roots === '' ? undefined : Buffer.from(roots);
 }
 
 /** Certificate authorities fetch challenges over plain HTTP, so their paths are never redirected. */

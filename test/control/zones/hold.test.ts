@@ -4,10 +4,12 @@ import { createAccount } from '../../../src/control/access/accounts.js';
 import { authenticateToken } from '../../../src/control/access/authentication.js';
 import { createKey } from '../../../src/control/access/keys.js';
 import { checkActivation } from '../../../src/control/zones/activation.js';
+import { developmentModeJobs } from '../../../src/control/zones/development-mode.js';
 import { createZoneHold, deleteZoneHold, editZoneHold, getZoneHold } from '../../../src/control/zones/hold.js';
 import { editZoneSetting, getZoneSetting, listZoneSettings } from '../../../src/control/zones/settings.js';
 import { createZone, getZone } from '../../../src/control/zones/zones.js';
 import { DEFAULT_ZONE_SETTINGS } from '../../../src/serving/zone-settings.js';
+import { listJobs } from '../../../src/store/jobs.js';
 import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
 import { latestAudit } from '../../support/rows.js';
 import { startControl, startZone } from '../fixture.js';
@@ -145,6 +147,7 @@ t.test('settings', async (t) => {
     t.equal((await editZoneSetting(ctx, zoneId, name, value)).modifiedAt, modifiedAt, 'the same again changes nothing');
   }
   t.equal(lastChange(ctx.store), after, 'nothing for DNS');
+  t.equal((await getZoneSetting(ctx, zoneId, 'development_mode')).timeRemaining, 3 * 3600);
   for (const [name, value] of [
     ['cache_level', 'all'],
     ['browser_cache_ttl', -1],
@@ -155,4 +158,32 @@ t.test('settings', async (t) => {
   ] as const) {
     await t.rejects(editZoneSetting(ctx, zoneId, name, value), { status: 400, code: 1007, pointer: '/value' });
   }
+});
+
+t.test('development mode ends by itself', async (t) => {
+  const { ctx, clock, zoneId } = await startZone(t);
+  const value = async () => (await getZoneSetting(ctx, zoneId, 'development_mode')).value;
+  const seconds = async () => (await getZone(ctx, zoneId)).developmentMode;
+  const job = { ...ctx, attempt: 0, signal: new AbortController().signal, requireLease() {} };
+  const run = () => developmentModeJobs(ctx).handler(job, zoneId);
+  t.equal(await seconds(), 0);
+  await editZoneSetting(ctx, zoneId, 'development_mode', 'on');
+  t.equal(await seconds(), 10_800);
+  clock.advance(3_600_500);
+  t.equal(await seconds(), 7200);
+  t.equal((await getZoneSetting(ctx, zoneId, 'development_mode')).timeRemaining, 7200);
+  await editZoneSetting(ctx, zoneId, 'development_mode', 'off');
+  clock.advance(5000);
+  t.strictSame([await value(), await seconds()], ['off', -5]);
+  t.same(await run(), { done: true });
+  t.equal(await seconds(), -5, 'it was off already');
+  await editZoneSetting(ctx, zoneId, 'development_mode', 'on');
+  const planned = listJobs(ctx.store, 10).find(({ kind }) => kind === 'development_mode')!;
+  t.match(await run(), { againAtMs: Number }, 'it was switched on again');
+  clock.advance(planned.run_at - clock.nowMs());
+  t.same(await run(), { done: true });
+  t.equal(await value(), 'off');
+  t.match(latestAudit(ctx.store, 1)[0], { action: 'zone_settings.edit', after: '{"development_mode":"off"}' });
+  clock.advance(60_000);
+  t.equal(await seconds(), -60);
 });
