@@ -3,7 +3,7 @@ import { rootCertificates } from 'node:tls';
 
 import type { Clock } from '../base/clock.js';
 import type { CidrSet } from '../base/ip.js';
-import { createLifecycle } from '../base/lifecycle.js';
+import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { Random } from '../base/random.js';
@@ -70,6 +70,10 @@ export interface Edge {
   readonly addresses: readonly string[];
   /** The last row of `edge_changes` that it has read; it answers by everything stored until then. */
   lastRead(): number;
+  /** Whether something was committed that it has not read yet. */
+  isBehind(): boolean;
+  /** Reads at once after a commit. */
+  wake(): void;
   samples(): MetricSample[];
   /** Stops accepting, finishes requests in progress, and ends after `limitMs` milliseconds at the latest. */
   drain(limitMs: number): Promise<boolean>;
@@ -118,21 +122,18 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     onRefusedHandshake: metrics.countRefusedHandshake,
     onBadInput: metrics.countBadInput,
   });
-  let listeners: Listeners;
-  try {
-    listeners = await listenAt(places, { http: front.acceptHttp, https: front.acceptHttps });
-  } catch (error) {
-    await lifecycle.stop(1000);
-    throw error;
-  }
+  const listeners = await listen(places, front, lifecycle);
   return {
     addresses: listeners.addresses,
     lastRead: follower.lastRead,
+    isBehind: follower.isBehind,
+    wake: follower.wake,
     samples: () =>
       metrics.samples({
         edge_connections: connections.count(),
         edge_connections_refused: connections.refused(),
         edge_hosts: table.size(),
+        edge_behind: follower.isBehind() ? 1 : 0,
         ...cached.gauges(),
         edge_resident_octets: process.memoryUsage.rss(),
       }),
@@ -147,6 +148,16 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
       return lifecycle.stop(limitMs);
     },
   };
+}
+
+/** If it cannot listen, everything that was started before ends. */
+async function listen(places: EdgePlaces, front: Front, lifecycle: Lifecycle): Promise<Listeners> {
+  try {
+    return await listenAt(places, { http: front.acceptHttp, https: front.acceptHttps });
+  } catch (error) {
+    await lifecycle.stop(1000);
+    throw error;
+  }
 }
 
 /** The largest body that is stored: a fraction of the cache, never more than 512 MiB. */

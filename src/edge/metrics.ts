@@ -67,6 +67,7 @@ const GAUGES: Readonly<Record<string, string>> = {
   edge_connections: 'Open connections of clients',
   edge_connections_refused: 'Connections refused because one client had too many',
   edge_hosts: 'Hosts in the routing table',
+  edge_behind: '1: something was committed that the edge has not read yet',
   edge_cache_octets: 'Octets of stored responses',
   edge_cache_urls: 'URLs with stored responses',
   edge_resident_octets: 'Memory of the edge process',

@@ -196,10 +196,15 @@ export function startAcknowledger(
   return startTelling(dataDir, answered, printLine, clock, onCommitted);
 }
 
-/** The side of an edge process. `read`: the last row of `edge_changes` that it has read. */
-export function startEdgeAcknowledger(dataDir: string, read: () => number, clock: Clock): Acknowledger<number> {
+/** The side of an edge process. `read`: the last row of `edge_changes` that it has read. `onCommitted`: as above. */
+export function startEdgeAcknowledger(
+  dataDir: string,
+  read: () => number,
+  clock: Clock,
+  onCommitted: () => void = () => {},
+): Acknowledger<number> {
   const print = (change: number): string => `edge ${process.pid} ${change}\n`;
-  return startTelling(dataDir, read, print, clock, () => {});
+  return startTelling(dataDir, read, print, clock, onCommitted);
 }
 
 /** Connects, and reconnects after the admin process was away. */

@@ -3,8 +3,8 @@ import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import { certificateJobs } from '../certs/issuance/jobs.js';
-import { zoneCertificateJobs } from '../certs/packs/job.js';
-import { CERTIFIED_NAMES_JOB, certifiedNamesJobs } from '../control/certificates/certified-names.js';
+import { certifiedNamesJobs, zoneCertificateJobs } from '../certs/packs/job.js';
+import { CERTIFIED_NAMES_JOB } from '../control/certificates/certified-names.js';
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import { ZONE_CERTIFICATE_JOB } from '../control/certificates/zone-certificate.js';
 import type { ContextBase } from '../control/write/context.js';
@@ -38,7 +38,7 @@ function jobKinds({ objects, base, hostnames, ownCertificate }: JobParts): JobKi
     ...certificateJobs(hostnames.certificates),
     [OWN_CERTIFICATE_JOB]: ownCertificate?.job ?? endOwnCertificate(hostnames.certificates),
     [ZONE_CERTIFICATE_JOB]: zoneCertificateJobs(hostnames.certificates),
-    [CERTIFIED_NAMES_JOB]: certifiedNamesJobs(base),
+    [CERTIFIED_NAMES_JOB]: certifiedNamesJobs(hostnames.certificates),
     [DEVELOPMENT_MODE_JOB]: developmentModeJobs(base),
     /** Removes body files without an object, which crashes leave behind. */
     sweep_objects: {

@@ -2,13 +2,16 @@
 import type { AddressInfo } from 'node:net';
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
+import { sleep } from '../../src/base/clock.js';
+import { hearEdges } from '../../src/certs/deployment.js';
 import { advanceCertificate } from '../../src/certs/issuance/advance.js';
 import { certificateJobs } from '../../src/certs/issuance/jobs.js';
-import { zoneCertificateJobs } from '../../src/certs/packs/job.js';
-import { certifiedNamesJobs } from '../../src/control/certificates/certified-names.js';
+import { certifiedNamesJobs, zoneCertificateJobs } from '../../src/certs/packs/job.js';
 import { Type } from '../../src/dns/codes.js';
 import { setAllowance } from '../../src/hostnames/allowance.js';
 import type { JobContext } from '../../src/jobs/kind.js';
+import { findRequest } from '../../src/store/certs/requests.js';
+import { lastEdgeChange } from '../../src/store/edge/changes.js';
 import { listJobs } from '../../src/store/jobs.js';
 import { changesAfter, lastChange, rrsOfChange } from '../../src/store/log/changes.js';
 import { findZoneById, findZoneByName, updateZone } from '../../src/store/zones/zones.js';
@@ -32,7 +35,7 @@ async function startWorld(t: Test): Promise<World> {
   const kinds = {
     ...certificateJobs(hostnames.certificates),
     zone_certificate: zoneCertificateJobs(hostnames.certificates),
-    certified_names: certifiedNamesJobs(base),
+    certified_names: certifiedNamesJobs(hostnames.certificates),
   };
   const job = { ...base, attempt: 0, signal: new AbortController().signal, requireLease() {} } satisfies JobContext;
   return {
@@ -132,7 +135,7 @@ t.test(
   },
 );
 
-t.test('HTTPS records come with the certificate and go with it, in the same change', async (t) => {
+t.test('HTTPS records come when edges have the certificate, and go with it', async (t) => {
   const world = await startWorld(t);
   const { call, runJobs, zone, zoneId, store, base } = world;
   let seen = lastChange(store);
@@ -152,6 +155,14 @@ t.test('HTTPS records come with the certificate and go with it, in the same chan
   await call('POST', `${zone}/dns_records`, { ...PROXIED, name: '*' });
   t.strictSame(advertised(), [], 'no certificate covers anything yet');
   const { version } = findZoneByName(store, ZONE)!;
+  const edges = hearEdges(store, base.clock);
+  edges.report('behind', 0);
+  const waiting = runJobs();
+  await until(() => findRequest(store, 'zone', zoneId)?.status === 'active');
+  t.strictSame(advertised(), [], 'an edge has not read it yet');
+  edges.report('behind', lastEdgeChange(store));
+  await waiting;
+  edges.forget('behind');
   await runJobs();
   t.strictSame(advertised(), ['+www.'], 'neither two labels down nor at a wildcard');
   t.equal(findZoneByName(store, ZONE)!.version, version, 'nobody edited the zone');
@@ -168,6 +179,7 @@ t.test('HTTPS records come with the certificate and go with it, in the same chan
 
   const order = { type: 'advanced', hosts: [ZONE, `a.www.${ZONE}`], validation_method: 'txt', validity_days: 90 };
   const made = await call('POST', `${zone}/ssl/certificate_packs/order`, { ...order, certificate_authority: 'google' });
+  await runJobs();
   t.strictSame([made.json.result.status, ...advertised()], ['active', '+www.a.']);
   await call('DELETE', `${zone}/ssl/certificate_packs/${made.json.result.id}`);
   t.strictSame(advertised(), ['-www.a.']);
@@ -176,7 +188,7 @@ t.test('HTTPS records come with the certificate and go with it, in the same chan
   t.equal(job.subject, zoneId);
   world.clock.advance(job.run_at - base.clock.nowMs());
   const context = { ...base, attempt: 0, signal: new AbortController().signal, requireLease() {} };
-  await certifiedNamesJobs(base).handler(context, zoneId);
+  await certifiedNamesJobs(world.hostnames.certificates).handler(context, zoneId);
   t.strictSame(advertised().sort(), ['-', '-www.'], 'the certificate has expired');
 });
 
@@ -380,3 +392,7 @@ t.test('the vendor’s client', async (t) => {
   t.match(await ssl.verification.edit(made.id, { zone_id, validation_method: 'txt' }), { validation_method: 'txt' });
   t.match(await ssl.certificatePacks.delete(made.id, { zone_id }), { id: made.id });
 });
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(1);
+}

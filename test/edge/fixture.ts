@@ -77,19 +77,24 @@ export async function startEdgeWorld(t: Test, options: Partial<EdgeOptions> = {}
     store.close();
   });
   const certify: EdgeWorld['certify'] = (owner, zone, names) => keepCertificate(ctx, vault, owner, zone, names);
+  const heard: EdgeWorld['heard'] = async () => {
+    while (edge.isBehind()) {
+      edge.wake();
+      await sleep(1);
+    }
+  };
   return {
-    ...{ ctx, edge, vault, httpPort, httpsPort, certify },
+    ...{ ctx, edge, vault, heard, httpPort, httpsPort, certify },
     async zone(name, port) {
       const { id } = await createZone(ctx, { name });
       await createRecord(ctx, id, { type: 'A', name: 'origin', content: '127.0.0.1' });
       await proxy(ctx, id, 'www', `origin.${name}`, port);
       await certify({ kind: 'zone', id }, name, [name, `*.${name}`]);
-      await sleep(40);
+      await heard();
       return id;
     },
     raw: (text) => exchange(connect(httpPort, '127.0.0.1'), text),
     tls: (servername, more) => secure(httpsPort, servername, more),
-    heard: () => sleep(40),
   };
 }
 

@@ -202,11 +202,20 @@ t.test('edges say what they have read, and are forgotten when they end', async (
   const hearing = await hearAcknowledgements(directory, { propagation, edges }, silentLogger());
   t.teardown(() => hearing.close());
   const one = startEdgeAcknowledger(directory, () => 5, clock);
-  const two = startEdgeAcknowledger(directory, () => 7, clock);
+  let woken = 0;
+  const two = startEdgeAcknowledger(
+    directory,
+    () => 7,
+    clock,
+    () => woken++,
+  );
   t.teardown(() => one.close());
   const read = (): string => [...heard.values()].sort().join(' ');
   await until(t, () => read() === '5 7', 'both are heard');
   t.strictSame(propagation.processes(), [], 'they are no DNS processes');
+  const before = woken;
+  hearing.tellCommitted();
+  await until(t, () => woken > before, 'a commit wakes an edge');
   one.tell(6);
   await until(t, () => read() === '6 7', 'it has read on');
   two.close();

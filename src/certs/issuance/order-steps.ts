@@ -1,6 +1,6 @@
 /** The steps of an existing order: its challenges, proof of control, the CSR, and the certificate. */
 import { createPrivateKey } from 'node:crypto';
-import { updateCertifiedNames } from '../../control/certificates/certified-names.js';
+import { planCertifiedNames } from '../../control/certificates/certified-names.js';
 import { commit } from '../../control/write/commit.js';
 import { insertIssued, removeIssued } from '../../store/certs/issued.js';
 import {
@@ -208,7 +208,7 @@ async function download(step: Step, { certificateUrl }: Order): Promise<void> {
     insertIssued(store, { ...about, id, private_key, authority: order.authority, uploaded: 0, renewal: row.renewal });
     const settled = { status: 'active', renewal: 0, errors: '[]', refused: '[]', failures: 0 };
     updateRequest(store, row.seq, { ...settled, chosen: order.authority, renew_at: renewAt, next_at: clock.nowMs() });
-    if (row.owner_kind === 'zone') updateCertifiedNames(ctx, draft, row.zone);
+    if (row.owner_kind === 'zone') planCertifiedNames(ctx, row.zone);
   });
   plain.fill(0);
 }

@@ -1,39 +1,29 @@
 /**
  * Keeps the names that a zone's certificates cover in the zone, because its HTTPS records depend on them. So these
- * records change in the write that changes the certificates, or when one expires.
+ * records change in a write like all others: when certificates go, when edges use a new one, and when one expires.
  */
-import { fromHex, toHex } from '../../base/bytes.js';
-import type { JobKind } from '../../jobs/kind.js';
+import { toHex } from '../../base/bytes.js';
 import { schedule } from '../../jobs/schedule.js';
 import { certifiedNames } from '../../serving/certified-names.js';
-import { findZone, findZoneById } from '../../store/zones/zones.js';
-import { commit, type Draft } from '../write/commit.js';
-import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
+import { findZone } from '../../store/zones/zones.js';
+import type { Draft } from '../write/commit.js';
+import type { Context } from '../write/context.js';
 
-/** Looks again when a certificate begins or ends to be valid. The subject is the zone's identifier. */
+/** Looks at the certificates of a zone again. The subject is the zone's identifier. */
 export const CERTIFIED_NAMES_JOB = 'certified_names';
 
-/** Call inside a commit, after certificates of the zone were added or removed. `zone`: store number. */
-export function updateCertifiedNames({ store, clock }: Pick<Context, 'store' | 'clock'>, draft: Draft, zone: number) {
-  const row = findZone(store, zone);
-  if (!row) return;
-  const nowMs = clock.nowMs();
-  const { names, changesAtMs } = certifiedNames(store, zone, nowMs);
+type WriteContext = Pick<Context, 'store' | 'clock'>;
+
+/** Call inside a commit, after certificates of the zone were dropped. `zone`: store number. */
+export function updateCertifiedNames(ctx: WriteContext, draft: Draft, zone: number): void {
+  if (!findZone(ctx.store, zone)) return;
+  const { names, changesAtMs } = certifiedNames(ctx.store, zone, ctx.clock.nowMs());
   draft.setCertifiedNames(zone, names);
-  if (changesAtMs === undefined) return;
-  schedule(store, { kind: CERTIFIED_NAMES_JOB, subject: toHex(row.id), runAtMs: changesAtMs }, nowMs);
+  if (changesAtMs !== undefined) planCertifiedNames(ctx, zone, changesAtMs);
 }
 
-export function certifiedNamesJobs(base: ContextBase): JobKind {
-  return {
-    async handler({ requireLease }, subject) {
-      const ctx: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' };
-      await commit(ctx, (draft) => {
-        requireLease();
-        const zone = findZoneById(ctx.store, fromHex(subject)!);
-        if (zone) updateCertifiedNames(ctx, draft, zone.seq);
-      });
-      return { done: true };
-    },
-  };
+/** Schedules the update, inside the write that adds a certificate: at once, but edges must read it first. */
+export function planCertifiedNames({ store, clock }: WriteContext, zone: number, runAtMs = clock.nowMs()): void {
+  const row = findZone(store, zone);
+  if (row) schedule(store, { kind: CERTIFIED_NAMES_JOB, subject: toHex(row.id), runAtMs }, clock.nowMs());
 }

@@ -7,8 +7,10 @@ import { changesAfter, firstChange, lastChange } from '../../store/log/changes.j
 import { findZone } from '../../store/zones/zones.js';
 import type { RoutingTable } from './table.js';
 
-/** Milliseconds between two polls, each of which takes 2 µs. Commits are noticed within this time. */
-const POLL_MS = 10;
+/** Milliseconds between two polls without a wake-up: a safety net, for commits of which nobody could tell. */
+const POLL_MS = 500;
+/** Milliseconds until the next read after one that was woken, so that commits in quick succession are read together. */
+const SETTLE_MS = 4;
 /** Changes read at once. */
 const BATCH = 1000;
 
@@ -33,6 +35,10 @@ export interface FollowOptions {
 export interface StoreFollower {
   /** The last row of `edge_changes` that was read. */
   lastRead(): number;
+  /** Whether something was committed that was not read yet. */
+  isBehind(): boolean;
+  /** Reads at once after a commit. Costs little when nothing was committed. */
+  wake(): void;
   close(): void;
 }
 
@@ -78,20 +84,51 @@ export function followStore({ store, clock, log, dependents, onRead }: FollowOpt
     return changes.length === BATCH;
   }
 
-  const close = clock.every(POLL_MS, () => {
+  /** Returns whether there may be more. */
+  function read(): boolean {
     try {
       const now = store.dataVersion();
-      if (now === version) return;
+      if (now === version) return false;
       const before = others;
-      const more = store.snapshot(() => [readZones(), readOthers(), dependents.readPurges()]);
-      if (!more.includes(true)) version = now;
+      const more = store.snapshot(() => [readZones(), readOthers(), dependents.readPurges()]).includes(true);
+      if (!more) version = now;
       if (others !== before) onRead?.(others);
       failed = false;
+      return more;
     } catch (error) {
       // The next poll reads the same changes again.
       if (!failed) log.error({ err: error }, 'the edge cannot read what changed');
       failed = true;
+      return false;
     }
-  });
-  return { lastRead: () => others, close };
+  }
+
+  const timer = startReading(clock, read);
+  return { lastRead: () => others, isBehind: () => store.dataVersion() !== version, ...timer };
+}
+
+/** Calls `read` when woken and at intervals, and again soon while it returns that there may be more. */
+function startReading(clock: Clock, read: () => boolean): Pick<StoreFollower, 'wake' | 'close'> {
+  let cancel = (): void => {};
+  let isSettling = false;
+
+  function plan(delayMs: number): void {
+    cancel();
+    cancel = clock.after(delayMs, () => {
+      isSettling = false;
+      plan(read() ? SETTLE_MS : POLL_MS);
+    });
+  }
+
+  plan(POLL_MS);
+  return {
+    wake() {
+      // Further calls do not postpone a read that is due soon.
+      if (isSettling) return;
+      isSettling = true;
+      read();
+      plan(SETTLE_MS);
+    },
+    close: () => cancel(),
+  };
 }

@@ -34,7 +34,7 @@ export async function startEdgeRole(options: EdgeRoleOptions): Promise<RunningRo
   try {
     let acknowledger: Acknowledger<number> | undefined;
     const edge = await start(options, lifecycle, (change) => acknowledger?.tell(change));
-    acknowledger = startEdgeAcknowledger(settings.dataDir, edge.lastRead, clock);
+    acknowledger = startEdgeAcknowledger(settings.dataDir, edge.lastRead, clock, edge.wake);
     lifecycle.own('acknowledgements', acknowledger, (part) => part.close());
     if (settings.edgeAddresses === undefined && machineAddresses().length === 0) {
       log.warn(
