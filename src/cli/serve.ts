@@ -12,12 +12,13 @@ export function addServeCommand(program: Command, context: CommandContext): void
     .command('serve')
     .description('serve DNS, the admin API and the edge until a signal comes (SIGTERM drains, a second one forces)')
     .addOption(new Option('--role <role>', 'only one of the processes: dns, admin or edge').argParser(parseRole))
+    .option('--take-over', 'take the place of the server that runs in the data directory, without a gap in DNS')
     .addOption(new Option('--supervised').hideHelp())
     .addHelpText(
       'after',
       example('zoneplane serve', 'zoneplane serve --data-dir /var/lib/zoneplane --dns-host 192.0.2.53'),
     );
-  addSettingOptions(serve).action(async (options: { role?: Role; supervised?: boolean }) => {
+  addSettingOptions(serve).action(async (options: { role?: Role; supervised?: boolean; takeOver?: boolean }) => {
     if (options.role && options.supervised) {
       const { runSupervised } = await import('../roles/child.js');
       terminal.exitCode = (await runSupervised(options.role)) as 0 | 1 | 2;
@@ -40,7 +41,11 @@ export function addServeCommand(program: Command, context: CommandContext): void
       return;
     }
     const { serve: superviseAll } = await import('../roles/supervisor.js');
-    terminal.exitCode = (await superviseAll({ ...common, program: context.program })) as 0 | 1 | 2;
+    terminal.exitCode = (await superviseAll({
+      ...common,
+      program: context.program,
+      takeOver: options.takeOver,
+    })) as 0 | 1 | 2;
   });
 }
 

@@ -27,14 +27,14 @@ export async function runSupervised(role: Role): Promise<number> {
   if (!order) return 0;
   const log = createLogger({ level: order.settings.logLevel, pretty: order.terminal });
   process.on('uncaughtExceptionMonitor', (error) => log.fatal({ err: error }, `the ${role} process has a fault`));
-  const { settings, origins, version, terminal } = order;
+  const { settings, origins, version, terminal, takeOver } = order;
   const acts: (() => void)[] = [];
   const onReload = (act: () => void): void => void acts.push(act);
   inbox.onReload = ({ logLevel }) => {
     log.level = logLevel;
     for (const act of acts) act();
   };
-  const context = { settings, origins, version, terminal, clock: new SystemClock(), log, onReload };
+  const context = { settings, origins, version, terminal, takeOver, clock: new SystemClock(), log, onReload };
   let running: RunningRole<Reports[Role]>;
   try {
     running = await startRole(await code, context, inbox);

@@ -85,13 +85,14 @@ function publish(
 }
 
 function listen(
-  { settings, clock, log }: DnsOptions,
+  { settings, takeOver, clock, log }: DnsOptions,
   publisher: Publisher,
   tls: TlsMaterial | undefined,
 ): Promise<DnsServers> {
   return startDnsServers({
     addresses: settings.dnsHost,
     port: settings.dnsPort ?? DNS_PORT,
+    takeOver,
     transport: settings.udpTransport,
     workers: settings.dnsWorkers,
     answer: publisher.answer,

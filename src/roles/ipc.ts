@@ -83,6 +83,8 @@ export interface StartOrder {
   readonly version: string;
   /** Whether standard output is a terminal, where generated secrets may be shown. */
   readonly terminal: boolean;
+  /** Start beside the process that serves now, which ends when this one is ready. */
+  readonly takeOver?: boolean;
 }
 
 /** The certificate of the service itself and its key, PEM. The admin process has them, the DNS process needs them (`tls-cert auto`). */

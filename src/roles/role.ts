@@ -11,6 +11,8 @@ export interface RoleContext {
   readonly version: string;
   /** Whether a generated key may be shown on the terminal. */
   readonly terminal: boolean;
+  /** Start beside the process that serves now, which ends when this one is ready. */
+  readonly takeOver?: boolean | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /** Calls `act` whenever settings and certificates are to be read again. */

@@ -1,5 +1,6 @@
 /**
- * One child process of the supervisor. It is started, watched, restarted with back-off when it crashes, and drained.
+ * One child process of the supervisor. It is started, watched, restarted with back-off when it crashes, replaced without
+ * a gap, and drained.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { type Clock, steadyMs } from '../base/clock.js';
@@ -7,7 +8,7 @@ import { UserError } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import { type Notice, type Order, type Reports, type Role, type StartOrder, sendOrder } from './ipc.js';
-import { STATUS_LOST_MS } from './limits.js';
+import { DRAIN_LIMIT_MS, KILL_GRACE_MS, STATUS_LOST_MS } from './limits.js';
 import type { Reload } from './services/reload.js';
 
 const FIRST_DELAY_MS = 100;
@@ -48,6 +49,11 @@ interface FirstStart {
 
 export class SupervisedChild<Name extends Role> {
   private child: ChildProcess | undefined;
+  /** The process that is starting to replace `child`, and its start order. */
+  private successor: { readonly child: ChildProcess; readonly start: StartOrder } | undefined;
+  /** Processes that were replaced and are finishing. */
+  private readonly retired = new Set<Promise<unknown>>();
+  private startOrder: StartOrder;
   private wanted = false;
   private draining = false;
   private crashes = 0;
@@ -57,7 +63,9 @@ export class SupervisedChild<Name extends Role> {
   private cancelRestart: (() => void) | undefined;
   private cancelSilence: (() => void) | undefined;
 
-  constructor(private readonly options: ChildOptions<Name>) {}
+  constructor(private readonly options: ChildOptions<Name>) {
+    this.startOrder = options.start;
+  }
 
   /** Lets the process load its code in advance; it does nothing else before {@link start}. */
   preload(): void {
@@ -68,12 +76,29 @@ export class SupervisedChild<Name extends Role> {
    * Starts the child; resolves when it is ready. Rejects with a {@link UserError} if it cannot start; later crashes
    * lead to restarts instead.
    */
-  start(): Promise<void> {
+  start(takeOver = false): Promise<void> {
     return new Promise((resolve, reject) => {
       this.firstStart = { resolve, reject };
       this.wanted = true;
-      this.launch();
+      this.launch(takeOver);
     });
+  }
+
+  /**
+   * Starts a process with this order beside the running one, which is asked to finish when the new one is ready, and
+   * stays if the new one cannot start. Without a running process, the next start uses the order.
+   */
+  replace(start: StartOrder): void {
+    this.successor?.child.kill('SIGKILL');
+    this.successor = undefined;
+    if (this.draining || !this.wanted) return;
+    if (!this.child || this.firstStart) {
+      this.startOrder = start;
+      return;
+    }
+    const child = this.fork();
+    this.successor = { child, start };
+    this.order(child, { ...start, takeOver: true });
   }
 
   send(order: Order): void {
@@ -86,7 +111,14 @@ export class SupervisedChild<Name extends Role> {
     this.cancelSilence?.();
     this.cancelRestart?.();
     const { child } = this;
+    this.successor?.child.kill('SIGKILL');
+    await Promise.all(this.retired);
     if (!child) return true;
+    return this.finish(child, limitMs);
+  }
+
+  /** Asks a process to finish and waits; true when it ended by itself with exit code 0. */
+  private async finish(child: ChildProcess, limitMs: number): Promise<boolean> {
     const ended = new Promise<boolean>((resolve) => child.once('exit', (code) => resolve(code === 0)));
     sendOrder(child, { kind: 'drain' });
     const clean = await withLimit(this.options.clock, limitMs, ended);
@@ -106,13 +138,17 @@ export class SupervisedChild<Name extends Role> {
   kill(): void {
     this.draining = true;
     this.child?.kill('SIGKILL');
+    this.successor?.child.kill('SIGKILL');
   }
 
-  private launch(): void {
+  private launch(takeOver = false): void {
     this.startedMs = steadyMs(this.options.clock);
     this.child ??= this.fork();
-    const { start } = this.options;
-    sendOrder(this.child, { kind: 'start', ...start, settings: { ...start.settings, ...this.reloaded } });
+    this.order(this.child, { ...this.startOrder, takeOver });
+  }
+
+  private order(child: ChildProcess, start: StartOrder): void {
+    sendOrder(child, { kind: 'start', ...start, settings: { ...start.settings, ...this.reloaded } });
   }
 
   private fork(): ChildProcess {
@@ -126,21 +162,37 @@ export class SupervisedChild<Name extends Role> {
     child.on('message', (message) => {
       const notice = message as Notice;
       if (notice.kind === 'refused') refusal = new UserError(notice.message, notice.remedy, notice.exitCode);
-      else if (notice.kind === 'ready') this.onReady(notice.report as Reports[Name]);
-      else this.options.onNotice(notice);
-      if (notice.kind !== 'refused') this.expectMore(child);
+      else if (notice.kind === 'ready') this.onReady(child, notice.report as Reports[Name]);
+      else if (child === this.child) this.options.onNotice(notice);
+      if (notice.kind !== 'refused' && child === this.child) this.expectMore(child);
     });
-    child.once('error', (error) => this.onEnd(`cannot be started: ${error.message}`, undefined));
+    child.once('error', (error) => this.onEnd(child, `cannot be started: ${error.message}`, undefined));
     child.once('exit', (code, signal) => {
-      this.onEnd(signal ? `was ended by ${signal}` : `ended with exit code ${code}`, refusal);
+      this.onEnd(child, signal ? `was ended by ${signal}` : `ended with exit code ${code}`, refusal);
     });
     return child;
   }
 
-  private onReady(report: Reports[Name]): void {
+  private onReady(child: ChildProcess, report: Reports[Name]): void {
+    if (child === this.successor?.child) this.succeed();
+    if (child !== this.child) return;
     this.options.onReady(report);
     this.firstStart?.resolve();
     this.firstStart = undefined;
+  }
+
+  /** The successor takes the place of the running process, which finishes. */
+  private succeed(): void {
+    const former = this.child;
+    if (!this.successor) return;
+    this.child = this.successor.child;
+    this.startOrder = this.successor.start;
+    this.successor = undefined;
+    this.startedMs = steadyMs(this.options.clock);
+    if (!former) return;
+    const gone: Promise<unknown> = this.finish(former, DRAIN_LIMIT_MS + KILL_GRACE_MS);
+    this.retired.add(gone);
+    void gone.then(() => this.retired.delete(gone));
   }
 
   /** Kills the child when nothing more is heard of it; what follows is that of every crash. */
@@ -155,8 +207,13 @@ export class SupervisedChild<Name extends Role> {
     });
   }
 
-  private onEnd(how: string, refusal: UserError | undefined): void {
-    if (!this.child) return;
+  private onEnd(child: ChildProcess, how: string, refusal: UserError | undefined): void {
+    if (child === this.successor?.child) {
+      this.successor = undefined;
+      const reason = refusal ? `could not start: ${refusal.message}` : how;
+      this.options.log.error(`the new ${this.options.role} process ${reason}; the running one stays`);
+    }
+    if (child !== this.child) return;
     this.child = undefined;
     this.cancelSilence?.();
     if (this.draining || !this.wanted) return;
@@ -175,6 +232,10 @@ export class SupervisedChild<Name extends Role> {
       `the ${role} process ${reason}; starting it again in ${delayMs} ms`,
     );
     onLost();
+    if (this.successor) {
+      this.succeed();
+      return;
+    }
     this.cancelRestart = clock.after(delayMs, () => this.launch());
   }
 }

@@ -14,6 +14,7 @@ import {
   forgetInitialKey,
   isUpToDate,
   prepareDataDirectory,
+  type Running,
   removeRunning,
   writeRunning,
 } from './data-directory.js';
@@ -23,6 +24,7 @@ import type { AdminReport, CredentialsMessage, DnsReport, DnsStatus, Notice, Sta
 import { DRAIN_LIMIT_MS, KILL_GRACE_MS, PREDECESSOR_LIMIT_MS } from './limits.js';
 import { lockDataDirectory, outlastPredecessor } from './lock.js';
 import { type Reload, reloadSettings } from './services/reload.js';
+import { findPredecessor, relieve } from './services/take-over.js';
 import { watchSignals } from './signals.js';
 import { SupervisedChild } from './supervised-child.js';
 
@@ -38,6 +40,8 @@ export interface ServeOptions {
   readonly log: Logger;
   /** Whether standard output is a terminal. */
   readonly terminal: boolean;
+  /** Takes the place of the server that runs in the data directory, if there is one. */
+  readonly takeOver?: boolean | undefined;
   readonly print: (line: string) => void;
 }
 
@@ -46,22 +50,28 @@ export async function serve(options: ServeOptions): Promise<number> {
   const { loaded, clock, log } = options;
   const startedMs = clock.nowMs();
   const directory = prepareDataDirectory(loaded.settings.dataDir);
-  const lock = lockDataDirectory(directory.path, 'serveLock');
+  const predecessor = options.takeOver ? findPredecessor(directory.path) : undefined;
+  let lock = predecessor ? undefined : lockDataDirectory(directory.path, 'serveLock');
   let reload = (): void => {};
   const signals = watchSignals(clock, () => reload());
   const announcer = createAnnouncer(options.terminal, options.print, log);
   try {
     announceStart(options, directory, announcer);
-    await outlastPredecessor(directory.path, PREDECESSOR_LIMIT_MS);
-    const { dnsHost, dnsPort } = loaded.settings;
-    const choice = dnsPort === undefined ? await chooseDnsPort(dnsHost) : { port: dnsPort };
+    const choice = await choosePort(loaded.settings, predecessor);
     const family = createFamily(options, directory, announcer, choice);
-    reload = () =>
-      reloadSettings(loaded.settings, options.load, log, (change) => {
+    let running = loaded.settings;
+    reload = () => {
+      running = reloadSettings(running, options.load, log, (change, ofDns) => {
         log.level = change.logLevel;
-        family.reload(change);
+        family.reload(change, ofDns);
       });
+    };
     try {
+      if (predecessor) {
+        await family.startBeside();
+        lock = await relieve(directory.path, predecessor, clock);
+      }
+      await outlastPredecessor(directory.path, PREDECESSOR_LIMIT_MS);
       const started = await Promise.race([family.start(), signals.first]);
       if (started !== 'signal') announcer.ready((clock.nowMs() - startedMs) / 1000);
       await signals.first;
@@ -76,9 +86,16 @@ export async function serve(options: ServeOptions): Promise<number> {
     return clean === true ? 0 : 1;
   } finally {
     signals.stop();
-    removeRunning(directory.path);
-    lock.release();
+    if (lock) removeRunning(directory.path);
+    lock?.release();
   }
+}
+
+function choosePort({ dnsHost, dnsPort }: Settings, predecessor: Running | undefined): Promise<PortChoice> | PortChoice {
+  if (dnsPort !== undefined) return { port: dnsPort };
+  // The port that it would choose is in use by the server that it replaces.
+  const listener = predecessor?.dns.find(({ protocol }) => protocol === 'udp');
+  return listener ? { port: listener.port } : chooseDnsPort(dnsHost);
 }
 
 function announceStart({ loaded, version, log }: ServeOptions, directory: DataDirectory, announcer: Announcer): void {
@@ -90,11 +107,14 @@ function announceStart({ loaded, version, log }: ServeOptions, directory: DataDi
 }
 
 interface Family {
+  /** Answers queries beside the server that runs, unless the database must be migrated first. */
+  startBeside(): Promise<void>;
   /** Resolves when queries are answered and `/readyz` reports it. */
   start(): Promise<void>;
   /** True when both processes ended in time and without an error. */
   drain(): Promise<boolean>;
-  reload(change: Reload): void;
+  /** `ofDns`: changed settings that need another DNS process. */
+  reload(change: Reload, ofDns: Partial<Settings> | undefined): void;
   kill(): void;
 }
 
@@ -161,7 +181,12 @@ function createFamily(
     },
   });
   const edge = createEdge(options, start, announcer, admin);
-  return familyOf({ admin, dns, edge }, directory, serving);
+  let ofDns = { ...start, settings: forDns(settings) };
+  const replaceDns = (change: Partial<Settings>): void => {
+    ofDns = { ...ofDns, settings: { ...ofDns.settings, ...change } };
+    dns.replace(ofDns);
+  };
+  return familyOf({ admin, dns, edge, replaceDns }, directory, serving);
 }
 
 function familyOf(
@@ -169,22 +194,29 @@ function familyOf(
     admin,
     dns,
     edge,
+    replaceDns,
   }: {
     readonly admin: SupervisedChild<'admin'>;
     readonly dns: SupervisedChild<'dns'>;
     readonly edge: SupervisedEdge;
+    readonly replaceDns: (change: Partial<Settings>) => void;
   },
   directory: DataDirectory,
   serving: Promise<void>,
 ): Family {
   const limitMs = DRAIN_LIMIT_MS + KILL_GRACE_MS;
   let stopping = false;
+  let dnsStarted: Promise<void> | undefined;
   return {
+    startBeside() {
+      if (isUpToDate(directory)) dnsStarted = dns.start(true);
+      return dnsStarted ?? Promise.resolve();
+    },
     async start() {
-      dns.preload();
+      if (!dnsStarted) dns.preload();
       const adminStarted = admin.start();
       if (!isUpToDate(directory)) await adminStarted;
-      if (!stopping) await Promise.all([adminStarted, dns.start()]);
+      if (!stopping) await Promise.all([adminStarted, dnsStarted ?? dns.start()]);
       await serving;
       edge.start();
     },
@@ -193,8 +225,9 @@ function familyOf(
       const clean = await Promise.all([admin.drain(limitMs), edge.drain()]);
       return (await dns.drain(limitMs)) && clean.every(Boolean);
     },
-    reload(change) {
+    reload(change, ofDns) {
       for (const member of [admin, dns, edge]) member.reload(change);
+      if (ofDns) replaceDns(ofDns);
     },
     kill() {
       for (const member of [admin, dns, edge]) member.kill();

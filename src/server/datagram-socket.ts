@@ -90,6 +90,33 @@ function setOptions(
   }
 }
 
+/**
+ * Keeps new datagrams away from a socket that shares its port; those in its queue can still be received and answered. A
+ * connected socket only receives from its peer, and the kernel gives what others send to the sockets that are not
+ * connected. Returns false when the kernel refuses.
+ */
+export function stopReceiving({ connect, addressOf }: ConnectCalls, fd: number): boolean {
+  const memory = new ArrayBuffer(64);
+  const view = new DataView(memory);
+  const at = addressOf(memory);
+  for (const [family, length, loopback] of [
+    [Linux.AF_INET6, SOCKADDR_IN6, [...new Uint8Array(15), 1]],
+    [Linux.AF_INET, SOCKADDR_IN, [127, 0, 0, 1]],
+  ] as const) {
+    view.setUint16(0, family, true);
+    view.setUint16(2, DISCARD_PORT);
+    new Uint8Array(memory).set(loopback, family === Linux.AF_INET ? 4 : 8);
+    if (connect(fd, at, length) === 0) return true;
+    new Uint8Array(memory).fill(0);
+  }
+  return false;
+}
+
+/** Nobody sends from this port (RFC 863). */
+const DISCARD_PORT = 9;
+
+type ConnectCalls = Pick<Syscalls, 'connect' | 'addressOf'>;
+
 /** Binds and returns the port, which the system chooses if it was 0. */
 function bindAddress(calls: Syscalls, fd: number, family: number, address: Uint8Array, port: number): number {
   const memory = new ArrayBuffer(64);

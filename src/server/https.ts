@@ -9,7 +9,7 @@ import { freshnessOf } from './freshness.js';
 import { sampleReports } from './guard.js';
 import { watchHandshakes } from './handshakes.js';
 import type { Exchange, HttpsConnections } from './https-connections.js';
-import { listen } from './tcp.js';
+import { listen, type PortSharing } from './tcp.js';
 import { contextOf, type TlsCredentials, type TlsListener, usable } from './tls.js';
 
 export interface HttpsListenOptions {
@@ -17,6 +17,8 @@ export interface HttpsListenOptions {
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
+  /** Default: never. */
+  readonly sharing?: PortSharing | undefined;
   readonly answer: Answer;
   readonly counts: CountBlock;
   readonly connections: HttpsConnections;

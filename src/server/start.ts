@@ -18,7 +18,7 @@ import { ListenError } from './listen-error.js';
 import type { AnswerTransfer } from './stream-connection.js';
 import { STREAM_LIMITS, StreamConnections, type StreamLimits } from './stream-connections.js';
 import { loadSyscalls, type Syscalls, SyscallsUnavailable } from './syscalls.js';
-import { type StreamListener, startTcp } from './tcp.js';
+import { canSharePorts, type PortSharing, type StreamListener, startTcp } from './tcp.js';
 import { startTls, type TlsCredentials, type TlsListener } from './tls.js';
 import { startUdpBatched, type UdpServer } from './udp-batched.js';
 import { startUdpPortable } from './udp-portable.js';
@@ -31,6 +31,11 @@ export interface DnsServersOptions {
   readonly addresses: readonly string[];
   /** For UDP and TCP; 0 chooses a port that is free for both. */
   readonly port: number;
+  /**
+   * Bind beside the process that serves these ports now, for a start without a gap. Otherwise a port in use is an error.
+   * Has no effect where the system does not let processes share ports.
+   */
+  readonly takeOver?: boolean | undefined;
   /** `auto`: batched if this machine supports it. */
   readonly transport: 'auto' | UdpTransport;
   /** Threads for UDP; undefined: one for each core. */
@@ -121,6 +126,7 @@ interface Bound {
   readonly tls: TlsListener[];
   readonly https: TlsListener[];
   udp: UdpServer | undefined;
+  readonly sharing: PortSharing;
 }
 
 async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined): Promise<DnsServers> {
@@ -131,6 +137,8 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
   const answer = guardAnswer(options.answer, counts, faultLogger(log));
   const context = { answer, answerTransfer: options.answerTransfer, counts, log, now: () => steadyMs(clock) };
   const limits = { ...STREAM_LIMITS, ...options.limits };
+  const canShare = await canSharePorts();
+  const takeOver = options.takeOver === true && canShare;
   const bound: Bound = {
     connections: new StreamConnections(context, limits, clock),
     httpsConnections: new HttpsConnections(counts, HTTPS_LIMITS, clock),
@@ -138,10 +146,11 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
     tls: [],
     https: [],
     udp: undefined,
+    sharing: canShare ? (takeOver ? 'now' : 'later') : 'never',
   };
   try {
     const threads = { workers, engine: options.workerEngine, counters, firstThread: 1 };
-    const udpOptions = { addresses, port: options.port, ...threads, log, clock };
+    const udpOptions = { addresses, port: options.port, takeOver, ...threads, log, clock };
     const udp = calls ? await startUdpBatched(calls, udpOptions) : await startUdpPortable({ ...udpOptions, answer });
     bound.udp = udp;
     await bindStreams(options, udp.port, counts, bound);
@@ -167,13 +176,13 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
 
 async function bindStreams(options: DnsServersOptions, port: number, counts: CountBlock, bound: Bound): Promise<void> {
   const { addresses, tls, log, clock } = options;
-  const { connections } = bound;
-  for (const host of addresses) bound.streams.push(await startTcp({ host, port, connections, log }));
+  const { connections, sharing } = bound;
+  for (const host of addresses) bound.streams.push(await startTcp({ host, port, sharing, connections, log }));
   if (!tls) return;
   let tlsPort = tls.port;
   for (const host of addresses) {
     const { credentials } = tls;
-    const listener = await startTls({ host, port: tlsPort, connections, credentials, counts, log, clock });
+    const listener = await startTls({ host, port: tlsPort, sharing, connections, credentials, counts, log, clock });
     bound.tls.push(listener);
     tlsPort = listener.port;
   }
@@ -188,8 +197,8 @@ async function bindHttps(
   let port = https.port;
   for (const host of addresses) {
     const { credentials } = https;
-    const connections = bound.httpsConnections;
-    const listener = await startHttps({ host, port, credentials, connections, ...engine, log, clock });
+    const { httpsConnections: connections, sharing } = bound;
+    const listener = await startHttps({ host, port, sharing, credentials, connections, ...engine, log, clock });
     bound.https.push(listener);
     port = listener.port;
   }

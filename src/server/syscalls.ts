@@ -44,6 +44,7 @@ export interface DatagramCalls {
   recvmmsg(fd: number, vector: number, count: number, flags: number, timeout: number): number;
   sendmmsg(fd: number, vector: number, count: number, flags: number): number;
   poll(descriptors: number, count: number, timeoutMs: number): number;
+  connect(fd: number, address: number, length: number): number;
   errno(): number;
 }
 
@@ -103,6 +104,7 @@ export async function loadSyscalls(): Promise<Syscalls> {
       close: libc.func('int close(int)'),
       recvmmsg: libc.func('int recvmmsg(int, uintptr_t, uint32_t, int, uintptr_t)'),
       sendmmsg: libc.func('int sendmmsg(int, uintptr_t, uint32_t, int)'),
+      connect: libc.func('int connect(int, uintptr_t, uint32_t)'),
       poll: libc.func('int poll(uintptr_t, unsigned long, int)'),
       errno: koffi.errno,
       addressOf: (buffer) => Number(koffi.address(buffer)),

@@ -11,6 +11,8 @@ export interface StreamListenOptions {
   readonly host: string;
   /** 0 lets the system choose. */
   readonly port: number;
+  /** Default: never. */
+  readonly sharing?: PortSharing | undefined;
   readonly connections: StreamConnections;
   readonly log: Logger;
 }
@@ -27,33 +29,70 @@ const BACKLOG = 1024;
 /** Octets that the stream layer accepts before it reports back-pressure. */
 export const STREAM_OPTIONS = { allowHalfOpen: true, noDelay: true, highWaterMark: 64 * 1024 } as const;
 
+/**
+ * Whether a listener shares its port with other processes of the same user: `never` where the system cannot, `later`
+ * lets a successor bind beside it, `now` binds beside its predecessor.
+ */
+export type PortSharing = 'never' | 'later' | 'now';
+
 /** Rejects with a ListenError. */
 export async function startTcp(options: StreamListenOptions): Promise<StreamListener> {
   const server = createServer(STREAM_OPTIONS, (socket) => options.connections.accept(socket, Transport.tcp));
   return listen(server, options, 'TCP');
 }
 
-/** Binds a server of node:net, node:tls or node:http2. */
-export function listen(
-  server: Server,
-  { host, port, log }: Pick<StreamListenOptions, 'host' | 'port' | 'log'>,
-  protocol: ListenProtocol,
-): Promise<StreamListener> {
+/**
+ * Binds a server of node:net, node:tls or node:http2. A socket that shares its port can be bound beside those of other
+ * programs of this user, so one that does not share it first shows that the port is free.
+ */
+export async function listen(server: Server, options: ListenOptions, protocol: ListenProtocol): Promise<StreamListener> {
+  const { host, log, sharing = 'never' } = options;
+  let { port } = options;
+  if (sharing === 'later') {
+    const trial = createServer();
+    port = await bind(trial, { host, port, reusePort: false }, protocol);
+    await new Promise((resolve) => trial.close(resolve));
+  }
+  const boundPort = await bind(server, { host, port, reusePort: sharing !== 'never' }, protocol);
   const admit = sampleReports();
+  // One cause is a lack of file descriptors: this connection is lost, the others continue.
+  server.on('error', (error) => {
+    const seen = admit();
+    if (seen !== undefined) log.warn({ host, protocol, error: error.message, seen }, 'a connection was not accepted');
+  });
+  return { address: host, port: boundPort, close: () => void server.close() };
+}
+
+interface ListenOptions extends Pick<StreamListenOptions, 'host' | 'port' | 'log'> {
+  readonly sharing?: PortSharing | undefined;
+}
+
+/** Resolves to the port; rejects with a ListenError. */
+function bind(
+  server: Server,
+  { host, port, reusePort }: { readonly host: string; readonly port: number; readonly reusePort: boolean },
+  protocol: ListenProtocol,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => reject(listenErrorOf(error, { protocol, host, port }));
     server.once('error', fail);
-    server.listen({ host, port, backlog: BACKLOG, ipv6Only: host.includes(':'), exclusive: true }, () => {
+    const family = { ipv6Only: host.includes(':'), exclusive: true };
+    server.listen({ host, port, backlog: BACKLOG, ...family, ...(reusePort && { reusePort }) }, () => {
       server.off('error', fail);
-      // One cause is a lack of file descriptors: this connection is lost, the others continue.
-      server.on('error', (error) => {
-        const seen = admit();
-        if (seen !== undefined)
-          log.warn({ host, protocol, error: error.message, seen }, 'a connection was not accepted');
-      });
       const bound = server.address();
-      const boundPort = typeof bound === 'object' && bound ? bound.port : port;
-      resolve({ address: host, port: boundPort, close: () => void server.close() });
+      resolve(typeof bound === 'object' && bound ? bound.port : port);
     });
   });
+}
+
+/** Whether listeners of several processes can share a port here; a trial shows it. */
+export async function canSharePorts(): Promise<boolean> {
+  const trial = createServer();
+  try {
+    await bind(trial, { host: '127.0.0.1', port: 0, reusePort: true }, 'TCP');
+    await new Promise((resolve) => trial.close(resolve));
+    return true;
+  } catch {
+    return false;
+  }
 }

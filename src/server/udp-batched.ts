@@ -18,6 +18,8 @@ export interface UdpBatchedOptions {
   readonly addresses: readonly string[];
   /** 0: chosen by the system, the same for all addresses. */
   readonly port: number;
+  /** Bind beside the process that serves the port now. */
+  readonly takeOver?: boolean | undefined;
   readonly workers: number;
   readonly engine: WorkerEngineSource;
   readonly counters: Counters;
@@ -45,7 +47,7 @@ export async function startUdpBatched(calls: Syscalls, options: UdpBatchedOption
   const queueOctets = options.queueOctets ?? QUEUE_OCTETS;
   const open: OpenSocket = (binding, port, shared) =>
     openDatagramSocket(calls, { ...binding, port, shared, queueOctets, timeoutMs: RECEIVE_TIMEOUT_MS });
-  const port = reservePort(calls, bindings, options.port, open);
+  const port = options.takeOver ? options.port : reservePort(calls, bindings, options.port, open);
   let granted = Number.POSITIVE_INFINITY;
   const workers = new UdpWorkers({
     ...options,

@@ -21,6 +21,8 @@ export interface UdpPortableOptions extends Omit<UdpWorkersOptions, 'script' | '
   readonly addresses: readonly string[];
   /** 0: chosen by the system, the same for all addresses. */
   readonly port: number;
+  /** Bind beside the process that serves the port now. */
+  readonly takeOver?: boolean | undefined;
   /** The engine of this thread, used when it serves alone; it counts in block 0 and handles its own errors. */
   readonly answer: Answer;
 }
@@ -49,10 +51,7 @@ export async function startUdpAlone(options: UdpPortableOptions): Promise<UdpSer
 
 async function startWorkers(options: UdpPortableOptions): Promise<UdpServer> {
   const { addresses } = options;
-  // Sockets that share a port can be bound next to those of another process; only one that does not share shows that
-  // the port is free.
-  const { sockets, port } = await openAll(addresses, options.port);
-  await closeAll(sockets);
+  const port = options.takeOver ? options.port : await reservePort(addresses, options.port);
   const places = { addresses, port };
   const workers = new UdpWorkers({
     ...options,
@@ -61,6 +60,16 @@ async function startWorkers(options: UdpPortableOptions): Promise<UdpServer> {
   });
   await workers.start();
   return { port, countQueueDrops: () => undefined, close: () => workers.stop() };
+}
+
+/**
+ * Sockets that share a port can be bound next to those of another process; only one that does not share shows that the
+ * port is free.
+ */
+async function reservePort(addresses: readonly string[], wanted: number): Promise<number> {
+  const { sockets, port } = await openAll(addresses, wanted);
+  await closeAll(sockets);
+  return port;
 }
 
 /** Binds one socket for each address, all on the port of the first. */

@@ -9,6 +9,7 @@ import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
 import { countLatency, isTimed } from './counters.js';
 import { answerBatch, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
+import { stopReceiving } from './datagram-socket.js';
 import { type DatagramCalls, Linux, loadSyscalls } from './syscalls.js';
 import { Control, RECEIVE_TIMEOUT_MS } from './udp-protocol.js';
 import { beginWorker } from './worker-thread.js';
@@ -34,7 +35,7 @@ parent.close();
 
 function serveOne(fd: number): void {
   while (Atomics.load(control, Control.stop) === 0) answerFrom(fd, Linux.MSG_WAITFORONE);
-  for (let last = 0; last < LAST_BATCHES && answerFrom(fd, Linux.MSG_DONTWAIT) > 0; last++);
+  answerLast(fd);
 }
 
 function serveSeveral(descriptors: readonly number[]): void {
@@ -48,9 +49,13 @@ function serveSeveral(descriptors: readonly number[]): void {
       if (wait.ready(index)) answerFrom(descriptors[index]!, Linux.MSG_DONTWAIT);
     }
   }
-  for (const fd of descriptors) {
-    for (let last = 0; last < LAST_BATCHES && answerFrom(fd, Linux.MSG_DONTWAIT) > 0; last++);
-  }
+  for (const fd of descriptors) answerLast(fd);
+}
+
+/** Answers what has been received. Another process may already share the port, and takes what comes from now on. */
+function answerLast(fd: number): void {
+  stopReceiving(calls, fd);
+  for (let last = 0; last < LAST_BATCHES && answerFrom(fd, Linux.MSG_DONTWAIT) > 0; last++);
 }
 
 /** Serves one socket once; returns the number of datagrams received. */

@@ -1,9 +1,12 @@
-/** SIGHUP: settings and certificates are read again. Either everything that can change while a server runs is taken, or nothing. */
+/**
+ * SIGHUP: settings and certificates are read again. Either everything that can change while a server runs is taken, or
+ * nothing. Settings that only the DNS process uses take effect by replacing that process without a gap.
+ */
 import { createSecureContext } from 'node:tls';
 import { messageOf, UserError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { LoadedSettings } from '../../config/load.js';
-import { SETTINGS, type Settings } from '../../config/schema.js';
+import { type SettingKey, SETTINGS, type Settings } from '../../config/schema.js';
 import { readTlsFiles } from '../tls-files.js';
 
 /** What the processes of a server are told to change. */
@@ -11,24 +14,45 @@ export interface Reload {
   readonly logLevel: Settings['logLevel'];
 }
 
-/** Reads everything anew, checks it, and hands it to `apply`. What is wrong is logged, and nothing changes then. */
+/** Settings of which other processes than the DNS process need to know nothing. */
+const DNS_ONLY: readonly SettingKey[] = [
+  'dnsWorkers',
+  'udpTransport',
+  'dnsIdentity',
+  'cookieSecret',
+  'cookiePolicy',
+  'dnsRateLimit',
+  'dnsRateSlip',
+  'dnsRateExempt',
+];
+
+/**
+ * Reads everything anew, checks it, and hands it to `apply`, with the changed settings of the DNS process if there are
+ * any. What is wrong is logged, and nothing changes then. Returns the settings that are in use afterwards.
+ */
 export function reloadSettings(
   running: Settings,
   load: () => LoadedSettings,
   log: Logger,
-  apply: (reload: Reload) => void,
-): void {
+  apply: (reload: Reload, ofDns: Partial<Settings> | undefined) => void,
+): Settings {
   try {
     const { settings } = load();
-    const changed = SETTINGS.filter(({ key }) => differs(settings[key], running[key])).map(({ name }) => name);
+    const changed = SETTINGS.filter(({ key }) => differs(settings[key], running[key]));
+    const ofDns = changed.filter(({ key }) => DNS_ONLY.includes(key));
+    const taken = Object.fromEntries(ofDns.map(({ key }) => [key, settings[key]])) as Partial<Settings>;
+    const { logLevel } = settings;
     requireUsable(running);
-    apply({ logLevel: settings.logLevel });
-    const waiting = changed.filter((name) => name !== 'log-level');
+    apply({ logLevel }, ofDns.length > 0 ? taken : undefined);
+    const replaced = ofDns.map(({ name }) => name);
+    const waiting = changed.map(({ name }) => name).filter((name) => name !== 'log-level' && !replaced.includes(name));
     const certificates = running.tlsCert === undefined ? 'none' : 'read again';
-    log.info({ logLevel: settings.logLevel, certificates, needRestart: waiting }, 'settings were reloaded');
+    log.info({ logLevel, certificates, dnsReplacedFor: replaced, needRestart: waiting }, 'settings were reloaded');
+    return { ...running, ...taken, logLevel };
   } catch (error) {
     const remedy = error instanceof UserError ? error.remedy : undefined;
     log.error({ reason: messageOf(error), remedy }, 'nothing was reloaded');
+    return running;
   }
 }
 
