@@ -268,20 +268,27 @@ export function ownerKeyOf(name: Uint8Array, apex: Uint8Array): Uint8Array {
 
 /** The name of an owner key, in lower case. */
 export function nameOfOwnerKey(key: Uint8Array, apex: Uint8Array): Uint8Array {
-  const labels: Uint8Array[] = [];
-  let label: number[] = [];
+  const above = lowerName(apex);
+  // 0x01 begins a pair that stands for one octet.
+  let end = key.length;
   for (let i = 0; i < key.length; i++) {
-    const octet = key[i]!;
-    if (octet === 0) {
-      labels.unshift(Uint8Array.from(label));
-      label = [];
-    } else if (octet === 1) {
-      label.push(key[++i]! - 1);
-    } else {
-      label.push(octet);
-    }
+    if (key[i] !== 1) continue;
+    end--;
+    i++;
   }
-  return nameOfLabels([...labels, ...labelsOf(lowerName(apex))]);
+  if (end + above.length > MAX_NAME_LENGTH) throw new NameError('name-too-long');
+  const wire = new Uint8Array(end + above.length);
+  wire.set(above, end);
+  for (let i = 0; i < key.length; i++) {
+    let length = 0;
+    for (let at = i; key[at] !== 0; at++, length++) if (key[at] === 1) at++;
+    if (length === 0) throw new NameError('empty-label');
+    if (length > MAX_LABEL_LENGTH) throw new NameError('label-too-long');
+    end -= 1 + length;
+    wire[end] = length;
+    for (let to = end + 1; key[i] !== 0; to++, i++) wire[to] = key[i] === 1 ? key[++i]! - 1 : key[i]!;
+  }
+  return wire;
 }
 
 /**

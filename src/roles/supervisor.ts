@@ -91,7 +91,10 @@ export async function serve(options: ServeOptions): Promise<number> {
   }
 }
 
-function choosePort({ dnsHost, dnsPort }: Settings, predecessor: Running | undefined): Promise<PortChoice> | PortChoice {
+function choosePort(
+  { dnsHost, dnsPort }: Settings,
+  predecessor: Running | undefined,
+): Promise<PortChoice> | PortChoice {
   if (dnsPort !== undefined) return { port: dnsPort };
   // The port that it would choose is in use by the server that it replaces.
   const listener = predecessor?.dns.find(({ protocol }) => protocol === 'udp');

@@ -45,7 +45,11 @@ export async function startTcp(options: StreamListenOptions): Promise<StreamList
  * Binds a server of node:net, node:tls or node:http2. A socket that shares its port can be bound beside those of other
  * programs of this user, so one that does not share it first shows that the port is free.
  */
-export async function listen(server: Server, options: ListenOptions, protocol: ListenProtocol): Promise<StreamListener> {
+export async function listen(
+  server: Server,
+  options: ListenOptions,
+  protocol: ListenProtocol,
+): Promise<StreamListener> {
   const { host, log, sharing = 'never' } = options;
   let { port } = options;
   if (sharing === 'later') {

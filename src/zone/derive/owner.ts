@@ -61,6 +61,11 @@ export function deriveRRsets(
   edge: EdgeAddresses,
   targetOf: TargetLookup = NO_TARGETS,
 ): RRset[] {
+  // Nearly all owners of a large zone have one ordinary record.
+  if (records.length === 1 && !isApex && isOrdinary(records[0]!)) {
+    const [{ type, rdata }] = records as readonly [RecordFacts];
+    return [{ type, ttl: ttlOf(records[0]!), rdatas: [rdata] }];
+  }
   const rrsets: RRset[] = [];
   const isApex = ownerKey.length === 0;
   if (isApex) rrsets.push(...soaRRsets(zone.soa));
@@ -72,6 +77,11 @@ export function deriveRRsets(
   }
   for (const type of [...byType.keys()].sort((a, b) => a - b)) rrsets.push(byType.get(type)!);
   return rrsets.length > 1 ? rrsets.sort(directoryOrder) : rrsets;
+}
+
+/** Whether the record is served as it is, whatever the settings of the zone. */
+function isOrdinary({ type, proxied }: RecordFacts): boolean {
+  return !proxied && type !== Type.cname && type !== Type.soa;
 }
 
 /** The RRsets of one owner without proxying and flattening; SOA and name servers of the apex are included. */
