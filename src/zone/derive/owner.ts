@@ -62,7 +62,7 @@ export function deriveRRsets(
   targetOf: TargetLookup = NO_TARGETS,
 ): RRset[] {
   // Nearly all owners of a large zone have one ordinary record.
-  if (records.length === 1 && !isApex && isOrdinary(records[0]!)) {
+  if (records.length === 1 && ownerKey.length > 0 && isOrdinary(records[0]!)) {
     const [{ type, rdata }] = records as readonly [RecordFacts];
     return [{ type, ttl: ttlOf(records[0]!), rdatas: [rdata] }];
   }
