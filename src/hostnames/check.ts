@@ -88,7 +88,7 @@ interface Judged {
 
 function settlePending(ctx: HostnameContext, draft: Draft, judged: Judged): void {
   const { row, zone, findings, planned } = judged;
-  if (isHeld(ctx, row.hostname, draft.now)) {
+  if (isHeld(ctx, row.hostname, zone.account, draft.now)) {
     moveTo(ctx, draft, judged, 'held', { errors: JSON.stringify([HELD]), next_check_ms: null });
     return;
   }
@@ -135,8 +135,9 @@ function originFaults({ store }: HostnameContext, { origin }: HostnameRow, zone:
   return status === 'active' ? [] : [fallbackOriginStatus(status)];
 }
 
-function isHeld(ctx: HostnameContext, hostname: string, now: number): boolean {
-  return zonesAtOrAbove(ctx.store, withoutWildcard(hostname)).some((zone) => holdsHostnames(zone, now));
+function isHeld(ctx: HostnameContext, hostname: string, account: number, now: number): boolean {
+  const above = zonesAtOrAbove(ctx.store, withoutWildcard(hostname));
+  return above.some((zone) => holdsHostnames(zone, account, now));
 }
 
 /** The zone that verified a name last keeps it; in other zones it becomes `moved`. */

@@ -1,8 +1,9 @@
 /** Jobs about hostnames: the next check, a look at one that is active, the end of one that moved. */
+import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import { commit } from '../control/write/commit.js';
 import { type ContextBase, OPERATOR } from '../control/write/context.js';
 import type { JobContext, JobKind, JobOutcome } from '../jobs/kind.js';
-import { findHostname } from '../store/hostnames/hostnames.js';
+import { checkByJobs, findHostname } from '../store/hostnames/hostnames.js';
 import { findZone } from '../store/zones/zones.js';
 import { nextState } from './activation.js';
 import { checkHostname } from './check.js';
@@ -23,6 +24,7 @@ export function hostnameJobs(base: ContextBase, hostnames: HostnameServices): Jo
     atOnce: 8,
     overduePerSecond: 20,
     limitMs: 60_000,
+    followJobs: (store) => checkByJobs(store, HOSTNAME_JOB),
     handler: (job, id) => runJob(contextOf(), job, id),
   };
 }

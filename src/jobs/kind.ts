@@ -46,6 +46,11 @@ export interface JobKind {
   readonly overduePerSecond?: number;
   /** Time limit of a run, in milliseconds. */
   readonly limitMs?: number;
+  /**
+   * Brings times forward that rows hold beside their jobs, after jobs were moved because the clock was set back. Called
+   * inside that write, and at each start, because the clock may have been set meanwhile.
+   */
+  readonly followJobs?: (store: Store) => void;
 }
 
 export type JobKinds = Readonly<Record<string, JobKind>>;
@@ -63,6 +68,7 @@ const KIND_DEFAULTS = {
   backoff: { firstMs: 5_000, mostMs: 3_600_000 },
   overduePerSecond: 10,
   limitMs: 600_000,
+  followJobs: () => {},
 } as const;
 
 /** A kind with defaults for its optional members. */

@@ -156,9 +156,16 @@ async function noticeClock(state: State, steady: number): Promise<void> {
     if (own.length > 0) await freeLeases(store, own, state.kinds, nowMs, 'the process ended while it ran');
   } else
     log.warn({ seconds: Math.round(movedMs / 1000) }, 'the clock was set, or the machine slept; jobs are rescheduled');
-  if (movedMs === undefined || movedMs < 0) await store.write(() => putJobsBack(store, nowMs, CLOCK_SET_MS));
+  if (movedMs === undefined || movedMs < 0) await putBack(state, nowMs);
   if (movedMs === undefined || movedMs > 0) await spread(state, nowMs);
   state.offsetMs = nowMs - steady;
+}
+
+function putBack({ store, known }: State, nowMs: number): Promise<void> {
+  return store.write(() => {
+    putJobsBack(store, nowMs, CLOCK_SET_MS);
+    for (const { followJobs } of known.values()) followJobs(store);
+  });
 }
 
 async function spread({ store, known, log }: State, nowMs: number): Promise<void> {

@@ -2,7 +2,7 @@
  * Limits how many queries run at once. The others wait in one queue for each domain, and the queues take turns. So ten
  * thousand names of one broken domain do not delay the one name of another.
  */
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 
 export interface ConcurrencyLimits {
   readonly parallel: number;
@@ -38,7 +38,7 @@ export function limitConcurrency(clock: Clock, limits: ConcurrencyLimits): Concu
       const first = queue.shift()!;
       if (queue.length > 0) lines.set(line, queue);
       waiting--;
-      const inTime = clock.nowMs() - first.sinceMs <= limits.waitMs;
+      const inTime = steadyMs(clock) - first.sinceMs <= limits.waitMs;
       if (inTime) running++;
       first.call(inTime);
     }
@@ -52,7 +52,7 @@ export function limitConcurrency(clock: Clock, limits: ConcurrencyLimits): Concu
     if (waiting >= limits.waiting) return Promise.resolve(false);
     return new Promise((call) => {
       const queue = lines.get(line) ?? [];
-      queue.push({ sinceMs: clock.nowMs(), call });
+      queue.push({ sinceMs: steadyMs(clock), call });
       lines.set(line, queue);
       waiting++;
     });

@@ -1,6 +1,6 @@
 /** Cache of answers from outside resolvers, limited in number, size and time (RFC 2308 §5, RFC 9520 §3.2). */
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import type { Random } from '../base/random.js';
 import type { UpstreamAnswer } from './answer.js';
 import type { UpstreamType } from './types.js';
@@ -21,6 +21,7 @@ export interface KnownLimits {
 /** A cached answer. */
 export interface KnownAnswer {
   readonly answer: UpstreamAnswer;
+  /** See {@link KnownAnswers.nowMs}. */
   readonly atMs: number;
   readonly expiresMs: number;
   /** Consecutive failures, including this one. */
@@ -28,6 +29,8 @@ export interface KnownAnswer {
 }
 
 export interface KnownAnswers {
+  /** Whole milliseconds of a clock that is never set back, so that no answer is kept longer than it may be. */
+  nowMs(): number;
   find(key: string): KnownAnswer | undefined;
   /** Caches an answer for as long as its TTLs and the limits allow, and returns the cache entry. */
   note(key: string, answer: UpstreamAnswer): KnownAnswer;
@@ -69,15 +72,18 @@ export function createKnownAnswers(clock: Clock, random: Random, limits: KnownLi
     return Math.min(negativeSeconds, answer.negativeTtl ?? failureSeconds, least);
   }
 
+  const nowMs = (): number => Math.floor(steadyMs(clock));
+
   return {
+    nowMs,
     find(key) {
       const entry = entries.get(key);
-      return entry !== undefined && entry.expiresMs > clock.nowMs() ? entry : undefined;
+      return entry !== undefined && entry.expiresMs > nowMs() ? entry : undefined;
     },
     note(key, answer) {
       const before = entries.peek(key);
       const failures = isFailure(answer) ? Math.min(20, (before?.failures ?? 0) + 1) : 0;
-      const atMs = clock.nowMs();
+      const atMs = nowMs();
       const expiresMs = atMs + secondsFor(answer, failures) * 1000;
       const entry = { answer, atMs, expiresMs, failures };
       if (expiresMs > atMs) entries.set(key, entry);

@@ -63,7 +63,7 @@ export function createOutside({ upstream, clock, random, metrics, limits }: Outs
         else underWay.set(key, (question = ask(key, name, type)));
         entry = await question;
       }
-      return entry ? viewOf(entry, name, type, clock.nowMs(), limits) : busyAnswer(name, limits);
+      return entry ? viewOf(entry, name, type, known.nowMs(), limits) : busyAnswer(name, limits);
     },
   };
 }

@@ -3,7 +3,7 @@
  * two in both directions (RFC 1034 §5.3.3).
  */
 
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import type { Random } from '../base/random.js';
 import { NameError } from '../dns/name.js';
 import type { ServingSettings } from '../serving/zone.js';
@@ -111,7 +111,7 @@ function fqdnOf(name: string): string {
  */
 async function follow(sources: Sources, asked: Asked): Promise<Resolution> {
   const { clock, limits } = sources;
-  const endMs = clock.nowMs() + limits.deadlineMs;
+  const endMs = steadyMs(clock) + limits.deadlineMs;
   const chain: ResolutionLink[] = [];
   const seen = new Set<string>();
   let proxied = false;
@@ -127,7 +127,7 @@ async function follow(sources: Sources, asked: Asked): Promise<Resolution> {
     let step = askOwn(sources, name, asked.type);
     if (step === undefined) {
       if (!outside || !covers(outside, name)) {
-        if (clock.nowMs() > endMs) return fail('the chain took too long to follow', 'timeout');
+        if (steadyMs(clock) > endMs) return fail('the chain took too long to follow', 'timeout');
         outside = await sources.outside.ask(name, asked.type, asked.bypassCache);
       }
       step = stepFrom(outside, name);

@@ -370,6 +370,18 @@ t.test('15 certificates a minute, then none for 30 seconds', async (t) => {
   t.equal(more.filter(({ status }) => status === 200).length, 20, 'an account may be allowed more');
 });
 
+t.test('a clock that is set back by an hour prolongs no lockout', async (t) => {
+  const installation = await install(t);
+  const list = await startSaas(installation);
+  const { call, clock } = installation;
+  const create = (name: string, i: number) => call('POST', list, { hostname: `${name}${i}.customer.net` });
+  for (let i = 0; i < 15; i++) t.equal((await create('a', i)).status, 200);
+  t.equal((await create('a', 15)).status, 429);
+  clock.putBack(3_600_000);
+  for (let i = 0; i < 15; i++) t.equal((await create('b', i)).status, 200, `none of the future counts: ${i}`);
+  t.match(await create('b', 15), { status: 429, headers: { 'retry-after': '30' } });
+});
+
 t.test('the window slides', async (t) => {
   const installation = await install(t);
   const list = await startSaas(installation);

@@ -34,7 +34,7 @@ import { createUpstream } from '../../src/resolver/upstream.js';
 import { servedAtOwner, servedOwners } from '../../src/serving/owner.js';
 import { servingZone } from '../../src/serving/zone.js';
 import { challengeOwners } from '../../src/store/certs/orders.js';
-import { findRequest } from '../../src/store/certs/requests.js';
+import { findRequest, updateRequest } from '../../src/store/certs/requests.js';
 import { openStore } from '../../src/store/driver.js';
 import { changesAfter, lastChange } from '../../src/store/log/changes.js';
 import { ALL_PURPOSES } from '../../src/store/sealed-columns.js';
@@ -729,6 +729,21 @@ async function askAdmin({ api }: { api: string }, url: string): Promise<[number,
     }),
   ) as Promise<[number, string, string][]>;
 }
+
+t.test('an order that was made before the clock was set back goes on', async (t) => {
+  const world = await startWorld(t);
+  const { clock } = world;
+  const ctx = { ...world.ctx, authorities: { ...world.ctx.authorities, isOutside: () => true } };
+  await want(world);
+  await advanceCertificate(ctx, OWNER);
+  t.match(stateOf(world), { status: 'pending_validation' }, 'its record is too new to be seen outside');
+  clock.putBack(HOUR_MS);
+  await ctx.store.write(() => updateRequest(ctx.store, rowOf(world).seq, { next_at: clock.nowMs() }));
+  await advanceCertificate(ctx, OWNER);
+  clock.advance(1000);
+  await advanceCertificate(ctx, OWNER);
+  t.match(stateOf(world), { status: 'active' });
+});
 
 t.test('which paths of which hosts are answered', async (t) => {
   const world = await startWorld(t);

@@ -1,8 +1,13 @@
 /** Checks over time: what is found elsewhere, when nothing can be found out, the end of the schedule, and who had the name before. */
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
+import { createAccount } from '../../src/control/access/accounts.js';
+import { authenticateToken } from '../../src/control/access/authentication.js';
+import { createKey } from '../../src/control/access/keys.js';
 import { createRecord } from '../../src/control/records/records.js';
 import type { Context } from '../../src/control/write/context.js';
+import { checkActivation } from '../../src/control/zones/activation.js';
+import { createZoneHold } from '../../src/control/zones/hold.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
 import { createZone } from '../../src/control/zones/zones.js';
 import { setAllowance } from '../../src/hostnames/allowance.js';
@@ -11,7 +16,7 @@ import type { HostnameContext } from '../../src/hostnames/context.js';
 import { putFallback } from '../../src/hostnames/fallback-origin.js';
 import { createHostname, deleteHostname, editHostname, getHostname } from '../../src/hostnames/hostnames.js';
 import { hostnameJobs } from '../../src/hostnames/job.js';
-import { NOT_POINTED } from '../../src/hostnames/texts.js';
+import { HELD, NOT_POINTED } from '../../src/hostnames/texts.js';
 import { findHostname } from '../../src/store/hostnames/hostnames.js';
 import { type Fixture, startControl } from '../control/fixture.js';
 import { hostnameServices } from '../support/hostname-services.js';
@@ -206,4 +211,32 @@ t.test('the token of another hostname, or of another zone, proves nothing', asyn
   put(first.txt, first.txt.value);
   await plannedCheck(first.id);
   t.strictSame([state(theirs.id), state(first.id)], ['moved', 'active'], 'the customer decides');
+});
+
+t.test('a hold blocks the hostnames of others only where the name is proven', async (t) => {
+  const { hctx, ctx, zone, plannedCheck, state } = await startWorld(t);
+  const zoneId = await zone('saas.test');
+  const account = await createAccount(ctx, { name: 'tenant', members: ['tenant@example.org'] });
+  const { secret } = await createKey(ctx, { kind: 'token', name: 'test', email: 'tenant@example.org' });
+  const result = await authenticateToken(ctx, secret, '127.0.0.1');
+  if (!result.ok) throw new Error(result.reason);
+  const tenant = { ...ctx, actor: result.actor };
+  const elsewhere = { account: { id: account.id } };
+  // In trust mode anybody may create it, and it is served at once.
+  const grabbed = await createZone(tenant, { name: 'outside.test', ...elsewhere });
+  t.equal(grabbed.status, 'active');
+  await createZoneHold(tenant, grabbed.id, true);
+  await createRecord(tenant, grabbed.id, { type: 'CNAME', name: 'app', content: 'origin.saas.test', ttl: 60 });
+  const mine = await createHostname(hctx, zoneId, bare(HOST));
+  t.equal(mine.status, 'active', 'whoever grabs a name blocks nobody');
+  const theirs = await createZone(tenant, { name: 'tenant.test', ...elsewhere });
+  await createRecord(tenant, theirs.id, { type: 'A', name: 'origin', content: '192.0.2.1', ttl: 1, proxied: true });
+  await putFallback(tenant, theirs.id, 'origin.tenant.test');
+  const own = await createHostname({ ...hctx, actor: tenant.actor }, theirs.id, bare('own.outside.test'));
+  t.match(own, { status: 'blocked', errors: [HELD] }, 'the own account is bound by its hold');
+  await checkActivation(ctx, grabbed.id);
+  const later = await createHostname(hctx, zoneId, bare('later.outside.test'));
+  t.match(later, { status: 'blocked', errors: [HELD] }, 'an administrator has vouched for the name');
+  await plannedCheck(mine.id);
+  t.equal(state(mine.id), 'active', 'what is active stays so');
 });

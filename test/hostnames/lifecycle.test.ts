@@ -10,6 +10,7 @@ import { hearEdges } from '../../src/certs/deployment.js';
 import { advanceCertificate } from '../../src/certs/issuance/advance.js';
 import type { Authorities } from '../../src/certs/issuance/context.js';
 import { certificateJobs } from '../../src/certs/issuance/jobs.js';
+import { HOSTNAME_JOB } from '../../src/control/certificates/drop.js';
 import { createRecord } from '../../src/control/records/records.js';
 import { createZone, deleteZone } from '../../src/control/zones/zones.js';
 import { setAllowance } from '../../src/hostnames/allowance.js';
@@ -17,13 +18,15 @@ import { checkHostname } from '../../src/hostnames/check.js';
 import type { HostnameContext } from '../../src/hostnames/context.js';
 import { putFallback } from '../../src/hostnames/fallback-origin.js';
 import { createHostname, deleteHostname, editHostname, getHostname, writeEdit } from '../../src/hostnames/hostnames.js';
+import { hostnameJobs } from '../../src/hostnames/job.js';
 import { listHostnames } from '../../src/hostnames/list.js';
 import type { JobContext } from '../../src/jobs/kind.js';
+import { startRunner } from '../../src/jobs/runner.js';
 import { issuedFor } from '../../src/store/certs/issued.js';
 import { findRequest } from '../../src/store/certs/requests.js';
 import { lastEdgeChange } from '../../src/store/edge/changes.js';
 import { findHostname, updateHostname } from '../../src/store/hostnames/hostnames.js';
-import { listJobs } from '../../src/store/jobs.js';
+import { leases, listJobs } from '../../src/store/jobs.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
 import { startControl } from '../control/fixture.js';
 import { hostnameServices } from '../support/hostname-services.js';
@@ -346,4 +349,31 @@ t.test('a certificate is active when every edge that lives has read it', async (
   const other = { method: 'txt', type: 'dv', certificate_authority: 'lets_encrypt' } as const;
   const reissued = await whileTimePasses(clock, editHostname(ctx, zoneId, made.id, { ssl: other }));
   t.match(reissued.ssl!.state, { status: 'pending_deployment', authority: 'lets_encrypt' });
+});
+
+t.test('a clock that is set back by an hour delays neither checks nor certificates by an hour', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, clock, answers, zoneId } = world;
+  const kinds = { [HOSTNAME_JOB]: hostnameJobs(ctx, ctx.hostnames), ...certificateJobs(ctx.hostnames.certificates) };
+  const runner = startRunner({ store: ctx.store, clock, log: ctx.log, owner: 'test', kinds });
+  t.teardown(() => runner.stop());
+  /** For half an hour at most. The clock stands still while a job runs, since questions have time limits. */
+  const passUntil = async (isSo: () => boolean): Promise<void> => {
+    for (let i = 0; i < 1800 && !isSo(); i++) {
+      clock.advance(1000);
+      do await sleep(1);
+      while (leases(ctx.store).length > 0);
+    }
+    t.ok(isSo());
+  };
+  const wanted = { hostname: HOST, ssl: { method: 'txt', type: 'dv' } } as const;
+  const { id } = await createHostname(ctx, zoneId, () => wanted);
+  await passUntil(() => findHostname(ctx.store, id)!.check_number === 1);
+  clock.putBack(3_600_000);
+  await passUntil(() => findHostname(ctx.store, id)!.check_number === 4);
+  clock.putBack(3_600_000);
+  delegate(world);
+  await passUntil(() => stateOf(world, id)?.status === 'active');
+  answers.set(`${HOST} A`, { answer: [`${HOST}. 60 CNAME saas.test.`] });
+  await passUntil(() => findHostname(ctx.store, id)!.state === 'active');
 });

@@ -1,7 +1,7 @@
 /** The jobs of certificates: the next step, and the removal of dropped requests. */
 import { REVOKE_JOB, STEP_JOB } from '../../control/certificates/drop.js';
 import type { JobKinds } from '../../jobs/kind.js';
-import { findRequest, findRequestById } from '../../store/certs/requests.js';
+import { findRequest, findRequestById, takeStepsByJobs } from '../../store/certs/requests.js';
 import type { CertificateOwner } from '../certificates.js';
 import { advanceCertificate } from './advance.js';
 import type { CertificateContext } from './context.js';
@@ -16,6 +16,7 @@ export function certificateJobs(ctx: CertificateContext): JobKinds {
         const next = findRequest(ctx.store, owner.kind, owner.id)?.next_at ?? undefined;
         return next === undefined ? { done: true } : { againAtMs: next };
       },
+      followJobs: (store) => takeStepsByJobs(store, STEP_JOB),
     },
     [REVOKE_JOB]: {
       async handler(_, subject) {

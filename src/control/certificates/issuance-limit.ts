@@ -53,7 +53,14 @@ function issuanceLimitOf(store: Store, account: number): IssuanceLimit {
 /** The refusal for an account that is locked out. */
 export function lockedOut(store: Store, account: number, nowMs: number): IssuanceRefused | undefined {
   const until = lockoutEnd(store, account);
-  return until !== undefined && until > nowMs ? refusal(store, account, until, nowMs) : undefined;
+  return until !== undefined && isAhead(store, account, until, nowMs)
+    ? refusal(store, account, until, nowMs)
+    : undefined;
+}
+
+/** A lockout that seems longer than any was begun before the clock was set back, and is over. */
+function isAhead(store: Store, account: number, untilMs: number, nowMs: number): boolean {
+  return untilMs > nowMs && untilMs - nowMs <= issuanceLimitOf(store, account).lockoutSeconds * 1000;
 }
 
 /**
@@ -63,10 +70,10 @@ export function lockedOut(store: Store, account: number, nowMs: number): Issuanc
 export function countIssuance(store: Store, account: number, nowMs: number): IssuanceRefused | undefined {
   const { count, windowSeconds, lockoutSeconds } = issuanceLimitOf(store, account);
   const until = lockoutEnd(store, account);
-  if (until !== undefined && until > nowMs) return refusal(store, account, until, nowMs);
+  if (until !== undefined && isAhead(store, account, until, nowMs)) return refusal(store, account, until, nowMs);
   if (until !== undefined) clearLockout(store, account);
   const windowStartMs = nowMs - windowSeconds * 1000;
-  if (countIssuances(store, account, windowStartMs) < count) {
+  if (countIssuances(store, account, windowStartMs, nowMs) < count) {
     addIssuance(store, account, nowMs, windowStartMs);
     return undefined;
   }

@@ -24,9 +24,11 @@ export function isHeldFrom(zone: ZoneRow, { name, account }: WantedName, now: nu
 }
 
 /**
- * Whether the hold of a zone prevents names at and below it from being served as custom hostnames, for every account.
- * The hold of a pending zone has no effect, because any account could have created it.
+ * Whether the hold of a zone prevents names at and below it from being served as custom hostnames, also for its own
+ * account. The hold of a zone that any account could have created has an effect on its own account only. `account`: the
+ * one that wants to serve the name.
  */
-export function holdsHostnames(zone: ZoneRow, now: number): boolean {
-  return zone.status === 'active' && isOn(zone, now) && zone.hold_include_subdomains === 1;
+export function holdsHostnames(zone: ZoneRow, account: number, now: number): boolean {
+  if (zone.status !== 'active' || !isOn(zone, now) || zone.hold_include_subdomains === 0) return false;
+  return zone.proven === 1 || zone.account === account;
 }

@@ -1,7 +1,7 @@
 /** Plans the connection to an origin: checked addresses with ports, and the protocol to use. */
 
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../base/clock.js';
+import { type Clock, steadyMs } from '../../base/clock.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { OriginPlace } from '../../hostnames/routing/origin.js';
 import type { Resolver } from '../../resolver/resolve.js';
@@ -79,7 +79,7 @@ export function createOriginPlanner({ resolver, guard, clock }: PlannerOptions):
   }
 
   async function addressesOf(name: string): Promise<readonly string[]> {
-    const nowMs = clock.nowMs();
+    const nowMs = steadyMs(clock);
     const known = names.get(name);
     if (known && nowMs < known.untilMs) return known.addresses;
     const answers = await Promise.all([resolver.resolve(name, 'A'), resolver.resolve(name, 'AAAA')]);

@@ -72,6 +72,13 @@ const statements = perStore((store) => ({
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   remove: store.prepare<[seq: number]>('DELETE FROM certificate_requests WHERE seq = ?'),
+  // Not a join: that would compare every job with every request.
+  noLater: store.prepare<[jobKind: string, jobKind: string]>(
+    `UPDATE certificate_requests
+     SET next_at = (SELECT run_at FROM jobs WHERE kind = ? AND subject = owner_kind || ':' || owner)
+     WHERE dropped_at IS NULL AND next_at > (
+       SELECT run_at FROM jobs WHERE kind = ? AND subject = owner_kind || ':' || owner AND lease_owner IS NULL)`,
+  ),
 }));
 
 export function findRequest(store: Store, kind: string, owner: string): RequestRow | undefined {
@@ -111,6 +118,11 @@ export function updateRequest(store: Store, seq: number, change: RequestChange):
   store
     .prepare<SqlValue[]>(`UPDATE certificate_requests SET ${assignments} WHERE seq = ?`)
     .run(...(Object.values(change) as SqlValue[]), seq);
+}
+
+/** Brings steps forward that come later than their jobs, which were moved. Call inside a write. */
+export function takeStepsByJobs(store: Store, jobKind: string): void {
+  statements(store).noLater.run(jobKind, jobKind);
 }
 
 /** Removes the request with its orders, challenges and certificates. Call inside a write. */

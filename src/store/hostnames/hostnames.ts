@@ -102,6 +102,11 @@ const statements = perStore((store) => ({
      VALUES (?, ?, ?, 'pending', ?, ?, '[]', ?, ?, ?, ?, 0, ?, 0, ?, ?, 1)`,
   ),
   remove: store.prepare<[seq: number]>('DELETE FROM custom_hostnames WHERE seq = ?'),
+  noLater: store.prepare<[jobKind: string, jobKind: string]>(
+    `UPDATE custom_hostnames SET next_check_ms = (SELECT run_at FROM jobs WHERE kind = ? AND subject = custom_hostnames.id)
+     WHERE next_check_ms > (
+       SELECT run_at FROM jobs WHERE kind = ? AND subject = custom_hostnames.id AND lease_owner IS NULL)`,
+  ),
 }));
 
 export function findHostname(store: Store, id: string): HostnameRow | undefined {
@@ -177,4 +182,9 @@ export function updateHostname(store: Store, seq: number, change: HostnameChange
 
 export function removeHostname(store: Store, seq: number): void {
   statements(store).remove.run(seq);
+}
+
+/** Brings checks forward that come later than their jobs, which were moved. Call inside a write. */
+export function checkByJobs(store: Store, jobKind: string): void {
+  statements(store).noLater.run(jobKind, jobKind);
 }

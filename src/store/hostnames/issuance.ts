@@ -39,13 +39,14 @@ const statements = perStore((store) => ({
      ON CONFLICT (account) DO UPDATE SET until_ms = excluded.until_ms`,
   ),
   endLockout: store.prepare<[account: number]>('DELETE FROM issuance_lockouts WHERE account = ?'),
-  since: store.prepareTuples<[account: number, afterMs: number], [number]>(
-    'SELECT count(*) FROM issuance_events WHERE account = ? AND at_ms > ?',
+  between: store.prepareTuples<[account: number, afterMs: number, upToMs: number], [number]>(
+    'SELECT count(*) FROM issuance_events WHERE account = ? AND at_ms > ? AND at_ms <= ?',
   ),
   add: store.prepare<[account: number, atMs: number]>('INSERT INTO issuance_events (account, at_ms) VALUES (?, ?)'),
-  forget: store.prepare<[account: number, upToMs: number]>(
-    'DELETE FROM issuance_events WHERE account = ? AND at_ms <= ?',
+  forget: store.prepare<[account: number, upToMs: number, afterMs: number]>(
+    'DELETE FROM issuance_events WHERE account = ? AND (at_ms <= ? OR at_ms > ?)',
   ),
+  forgetAll: store.prepare<[account: number]>('DELETE FROM issuance_events WHERE account = ?'),
 }));
 
 export function findAllowance(store: Store, account: number): AllowanceRow | undefined {
@@ -80,16 +81,19 @@ export function putLockout(store: Store, account: number, untilMs: number): void
  */
 export function clearLockout(store: Store, account: number): void {
   statements(store).endLockout.run(account);
-  statements(store).forget.run(account, Number.MAX_SAFE_INTEGER);
+  statements(store).forgetAll.run(account);
 }
 
-/** Number of grants after a time. */
-export function countIssuances(store: Store, account: number, afterMs: number): number {
-  return statements(store).since.get(account, afterMs)![0];
+/** Number of grants after a time, up to another. */
+export function countIssuances(store: Store, account: number, afterMs: number, upToMs: number): number {
+  return statements(store).between.get(account, afterMs, upToMs)![0];
 }
 
-/** Records a grant and deletes those up to `forgetMs`. Call inside a write. */
+/**
+ * Records a grant. Deletes those up to `forgetMs`, and those after this one, which were recorded before the clock was
+ * set back. Call inside a write.
+ */
 export function addIssuance(store: Store, account: number, atMs: number, forgetMs: number): void {
-  statements(store).forget.run(account, forgetMs);
+  statements(store).forget.run(account, forgetMs, atMs);
   statements(store).add.run(account, atMs);
 }
