@@ -26,7 +26,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   resolver: ['serving', 'store', 'dns', 'base'],
   answer: ['image', 'dns', 'base'],
   publish: ['answer', 'image', 'serving', 'zone', 'store', 'dns', 'base'],
-  control: ['vault', 'resolver', 'jobs', 'serving', 'zone', 'store', 'dns', 'base'],
+  control: ['vault', 'resolver', 'jobs', 'serving', 'dnssec', 'zone', 'store', 'dns', 'base'],
   certs: ['control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   bucket: ['control', 'vault', 'http', 'store', 'base'],
   explain: ['control', 'publish', 'answer', 'image', 'resolver', 'serving', 'zone', 'store', 'dns', 'base'],

@@ -11,7 +11,7 @@ import { type Context, OPERATOR } from '../control/write/context.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { findZoneByName, getZone, listZones } from '../control/zones/zones.js';
 import { sayCommitted } from '../roles/acknowledgement.js';
-import { createControlBase } from '../roles/control-base.js';
+import { createControlBase, zoneKeysOfCommand } from '../roles/control-base.js';
 import { findDataDirectory, prepareDataDirectory } from '../roles/data-directory.js';
 import { ensureAdministrator } from '../roles/first-run.js';
 import { openStore } from '../store/driver.js';
@@ -31,7 +31,8 @@ export async function withControl<Result>(
   work: (context: Context, settings: Settings) => Promise<Result>,
   without: 'refuse' | 'initialise' = 'refuse',
 ): Promise<Result> {
-  const { settings } = loadCommandSettings(command, environment);
+  const loaded = loadCommandSettings(command, environment);
+  const { settings } = loaded;
   if (without === 'refuse') findDataDirectory(settings.dataDir);
   else prepareDataDirectory(settings.dataDir);
   const clock = new SystemClock();
@@ -39,7 +40,7 @@ export async function withControl<Result>(
   const store = openStore(settings.dataDir, { onCommit: () => told.push(sayCommitted(settings.dataDir)) });
   try {
     migrate(store, clock, systemRandom);
-    const base = createControlBase(settings, store, clock, silentLogger());
+    const base = createControlBase(settings, store, clock, silentLogger(), zoneKeysOfCommand(loaded, store));
     if (without === 'initialise') await ensureAdministrator(base, settings, false);
     const requestId = toHex(systemRandom.bytes(16));
     return await work({ ...base, actor: OPERATOR, requestId, source: 'cli' }, settings);

@@ -66,7 +66,7 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
     servedRecords: () => countServedRecords(store),
     zone(seq) {
       const row = findServedZone(store, seq);
-      return row && servingZone(row, settings);
+      return row && servingZone(store, row, settings);
     },
     recordCount: ({ seq }) => findServedZone(store, seq)?.record_count ?? 0,
     ownersOfSettings: (before, after) => ownersOfSettings(store, before, after, MOST_CHANGED_RRS),

@@ -44,7 +44,7 @@ export function createOwnZones(store: Store, settings: ServingSettings): OwnZone
     ask: (name, type) =>
       store.snapshot(() => {
         const zone = findActiveZone(store, name);
-        return zone ? askZone(store, servingZone(zone, settings), name, type) : OUTSIDE;
+        return zone ? askZone(store, servingZone(store, zone, settings), name, type) : OUTSIDE;
       }),
   };
 }

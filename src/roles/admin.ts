@@ -13,6 +13,7 @@ import { createLocalStore } from '../bucket/local-store.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import { hearEdges } from '../certs/deployment.js';
 import type { OwnCertificate } from '../certs/own-certificate.js';
+import { createZoneKeys, type ZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
 import type { ContextBase } from '../control/write/context.js';
 import { createPropagation, type Propagation } from '../control/write/propagation.js';
@@ -66,8 +67,8 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
   const lifecycle = createLifecycle(clock, log);
   try {
     const afterCommit: (() => void)[] = [];
-    const { store, vault } = await openOwnStore(options, lifecycle, afterCommit);
-    const base = createControlBase(settings, store, clock, log);
+    const { store, vault, zoneKeys } = await openOwnStore(options, lifecycle, afterCommit);
+    const base = createControlBase(settings, store, clock, log, zoneKeys);
     const key = await ensureAdministrator(base, settings, terminal);
     await logServingSettings(base);
     const firstImport = await importFirstZones(base, settings, origins.zonesDir.kind === 'default');
@@ -185,7 +186,7 @@ async function openOwnStore(
   options: AdminOptions,
   lifecycle: Lifecycle,
   afterCommit: readonly (() => void)[],
-): Promise<{ store: Store; vault: Vault }> {
+): Promise<{ store: Store; vault: Vault; zoneKeys: ZoneKeys }> {
   const { settings, clock, log } = options;
   lifecycle.own('lock', lockDataDirectory(settings.dataDir, 'adminLock'), (part) => part.release());
   const onCommit = (): void => {
@@ -195,7 +196,7 @@ async function openOwnStore(
   migrate(store, clock, systemRandom);
   const keys = masterKeysOf(options);
   const vault = await unlockVault({ store, keys, random: systemRandom, purposes: ALL_PURPOSES });
-  return { store, vault };
+  return { store, vault, zoneKeys: createZoneKeys(() => vault) };
 }
 
 interface ListenerOptions extends AdminOptions {

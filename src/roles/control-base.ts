@@ -7,12 +7,14 @@ import type { Logger } from '../base/log.js';
 import { systemRandom } from '../base/random.js';
 import type { LoadedSettings } from '../config/load.js';
 import { parseHostPort, type Settings } from '../config/schema.js';
+import { createZoneKeys, type ZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type ContextBase, DEFAULT_LIMITS } from '../control/write/context.js';
 import { createDelegationFinder } from '../resolver/delegation.js';
 import { createUpstream, type UpstreamServer } from '../resolver/upstream.js';
 import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
 import { fileKeys, type MasterKeys, settingKeys } from '../vault/master-key.js';
+import { createVault, deriveKeys } from '../vault/vault.js';
 import { dataFile } from './data-directory.js';
 
 /** The configured resolvers, or the system's when none are configured. */
@@ -50,8 +52,14 @@ export function machineAddresses(): readonly Uint8Array[] {
   return all.flatMap(({ address }) => parseIP(address.replace(/%.*$/, '')) ?? []).filter(isRoutable);
 }
 
-/** The parts of a use case's context that are the same for every request. */
-export function createControlBase(settings: Settings, store: Store, clock: Clock, log: Logger): ContextBase {
+/** The parts of a use case's context that are the same for every request. `zoneKeys`: private keys of signed zones. */
+export function createControlBase(
+  settings: Settings,
+  store: Store,
+  clock: Clock,
+  log: Logger,
+  zoneKeys?: ZoneKeys,
+): ContextBase {
   const serving = servingSettings(settings);
   const upstream = createUpstream({ servers: upstreamServers(settings), clock });
   return {
@@ -72,7 +80,16 @@ export function createControlBase(settings: Settings, store: Store, clock: Clock
     },
     findDelegation: createDelegationFinder({ upstream, clock }),
     askOutside: (name, type) => upstream.query(name, type),
+    ...(zoneKeys && { zoneKeys }),
   };
+}
+
+/** Keys of signed zones for a command; the master key is read when the first one is needed. */
+export function zoneKeysOfCommand(loaded: Pick<LoadedSettings, 'settings' | 'origins'>, store: Store): ZoneKeys {
+  const place = masterKeysOf(loaded);
+  return createZoneKeys(() =>
+    createVault({ store, random: systemRandom, keys: () => deriveKeys(place, ['check', 'dnssec']) }),
+  );
 }
 
 /** The source of the master key: the settings, or a file in the data directory. */

@@ -7,6 +7,8 @@ import { certifiedNamesJobs, zoneCertificateJobs } from '../certs/packs/job.js';
 import { CERTIFIED_NAMES_JOB } from '../control/certificates/certified-names.js';
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import { ZONE_CERTIFICATE_JOB } from '../control/certificates/zone-certificate.js';
+import { SIGNING_JOB } from '../control/dnssec/enable.js';
+import { signingJob } from '../control/dnssec/job.js';
 import type { ContextBase } from '../control/write/context.js';
 import { DEVELOPMENT_MODE_JOB, developmentModeJobs } from '../control/zones/development-mode.js';
 import type { HostnameServices } from '../hostnames/context.js';
@@ -40,6 +42,7 @@ function jobKinds({ objects, base, hostnames, ownCertificate }: JobParts): JobKi
     [ZONE_CERTIFICATE_JOB]: zoneCertificateJobs(hostnames.certificates),
     [CERTIFIED_NAMES_JOB]: certifiedNamesJobs(hostnames.certificates),
     [DEVELOPMENT_MODE_JOB]: developmentModeJobs(base),
+    [SIGNING_JOB]: signingJob(base),
     /** Removes body files without an object, which crashes leave behind. */
     sweep_objects: {
       async handler({ clock }) {

@@ -4,6 +4,7 @@
  */
 import { compareBytes, equalBytes } from '../base/bytes.js';
 import { Type } from '../dns/codes.js';
+import type { RRset } from '../dns/rr.js';
 import type { Store } from '../store/driver.js';
 import { type ChangedRR, NO_DATA, NO_TYPE, type SoaRR } from '../store/log/changes.js';
 import { soaRdata } from '../zone/derive/soa.js';
@@ -34,17 +35,19 @@ export interface Difference {
   readonly added: ChangedRR[];
 }
 
-/** The records of an owner, with marks for addresses that are not known yet and for a name that exists without data. */
+/** The records of an owner with their signatures, with marks for addresses that are not known yet and for a name that exists without data. */
 export function rrsOf({ ownerKey, records, rrsets }: ServedOwner): ServedRR[] {
   const rrs = rrsets.filter(({ type }) => type !== Type.soa && type <= 0xffff).flatMap(rrsOfSet);
   const isEmpty = rrs.length === 0 && records.length > 0 && ownerKey.length > 0;
   return isEmpty ? [{ type: NO_TYPE, ttl: 0, rdata: NO_DATA }] : rrs;
 }
 
-function rrsOfSet({ type, ttl, rdatas, extendedError }: ServedOwner['rrsets'][number]): ServedRR[] {
+function rrsOfSet({ type, ttl, rdatas, extendedError, signatures }: RRset): ServedRR[] {
   if (rdatas.length === 0) return [{ type, ttl: 0, rdata: NO_DATA }];
-  if (extendedError === undefined) return rdatas.map((rdata) => ({ type, ttl, rdata }));
-  return rdatas.map((rdata) => ({ type, ttl, rdata, extendedError }));
+  const rrs = rdatas.map((rdata) =>
+    extendedError === undefined ? { type, ttl, rdata } : { type, ttl, rdata, extendedError },
+  );
+  return signatures ? [...rrs, ...signatures.map((rdata) => ({ type: Type.rrsig, ttl, rdata }))] : rrs;
 }
 
 /** The SOA with which a zone is served, with its own serial or another one. */

@@ -9,6 +9,7 @@ import { compareBytes, equalBytes } from '../base/bytes.js';
 import { isOwnerKeyBelow } from '../dns/name.js';
 import type { RRset } from '../dns/rr.js';
 import { challengeOwners, challengeTexts } from '../store/certs/orders.js';
+import { signatureOctets, signaturesOfZone } from '../store/dnssec/signatures.js';
 import type { Store } from '../store/driver.js';
 import { targetFacts } from '../store/flatten/targets.js';
 import { hasDescendants, parseSettings } from '../store/records/records.js';
@@ -17,6 +18,8 @@ import { challengeRecords } from '../zone/derive/challenges.js';
 import type { TargetFacts, TargetLookup } from '../zone/derive/flatten.js';
 import { hostRecords } from '../zone/derive/hosts.js';
 import { deriveRRsets, type RecordFacts, writtenRRsets } from '../zone/derive/owner.js';
+import { withApexRRsets, withSignatures } from './signed.js';
+import { readSignedOwner } from './stored-signatures.js';
 import type { ServingZone } from './zone.js';
 
 /** An owner with its records: first the stored ones, then those that the service adds. */
@@ -41,7 +44,17 @@ export function servedAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Ar
 
 /** The same for a caller that has already read {@link recordsAtOwner}. */
 export function servedByRecords(store: Store, zone: ServingZone, owner: StandingOwner): ServedOwner {
+  const served = derive(zone, owner, targetsOf(store));
+  return zone.signing ? sign(zone, served, signatureOctets(store, zone.seq, owner.ownerKey)) : served;
+}
+
+/** What an owner serves without its signatures and its NSEC record, which is what they are made for. */
+export function unsignedByRecords(store: Store, zone: ServingZone, owner: StandingOwner): ServedOwner {
   return derive(zone, owner, targetsOf(store));
+}
+
+function sign({ signing }: ServingZone, served: ServedOwner, octets: Uint8Array | undefined): ServedOwner {
+  return { ...served, rrsets: withSignatures(signing!, served.rrsets, octets && readSignedOwner(octets)) };
 }
 
 /**
@@ -67,26 +80,46 @@ function storedRecords(store: Store, { seq }: ServingZone, ownerKey: Uint8Array)
  * Runs several statements: create and consume the generator inside one `snapshot` or write.
  */
 export function servedOwners(store: Store, zone: ServingZone): Generator<ServedOwner> {
-  return serveRows(zone, storedRows(store, zone.seq), targetsOf(store), challengesOfZone(store, zone.seq));
+  const owners = unsignedOwners(store, zone);
+  return zone.signing ? signOwners(store, zone, owners) : owners;
+}
+
+/** The same without signatures and NSEC records. `after`: begins with the owner after this key. */
+export function unsignedOwners(store: Store, zone: ServingZone, after?: Uint8Array): Generator<ServedOwner> {
+  const rows = storedRows(store, zone.seq, after);
+  return serveRows(zone, rows, targetsOf(store), challengesOfZone(store, zone.seq), after);
+}
+
+/** Signatures are in the order of the owners. */
+function* signOwners(store: Store, zone: ServingZone, owners: Iterable<ServedOwner>): Generator<ServedOwner> {
+  const rows = signaturesOfZone(store, zone.seq, new Uint8Array(0));
+  let row = rows.next();
+  for (const owner of owners) {
+    while (!row.done && compareBytes(row.value.owner_key, owner.ownerKey) < 0) row = rows.next();
+    const found = !row.done && isSameKey(row.value.owner_key, owner.ownerKey);
+    yield sign(zone, owner, found ? row.value.octets : undefined);
+  }
 }
 
 /** Challenge texts by owner key as latin1 text. */
 type Challenges = ReadonlyMap<string, readonly string[]>;
 
-/** The same from rows in the order of their owner keys. */
+/** What rows in the order of their owner keys serve, without signatures. `after`: the owner before the first row. */
 export function* serveRows(
   zone: ServingZone,
   rows: Iterable<StoredTuple>,
   targetOf: TargetLookup,
   challenges: Challenges = new Map(),
+  after?: Uint8Array,
 ): Generator<ServedOwner> {
-  const added = addedOwners(zone, challengeKeys(challenges));
+  const all = addedOwners(zone, challengeKeys(challenges));
+  const added = after ? all.filter((key) => compareBytes(key, after) > 0) : all;
   const serve = (owner: StandingOwner): ServedOwner => {
     const texts = challenges.size === 0 ? undefined : challenges.get(textOfKey(owner.ownerKey));
     return derive(zone, { ...owner, records: withAddedRecords(zone, owner, texts ?? []) }, targetOf);
   };
   let previous: Uint8Array | undefined;
-  for (const owner of ownersOf(rows)) {
+  for (const owner of ownersOf(rows, after)) {
     if (added.length > 0) yield* takeBetween(added, previous, owner.ownerKey).map(serve);
     yield serve(owner);
     previous = owner.ownerKey;
@@ -94,19 +127,22 @@ export function* serveRows(
   yield* takeBetween(added, previous).map(serve);
 }
 
-/** Groups rows in the order of their owner keys into owners; the apex comes first even without rows. */
-export function* ownersOf(rows: Iterable<StoredTuple>): Generator<StandingOwner> {
-  let ownerKey: Uint8Array = new Uint8Array(0);
+/**
+ * Groups rows in the order of their owner keys into owners; the apex comes first even without rows, unless they begin `after` an
+ * owner.
+ */
+export function* ownersOf(rows: Iterable<StoredTuple>, after?: Uint8Array): Generator<StandingOwner> {
+  let ownerKey: Uint8Array = after ?? new Uint8Array(0);
   let records: RecordFacts[] = [];
   for (const row of rows) {
     if (!isSameKey(row[0], ownerKey)) {
-      yield { ownerKey, records };
+      if (ownerKey !== after) yield { ownerKey, records };
       ownerKey = row[0];
       records = [];
     }
     records.push(recordFacts(row));
   }
-  yield { ownerKey, records };
+  if (ownerKey !== after) yield { ownerKey, records };
 }
 
 /** Takes the owners without stored records between two keys from `added`. */
@@ -132,7 +168,8 @@ function hasOwnersBelow(store: Store, zone: ServingZone, ownerKey: Uint8Array): 
 
 function derive(zone: ServingZone, { ownerKey, records }: StandingOwner, targetOf: TargetLookup): ServedOwner {
   const rrsets = deriveRRsets(zone.facts, ownerKey, records, zone.edge, targetOf);
-  return { ownerKey, records, rrsets };
+  const hasKeys = zone.signing && ownerKey.length === 0;
+  return { ownerKey, records, rrsets: hasKeys ? withApexRRsets(rrsets, zone.signing) : rrsets };
 }
 
 /** Owner keys to which the service adds records, each once, in canonical order. */

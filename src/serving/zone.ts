@@ -1,10 +1,12 @@
 /** A zone with everything except its records that decides what its owners serve. */
 import { equalBytes } from '../base/bytes.js';
 import type { Denial } from '../dnssec/denial.js';
+import type { Store } from '../store/driver.js';
 import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../store/zones/zones.js';
 import { edgeAddressesOf, zoneFactsOf } from '../zone/derive/facts.js';
 import { hostKeys } from '../zone/derive/hosts.js';
 import type { EdgeAddresses, ZoneFacts } from '../zone/derive/owner.js';
+import { signingOf, type ZoneSigning } from './signed.js';
 
 /** The settings of the installation that affect answers. */
 export interface ServingSettings {
@@ -33,10 +35,23 @@ export interface ServingZone {
    * of the whole zone.
    */
   readonly denial?: Denial;
+  /** With its keys; absent like `denial`. */
+  readonly signing?: ZoneSigning;
 }
 
-/** The zone made from its row and the settings. */
-export function servingZone(row: ZoneRow, settings: ServingSettings): ServingZone {
+/** The zone made from its row and the settings; of a signed one further rows are read. */
+export function servingZone(store: Store, row: ZoneRow, settings: ServingSettings): ServingZone {
+  const zone = unsignedZone(row, settings);
+  return row.signed === 1 ? signedZone(zone, signingOf(store, row.apex, row.seq)) : zone;
+}
+
+/** The zone as it is served with signatures. */
+export function signedZone(zone: ServingZone, signing: ZoneSigning | undefined): ServingZone {
+  return signing ? { ...zone, signing, denial: signing.denial } : zone;
+}
+
+/** The zone without signatures, even if it is signed. */
+export function unsignedZone(row: ZoneRow, settings: ServingSettings): ServingZone {
   const { nameServers, nameServerAddresses: hostAddresses, edgeAddresses } = settings;
   const facts = zoneFactsOf(row, soaOfZone(row, nameServers), nsTtlOfZone(row), nameServers);
   const hosts = hostAddresses.length === 0 ? [] : withoutRepeats(hostKeys(facts));

@@ -25,6 +25,7 @@ import { edge } from './migrations/0019-edge.js';
 import { edgeOrigins } from './migrations/0020-edge-origins.js';
 import { certifiedNames } from './migrations/0021-certified-names.js';
 import { deployment } from './migrations/0022-deployment.js';
+import { dnssec } from './migrations/0023-dnssec.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -51,6 +52,7 @@ const MIGRATIONS: readonly Migration[] = [
   edgeOrigins,
   certifiedNames,
   deployment,
+  dnssec,
 ];
 
 /** The schema version after all migrations. */

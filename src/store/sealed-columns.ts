@@ -49,7 +49,21 @@ export const ACME_ACCOUNT_KEYS: SealedColumn = {
   purpose: 'acme',
 };
 
-export const SEALED_COLUMNS: readonly SealedColumn[] = [ISSUER_KEYS, ORDER_KEYS, CERTIFICATE_KEYS, ACME_ACCOUNT_KEYS];
+/** Keys that sign zones. */
+export const ZONE_KEYS: SealedColumn = {
+  table: 'dnssec_keys',
+  id: 'id',
+  column: 'sealed',
+  purpose: 'dnssec',
+};
+
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  ISSUER_KEYS,
+  ORDER_KEYS,
+  CERTIFICATE_KEYS,
+  ACME_ACCOUNT_KEYS,
+  ZONE_KEYS,
+];
 
 /** The first octets of every sealed value: its form (one octet) and the identifier of its key (eight). */
 export const SEALED_HEADER_OCTETS = 9;

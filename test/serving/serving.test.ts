@@ -215,7 +215,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 function zoneOf({ ctx, seq }: World): ServingZone {
-  return servingZone(findZone(ctx.store, seq)!, ctx.settings);
+  return servingZone(ctx.store, findZone(ctx.store, seq)!, ctx.settings);
 }
 
 const print = (type: number, seconds: number, rdata: Uint8Array): string =>

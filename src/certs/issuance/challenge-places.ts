@@ -77,7 +77,7 @@ function placeAt(
 ): ChallengePlace | undefined {
   const holder = findActiveZone(store, name);
   if (holder?.account !== account) return undefined;
-  const located = locate(store, servingZone(holder, settings), parentName(name), Type.txt);
+  const located = locate(store, servingZone(store, holder, settings), parentName(name), Type.txt);
   if (located.kind !== 'wildcard') return { zone: holder.seq, ownerKey: ownerKeyOf(name, holder.apex) };
   // A record below a name that only a wildcard answers would make the name exist, and the wildcard would answer no more for it
   // (RFC 4592 §2.2.2). The wildcard answers for the challenge, too: where it is an alias, the record belongs at its target.

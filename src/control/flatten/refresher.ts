@@ -131,7 +131,8 @@ const INDEX_VERSION = 4;
 async function indexOnce({ store, settings }: Context): Promise<void> {
   if (findMeta(store, 'flattening_indexed') === INDEX_VERSION) return;
   await store.write(() => {
-    for (const seq of zonesWithAliases(store)) indexFlattened(store, servingZone(findZone(store, seq)!, settings));
+    for (const seq of zonesWithAliases(store))
+      indexFlattened(store, servingZone(store, findZone(store, seq)!, settings));
     putMeta(store, 'flattening_indexed', INDEX_VERSION);
   });
 }

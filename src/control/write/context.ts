@@ -6,6 +6,7 @@ import type { UpstreamAnswer, UpstreamType } from '../../resolver/upstream.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import type { Policy, RecordScope } from '../access/permissions.js';
+import type { ZoneKeys } from '../dnssec/zone-keys.js';
 import type { Precondition } from './precondition.js';
 import type { WriteOutcome } from './zone-outcome.js';
 
@@ -101,6 +102,8 @@ export interface Context {
   readonly findDelegation?: (name: string) => Promise<readonly string[] | undefined>;
   /** Outside resolvers for scans; absent when none are configured. */
   readonly askOutside?: AskOutside;
+  /** Private keys of signed zones; without them such zones cannot be changed. */
+  readonly zoneKeys?: ZoneKeys;
 }
 
 /** The parts of a context that are the same for every request. */

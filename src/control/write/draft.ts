@@ -21,8 +21,10 @@ import { type AuditEntry, logAudit } from './log-rows.js';
 import {
   noteOwner,
   noteSettings,
+  noteSigning,
   noteUnedited,
   noteWhole,
+  type SigningWish,
   type TouchedZone,
   touchInstallation,
   touchZone,
@@ -49,6 +51,11 @@ export interface Draft {
   noteTarget(seq: number, ownerKey: Uint8Array): void;
   /** Sets the names that the zone's certificates cover; its HTTPS records follow. This is not an edit. */
   setCertifiedNames(seq: number, names: readonly string[]): void;
+  /**
+   * Notes that signatures will change, before they or the keys do: of these owners, of the whole zone, or from none to all. This is
+   * not an edit.
+   */
+  noteSigning(seq: number, what: SigningWish): void;
   /** Notes that the zone was served under other settings of the installation; undefined: unknown settings. */
   noteInstallation(seq: number, before: ServingSettings | undefined): void;
   audit(entry: AuditEntry): void;
@@ -117,6 +124,7 @@ export function openDraft(ctx: Context): OpenDraft {
       if (findZone(store, seq)) noteUnedited(store, touchIn(zones, ctx, seq), ownerKey);
     },
     setCertifiedNames: (seq, names) => certify(zones, ctx, seq, JSON.stringify(names)),
+    noteSigning: (seq, wish) => noteSigning(store, touchIn(zones, ctx, seq), wish),
     noteInstallation(seq, before) {
       const row = findZone(store, seq);
       if (row) zones.set(seq, touchInstallation(store, row, before, settings));
@@ -139,7 +147,7 @@ function touchIn(zones: Map<number, TouchedZone>, { store, settings }: Context, 
   if (known) return known;
   const before = findZone(store, seq);
   invariant(before, 'zones are edited while they exist');
-  const touched = touchZone(before, settings);
+  const touched = touchZone(store, before, settings);
   zones.set(seq, touched);
   return touched;
 }

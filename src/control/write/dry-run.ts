@@ -70,7 +70,7 @@ function servedBy({ store, settings }: Context, { zone: seq }: ZoneOutcome): Ser
   const row = findServedZone(store, seq);
   if (!row) return { copy: new Map(), soa: undefined };
   if (row.record_count > MOST_COMPARED) return undefined;
-  const zone = servingZone(row, settings);
+  const zone = servingZone(store, row, settings);
   return { copy: copyServed(store, zone), soa: { type: Type.soa, ...soaOf(zone) } };
 }
 

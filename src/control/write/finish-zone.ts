@@ -8,9 +8,16 @@ import { Type } from '../../dns/codes.js';
 import { nextSerial } from '../../dns/serial.js';
 import { soaOf } from '../../serving/difference.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
-import { type ChangedRR, type ChangeKind, MOST_CHANGED_RRS, type SoaRR } from '../../store/log/changes.js';
+import {
+  type ChangedRR,
+  type ChangeKind,
+  MOST_CHANGED_RRS,
+  MOST_CHANGED_SIGNED_RRS,
+  type SoaRR,
+} from '../../store/log/changes.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { planZoneCertificate } from '../certificates/zone-certificate.js';
+import { signZone } from '../dnssec/sign-zone.js';
 import { refreshTargetsSoon, reindexFlattened } from '../flatten/index.js';
 import type { Context } from './context.js';
 import { logChange, logEdit } from './log-rows.js';
@@ -23,13 +30,14 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   const { before, derived } = touched;
   const row = findZone(store, before.seq);
   if (!row) return finishRemoved(ctx, now, before);
-  const zone = servingZone(row, settings);
+  const zone = servingZone(store, row, settings);
   const owners = ownersAfter(store, touched, zone);
   if (!derived) reindexFlattened(store, row, zone, touched, owners);
-  const difference = differenceOf(store, touched, zone, row, owners);
-  const rrs = difference ? [...difference.removed, ...difference.added] : [];
+  const signed = signZone(ctx, touched, row, owners);
+  const difference = differenceOf(store, touched, zone, row, owners, signed?.difference);
+  const dataRRs = difference ? [...difference.removed, ...difference.added] : [];
   // An unknown difference counts as a difference.
-  const kind = touched.kind ?? (difference === undefined || rrs.length > 0 ? 'rrs' : undefined);
+  const kind = touched.kind ?? (difference === undefined || dataRRs.length > 0 ? 'rrs' : undefined);
   if (!derived) {
     refreshTargetsSoon(store, row, kind, touched.owners);
     planZoneCertificate(ctx, row, touched);
@@ -38,7 +46,10 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   updateZone(store, row.seq, { record_count: row.record_count + touched.records, version, serial });
   const serials = { serialFrom: kind === 'zone-added' ? undefined : before.serial, serial };
   const soas = kind === undefined || kind === 'zone-added' ? {} : soaDifference(touched.serving, zone, serial);
-  const logged = difference && rrs.length <= MOST_CHANGED_RRS ? { complete: true, rrs } : { complete: false, rrs: [] };
+  const soaSignatures = signed?.finish(kind && serial) ?? [];
+  const rrs = difference ? [...dataRRs, ...soaSignatures] : [];
+  const most = signed ? MOST_CHANGED_SIGNED_RRS : MOST_CHANGED_RRS;
+  const logged = difference && rrs.length <= most ? { complete: true, rrs } : { complete: false, rrs: [] };
   const change = kind && logChange(ctx, now, { zone: row.seq, kind, ...serials, ...soas, ...logged });
   if (!derived) logEdit(ctx, now, touched, { version, change, ...serials });
   const known = {

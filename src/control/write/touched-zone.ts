@@ -55,15 +55,26 @@ export interface TouchedZone {
   proxied: boolean;
   /** Whether nothing was edited: the answers of flattened names changed with their targets. */
   derived: boolean;
+  /** What a signed zone needs beyond signatures of what was touched. */
+  readonly signing: SigningNote;
+}
+
+export interface SigningNote {
+  /** Everything that does not fit is signed anew. */
+  whole: boolean;
+  /** All is signed already, and is served signed from now on. */
+  prepared: boolean;
+  /** Only signatures of exactly the signing keys are kept. */
+  exact: boolean;
 }
 
 /** Zones with more records are not compared as a whole. */
 export const MOST_COMPARED = 100_000;
 
-export function touchZone(before: ZoneRow, settings: ServingSettings): TouchedZone {
+export function touchZone(store: Store, before: ZoneRow, settings: ServingSettings): TouchedZone {
   return {
     before,
-    serving: servingZone(before, settings),
+    serving: servingZone(store, before, settings),
     kind: undefined,
     records: 0,
     owners: new Map(),
@@ -73,6 +84,7 @@ export function touchZone(before: ZoneRow, settings: ServingSettings): TouchedZo
     undoable: true,
     proxied: false,
     derived: true,
+    signing: { whole: false, prepared: false, exact: false },
   };
 }
 
@@ -83,11 +95,11 @@ export function touchInstallation(
   before: ServingSettings | undefined,
   after: ServingSettings,
 ): TouchedZone {
-  const touched = touchZone(row, before ?? after);
+  const touched = touchZone(store, row, before ?? after);
   if (!before) touched.complete = false;
   else noteSettings(store, touched, row, after);
   // Possibly only the SOA differs.
-  if (!equalBytes(soaOf(touched.serving).rdata, soaOf(servingZone(row, after)).rdata)) touched.kind = 'settings';
+  if (!equalBytes(soaOf(touched.serving).rdata, soaOf(servingZone(store, row, after)).rdata)) touched.kind = 'settings';
   return touched;
 }
 
@@ -109,9 +121,33 @@ export function noteUnedited(store: Store, touched: TouchedZone, ownerKey: Uint8
   else touched.complete = false;
 }
 
+export interface SigningWish {
+  /** Owner keys. */
+  readonly owners?: readonly Uint8Array[];
+  /** All owners, now; `prepared`: all are signed already. */
+  readonly whole?: boolean;
+  readonly prepared?: boolean;
+  /** Whether only signatures of exactly the signing keys are kept. */
+  readonly exact?: boolean;
+}
+
+/** Remembers what will be signed anew. */
+export function noteSigning(
+  store: Store,
+  touched: TouchedZone,
+  { owners = [], whole = false, prepared = false, exact = false }: SigningWish,
+): void {
+  for (const ownerKey of owners) noteUnedited(store, touched, ownerKey);
+  if (whole || prepared) touched.complete = false;
+  const { signing } = touched;
+  signing.whole ||= whole;
+  signing.prepared ||= prepared;
+  signing.exact ||= exact;
+}
+
 /** Remembers what is served at the owners that another row of the zone will affect. */
 export function noteSettings(store: Store, touched: TouchedZone, row: ZoneRow, settings: ServingSettings): void {
-  const owners = ownersOfSettings(store, touched.serving, servingZone(row, settings), MOST_CHANGED_RRS);
+  const owners = ownersOfSettings(store, touched.serving, servingZone(store, row, settings), MOST_CHANGED_RRS);
   if (owners) for (const ownerKey of owners) noteUnedited(store, touched, ownerKey);
   else touched.complete = false;
 }
@@ -133,7 +169,7 @@ export function ownersAfter(store: Store, { owners }: TouchedZone, after: Servin
 
 /**
  * The records removed from and added to what resolvers see, without the SOA; undefined when unknown. `owners`: the
- * touched ones.
+ * touched ones; `signed`: their difference if they are signed.
  */
 export function differenceOf(
   store: Store,
@@ -141,12 +177,14 @@ export function differenceOf(
   after: ServingZone,
   row: ZoneRow,
   owners: readonly OwnerAfter[],
+  signed: Difference | undefined,
 ): Difference | undefined {
   const { before, kind, copy } = touched;
   // If the zone starts or stops being served, its records do not show the whole difference.
   if (!touched.complete || kind === 'zone-added' || before.served !== row.served) return undefined;
   if (copy && row.record_count > MOST_COMPARED) return undefined;
-  return copy ? diffCopies(copy, copyServed(store, after)) : diffOwners(store, after, owners);
+  if (copy) return diffCopies(copy, copyServed(store, after));
+  return signed ?? diffOwners(store, after, owners);
 }
 
 function diffOwners(store: Store, zone: ServingZone, owners: readonly OwnerAfter[]): Difference {

@@ -117,7 +117,7 @@ class Search {
     const row = findServedZone(this.store, hostname.zone);
     if (!row) return this.unknown();
     this.read.add(row.seq);
-    const zone = servingZone(row, this.serving);
+    const zone = servingZone(this.store, row, this.serving);
     const custom = hostname.origin;
     const name = custom ?? findFallbackOrigin(this.store, row.seq)?.origin;
     const records = name === undefined ? [] : recordsAtName(this.store, zone, name, row.name);
@@ -189,7 +189,7 @@ class Search {
     try {
       const row = findActiveZone(this.store, parseName(`${name}.`));
       if (row) this.read.add(row.seq);
-      return row && { row, zone: servingZone(row, this.serving) };
+      return row && { row, zone: servingZone(this.store, row, this.serving) };
     } catch (error) {
       if (error instanceof NameError) return undefined;
       throw error;

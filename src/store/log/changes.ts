@@ -53,6 +53,8 @@ export function isMark({ type, rdata }: ChangedRR): boolean {
 
 /** Changes with more records than this are not complete. */
 export const MOST_CHANGED_RRS = 5000;
+/** The same for signed zones: a new owner adds a record, its NSEC, two signatures, and changes the owner before it. */
+export const MOST_CHANGED_SIGNED_RRS = 8 * MOST_CHANGED_RRS;
 
 /**
  * Number of changes kept; older ones are removed in batches. A follower or secondary that is further behind loads the

@@ -49,12 +49,12 @@ const statements = perStore((store) => ({
 }));
 
 /**
- * The rows of a zone ordered by owner key, type and data. Runs several statements: create and consume the generator
- * inside one `snapshot`. The octets are views that stay valid while they are referenced.
+ * The rows of a zone ordered by owner key, type and data; `after`: those after this owner. Runs several statements: create and
+ * consume the generator inside one `snapshot`. The octets are views that stay valid while they are referenced.
  */
-export function* storedRows(store: Store, zone: number): Generator<StoredTuple> {
+export function* storedRows(store: Store, zone: number, after?: Uint8Array): Generator<StoredTuple> {
   const { chunk } = statements(store);
-  let from: Uint8Array = new Uint8Array(0);
+  let from: Uint8Array = after ? Buffer.concat([after, Buffer.of(0)]) : new Uint8Array(0);
   let limit = CHUNK;
   for (;;) {
     const [octets, numbers] = chunk.get(zone, from, limit)!;

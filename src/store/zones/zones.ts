@@ -38,6 +38,8 @@ export interface ZoneRow {
   readonly secondary_overrides: number;
   readonly zone_mode: ZoneMode;
   readonly multi_signer: number;
+  /** 1: served with signatures. 2: being signed or unsigned, and served without. Further state is in dnssec_zones. */
+  readonly signed: number;
   /** Whether the edge speaks HTTP/2 and HTTP/3 for the zone, and when that was last set. */
   readonly http2: number;
   readonly http2_modified_at: number | null;

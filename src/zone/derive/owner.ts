@@ -93,7 +93,7 @@ export function writtenRRsets(zone: ZoneFacts, ownerKey: Uint8Array, records: re
 const NO_EDGE: EdgeAddresses = { ipv4: [], ipv6: [] };
 
 /** SOA answers ANY at the apex. Its negative form comes last, where no question finds it. */
-function directoryOrder(a: RRset, b: RRset): number {
+export function directoryOrder(a: RRset, b: RRset): number {
   return rank(a.type) - rank(b.type);
 }
 

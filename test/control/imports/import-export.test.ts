@@ -436,7 +436,7 @@ t.test('a TTL of one second is not automatic', async (t) => {
   const served = (label: string): number => {
     const [zone] = zonesOfName(ctx.store, 'example.com');
     const key = ownerKeyOf(parseName(`${label}.example.com.`), zone!.apex);
-    return [...servedAtOwner(ctx.store, servingZone(zone!, ctx.settings), key).rrsets][0]!.ttl;
+    return [...servedAtOwner(ctx.store, servingZone(ctx.store, zone!, ctx.settings), key).rrsets][0]!.ttl;
   };
   t.same([served('second'), served('uneven'), served('never')], [1, 1, 0]);
   const [second] = (await listRecords(ctx, zoneId!, { name: { exact: 'second.example.com' } })).items;

@@ -1,0 +1,116 @@
+/** The chain of NSEC records: which names are in it, and what the record of each says (RFC 4034 §4, RFC 4035 §2.3). */
+import { invariant } from '../../base/errors.js';
+import { Type } from '../../dns/codes.js';
+import { descendantsEnd, nameLength, nameOfOwnerKey, ownerKeysDownTo } from '../../dns/name.js';
+import type { RRset } from '../../dns/rr.js';
+import { nsecRdata } from '../../dnssec/denial.js';
+import { mayDelegate } from '../../serving/look-up.js';
+import { type SignedOwner, type SignedSet, standingOf } from '../../serving/stored-signatures.js';
+import { firstSignaturesBetween, signatureOctets } from '../../store/dnssec/signatures.js';
+import { signSet } from './sign-owner.js';
+import type { SigningZone } from './signing-zone.js';
+
+export const APEX: Uint8Array = new Uint8Array(0);
+
+/** Whether names below an owner belong to another zone, or are redirected. */
+export interface Barrier {
+  readonly isCut: boolean;
+  readonly redirects: boolean;
+}
+
+/** The barrier that these RRsets make of their owner. */
+export function barrierOf(ownerKey: Uint8Array, rrsets: readonly RRset[]): Barrier {
+  return {
+    isCut: mayDelegate(ownerKey) && rrsets.some(({ type }) => type === Type.ns),
+    redirects: rrsets.some(({ type }) => type === Type.dname),
+  };
+}
+
+/** The same of an owner that is stored; nothing is a barrier below another one. */
+export function storedBarrier(octets: Uint8Array | undefined): Barrier | undefined {
+  if (!octets) return undefined;
+  const { standing, redirects } = standingOf(octets);
+  return standing === 'occluded' ? undefined : { isCut: standing === 'cut', redirects };
+}
+
+export function isBarrier(barrier: Barrier | undefined): boolean {
+  return barrier !== undefined && (barrier.isCut || barrier.redirects);
+}
+
+/** The topmost barrier above an owner; `barrierAt` knows those of its ancestors, the apex included. */
+export function barrierAbove(
+  ownerKey: Uint8Array,
+  barrierAt: (ancestor: Uint8Array) => Barrier | undefined,
+): Uint8Array | undefined {
+  if (ownerKey.length === 0) return undefined;
+  const ancestors = [APEX, ...ownerKeysDownTo(ownerKey).slice(0, -1)];
+  return ancestors.find((ancestor) => isBarrier(barrierAt(ancestor)));
+}
+
+/** The same by what is stored. */
+export function storedBarrierAbove({ store, row }: SigningZone, ownerKey: Uint8Array): Uint8Array | undefined {
+  return barrierAbove(ownerKey, (ancestor) => storedBarrier(signatureOctets(store, row.zone, ancestor)));
+}
+
+/**
+ * The first member of the chain among stored owners strictly between two; undefined as `before`: up to the end of the zone.
+ * `barrierOver`: the barrier above an occluded owner.
+ */
+export function memberBetween(
+  { store, row }: SigningZone,
+  after: Uint8Array,
+  before: Uint8Array | undefined,
+  barrierOver: (ownerKey: Uint8Array) => Uint8Array | undefined,
+): Uint8Array | undefined {
+  for (let from: Uint8Array | undefined = after; from; ) {
+    const found = firstSignaturesBetween(store, row.zone, from, before);
+    if (!found) return undefined;
+    if (standingOf(found.octets).standing !== 'occluded') return found.owner_key;
+    const barrier = barrierOver(found.owner_key);
+    invariant(barrier, 'an occluded owner has a delegation or a DNAME above it');
+    // No key equals the end of a range of descendants.
+    from = descendantsEnd(barrier);
+  }
+  return undefined;
+}
+
+/** The types that the NSEC record of an owner lists. */
+function typesOf(ownerKey: Uint8Array, { standing, sets }: SignedOwner): number[] {
+  const types = sets.map(({ type }) => type).filter((type) => type !== Type.nsec && type !== Type.soa);
+  if (ownerKey.length === 0) types.push(Type.soa);
+  if (standing === 'cut') types.push(Type.ns);
+  return [...types, Type.rrsig, Type.nsec];
+}
+
+/** The NSEC record of an owner with its signatures. `next`: the next member of the chain, at the end the apex. */
+export function signNsec(
+  signing: SigningZone,
+  ownerKey: Uint8Array,
+  owner: SignedOwner,
+  next: Uint8Array,
+  stored: SignedSet | undefined,
+): SignedSet {
+  const rdata = nsecRdata(nameOfOwnerKey(next, signing.zone.facts.apex), typesOf(ownerKey, owner));
+  return signDenial(signing, ownerKey, Type.nsec, rdata, stored);
+}
+
+/** The NSEC record of an owner that itself did not change, with another next name. */
+export function relinkNsec(signing: SigningZone, ownerKey: Uint8Array, stored: SignedSet, next: Uint8Array): SignedSet {
+  const name = nameOfOwnerKey(next, signing.zone.facts.apex);
+  const { rdata: old } = stored.denial!;
+  const bitmap = old.subarray(nameLength(old));
+  const rdata = Buffer.concat([name, bitmap]);
+  return signDenial(signing, ownerKey, Type.nsec, rdata, stored);
+}
+
+function signDenial(
+  signing: SigningZone,
+  ownerKey: Uint8Array,
+  type: number,
+  rdata: Uint8Array,
+  stored: SignedSet | undefined,
+): SignedSet {
+  const rrset = { type, ttl: signing.denialTtl, rdatas: [rdata] };
+  const set = signSet(signing, ownerKey, rrset, stored);
+  return { ...set, denial: { ttl: rrset.ttl, rdata } };
+}

@@ -1,0 +1,98 @@
+/**
+ * Use cases: a zone begins and ceases to be signed. A small zone is signed at once; a large one by a job (job.ts), and it is
+ * served signed when all of it is, in one change.
+ */
+
+import { toHex } from '../../base/bytes.js';
+import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
+import { schedule } from '../../jobs/schedule.js';
+import { removeKeysOfZone } from '../../store/dnssec/keys.js';
+import { removeSomeSignatures } from '../../store/dnssec/signatures.js';
+import { findDnssecZone, insertDnssecZone, removeDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import type { Store } from '../../store/driver.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { requireZone } from '../access/access.js';
+import { commit, type Draft } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+import { APEX } from './chain.js';
+import { dnssecFailure } from './errors.js';
+import { addNewKey } from './keys.js';
+
+/** The job that signs, refreshes and unsigns a zone; its subject is the zone's identifier. */
+export const SIGNING_JOB = 'dnssec';
+
+/** Zones with up to this many records are signed, and unsigned, in one commit. */
+export const MOST_AT_ONCE = 500;
+
+export interface EnableOptions {
+  /** 13 (default): ECDSA with P-256. 15: Ed25519. */
+  readonly algorithm?: NewKeyAlgorithm;
+}
+
+/** Makes the keys of a zone and signs it; nothing happens to a zone that has them already. */
+export async function enableSigning(ctx: Context, zoneId: string, options: EnableOptions = {}): Promise<void> {
+  await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const known = findDnssecZone(ctx.store, zone.seq);
+    if (known?.phase === 'unsigning') throw dnssecFailure('unsigning');
+    if (!known) beginSigning(ctx, draft, zone, options);
+  });
+}
+
+/** The same inside a commit, for a zone without a row in dnssec_zones. */
+export function beginSigning(ctx: Context, draft: Draft, zone: ZoneRow, { algorithm = 13 }: EnableOptions): void {
+  const { store } = ctx;
+  const isSmall = draft.recordCount(zone) <= MOST_AT_ONCE;
+  draft.noteSigning(zone.seq, { owners: [APEX], whole: isSmall });
+  const phase = isSmall ? 'signed' : 'data';
+  insertDnssecZone(store, { zone: zone.seq, state: 'pending', phase, denial: 'nsec', modified_at: draft.now });
+  // The parent is asked for a DS when no resolver has answers without signatures any more.
+  const key = { state: 'active', published: true, signs: true, inCds: false };
+  addNewKey(ctx, draft, zone, algorithm, { ...key, role: 'ksk' });
+  addNewKey(ctx, draft, zone, algorithm, { ...key, role: 'zsk' });
+  draft.setZone(zone.seq, { signed: isSmall ? 1 : 2 });
+  runSigningSoon(ctx, zone);
+  draft.audit({ action: 'dnssec.enable', zone: zone.id, object: zone.id, after: { algorithm } });
+}
+
+/** Takes signatures and keys off a zone. The parent must have no DS any more. */
+export async function disableSigning(ctx: Context, zoneId: string): Promise<void> {
+  await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    if (findDnssecZone(ctx.store, zone.seq)) endSigning(ctx, draft, zone);
+  });
+}
+
+/** The same inside a commit. */
+export function endSigning(ctx: Context, draft: Draft, zone: ZoneRow): void {
+  const { store } = ctx;
+  draft.noteSigning(zone.seq, { prepared: true });
+  removeKeysOfZone(store, zone.seq);
+  const isSmall = draft.recordCount(zone) <= MOST_AT_ONCE;
+  if (isSmall) removeSigning(store, zone.seq);
+  else updateDnssecZone(store, zone.seq, { phase: 'unsigning', cursor: null, walk: null, modified_at: draft.now });
+  draft.setZone(zone.seq, { signed: isSmall ? 0 : 2 });
+  if (!isSmall) runSigningSoon(ctx, zone);
+  draft.audit({ action: 'dnssec.delete', zone: zone.id, object: zone.id });
+}
+
+/** Removes all rows of a zone that is not served signed. */
+function removeSigning(store: Store, zone: number): void {
+  while (removeSomeSignatures(store, zone, Number.MAX_SAFE_INTEGER));
+  removeDnssecZone(store, zone);
+}
+
+/**
+ * Replaces all signatures that were not made by exactly the signing keys, a part at a time: after another key has begun to sign,
+ * or one has ceased to. Inside a commit.
+ */
+export function resignSoon(ctx: Context, zone: ZoneRow): void {
+  updateDnssecZone(ctx.store, zone.seq, { walk: APEX });
+  runSigningSoon(ctx, zone);
+}
+
+/** Lets the job look at a zone now. Inside a write. */
+export function runSigningSoon({ store, clock }: Context, { id }: ZoneRow): void {
+  const nowMs = clock.nowMs();
+  schedule(store, { kind: SIGNING_JOB, subject: toHex(id), runAtMs: nowMs }, nowMs);
+}

@@ -1,0 +1,234 @@
+/**
+ * Signs a change of a few owners: the RRsets that it touched, and the NSEC records of these owners and of those before them. A
+ * delegation or a DNAME that comes or goes takes the names below it out of the zone, or brings them back.
+ */
+import { compareBytes, equalBytes } from '../../base/bytes.js';
+import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../serving/difference.js';
+import { recordsAtOwner, type ServedOwner, unsignedByRecords } from '../../serving/owner.js';
+import { denialRRset, withSignatures, type ZoneSigning } from '../../serving/signed.js';
+import { readSignedOwner, type SignedOwner, type Standing } from '../../serving/stored-signatures.js';
+import type { ServingZone } from '../../serving/zone.js';
+import {
+  lastSignaturesBetween,
+  removeSignatures,
+  signatureOctets,
+  signedOwnersBelow,
+} from '../../store/dnssec/signatures.js';
+import type { OwnerAfter } from '../write/touched-zone.js';
+import {
+  APEX,
+  type Barrier,
+  barrierAbove,
+  barrierOf,
+  isBarrier,
+  memberBetween,
+  relinkNsec,
+  signNsec,
+  storedBarrier,
+} from './chain.js';
+import { signSets, storeSignedOwner, withSet } from './sign-owner.js';
+import type { SigningZone } from './signing-zone.js';
+
+/** An owner whose data or standing may have changed. */
+interface Touched {
+  readonly key: Uint8Array;
+  /** What was served before; undefined for an owner that is here only because of one above it. */
+  readonly before: readonly ServedRR[] | undefined;
+  /** Its data afterwards, unsigned. */
+  readonly served: ServedOwner;
+  readonly exists: boolean;
+  readonly barrier: Barrier;
+  readonly octets: Uint8Array | undefined;
+  readonly stored: SignedOwner | undefined;
+  /** Set once all barriers are known; undefined when it does not exist. */
+  after: SignedOwner | undefined;
+}
+
+/** Of an owner before and after. */
+export interface SignedChange {
+  readonly difference: Difference;
+  /** The apex afterwards if it is among the changed ones, not stored yet: its SOA is signed last. */
+  readonly apex: SignedOwner | undefined;
+}
+
+interface Change {
+  readonly signing: SigningZone;
+  /** In canonical order. */
+  readonly owners: Touched[];
+  readonly byText: Map<string, Touched>;
+  /** Owners beside them whose NSEC record changed. */
+  readonly relinked: { readonly key: Uint8Array; readonly stored: SignedOwner; readonly after: SignedOwner }[];
+}
+
+/**
+ * `owners`: the touched ones. `before`: the zone as it was served. `upTo`: the last owner that is signed so far, in a zone that is
+ * being signed without its chain; later ones are left out.
+ */
+export function signChange(
+  signing: SigningZone,
+  owners: readonly OwnerAfter[],
+  before: ServingZone,
+  upTo?: Uint8Array | null,
+): SignedChange {
+  const change: Change = { signing, owners: [], byText: new Map(), relinked: [] };
+  for (const { touched, standing } of owners) {
+    if (upTo === null || (upTo && compareBytes(standing.ownerKey, upTo) > 0)) continue;
+    touch(change, standing.ownerKey, unsignedByRecords(signing.store, signing.zone, standing), touched.before);
+  }
+  for (const owner of [...change.owners]) if (changesBelow(owner)) touchBelow(change, owner.key);
+  change.owners.sort((a, b) => compareBytes(a.key, b.key));
+  for (const owner of change.owners) owner.after = signOwner(change, owner);
+  if (upTo === undefined) linkChain(change);
+  storeAll(change);
+  const apex = change.byText.get('')?.after ?? change.relinked.find(({ key }) => key.length === 0)?.after;
+  return { difference: differenceOf(change, before.signing), apex };
+}
+
+function touch(
+  { signing, owners, byText }: Change,
+  key: Uint8Array,
+  served: ServedOwner,
+  before: readonly ServedRR[] | undefined,
+): void {
+  const octets = signatureOctets(signing.store, signing.row.zone, key);
+  const owner: Touched = {
+    key,
+    before,
+    served,
+    exists: served.records.length > 0 || key.length === 0,
+    barrier: barrierOf(key, served.rrsets),
+    octets,
+    stored: octets && readSignedOwner(octets),
+    after: undefined,
+  };
+  owners.push(owner);
+  byText.set(ownerText(key), owner);
+}
+
+/** Whether names below an owner may have begun or ceased to be occluded by it. */
+function changesBelow({ octets, barrier }: Touched): boolean {
+  return isBarrier(storedBarrier(octets)) !== isBarrier(barrier);
+}
+
+function touchBelow(change: Change, ownerKey: Uint8Array): void {
+  const { store, zone, row } = change.signing;
+  for (const key of signedOwnersBelow(store, row.zone, ownerKey)) {
+    if (change.byText.has(ownerText(key))) continue;
+    const records = recordsAtOwner(store, zone, key);
+    touch(change, key, unsignedByRecords(store, zone, { ownerKey: key, records }), undefined);
+  }
+}
+
+/** The barrier above an owner after the change. */
+function barrierOver({ signing, byText }: Change, ownerKey: Uint8Array): Uint8Array | undefined {
+  return barrierAbove(ownerKey, (ancestor) => {
+    const touched = byText.get(ownerText(ancestor));
+    if (touched) return touched.exists ? touched.barrier : undefined;
+    return storedBarrier(signatureOctets(signing.store, signing.row.zone, ancestor));
+  });
+}
+
+function signOwner(change: Change, { key, served, exists, barrier, stored }: Touched): SignedOwner | undefined {
+  if (!exists) return undefined;
+  const standing: Standing = barrierOver(change, key) ? 'occluded' : barrier.isCut ? 'cut' : 'authority';
+  const sets = signSets(change.signing, key, served.rrsets, standing, stored);
+  return { standing, redirects: barrier.redirects, sets };
+}
+
+function isMember(owner: SignedOwner | undefined): boolean {
+  return owner !== undefined && owner.standing !== 'occluded';
+}
+
+/** Makes the NSEC records of all touched members, and of those before owners that joined or left the chain. */
+function linkChain(change: Change): void {
+  const { owners } = change;
+  // The last member before the owner at hand, if it is not a touched one; those have their records made anyway.
+  let untouched: Uint8Array | undefined;
+  owners.forEach((owner, i) => {
+    const isIn = isMember(owner.after);
+    const changed = isIn !== isMember(owner.stored);
+    if (!isIn || changed) {
+      const found = memberBefore(change, i);
+      if (found) untouched = change.byText.has(ownerText(found)) ? undefined : found;
+      if (changed && untouched) relink(change, untouched, i);
+    }
+    if (!isIn) return;
+    link(change, owner, i);
+    untouched = undefined;
+  });
+}
+
+function link(change: Change, owner: Touched, index: number): void {
+  const after = owner.after!;
+  const stored = owner.stored?.sets.find(({ denial }) => denial);
+  const nsec = signNsec(change.signing, owner.key, after, memberAfter(change, owner.key, index + 1), stored);
+  owner.after = { ...after, sets: withSet(after.sets, nsec) };
+}
+
+/** The last member of the chain between the touched owner before this one and this one; undefined without any. */
+function memberBefore(change: Change, index: number): Uint8Array | undefined {
+  const { signing, owners } = change;
+  const { key } = owners[index]!;
+  if (key.length === 0) return undefined;
+  const found = lastSignaturesBetween(signing.store, signing.row.zone, owners[index - 1]?.key ?? APEX, key);
+  if (!found) return index === 0 ? APEX : undefined;
+  // It is not touched, so its standing is what is stored; what is occluded stands behind the barrier above it.
+  return barrierOver(change, found.owner_key) ?? found.owner_key;
+}
+
+/** The next member of the chain; `from`: index of the first touched owner behind it. At the end the apex. */
+function memberAfter(change: Change, ownerKey: Uint8Array, from: number): Uint8Array {
+  const { signing, owners } = change;
+  let after = ownerKey;
+  for (let i = from; ; i++) {
+    const touched = owners[i];
+    const found = memberBetween(signing, after, touched?.key, (key) => barrierOver(change, key));
+    if (found) return found;
+    if (!touched) return APEX;
+    if (isMember(touched.after)) return touched.key;
+    after = touched.key;
+  }
+}
+
+/** Lets the NSEC record of an untouched owner point to the next member. */
+function relink(change: Change, key: Uint8Array, from: number): void {
+  const { signing, relinked } = change;
+  const last = relinked.at(-1);
+  if (last && equalBytes(last.key, key)) return;
+  const stored = readSignedOwner(signatureOctets(signing.store, signing.row.zone, key)!);
+  const next = memberAfter(change, key, from);
+  const known = stored.sets.find(({ denial }) => denial);
+  const nsec = known ? relinkNsec(signing, key, known, next) : signNsec(signing, key, stored, next, undefined);
+  relinked.push({ key, stored, after: { ...stored, sets: withSet(stored.sets, nsec) } });
+}
+
+/** The apex is stored with its SOA. */
+function storeAll({ signing, owners, relinked }: Change): void {
+  const { store, row } = signing;
+  for (const { key, after, octets } of owners) {
+    if (key.length === 0) continue;
+    if (after) storeSignedOwner(signing, key, after);
+    else if (octets) removeSignatures(store, row.zone, key);
+  }
+  for (const { key, after } of relinked) if (key.length > 0) storeSignedOwner(signing, key, after);
+}
+
+/** `before`: how the zone was signed; undefined when it was not. */
+function differenceOf({ signing, owners, relinked }: Change, before: ZoneSigning | undefined): Difference {
+  const difference: Difference = { removed: [], added: [] };
+  for (const owner of owners) {
+    const { key, served, stored, after } = owner;
+    const attach = (how: ZoneSigning | undefined, signed: SignedOwner | undefined): ServedRR[] =>
+      rrsOf({ ...served, rrsets: how ? withSignatures(how, served.rrsets, signed) : served.rrsets });
+    addDifference(difference, key, owner.before ?? attach(before, stored), attach(signing.zone.signing, after));
+  }
+  for (const { key, stored, after } of relinked) {
+    addDifference(difference, key, denialOf(stored), denialOf(after));
+  }
+  return difference;
+}
+
+function denialOf({ standing, sets }: SignedOwner): ServedRR[] {
+  const rrsets = sets.filter(({ denial }) => denial).map(denialRRset);
+  return standing === 'occluded' ? [] : rrsOf({ ownerKey: APEX, records: [], rrsets });
+}

@@ -1,0 +1,105 @@
+/** The signatures of one owner: those that still fit are kept, the others are made. */
+import { Type } from '../../dns/codes.js';
+import { nameOfOwnerKey } from '../../dns/name.js';
+import type { RRset } from '../../dns/rr.js';
+import { signRRset } from '../../dnssec/sign.js';
+import {
+  digestOf,
+  type SignedOwner,
+  type SignedSet,
+  type Standing,
+  writeSignedOwner,
+} from '../../serving/stored-signatures.js';
+import { putSignatures } from '../../store/dnssec/signatures.js';
+import { keyName, type SigningZone } from './signing-zone.js';
+import { timesOfOwner } from './times.js';
+
+/** Signed by the keys that a parent points to (RFC 7344 §4.1). */
+const ENTRY_TYPES: ReadonlySet<number> = new Set([Type.dnskey, Type.cds, Type.cdnskey]);
+
+/**
+ * The signed RRsets of an owner without its NSEC record, by type. The SOA keeps what is stored of it: it is signed when the
+ * serial is known ({@link signSoa}).
+ */
+export function signSets(
+  signing: SigningZone,
+  ownerKey: Uint8Array,
+  rrsets: readonly RRset[],
+  standing: Standing,
+  stored: SignedOwner | undefined,
+): SignedSet[] {
+  if (standing === 'occluded') return [];
+  const find = (type: number): SignedSet | undefined => stored?.sets.find((set) => set.type === type);
+  const sets: SignedSet[] = [];
+  for (const rrset of rrsets) {
+    const { type, rdatas } = rrset;
+    if (rdatas.length === 0 || type > 0xffff || (standing === 'cut' && type !== Type.ds)) continue;
+    const known = find(type);
+    if (type !== Type.soa) sets.push(signSet(signing, ownerKey, rrset, known));
+    else if (known) sets.push(known);
+  }
+  return sets.sort(byType);
+}
+
+export function byType(a: { readonly type: number }, b: { readonly type: number }): number {
+  return a.type - b.type;
+}
+
+/** The RRset with its stored signatures if they fit, or with new ones. */
+export function signSet(
+  signing: SigningZone,
+  ownerKey: Uint8Array,
+  rrset: Pick<RRset, 'type' | 'ttl' | 'rdatas'>,
+  stored: SignedSet | undefined,
+): SignedSet {
+  const digest = digestOf(rrset);
+  if (stored && stored.digest === digest && areCurrent(signing, stored)) return stored;
+  const { zone, done, times } = signing;
+  const { apex } = zone.facts;
+  const keys = keysFor(signing, rrset.type);
+  const owner = nameOfOwnerKey(ownerKey, apex);
+  const ownTimes = timesOfOwner(times, apex, ownerKey);
+  done.signatures += keys.length;
+  done.largestTtl = Math.max(done.largestTtl, rrset.ttl);
+  const signatures = keys.map((key) => signRRset(key, apex, owner, rrset, ownTimes));
+  return { type: rrset.type, digest, signatures };
+}
+
+function keysFor({ entryKeys, dataKeys }: SigningZone, type: number) {
+  return ENTRY_TYPES.has(type) ? entryKeys : dataKeys;
+}
+
+/** Whether signatures are long valid, and resolvers need no others. */
+function areCurrent(signing: SigningZone, { type, signatures }: SignedSet): boolean {
+  const { times, known, exact } = signing;
+  if (signatures.length === 0 || signatures.some((rdata) => expirationOf(rdata) < times.refreshBefore)) return false;
+  const keys = keysFor(signing, type);
+  const names = signatures.map((rdata) => keyName(rdata[2]!, (rdata[16]! << 8) | rdata[17]!));
+  if (exact || ENTRY_TYPES.has(type)) {
+    return names.length === keys.length && keys.every((key) => names.includes(keyName(key.algorithm, key.tag)));
+  }
+  // Every algorithm has to sign everything (RFC 4035 §2.2); each of its keys may have done it.
+  const algorithms = signatures.map((rdata) => rdata[2]!);
+  return names.every((name) => known.has(name)) && keys.every(({ algorithm }) => algorithms.includes(algorithm));
+}
+
+function expirationOf(rdata: Uint8Array): number {
+  return rdata[8]! * 0x1000000 + ((rdata[9]! << 16) | (rdata[10]! << 8) | rdata[11]!);
+}
+
+/** When the first of these signatures ends, seconds since 1970; null without signatures. */
+function firstExpiry(sets: readonly SignedSet[]): number | null {
+  let first = Number.POSITIVE_INFINITY;
+  for (const { signatures } of sets) for (const rdata of signatures) first = Math.min(first, expirationOf(rdata));
+  return first === Number.POSITIVE_INFINITY ? null : first;
+}
+
+/** Stores an owner. */
+export function storeSignedOwner({ store, row }: SigningZone, ownerKey: Uint8Array, owner: SignedOwner): void {
+  putSignatures(store, row.zone, ownerKey, firstExpiry(owner.sets), writeSignedOwner(owner));
+}
+
+/** The sets of an owner with one of them replaced or added. */
+export function withSet(sets: readonly SignedSet[], set: SignedSet): SignedSet[] {
+  return [...sets.filter(({ type }) => type !== set.type), set].sort(byType);
+}

@@ -1,0 +1,115 @@
+/**
+ * Signs a whole zone, in one commit or a part at a time: first the data of all owners, then the chain of names. What still fits
+ * is kept.
+ */
+import { compareBytes, equalBytes } from '../../base/bytes.js';
+import { isOwnerKeyBelow } from '../../dns/name.js';
+import { type ServedOwner, unsignedOwners } from '../../serving/owner.js';
+import { readSignedOwner, type SignedOwner, type Standing } from '../../serving/stored-signatures.js';
+import {
+  removeSignatures,
+  removeSignaturesBetween,
+  type SignatureRow,
+  signatureOctets,
+  signaturesOfZone,
+} from '../../store/dnssec/signatures.js';
+import { APEX, barrierOf, isBarrier, signNsec, storedBarrierAbove } from './chain.js';
+import { signSets, storeSignedOwner, withSet } from './sign-owner.js';
+import type { SigningZone } from './signing-zone.js';
+
+/** Asked after each owner; true ends the part. */
+type IsEnough = () => boolean;
+
+const NEVER: IsEnough = () => false;
+
+/** Signs everything, and returns the apex as it is stored, without a new signature of the SOA. */
+export function signWhole(signing: SigningZone): SignedOwner {
+  signData(signing, undefined, NEVER);
+  if (maintainsNsec(signing)) signChain(signing, APEX, NEVER);
+  return readSignedOwner(signatureOctets(signing.store, signing.row.zone, APEX)!);
+}
+
+export function maintainsNsec({ row }: SigningZone): boolean {
+  return row.denial === 'nsec' || row.next_denial === 'nsec';
+}
+
+/**
+ * Signs the data of the owners after `after`, or of all. Returns the last one that it has signed; undefined when none are left.
+ */
+export function signData(
+  signing: SigningZone,
+  after: Uint8Array | undefined,
+  isEnough: IsEnough,
+): Uint8Array | undefined {
+  const { store, row, zone } = signing;
+  const stored = signaturesOfZone(store, row.zone, after ? Buffer.concat([after, Buffer.of(0)]) : APEX);
+  const take = takeStored(signing, stored);
+  let barrier: Uint8Array | undefined;
+  let last = after;
+  for (const served of unsignedOwners(store, zone, after)) {
+    const { ownerKey } = served;
+    if (last === after && after) barrier = storedBarrierAbove(signing, ownerKey);
+    if (barrier && ownerKey.length > 0 && !isOwnerKeyBelow(ownerKey, barrier)) barrier = undefined;
+    const own = signOwnerData(signing, served, barrier, take(ownerKey));
+    if (!barrier && isBarrier(barrierOf(ownerKey, served.rrsets))) barrier = ownerKey;
+    storeSignedOwner(signing, ownerKey, own);
+    last = new Uint8Array(ownerKey);
+    if (isEnough()) return last;
+  }
+  removeSignaturesBetween(store, row.zone, last ?? APEX, undefined);
+  return undefined;
+}
+
+function signOwnerData(
+  signing: SigningZone,
+  { ownerKey, rrsets }: ServedOwner,
+  barrierAbove: Uint8Array | undefined,
+  stored: SignedOwner | undefined,
+): SignedOwner {
+  const barrier = barrierOf(ownerKey, rrsets);
+  const standing: Standing = barrierAbove ? 'occluded' : barrier.isCut ? 'cut' : 'authority';
+  const sets = signSets(signing, ownerKey, rrsets, standing, stored);
+  const nsec = standing === 'occluded' ? undefined : stored?.sets.find(({ denial }) => denial);
+  return { standing, redirects: barrier.redirects, sets: nsec ? withSet(sets, nsec) : sets };
+}
+
+/** Returns what is stored of one owner after the other; rows without an owner are removed. */
+function takeStored(
+  { store, row }: SigningZone,
+  rows: Iterator<SignatureRow>,
+): (ownerKey: Uint8Array) => SignedOwner | undefined {
+  let next = rows.next();
+  return (ownerKey) => {
+    for (; !next.done; next = rows.next()) {
+      const order = compareBytes(next.value.owner_key, ownerKey);
+      if (order > 0) return undefined;
+      if (order === 0) return readSignedOwner(next.value.octets);
+      removeSignatures(store, row.zone, next.value.owner_key);
+    }
+    return undefined;
+  };
+}
+
+/**
+ * Makes the NSEC records of the members of the chain from `from` on. Returns the next one to be made; undefined when none are left.
+ */
+export function signChain(signing: SigningZone, from: Uint8Array, isEnough: IsEnough): Uint8Array | undefined {
+  let pending: { readonly key: Uint8Array; readonly owner: SignedOwner } | undefined;
+  for (const { owner_key: key, octets } of signaturesOfZone(signing.store, signing.row.zone, from)) {
+    const owner = readSignedOwner(octets);
+    if (owner.standing === 'occluded') continue;
+    if (pending) link(signing, pending.key, pending.owner, key);
+    if (pending && isEnough()) return new Uint8Array(key);
+    pending = { key: new Uint8Array(key), owner };
+  }
+  if (pending) link(signing, pending.key, pending.owner, APEX);
+  return undefined;
+}
+
+function link(signing: SigningZone, key: Uint8Array, owner: SignedOwner, next: Uint8Array): void {
+  const stored = owner.sets.find(({ denial }) => denial);
+  const nsec = signNsec(signing, key, owner, next, stored);
+  // Kept as it is.
+  if (stored && nsec.signatures === stored.signatures && equalBytes(nsec.denial!.rdata, stored.denial!.rdata)) return;
+  storeSignedOwner(signing, key, { ...owner, sets: withSet(owner.sets, nsec) });
+}

@@ -1,0 +1,107 @@
+/** The part of a commit for a signed zone: signs what the commit changed, and at last the SOA with its new serial. */
+import { Type } from '../../dns/codes.js';
+import type { Difference } from '../../serving/difference.js';
+import { soaOf } from '../../serving/difference.js';
+import { readSignedOwner, type SignedOwner } from '../../serving/stored-signatures.js';
+import { signatureOctets } from '../../store/dnssec/signatures.js';
+import { updateDnssecZone } from '../../store/dnssec/zones.js';
+import type { ChangedRR } from '../../store/log/changes.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import type { Context } from '../write/context.js';
+import type { OwnerAfter, TouchedZone } from '../write/touched-zone.js';
+import { APEX } from './chain.js';
+import { signChange } from './sign-change.js';
+import { signSet, storeSignedOwner, withSet } from './sign-owner.js';
+import { signWhole } from './sign-whole.js';
+import { openSigningZone, type SigningZone } from './signing-zone.js';
+
+export interface SignedZone {
+  /** What changed at the touched owners with signatures; undefined when these are not the whole difference. */
+  readonly difference: Difference | undefined;
+  /**
+   * Signs the SOA with the serial, undefined: nothing changed for resolvers. Returns the signatures that were removed and added.
+   */
+  finish(serial: number | undefined): ChangedRR[];
+}
+
+/** Newer inceptions are noted no more often, in seconds. */
+const INCEPTION_STEP = 600;
+
+/** Undefined for a zone that is not signed. `row`: after the edits; `owners`: the touched ones. */
+export function signZone(
+  ctx: Context,
+  touched: TouchedZone,
+  row: ZoneRow,
+  owners: readonly OwnerAfter[],
+): SignedZone | undefined {
+  const signing = row.signed === 0 ? undefined : openSigningZone(ctx, row, touched.signing.exact);
+  if (!signing || signing.row.phase === 'unsigning') return undefined;
+  return row.signed === 1 ? signServed(signing, touched, owners) : prepare(signing, touched, owners);
+}
+
+function signServed(signing: SigningZone, touched: TouchedZone, owners: readonly OwnerAfter[]): SignedZone {
+  const isWhole = touched.signing.whole || touched.copy !== undefined || !touched.complete;
+  const change = isWhole && !touched.signing.prepared ? undefined : signChange(signing, owners, touched.serving);
+  const apex = change ? change.apex : signWhole(signing);
+  return {
+    difference: isWhole ? undefined : change?.difference,
+    finish(serial) {
+      const rrs = serial === undefined ? storeApex(signing, apex) : signSoa(signing, touched, apex, serial);
+      noteSigned(signing);
+      return rrs;
+    },
+  };
+}
+
+/** A zone that is being signed: what the job has done already is kept right. */
+function prepare(signing: SigningZone, touched: TouchedZone, owners: readonly OwnerAfter[]): SignedZone {
+  const { store, row } = signing;
+  if (touched.copy !== undefined || !touched.complete) {
+    updateDnssecZone(store, row.zone, { phase: 'data', cursor: null });
+  } else {
+    const { apex } = signChange(signing, owners, touched.serving, row.phase === 'data' ? row.cursor : undefined);
+    storeApex(signing, apex);
+    noteSigned(signing);
+  }
+  return { difference: undefined, finish: () => [] };
+}
+
+function storeApex(signing: SigningZone, apex: SignedOwner | undefined): ChangedRR[] {
+  if (apex) storeSignedOwner(signing, APEX, apex);
+  return [];
+}
+
+function signSoa(
+  signing: SigningZone,
+  { serving }: TouchedZone,
+  changed: SignedOwner | undefined,
+  serial: number,
+): ChangedRR[] {
+  const { store, row, zone } = signing;
+  const apex = changed ?? readSignedOwner(signatureOctets(store, row.zone, APEX)!);
+  const stored = apex.sets.find(({ type }) => type === Type.soa);
+  const { ttl, rdata } = soaOf(zone, serial);
+  const set = signSet(signing, APEX, { type: Type.soa, ttl, rdatas: [rdata] }, stored);
+  storeSignedOwner(signing, APEX, { ...apex, sets: withSet(apex.sets, set) });
+  if (set === stored) return [];
+  const rr = (op: 0 | 1, seconds: number, signature: Uint8Array): ChangedRR => {
+    return { op, owner_key: APEX, type: Type.rrsig, ttl: seconds, rdata: signature };
+  };
+  // A zone that was served without signatures shows none that could be removed.
+  const removed = serving.signing ? (stored?.signatures ?? []) : [];
+  return [
+    ...removed.map((signature) => rr(0, serving.facts.soa.ttl, signature)),
+    ...set.signatures.map((signature) => rr(1, ttl, signature)),
+  ];
+}
+
+/** Remembers how far the clock had come, and the largest TTL. */
+export function noteSigned({ store, row, times, done }: SigningZone): void {
+  if (done.signatures === 0) return;
+  const isNewer = times.inception >= row.newest_inception + INCEPTION_STEP;
+  if (!isNewer && done.largestTtl <= row.largest_ttl) return;
+  updateDnssecZone(store, row.zone, {
+    newest_inception: Math.max(times.inception, row.newest_inception),
+    largest_ttl: Math.max(done.largestTtl, row.largest_ttl),
+  });
+}

@@ -1,0 +1,88 @@
+/** A zone with all that is needed to sign it in one commit: keys, times, and how long existing signatures are kept. */
+import { messageOf, UserError } from '../../base/errors.js';
+import type { SigningKey } from '../../dnssec/signing-key.js';
+import { zoneSigning } from '../../serving/signed.js';
+import { type ServingZone, signedZone, unsignedZone } from '../../serving/zone.js';
+import { type DnssecKeyRow, type KeyRole, keysOfZone } from '../../store/dnssec/keys.js';
+import { type DnssecZoneRow, findDnssecZone } from '../../store/dnssec/zones.js';
+import type { Store } from '../../store/driver.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import type { Context } from '../write/context.js';
+import { dnssecFailure } from './errors.js';
+import { largestTtlOf, refreshSpan, type SigningTimes, signingTimes } from './times.js';
+
+export interface SigningZone {
+  readonly store: Store;
+  readonly row: DnssecZoneRow;
+  /** As it is served with signatures after the commit, whether it is served with them already or not. */
+  readonly zone: ServingZone;
+  /** Sign DNSKEY, CDS and CDNSKEY (RFC 7344 §4.1). */
+  readonly entryKeys: readonly SigningKey[];
+  /** Sign all other RRsets. */
+  readonly dataKeys: readonly SigningKey[];
+  /** Keys whose signatures resolvers can verify, see {@link keyName}. */
+  readonly known: ReadonlySet<number>;
+  readonly times: SigningTimes;
+  /** TTL of NSEC and NSEC3 records, seconds. */
+  readonly denialTtl: number;
+  /** Whether only signatures of exactly the signing keys are kept. */
+  readonly exact: boolean;
+  /** Signatures made, and the largest TTL of what was signed. */
+  readonly done: { signatures: number; largestTtl: number };
+}
+
+/** Algorithm and tag of a key as one number. */
+export function keyName(algorithm: number, tag: number): number {
+  return algorithm * 0x10000 + tag;
+}
+
+/** Throws when the keys cannot be opened, or the clock is wrong. `row`: after the edits. */
+export function openSigningZone(ctx: Context, zone: ZoneRow, exact: boolean): SigningZone | undefined {
+  const { store } = ctx;
+  const row = findDnssecZone(store, zone.seq);
+  if (!row) return undefined;
+  const keys = keysOfZone(store, zone.seq);
+  const serving = unsignedZone(zone, ctx.settings);
+  const { soa } = serving.facts;
+  const nowS = Math.floor(ctx.clock.nowMs() / 1000);
+  refuseOldClock(zone, row, nowS);
+  const refresh = refreshSpan(soa.expire, largestTtlOf(row, soa, zone));
+  return {
+    store,
+    row,
+    zone: signedZone(serving, zoneSigning(row, keys, zone.apex)),
+    entryKeys: openKeys(ctx, zone, keys, 'ksk'),
+    dataKeys: openKeys(ctx, zone, keys, 'zsk'),
+    known: new Set(
+      keys.filter((key) => key.published === 1 || key.signs === 1).map((key) => keyName(key.algorithm, key.tag)),
+    ),
+    times: signingTimes(nowS, refresh),
+    denialTtl: Math.min(soa.ttl, soa.minimum),
+    exact,
+    done: { signatures: 0, largestTtl: row.largest_ttl },
+  };
+}
+
+function openKeys(ctx: Context, zone: ZoneRow, rows: readonly DnssecKeyRow[], role: KeyRole): readonly SigningKey[] {
+  const signing = rows.filter((key) => key.signs === 1 && (key.role === role || key.role === 'csk'));
+  const what = role === 'ksk' ? 'its keys' : 'its records';
+  if (signing.length === 0) throw dnssecFailure('noSigningKey', { zone: zone.name, what });
+  return signing.map((key) => open(ctx, zone, key));
+}
+
+function open({ zoneKeys }: Context, { name }: ZoneRow, row: DnssecKeyRow): SigningKey {
+  if (!zoneKeys) throw dnssecFailure('noKeys', { zone: name, reason: 'this process has no master key' });
+  try {
+    return zoneKeys.open(row);
+  } catch (error) {
+    const remedy = error instanceof UserError && error.remedy !== undefined ? ` (${error.remedy})` : '';
+    throw dnssecFailure('noKeys', { zone: name, reason: `${messageOf(error)}${remedy}` });
+  }
+}
+
+/** Signatures made with a clock that is behind would end too early, or not be valid yet for others. */
+function refuseOldClock({ name }: ZoneRow, { newest_inception: newest }: DnssecZoneRow, nowS: number): void {
+  if (nowS >= newest) return;
+  const print = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19);
+  throw dnssecFailure('clock', { zone: name, newest: `${print(newest)}Z`, now: `${print(nowS)}Z` });
+}

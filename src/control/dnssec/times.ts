@@ -1,0 +1,59 @@
+/** When signatures begin, end and are replaced. All times are seconds since 1970. */
+import type { SignatureTimes } from '../../dnssec/sign.js';
+import type { DnssecZoneRow } from '../../store/dnssec/zones.js';
+import { nsTtlOfZone, type ZoneRow } from '../../store/zones/zones.js';
+
+const HOUR = 3600;
+const DAY = 86_400;
+/** Clocks of resolvers may be behind. */
+const BEFORE_NOW = HOUR;
+const SHORTEST_LIFE = 21 * DAY;
+const SHORTEST_REFRESH = 10 * DAY;
+/** The ends of signatures are spread over this time, so that not all come due at once. */
+const SPREAD = 3 * DAY;
+
+export interface SigningTimes {
+  readonly inception: number;
+  /** Signatures that end earlier are replaced. */
+  readonly refreshBefore: number;
+  /** The last end; owners have earlier ones. */
+  readonly expiration: number;
+}
+
+/**
+ * How long before its end a signature is replaced: a secondary that is cut off expires the zone before it serves a signature that
+ * has ended, and caches forget it earlier still (RFC 6781 §4.4.1).
+ */
+export function refreshSpan(soaExpire: number, largestTtl: number): number {
+  return Math.max(SHORTEST_REFRESH, soaExpire + largestTtl + DAY);
+}
+
+export function signingTimes(now: number, refresh: number): SigningTimes {
+  const life = Math.max(SHORTEST_LIFE, 2 * refresh);
+  return { inception: now - BEFORE_NOW, refreshBefore: now + refresh, expiration: now + life };
+}
+
+/** The times of the signatures of one owner. */
+export function timesOfOwner(
+  { inception, expiration }: SigningTimes,
+  apex: Uint8Array,
+  ownerKey: Uint8Array,
+): SignatureTimes {
+  return { inception, expiration: expiration - (hashOf(apex, ownerKey) % SPREAD) };
+}
+
+/** FNV-1a. */
+function hashOf(...parts: readonly Uint8Array[]): number {
+  let hash = 0x811c9dc5;
+  for (const part of parts) for (const octet of part) hash = Math.imul(hash ^ octet, 0x01000193);
+  return hash >>> 0;
+}
+
+/** The largest TTL of the zone's data as far as it is known, seconds. */
+export function largestTtlOf(
+  { largest_ttl: signed }: DnssecZoneRow,
+  soa: { readonly ttl: number },
+  zone: ZoneRow,
+): number {
+  return Math.max(signed, soa.ttl, nsTtlOfZone(zone));
+}

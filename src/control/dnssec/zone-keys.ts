@@ -1,0 +1,35 @@
+/** Private keys of zones: sealed in rows, opened for signing. */
+import { toHex } from '../../base/bytes.js';
+import { openKey, type SigningKey } from '../../dnssec/signing-key.js';
+import type { DnssecKeyRow } from '../../store/dnssec/keys.js';
+import { ZONE_KEYS } from '../../store/sealed-columns.js';
+import type { Vault } from '../../vault/vault.js';
+
+export interface ZoneKeys {
+  /** Seals a private key (PKCS #8) for the row with this identifier. Call inside the write that stores it. */
+  seal(id: Uint8Array, pkcs8: Uint8Array): Uint8Array;
+  /** Opens the private key of a row. Throws a VaultError or a SigningKeyError. */
+  open(row: DnssecKeyRow): SigningKey;
+}
+
+/** Opened keys that are kept. Parsing one takes half a millisecond. */
+const MOST_KEPT = 2000;
+
+/** `vaultOf` is called when a key is sealed or opened for the first time. */
+export function createZoneKeys(vaultOf: () => Vault): ZoneKeys {
+  const kept = new Map<string, SigningKey>();
+  let vault: Vault | undefined;
+  const opened = (): Vault => (vault ??= vaultOf());
+  return {
+    seal: (id, pkcs8) => opened().seal(ZONE_KEYS, id, pkcs8),
+    open(row) {
+      const name = toHex(row.id);
+      const key = kept.get(name) ?? openKey(row.public, opened().open(ZONE_KEYS, row.id, row.sealed!));
+      // The one that was used last comes last.
+      kept.delete(name);
+      kept.set(name, key);
+      if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
+      return key;
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/** What a signed zone serves beyond its records: keys, and at each owner the stored NSEC record and signatures. */
+import { Type } from '../dns/codes.js';
+import type { RRset } from '../dns/rr.js';
+import { type Denial, nsec3ParamRdata } from '../dnssec/denial.js';
+import { dsRdata, readPublicKey } from '../dnssec/key.js';
+import { type DnssecKeyRow, keysOfZone } from '../store/dnssec/keys.js';
+import { type DnssecZoneRow, findDnssecZone } from '../store/dnssec/zones.js';
+import type { Store } from '../store/driver.js';
+import { directoryOrder } from '../zone/derive/owner.js';
+import { NEGATIVE_SOA_KEY } from '../zone/derive/soa.js';
+import { digestOf, type SignedOwner, type SignedSet } from './stored-signatures.js';
+
+export interface ZoneSigning {
+  readonly denial: Denial;
+  /** DNSKEY, CDS, CDNSKEY and NSEC3PARAM of the apex, without signatures. */
+  readonly apexRRsets: readonly RRset[];
+}
+
+/** TTL of the keys of a zone, seconds. */
+const KEY_TTL = 3600;
+/** SHA-256 (RFC 8624 §3.3). */
+const CDS_DIGEST = 2;
+/** They ask the parent to remove its DS (RFC 8078 §4). */
+const DELETE_CDS = Uint8Array.of(0, 0, 0, 0, 0);
+const DELETE_CDNSKEY = Uint8Array.of(0, 0, 3, 0, 0);
+
+/** How a zone that is served with signatures is signed. */
+export function signingOf(store: Store, apex: Uint8Array, zone: number): ZoneSigning | undefined {
+  const row = findDnssecZone(store, zone);
+  return row && zoneSigning(row, keysOfZone(store, zone), apex);
+}
+
+/** The same from rows that are known. */
+export function zoneSigning(row: DnssecZoneRow, keys: readonly DnssecKeyRow[], apex: Uint8Array): ZoneSigning {
+  const denial = denialOf(row);
+  return { denial, apexRRsets: apexRRsets(row, keys, apex, denial) };
+}
+
+function denialOf({ denial, iterations, salt, opt_out: optOut }: DnssecZoneRow): Denial {
+  return denial === 'nsec' ? { kind: 'nsec' } : { kind: 'nsec3', iterations, salt, optOut: optOut === 1 };
+}
+
+function apexRRsets(row: DnssecZoneRow, keys: readonly DnssecKeyRow[], apex: Uint8Array, denial: Denial): RRset[] {
+  const published = keys.filter((key) => key.published === 1).map((key) => key.public);
+  const named = keys.filter((key) => key.in_cds === 1).map((key) => key.public);
+  const cds = row.delete_form ? [DELETE_CDS] : named.map((key) => dsRdata(apex, readPublicKey(key), CDS_DIGEST));
+  const rrsets: RRset[] = [
+    { type: Type.dnskey, ttl: KEY_TTL, rdatas: published },
+    { type: Type.nsec3param, ttl: 0, rdatas: denial.kind === 'nsec3' ? [nsec3ParamRdata(denial)] : [] },
+    { type: Type.cds, ttl: KEY_TTL, rdatas: cds },
+    { type: Type.cdnskey, ttl: KEY_TTL, rdatas: row.delete_form ? [DELETE_CDNSKEY] : named },
+  ];
+  return rrsets.filter(({ rdatas }) => rdatas.length > 0);
+}
+
+/** The RRsets of the apex with keys. Stored records of these types are left out: a zone's keys are the service's. */
+export function withApexRRsets(rrsets: readonly RRset[], { apexRRsets }: ZoneSigning): RRset[] {
+  const own = rrsets.filter(({ type }) => !KEY_TYPES.has(type));
+  return [...own, ...apexRRsets].sort(directoryOrder);
+}
+
+const KEY_TYPES: ReadonlySet<number> = new Set([Type.dnskey, Type.cds, Type.cdnskey, Type.nsec3param]);
+
+/**
+ * The RRsets of an owner with NSEC record and signatures. `owner`: what is stored of it; when nothing is, all are to be signed
+ * and none is.
+ */
+export function withSignatures(
+  { denial }: ZoneSigning,
+  rrsets: readonly RRset[],
+  owner: SignedOwner | undefined,
+): readonly RRset[] {
+  if (!owner) return rrsets.map((rrset) => signedBy(rrset, undefined));
+  const { standing, sets } = owner;
+  if (standing === 'occluded') return rrsets;
+  const signed = rrsets.map((rrset) => {
+    if (standing === 'cut' && rrset.type !== Type.ds) return rrset;
+    const type = rrset.type === NEGATIVE_SOA_KEY ? Type.soa : rrset.type;
+    return signedBy(
+      rrset,
+      sets.find((set) => set.type === type),
+    );
+  });
+  const nsec = denial.kind === 'nsec' ? sets.find(({ type }) => type === Type.nsec) : undefined;
+  return nsec ? [...signed, denialRRset(nsec)].sort(directoryOrder) : signed;
+}
+
+/** The RRset of a stored NSEC or NSEC3 record. */
+export function denialRRset({ type, denial, signatures }: SignedSet): RRset {
+  return { type, ttl: denial!.ttl, rdatas: [denial!.rdata], signatures };
+}
+
+/** Data that is not known is answered with SERVFAIL, and not signed. */
+function signedBy(rrset: RRset, set: SignedSet | undefined): RRset {
+  if (rrset.rdatas.length === 0) return rrset;
+  // The negative SOA has the data of the SOA, with its own TTL.
+  const fits = set && (rrset.type === NEGATIVE_SOA_KEY || set.digest === digestOf(rrset));
+  return { ...rrset, signatures: fits ? set.signatures : [] };
+}

@@ -1,0 +1,176 @@
+/**
+ * The signatures of signed zones: one row for each owner, in canonical order. What the octets hold is decided by
+ * serving/stored-signatures.ts.
+ */
+import { descendantsEnd } from '../../dns/name.js';
+import { perStore, type Store } from '../driver.js';
+
+export interface SignatureRow {
+  /** Relative to the apex, see dns/name.ts. */
+  readonly owner_key: Uint8Array;
+  readonly octets: Uint8Array;
+}
+
+/** Sorts after every key: owner keys never begin with 0xff 0xff, because no label has 255 octets. */
+const LAST_KEY = Buffer.alloc(256, 0xff);
+
+const statements = perStore((store) => ({
+  octets: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [octets: Uint8Array]>(
+    'SELECT octets FROM signatures WHERE zone = ? AND owner_key = ?',
+  ),
+  put: store.prepare<[zone: number, ownerKey: Uint8Array, firstExpiry: number | null, octets: Uint8Array]>(
+    `INSERT INTO signatures (zone, owner_key, first_expiry, octets) VALUES (?, ?, ?, ?)
+     ON CONFLICT (zone, owner_key) DO UPDATE SET first_expiry = excluded.first_expiry, octets = excluded.octets`,
+  ),
+  remove: store.prepare<[zone: number, ownerKey: Uint8Array]>(
+    'DELETE FROM signatures WHERE zone = ? AND owner_key = ?',
+  ),
+  removeRange: store.prepare<[zone: number, after: Uint8Array, before: Uint8Array]>(
+    'DELETE FROM signatures WHERE zone = ? AND owner_key > ? AND owner_key < ?',
+  ),
+  removeUpTo: store.prepare<[zone: number, last: Uint8Array]>(
+    'DELETE FROM signatures WHERE zone = ? AND owner_key <= ?',
+  ),
+  removeZone: store.prepare<[zone: number]>('DELETE FROM signatures WHERE zone = ?'),
+  nthKey: store.prepareTuples<[zone: number, offset: number], [ownerKey: Uint8Array]>(
+    'SELECT owner_key FROM signatures WHERE zone = ? ORDER BY owner_key LIMIT 1 OFFSET ?',
+  ),
+  first: store.prepare<[zone: number, after: Uint8Array, before: Uint8Array], SignatureRow>(
+    'SELECT owner_key, octets FROM signatures WHERE zone = ? AND owner_key > ? AND owner_key < ? ORDER BY owner_key LIMIT 1',
+  ),
+  last: store.prepare<[zone: number, after: Uint8Array, before: Uint8Array], SignatureRow>(
+    `SELECT owner_key, octets FROM signatures WHERE zone = ? AND owner_key > ? AND owner_key < ?
+     ORDER BY owner_key DESC LIMIT 1`,
+  ),
+  from: store.prepare<[zone: number, from: Uint8Array, limit: number], SignatureRow>(
+    'SELECT owner_key, octets FROM signatures WHERE zone = ? AND owner_key >= ? ORDER BY owner_key LIMIT ?',
+  ),
+  keysBetween: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [ownerKey: Uint8Array]>(
+    'SELECT owner_key FROM signatures WHERE zone = ? AND owner_key > ? AND owner_key < ? ORDER BY owner_key',
+  ),
+  keysAfter: store.prepareTuples<[zone: number, after: Uint8Array, limit: number], [ownerKey: Uint8Array]>(
+    'SELECT owner_key FROM signatures WHERE zone = ? AND owner_key > ? ORDER BY owner_key LIMIT ?',
+  ),
+  due: store.prepareTuples<[zone: number, before: number, limit: number], [ownerKey: Uint8Array]>(
+    `SELECT owner_key FROM signatures WHERE zone = ? AND first_expiry < ?
+     ORDER BY length(owner_key) > 0, first_expiry, owner_key LIMIT ?`,
+  ),
+  countDue: store.prepareTuples<[zone: number, before: number], [count: number]>(
+    'SELECT count(*) FROM signatures WHERE zone = ? AND first_expiry < ?',
+  ),
+  earliest: store.prepareTuples<[zone: number], [firstExpiry: number | null]>(
+    'SELECT min(first_expiry) FROM signatures WHERE zone = ?',
+  ),
+  count: store.prepareTuples<[zone: number], [count: number]>('SELECT count(*) FROM signatures WHERE zone = ?'),
+}));
+
+export function signatureOctets(store: Store, zone: number, ownerKey: Uint8Array): Uint8Array | undefined {
+  return statements(store).octets.get(zone, ownerKey)?.[0];
+}
+
+/** `firstExpiry`: when its first signature ends, seconds since 1970; null without signatures. */
+export function putSignatures(
+  store: Store,
+  zone: number,
+  ownerKey: Uint8Array,
+  firstExpiry: number | null,
+  octets: Uint8Array,
+): void {
+  statements(store).put.run(zone, ownerKey, firstExpiry, octets);
+}
+
+export function removeSignatures(store: Store, zone: number, ownerKey: Uint8Array): void {
+  statements(store).remove.run(zone, ownerKey);
+}
+
+/** Removes the rows strictly between two owner keys; undefined: up to the end of the zone. */
+export function removeSignaturesBetween(
+  store: Store,
+  zone: number,
+  after: Uint8Array,
+  before: Uint8Array | undefined,
+): void {
+  statements(store).removeRange.run(zone, after, before ?? LAST_KEY);
+}
+
+/** Removes about `most` rows of a zone; false when none are left. */
+export function removeSomeSignatures(store: Store, zone: number, most: number): boolean {
+  const { nthKey, removeUpTo, removeZone } = statements(store);
+  const end = nthKey.get(zone, most - 1)?.[0];
+  if (end) removeUpTo.run(zone, end);
+  else removeZone.run(zone);
+  return end !== undefined;
+}
+
+/** The first row strictly between two owner keys; undefined as `before`: up to the end of the zone. */
+export function firstSignaturesBetween(
+  store: Store,
+  zone: number,
+  after: Uint8Array,
+  before: Uint8Array | undefined,
+): SignatureRow | undefined {
+  return statements(store).first.get(zone, after, before ?? LAST_KEY);
+}
+
+/** The last row strictly between two owner keys. */
+export function lastSignaturesBetween(
+  store: Store,
+  zone: number,
+  after: Uint8Array,
+  before: Uint8Array,
+): SignatureRow | undefined {
+  return statements(store).last.get(zone, after, before);
+}
+
+/** Rows from an owner key on, in canonical order; no more than `limit`. */
+export function signaturesFrom(store: Store, zone: number, from: Uint8Array, limit: number): readonly SignatureRow[] {
+  return statements(store).from.all(zone, from, limit);
+}
+
+const ROWS_AT_ONCE = 1000;
+
+/** All rows of a zone in canonical order, read in parts; other statements may run meanwhile. */
+export function* signaturesOfZone(store: Store, zone: number, from: Uint8Array): Generator<SignatureRow> {
+  for (let next = from; ; ) {
+    const rows = signaturesFrom(store, zone, next, ROWS_AT_ONCE);
+    yield* rows;
+    if (rows.length < ROWS_AT_ONCE) return;
+    // The immediately following key.
+    next = Buffer.concat([rows.at(-1)!.owner_key, Buffer.of(0)]);
+  }
+}
+
+/** Keys of the owners below an owner, in canonical order. */
+export function signedOwnersBelow(store: Store, zone: number, ownerKey: Uint8Array): Uint8Array[] {
+  const rows = statements(store).keysBetween.all(zone, ownerKey, descendantsEnd(ownerKey) ?? LAST_KEY);
+  return rows.map(([key]) => key);
+}
+
+/** Keys of the owners after an owner, in canonical order; no more than `limit`. */
+export function signedOwnersAfter(store: Store, zone: number, ownerKey: Uint8Array, limit: number): Uint8Array[] {
+  return statements(store)
+    .keysAfter.all(zone, ownerKey, limit)
+    .map(([key]) => key);
+}
+
+/** Owners with a signature that ends before a time in seconds since 1970: the apex, then those that end first. */
+export function dueSignatures(store: Store, zone: number, before: number, limit: number): Uint8Array[] {
+  return statements(store)
+    .due.all(zone, before, limit)
+    .map(([key]) => key);
+}
+
+/** Number of owners with a signature that ends before a time. */
+export function countDueSignatures(store: Store, zone: number, before: number): number {
+  return statements(store).countDue.get(zone, before)![0];
+}
+
+/** When the first signature of a zone ends, seconds since 1970; undefined without signatures. */
+export function earliestExpiry(store: Store, zone: number): number | undefined {
+  return statements(store).earliest.get(zone)?.[0] ?? undefined;
+}
+
+/** Number of owners with a row. */
+export function countSignedOwners(store: Store, zone: number): number {
+  return statements(store).count.get(zone)![0];
+}
