@@ -25,7 +25,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   image: ['dnssec', 'zone', 'dns', 'base'],
   resolver: ['serving', 'store', 'dns', 'base'],
   answer: ['image', 'dns', 'base'],
-  publish: ['answer', 'image', 'serving', 'zone', 'store', 'dns', 'base'],
+  publish: ['answer', 'image', 'serving', 'dnssec', 'zone', 'store', 'dns', 'base'],
   control: ['vault', 'resolver', 'jobs', 'serving', 'dnssec', 'zone', 'store', 'dns', 'base'],
   certs: ['control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   bucket: ['control', 'vault', 'http', 'store', 'base'],

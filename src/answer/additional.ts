@@ -7,8 +7,8 @@ import { Type } from '../dns/codes.js';
 import { MAX_TARGETS } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import type { Query } from './query.js';
-import { firstTarget, nextTarget, type Response, skipLabels, writeRRset } from './response.js';
-import { type Search, truncate } from './solve.js';
+import { firstTarget, nextTarget, type Response, skipLabels, truncate, writeOptional } from './response.js';
+import type { Search } from './search.js';
 
 /** Nodes whose addresses are already written. */
 const written = new Int32Array(MAX_TARGETS);
@@ -72,7 +72,7 @@ function writeAddresses(query: Query, response: Response, image: ImageReader, no
 
 function writeOne(response: Response, image: ImageReader, rrset: number, nameAt: number): boolean {
   if (rrset === 0) return true;
-  const count = writeRRset(response, image, rrset, nameAt);
+  const count = writeOptional(response, image, rrset, nameAt);
   response.additionals += count;
   return count !== 0;
 }

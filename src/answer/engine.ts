@@ -13,7 +13,8 @@ import { optLength, writeOpt } from './opt.js';
 import { DROP, HEADER_LENGTH, isInternet, parseQuery, type Query } from './query.js';
 import { judgeRate, type RateLimiter, Verdict } from './rate-limit.js';
 import { copyOctets, type Response } from './response.js';
-import { hashSearch, type Search, solve } from './solve.js';
+import { hashSearch, type Search } from './search.js';
+import { solve } from './solve.js';
 import { createEngineState, type Engine, type EngineSettings } from './state.js';
 import { type Answer, type Client, Transport } from './transport.js';
 import { writeUnknownKey } from './tsig.js';
@@ -124,6 +125,7 @@ function resetResponse(query: Query, response: Response, out: Uint8Array, base: 
   response.extendedError = 0;
   response.truncated = false;
   response.authoritative = false;
+  response.dnssecOk = query.edns && query.dnssecOk;
   response.targetsOf = 0;
   response.cutNode = 0;
   if (!query.hasQuestion) query.nameLength = 0;

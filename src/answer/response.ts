@@ -3,7 +3,8 @@
  * written completely or not at all (RFC 2181 §9). image/layout.ts describes the form of an RRset.
  */
 // hot
-import { RRSET_HEADER } from '../image/layout.js';
+import { Ede, Rcode } from '../dns/codes.js';
+import { MISSING_SIGNATURES, NODE_HEADER, RRSET_HEADER } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 
 /** Pointers cannot refer to an offset above this (RFC 1035 §4.1.4). */
@@ -24,6 +25,8 @@ export interface Response {
   additionals: number;
   truncated: boolean;
   authoritative: boolean;
+  /** Signatures are wanted (RFC 3225). */
+  dnssecOk: boolean;
   rcode: number;
   /** Info code of an extended error (RFC 8914 §4); 0 for none, because code 0 ("other") is never sent. */
   extendedError: number;
@@ -48,6 +51,7 @@ export function createResponse(): Response {
     additionals: 0,
     truncated: false,
     authoritative: false,
+    dnssecOk: false,
     rcode: 0,
     extendedError: 0,
     apexAt: 12,
@@ -58,14 +62,16 @@ export function createResponse(): Response {
 }
 
 /**
- * Copies a compiled RRset with the owner name at `ownerAt`. Returns the number of RRs, or 0 when it does not fit; then
- * nothing was written.
+ * Copies a compiled RRset with the owner name at `ownerAt`, and its signatures when they are wanted. Returns the number of
+ * RRs, or 0 when they do not fit or are not known; then nothing was written.
  */
-export function writeRRset(response: Response, image: ImageReader, rrset: number, ownerAt: number): number {
+function writeRRset(response: Response, image: ImageReader, rrset: number, ownerAt: number): number {
   const words = image.words;
-  const length = words[rrset + 1]!;
+  const data = words[rrset + 1]!;
+  const signed = response.dnssecOk ? words[rrset + 5]! : 0;
+  const length = data + (signed & 0xffff);
   const start = response.at;
-  if (length === 0 || start + length > response.limit || ownerAt > MAX_POINTER) return 0;
+  if (data === 0 || start + length > response.limit || ownerAt > MAX_POINTER || signed === MISSING_SIGNATURES) return 0;
   const to = response.base + start;
   const out = response.bytes;
   copyOctets(image.view, (rrset + words[rrset + 4]!) * 4, response.view, to, length);
@@ -77,6 +83,7 @@ export function writeRRset(response: Response, image: ImageReader, rrset: number
   if (ownerAt !== 12) {
     putPointer(out, to, ownerAt);
     for (let i = 0; i < ownerSlots; i++) putPointer(out, to + words[slot + i]!, ownerAt);
+    if (signed !== 0) putOwners(out, to + data, to + length, ownerAt);
   }
   slot += ownerSlots;
   for (let i = 0; i < apexSlots; i++) putPointer(out, to + words[slot + i]!, response.apexAt);
@@ -88,7 +95,142 @@ export function writeRRset(response: Response, image: ImageReader, rrset: number
   response.at = start + length;
   const head = words[rrset]!;
   if (head >>> 16 !== 0) response.extendedError = head >>> 16;
-  return head & 0xffff;
+  return (head & 0xffff) + (signed >>> 16);
+}
+
+/** Sets the owner of each RR between two positions in the output; their owners are pointers. */
+function putOwners(out: Uint8Array, from: number, end: number, ownerAt: number): void {
+  for (let at = from; at < end; at += lengthOfRR(out, at)) putPointer(out, at, ownerAt);
+}
+
+/** Octets of an RR whose owner is a pointer. */
+function lengthOfRR(bytes: Uint8Array, at: number): number {
+  return 12 + ((bytes[at + 10]! << 8) | bytes[at + 11]!);
+}
+
+/**
+ * The same for an RRset that the answer must contain: when it cannot be written, the answer becomes truncated, or
+ * SERVFAIL when no transport could carry it.
+ */
+export function writeRequired(response: Response, image: ImageReader, rrset: number, ownerAt: number): number {
+  const count = writeRRset(response, image, rrset, ownerAt);
+  if (count === 0) giveUp(response, image, rrset);
+  return count;
+}
+
+/** The same for an RRset whose signatures may be left out (RFC 4035 §3.1.1). */
+export function writeOptional(response: Response, image: ImageReader, rrset: number, ownerAt: number): number {
+  const count = writeRRset(response, image, rrset, ownerAt);
+  if (count !== 0 || !response.dnssecOk) return count;
+  response.dnssecOk = false;
+  const unsigned = writeRRset(response, image, rrset, ownerAt);
+  response.dnssecOk = true;
+  return unsigned;
+}
+
+/** Writes only the signatures of an RRset; the same result. */
+export function writeSignatures(response: Response, image: ImageReader, rrset: number, ownerAt: number): number {
+  const words = image.words;
+  const length = words[rrset + 5]! & 0xffff;
+  const start = response.at;
+  if (start + length > response.limit) {
+    truncate(response);
+    return 0;
+  }
+  const to = response.base + start;
+  const from = (rrset + words[rrset + 4]!) * 4 + words[rrset + 1]!;
+  copyOctets(image.view, from, response.view, to, length);
+  putOwners(response.bytes, to, to + length, ownerAt);
+  response.at = start + length;
+  return words[rrset + 5]! >>> 16;
+}
+
+/**
+ * Writes an RRset without names in its rdata, and its signatures, with the name of its node, which the question's name
+ * may end with. The answer needs it; the result is that of {@link writeRequired}.
+ */
+export function writeOwnedRRset(
+  response: Response,
+  image: ImageReader,
+  apexNode: number,
+  node: number,
+  rrset: number,
+): number {
+  const { words, bytes } = image;
+  const signed = words[rrset + 5]!;
+  if (signed === MISSING_SIGNATURES) {
+    giveUp(response, image, rrset);
+    return 0;
+  }
+  const { view, base } = response;
+  const start = response.at;
+  const name = (node + NODE_HEADER + (words[node + 2]! >>> 16) * 2) * 4;
+  const apexLength = words[apexNode + 2]! & 0xff;
+  const length = words[node + 2]! & 0xff;
+  // The labels before what the question contains.
+  let own = 0;
+  let pointer = response.apexAt - (length - apexLength);
+  while (!isInQuestion(response, image, name + own, length - own, pointer)) {
+    const label = 1 + bytes[name + own]!;
+    own += label;
+    pointer += label;
+  }
+  let from = (rrset + words[rrset + 4]!) * 4;
+  const end = from + words[rrset + 1]! + (signed & 0xffff);
+  let at = start;
+  while (from < end) {
+    const octets = lengthOfRR(bytes, from);
+    const isNamed = at === start || start > MAX_POINTER;
+    const skip = isNamed ? own : 0;
+    if (at + skip + octets > response.limit) {
+      truncate(response);
+      return 0;
+    }
+    for (let i = 0; i < skip; i++) response.bytes[base + at + i] = bytes[name + i]!;
+    copyOctets(image.view, from, view, base + at + skip, octets);
+    putPointer(response.bytes, base + at + skip, isNamed || own === 0 ? pointer : start);
+    at += skip + octets;
+    from += octets;
+  }
+  response.at = at;
+  return (words[rrset]! & 0xffff) + (signed >>> 16);
+}
+
+/** Whether the end of a node's name stands at this position of the question, in any case. */
+function isInQuestion(response: Response, image: ImageReader, from: number, length: number, position: number): boolean {
+  if (position === response.apexAt) return true;
+  if (position < 12) return false;
+  const bytes = response.bytes;
+  const base = response.base;
+  let at = 12;
+  while (at < position) at += 1 + bytes[base + at]!;
+  if (at !== position) return false;
+  for (let i = 0; i < length; i++) {
+    const octet = bytes[base + position + i]!;
+    if ((octet >= 65 && octet <= 90 ? octet | 0x20 : octet) !== image.bytes[from + i]) return false;
+  }
+  return true;
+}
+
+/** An RRset that the answer needs cannot be written. */
+function giveUp(response: Response, image: ImageReader, rrset: number): void {
+  const words = image.words;
+  // No transport can carry it, or its data is not known yet.
+  if (words[rrset + 1] === 0) fail(response, words[rrset]! >>> 16);
+  else if (response.dnssecOk && words[rrset + 5] === MISSING_SIGNATURES) fail(response, Ede.rrsigsMissing);
+  else truncate(response);
+}
+
+/** Answers SERVFAIL with an extended error, 0 for none. */
+export function fail(response: Response, extendedError: number): void {
+  response.authoritative = false;
+  response.rcode = Rcode.servFail;
+  response.extendedError = extendedError;
+}
+
+/** The answer does not fit: sets TC and drops the sections, so that the client retries over TCP (RFC 2181 §9). */
+export function truncate(response: Response): void {
+  response.truncated = true;
 }
 
 /** Word offset of the first target of an RRset; the upper half of word 3 is the number of targets. */

@@ -7,86 +7,34 @@
  */
 // hot
 import { Rcode, Type } from '../dns/codes.js';
-import { Flag, hashLabel, hashWildcard, NEGATIVE_SOA, NODE_HEADER, ZoneWord } from '../image/layout.js';
+import { Flag, hashWildcard, NEGATIVE_SOA, NODE_HEADER, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
+import {
+  proveExpansion,
+  proveInsecure,
+  proveNoData,
+  proveNxDomain,
+  proveWildcardNoData,
+  resetProofs,
+  writeProofs,
+} from './denial.js';
 import type { Query } from './query.js';
-import { firstTarget, putPointer, type Response, skipLabels, writeRRset } from './response.js';
+import {
+  firstTarget,
+  putPointer,
+  type Response,
+  skipLabels,
+  truncate,
+  writeRequired,
+  writeSignatures,
+} from './response.js';
+import { indexName, rememberName, type Search, seenBefore, Where } from './search.js';
 
-/**
- * The largest number of CNAME or DNAME links that are followed within the zone; resolvers do not follow more either.
- */
-const MAX_CHAIN = 20;
 /**
  * A chain is not followed beyond this octet of the message: compression pointers have 14 bits (RFC 1035 §4.1.4), and an
  * RRset uses up to 8191 octets of that range itself (image/compile.ts).
  */
 const MAX_CHAIN_OCTETS = 8191;
-
-/** The name being looked up: the question's at first, then the targets of the chain. Reused. */
-export interface Search {
-  /** Lower case, wire form. */
-  name: Uint8Array;
-  /** The same octets as a DataView. */
-  nameView: DataView;
-  nameLength: number;
-  labels: number;
-  labelAt: Uint8Array;
-  /** Hash of the name from each label on; the root's hash is at index `labels`. */
-  hashes: Int32Array;
-  /** Position of the name in the message. */
-  at: number;
-  /** Zone number, and the number of labels of its apex. */
-  zone: number;
-  zoneRecord: number;
-  apexLabels: number;
-  apexNode: number;
-  /** The node for the question's own name: found, wildcard, zone cut, or DNAME owner; 0 for none. */
-  firstNode: number;
-  /** Number of names looked up: the question's and those of the chain. */
-  names: number;
-  /**
-   * The result for each of them, a {@link Where} code, and the labels of the deciding name: found name, zone cut,
-   * DNAME, or closest encloser.
-   */
-  where: Uint8Array;
-  whereLabels: Uint8Array;
-  /** Hashes of the chain's names so far. */
-  chain: Int32Array;
-  chainLength: number;
-  /** DNAMEs of the chain so far: their nodes, and their positions in the message. */
-  dnames: Int32Array;
-  dnameAt: Int32Array;
-  dnameCount: number;
-}
-
-/** A search that starts with the question's name and works in the same memory. */
-export function createSearch(query: Query): Search {
-  return {
-    name: query.name,
-    nameView: query.nameView,
-    nameLength: 0,
-    labels: 0,
-    labelAt: query.labelAt,
-    hashes: new Int32Array(129),
-    at: 12,
-    zone: 0,
-    zoneRecord: 0,
-    apexLabels: 0,
-    apexNode: 0,
-    firstNode: 0,
-    names: 0,
-    where: new Uint8Array(MAX_CHAIN + 1),
-    whereLabels: new Uint8Array(MAX_CHAIN + 1),
-    chain: new Int32Array(MAX_CHAIN + 1),
-    chainLength: 0,
-    dnames: new Int32Array(MAX_CHAIN + 1),
-    dnameAt: new Int32Array(MAX_CHAIN + 1),
-    dnameCount: 0,
-  };
-}
-
-/** The result for a name: the name itself, nowhere, the topmost zone cut or DNAME above it, or a wildcard. */
-export const Where = { name: 0, nowhere: 1, cut: 2, dname: 3, wildcard: 4 } as const;
 
 /** The outcome of solving one name. */
 const DONE = 0;
@@ -95,18 +43,6 @@ const FOLLOW = 1;
 /** Node of the last `locate`: found node, closest encloser, zone cut or DNAME owner; and its depth in labels. */
 let locatedNode = 0;
 let locatedLabels = 0;
-
-export function hashSearch(image: ImageReader, search: Search): void {
-  const hashes = search.hashes;
-  const name = search.nameView;
-  const labelAt = search.labelAt;
-  let hash = image.seed;
-  hashes[search.labels] = hash;
-  for (let i = search.labels - 1; i >= 0; i--) {
-    hash = hashLabel(hash, name, labelAt[i]!);
-    hashes[i] = hash;
-  }
-}
 
 /** Answers the question in `search`, whose zone is set. */
 export function solve(query: Query, search: Search, response: Response, image: ImageReader): void {
@@ -121,9 +57,11 @@ export function solve(query: Query, search: Search, response: Response, image: I
     response.authoritative = false;
     return;
   }
+  resetProofs(search, response, image);
   while (solveName(query, search, response, image) === FOLLOW) {
-    if (seenBefore(search) || response.at > MAX_CHAIN_OCTETS) return;
+    if (seenBefore(search) || response.at > MAX_CHAIN_OCTETS) break;
   }
+  if (search.denial !== 0) writeProofs(search, response, image);
 }
 
 function solveName(query: Query, search: Search, response: Response, image: ImageReader): number {
@@ -135,7 +73,7 @@ function solveName(query: Query, search: Search, response: Response, image: Imag
   if (link === 0 && where !== Where.nowhere) search.firstNode = locatedNode;
   switch (where) {
     case Where.name:
-      return answerNode(query, search, response, image, locatedNode);
+      return answerNode(query, search, response, image, locatedNode, false);
     case Where.cut:
       refer(search, response, image);
       return DONE;
@@ -146,9 +84,10 @@ function solveName(query: Query, search: Search, response: Response, image: Imag
   if (wildcard !== 0) {
     if (link === 0) search.firstNode = wildcard;
     search.where[link] = Where.wildcard;
-    return answerNode(query, search, response, image, wildcard);
+    return answerNode(query, search, response, image, wildcard, true);
   }
   response.rcode = Rcode.nxDomain;
+  proveNxDomain(search, image, locatedLabels);
   writeNegative(search, response, image);
   return DONE;
 }
@@ -203,28 +142,62 @@ function findWildcard(image: ImageReader, search: Search): number {
   return image.findWildcard(search.zone, hash, search.nameView, start, search.nameLength - start);
 }
 
-/** The name exists (itself or by wildcard): data, alias or NODATA. */
-function answerNode(query: Query, search: Search, response: Response, image: ImageReader, node: number): number {
-  let rrset = 0;
-  if (query.type === Type.any) {
-    // Any one RRset is sufficient (RFC 8482 §4.1); an alias is not followed.
-    if (image.words[node + 2]! >>> 16 !== 0) rrset = node + image.words[node + NODE_HEADER + 1]!;
-  } else {
-    rrset = image.findRRset(node, query.type);
-  }
+/** The name exists, itself or by a wildcard below the located closest encloser: data, alias or NODATA. */
+function answerNode(
+  query: Query,
+  search: Search,
+  response: Response,
+  image: ImageReader,
+  node: number,
+  isWildcard: boolean,
+): number {
+  if (query.type === Type.rrsig && answerSignatures(search, response, image, node, isWildcard)) return DONE;
+  const rrset = query.type === Type.any ? anyRRset(image, node) : image.findRRset(node, query.type);
   if (rrset !== 0) {
+    if (isWildcard) proveExpansion(search, image, locatedLabels);
     writeAnswer(response, image, rrset, search.at, true);
     return DONE;
   }
   if ((image.words[node + 2]! >>> 8) & Flag.cname && query.type !== Type.any) {
     const alias = image.findRRset(node, Type.cname);
     const start = response.at;
+    if (isWildcard) proveExpansion(search, image, locatedLabels);
     if (!writeAnswer(response, image, alias, search.at, false)) return DONE;
     // The target comes after owner, type, class, TTL and length.
     return followTarget(search, image, alias, skipLabels(response, start + 12, 0));
   }
+  if (isWildcard) proveWildcardNoData(search, image, node, locatedLabels);
+  else proveNoData(search, image, node);
   writeNegative(search, response, image);
   return DONE;
+}
+
+/** Any one RRset is sufficient (RFC 8482 §4.1); an alias is not followed. The first, but NSEC only if there is no other. */
+function anyRRset(image: ImageReader, node: number): number {
+  const words = image.words;
+  const count = words[node + 2]! >>> 16;
+  if (count === 0) return 0;
+  const first = words[node + NODE_HEADER] === Type.nsec && count > 1 ? 1 : 0;
+  return node + words[node + NODE_HEADER + first * 2 + 1]!;
+}
+
+/** RRSIGs are not an RRset (RFC 4034 §3): those of one RRset are sufficient (RFC 8482 §7). False when there are none. */
+function answerSignatures(
+  search: Search,
+  response: Response,
+  image: ImageReader,
+  node: number,
+  isWildcard: boolean,
+): boolean {
+  const words = image.words;
+  for (let i = 0; i < words[node + 2]! >>> 16; i++) {
+    const rrset = node + words[node + NODE_HEADER + i * 2 + 1]!;
+    if (words[rrset + 5]! <= 0) continue;
+    if (isWildcard) proveExpansion(search, image, locatedLabels);
+    response.answers += writeSignatures(response, image, rrset, search.at);
+    return true;
+  }
+  return false;
 }
 
 /** Makes the RRset's first target the name to look up, if it is in the zone. */
@@ -238,36 +211,6 @@ function followTarget(search: Search, image: ImageReader, rrset: number, at: num
   indexName(search, image, length);
   search.at = at;
   return FOLLOW;
-}
-
-function rememberName(search: Search): void {
-  if (search.chainLength <= MAX_CHAIN) search.chain[search.chainLength] = search.hashes[0]!;
-  search.chainLength++;
-}
-
-/**
- * Detects loops, because each owner is visited once. A loop ends with what was found so far, and the resolver does the
- * rest (RFC 1034 §5.2.2).
- */
-function seenBefore(search: Search): boolean {
-  if (search.chainLength > MAX_CHAIN) return true;
-  const hash = search.hashes[0]!;
-  for (let i = 0; i < search.chainLength; i++) if (search.chain[i] === hash) return true;
-  return false;
-}
-
-/** Computes labels and hashes of the name in `search.name`. */
-function indexName(search: Search, image: ImageReader, length: number): void {
-  let labels = 0;
-  let at = 0;
-  while (search.name[at]! !== 0) {
-    search.labelAt[labels++] = at;
-    at += 1 + search.name[at]!;
-  }
-  search.labelAt[labels] = at;
-  search.labels = labels;
-  search.nameLength = length;
-  hashSearch(image, search);
 }
 
 /**
@@ -334,15 +277,11 @@ function copyPrefix(search: Search, response: Response, to: number, length: numb
   for (let i = 0; i < length; i++) bytes[to + i] = from[start + i]!;
 }
 
-/** Writes an RRset of the answer section; truncates when there is no room. */
+/** Writes an RRset of the answer section; false when the answer ends here without it. */
 function writeAnswer(response: Response, image: ImageReader, rrset: number, ownerAt: number, last: boolean): boolean {
   const start = response.at;
-  const count = writeRRset(response, image, rrset, ownerAt);
-  if (count === 0) {
-    if (image.words[rrset + 1] === 0) fail(response, image, rrset);
-    else truncate(response);
-    return false;
-  }
+  const count = writeRequired(response, image, rrset, ownerAt);
+  if (count === 0) return false;
   response.answers += count;
   if (last && image.words[rrset + 3]! >>> 16 !== 0) {
     response.targetsOf = rrset;
@@ -354,40 +293,27 @@ function writeAnswer(response: Response, image: ImageReader, rrset: number, owne
 /** SOA of the zone with the negative TTL (RFC 2308 §3). */
 function writeNegative(search: Search, response: Response, image: ImageReader): void {
   const soa = image.findRRset(search.apexNode, NEGATIVE_SOA);
-  if (soa === 0) return;
-  const count = writeRRset(response, image, soa, response.apexAt);
-  if (count === 0) truncate(response);
-  response.authorities += count;
+  if (soa !== 0) response.authorities += writeRequired(response, image, soa, response.apexAt);
 }
 
 /**
  * Referral: the zone cut's NS in the authority section; AA is set only when a chain led here (RFC 1034 §4.3.2 step 3b,
- * RFC 6604).
+ * RFC 6604). In a signed zone also its DS, or the proof that it has none (RFC 4035 §3.1.4).
  */
 function refer(search: Search, response: Response, image: ImageReader): void {
-  const rrset = image.findRRset(locatedNode, Type.ns);
+  const cut = locatedNode;
+  const rrset = image.findRRset(cut, Type.ns);
   const start = response.at;
   if (response.answers === 0) response.authoritative = false;
-  const count = writeRRset(response, image, rrset, skipLabels(response, search.at, search.labels - locatedLabels));
-  if (count === 0) {
-    if (image.words[rrset + 1] === 0) fail(response, image, rrset);
-    else truncate(response);
-    return;
-  }
+  const ownerAt = skipLabels(response, search.at, search.labels - locatedLabels);
+  const count = writeRequired(response, image, rrset, ownerAt);
+  if (count === 0) return;
   response.authorities = count;
-  response.cutNode = locatedNode;
+  response.cutNode = cut;
   response.targetsOf = rrset;
   response.targetsAt = start;
-}
-
-/** The answer does not fit: sets TC and drops the sections, so that the client retries over TCP (RFC 2181 §9). */
-export function truncate(response: Response): void {
-  response.truncated = true;
-}
-
-/** Answers SERVFAIL for an RRset that no transport can carry, or whose data is not known yet. */
-function fail(response: Response, image: ImageReader, rrset: number): void {
-  response.authoritative = false;
-  response.rcode = Rcode.servFail;
-  response.extendedError = image.words[rrset]! >>> 16;
+  if (search.denial === 0) return;
+  const ds = image.findRRset(cut, Type.ds);
+  if (ds !== 0) response.authorities += writeRequired(response, image, ds, ownerAt);
+  else proveInsecure(search, image, cut, locatedLabels);
 }

@@ -3,7 +3,7 @@ import { type CookieJar, createCookieJar } from './cookie.js';
 import { createQuery, type Query } from './query.js';
 import { createRateLimiter, type RateLimiter, type RateLimitSettings } from './rate-limit.js';
 import { createResponse, type Response } from './response.js';
-import { createSearch, type Search } from './solve.js';
+import { createSearch, type Search } from './search.js';
 import { type Client, createClient } from './transport.js';
 
 export interface EngineSettings {

@@ -1,5 +1,5 @@
 /** What the engine did for the last query, name by name. Used to explain an answer, never while answering. */
-import { Where } from './solve.js';
+import { Where } from './search.js';
 import type { Engine } from './state.js';
 
 /**

@@ -79,9 +79,12 @@ export const EdnsOption = {
 export const Ede = {
   other: 0,
   staleAnswer: 3,
+  rrsigsMissing: 10,
+  nsecMissing: 12,
   notReady: 14,
   prohibited: 18,
   notAuthoritative: 20,
   notSupported: 21,
   noReachableAuthority: 22,
+  unsupportedNsec3Iterations: 27,
 } as const;

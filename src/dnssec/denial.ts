@@ -2,6 +2,7 @@
 import { concatBytes } from '../base/bytes.js';
 import { lowerName } from '../dns/name.js';
 import { encodeBitmap } from '../dns/rr/binary-fields.js';
+import type { RRset } from '../dns/rr.js';
 
 /** How names are hashed. The hash algorithm is SHA-1, the only one there is (RFC 5155 §11). */
 export interface HashParameters {
@@ -15,6 +16,14 @@ export interface HashParameters {
 
 /** How a signed zone proves that something does not exist. */
 export type Denial = { readonly kind: 'nsec' } | ({ readonly kind: 'nsec3' } & HashParameters);
+
+/** A member of an NSEC3 chain. Its owner name is the hash in Base 32, below the apex (RFC 5155 §3). */
+export interface HashedOwner {
+  /** 20 octets. */
+  readonly hash: Uint8Array;
+  /** The NSEC3 RRset: one record. */
+  readonly rrset: RRset;
+}
 
 const SHA1 = 1;
 const OPT_OUT = 1;

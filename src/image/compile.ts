@@ -10,7 +10,7 @@ import { Type } from '../dns/codes.js';
 import { isAtOrBelow, isWildcard, lowerName, nameLength } from '../dns/name.js';
 import { typeByCode } from '../dns/rr/registry.js';
 import type { RRset } from '../dns/rr.js';
-import { Flag, hashName, MAX_TARGETS, NODE_HEADER, RRSET_HEADER } from './layout.js';
+import { Flag, hashName, MAX_TARGETS, MISSING_SIGNATURES, NODE_HEADER, RRSET_HEADER } from './layout.js';
 
 /** The largest size of an RRset in octets; a larger one cannot be sent over any transport. */
 const MAX_BODY = 0xffff;
@@ -20,6 +20,8 @@ const MAX_BODY = 0xffff;
  */
 const MAX_RELATIVE = 8192;
 const OWNER_POINTER = 0xc00c;
+/** Octets of an RR before its rdata, the owner being a pointer. */
+const RR_FIXED = 12;
 
 export interface NodeSource {
   /** Lower-case wire name. */
@@ -41,11 +43,25 @@ let words = new Int32Array(1 << 14);
 let bytes = new Uint8Array(words.buffer);
 let body = new Uint8Array(MAX_BODY + 1024);
 let bodyLength = 0;
+/** Octets of the RRSIGs behind the body, and their number. */
+let signatureWord = 0;
 let ownerSlots: number[] = [];
 let apexSlots: number[] = [];
 let relativeSlots: number[] = [];
 let targets: { readonly name: Uint8Array; readonly at: number }[] = [];
 let suffixes: Map<string, number> | undefined;
+
+/** Compiles the owner of an NSEC3 record. Not re-entrant either. */
+export function compileHashed(
+  { owner, apex }: Omit<NodeSource, 'rrsets'>,
+  rrset: RRset,
+  zone: number,
+  seed: number,
+): CompiledNode {
+  const node = compileNode({ owner, apex, rrsets: [rrset] }, zone, seed);
+  node.words[2]! |= Flag.hashed << 8;
+  return { ...node, flags: node.flags | Flag.hashed };
+}
 
 /** Compiles one node. Not re-entrant: the next call overwrites the buffer of the result. */
 export function compileNode(source: NodeSource, zone: number, seed: number): CompiledNode {
@@ -60,6 +76,7 @@ export function compileNode(source: NodeSource, zone: number, seed: number): Com
     words[NODE_HEADER + i * 2] = rrset.type;
     words[NODE_HEADER + i * 2 + 1] = at;
     compileBody(source, rrset);
+    signatureWord = appendSignatures(rrset);
     at = putRRset(at, rrset.rdatas.length | ((rrset.extendedError ?? 0) << 16), seed);
   }
   words[0] = hash;
@@ -77,6 +94,7 @@ function flagsOf({ owner, apex, rrsets }: NodeSource): number {
     // A wildcard's DNAME redirects names below the literal `*`; its effect on other names is undefined (RFC 6672 §3.3).
     if (type === Type.dname) flags |= Flag.dname;
     if (type === Type.cname) flags |= Flag.cname;
+    if (type === Type.nsec) flags |= Flag.nsec;
   }
   return flags;
 }
@@ -90,7 +108,7 @@ function compileBody(source: NodeSource, rrset: RRset): void {
   suffixes = undefined;
   const type = rrset.type & 0xffff;
   for (const rdata of rrset.rdatas) {
-    if (bodyLength + 12 + rdata.length > MAX_BODY) {
+    if (bodyLength + RR_FIXED + rdata.length > MAX_BODY) {
       // The RRset cannot be answered whole. An empty body makes the engine answer SERVFAIL.
       bodyLength = 0;
       ownerSlots = [];
@@ -100,11 +118,7 @@ function compileBody(source: NodeSource, rrset: RRset): void {
       return;
     }
     if (bodyLength > 0) ownerSlots.push(bodyLength);
-    putU16(OWNER_POINTER);
-    putU16(type);
-    putU16(1);
-    putU16(rrset.ttl >>> 16);
-    putU16(rrset.ttl & 0xffff);
+    putFixed(type, rrset.ttl);
     const lengthAt = bodyLength;
     bodyLength += 2;
     putRdata(source, type, rdata);
@@ -112,6 +126,32 @@ function compileBody(source: NodeSource, rrset: RRset): void {
     body[lengthAt] = length >>> 8;
     body[lengthAt + 1] = length;
   }
+}
+
+/**
+ * Appends the RRSIGs to the body; their TTL is that of the RRset (RFC 4034 §3). Returns the header word about them. An
+ * RRset whose own data is not known has none.
+ */
+function appendSignatures({ signatures, ttl }: RRset): number {
+  if (!signatures || bodyLength === 0) return 0;
+  const octets = signatures.reduce((sum, rdata) => sum + RR_FIXED + rdata.length, 0);
+  if (signatures.length === 0 || octets > MAX_BODY) return MISSING_SIGNATURES;
+  reserveBody(octets);
+  for (const rdata of signatures) {
+    putFixed(Type.rrsig, ttl);
+    putU16(rdata.length);
+    putOctetsToBody(rdata, 0, rdata.length);
+  }
+  return octets | (signatures.length << 16);
+}
+
+/** Owner, type, class and TTL. */
+function putFixed(type: number, ttl: number): void {
+  putU16(OWNER_POINTER);
+  putU16(type);
+  putU16(1);
+  putU16(ttl >>> 16);
+  putU16(ttl & 0xffff);
 }
 
 function putRdata(source: NodeSource, type: number, rdata: Uint8Array): void {
@@ -181,9 +221,10 @@ function putRRset(at: number, head: number, seed: number): number {
   for (const target of targets) size += 2 + (target.name.length + 3) / 4;
   reserve(at + Math.ceil(size) + 4);
   words[at] = head;
-  words[at + 1] = bodyLength;
+  words[at + 1] = bodyLength - (signatureWord === MISSING_SIGNATURES ? 0 : signatureWord & 0xffff);
   words[at + 2] = ownerSlots.length | (apexSlots.length << 16);
   words[at + 3] = relativeSlots.length | (targets.length << 16);
+  words[at + 5] = signatureWord;
   let to = at + RRSET_HEADER;
   for (const slot of ownerSlots) words[to++] = slot;
   for (const slot of apexSlots) words[to++] = slot;
@@ -204,12 +245,15 @@ function putU16(value: number): void {
 }
 
 function putOctetsToBody(from: Uint8Array, start: number, end: number): void {
-  if (bodyLength + end - start > body.length) {
-    const grown = new Uint8Array(body.length * 2);
-    grown.set(body);
-    body = grown;
-  }
+  reserveBody(end - start);
   for (let i = start; i < end; i++) body[bodyLength++] = from[i]!;
+}
+
+function reserveBody(octets: number): void {
+  if (bodyLength + octets <= body.length) return;
+  const grown = new Uint8Array(Math.max(body.length * 2, bodyLength + octets));
+  grown.set(body);
+  body = grown;
 }
 
 /** Writes octets padded to whole words; returns the offset of the next word. */

@@ -20,10 +20,12 @@
  *   0 number of RRs | extended error << 16   1 octets of the body: 0 when it cannot be answered
  *   2 number of owner slots (the first RR's own not counted) | number of apex slots << 16
  *   3 number of relative slots | number of targets << 16   4 word offset of the body from the RRset
- *   5… owner slots, apex slots (one word each: octet offset in the body)
+ *   5 octets of the signatures | number of signatures << 16; MISSING_SIGNATURES when they are not known
+ *   6… owner slots, apex slots (one word each: octet offset in the body)
  *      relative slots (offset | value << 16)
  *      targets: hash, name length | octet offset of the name in the body << 8, the name in lower case, padded
- *   body: the RRs in wire form, ready to be copied; the owner is a pointer to octet 12.
+ *   body: the RRs in wire form, ready to be copied; the owner is a pointer to octet 12. Directly behind them the RRSIGs
+ *   that cover them, in the same form.
  * A slot is a compression pointer (RFC 1035 §4.1.4) whose value depends on the message: to the owner name, to the apex inside
  * the question, or to an earlier name in the same RRset. When the owner is the question's name, owner slots need no change.
  */
@@ -50,7 +52,9 @@ export const SLOT_WORDS = 2;
 export const HEAP_START = 4;
 
 export const NODE_HEADER = 4;
-export const RRSET_HEADER = 5;
+export const RRSET_HEADER = 6;
+/** An RRset that must be signed, but whose signatures are not known. */
+export const MISSING_SIGNATURES = -1;
 
 export const Flag = {
   /** Zone cut: NS records below the apex. */
@@ -60,14 +64,50 @@ export const Flag = {
   wildcard: 4,
   apex: 8,
   cname: 16,
+  /** Has an NSEC record. */
+  nsec: 32,
+  /** The owner of an NSEC3 record. */
+  hashed: 64,
 } as const;
 
 /**
  * Zone record: 0 hash  1 name length | labels << 8  2 zone number  3 cuts and DNAMEs  4 wildcards  5 node of the apex
- * 6… name, padded.
+ * 6 denial: 0 for an unsigned zone, else DenialKind | opt-out << 8 | iterations << 16  7 root of the denial index, or 0
+ * 8 word offset of the salt: its length, its octets; 0 for none  9… name, padded.
  */
-export const ZONE_HEADER = 6;
-export const ZoneWord = { hash: 0, name: 1, number: 2, cuts: 3, wildcards: 4, apexNode: 5 } as const;
+export const ZONE_HEADER = 9;
+export const ZoneWord = {
+  hash: 0,
+  name: 1,
+  number: 2,
+  cuts: 3,
+  wildcards: 4,
+  apexNode: 5,
+  denial: 6,
+  index: 7,
+  salt: 8,
+} as const;
+
+/** Added to the zone number in the nodes of NSEC3 records. */
+export const HASHED_ZONE = 1;
+
+/** The number of the zone that a node belongs to; `zone`: the number in the node. */
+export function zoneOfNode(zone: number): number {
+  return zone & ~HASHED_ZONE;
+}
+
+export const DenialKind = { none: 0, nsec: 1, nsec3: 2 } as const;
+export const OPT_OUT = 0x100;
+
+/**
+ * Page of a denial index: 0 number of entries | level << 8 | prefix octets << 16   1 length of the page in words
+ * 2… for each entry: four octets of its key after the prefix, as a signed number in the order of the octets; then for each
+ * its value: at level 0 the index of its node's slot, above the word offset of a page; then for each where the rest of
+ * its key is: octet offset in the page | octets << 16; then the prefix, and the rests.
+ */
+export const PAGE_HEADER = 2;
+/** Octets of an NSEC3 hash, which is SHA-1 (RFC 5155 §11). */
+export const HASH_OCTETS = 20;
 
 /** Directory key of the SOA for negative answers; it is above every real type, so no question matches it. */
 export const NEGATIVE_SOA: number = NEGATIVE_SOA_KEY;

@@ -3,9 +3,19 @@
  * that can fail happens here; only storing the words remains.
  */
 import { invariant } from '../base/errors.js';
-import { REMOVED_SLOT, viewOf, ZoneWord } from './layout.js';
-import { type ImageTables, zoneRecordWords } from './tables.js';
-import { countNode, countWords, type StagedNode, type StagedZone, type ZoneState } from './zone-state.js';
+import { applyMembers, closeIndex, type MemberChange } from './denial-index.js';
+import { REMOVED_SLOT, viewOf, ZoneWord, zoneOfNode } from './layout.js';
+import { type ImageTables, saltWords, zoneRecordWords } from './tables.js';
+import {
+  countNode,
+  countWords,
+  isMember,
+  memberKey,
+  type StagedNode,
+  type StagedZone,
+  saltOf,
+  type ZoneState,
+} from './zone-state.js';
 
 export interface WordWrite {
   readonly words: Int32Array;
@@ -30,6 +40,8 @@ interface Draft {
   readonly writes: WordWrite[];
   readonly slots: Set<number>;
   readonly zoneSlots: Set<number>;
+  /** Changes of denial chains, by zone number. */
+  readonly members: Map<number, MemberChange[]>;
 }
 
 /**
@@ -42,8 +54,17 @@ export function planCommit(
   nodes: Iterable<StagedNode>,
   zones: Iterable<StagedZone>,
 ): CommitPlan {
-  const draft: Draft = { tables, known, zones: new Map(), writes: [], slots: new Set(), zoneSlots: new Set() };
+  const draft: Draft = {
+    tables,
+    known,
+    zones: new Map(),
+    writes: [],
+    slots: new Set(),
+    zoneSlots: new Set(),
+    members: new Map(),
+  };
   for (const staged of nodes) planNode(draft, staged);
+  for (const [zone, changes] of draft.members) planMembers(draft, zone, changes);
   for (const staged of zones) {
     if (staged.kind === 'publish') planPublication(draft, staged.zone, staged.replaced);
     else planRemoval(draft, staged.zone);
@@ -62,27 +83,51 @@ export function planCommit(
 
 function planNode(draft: Draft, { zone, hash, name, node }: StagedNode): void {
   const { view } = draft.tables;
-  const state = zoneOf(draft, zone);
+  const state = zoneOf(draft, zoneOfNode(zone));
   const old = view.findNode(zone, hash, viewOf(name), 0, name.length);
   if (name.length === state.apex.length) state.apexNode = node;
+  let slot = -1;
   if (old !== 0) {
-    write(draft, view.slots, draft.tables.findSlot(zone, hash, old) + 1, node === 0 ? REMOVED_SLOT : node);
+    slot = draft.tables.findSlot(zone, hash, old);
+    write(draft, view.slots, slot + 1, node === 0 ? REMOVED_SLOT : node);
     countNode(state, flagsOf(view.words, old), -1);
     state.words -= view.words[old + 3]!;
   } else if (node !== 0) {
-    const index = draft.tables.prepareSlot(zone, hash, draft.slots);
-    draft.slots.add(index);
-    write(draft, view.slots, index + 1, node);
+    slot = draft.tables.prepareSlot(zone, hash, draft.slots);
+    draft.slots.add(slot);
+    write(draft, view.slots, slot + 1, node);
   }
+  noteMember(draft, zoneOfNode(zone), name, old, node, slot);
   if (node === 0) return;
   countNode(state, flagsOf(view.words, node), 1);
   state.words += view.words[node + 3]!;
 }
 
+/** Notes a name that joins or leaves the chain; 0 for a node that does not exist. */
+function noteMember(draft: Draft, zone: number, name: Uint8Array, old: number, node: number, slot: number): void {
+  const { words } = draft.tables.view;
+  const state = zoneOf(draft, zone);
+  const was = old !== 0 && isMember(state, flagsOf(words, old));
+  const is = node !== 0 && isMember(state, flagsOf(words, node));
+  if (was === is) return;
+  const changes = draft.members.get(zone) ?? [];
+  draft.members.set(zone, changes);
+  changes.push({ key: memberKey(state, name), slot: is ? slot : undefined });
+}
+
+function planMembers(draft: Draft, zone: number, changes: readonly MemberChange[]): void {
+  const state = zoneOf(draft, zone);
+  const index = applyMembers(draft.tables, closeIndex(draft.tables, state.index), changes);
+  state.words += index.words - state.index.words;
+  state.index = index;
+}
+
 function planPublication(draft: Draft, zone: number, replaced: number | undefined): void {
   const { tables } = draft;
   const state = zoneOf(draft, zone);
-  state.words += zoneRecordWords(state.apex);
+  planMembers(draft, zone, []);
+  state.salt = tables.appendSalt(saltOf(state));
+  state.words += zoneRecordWords(state.apex) + saltWords(saltOf(state));
   if (replaced !== undefined) {
     state.record = zoneOf(draft, replaced).record;
     write(draft, tables.view.words, state.record + ZoneWord.number, zone);

@@ -26,6 +26,8 @@ export class ImageReader {
   bytes!: Uint8Array;
   /** The heap as a DataView, for reading four octets at any offset. */
   view!: DataView;
+  /** Whether the last member that floor.ts found has the key itself. */
+  floorIsExact = false;
   private slotShift = 0;
   private zoneShift = 0;
   private filterShift = 0;

@@ -17,12 +17,17 @@ import {
 } from './layout.js';
 import { ImageReader } from './reader.js';
 
-/** The largest number of words in a zone record. */
-export const ZONE_RECORD_WORDS: number = ZONE_HEADER + 64;
+/** The largest number of words in a zone record and the salt of its hashes. */
+export const ZONE_RECORD_WORDS: number = ZONE_HEADER + 64 + 65;
 
 /** Words of the record of a zone with this apex. */
 export function zoneRecordWords(apex: Uint8Array): number {
   return ZONE_HEADER + ((apex.length + 3) >>> 2);
+}
+
+/** Words of the salt of a zone's hashes. */
+export function saltWords(salt: Uint8Array): number {
+  return salt.length === 0 ? 0 : 1 + ((salt.length + 3) >>> 2);
 }
 
 export class ImageTables {
@@ -76,6 +81,16 @@ export class ImageTables {
     return record;
   }
 
+  /** Appends the salt of a zone's hashes, with its length. Returns its word offset, or 0 for none. */
+  appendSalt(salt: Uint8Array): number {
+    if (salt.length === 0) return 0;
+    const at = this.used;
+    this.view.words[at] = salt.length;
+    this.view.bytes.set(salt, (at + 1) * 4);
+    this.used += saltWords(salt);
+    return at;
+  }
+
   /** Index of the slot that holds this node of a zone. */
   findSlot(zone: number, hash: number, node: number): number {
     const { slots } = this.view;
@@ -101,12 +116,14 @@ export class ImageTables {
   }
 
   /**
-   * Fills a slot for a node at once. Only for zones that no record names yet, and for buffers that no reader has yet.
+   * Fills a slot for a node at once, and returns its index. Only for zones that no record names yet, and for buffers that
+   * no reader has yet.
    */
-  fillSlot(zone: number, hash: number, node: number): void {
+  fillSlot(zone: number, hash: number, node: number): number {
     const index = this.prepareSlot(zone, hash);
     Atomics.store(this.view.slots, index + 1, node);
     this.takenSlots++;
+    return index;
   }
 
   /** Index of an empty slot for a zone, outside `reserved`. */

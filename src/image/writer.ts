@@ -13,15 +13,19 @@
  * When the heap or the slots are full, or more is garbage than in use, everything alive is copied into new buffers: a
  * new generation. Old buffers stay unchanged until the last reader has dropped them.
  */
+import { toBase32Hex } from '../base/bytes.js';
 import { invariant } from '../base/errors.js';
+import type { RRset } from '../dns/rr.js';
+import type { Denial, HashedOwner } from '../dnssec/denial.js';
 import { allocate, powerOfTwo } from './buffers.js';
-import { compileNode, type NodeSource } from './compile.js';
+import { type CompiledNode, compileHashed, compileNode, type NodeSource } from './compile.js';
 import { copyImage } from './copy.js';
-import { Control, Flag, HEAP_START, hashName, type ImageBuffers, viewOf } from './layout.js';
+import { EMPTY_INDEX, LOAD_WORDS, loadMember, wordsForChanges } from './denial-index.js';
+import { Control, Flag, HASHED_ZONE, HEAP_START, hashName, type ImageBuffers, viewOf, zoneOfNode } from './layout.js';
 import { type CommitPlan, planCommit, type WordWrite } from './plan.js';
 import { ImageReader } from './reader.js';
 import { ImageTables, ZONE_RECORD_WORDS } from './tables.js';
-import { countNode, type StagedNode, type StagedZone, type ZoneState } from './zone-state.js';
+import { countNode, isMember, memberKey, type StagedNode, type StagedZone, type ZoneState } from './zone-state.js';
 
 /** Least garbage for a compaction, in words; small images are not compacted. */
 const MIN_GARBAGE = 1 << 18;
@@ -64,7 +68,7 @@ export class ImageWriter {
   private zones = new Map<number, ZoneState>();
   private staged = new Map<string, StagedNode>();
   private stagedZones: StagedZone[] = [];
-  private nextZone = 1;
+  private nextZone = 2;
   private nextGeneration = 2;
   /** Heap words that belong to a zone, without the staged ones; all others are garbage. */
   private alive = 0;
@@ -102,24 +106,37 @@ export class ImageWriter {
     if (!this.tables.hasHeapRoom(room.words) || !this.tables.hasSlotRoom(room.nodes)) this.renew(room);
   }
 
-  /** Returns a number for a zone to load; it is invisible until `publishZone`. `apex` must be in lower case. */
-  beginZone(apex: Uint8Array): number {
-    const zone = this.nextZone++;
-    this.zones.set(zone, { apex, record: 0, words: 0, nodes: 0, cuts: 0, wildcards: 0, apexNode: 0 });
+  /**
+   * Returns a number for a zone to load; it is invisible until `publishZone`. `apex` must be in lower case. With `denial`
+   * the zone is signed: its nodes with NSEC, or its hashed owners, prove what does not exist.
+   */
+  beginZone(apex: Uint8Array, denial?: Denial): number {
+    const zone = this.nextZone;
+    this.nextZone += 2;
+    this.zones.set(zone, {
+      apex,
+      record: 0,
+      words: 0,
+      nodes: 0,
+      cuts: 0,
+      wildcards: 0,
+      apexNode: 0,
+      denial,
+      index: EMPTY_INDEX,
+      salt: 0,
+    });
     return zone;
   }
 
-  /** Adds a node to a zone that is being loaded. Each name may be added once. */
+  /** Adds a node to a zone that is being loaded. Each name may be added once; signed zones load fastest in order. */
   loadNode(zone: number, source: NodeSource): void {
-    // Before the node is appended, because new buffers keep only what slots point to.
-    if (!this.tables.hasSlotRoom(1)) this.renew({ nodes: 1 });
-    const { hash, flags, node, size } = this.append(zone, source);
-    const state = this.zoneState(zone);
-    this.tables.fillSlot(zone, hash, node);
-    countNode(state, flags, 1);
-    state.words += size;
-    this.alive += size;
-    if (flags & Flag.apex) state.apexNode = node;
+    this.load(zone, source.owner, () => compileNode(source, zone, this.reader.seed));
+  }
+
+  /** Adds the owner of an NSEC3 record to a zone that is being loaded. */
+  loadHashed(zone: number, { hash, rrset }: HashedOwner): void {
+    const owner = this.hashedName(zone, hash);
+    this.load(zone + HASHED_ZONE, owner, () => this.compileHashed(zone, owner, rrset));
   }
 
   /** Stages that the zone loaded as `zone` is served, replacing the one served as `replaced`. */
@@ -142,8 +159,20 @@ export class ImageWriter {
 
   /** Stages a node of a served zone; it replaces a node with the same name. */
   putNode(zone: number, source: NodeSource): void {
-    const { hash, node } = this.append(zone, source);
+    const { hash, node } = this.append(zone, () => compileNode(source, zone, this.reader.seed));
     this.stage({ zone, hash, name: source.owner, node });
+  }
+
+  /** Stages the owner of an NSEC3 record; it replaces one with the same hash. */
+  putHashed(zone: number, { hash, rrset }: HashedOwner): void {
+    const name = this.hashedName(zone, hash);
+    const { hash: hashOfName, node } = this.append(zone, () => this.compileHashed(zone, name, rrset));
+    this.stage({ zone: zone + HASHED_ZONE, hash: hashOfName, name, node });
+  }
+
+  /** Stages the removal of the owner of an NSEC3 record; does nothing when it does not exist. */
+  removeHashed(zone: number, hash: Uint8Array): void {
+    this.removeNode(zone + HASHED_ZONE, this.hashedName(zone, hash));
   }
 
   /** Stages the removal of a name; does nothing when the name does not exist. */
@@ -196,11 +225,45 @@ export class ImageWriter {
     return state;
   }
 
-  private append(zone: number, source: NodeSource): { hash: number; flags: number; node: number; size: number } {
-    this.zoneState(zone);
-    const { words, hash, flags } = compileNode(source, zone, this.reader.seed);
-    if (!this.tables.hasHeapRoom(words.length)) this.renew({ words: words.length });
+  /** `zone`: the number in the node. */
+  private load(zone: number, name: Uint8Array, compile: () => CompiledNode): void {
+    // Before the node is appended, because new buffers keep only what slots point to.
+    if (!this.tables.hasSlotRoom(1)) this.renew({ nodes: 1 });
+    const isSigned = this.zoneState(zoneOfNode(zone)).denial !== undefined;
+    const { hash, flags, node, size } = this.append(zone, compile, isSigned ? LOAD_WORDS : 0);
+    // Not before: new buffers come with new states.
+    const state = this.zoneState(zoneOfNode(zone));
+    const slot = this.tables.fillSlot(zone, hash, node);
+    countNode(state, flags, 1);
+    const before = state.index.words;
+    if (isMember(state, flags)) state.index = loadMember(this.tables, state.index, memberKey(state, name), slot);
+    const more = size + state.index.words - before;
+    state.words += more;
+    this.alive += more;
+    if (flags & Flag.apex) state.apexNode = node;
+  }
+
+  private append(
+    zone: number,
+    compile: () => CompiledNode,
+    room = 0,
+  ): { hash: number; flags: number; node: number; size: number } {
+    this.zoneState(zoneOfNode(zone));
+    const { words, hash, flags } = compile();
+    if (!this.tables.hasHeapRoom(words.length + room)) this.renew({ words: words.length + room });
     return { hash, flags, node: this.tables.append(words), size: words.length };
+  }
+
+  /** `owner`: see {@link hashedName}. */
+  private compileHashed(zone: number, owner: Uint8Array, rrset: RRset): CompiledNode {
+    const { apex } = this.zoneState(zone);
+    return compileHashed({ owner, apex }, rrset, zone + HASHED_ZONE, this.reader.seed);
+  }
+
+  /** The owner name of an NSEC3 record. */
+  private hashedName(zone: number, hash: Uint8Array): Uint8Array {
+    const label = Buffer.from(toBase32Hex(hash).toLowerCase(), 'latin1');
+    return new Uint8Array(Buffer.concat([Uint8Array.of(label.length), label, this.zoneState(zone).apex]));
   }
 
   /** The latest entry for a name counts. */
@@ -211,10 +274,23 @@ export class ImageWriter {
   private makeCommitRoom(): void {
     const nodes = this.staged.size;
     const zones = this.stagedZones.length;
-    const words = zones * ZONE_RECORD_WORDS;
+    const words = zones * ZONE_RECORD_WORDS + this.indexRoom();
     const { tables } = this;
     if (tables.hasSlotRoom(nodes) && tables.hasZoneRoom(zones) && tables.hasHeapRoom(words)) return;
     this.renew({ nodes, zones, words });
+  }
+
+  /** Heap words that the denial indexes of the staged zones may need. */
+  private indexRoom(): number {
+    const changes = new Map<number, number>();
+    const note = (zone: number, more: number): void => {
+      if (this.zones.get(zone)?.denial) changes.set(zone, (changes.get(zone) ?? 0) + more);
+    };
+    for (const { zone } of this.staged.values()) note(zoneOfNode(zone), 1);
+    for (const { kind, zone } of this.stagedZones) if (kind === 'publish') note(zone, 0);
+    let words = 0;
+    for (const [zone, count] of changes) words += wordsForChanges(this.zoneState(zone).index, count);
+    return words;
   }
 
   /** Updates the writer's state to what the plan made visible. */

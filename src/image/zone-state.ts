@@ -1,5 +1,10 @@
 /** The writer's state of a zone in the image, and the nodes and zones that are staged for the next commit. */
-import { Flag, ZoneWord } from './layout.js';
+
+import { fromBase32Hex } from '../base/bytes.js';
+import { ownerKeyOf } from '../dns/name.js';
+import type { Denial } from '../dnssec/denial.js';
+import type { DenialIndex } from './denial-index.js';
+import { DenialKind, Flag, OPT_OUT, ZoneWord } from './layout.js';
 
 export interface ZoneState {
   readonly apex: Uint8Array;
@@ -13,6 +18,12 @@ export interface ZoneState {
   wildcards: number;
   /** Word offset of the apex node. */
   apexNode: number;
+  /** Undefined for an unsigned zone. */
+  readonly denial: Denial | undefined;
+  /** The members of its chain. */
+  index: DenialIndex;
+  /** Word offset of the salt of its hashes, 0 for none. */
+  salt: number;
 }
 
 /** A node to add (offset > 0) or to remove (0). */
@@ -41,5 +52,30 @@ export function countWords(state: ZoneState): readonly (readonly [word: number, 
     [ZoneWord.cuts, state.cuts],
     [ZoneWord.wildcards, state.wildcards],
     [ZoneWord.apexNode, state.apexNode],
+    [ZoneWord.denial, denialWord(state.denial)],
+    [ZoneWord.index, state.index.root],
+    [ZoneWord.salt, state.salt],
   ];
+}
+
+function denialWord(denial: Denial | undefined): number {
+  if (!denial) return DenialKind.none;
+  if (denial.kind === 'nsec') return DenialKind.nsec;
+  return DenialKind.nsec3 | (denial.optOut ? OPT_OUT : 0) | (denial.iterations << 16);
+}
+
+/** Salt of the zone's hashes; empty for none. */
+export function saltOf({ denial }: Pick<ZoneState, 'denial'>): Uint8Array {
+  return denial?.kind === 'nsec3' ? denial.salt : new Uint8Array(0);
+}
+
+/** Whether a node with these flags is a member of the zone's chain. */
+export function isMember({ denial }: ZoneState, flags: number): boolean {
+  return denial !== undefined && (flags & (denial.kind === 'nsec' ? Flag.nsec : Flag.hashed)) !== 0;
+}
+
+/** The place of a member in its chain. */
+export function memberKey({ apex, denial }: ZoneState, name: Uint8Array): Uint8Array {
+  if (denial?.kind !== 'nsec3') return ownerKeyOf(name, apex);
+  return fromBase32Hex(Buffer.from(name.subarray(1, 1 + name[0]!)).toString('latin1'))!;
 }

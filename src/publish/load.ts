@@ -4,6 +4,7 @@
  * and committed.
  */
 import { nameOfOwnerKey } from '../dns/name.js';
+import type { Denial, HashedOwner } from '../dnssec/denial.js';
 import type { ImageWriter } from '../image/writer.js';
 import type { ServedOwner } from '../serving/owner.js';
 
@@ -19,10 +20,23 @@ export interface ZoneLoad {
   abandon(): void;
 }
 
-/** Begins a zone. Owners come in canonical order, the apex first. */
-export function beginLoad(writer: ImageWriter, apex: Uint8Array, owners: Iterable<ServedOwner>): ZoneLoad {
-  const number = writer.beginZone(apex);
+/** What a signed zone needs beyond its owners. */
+export interface SignedLoad {
+  readonly denial: Denial;
+  /** Owners of NSEC3 records; none with NSEC. */
+  readonly hashedOwners: Iterable<HashedOwner>;
+}
+
+/** Begins a zone. Owners come in canonical order, the apex first. `signed`: absent for an unsigned zone. */
+export function beginLoad(
+  writer: ImageWriter,
+  apex: Uint8Array,
+  owners: Iterable<ServedOwner>,
+  signed?: SignedLoad,
+): ZoneLoad {
+  const number = writer.beginZone(apex, signed?.denial);
   const iterator = owners[Symbol.iterator]();
+  const hashedOwners = signed?.hashedOwners[Symbol.iterator]();
   let previous: Uint8Array = new Uint8Array(0);
   let records = 0;
   return {
@@ -31,7 +45,13 @@ export function beginLoad(writer: ImageWriter, apex: Uint8Array, owners: Iterabl
     advance(more) {
       for (const end = records + more; records < end; ) {
         const next = iterator.next();
-        if (next.done) return false;
+        if (next.done) {
+          const hashed = hashedOwners?.next();
+          if (!hashed || hashed.done) return false;
+          records++;
+          writer.loadHashed(number, hashed.value);
+          continue;
+        }
         const { ownerKey, records: standing, rrsets } = next.value;
         records += standing.length;
         loadMissingAncestors(writer, number, apex, previous, ownerKey);

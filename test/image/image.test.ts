@@ -13,6 +13,7 @@ import type { RRset } from '../../src/dns/rr.js';
 import { Control } from '../../src/image/layout.js';
 import { ImageWriter } from '../../src/image/writer.js';
 import { soaRRsets } from '../../src/zone/derive/soa.js';
+import { failAt } from '../support/failing-memory.js';
 
 const APEX = parseName('example.');
 const SOA = soaRRsets({
@@ -176,37 +177,6 @@ t.test('a reader in another thread sees only whole changes', async (t) => {
   t.equal(nodes, 3);
   t.ok(heapOctets < 8 << 20, `${heapOctets} octets: garbage was collected`);
 });
-
-/** Makes allocation and copying fail at the step chosen, once; returns whether it came to that. */
-function failAt(step: number, work: () => void): boolean {
-  const { SharedArrayBuffer: Memory } = globalThis;
-  const arrays = Object.getPrototypeOf(Int32Array.prototype) as { set: (...given: unknown[]) => void };
-  const { set } = arrays;
-  let left = step;
-  const count = (): void => {
-    if (--left === 0) throw new RangeError('Array buffer allocation failed');
-  };
-  globalThis.SharedArrayBuffer = class extends Memory {
-    constructor(octets?: number) {
-      count();
-      super(octets);
-    }
-  };
-  arrays.set = function (...given) {
-    count();
-    set.apply(this, given);
-  };
-  try {
-    work();
-    return false;
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return true;
-  } finally {
-    globalThis.SharedArrayBuffer = Memory;
-    arrays.set = set;
-  }
-}
 
 t.test('after any failure in a commit, readers see the former state, and the next commit succeeds', async (t) => {
   for (const [what, stage] of [

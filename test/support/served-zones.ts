@@ -11,18 +11,22 @@ import { Type } from '../../src/dns/codes.js';
 import { nameLength, ownerKeyOf, parseName } from '../../src/dns/name.js';
 import { typeByCode } from '../../src/dns/rr/registry.js';
 import { type ParsedRecord, readZone } from '../../src/dns/zonefile/parser.js';
+import type { Denial } from '../../src/dnssec/denial.js';
 import { ImageWriter } from '../../src/image/writer.js';
-import { beginLoad } from '../../src/publish/load.js';
-import { serveRows } from '../../src/serving/owner.js';
+import { beginLoad, type SignedLoad } from '../../src/publish/load.js';
+import { type ServedOwner, serveRows } from '../../src/serving/owner.js';
 import type { StoredTuple } from '../../src/store/records/stored-rows.js';
 import { createZoneChecker } from '../../src/zone/check.js';
 import { NO_TARGETS } from '../../src/zone/derive/flatten.js';
 import type { SoaFacts } from '../../src/zone/derive/soa.js';
+import { type SignedZone, signZone } from './signed-zone.js';
 
 export interface ZoneSource {
   /** With final dot. */
   readonly apex: string;
   readonly text: string;
+  /** The zone is signed before it is served. */
+  readonly denial?: Denial | undefined;
 }
 
 export interface ServedZones {
@@ -30,6 +34,8 @@ export interface ServedZones {
   readonly writer: ImageWriter;
   /** Zones that were refused, with the reason. */
   readonly refused: ReadonlyMap<string, string>;
+  /** Signed zones by their apexes. */
+  readonly signed: ReadonlyMap<string, SignedZone>;
 }
 
 /** Serves zones from memory; a zone with errors is refused as an import would refuse it. */
@@ -39,15 +45,44 @@ export function serveZones(
 ): ServedZones {
   const writer = new ImageWriter({ seed: 20261120 });
   const refused = new Map<string, string>();
+  const signed = new Map<string, SignedZone>();
   for (const zone of zones) {
-    const problem = loadText(writer, zone);
-    if (problem !== undefined) refused.set(zone.apex, problem);
+    const origin = parseName(zone.apex);
+    const owners = readOwners(zone);
+    if (typeof owners === 'string') {
+      refused.set(zone.apex, owners);
+      continue;
+    }
+    const { denial } = zone;
+    const own = denial && signZone(origin, owners, denial);
+    if (own) signed.set(zone.apex, own);
+    loadOwners(writer, origin, own?.owners ?? owners, denial && own && { denial, ...own });
   }
-  return { answer: createEngine(writer.reader, settings), writer, refused };
+  return { answer: createEngine(writer.reader, settings), writer, refused, signed };
 }
 
-/** The first error of a zone that cannot be served. */
-function loadText(writer: ImageWriter, { apex, text }: ZoneSource): string | undefined {
+/** Serves one zone of which the caller knows what it serves. */
+export function serveOwners(apex: Uint8Array, owners: Iterable<ServedOwner>, signed?: SignedLoad): ServedZones {
+  const writer = new ImageWriter({ seed: 20261120 });
+  loadOwners(writer, apex, owners, signed);
+  const answer = createEngine(writer.reader, DEFAULT_ENGINE_SETTINGS);
+  return { answer, writer, refused: new Map(), signed: new Map() };
+}
+
+function loadOwners(
+  writer: ImageWriter,
+  apex: Uint8Array,
+  owners: Iterable<ServedOwner>,
+  signed: SignedLoad | undefined,
+): void {
+  const load = beginLoad(writer, apex, owners, signed);
+  load.advance(Number.POSITIVE_INFINITY);
+  writer.publishZone(load.number);
+  writer.commit();
+}
+
+/** What a zone serves without signatures, or the first error of a zone that cannot be served. */
+function readOwners({ apex, text }: ZoneSource): Iterable<ServedOwner> | string {
   const origin = parseName(apex);
   const reading = readZone({ text }, { origin });
   const records = [...reading.records()].flat();
@@ -68,11 +103,7 @@ function loadText(writer: ImageWriter, { apex, text }: ZoneSource): string | und
     certifiedNames: [],
   };
   const zone = { seq: 1, facts, edge: { ipv4: [], ipv6: [] }, hosts: [], hostAddresses: [] };
-  const load = beginLoad(writer, origin, serveRows(zone, rows, NO_TARGETS));
-  load.advance(Number.POSITIVE_INFINITY);
-  writer.publishZone(load.number);
-  writer.commit();
-  return undefined;
+  return serveRows(zone, rows, NO_TARGETS);
 }
 
 function soaFacts({ rdata, ttl }: ParsedRecord): SoaFacts {

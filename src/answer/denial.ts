@@ -1,0 +1,221 @@
+/**
+ * Proofs of what does not exist in a signed zone: by NSEC (RFC 4035 §3.1.3) or NSEC3 (RFC 5155 §7.2). While names are
+ * looked up, the records that are owed are collected in the search; they are written when all answers are.
+ */
+// hot
+import { Ede, Rcode, Type } from '../dns/codes.js';
+import { findFloor, findLast } from '../image/floor.js';
+import { DenialKind, Flag, HASH_OCTETS, viewOf, ZoneWord } from '../image/layout.js';
+import type { ImageReader } from '../image/reader.js';
+import { fail, type Response, writeOwnedRRset } from './response.js';
+import type { Search } from './search.js';
+import { hashWithSalt } from './sha1.js';
+
+/** Names with more iterations are not hashed; resolvers would not accept the proof either (RFC 9276 §3.2). */
+const MOST_ITERATIONS = 150;
+/** SHA-1 computations for one answer: about a millisecond. */
+const MOST_HASHED = 3000;
+/** Octets of an owner key: twice those of a name, and the zeros that findFloor wants. */
+const KEY_OCTETS = 520;
+
+const key = new Uint8Array(KEY_OCTETS);
+const keyView = viewOf(key);
+/** `*.` in front of a name to be hashed. */
+const starred = new Uint8Array(256);
+
+/** Begins an answer: nothing is owed yet. */
+export function resetProofs(search: Search, response: Response, image: ImageReader): void {
+  search.proofCount = 0;
+  search.proofFault = 0;
+  search.hashed = 0;
+  search.denial = response.dnssecOk ? image.words[search.zoneRecord + ZoneWord.denial]! : 0;
+}
+
+/** The name, which does not exist itself, is answered by the wildcard below its closest encloser. */
+export function proveExpansion(search: Search, image: ImageReader, encloserLabels: number): void {
+  if (search.denial === DenialKind.none) return;
+  if (isHashed(search)) coverHash(search, image, search.labels - encloserLabels - 1);
+  else note(search, findNsec(search, image, makeKey(search, 0)));
+}
+
+/** The name exists, but has no data of the type. `node`: its node. */
+export function proveNoData(search: Search, image: ImageReader, node: number): void {
+  if (search.denial === DenialKind.none) return;
+  if (isHashed(search)) proveHashed(search, image, 0);
+  else if (hasNsec(image, node)) note(search, node);
+  // An empty non-terminal, which the NSEC before it covers (RFC 4035 §3.1.3.2).
+  else note(search, findNsec(search, image, makeKey(search, 0)));
+}
+
+/** The name does not exist, and the wildcard that answers for it has no data of the type. `node`: the wildcard's. */
+export function proveWildcardNoData(search: Search, image: ImageReader, node: number, encloserLabels: number): void {
+  if (search.denial === DenialKind.none) return;
+  const label = search.labels - encloserLabels;
+  if (isHashed(search)) {
+    proveEncloser(search, image, label);
+    if (hashWildcardName(search, image, label)) note(search, findHash(search, image));
+    return;
+  }
+  if (hasNsec(image, node)) note(search, node);
+  else note(search, findNsec(search, image, makeWildcardKey(search, label)));
+  note(search, findNsec(search, image, makeKey(search, 0)));
+}
+
+/** Neither the name exists nor a wildcard that could answer for it. */
+export function proveNxDomain(search: Search, image: ImageReader, encloserLabels: number): void {
+  if (search.denial === DenialKind.none) return;
+  const label = search.labels - encloserLabels;
+  if (isHashed(search)) {
+    const proven = proveEncloser(search, image, label);
+    if (hashWildcardName(search, image, proven)) note(search, findHash(search, image));
+    return;
+  }
+  note(search, findNsec(search, image, makeKey(search, 0)));
+  note(search, findNsec(search, image, makeWildcardKey(search, label)));
+}
+
+/** A zone cut has no DS. `node`: its node; `cutLabels`: labels of its name. */
+export function proveInsecure(search: Search, image: ImageReader, node: number, cutLabels: number): void {
+  if (search.denial === DenialKind.none) return;
+  if (isHashed(search)) proveHashed(search, image, search.labels - cutLabels);
+  // Only the NSEC of the cut itself shows that it is one (RFC 4035 §3.1.4.1).
+  else note(search, hasNsec(image, node) ? node : 0);
+}
+
+/** Writes everything owed into the authority section. */
+export function writeProofs(search: Search, response: Response, image: ImageReader): void {
+  if (search.denial === DenialKind.none || response.truncated || response.rcode === Rcode.servFail) return;
+  if (search.proofFault !== 0) {
+    fail(response, search.proofFault);
+    return;
+  }
+  const type = isHashed(search) ? Type.nsec3 : Type.nsec;
+  for (let i = 0; i < search.proofCount; i++) {
+    const node = search.proofs[i]!;
+    const count = writeOwnedRRset(response, image, search.apexNode, node, image.findRRset(node, type));
+    if (count === 0) return;
+    response.authorities += count;
+  }
+}
+
+function isHashed(search: Search): boolean {
+  return (search.denial & 0xff) === DenialKind.nsec3;
+}
+
+function hasNsec(image: ImageReader, node: number): boolean {
+  return ((image.words[node + 2]! >>> 8) & Flag.nsec) !== 0;
+}
+
+/** Notes a node whose record is owed; 0 when the record that would prove it is missing. */
+function note(search: Search, node: number): void {
+  if (node === 0 && search.proofFault === 0) search.proofFault = Ede.nsecMissing;
+  for (let i = 0; i < search.proofCount; i++) if (search.proofs[i] === node) return;
+  if (search.proofCount < search.proofs.length) search.proofs[search.proofCount++] = node;
+}
+
+/** Node of the NSEC that matches or covers the first `length` octets of the key. */
+function findNsec(search: Search, image: ImageReader, length: number): number {
+  return findFloor(image, image.words[search.zoneRecord + ZoneWord.index]!, keyView, length);
+}
+
+/** Makes the owner key of the name from this label on (dns/name.ts). Returns its length. */
+function makeKey(search: Search, label: number): number {
+  const name = search.name;
+  let to = 0;
+  for (let i = search.labels - search.apexLabels - 1; i >= label; i--) {
+    const at = search.labelAt[i]!;
+    const end = at + 1 + name[at]!;
+    for (let from = at + 1; from < end; from++) {
+      const octet = name[from]!;
+      if (octet < 2) {
+        key[to++] = 1;
+        key[to++] = octet + 1;
+      } else {
+        key[to++] = octet;
+      }
+    }
+    key[to++] = 0;
+  }
+  keyView.setInt32(to, 0);
+  return to;
+}
+
+/** The same for `*` below that name. */
+function makeWildcardKey(search: Search, label: number): number {
+  const length = makeKey(search, label);
+  key[length] = 42;
+  keyView.setInt32(length + 1, 0);
+  keyView.setInt32(length + 2, 0);
+  return length + 2;
+}
+
+/** The name from this label on exists: its own NSEC3, or with opt-out the proof that it may be insecure (RFC 5155 §7.2.4). */
+function proveHashed(search: Search, image: ImageReader, label: number): void {
+  hashName(search, image, label);
+  const node = findHash(search, image);
+  if (image.floorIsExact || search.proofFault !== 0) note(search, node);
+  else proveEncloser(search, image, label + 1);
+}
+
+/**
+ * The closest encloser proof (RFC 5155 §7.2.1): the NSEC3 of the closest name at or above this label that has one, and
+ * the NSEC3 that covers the name one label longer. With opt-out, names that exist only above insecure delegations have
+ * none. Returns the label of the encloser.
+ */
+function proveEncloser(search: Search, image: ImageReader, from: number): number {
+  const apexLabel = search.labels - search.apexLabels;
+  for (let label = from; label <= apexLabel && search.proofFault === 0; label++) {
+    hashName(search, image, label);
+    const node = findHash(search, image);
+    if (!image.floorIsExact) continue;
+    note(search, node);
+    coverHash(search, image, label - 1);
+    return label;
+  }
+  note(search, 0);
+  return apexLabel;
+}
+
+/** Notes the NSEC3 that covers the name from this label on. */
+function coverHash(search: Search, image: ImageReader, label: number): void {
+  hashName(search, image, label);
+  note(search, findHash(search, image));
+}
+
+/** Node of the NSEC3 that matches or covers the hash in the key; the last one also covers what is before the first. */
+function findHash(search: Search, image: ImageReader): number {
+  const root = image.words[search.zoneRecord + ZoneWord.index]!;
+  const node = findFloor(image, root, keyView, HASH_OCTETS);
+  return node === 0 ? findLast(image, root) : node;
+}
+
+/** Puts the hash of the name from this label on into the key. */
+function hashName(search: Search, image: ImageReader, label: number): void {
+  const start = search.labelAt[label]!;
+  hashOctets(search, image, search.name, start, search.nameLength - start);
+}
+
+/** The same for `*` below that name; false when such a name would be too long to exist. */
+function hashWildcardName(search: Search, image: ImageReader, label: number): boolean {
+  const start = search.labelAt[label]!;
+  const length = search.nameLength - start;
+  if (length + 2 > 255) return false;
+  starred[0] = 1;
+  starred[1] = 42;
+  for (let i = 0; i < length; i++) starred[i + 2] = search.name[start + i]!;
+  hashOctets(search, image, starred, 0, length + 2);
+  return true;
+}
+
+function hashOctets(search: Search, image: ImageReader, name: Uint8Array, start: number, length: number): void {
+  const iterations = search.denial >>> 16;
+  search.hashed += iterations + 1;
+  if (iterations > MOST_ITERATIONS || search.hashed > MOST_HASHED) {
+    search.proofFault = Ede.unsupportedNsec3Iterations;
+    return;
+  }
+  const salt = image.words[search.zoneRecord + ZoneWord.salt]!;
+  const saltLength = salt === 0 ? 0 : image.words[salt]!;
+  hashWithSalt(keyView, name, start, length, image.bytes, (salt + 1) * 4, saltLength, iterations);
+  keyView.setInt32(HASH_OCTETS, 0);
+}
