@@ -54,6 +54,7 @@ import { purgeCacheRoutes } from './purge-cache/routes.js';
 import { parseQuery } from './query.js';
 import { absentBucketRoutes } from './r2-buckets/absent-routes.js';
 import { bucketRoutes } from './r2-buckets/routes.js';
+import { bucketDomainRoutes } from './r2-domains/routes.js';
 import { objectBodyRoutes } from './r2-objects/body-routes.js';
 import { objectListRoutes } from './r2-objects/routes.js';
 import { registerRateLimit, requestCounter } from './rate-limit.js';
@@ -307,6 +308,7 @@ async function registerVersion4(
   await scope.register(auditLogRoutes, { contextOf });
   await scope.register(ipRoutes, base.settings);
   await scope.register(bucketRoutes, { contextOf });
+  await scope.register(bucketDomainRoutes, { contextOf });
   await scope.register(absentBucketRoutes, { contextOf });
   await scope.register(objectListRoutes, { contextOf, objects });
   await scope.register(objectBodyRoutes, { contextOf, objects });

@@ -3,11 +3,11 @@
  * an account and a jurisdiction. The object store manages the objects in a bucket.
  */
 import { toHex } from '../base/bytes.js';
-import { chooseAccount, requirePermission } from '../control/access/access.js';
+import { requirePermission } from '../control/access/access.js';
 import { accountFailure } from '../control/access/errors.js';
 import { commit } from '../control/write/commit.js';
 import type { Context } from '../control/write/context.js';
-import { type AccountRow, findAccount } from '../store/access/accounts.js';
+import { findAccount } from '../store/access/accounts.js';
 import {
   allBuckets,
   type BucketRow,
@@ -27,8 +27,10 @@ import {
   usageOfBucket,
 } from '../store/objects/buckets.js';
 import { hasObjects } from '../store/objects/objects.js';
+import { requireBucket, requireBucketAccount } from './access.js';
 import { bindingNameFault } from './binding-name.js';
 import { isBucketName } from './bucket-name.js';
+import { detachBucketDomains } from './domains.js';
 import { bucketFailure } from './errors.js';
 import { AUTH_KEY_SECRET } from './secrets.js';
 
@@ -78,30 +80,6 @@ export interface BucketUsage {
 }
 
 const MOST_BUCKETS = 10_000;
-
-/** The account, if the actor may use its buckets. A credential for zones may not. */
-function requireBucketAccount(ctx: Context, accountId: string | undefined): AccountRow {
-  const account = chooseAccount(ctx, accountId);
-  if (!ctx.actor.policies && ctx.actor.zoneIds !== undefined) throw accountFailure('outOfScope');
-  return account;
-}
-
-/**
- * The bucket with this name. Throws 400/10005 for an invalid name, 404/10006 when there is none, and the errors of
- * accounts when the actor may not see the account.
- */
-export function requireBucket(
-  ctx: Context,
-  accountId: string | undefined,
-  name: string,
-  jurisdiction: Jurisdiction,
-): BucketRow {
-  const account = requireBucketAccount(ctx, accountId);
-  if (!isBucketName(name)) throw bucketFailure('badName');
-  const row = findBucketByName(ctx.store, account.seq, jurisdiction, name);
-  if (!row) throw bucketFailure('missing');
-  return row;
-}
 
 function bucketItem(ctx: Context, row: BucketRow): BucketItem {
   const account = findAccount(ctx.store, row.account)!;
@@ -211,7 +189,7 @@ export async function editBucket(
   return bucketItem(ctx, value);
 }
 
-/** Deletes an empty bucket and its bindings. Returns the deleted bucket. Throws 409/10008 while it contains objects. */
+/** Deletes an empty bucket with its bindings and custom domains. Returns the deleted bucket. Throws 409/10008 while it contains objects. */
 export async function deleteBucket(
   ctx: Context,
   accountId: string | undefined,
@@ -222,6 +200,7 @@ export async function deleteBucket(
     const row = requireBucket(ctx, accountId, name, jurisdiction);
     const item = bucketItem(ctx, row);
     if (hasObjects(ctx.store, row.seq)) throw bucketFailure('notEmpty', { account: item.account.id });
+    detachBucketDomains(ctx, draft, row);
     removeBucket(ctx.store, row.seq);
     draft.audit({ action: 'bucket.delete', before: { name, jurisdiction, bindings: item.bindings } });
     return item;

@@ -30,6 +30,21 @@ export const bucketFailure = defineErrors('buckets', {
   notEmpty: { status: 409, code: 10008, text: 'The bucket you tried to delete is not empty (account {account})' },
   tooMany: { status: 400, code: 10009, text: 'The account has reached its limit of {limit} buckets.' },
   noRoute: { status: 404, code: 10015, text: 'No route of a bucket has this path.' },
+  /** The codes of domains are ours; the vendor documents none. */
+  domainMissing: { status: 404, code: 10060, text: 'The custom domain {domain} is not attached to this bucket.' },
+  domainTaken: { status: 409, code: 10061, text: 'The custom domain {domain} is already attached to a bucket.' },
+  badDomain: { status: 400, code: 10062, text: 'The custom domain is not valid: {reason}.' },
+  foreignZone: {
+    status: 400,
+    code: 10063,
+    text: 'The zone of a custom domain must be in the account of the bucket.',
+  },
+  notManaged: {
+    status: 400,
+    code: 10064,
+    text: 'There is no managed domain here; attach a custom domain to the bucket.',
+  },
+  tooManyDomains: { status: 400, code: 10065, text: 'A bucket can have no more than {limit} custom domains.' },
   corsMissing: { status: 404, code: 10059, text: 'The CORS configuration does not exist.' },
   badInput: { status: 400, code: 9207, text: '{reason}' },
   badBinding: { status: 400, code: 9207, text: '{name} cannot name a binding: {reason}.' },

@@ -7,13 +7,16 @@ import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { Random } from '../base/random.js';
+import { createLocalStore } from '../bucket/local-store.js';
 import { storedRootsPem } from '../certs/embedded/issuers.js';
+import type { BucketRoute, OriginRoute } from '../hostnames/routing/find-route.js';
 import type { Resolver } from '../resolver/resolve.js';
 import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
 import { findMeta } from '../store/meta.js';
 import type { Vault } from '../vault/vault.js';
 import { createAccessLog } from './access-log.js';
+import { createBucketStage } from './bucket/from-bucket.js';
 import { createEdgeCache } from './cache/cache.js';
 import type { CacheResult } from './cache/cache-status.js';
 import { createCacheStage } from './cache/stage.js';
@@ -98,7 +101,8 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   });
   const origins = createOrigins(options, metrics.countOriginLatency);
   lifecycle.own('connections to origins', origins.pools, (part) => part.close());
-  const cached = createCached(options, origins.stage, metrics.countCacheResult);
+  const served = eitherStage(origins.stage, createBuckets(options));
+  const cached = createCached(options, served, metrics.countCacheResult);
   const dependents = {
     table,
     forgetAddresses: origins.planner.forget,
@@ -160,11 +164,25 @@ async function listen(places: EdgePlaces, front: Front, lifecycle: Lifecycle): P
   }
 }
 
+function createBuckets(options: EdgeOptions): Stage<BucketRoute> {
+  return createBucketStage({
+    objects: createLocalStore(options),
+    random: options.random,
+    onFault: (err) => options.log.error({ err }, 'an object of a bucket could not be sent'),
+  });
+}
+
+/** The stage behind the cache: what the route leads to answers. */
+function eitherStage(origin: Stage<OriginRoute>, bucket: Stage<BucketRoute>): Stage {
+  return (request, route, sink) =>
+    route.kind === 'bucket' ? bucket(request, route, sink) : origin(request, route, sink);
+}
+
 /** The largest body that is stored: a fraction of the cache, never more than 512 MiB. */
 const OBJECT_SHARE = 1 / 4;
 const LARGEST_OBJECT = 512 * 1024 * 1024;
 
-/** The stage that answers from the cache, in front of the origin stage. */
+/** The stage that answers from the cache, in front of the stage that can answer everything. */
 function createCached(options: EdgeOptions, origin: Stage, onResult: (result: CacheResult) => void) {
   const { store, clock, log, cacheOctets } = options;
   if (cacheOctets === 0) return { stage: origin, readPurges: () => false, gauges: () => ({}) };

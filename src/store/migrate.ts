@@ -26,6 +26,7 @@ import { edgeOrigins } from './migrations/0020-edge-origins.js';
 import { certifiedNames } from './migrations/0021-certified-names.js';
 import { deployment } from './migrations/0022-deployment.js';
 import { dnssec } from './migrations/0023-dnssec.js';
+import { bucketDomains } from './migrations/0024-bucket-domains.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -53,6 +54,7 @@ const MIGRATIONS: readonly Migration[] = [
   certifiedNames,
   deployment,
   dnssec,
+  bucketDomains,
 ];
 
 /** The schema version after all migrations. */

@@ -549,3 +549,118 @@ t.test('an upload that is too large or interrupted', async (t) => {
   t.equal((await call('DELETE', `${buckets}/things`)).status, 200);
   t.strictSame(misfits, []);
 });
+
+t.test('custom domains', async (t) => {
+  const { call, buckets, account, createZone, misfits, operator } = await prepare(t);
+  const zoneId = await createZone('shop.test');
+  const records = `/zones/${zoneId}/dns_records`;
+  await call('POST', buckets, { name: 'pictures' });
+  await call('POST', buckets, { name: 'others' });
+  const domains = `${buckets}/pictures/domains/custom`;
+  const one = `${domains}/cdn.shop.test`;
+  t.strictSame((await call('GET', domains)).json.result, { domains: [] });
+
+  await t.test('attach, list, get, edit', async (t) => {
+    const made = await call('POST', domains, { domain: 'CDN.shop.test.', zoneId, enabled: true, minTLS: '1.0' });
+    const attached = { domain: 'cdn.shop.test', enabled: true, minTLS: '1.0', zoneId };
+    t.strictSame([made.status, made.json.result], [200, attached]);
+    const shown = { ...attached, zoneName: 'shop.test', status: { ownership: 'active', ssl: 'initializing' } };
+    t.strictSame((await call('GET', one)).json.result, shown);
+    t.strictSame((await call('GET', domains)).json.result, { domains: [shown] });
+    const edited = await call('PUT', one, { domain: 'cdn.shop.test', minTLS: '1.2', ciphers: ['AES128-SHA'] });
+    const expected = { domain: 'cdn.shop.test', enabled: true, minTLS: '1.2', ciphers: ['AES128-SHA'] };
+    t.strictSame(edited.json.result, expected);
+    t.match((await call('PUT', one, { enabled: false })).json.result, { ...expected, enabled: false });
+    t.strictSame(
+      (await call('PUT', one, { enabled: null, minTLS: null, ciphers: null })).json.result,
+      { domain: 'cdn.shop.test', enabled: true },
+      'null is the default',
+    );
+  });
+
+  await t.test('the record', async (t) => {
+    const [record] = (await call('GET', records)).json.result;
+    t.match(record, {
+      ...{ type: 'AAAA', name: 'cdn.shop.test', content: '100::', proxied: true, proxiable: true },
+      meta: { read_only: true, r2_bucket: 'pictures' },
+    });
+    for (const [method, path, body] of [
+      ['DELETE', `${records}/${record.id}`, undefined],
+      ['PATCH', `${records}/${record.id}`, { proxied: false }],
+      ['PATCH', `${records}/${record.id}`, { name: 'away' }],
+      ['POST', records, { type: 'A', name: 'cdn', content: '192.0.2.1' }],
+      ['POST', `${records}/batch`, { deletes: [{ id: record.id }] }],
+    ] as const) {
+      const { status, json } = await call(method, path, body);
+      t.match([status, json.errors[0]], [400, { code: 81059, message: /cdn\.shop\.test lead to the bucket pictures/ }]);
+    }
+    t.equal((await call('POST', records, { type: 'TXT', name: 'cdn', content: 'x' })).status, 200);
+    const away = await call('POST', records, { type: 'A', name: 'away', content: '192.0.2.1' });
+    t.equal((await call('PATCH', `${records}/${away.json.result.id}`, { name: 'cdn' })).json.errors[0].code, 81059);
+  });
+
+  await t.test('refusals', async (t) => {
+    const rows: [body: object, status: number, code: number, path?: string][] = [
+      [{ domain: 'cdn.shop.test', zoneId }, 409, 10061],
+      [{ domain: 'cdn.shop.test', zoneId }, 409, 10061, `${buckets}/others/domains/custom`],
+      [{ domain: 'cdn.other.test', zoneId }, 400, 10062],
+      [{ domain: 'shop.test.', zoneId: '0'.repeat(32) }, 404, 1001],
+      [{ domain: '*.shop.test', zoneId }, 400, 10062],
+      [{ domain: '', zoneId }, 400, 10062],
+      [{ domain: 'away.shop.test', zoneId }, 400, 81053],
+      [{ domain: 'b.shop.test', zoneId, minTLS: '1.4' }, 400, 9207],
+      [{ domain: 'b.shop.test', zoneId, ciphers: ['x y'] }, 400, 9207],
+      [{ domain: 'b.shop.test' }, 400, 9207],
+      [{ domain: 'b.shop.test', zoneId }, 404, 10006, `${buckets}/nobody/domains/custom`],
+    ];
+    for (const [body, status, code, path = domains] of rows) {
+      const answer = await call('POST', path, body);
+      t.match([answer.status, answer.json.errors[0].code], [status, code], JSON.stringify(body));
+    }
+    t.match((await call('GET', `${domains}/b.shop.test`)).json.errors, [{ code: 10060 }]);
+    t.match((await call('PUT', `${buckets}/others/domains/custom/cdn.shop.test`, {})).json.errors, [{ code: 10060 }]);
+    const foreign = await createAccount(operator, { name: 'Other' });
+    const theirs = (await call('POST', '/zones', { name: 'theirs.test', account: { id: foreign.id } })).json.result.id;
+    t.match((await call('POST', domains, { domain: 'cdn.theirs.test', zoneId: theirs })).json.errors, [
+      { code: 10063 },
+    ]);
+  });
+
+  await t.test('a token for buckets alone makes no records', async (t) => {
+    const groups = (await call('GET', '/user/tokens/permission_groups?name=Workers%20R2%20Storage%20Write')).json
+      .result;
+    const policy = { effect: 'allow', permission_groups: [{ id: groups[0].id }] };
+    const resources = { [`com.cloudflare.api.account.${account}`]: '*' };
+    const made = await call('POST', '/user/tokens', { name: 'r2', policies: [{ ...policy, resources }] });
+    const headers = { authorization: `Bearer ${made.json.result.value}` };
+    const body = { domain: 'b.shop.test', zoneId };
+    t.equal((await call('POST', domains, body, { headers })).status, 403);
+    t.equal((await call('GET', domains, undefined, { headers })).status, 200);
+  });
+
+  await t.test('detach, and the end of a bucket', async (t) => {
+    t.strictSame((await call('DELETE', one)).json.result, { domain: 'cdn.shop.test' });
+    t.equal((await call('DELETE', one)).json.errors[0].code, 10060);
+    const names = async () =>
+      (await call('GET', `${records}?type=AAAA`)).json.result.map((row: { name: string }) => row.name).sort();
+    t.strictSame(await names(), []);
+    await call('POST', domains, { domain: 'cdn.shop.test', zoneId });
+    await call('POST', domains, { domain: 'shop.test', zoneId });
+    t.strictSame(await names(), ['cdn.shop.test', 'shop.test']);
+    t.equal((await call('DELETE', `${buckets}/pictures`)).status, 200);
+    t.strictSame(await names(), []);
+    await call('POST', `${buckets}/others/domains/custom`, { domain: 'cdn.shop.test', zoneId });
+    t.equal((await call('DELETE', `/zones/${zoneId}`)).status, 200);
+    t.strictSame((await call('GET', `${buckets}/others/domains/custom`)).json.result, { domains: [] });
+  });
+
+  await t.test('a managed domain there is none', async (t) => {
+    const managed = `${buckets}/others/domains/managed`;
+    const { result } = (await call('GET', managed)).json;
+    t.match(result, { bucketId: /^[0-9a-f]{32}$/, domain: '', enabled: false });
+    t.strictSame((await call('PUT', managed, { enabled: false })).json.result, result);
+    t.equal((await call('PUT', managed, { enabled: true })).json.errors[0].code, 10064);
+    t.equal((await call('PUT', managed, {})).json.errors[0].code, 9207);
+  });
+  t.strictSame(misfits, []);
+});

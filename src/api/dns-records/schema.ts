@@ -79,6 +79,8 @@ export const record = z
       managed_by_apps: z.boolean(),
       managed_by_argo_tunnel: z.boolean(),
       source: z.string(),
+      read_only: z.literal(true).optional().describe('The record of a custom domain of a bucket'),
+      r2_bucket: z.string().optional().describe('Name of that bucket'),
       target: z
         .object({ status: z.enum(['nowhere', 'unreachable', 'stale']), reason: z.string() })
         .optional()

@@ -24,6 +24,7 @@ export function recordView(item: RecordItem): DnsRecord {
       managed_by_apps: false,
       managed_by_argo_tunnel: false,
       source: 'primary',
+      ...(item.bucket !== undefined && { read_only: true, r2_bucket: item.bucket }),
       ...(item.targetFault && { target: item.targetFault }),
       ...(item.shadow && shadowView(item.shadow)),
     },

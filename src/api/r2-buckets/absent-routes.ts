@@ -19,12 +19,6 @@ const noRules = z.object({ rules: z.array(z.unknown()) });
 
 const ABSENT = [
   {
-    path: 'domains/custom',
-    summary: 'List domains of a bucket: there are none',
-    result: z.object({ domains: z.array(z.unknown()) }),
-    none: { domains: [] },
-  },
-  {
     path: 'lifecycle',
     summary: 'Get lifecycle rules: there are none',
     result: noRules,

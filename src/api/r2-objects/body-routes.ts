@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { requireBucket } from '../../bucket/buckets.js';
+import { requireBucket } from '../../bucket/access.js';
 import { objectFailure } from '../../bucket/errors.js';
 import { isObjectKey, type ObjectItem, type ObjectStore } from '../../bucket/object-store.js';
 import { sendObject, sendObjectHead } from '../../bucket/send-object.js';

@@ -1,7 +1,7 @@
 /** `/accounts/{account_id}/r2/buckets/{bucket_name}/objects`: list objects and delete many (v4: §13). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { requireBucket } from '../../bucket/buckets.js';
+import { requireBucket } from '../../bucket/access.js';
 import { objectFailure } from '../../bucket/errors.js';
 import { isObjectKey, type ObjectStore } from '../../bucket/object-store.js';
 import { requireWriter } from '../../control/access/access.js';

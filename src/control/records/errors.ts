@@ -39,6 +39,12 @@ export const recordFailure = defineErrors('records', {
     text: 'An A, AAAA, or CNAME record with that host already exists.',
   },
   nameServerExists: { status: 400, code: 81056, text: 'NS records with that host already exist.' },
+  /** The code is ours; the vendor documents none. */
+  ofBucket: {
+    status: 400,
+    code: 81059,
+    text: 'The records of {name} lead to the bucket {bucket}: remove the custom domain from the bucket first.',
+  },
   quota: { status: 400, code: 81045, text: 'Record quota exceeded.' },
   importFault: { status: 400, code: 1004, text: 'Line {line}: {reason}' },
 });

@@ -10,6 +10,7 @@ import { typeByCode } from '../../dns/rr/registry.js';
 import type { Store } from '../../store/driver.js';
 import { isFlattenedOwner } from '../../store/flatten/owners.js';
 import { findTarget } from '../../store/flatten/targets.js';
+import { findBucketDomain } from '../../store/objects/domains.js';
 import { type NewRecordRow, parseSettings, parseTags, type RecordSettings } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { isProxiable } from '../rules/proxiable.js';
@@ -53,6 +54,8 @@ export interface RecordItem {
   readonly proxied: boolean;
   /** For proxied and flattened CNAMEs: the problem with the target. */
   readonly targetFault?: TargetFault;
+  /** Name of the bucket to which the owner is attached: the record cannot be changed. */
+  readonly bucket?: string;
   /** Only on request. */
   readonly shadow?: ShadowItem;
   /** 1 = automatic. */
@@ -69,9 +72,13 @@ export interface RecordItem {
   readonly tagsModifiedAt?: number;
 }
 
-/** {@link recordItem} with the known problem of a CNAME's target. */
+/** {@link recordItem} with the known problem of a CNAME's target, and with the bucket that the record leads to. */
 export function recordItemWithTarget(store: Store, row: NewRecordRow, zone: ZoneRow): RecordItem {
   const item = recordItem(row, zone);
+  if (row.type === Type.aaaa && row.proxied === 1) {
+    const domain = findBucketDomain(store, row.name);
+    if (domain?.zone === zone.seq) return { ...item, bucket: domain.bucket_name };
+  }
   const targetFault = row.type === Type.cname ? findTargetFault(store, row, zone) : undefined;
   return targetFault ? { ...item, targetFault } : item;
 }

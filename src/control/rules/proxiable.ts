@@ -8,11 +8,18 @@ export function isProxiableType(type: number): boolean {
   return type === Type.a || type === Type.aaaa || type === Type.cname;
 }
 
-/** Whether the record could be proxied: always for a CNAME, for an address only if it is routable on the Internet. */
+/**
+ * Whether the record could be proxied: always for a CNAME, for an address only if it is routable on the Internet, or
+ * {@link NOWHERE}, with which names without an origin are proxied.
+ */
 export function isProxiable(type: number, rdata: Uint8Array): boolean {
   if (type === Type.cname) return true;
-  return (type === Type.a || type === Type.aaaa) && isRoutable(rdata);
+  return (type === Type.a || type === Type.aaaa) && (isRoutable(rdata) || equalBytes(rdata, NOWHERE_OCTETS));
 }
+
+/** The address of names without an origin, such as those of buckets: packets to it are discarded (RFC 6666). */
+export const NOWHERE = '100::';
+const NOWHERE_OCTETS = Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
 /** Whether the record contains one of the service's own addresses, where no origin can be. */
 export function isOwnAddress(type: number, rdata: Uint8Array, own: readonly Uint8Array[]): boolean {

@@ -6,6 +6,8 @@
 import { invariant } from '../../base/errors.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
 import type { ServingSettings } from '../../serving/zone.js';
+import type { Store } from '../../store/driver.js';
+import { findBucketDomain } from '../../store/objects/domains.js';
 import {
   insertRecord,
   type NewRecordRow,
@@ -15,6 +17,8 @@ import {
 } from '../../store/records/records.js';
 import { findZone, findZoneById, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
 import { requireRecord } from '../access/access.js';
+import { recordFailure } from '../records/errors.js';
+import { isProxiableType } from '../rules/proxiable.js';
 import type { Context } from './context.js';
 import { finishZone } from './finish-zone.js';
 import { type AuditEntry, logAudit } from './log-rows.js';
@@ -81,6 +85,7 @@ export function openDraft(ctx: Context): OpenDraft {
 
   function touchOwner({ zone, owner_key: ownerKey, name, type }: NewRecordRow): TouchedZone {
     requireRecord(actor, name, typeMnemonic(type));
+    requireNoBucket(store, zone, name, type);
     const touched = touchForEdit(zone);
     noteOwner(store, touched, ownerKey).edited = true;
     return touched;
@@ -139,6 +144,16 @@ export function openDraft(ctx: Context): OpenDraft {
       return outcomes;
     },
   };
+}
+
+/**
+ * A name that is attached to a bucket has one record, which is made and removed with the attachment (bucket/domains.ts).
+ * Nobody else changes where the name leads.
+ */
+function requireNoBucket(store: Store, zone: number, name: string, type: number): void {
+  if (!isProxiableType(type)) return;
+  const domain = findBucketDomain(store, name);
+  if (domain?.zone === zone) throw recordFailure('ofBucket', { name, bucket: domain.bucket_name });
 }
 
 /** The state remembered for a zone since its first edit. */

@@ -1,6 +1,5 @@
 /** The stage between route and origin: it answers from the cache or lets the origin answer. */
 import { Readable } from 'node:stream';
-import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { HeaderFields } from '../../http/fields.js';
 import { failureOf } from '../error-pages/failures.js';
 import {
@@ -9,6 +8,7 @@ import {
   headerFields,
   type ResponseFlow,
   type ResponseSink,
+  type ServedRoute,
   type Stage,
 } from '../proxy/exchange.js';
 import type { Answer } from './answer.js';
@@ -52,7 +52,7 @@ export function createCacheStage({ cache, origin, onResult, onFault }: CacheStag
   };
 }
 
-function cacheRequest(request: EdgeRequest, { zone, settings }: OriginRoute): CacheRequest {
+function cacheRequest(request: EdgeRequest, { zone, settings }: ServedRoute): CacheRequest {
   const { scheme, host, target, method, headers, body } = request;
   return {
     zone: zone.seq,

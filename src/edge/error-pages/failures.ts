@@ -4,12 +4,14 @@ import type { RouteCause } from '../../hostnames/routing/find-route.js';
 /** Statuses from 520 and codes from 1000 are those of the vendor, which operators know. */
 const FAILURES = {
   badRequest: { status: 400, code: 400, title: 'Bad request' },
+  privateBucket: { status: 403, code: 403, title: 'This bucket is not public' },
   notAllowed: { status: 405, code: 405, title: 'Method not allowed' },
   timeout: { status: 408, code: 408, title: 'Request timeout' },
   tooLarge: { status: 413, code: 413, title: 'Content too large' },
   longTarget: { status: 414, code: 414, title: 'URI too long' },
   misdirected: { status: 421, code: 421, title: 'Misdirected request' },
   headersTooLarge: { status: 431, code: 431, title: 'Request header fields too large' },
+  overloaded: { status: 503, code: 503, title: 'Service unavailable' },
   fault: { status: 500, code: 500, title: 'Internal error' },
   loop: { status: 508, code: 508, title: 'Loop detected' },
   prohibitedOrigin: { status: 403, code: 1000, title: 'DNS points to a prohibited address' },

@@ -7,7 +7,7 @@ import { type Failure, failureOf } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
 import { checkRoute } from '../proxy/answer.js';
 import type { EdgeRequest, HeaderList } from '../proxy/exchange.js';
-import { refusesWebSockets, tunnel, type UpgradeOutcome, type Upgrader } from '../proxy/upgrade.js';
+import { tunnel, type UpgradeOutcome, type Upgrader, webSocketRoute } from '../proxy/upgrade.js';
 import type { RoutingTable } from '../route/table.js';
 import type { Outcome } from './reply.js';
 import type { ReadRequest } from './request.js';
@@ -83,13 +83,11 @@ function open(
 }
 
 /** The origin, or the reason why there is none. */
-function check(request: ReadRequest, table: RoutingTable, loopId: string): ReturnType<typeof checkRoute> {
+function check(request: ReadRequest, table: RoutingTable, loopId: string): ReturnType<typeof webSocketRoute> {
   if ('failure' in request) return { failure: request.failure };
   if (request.method !== 'GET') return { failure: failureOf('badRequest', 'a WebSocket is opened with GET') };
   const checked = checkRoute({ loopId }, request, table.find(request.host));
-  if ('failure' in checked) return checked;
-  const failure = refusesWebSockets(checked.route);
-  return failure ? { failure } : checked;
+  return 'failure' in checked ? checked : webSocketRoute(checked.route);
 }
 
 function asGet(request: EdgeRequest): EdgeRequest {

@@ -8,11 +8,11 @@ import {
   CHALLENGE_PATH,
   VALIDATION_PATH,
 } from '../../certs/http-challenge.js';
-import type { OriginRoute, Route } from '../../hostnames/routing/find-route.js';
+import type { BucketRoute, Route } from '../../hostnames/routing/find-route.js';
 import type { Store } from '../../store/driver.js';
 import { type Failure, failureOf, routeFailure } from '../error-pages/failures.js';
 import type { RoutingTable } from '../route/table.js';
-import type { EdgeRequest, HeaderList, ResponseSink, Stage } from './exchange.js';
+import type { EdgeRequest, HeaderList, ResponseSink, ServedRoute, Stage } from './exchange.js';
 import { hasLooped } from './headers.js';
 
 /** Also takes answers that the edge makes itself. */
@@ -32,7 +32,7 @@ export interface AnswerOptions {
   /** The HTTPS port that clients use: that of the listener, or 443. */
   readonly httpsPort: number;
   readonly httpPort: number;
-  /** Answers a request that leads to an origin. */
+  /** Answers a request that leads to an origin or a bucket. */
   readonly stage: Stage;
 }
 
@@ -73,12 +73,18 @@ export function checkRoute(
   { loopId }: Pick<AnswerOptions, 'loopId'>,
   request: EdgeRequest,
   route: Route,
-): { readonly route: OriginRoute } | { readonly failure: Failure } {
+): { readonly route: ServedRoute } | { readonly failure: Failure } {
   if (hasLooped(request.headers, loopId)) {
     return { failure: failureOf('loop', 'the request came from this edge', 'An origin leads back to the edge.') };
   }
   if (route.kind === 'origin') return { route };
+  if (route.kind === 'bucket') return route.bucket.enabled ? { route } : { failure: notPublic(route) };
   return { failure: route.kind === 'unknown' ? failureOf('unknownHost', route.host) : routeFailure(route.cause) };
+}
+
+function notPublic({ host, bucket }: BucketRoute): Failure {
+  const remedy = `PUT /accounts/{account_id}/r2/buckets/${bucket.name}/domains/custom/${host} {"enabled":true}`;
+  return failureOf('privateBucket', `${host} is not enabled for the bucket ${bucket.name}`, remedy);
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -115,7 +121,7 @@ function rootCertificates(
 function redirectOf(
   { httpPort, httpsPort }: AnswerOptions,
   { scheme, host, target }: EdgeRequest,
-  { settings }: OriginRoute,
+  { settings }: ServedRoute,
 ): string | undefined {
   if (scheme === 'https') return settings.ssl === 'off' ? urlOf('http', host, httpPort, 80, target) : undefined;
   if (settings.always_use_https !== 'on' || settings.ssl === 'off') return undefined;
@@ -128,7 +134,7 @@ function urlOf(scheme: string, host: string, port: number, usual: number, target
 }
 
 /** Strict-Transport-Security must not be sent over plain HTTP (RFC 6797 §7.2). */
-function securityHeaders({ scheme }: EdgeRequest, { settings }: OriginRoute): HeaderList {
+function securityHeaders({ scheme }: EdgeRequest, { settings }: ServedRoute): HeaderList {
   const { enabled, max_age, include_subdomains, preload, nosniff } = settings.security_header.strict_transport_security;
   if (!enabled || scheme !== 'https') return [];
   const parts = [`max-age=${max_age}`, include_subdomains && 'includeSubDomains', preload && 'preload'];

@@ -3,7 +3,7 @@
  * step is a {@link Stage}: it answers a request into a {@link ResponseSink}, itself or by passing it on to the next.
  */
 import type { Readable } from 'node:stream';
-import type { OriginRoute } from '../../hostnames/routing/find-route.js';
+import type { BucketRoute, OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { HeaderFields } from '../../http/fields.js';
 import type { Failure } from '../error-pages/failures.js';
 
@@ -53,8 +53,15 @@ export interface ResponseSink {
   onFailure(failure: Failure): void;
 }
 
+/** A route to something that answers. */
+export type ServedRoute = OriginRoute | BucketRoute;
+
 /** Answers a request. Call the returned function when the client has disconnected. */
-export type Stage = (request: EdgeRequest, route: OriginRoute, sink: ResponseSink) => () => void;
+export type Stage<Served extends ServedRoute = ServedRoute> = (
+  request: EdgeRequest,
+  route: Served,
+  sink: ResponseSink,
+) => () => void;
 
 /** Header fields by name, as the functions of http/ expect them. */
 export function headerFields(headers: HeaderList): HeaderFields {

@@ -1,5 +1,6 @@
 /** The stage that asks the origin. It streams the response as fast as the client reads it. */
 import type { Dispatcher } from 'undici';
+import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { BODY_TOO_LARGE } from '../listen/body.js';
 import type { EdgeRequest, HeaderList, ResponseFlow, ResponseSink, Stage } from './exchange.js';
@@ -22,7 +23,7 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT'
 /** Fields of the origin's connection that must not be passed on. */
 const GONE = new Error('the client is gone');
 
-export function createOriginStage(options: FromOriginOptions): Stage {
+export function createOriginStage(options: FromOriginOptions): Stage<OriginRoute> {
   return (request, route, sink) => {
     const attempt = new Attempt(options, request, sink);
     const planned = options.planner.planFor(route, request.scheme);

@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
-import type { EdgeRequest, HeaderList } from './exchange.js';
+import type { EdgeRequest, HeaderList, ServedRoute } from './exchange.js';
 import { endToEndHeaders, originHeaders } from './headers.js';
 import { originFailure } from './origin-failure.js';
 import type { OriginPlan, OriginPlanner } from './origin-plan.js';
@@ -110,8 +110,10 @@ export function tunnel(client: Duplex, origin: Duplex, onEnd: () => void): void 
   origin.pipe(client);
 }
 
-/** Whether a zone allows WebSockets. */
-export function refusesWebSockets({ settings }: OriginRoute): Failure | undefined {
-  if (settings.websockets === 'on') return undefined;
-  return failureOf('badRequest', 'websockets are off', 'PATCH /zones/{zone_id}/settings/websockets {"value":"on"}');
+/** The origin for a WebSocket, unless the zone allows none or the name leads to a bucket. */
+export function webSocketRoute(route: ServedRoute): { readonly route: OriginRoute } | { readonly failure: Failure } {
+  if (route.kind === 'bucket') return { failure: failureOf('badRequest', 'a bucket has no WebSockets') };
+  if (route.settings.websockets === 'on') return { route };
+  const remedy = 'PATCH /zones/{zone_id}/settings/websockets {"value":"on"}';
+  return { failure: failureOf('badRequest', 'websockets are off', remedy) };
 }

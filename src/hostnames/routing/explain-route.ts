@@ -1,7 +1,7 @@
 /** Explains to people what the edge does with a request for a host, and why. */
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
-import { findRoute, type Route, type RouteCause, type RouteSource } from './find-route.js';
+import { type BucketRoute, findRoute, type Route, type RouteCause, type RouteSource } from './find-route.js';
 import type { OriginPlace } from './origin.js';
 
 export interface RouteExplanation {
@@ -36,6 +36,7 @@ export function explainRoute(store: Store, serving: ServingSettings, name: strin
     const detail = `the edge answers error 1016: ${CAUSES[route.cause]}`;
     return { by: null, cause: route.cause, origins: [], detail };
   }
+  if (route.kind === 'bucket') return { by: 'record', cause: null, origins: [], detail: describeBucket(route) };
   const origins = route.places.map(printPlace);
   return { by: route.by, cause: null, origins, detail: describeOrigin(route, origins) };
 }
@@ -43,6 +44,12 @@ export function explainRoute(store: Store, serving: ServingSettings, name: strin
 function describeOrigin(route: Extract<Route, { kind: 'origin' }>, origins: readonly string[]): string {
   const { ssl } = route.settings;
   return `the edge asks ${origins.join(', ')} (ssl ${ssl}) because of ${SOURCES[route.by]}`;
+}
+
+function describeBucket({ bucket: { name, enabled } }: BucketRoute): string {
+  return enabled
+    ? `the edge answers with objects of the bucket ${name}, to which the name is attached`
+    : `the name is attached to the bucket ${name}, which is not enabled there: the edge answers 403`;
 }
 
 function printPlace(place: OriginPlace): string {

@@ -2,8 +2,8 @@
  * Decides where a request for a host goes and whose certificates serve it: the one rule for the edge and for explanations
  * (edge specification §7). It reads only the store and lists the zones it read, so that callers can cache the result.
  *
- * The order: an active custom hostname with exactly this name; a proxied record or proxied wildcard record in the zone that the name
- * belongs to; an active wildcard hostname one label above, unless the name belongs to a zone other than the hostname's. Such a zone
+ * The order: an active custom hostname with exactly this name; a proxied record (of an origin, or of a bucket to which the name is
+ * attached) or proxied wildcard record in the zone that the name belongs to; an active wildcard hostname one label above, unless the name belongs to a zone other than the hostname's. Such a zone
  * takes precedence even if it has no record for the name.
  */
 import { toHex } from '../../base/bytes.js';
@@ -15,6 +15,7 @@ import { type ZoneSettings, zoneSettings } from '../../serving/zone-settings.js'
 import type { Store } from '../../store/driver.js';
 import { findFallbackOrigin } from '../../store/hostnames/fallback-origins.js';
 import { type HostnameRow, hostnamesOfName } from '../../store/hostnames/hostnames.js';
+import { findBucketDomain, type NamedBucketDomainRow } from '../../store/objects/domains.js';
 import { findServedZone, type ZoneRow } from '../../store/zones/zones.js';
 import { certificateOwner, sslWishOf } from '../item.js';
 import type { SslSettings } from '../ssl-input.js';
@@ -29,7 +30,7 @@ export type RouteSource = 'hostname' | 'record' | 'wildcard-record' | 'wildcard-
 export interface CertificateHolder {
   readonly kind: 'hostname' | 'zone';
   readonly id: string;
-  /** TLS settings of the custom hostname, in addition to those of its zone. */
+  /** TLS settings of the custom hostname or of the bucket's domain, which take precedence over those of the zone. */
   readonly tls: SslSettings;
 }
 
@@ -57,11 +58,20 @@ export type Route = RouteBase &
         readonly zone: NonNullable<RouteBase['zone']>;
         readonly settings: ZoneSettings;
       }
+    | {
+        /** The name shows the objects of a bucket. */
+        readonly kind: 'bucket';
+        /** `seq`: its number in the store. Nothing is shown unless `enabled`. */
+        readonly bucket: { readonly seq: number; readonly name: string; readonly enabled: boolean };
+        readonly zone: NonNullable<RouteBase['zone']>;
+        readonly settings: ZoneSettings;
+      }
     | { readonly kind: 'failure'; readonly cause: RouteCause }
     | { readonly kind: 'unknown' }
   );
 
 export type OriginRoute = Extract<Route, { kind: 'origin' }>;
+export type BucketRoute = Extract<Route, { kind: 'bucket' }>;
 
 /** `host`: lower case, A-labels, no final dot, no port. All reads are from one snapshot. */
 export function findRoute(store: Store, serving: ServingSettings, host: string): Route {
@@ -80,6 +90,8 @@ class Search {
   private readonly exact: HostnameRow | undefined;
   private readonly own: Place | undefined;
   private readonly wildcard: HostnameRow | undefined;
+  /** The bucket to which the name belongs in its zone. */
+  private readonly domain: NamedBucketDomainRow | undefined;
 
   constructor(
     private readonly store: Store,
@@ -89,6 +101,8 @@ class Search {
     this.exact = hostnamesOfName(store, host)[0];
     this.own = this.placeAbove(host);
     this.wildcard = activeWildcard(store, host);
+    const domain = findBucketDomain(store, host);
+    this.domain = domain?.zone === this.own?.row.seq ? domain : undefined;
   }
 
   run(): Route {
@@ -109,8 +123,15 @@ class Search {
     const located = locate(this.store, zone, parseName(`${this.host}.`), 0);
     if (located.kind !== 'name' && located.kind !== 'wildcard') return undefined;
     if (!isProxiedOwner(zone, located.records)) return undefined;
+    if (this.domain && located.kind === 'name') return this.byDomain(row, this.domain);
     const by = located.kind === 'name' ? 'record' : 'wildcard-record';
     return this.origin(row, by, { places: originPlaces(located.records), sni: this.host, hostname: undefined });
+  }
+
+  private byDomain(row: ZoneRow, { bucket: seq, bucket_name: name, enabled }: NamedBucketDomainRow): Route {
+    const { id, settings } = this.describe(row);
+    const bucket = { seq, name, enabled: enabled === 1 };
+    return { ...this.base(undefined), kind: 'bucket', bucket, zone: id, settings };
   }
 
   private byHostname(hostname: HostnameRow, by: RouteSource): Route {
@@ -180,7 +201,7 @@ class Search {
       if (row && wish) holders.push({ ...certificateOwner(row.id), kind: 'hostname', tls: wish.settings });
     };
     add(this.exact);
-    if (this.own) holders.push({ kind: 'zone', id: toHex(this.own.row.id), tls: {} });
+    if (this.own) holders.push({ kind: 'zone', id: toHex(this.own.row.id), tls: tlsOfDomain(this.domain) });
     add(this.wildcard);
     return holders;
   }
@@ -195,6 +216,16 @@ class Search {
       throw error;
     }
   }
+}
+
+/** A bucket's domain may have TLS settings of its own. */
+function tlsOfDomain(domain: NamedBucketDomainRow | undefined): SslSettings {
+  if (!domain) return {};
+  const ciphers = JSON.parse(domain.ciphers) as string[];
+  return {
+    ...(domain.min_tls !== null && { min_tls_version: domain.min_tls }),
+    ...(ciphers.length > 0 && { ciphers }),
+  };
 }
 
 /** The active hostname that covers all names one label below: `*.x`, or `x` with a certificate for `*.x`. */

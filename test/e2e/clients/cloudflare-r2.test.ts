@@ -77,9 +77,43 @@ t.test('buckets and objects', async (t) => {
     t.strictSame(await buckets.delete('pictures', { account_id }), {});
   });
 
+  await t.test('custom domains', async (t) => {
+    const { custom, managed } = buckets.domains;
+    const zoneId = await installation.createZone('shop.test');
+    const domain = 'cdn.shop.test';
+    await buckets.create({ account_id, name: 'public' });
+    const at = { account_id, bucket_name: 'public' };
+    t.strictSame(await custom.list('public', { account_id }), { domains: [] });
+    const made = await custom.create('public', { account_id, domain, enabled: true, zoneId, minTLS: '1.2' });
+    t.strictSame(made, { domain, enabled: true, minTLS: '1.2', zoneId });
+    const shown = { ...made, zoneName: 'shop.test', status: { ownership: 'active', ssl: 'initializing' } };
+    t.strictSame(await custom.get(domain, at), shown);
+    t.strictSame(await custom.list('public', { account_id }), { domains: [shown] });
+    const ciphers = ['ECDHE-ECDSA-AES128-GCM-SHA256'];
+    const edited = await custom.update(domain, { ...at, enabled: false, minTLS: '1.3', ciphers });
+    t.strictSame(edited, { domain, enabled: false, minTLS: '1.3', ciphers });
+    const [record] = (await client.dns.records.list({ zone_id: zoneId })).result;
+    t.match(record, { name: domain, proxied: true, meta: { read_only: true, r2_bucket: 'public' } });
+    await t.rejects(client.dns.records.delete(record!.id, { zone_id: zoneId }), {
+      status: 400,
+      errors: [{ code: 81059 }],
+    });
+    await t.rejects(custom.create('public', { account_id, domain, enabled: true, zoneId }), {
+      status: 409,
+      errors: [{ code: 10061 }],
+    });
+    t.strictSame(await custom.delete(domain, at), { domain });
+    await t.rejects(custom.get(domain, at), { status: 404, errors: [{ code: 10060 }] });
+    t.match(await managed.list('public', { account_id }), { bucketId: /^[0-9a-f]{32}$/, enabled: false });
+    t.match(await managed.update('public', { account_id, enabled: false }), { enabled: false });
+    await t.rejects(managed.update('public', { account_id, enabled: true }), {
+      status: 400,
+      errors: [{ code: 10064 }],
+    });
+  });
+
   await t.test('what there is none of', async (t) => {
     await buckets.create({ account_id, name: 'plain' });
-    t.strictSame(await buckets.domains.custom.list('plain', { account_id }), { domains: [] });
     t.strictSame(await buckets.lifecycle.get('plain', { account_id }), { rules: [] });
     t.strictSame(await buckets.locks.get('plain', { account_id }), { rules: [] });
     t.strictSame(await buckets.sippy.get('plain', { account_id }), { enabled: false });

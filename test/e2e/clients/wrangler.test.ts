@@ -179,6 +179,26 @@ async function driveWrangler(t: Test): Promise<void> {
     });
   });
 
+  await t.test('custom domains', async (t) => {
+    const zone = await installation.createZone('shop.test');
+    const domain = (...args: readonly string[]) => wrangler('r2', 'bucket', 'domain', ...args);
+    const named = ['first-bucket', '--domain', 'cdn.shop.test'];
+    t.match(await domain('list', 'first-bucket'), { code: 0, text: /There are no custom domains connected/ });
+    t.match(await domain('add', ...named, '--zone-id', zone, '--min-tls', '1.2', '-y'), {
+      code: 0,
+      text: /Custom domain 'cdn\.shop\.test' connected successfully/,
+    });
+    t.match(await domain('add', ...named, '--zone-id', zone, '-y'), { code: 1, text: /\[code: 10061\]/ });
+    const shown = await domain('list', 'first-bucket');
+    t.match(shown, { code: 0, text: /domain: +cdn\.shop\.test\nenabled: +Yes\nownership_status: +active/ });
+    t.match(shown.text, new RegExp(`min_tls_version: +1\\.2\\nzone_id: +${zone}\\nzone_name: +shop\\.test`));
+    t.match(await domain('update', ...named, '--min-tls', '1.3'), { code: 0, text: /updated successfully/ });
+    t.match(await domain('get', ...named), { code: 0, text: /min_tls_version: +1\.3/ });
+    t.match(await domain('remove', ...named, '-y'), { code: 0, text: /removed successfully/ });
+    t.match(await domain('get', ...named), { code: 1, text: /\[code: 10060\]/ });
+    t.match(await wrangler('r2', 'bucket', 'dev-url', 'get', 'first-bucket'), { code: 0, text: /disabled/ });
+  });
+
   await t.test('sizes, deletion', async (t) => {
     const info = await wrangler('r2', 'bucket', 'info', 'first-bucket');
     t.match(info, { code: 0, text: /name: +first-bucket\ncreated: +2024-05-05T12:00:00\.123/ });

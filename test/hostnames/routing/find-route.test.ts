@@ -1,11 +1,15 @@
 /** Where a host leads: custom hostnames, records and wildcards against each other, and the causes of error 1016. */
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
+import { toHex } from '../../../src/base/bytes.js';
+import { createBucket } from '../../../src/bucket/buckets.js';
+import { attachBucketDomain, detachBucketDomain, editBucketDomain } from '../../../src/bucket/domains.js';
 import { createRecord } from '../../../src/control/records/records.js';
 import type { Context } from '../../../src/control/write/context.js';
 import { createZone, deleteZone, editZone } from '../../../src/control/zones/zones.js';
 import { putFallback } from '../../../src/hostnames/fallback-origin.js';
 import { findRoute } from '../../../src/hostnames/routing/find-route.js';
+import { allAccounts } from '../../../src/store/access/accounts.js';
 import {
   findHostname,
   type HostnameChange,
@@ -54,6 +58,7 @@ async function startWorld(t: Test, fallback = true): Promise<World> {
       const route = findRoute(ctx.store, ctx.settings, host);
       if (route.kind === 'unknown') return 'unknown';
       if (route.kind === 'failure') return route.cause;
+      if (route.kind === 'bucket') return `bucket ${route.bucket.name} ${route.bucket.enabled ? 'on' : 'off'}`;
       const places = route.places.map((place) => (place.kind === 'name' ? place.name : place.address));
       const ports = route.places.flatMap(({ port }) => port ?? []);
       return `${route.by} ${[...places, ...ports, `sni ${route.sni}`].join(' ')}`;
@@ -151,4 +156,29 @@ t.test('a hostname that waits is passed over where a proxied record is', async (
   t.equal(lead('www.customer.test'), 'ownership');
   await createRecord(ctx, id, { type: 'A', name: 'www', content: '192.0.2.8', proxied: true });
   t.match(lead('www.customer.test'), /^record/);
+});
+
+t.test('a name that is attached to a bucket', async (t) => {
+  const { ctx, zone, hostname, lead } = await startWorld(t);
+  const id = await zone('shop.test');
+  const accountId = toHex(allAccounts(ctx.store)[0]!.id);
+  const place = { accountId, name: 'pictures', jurisdiction: 'default' } as const;
+  await createBucket(ctx, accountId, place);
+  await attachBucketDomain(ctx, place, { domain: 'cdn.shop.test', zoneId: id });
+  t.equal(lead('cdn.shop.test'), 'bucket pictures on');
+  t.equal(lead('a.cdn.shop.test'), 'unknown');
+  await editBucketDomain(ctx, place, 'cdn.shop.test', { enabled: false });
+  t.equal(lead('cdn.shop.test'), 'bucket pictures off');
+  await editZone(ctx, id, { paused: true });
+  t.equal(lead('cdn.shop.test'), 'unknown', 'the zone is paused');
+  await editZone(ctx, id, { paused: false });
+  await hostname('cdn.shop.test');
+  t.match(lead('cdn.shop.test'), /^hostname/, 'an exact hostname goes before a bucket as before a record');
+  await attachBucketDomain(ctx, place, { domain: 'x.y.shop.test', zoneId: id });
+  const below = await zone('y.shop.test');
+  t.equal(lead('x.y.shop.test'), 'unknown', 'the deepest zone decides');
+  await deleteZone(ctx, below);
+  t.equal(lead('x.y.shop.test'), 'bucket pictures on');
+  await detachBucketDomain(ctx, place, 'x.y.shop.test');
+  t.equal(lead('x.y.shop.test'), 'unknown');
 });

@@ -1,0 +1,32 @@
+/** Which buckets an actor may use. */
+import { chooseAccount } from '../control/access/access.js';
+import { accountFailure } from '../control/access/errors.js';
+import type { Context } from '../control/write/context.js';
+import type { AccountRow } from '../store/access/accounts.js';
+import { type BucketRow, findBucketByName, type Jurisdiction } from '../store/objects/buckets.js';
+import { isBucketName } from './bucket-name.js';
+import { bucketFailure } from './errors.js';
+
+/** The account, if the actor may use its buckets. A credential for zones may not. */
+export function requireBucketAccount(ctx: Context, accountId: string | undefined): AccountRow {
+  const account = chooseAccount(ctx, accountId);
+  if (!ctx.actor.policies && ctx.actor.zoneIds !== undefined) throw accountFailure('outOfScope');
+  return account;
+}
+
+/**
+ * The bucket with this name. Throws 400/10005 for an invalid name, 404/10006 when there is none, and the errors of
+ * accounts when the actor may not see the account.
+ */
+export function requireBucket(
+  ctx: Context,
+  accountId: string | undefined,
+  name: string,
+  jurisdiction: Jurisdiction,
+): BucketRow {
+  const account = requireBucketAccount(ctx, accountId);
+  if (!isBucketName(name)) throw bucketFailure('badName');
+  const row = findBucketByName(ctx.store, account.seq, jurisdiction, name);
+  if (!row) throw bucketFailure('missing');
+  return row;
+}

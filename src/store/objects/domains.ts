@@ -1,0 +1,64 @@
+/** Domains of buckets: names of zones at which the edge shows a bucket to the public. */
+import { perStore, type Store } from '../driver.js';
+
+export const MIN_TLS_VERSIONS = ['1.0', '1.1', '1.2', '1.3'] as const;
+export type MinTls = (typeof MIN_TLS_VERSIONS)[number];
+
+export interface BucketDomainRow {
+  /** Lower-case ASCII without the final dot. */
+  readonly domain: string;
+  /** Store number of the zone that contains the name. */
+  readonly zone: number;
+  readonly bucket: number;
+  readonly enabled: number;
+  /** Null: as the zone's setting says. */
+  readonly min_tls: MinTls | null;
+  /** JSON list of names; empty: the usual ones. */
+  readonly ciphers: string;
+  /** Microseconds since 1970. */
+  readonly created_at: number;
+}
+
+/** A domain with the name of its bucket. */
+export type NamedBucketDomainRow = BucketDomainRow & { readonly bucket_name: string };
+
+const statements = perStore((store) => ({
+  byDomain: store.prepare<[domain: string], NamedBucketDomainRow>(
+    `SELECT bucket_domains.*, buckets.name AS bucket_name FROM bucket_domains JOIN buckets ON buckets.seq = bucket
+     WHERE domain = ?`,
+  ),
+  ofBucket: store.prepare<[bucket: number], BucketDomainRow>(
+    'SELECT * FROM bucket_domains WHERE bucket = ? ORDER BY domain',
+  ),
+  insert: store.prepare<[string, number, number, number, string | null, string, number]>(
+    `INSERT INTO bucket_domains (domain, zone, bucket, enabled, min_tls, ciphers, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  ),
+  update: store.prepare<[number, string | null, string, string]>(
+    'UPDATE bucket_domains SET enabled = ?, min_tls = ?, ciphers = ? WHERE domain = ?',
+  ),
+  remove: store.prepare<[domain: string]>('DELETE FROM bucket_domains WHERE domain = ?'),
+}));
+
+export function findBucketDomain(store: Store, domain: string): NamedBucketDomainRow | undefined {
+  return statements(store).byDomain.get(domain);
+}
+
+/** Ordered by name. */
+export function domainsOfBucket(store: Store, bucket: number): BucketDomainRow[] {
+  return statements(store).ofBucket.all(bucket);
+}
+
+export function insertBucketDomain(store: Store, row: BucketDomainRow): void {
+  const { domain, zone, bucket, enabled, min_tls, ciphers, created_at } = row;
+  statements(store).insert.run(domain, zone, bucket, enabled, min_tls, ciphers, created_at);
+}
+
+/** Writes what can be edited: `enabled`, `min_tls`, `ciphers`. */
+export function updateBucketDomain(store: Store, { domain, enabled, min_tls, ciphers }: BucketDomainRow): void {
+  statements(store).update.run(enabled, min_tls, ciphers, domain);
+}
+
+export function removeBucketDomain(store: Store, domain: string): void {
+  statements(store).remove.run(domain);
+}
