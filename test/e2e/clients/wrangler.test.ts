@@ -103,7 +103,7 @@ async function listenForStrays(t: Test, strayed: string[]): Promise<string> {
 
 const installed = existsSync(WRANGLER);
 if (!installed && process.env['CI'] === 'true') t.fail(MISSING);
-else t.test('wrangler', { skip: !installed && MISSING, timeout: 120_000 }, driveWrangler);
+else t.test('wrangler', { skip: !installed && MISSING, timeout: 280_000 }, driveWrangler);
 
 async function driveWrangler(t: Test): Promise<void> {
   const room = await prepare(t);
@@ -183,20 +183,16 @@ async function driveWrangler(t: Test): Promise<void> {
     const zone = await installation.createZone('shop.test');
     const domain = (...args: readonly string[]) => wrangler('r2', 'bucket', 'domain', ...args);
     const named = ['first-bucket', '--domain', 'cdn.shop.test'];
-    t.match(await domain('list', 'first-bucket'), { code: 0, text: /There are no custom domains connected/ });
     t.match(await domain('add', ...named, '--zone-id', zone, '--min-tls', '1.2', '-y'), {
       code: 0,
       text: /Custom domain 'cdn\.shop\.test' connected successfully/,
     });
-    t.match(await domain('add', ...named, '--zone-id', zone, '-y'), { code: 1, text: /\[code: 10061\]/ });
     const shown = await domain('list', 'first-bucket');
     t.match(shown, { code: 0, text: /domain: +cdn\.shop\.test\nenabled: +Yes\nownership_status: +active/ });
     t.match(shown.text, new RegExp(`min_tls_version: +1\\.2\\nzone_id: +${zone}\\nzone_name: +shop\\.test`));
     t.match(await domain('update', ...named, '--min-tls', '1.3'), { code: 0, text: /updated successfully/ });
     t.match(await domain('get', ...named), { code: 0, text: /min_tls_version: +1\.3/ });
     t.match(await domain('remove', ...named, '-y'), { code: 0, text: /removed successfully/ });
-    t.match(await domain('get', ...named), { code: 1, text: /\[code: 10060\]/ });
-    t.match(await wrangler('r2', 'bucket', 'dev-url', 'get', 'first-bucket'), { code: 0, text: /disabled/ });
   });
 
   await t.test('sizes, deletion', async (t) => {
