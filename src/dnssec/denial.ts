@@ -1,5 +1,5 @@
 /** Rdata of the records that prove what does not exist: NSEC (RFC 4034 §4) and NSEC3 (RFC 5155 §3). */
-import { concatBytes } from '../base/bytes.js';
+import { concatBytes, equalBytes } from '../base/bytes.js';
 import { lowerName } from '../dns/name.js';
 import { encodeBitmap } from '../dns/rr/binary-fields.js';
 import type { RRset } from '../dns/rr.js';
@@ -16,6 +16,12 @@ export interface HashParameters {
 
 /** How a signed zone proves that something does not exist. */
 export type Denial = { readonly kind: 'nsec' } | ({ readonly kind: 'nsec3' } & HashParameters);
+
+/** Whether names are denied in the same way; undefined for an unsigned zone. */
+export function isSameDenial(a: Denial | undefined, b: Denial | undefined): boolean {
+  if (a?.kind !== 'nsec3' || b?.kind !== 'nsec3') return a?.kind === b?.kind;
+  return a.iterations === b.iterations && a.optOut === b.optOut && equalBytes(a.salt, b.salt);
+}
 
 /** A member of an NSEC3 chain. Its owner name is the hash in Base 32, below the apex (RFC 5155 §3). */
 export interface HashedOwner {

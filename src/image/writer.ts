@@ -32,6 +32,8 @@ const MIN_GARBAGE = 1 << 18;
 const MAX_HEAP_WORDS = 0x3fffffff;
 /** A host name with one address takes about 20 words. */
 const WORDS_PER_RECORD = 32;
+/** With a signature, and an NSEC or NSEC3 record that is signed too, it takes about 120. */
+const WORDS_PER_SIGNED_RECORD = 160;
 
 export interface WriterOptions {
   /** Unpredictable 32 bits, so that attackers cannot prepare colliding names. */
@@ -101,8 +103,9 @@ export class ImageWriter {
   }
 
   /** Makes room for a zone with this many records at once, so that loading it does not copy the image repeatedly. */
-  reserve(records: number): void {
-    const room = { words: records * WORDS_PER_RECORD, nodes: records };
+  reserve(records: number, denial?: Denial): void {
+    const words = records * (denial ? WORDS_PER_SIGNED_RECORD : WORDS_PER_RECORD);
+    const room = { words, nodes: denial?.kind === 'nsec3' ? records * 2 : records };
     if (!this.tables.hasHeapRoom(room.words) || !this.tables.hasSlotRoom(room.nodes)) this.renew(room);
   }
 

@@ -76,8 +76,10 @@ export function continueLoads(zones: PublishedZones, most: number): number {
 }
 
 function begin({ source, writer, loading }: PublishedZones, zone: ServingZone, cause: readonly Change[]): void {
-  writer.reserve(source.recordCount(zone));
-  const load = beginLoad(writer, zone.facts.apex, source.owners(zone));
+  const { denial } = zone;
+  const signed = denial && { denial, hashedOwners: denial.kind === 'nsec3' ? source.hashedOwners(zone) : [] };
+  writer.reserve(source.recordCount(zone), denial);
+  const load = beginLoad(writer, zone.facts.apex, source.owners(zone), signed);
   loading.set(zone.seq, { load, zone, cause, later: [] });
 }
 

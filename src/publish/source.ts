@@ -1,4 +1,5 @@
 /** What the publisher reads from the store: zones and owners, through serving/, and the change log. */
+import type { HashedOwner } from '../dnssec/denial.js';
 import { ownerExists, type ServedOwner, servedAtOwner, servedOwners } from '../serving/owner.js';
 import { ownersOfSettings } from '../serving/settings-difference.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../serving/zone.js';
@@ -45,6 +46,10 @@ export interface ZoneSource {
   owners(zone: ServingZone): Iterable<ServedOwner>;
   /** What one owner serves. */
   owner(zone: ServingZone, ownerKey: Uint8Array): ServedOwner;
+  /** The owners of the NSEC3 records of a zone that is denied by hashes, in any order. */
+  hashedOwners(zone: ServingZone): Iterable<HashedOwner>;
+  /** The one with this hash of 20 octets. */
+  hashedOwner(zone: ServingZone, hash: Uint8Array): HashedOwner | undefined;
   /** Whether the owner exists, possibly only because names exist below it. */
   exists(zone: ServingZone, owner: ServedOwner): boolean;
 }
@@ -72,6 +77,9 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
     ownersOfSettings: (before, after) => ownersOfSettings(store, before, after, MOST_CHANGED_RRS),
     owners: (zone) => servedOwners(store, zone),
     owner: (zone, ownerKey) => servedAtOwner(store, zone, ownerKey),
+    // No zone is stored with an NSEC3 chain yet.
+    hashedOwners: () => [],
+    hashedOwner: () => undefined,
     exists: (zone, owner) => ownerExists(store, zone, owner),
   };
 }

@@ -2,10 +2,15 @@
  * Stages changes of a zone in the image: touched owners are read again and recompiled. Staging twice gives the same
  * image, so it does no harm to read rows that are newer than the change.
  */
+import { fromBase32Hex } from '../base/bytes.js';
 import { nameOfOwnerKey, ownerKeysDownTo } from '../dns/name.js';
+import { isSameDenial } from '../dnssec/denial.js';
 import type { ImageWriter } from '../image/writer.js';
 import type { ServingZone } from '../serving/zone.js';
 import type { Change, ZoneSource } from './source.js';
+
+/** Octets of an NSEC3 hash in Base 32. */
+const HASH_LABEL = 32;
 
 /** The source that zones are read from, and the image that they are staged in. */
 export interface Staging {
@@ -35,6 +40,8 @@ export function touchedOwners(
   // The owners of pruned changes are unknown.
   const known = !first || first.sequence >= source.firstChange();
   if (!known || changes.some(({ complete }) => !complete)) return undefined;
+  // Every name is proved in another way.
+  if (!isSameDenial(before.denial, zone.denial)) return undefined;
   const ofSettings = source.ownersOfSettings(before, zone);
   return ofSettings && [...ofSettings, ...changes.flatMap(({ sequence }) => source.touchedOwners(sequence))];
 }
@@ -42,6 +49,28 @@ export function touchedOwners(
 /** Stages the current state of these owners, and of the ancestors that appear or disappear with them. */
 export function stageOwners(staging: Staging, loaded: LoadedZone, touched: readonly Uint8Array[]): void {
   for (const ownerKey of withAncestors(staging, loaded, touched)) stageOwner(staging, loaded, ownerKey);
+  if (loaded.zone.denial?.kind === 'nsec3') stageHashedOwners(staging, loaded, touched);
+}
+
+/** Stages the NSEC3 records among the touched owners, which stand in changes with their owner names (RFC 5155 §3). */
+function stageHashedOwners(
+  { source, writer }: Staging,
+  { number, zone }: LoadedZone,
+  touched: readonly Uint8Array[],
+): void {
+  for (const ownerKey of touched) {
+    const hash = hashOfOwnerKey(ownerKey);
+    if (!hash) continue;
+    const hashedOwner = source.hashedOwner(zone, hash);
+    if (hashedOwner) writer.putHashed(number, hashedOwner);
+    else writer.removeHashed(number, hash);
+  }
+}
+
+/** The hash that is the only label of an owner; undefined for other owners. */
+function hashOfOwnerKey(ownerKey: Uint8Array): Uint8Array | undefined {
+  if (ownerKey.length !== HASH_LABEL + 1 || ownerKey.indexOf(0) !== HASH_LABEL) return undefined;
+  return fromBase32Hex(Buffer.from(ownerKey.subarray(0, HASH_LABEL)).toString('latin1'));
 }
 
 /** Owner keys without repeats, plus the apex and the ancestors whose existence depends on names below them. */

@@ -77,6 +77,8 @@ class GrowingSource implements ZoneSource {
   }
 
   exists = (): boolean => true;
+  hashedOwners = (): Iterable<never> => [];
+  hashedOwner = (): undefined => undefined;
 }
 
 interface Service {

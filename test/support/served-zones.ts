@@ -82,7 +82,7 @@ function loadOwners(
 }
 
 /** What a zone serves without signatures, or the first error of a zone that cannot be served. */
-function readOwners({ apex, text }: ZoneSource): Iterable<ServedOwner> | string {
+export function readOwners({ apex, text }: ZoneSource): Iterable<ServedOwner> | string {
   const origin = parseName(apex);
   const reading = readZone({ text }, { origin });
   const records = [...reading.records()].flat();

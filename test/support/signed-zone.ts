@@ -81,7 +81,7 @@ export function signZone(apex: Uint8Array, owners: Iterable<ServedOwner>, denial
 }
 
 /** `<hash>.<apex>`. */
-function hashedName(hash: Uint8Array, apex: Uint8Array): Uint8Array {
+export function hashedName(hash: Uint8Array, apex: Uint8Array): Uint8Array {
   const label = Buffer.from(toBase32Hex(hash).toLowerCase(), 'latin1');
   return new Uint8Array(Buffer.concat([nameOfLabels([label]).subarray(0, -1), apex]));
 }
