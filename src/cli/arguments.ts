@@ -8,6 +8,13 @@ export function limitOption(): Option {
   );
 }
 
+/** `--ttl` of records. The rules for records say which values are allowed. */
+export function ttlOption(): Option {
+  return new Option('--ttl <seconds>', 'time to live; 1 (or 0) is automatic').argParser(
+    wholeNumber(0, 2147483647, 'seconds'),
+  );
+}
+
 /** For options that may be given several times. */
 export function gather(value: string, previous: readonly string[] = []): string[] {
   return [...previous, value];

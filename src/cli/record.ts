@@ -13,7 +13,7 @@ import {
 } from '../control/records/records.js';
 import type { Context } from '../control/write/context.js';
 import type { ZoneItem } from '../control/zones/item.js';
-import { gather, limitOption, wholeNumber } from './arguments.js';
+import { gather, limitOption, ttlOption, wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, requireZoneNamed, withControl } from './control.js';
 import { readContent } from './operations/record-content.js';
@@ -85,9 +85,7 @@ function addAdd(record: Command, { terminal, environment }: CommandContext): voi
     .argument('<name>', '@ for the zone itself, a name relative to it, or a whole name')
     .argument('<type>', 'such as A, AAAA, CNAME, MX, TXT')
     .argument('<content...>', 'the data as in a zone file; single labels are relative to the zone')
-    .addOption(
-      new Option('--ttl <seconds>', 'time to live; 1 is automatic').argParser(wholeNumber(1, 2147483647, 'seconds')),
-    )
+    .addOption(ttlOption())
     .addOption(
       new Option('--priority <number>', 'of MX, SRV and URI, where the content lacks it').argParser(
         wholeNumber(0, 65535, 'a priority'),
@@ -125,9 +123,7 @@ function addUpdate(record: Command, { terminal, environment }: CommandContext): 
     .argument('<zone>', 'name of the zone')
     .argument('<id or name>', 'identifier, as `record list` shows it; or a name, followed by a type')
     .argument('[data...]', 'the new data as in a zone file, behind the type where a name is given')
-    .addOption(
-      new Option('--ttl <seconds>', 'time to live; 1 is automatic').argParser(wholeNumber(1, 2147483647, 'seconds')),
-    )
+    .addOption(ttlOption())
     .addOption(
       new Option('--priority <number>', 'of MX, SRV and URI, where the data lacks it').argParser(
         wholeNumber(0, 65535, 'a priority'),

@@ -167,6 +167,7 @@ function zoneStep(zone: ZoneRow, facts: ZoneFacts): ExplanationStep {
   const modes = [
     ...(zone.paused === 1 ? ['paused'] : []),
     ...(zone.zone_mode === 'standard' ? [] : [zone.zone_mode]),
+    ...(zone.account_dns_only === 1 ? ['dns_only for the whole account'] : []),
     ...(facts.flattenAll ? ['flattens every CNAME'] : []),
   ];
   return { step: 'zone', name: zone.name, detail: [`${zone.status}, serial ${zone.serial}`, ...modes].join(', ') };

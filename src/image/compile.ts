@@ -90,7 +90,7 @@ function flagsOf({ owner, apex, rrsets }: NodeSource): number {
   const isApex = owner.length === apex.length;
   let flags = (isApex ? Flag.apex : 0) | (isWildcard(owner) ? Flag.wildcard : 0);
   for (const { type } of rrsets) {
-    if (type === Type.ns && !isApex && !isWildcard(owner)) flags |= Flag.cut;
+    if (type === Type.ns && !isApex) flags |= Flag.cut;
     // A wildcard's DNAME redirects names below the literal `*`; its effect on other names is undefined (RFC 6672 §3.3).
     if (type === Type.dname) flags |= Flag.dname;
     if (type === Type.cname) flags |= Flag.cname;

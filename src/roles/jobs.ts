@@ -10,6 +10,7 @@ import { ZONE_CERTIFICATE_JOB } from '../control/certificates/zone-certificate.j
 import { SIGNING_JOB } from '../control/dnssec/enable.js';
 import { signingJob } from '../control/dnssec/job.js';
 import type { ContextBase } from '../control/write/context.js';
+import { ACCOUNT_ZONES_JOB, accountZonesJob } from '../control/zones/account-dns-settings.js';
 import { DEVELOPMENT_MODE_JOB, developmentModeJobs } from '../control/zones/development-mode.js';
 import type { HostnameServices } from '../hostnames/context.js';
 import { hostnameJobs } from '../hostnames/job.js';
@@ -39,6 +40,7 @@ function jobKinds({ objects, base, hostnames, ownCertificate }: JobParts): JobKi
     [HOSTNAME_JOB]: hostnameJobs(base, hostnames),
     ...certificateJobs(hostnames.certificates),
     [OWN_CERTIFICATE_JOB]: ownCertificate?.job ?? endOwnCertificate(hostnames.certificates),
+    [ACCOUNT_ZONES_JOB]: accountZonesJob(base),
     [ZONE_CERTIFICATE_JOB]: zoneCertificateJobs(hostnames.certificates),
     [CERTIFIED_NAMES_JOB]: certifiedNamesJobs(hostnames.certificates),
     [DEVELOPMENT_MODE_JOB]: developmentModeJobs(base),

@@ -70,11 +70,12 @@ function locateWildcard(store: Store, zone: ServingZone, encloser: Uint8Array): 
     : { kind: 'nowhere' };
 }
 
-/** Whether NS records at an owner delegate: those at the apex and at a wildcard do not (RFC 4592 §4.2). */
+/**
+ * Whether NS records at an owner delegate the names at and below it: those at the apex do not. Names that a wildcard
+ * matches are not below it, so that they answer its NS records like other types (RFC 4592 §4.2).
+ */
 export function mayDelegate(ownerKey: Uint8Array): boolean {
-  const start = ownerKey.length - WILDCARD_KEY.length;
-  const isWildcard = start >= 0 && ownerKey[start] === 0x2a && (start === 0 || ownerKey[start - 1] === 0);
-  return ownerKey.length > 0 && !isWildcard;
+  return ownerKey.length > 0;
 }
 
 const WILDCARD_KEY = Uint8Array.of(0x2a, 0);

@@ -27,6 +27,7 @@ import { certifiedNames } from './migrations/0021-certified-names.js';
 import { deployment } from './migrations/0022-deployment.js';
 import { dnssec } from './migrations/0023-dnssec.js';
 import { bucketDomains } from './migrations/0024-bucket-domains.js';
+import { accountDnsSettings } from './migrations/0025-account-dns-settings.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -55,6 +56,7 @@ const MIGRATIONS: readonly Migration[] = [
   deployment,
   dnssec,
   bucketDomains,
+  accountDnsSettings,
 ];
 
 /** The schema version after all migrations. */

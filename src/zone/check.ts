@@ -90,6 +90,7 @@ class Checker implements ZoneChecker {
     else if (type === Type.ns) this.checkNameServer(current, record, place);
     else if (type === Type.mx) this.noteTarget(current, record, place, 2);
     else if (type === Type.srv) this.noteTarget(current, record, place, 6);
+    else if (type === Type.naptr) this.checkSemantics(record);
     return true;
   }
 
@@ -166,6 +167,13 @@ class Checker implements ZoneChecker {
       this.report('error', 'two-dnames', `second DNAME at ${printName(record.owner)} (RFC 6672 §2.4)`, record);
   }
 
+  private checkSemantics(record: CheckedRecord): void {
+    const wrong = typeByCode(record.type).semanticFault(record.rdata);
+    if (!wrong) return;
+    const what = `${typeMnemonic(record.type)} of ${printName(record.owner)}`;
+    this.report('error', 'bad-data', `${what}: ${wrong.member}: ${wrong.reason}`, record);
+  }
+
   private checkSoa(record: CheckedRecord): void {
     if (this.current !== APEX)
       this.report('error', 'soa-below-apex', `SOA at ${printName(record.owner)}, which is not the apex`, record);
@@ -174,8 +182,10 @@ class Checker implements ZoneChecker {
   }
 
   private checkNameServer(owner: number, record: CheckedRecord, place: number): void {
-    if (isWildcard(record.owner)) {
-      this.report('error', 'wildcard-ns', `NS at the wildcard ${printName(record.owner)} (RFC 4592 §4.2)`, record);
+    if (owner !== APEX && isWildcard(record.owner)) {
+      const what = `NS at the wildcard ${printName(record.owner)} delegates only the names that end in it`;
+      const message = `${what}; names that it matches answer NS like other types (RFC 4592 §4.2)`;
+      this.report('warning', 'wildcard-ns', message, record);
     }
     if (owner !== APEX) this.hasCuts = true;
     this.noteTarget(owner, record, place, 0);
@@ -213,7 +223,7 @@ class Checker implements ZoneChecker {
       if (has & Has.dname) {
         const message = `DNAME beside NS at ${this.print(owner)} (RFC 6672 §2.3)`;
         this.reportAt('error', 'dname-with-ns', message, this.dnames.get(owner)!.place);
-      } else if (has & (Has.other | Has.mx | Has.nullMx)) {
+      } else if (has & (Has.other | Has.mx | Has.nullMx) && !this.print(owner).startsWith('*.')) {
         const message = `records other than NS, DS and addresses at the delegation ${this.print(owner)} are not answered`;
         this.reportAt('warning', 'occluded', message, owners.places[owner]!);
       }

@@ -118,7 +118,7 @@ function makeRdata(type: string, { below }: Dice, target: () => string): string 
   }
 }
 
-/** Adds what a name server would load: no data beside a CNAME, one CNAME or DNAME, no NS at wildcards or beside a DNAME. */
+/** Adds what all name servers would load: no data beside a CNAME, one CNAME or DNAME, no NS at wildcards or beside a DNAME. */
 function addRecord(nodes: Map<string, Node>, owner: string, type: string, rdata: string): void {
   const node: Node = nodes.get(owner) ?? new Map();
   const wildcard = owner.startsWith('*');

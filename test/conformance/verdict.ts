@@ -78,6 +78,15 @@ const RULINGS: readonly Ruling[] = [
     accepts: isLiteralSubstitution,
   },
   {
+    name: 'wildcard ns',
+    reason:
+      'NS at a wildcard has no defined meaning (RFC 4592 §4.2). NSD answers it like other data; BIND refuses the zone; Knot sends a referral of the name with the `*`, which no resolver takes for a parent of the name it asked for.',
+    applies: ({ theirs }) =>
+      !theirs.has('bind') &&
+      (theirs.get('knot')?.authority ?? []).some(({ type, owner }) => type === Type.ns && owner.startsWith('*.')),
+    accepts: ['nsd'],
+  },
+  {
     name: 'alias loop',
     reason:
       'BIND says SERVFAIL, NSD and Knot may list a wildcard twice; NOERROR with each CNAME once leaves the verdict to the resolver (RFC 1034 §5.2.2).',

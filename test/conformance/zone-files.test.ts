@@ -11,6 +11,7 @@ import t from 'tap';
 import { formatIssue } from '../../src/base/result.js';
 import { parseName, printName } from '../../src/dns/name.js';
 import { printRdata, typeMnemonic } from '../../src/dns/rr/registry.js';
+import { faultOfSubstitution } from '../../src/dns/rr/substitution.js';
 import { readZone } from '../../src/dns/zonefile/parser.js';
 import { type Reader, ZONE_FILES } from './zone-file-table.js';
 
@@ -112,4 +113,24 @@ t.test('BIND also refuses those lines, with a few exceptions', { skip }, async (
     const exception = BIND_TAKES.find(([pattern]) => pattern.test(complaint));
     t.equal(taken, exception !== undefined, `${line}: ${exception?.[1] ?? complaint}`);
   }
+});
+
+const EXPRESSIONS =
+  `!a!b! !a!b!i !a!b!ii /a/b/ !^.*$!sip:x@example.test! !^(.*)$!\\1! !a)!b! !a{,2}!b! !a{x}!b! !a!! !()!b!
+  !^\\+49!b! !a|b!c! !((a)|b)+!\\2! ![]a]!b! ![^]a-]!b! ![[:alpha:]_]!b! !a{2}!b! !a{1,255}!b! !a{2,}!b! !a$b!c! !a\\!b!c!
+  !a!\\!! !a!b\\!c! !a !a! !a!b !a!b!x !a!b!c! 1a1b1 iaibi !!b! !^*!b! !*a!b! !(a!b! ![a!b! !a{2,1}!b! !a{1,256}!b! !a||b!c!
+  !|a!b! !a|!b! !a+*!b! !(*a)!b! !{1}!b! !a|*b!c! ![[:foo:]]!c! ![b-a]!c! !a$*!b! !(a)!\\2! !a!\\1! !(a)!\\0! !a!b\\! !(a)!\\9!`
+    .trim()
+    .split(/\s+/);
+
+t.test('NAPTR expressions are refused where BIND refuses them (RFC 3402 §3.2)', { skip }, async (t) => {
+  const seen = { valid: 0, broken: 0 };
+  for (const expression of EXPRESSIONS) {
+    const fault = faultOfSubstitution(Buffer.from(expression, 'latin1'));
+    const text = `"${expression.replaceAll('\\', '\\\\')}"`;
+    writeFileSync(file, Buffer.from(`${HEAD}a NAPTR 1 1 u E2U+sip ${text} .\n`, 'latin1'));
+    t.equal(fault === undefined, readTheirs('bind').issues.length === 0, `${expression}: ${fault}`);
+    seen[fault === undefined ? 'valid' : 'broken']++;
+  }
+  t.ok(seen.valid > 20 && seen.broken > 20, JSON.stringify(seen));
 });

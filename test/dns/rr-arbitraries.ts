@@ -84,6 +84,11 @@ const prefix = (family: number, max: number): Octets =>
 const gateway = (before: (kind: number) => Octets, name: Octets): Octets =>
   fc.oneof(before(0), joined(before(1), octets(4)), joined(before(2), octets(16)), joined(before(3), name));
 
+/** What clients may create: valid expressions only. */
+const substitution = prefixed(
+  latin1(fc.constantFrom('', '!^.*$!sip:info@example.com!', '!^\\+49(.*)$!tel:\\1!i', '/[^]a-z]{2,3}|(b)+/\\1/')),
+);
+
 /** Arbitraries by mnemonic; `name` is used for every domain name inside. */
 export function rdataArbitraries(name: Octets): Readonly<Record<string, Octets>> {
   const ds = joined(u16, u8, digest({ 1: 20, 2: 32, 4: 48 }));
@@ -103,7 +108,7 @@ export function rdataArbitraries(name: Octets): Readonly<Record<string, Octets>>
     SRV: joined(u16, u16, u16, name),
     URI: joined(u16, u16, octets(1, 40)),
     CAA: joined(u8, prefixed(latin1(fc.stringMatching(/^[a-z0-9]{1,15}$/))), octets(0, 40)),
-    NAPTR: joined(u16, u16, string(), string(), string(), name),
+    NAPTR: joined(u16, u16, string(), string(), substitution, name),
     DS: ds,
     DNSKEY: joined(u16, fixed(3), u8, octets(1, 40)),
     CDNSKEY: key,

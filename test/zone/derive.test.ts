@@ -19,6 +19,7 @@ const SETTINGS = {
   multi_provider: 0,
   paused: 0,
   zone_mode: 'standard',
+  account_dns_only: 0,
   http2: 1,
   certified_names: '["example.test","*.example.test"]',
   vanity_name_servers: null,
@@ -156,7 +157,7 @@ t.test('only names that a certificate covers are advertised', async (t) => {
 
 t.test('a paused zone answers its records unchanged', async (t) => {
   const a = record('A', '192.0.2.1', PROXIED);
-  for (const change of [{ paused: 1 }, { zone_mode: 'dns_only' as const }]) {
+  for (const change of [{ paused: 1 }, { zone_mode: 'dns_only' as const }, { account_dns_only: 1 }]) {
     t.strictSame(served(facts(change), false, a), ['A 300 192.0.2.1']);
   }
 });

@@ -1,4 +1,4 @@
-/** Shape of `dns_settings` of a zone (v4: §8). */
+/** Shapes of the `dns_settings` of zones and accounts (v4: §8). */
 import { z } from 'zod';
 
 const soa = z.object({
@@ -11,20 +11,29 @@ const soa = z.object({
   ttl: z.int(),
 });
 
-export const dnsSettings = z
-  .object({
-    flatten_all_cnames: z.boolean(),
-    foundation_dns: z.boolean(),
-    multi_provider: z.boolean().describe('Whether stored NS records at the apex are answered'),
-    nameservers: z.object({ type: z.literal('cloudflare.standard') }),
-    ns_ttl: z.int(),
-    secondary_overrides: z.boolean(),
-    soa,
-    zone_mode: z.enum(['standard', 'cdn_only', 'dns_only']),
-  })
-  .meta({ id: 'DnsSettings' });
+const settings = {
+  flatten_all_cnames: z.boolean(),
+  foundation_dns: z.boolean(),
+  multi_provider: z.boolean().describe('Whether stored NS records at the apex are answered'),
+  nameservers: z.object({ type: z.literal('cloudflare.standard') }),
+  ns_ttl: z.int(),
+  secondary_overrides: z.boolean(),
+  soa,
+  zone_mode: z.enum(['standard', 'cdn_only', 'dns_only']),
+};
+
+export const dnsSettings = z.object(settings).meta({ id: 'DnsSettings' });
 
 export type DnsSettings = z.output<typeof dnsSettings>;
+
+export const accountDnsSettings = z
+  .object({
+    zone_defaults: z.object({ ...settings, internal_dns: z.object({}) }),
+    enforce_dns_only: z.boolean().describe('Whether proxied records are answered as if they were not proxied'),
+  })
+  .meta({ id: 'AccountDnsSettings' });
+
+export type AccountDnsSettings = z.output<typeof accountDnsSettings>;
 
 function seconds(least: number, most: number) {
   return z
@@ -43,29 +52,41 @@ const nameServers = z
   })
   .catchall(z.null({ error: 'absent: there is one set of name servers' }));
 
-export const dnsSettingsEdit = z
-  .object({
-    flatten_all_cnames: flag,
-    foundation_dns: flag,
-    multi_provider: flag,
-    nameservers: nameServers.nullish(),
-    ns_ttl: seconds(30, 86_400),
-    secondary_overrides: flag,
-    soa: z
-      .object({
-        expire: seconds(86_400, 2_419_200),
-        min_ttl: seconds(60, 86_400),
-        mname: z.string({ error: 'a host name' }).nullish().describe('null = assigned by the service'),
-        refresh: seconds(600, 86_400),
-        retry: seconds(600, 86_400),
-        rname: z.string({ error: 'a host name' }).nullish(),
-        ttl: seconds(300, 86_400),
-      })
-      .nullish(),
-    zone_mode: z.enum(['standard', 'cdn_only', 'dns_only']).nullish(),
-  })
+/** Zones have no other zone to fall back to. */
+const internalDns = z.object({}).catchall(z.null({ error: 'absent: there are no internal zones' }));
+
+const settingsEdit = {
+  flatten_all_cnames: flag,
+  foundation_dns: flag,
+  internal_dns: internalDns.nullish(),
+  multi_provider: flag,
+  nameservers: nameServers.nullish(),
+  ns_ttl: seconds(30, 86_400),
+  secondary_overrides: flag,
+  soa: z
+    .object({
+      expire: seconds(86_400, 2_419_200),
+      min_ttl: seconds(60, 86_400),
+      mname: z.string({ error: 'a host name' }).nullish().describe('null = assigned by the service'),
+      refresh: seconds(600, 86_400),
+      retry: seconds(600, 86_400),
+      rname: z.string({ error: 'a host name' }).nullish(),
+      ttl: seconds(300, 86_400),
+    })
+    .nullish(),
+  zone_mode: z.enum(['standard', 'cdn_only', 'dns_only']).nullish(),
+};
+
+export const dnsSettingsEdit = z.object(settingsEdit).meta({
+  id: 'DnsSettingsEdit',
+  description: 'Absent members stay unchanged, also inside `soa`.',
+  examples: [{ ns_ttl: 3600, soa: { refresh: 7200 } }],
+});
+
+export const accountDnsSettingsEdit = z
+  .object({ zone_defaults: z.object(settingsEdit).nullish(), enforce_dns_only: flag })
   .meta({
-    id: 'DnsSettingsEdit',
-    description: 'Absent members stay unchanged, also inside `soa`.',
-    examples: [{ ns_ttl: 3600, soa: { refresh: 7200 } }],
+    id: 'AccountDnsSettingsEdit',
+    description: 'Absent members stay unchanged. `zone_defaults` are what zones created from now on begin with.',
+    examples: [{ zone_defaults: { ns_ttl: 3600, soa: { refresh: 7200 } } }],
   });

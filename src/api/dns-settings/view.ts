@@ -1,6 +1,7 @@
 /** DNS settings as v4 clients read them (v4: §8). */
+import type { AccountDnsSettingsItem } from '../../control/zones/account-dns-settings.js';
 import type { DnsSettingsItem } from '../../control/zones/item.js';
-import type { DnsSettings } from './schema.js';
+import type { AccountDnsSettings, DnsSettings } from './schema.js';
 
 export function dnsSettingsView({ soa, ...item }: DnsSettingsItem): DnsSettings {
   return {
@@ -20,5 +21,12 @@ export function dnsSettingsView({ soa, ...item }: DnsSettingsItem): DnsSettings 
       ttl: soa.ttl,
     },
     zone_mode: item.zoneMode,
+  };
+}
+
+export function accountDnsSettingsView(item: AccountDnsSettingsItem): AccountDnsSettings {
+  return {
+    zone_defaults: { ...dnsSettingsView(item.zoneDefaults), internal_dns: {} },
+    enforce_dns_only: item.enforceDnsOnly,
   };
 }

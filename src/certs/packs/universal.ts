@@ -64,7 +64,10 @@ export function keepUniversal(
   const has = findRequest(ctx.store, owner.kind, owner.id);
   const { enabled, authority } = settingsOf(zone);
   // The certificate stays when the last proxied record is deleted, because the next one would need it again.
-  const needed = enabled && zone.status === 'active' && (has || proxiedOwners(ctx.store, zone.seq, 1).length > 0);
+  // No certificate covers names below a zone whose own name has the label `*` (RFC 6125 §6.4.3).
+  const covered = !zone.name.includes('*');
+  const needed =
+    covered && enabled && zone.status === 'active' && (has || proxiedOwners(ctx.store, zone.seq, 1).length > 0);
   if (!needed) {
     dropCertificateRequest(ctx, owner);
     updateCertifiedNames(ctx, draft, zone.seq);

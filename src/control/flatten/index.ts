@@ -13,7 +13,12 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import type { OwnerAfter, TouchedZone } from '../write/touched-zone.js';
 
 /** Settings of a zone that decide which CNAMEs are flattened; other settings do not change the index. */
-const DECIDING = ['paused', 'zone_mode', 'flatten_all_cnames'] as const satisfies readonly (keyof ZoneRow)[];
+const DECIDING = [
+  'paused',
+  'zone_mode',
+  'account_dns_only',
+  'flatten_all_cnames',
+] as const satisfies readonly (keyof ZoneRow)[];
 
 /** Call after the edits. `zone`: the row and the served zone after them; `owners`: the touched ones. */
 export function reindexFlattened(

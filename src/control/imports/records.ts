@@ -10,7 +10,8 @@ import type { NewRecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { recordFailure } from '../records/errors.js';
-import { checkCreation, checkNewRow, isDuplicate } from '../records/write.js';
+import { checkCreation, checkNewRow, isDuplicate, ttlOutOfRange } from '../records/write.js';
+import { AUTOMATIC } from '../rules/ttl.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { createRowMaker, isApexAuthority, type RowMaker } from './row.js';
@@ -43,7 +44,7 @@ export async function importRecords(
   text: string,
   options: { readonly proxied?: boolean },
 ): Promise<RecordImportResult> {
-  const records = readRecords(requireZone(ctx, zoneId), text);
+  const records = readRecords(ctx, requireZone(ctx, zoneId), text);
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const { apex } = zone;
@@ -51,10 +52,15 @@ export async function importRecords(
     const rows = createRowMaker({ apex, limits, proxied: options.proxied ?? false, oneIsAutomatic: true });
     const leftOut: LeftOut[] = [];
     let added = 0;
+    const say = (record: ParsedRecord, { code, reason }: Why): void =>
+      void leftOut.push({ line: record.line, code, reason: `${describe(record)}: ${reason}` });
     for (const record of records) {
       const why = whyNotAdded(record, apex) ?? addRecord(ctx, draft, zone, rows, record);
-      if (why === undefined) added++;
-      else leftOut.push({ line: record.line, code: why.code, reason: `${describe(record)}: ${why.reason}` });
+      if (why !== undefined) say(record, why);
+      else {
+        added++;
+        if (record.ttl === 0) say(record, NO_TTL);
+      }
     }
     if (added > 0) draft.audit({ action: 'record.import', zone: zone.id, object: zone.id, after: { added } });
     const notKept = rows.issues.map(({ line = 1, message }) => ({ line, code: VALIDATION, reason: message }));
@@ -67,6 +73,7 @@ export async function importRecords(
 type Why = Pick<LeftOut, 'code' | 'reason'>;
 
 const VALIDATION = recordFailure('validation').code;
+const NO_TTL: Why = { code: VALIDATION, reason: 'the TTL of 0 became automatic' };
 const IDENTICAL: Why = { code: recordFailure('identical').code, reason: 'an identical record already exists' };
 
 /** Why a record is not for this import to add, whatever else it says; undefined when it may be. */
@@ -78,9 +85,12 @@ function whyNotAdded(record: ParsedRecord, apex: Uint8Array): Why | undefined {
   return undefined;
 }
 
-function readRecords(zone: ZoneRow, text: string): ParsedRecord[] {
+function readRecords(ctx: Context, zone: ZoneRow, text: string): ParsedRecord[] {
   const reading = readZone({ text }, { origin: zone.apex, keepComments: true });
   const records = [...reading.records()].flat();
+  // The file of a whole zone may have such a TTL; a client may not.
+  const excessive = reading.issues.find(({ code }) => code === 'excessive-ttl');
+  if (excessive) throw atLine(ttlOutOfRange(ctx), excessive.line ?? 1);
   const issue = reading.issues.find(({ severity }) => severity === 'error');
   if (issue) throw faultAt(issue);
   const outside = records.find((record) => !isAtOrBelow(record.owner, zone.apex));
@@ -93,6 +103,8 @@ function addRecord(ctx: Context, draft: Draft, zone: ZoneRow, rows: RowMaker, re
   const imported = rows.rowOf(record);
   const row: NewRecordRow = {
     ...imported,
+    // Clients that send 0 mean automatic (v4: §5.3), and this file comes from a client.
+    ttl: imported.ttl === 0 ? AUTOMATIC : imported.ttl,
     id: makeId(ctx.clock.nowUs(), ctx.random),
     zone: zone.seq,
     private_routing: null,
@@ -106,10 +118,7 @@ function addRecord(ctx: Context, draft: Draft, zone: ZoneRow, rows: RowMaker, re
     checkCreation(ctx, zone, row);
     checkNewRow(ctx, draft, zone, row);
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    const { key, status, code, message, chain, also } = error;
-    const { line } = record;
-    throw new AppError(key, status, code, `Line ${line}: ${message}`, `/file/line/${line}`, chain, also);
+    throw error instanceof AppError ? atLine(error, record.line) : error;
   }
   draft.insertRecord(row);
   return undefined;
@@ -117,6 +126,10 @@ function addRecord(ctx: Context, draft: Draft, zone: ZoneRow, rows: RowMaker, re
 
 function describe(record: ParsedRecord): string {
   return `${printName(record.owner)} ${typeMnemonic(record.type)}`;
+}
+
+function atLine({ key, status, code, message, chain, also }: AppError, line: number): AppError {
+  return new AppError(key, status, code, `Line ${line}: ${message}`, `/file/line/${line}`, chain, also);
 }
 
 function faultAt({ message, line = 1, text }: Issue): AppError {

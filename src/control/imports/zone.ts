@@ -12,6 +12,7 @@ import { typeMnemonic } from '../../dns/rr/registry.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import { AUTOMATIC_TTL } from '../../dns/ttl.js';
 import { detectOrigin, statedOrigin, type ZoneText } from '../../dns/zonefile/source.js';
+import { settingsOfNewZones } from '../../store/access/dns-settings.js';
 import { factsOfSet, notableSets, recordImporter, setTtlOfSet } from '../../store/records/import.js';
 import { removeRecordsOfZone } from '../../store/records/records.js';
 import { type ZoneChange, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
@@ -128,7 +129,7 @@ function storeFile(ctx: Context, draft: Draft, name: ImportedName, input: Import
   const serial = input.automaticSoa ? (isNew ? zone.serial : nextSerial(zone.serial)) : stored.soa!.serial;
   if (!isNew && !input.automaticSoa && !serialIsAfter(serial, zone.serial)) issues.push(staleSerial(serial, zone));
   const nameServerMode = !input.automaticSoa && stored.apexNameServers > 0 ? 'records' : 'service';
-  const columns = input.automaticSoa ? DEFAULT_SOA : stored.soa!.columns;
+  const columns = input.automaticSoa ? defaultSoa(ctx, zone) : stored.soa!.columns;
   draft.setZone(zone.seq, { ...columns, serial, name_server_mode: nameServerMode, record_count: stored.records });
   if (!isNew) draft.noteZone(zone.seq, 'zone-replaced');
   const item = zoneItem(ctx, draft.zone(zone.seq)!);
@@ -165,15 +166,19 @@ function noticesOf(
   return issues;
 }
 
-const DEFAULT_SOA: ZoneChange = {
-  soa_mname: null,
-  soa_rname: null,
-  soa_refresh: null,
-  soa_retry: null,
-  soa_expire: null,
-  soa_minimum: null,
-  soa_ttl: null,
-};
+/** The SOA of a zone without one of its own. */
+function defaultSoa(ctx: Context, { account }: ZoneRow): ZoneChange {
+  const settings = settingsOfNewZones(ctx.store, account);
+  return {
+    soa_mname: settings.soa_mname,
+    soa_rname: settings.soa_rname,
+    soa_refresh: settings.soa_refresh,
+    soa_retry: settings.soa_retry,
+    soa_expire: settings.soa_expire,
+    soa_minimum: settings.soa_minimum,
+    soa_ttl: settings.soa_ttl,
+  };
+}
 
 function isError({ severity }: Issue): boolean {
   return severity === 'error';

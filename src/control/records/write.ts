@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { equalBytes } from '../../base/bytes.js';
+import type { AppError } from '../../base/errors.js';
 import { printIP } from '../../base/ip.js';
 import { makeId } from '../../base/random.js';
 import { Type } from '../../dns/codes.js';
@@ -75,12 +76,11 @@ export function createRow(ctx: Context, draft: Draft, zone: ZoneRow, input: Reco
 
 /**
  * The rules about the members of a new record, for one that comes from a file: what a client could not create is refused as it would
- * be for the client. A file's TTL of 0 is none at all there: the API reads 0 as automatic.
+ * be for the client.
  */
 export function checkCreation(ctx: Context, zone: ZoneRow, row: NewRecordRow): void {
   const { type, name, content, data, priority, ttl, proxied } = recordItem(row, zone);
   const value = data === undefined ? { content } : { data };
-  if (ttl === 0) throw recordFailure('ttlRange', ttlBounds(ctx), { pointer: '/ttl' });
   readColumns(ctx, zone, { type, name, ...value, priority, ttl, proxied }, 'create', undefined);
 }
 
@@ -307,14 +307,16 @@ function chooseTtl(
   if (kept && input.ttl === undefined) return kept.ttl;
   // An imported TTL may be outside the limits; sending it back changes nothing.
   if (stored && input.ttl === shownTtl(stored.ttl)) return stored.ttl;
-  const { minimum, maximum } = ttlBounds(ctx);
+  const { minimumTtl: minimum, maximumTtl: maximum } = ctx.settings.limits;
   const ttl = readTtl(input.ttl, minimum, maximum);
-  if (ttl === undefined) throw recordFailure('ttlRange', { minimum, maximum }, { pointer: '/ttl' });
+  if (ttl === undefined) throw ttlOutOfRange(ctx);
   return ttl;
 }
 
-function ttlBounds({ settings }: Context): { readonly minimum: number; readonly maximum: number } {
-  return { minimum: settings.limits.minimumTtl, maximum: settings.limits.maximumTtl };
+/** The refusal of a TTL that clients may not set. */
+export function ttlOutOfRange({ settings }: Context): AppError {
+  const { minimumTtl: minimum, maximumTtl: maximum } = settings.limits;
+  return recordFailure('ttlRange', { minimum, maximum }, { pointer: '/ttl' });
 }
 
 function chooseComment(

@@ -46,7 +46,10 @@ function nameInZone(name: string, zone: ZoneName): RecordName | undefined {
   return { name, wire, ownerKey: ownerKeyOf(wire, zone.apex) };
 }
 
-/** A zone's name from Unicode or punycode, any case, with or without the final dot; or the reason why it is invalid. */
+/**
+ * A zone's name from Unicode or punycode, any case, with or without the final dot; or the reason why it is invalid. A label may be
+ * `*`: zone files have such zones (RFC 4592 §4.1), although clients cannot create them.
+ */
 export function parseZoneName(
   input: string,
 ): { readonly name: string; readonly apex: Uint8Array } | { reason: string } {
@@ -60,7 +63,7 @@ export function parseZoneName(
     if (text === '') return { reason: 'it has an empty label' };
     if (text.length > MAX_LABEL_LENGTH)
       return { reason: `the label ${text.slice(0, 20)}… is longer than 63 characters` };
-    if (!label.test(text) || text.includes('*')) return { reason: `the label ${text} is not valid in a domain name` };
+    if (!label.test(text) || (text.includes('*') && text !== '*')) return badLabel(text);
   }
   // Names of hosts and zones never end in a number, which would make them addresses (RFC 1123 §2.1).
   if (/(?:^|\.)\d+$/.test(name)) return { reason: 'it ends in a number' };
@@ -72,8 +75,18 @@ export function parseZoneName(
   }
 }
 
+/** The name of a zone that a client creates; as {@link parseZoneName}. */
+export function parseNewZoneName(input: string): ReturnType<typeof parseZoneName> {
+  const parsed = parseZoneName(input);
+  return 'name' in parsed && parsed.name.includes('*') ? badLabel('*') : parsed;
+}
+
+function badLabel(text: string): { reason: string } {
+  return { reason: `the label ${text} is not valid in a domain name` };
+}
+
 /** A client's host name (name servers, SOA mailbox) as lower-case ASCII without the final dot, or undefined. */
 export function parseHostName(input: string): string | undefined {
-  const parsed = parseZoneName(input);
+  const parsed = parseNewZoneName(input);
   return 'name' in parsed ? parsed.name : undefined;
 }

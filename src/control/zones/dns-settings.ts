@@ -1,5 +1,6 @@
 /** Use cases of a zone's DNS settings: SOA timers, NS TTL, modes (v4: §8). */
-import type { ZoneChange, ZoneMode, ZoneRow } from '../../store/zones/zones.js';
+import type { ZoneDefaultsRow } from '../../store/access/dns-settings.js';
+import type { ZoneMode } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { parseHostName } from '../rules/names.js';
 import type { Context } from '../write/context.js';
@@ -37,11 +38,17 @@ export async function getDnsSettings(ctx: Context, zoneId: string): Promise<DnsS
 
 /** PATCH: members that are absent stay, also those inside `soa`. */
 export async function editDnsSettings(ctx: Context, zoneId: string, edit: DnsSettingsEdit): Promise<DnsSettingsItem> {
-  const zone = await changeZone(ctx, zoneId, 'dns_settings.edit', (current) => readSettings(ctx, current, edit));
+  const zone = await changeZone(ctx, zoneId, 'dns_settings.edit', (current) => readDnsSettings(ctx, current, edit));
   return dnsSettingsItem(zone, ctx.settings.nameServers);
 }
 
-function readSettings(ctx: Context, zone: ZoneRow, edit: DnsSettingsEdit): ZoneChange {
+/** The columns that an edit changes. `parent` is where the members stand in the body, such as `/zone_defaults`. */
+export function readDnsSettings(
+  ctx: Context,
+  before: ZoneDefaultsRow,
+  edit: DnsSettingsEdit,
+  parent = '',
+): Partial<ZoneDefaultsRow> {
   const change: Record<string, string | number | null> = {};
   for (const flag of FLAGS) {
     const value = edit[flag] ?? undefined;
@@ -52,30 +59,28 @@ function readSettings(ctx: Context, zone: ZoneRow, edit: DnsSettingsEdit): ZoneC
     ...change,
     ...(mode && { zone_mode: mode }),
     ...(nsTtl && { ns_ttl: nsTtl }),
-    ...(soa && readSoa(ctx, zone, soa)),
+    ...(soa && readSoa(ctx, before, soa, `${parent}/soa`)),
   };
 }
 
-function readSoa(ctx: Context, zone: ZoneRow, edit: SoaEdit): ZoneChange {
+function readSoa(ctx: Context, before: ZoneDefaultsRow, edit: SoaEdit, parent: string): Partial<ZoneDefaultsRow> {
   const { mname, rname } = edit;
   const change: Record<string, string | number | null> = {};
-  if (mname !== undefined) change['soa_mname'] = mname === null ? null : readHost('mname', mname);
-  if (rname !== undefined && rname !== null) change['soa_rname'] = readHost('rname', rname);
+  if (mname !== undefined) change['soa_mname'] = mname === null ? null : readHost('mname', mname, parent);
+  if (rname !== undefined && rname !== null) change['soa_rname'] = readHost('rname', rname, parent);
   for (const [member, column] of Object.entries(TIMERS)) {
     const seconds = edit[member as keyof typeof TIMERS];
     if (seconds !== undefined && seconds !== null) change[column] = seconds;
   }
-  const { refresh, retry, expire } = dnsSettingsItem(
-    { ...zone, ...(change as ZoneChange) },
-    ctx.settings.nameServers,
-  ).soa;
-  if (retry > refresh) throw badBody('soa.retry must not be larger than soa.refresh', '/soa/retry');
-  if (expire < refresh) throw badBody('soa.expire must not be smaller than soa.refresh', '/soa/expire');
-  return change as ZoneChange;
+  const after: ZoneDefaultsRow = { ...before, ...change };
+  const { refresh, retry, expire } = dnsSettingsItem(after, ctx.settings.nameServers).soa;
+  if (retry > refresh) throw badBody('soa.retry must not be larger than soa.refresh', `${parent}/retry`);
+  if (expire < refresh) throw badBody('soa.expire must not be smaller than soa.refresh', `${parent}/expire`);
+  return change;
 }
 
-function readHost(member: string, text: string): string {
+function readHost(member: string, text: string, parent: string): string {
   const host = parseHostName(text);
-  if (host === undefined) throw badBody(`soa.${member} must be a host name`, `/soa/${member}`);
+  if (host === undefined) throw badBody(`soa.${member} must be a host name`, `${parent}/${member}`);
   return host;
 }

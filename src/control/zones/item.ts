@@ -5,11 +5,11 @@
 import { toHex } from '../../base/bytes.js';
 import { domainToUnicode } from '../../dns/idna.js';
 import { findAccount } from '../../store/access/accounts.js';
+import type { ZoneDefaultsRow } from '../../store/access/dns-settings.js';
 import {
   assignedNameServers,
   defaultMailbox,
   type NameServerMode,
-  nsTtlOfZone,
   soaOfZone,
   ZONE_DEFAULTS,
   type ZoneMode,
@@ -48,7 +48,7 @@ export interface ZoneItem {
   readonly nameServerMode: NameServerMode;
 }
 
-/** `dns_settings` of a zone (v4: §8), including defaults. */
+/** `dns_settings` of a zone, or the defaults of an account for its new zones (v4: §8); complete. */
 export interface DnsSettingsItem {
   readonly flattenAllCnames: boolean;
   readonly foundationDns: boolean;
@@ -98,13 +98,13 @@ function parseList(text: string | null): readonly string[] | null {
   return text === null ? null : (JSON.parse(text) as string[]);
 }
 
-export function dnsSettingsItem(zone: ZoneRow, nameServers: readonly string[]): DnsSettingsItem {
+export function dnsSettingsItem(zone: ZoneDefaultsRow, nameServers: readonly string[]): DnsSettingsItem {
   return {
     flattenAllCnames: zone.flatten_all_cnames === 1,
     foundationDns: zone.foundation_dns === 1,
     multiProvider: zone.multi_provider === 1,
     secondaryOverrides: zone.secondary_overrides === 1,
-    nsTtl: nsTtlOfZone(zone),
+    nsTtl: zone.ns_ttl ?? ZONE_DEFAULTS.nsTtl,
     zoneMode: zone.zone_mode,
     soa: {
       mname: zone.soa_mname,

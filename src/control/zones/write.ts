@@ -5,10 +5,12 @@ import { toHex } from '../../base/bytes.js';
 import { type FailureOptions, invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
 import { findAccount } from '../../store/access/accounts.js';
+import { settingsOfNewZones } from '../../store/access/dns-settings.js';
 import type { Store } from '../../store/driver.js';
 import {
   findZone,
   insertZone,
+  updateZone,
   type ZoneChange,
   type ZoneRow,
   type ZoneType,
@@ -69,6 +71,7 @@ export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
     modified_at: draft.now,
     activated_at: active ? draft.now : null,
   });
+  updateZone(ctx.store, seq, settingsOfNewZones(ctx.store, account));
   draft.noteZone(seq, 'zone-added');
   const row = draft.zone(seq);
   invariant(row, 'a zone just added is there');

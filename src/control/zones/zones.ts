@@ -21,7 +21,7 @@ import {
 } from '../../store/zones/zones.js';
 import { accountIdOf, chooseAccount, maySeeZone, parseId, requireZone } from '../access/access.js';
 import { dropCertificatesOfZone } from '../certificates/drop.js';
-import { parseHostName, parseZoneName } from '../rules/names.js';
+import { parseHostName, parseNewZoneName, parseZoneName } from '../rules/names.js';
 import { commit, commitAndRead, type Draft } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
 import { zoneFailure } from './errors.js';
@@ -124,7 +124,7 @@ function findVisibleZone(ctx: Context, name: string): ZoneRow | undefined {
 }
 
 export async function createZone(ctx: Context, input: ZoneInput): Promise<ZoneItem> {
-  const parsed = parseZoneName(input.name);
+  const parsed = parseNewZoneName(input.name);
   if ('reason' in parsed) throw zoneFailure('badName', parsed, { pointer: '/name' });
   const type = creatableType(input.type) ?? 'full';
   const { account } = input;

@@ -38,6 +38,8 @@ export interface Definition {
   readonly fields: Readonly<Record<string, Field>>;
   /** Checks rules across fields for well-formed rdata; returns the problem or undefined. */
   readonly check?: (rdata: Uint8Array) => string | undefined;
+  /** As in {@link RRType.semanticFault}; default: there is none. */
+  readonly semanticFault?: RRType['semanticFault'];
   /** Present when v4 clients may create records of the type (api-contract §5.2). */
   readonly api?: ApiHabits;
 }
@@ -48,7 +50,7 @@ const scratch = new ByteWriter(512);
 
 /** Makes a record type from its definition. */
 export function defineType(definition: Definition): RRType {
-  const { mnemonic, code, rfc, api } = definition;
+  const { mnemonic, code, rfc, api, semanticFault = () => undefined } = definition;
   registerMnemonic(code, mnemonic);
   const shape = shapeOf(definition);
   const canonical = (rdata: Uint8Array): Uint8Array => lowerNames(shape, rdata);
@@ -64,6 +66,7 @@ export function defineType(definition: Definition): RRType {
       const fault = faultOf(shape, rdata);
       if (fault !== undefined) throw new RdataError(fault);
     },
+    semanticFault,
     canonical,
     duplicateKey: canonical,
     names: (rdata) => namesOf(shape, rdata),
@@ -86,12 +89,13 @@ interface Shape {
   readonly lastName: number;
   readonly lastLower: number;
   readonly crossCheck: Definition['check'];
+  readonly semanticFault: Definition['semanticFault'];
   /** Whether some field's text is returned as the client sent it. */
   readonly hasSentTexts: boolean;
   readonly api: ApiHabits;
 }
 
-function shapeOf({ mnemonic, fields: definitions, check, api }: Definition): Shape {
+function shapeOf({ mnemonic, fields: definitions, check, semanticFault, api }: Definition): Shape {
   const names = Object.keys(definitions);
   const fields = Object.values(definitions);
   return {
@@ -102,6 +106,7 @@ function shapeOf({ mnemonic, fields: definitions, check, api }: Definition): Sha
     lastName: fields.findLastIndex((field) => field.name),
     lastLower: fields.findLastIndex((field) => field.name?.lower),
     crossCheck: check,
+    semanticFault,
     hasSentTexts: api !== undefined && fields.some((field) => field.asSent),
     api: api ?? {},
   };
@@ -205,6 +210,11 @@ function fromApi(shape: Shape, input: ApiInput, apex: Uint8Array): { rdata: Uint
   const fault = faultOf(shape, read.rdata);
   if (fault !== undefined) {
     throw new RdataError(`Content for ${mnemonic} record is invalid: ${fault}.`, fromData ? '/data' : '/content');
+  }
+  const wrong = shape.semanticFault?.(read.rdata);
+  if (wrong) {
+    const pointer = fromData ? `/data/${wrong.member}` : '/content';
+    throw new RdataError(`Content for ${mnemonic} record is invalid: ${wrong.member}: ${wrong.reason}.`, pointer);
   }
   const refused = api.check?.(read.rdata);
   if (refused) throw refused;

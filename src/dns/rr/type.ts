@@ -72,6 +72,11 @@ export interface RRType {
   print(rdata: Uint8Array): string;
   /** Checks octets from outside (wire form, uncompressed names). Throws {@link RdataError}. */
   check(rdata: Uint8Array): void;
+  /**
+   * What is wrong with well-formed rdata that no software could use, and with which member; undefined when nothing is.
+   * Clients cannot create it and zone files must not have it, but it can be read, printed and answered.
+   */
+  semanticFault(rdata: Uint8Array): { readonly member: string; readonly reason: string } | undefined;
   /** Canonical form: names in lower case as RFC 4034 §6.2 and RFC 6840 §5.1 require. */
   canonical(rdata: Uint8Array): Uint8Array;
   /** The key for finding duplicates: the canonical form, but for TXT the joined octets (api-contract §6.1). */

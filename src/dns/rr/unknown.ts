@@ -53,6 +53,7 @@ export function unknownType(code: number, mnemonic: string, rfc = 'RFC 3597'): R
     mnemonic,
     rfc,
     creatable: false,
+    semanticFault: () => undefined,
     data: [],
     parse,
     print: printUnknownForm,

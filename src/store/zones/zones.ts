@@ -37,6 +37,8 @@ export interface ZoneRow {
   readonly foundation_dns: number;
   readonly secondary_overrides: number;
   readonly zone_mode: ZoneMode;
+  /** Whether the account has proxied records answered as if they were not proxied. */
+  readonly account_dns_only: number;
   readonly multi_signer: number;
   /** 1: served with signatures. 2: being signed or unsigned, and served without. Further state is in dnssec_zones. */
   readonly signed: number;
@@ -161,6 +163,9 @@ const statements = perStore((store) => ({
   servedRecords: store.prepareTuples<[], [count: number | null]>(
     'SELECT sum(record_count) FROM zones WHERE served = 1',
   ),
+  unlikeAccount: store.prepareTuples<[account: number, dnsOnly: number, most: number], [seq: number, records: number]>(
+    'SELECT seq, record_count FROM zones WHERE account = ? AND account_dns_only <> ? ORDER BY seq LIMIT ?',
+  ),
   accountRecords: store.prepareTuples<[account: number], [count: number | null]>(
     'SELECT sum(record_count) FROM zones WHERE account = ?',
   ),
@@ -212,6 +217,16 @@ export function zoneIdsOfAccount(store: Store, account: Uint8Array): Uint8Array[
   return statements(store)
     .idsOfAccount.all(account)
     .map(([id]) => id);
+}
+
+/** The oldest zones of an account whose `account_dns_only` is different, with the number of their records. */
+export function zonesUnlikeAccount(
+  store: Store,
+  account: number,
+  dnsOnly: number,
+  most: number,
+): readonly (readonly [seq: number, records: number])[] {
+  return statements(store).unlikeAccount.all(account, dnsOnly, most);
 }
 
 /** Returns the row number of the new zone. */

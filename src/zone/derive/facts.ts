@@ -13,6 +13,8 @@ export interface ZoneSettings {
   readonly multi_provider: number;
   readonly paused: number;
   readonly zone_mode: 'standard' | 'cdn_only' | 'dns_only';
+  /** Whether the account has proxied records answered as if they were not proxied. */
+  readonly account_dns_only: number;
   /** Whether the edge speaks HTTP/2 for the zone. */
   readonly http2: number;
   /** JSON list of the names of its certificates that are deployed and valid. */
@@ -47,7 +49,7 @@ export function zoneFactsOf(
     ownNameServers: zone.name_server_mode === 'records' || zone.multi_provider === 1,
     http2: zone.http2 === 1,
     certifiedNames: zone.certified_names === '[]' ? NONE : (JSON.parse(zone.certified_names) as string[]),
-    dnsOnly: zone.paused === 1 || zone.zone_mode === 'dns_only',
+    dnsOnly: zone.paused === 1 || zone.zone_mode === 'dns_only' || zone.account_dns_only === 1,
     flattenAll: zone.flatten_all_cnames === 1,
   };
 }

@@ -38,7 +38,10 @@ export interface ZoneFacts extends HttpsFacts {
    * (v4: §8).
    */
   readonly ownNameServers: boolean;
-  /** Whether proxied records answer their real content: paused zone or `zone_mode: dns_only`. */
+  /**
+   * Whether proxied records answer their real content: paused zone, `zone_mode: dns_only`, or `enforce_dns_only` of the
+   * account.
+   */
   readonly dnsOnly: boolean;
   /** Whether every CNAME is flattened, not only those that must be (v4: §8). */
   readonly flattenAll?: boolean;

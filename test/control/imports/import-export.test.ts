@@ -15,10 +15,16 @@ import { type ImportBatch, type ImportEnd, type ImportOrder, readImport } from '
 import { importRecords } from '../../../src/control/imports/records.js';
 import { type ImportInput, type ImportProgress, importZone } from '../../../src/control/imports/zone.js';
 import type { RecordItem } from '../../../src/control/records/item.js';
-import { createRecord, editRecord, listRecords, replaceRecord } from '../../../src/control/records/records.js';
+import {
+  applyBatch,
+  createRecord,
+  editRecord,
+  listRecords,
+  replaceRecord,
+} from '../../../src/control/records/records.js';
 import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context.js';
 import { exportZone } from '../../../src/control/zones/export.js';
-import { createZone, editZone, getZone } from '../../../src/control/zones/zones.js';
+import { createZone, editZone, findZoneByName, getZone } from '../../../src/control/zones/zones.js';
 import { ownerKeyOf, parseName } from '../../../src/dns/name.js';
 import { servedAtOwner } from '../../../src/serving/owner.js';
 import { servingZone } from '../../../src/serving/zone.js';
@@ -379,8 +385,8 @@ t.test('an import follows the rules for creating a record', async (t) => {
   const { ctx, zoneId } = await startZone(t);
   const before = await recordsOf(ctx, zoneId);
   const refused: [text: string, code: number][] = [
-    ['a 0 A 192.0.2.1', 9021],
     ['a 99999999 A 192.0.2.1', 9021],
+    ['a 4294967295 A 192.0.2.1', 9021],
     ['a 30 A 192.0.2.1', 9021],
     ['a MX 10 .', 9005],
     ['a A 198.51.100.250', 9003],
@@ -401,6 +407,54 @@ t.test('an import follows the rules for creating a record', async (t) => {
     { line: 2, code: 1004, reason: 'a.example.com. RRSIG: records of this type cannot be created' },
     { line: 3, code: 1004, reason: 'a.example.com. NSEC: records of this type cannot be created' },
   ]);
+});
+
+/** Values by type; the code of the refusal, or the TTL that clients read. */
+const JUDGED: readonly (readonly [type: string, content: string, ttl: number, verdict: { code: number } | number])[] = [
+  ['A', '192.0.2.77', 0, 1],
+  ['A', '192.0.2.77', 1, 1],
+  ['A', '192.0.2.77', 60, 60],
+  ['A', '192.0.2.77', 86_400, 86_400],
+  ['A', '192.0.2.77', 2, { code: 9021 }],
+  ['A', '192.0.2.77', 59, { code: 9021 }],
+  ['A', '192.0.2.77', 86_401, { code: 9021 }],
+  ['A', '192.0.2.77', 99_999_999, { code: 9021 }],
+  ['A', '198.51.100.250', 300, { code: 9003 }],
+  ['CNAME', 'judged.example.com.', 300, { code: 9039 }],
+  ['NAPTR', '1 1 "u" "E2U+sip" "!^.*$!sip:a@example.com!" .', 300, 300],
+  ['NAPTR', '1 1 "u" "E2U+sip" "!^.*$!sip:a@example.com" .', 300, { code: 1004 }],
+];
+
+t.test('one rule for POST, PUT, PATCH, batches and imports', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const name = 'judged.example.com';
+  for (const [type, content, ttl, verdict] of JUDGED) {
+    const input = { name, type, content, ttl };
+    const line = `${name}. ${ttl} ${type} ${content}\n`;
+    const old = { name, type: 'TXT', content: 'old' };
+    const ways: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
+      post: () => createRecord(ctx, zoneId, input),
+      put: (id) => replaceRecord(ctx, zoneId, id, input),
+      patch: (id) => editRecord(ctx, zoneId, id, { type, content, ttl }),
+      'batch post': () => applyBatch(ctx, zoneId, { posts: [input] }),
+      'batch put': (id) => applyBatch(ctx, zoneId, { puts: [{ id, ...input }] }),
+      'batch patch': (id) => applyBatch(ctx, zoneId, { patches: [{ id, type, content, ttl }] }),
+      import: () => importRecords(ctx, zoneId, line, {}),
+    };
+    for (const [way, run] of Object.entries(ways)) {
+      const { id } = await createRecord(ctx, zoneId, old);
+      const code = await run(id).then(
+        () => undefined,
+        (error: AppError) => error.code,
+      );
+      const { items } = await listRecords(ctx, zoneId, { name: { exact: name } });
+      const made = items.find((item) => item.type === type);
+      t.same(code === undefined ? made?.ttl : { code }, verdict, `${way}: ${line}`);
+      await applyBatch(ctx, zoneId, { deletes: items.map((item) => ({ id: item.id })) });
+    }
+  }
+  const { leftOut } = await importRecords(ctx, zoneId, 'a 300 A 192.0.2.1\nzero 0 A 192.0.2.1\n', {});
+  t.same(leftOut, [{ line: 2, code: 1004, reason: 'zero.example.com. A: the TTL of 0 became automatic' }]);
 });
 
 t.test('imported values can be sent back unchanged', async (t) => {
@@ -426,6 +480,19 @@ txt TXT ${'"01234567890123456789012345678901234567890123456789012345678901234567
   }
   const zero = items.find(({ name }) => name === 'zero.example.com')!;
   t.match(await refusal(editRecord(ctx, zoneId!, zero.id, { ttl: 2 })), { code: 9021 }, 'a change keeps the rules');
+});
+
+t.test('a zone whose name has the label *', async (t) => {
+  const { ctx } = await startControl(t);
+  const text =
+    '$ORIGIN *.example.com.\n$TTL 300\n@ SOA ns h 1 7200 900 1209600 300\n@ NS ns\nns A 192.0.2.53\n* NS ns\n';
+  const { imported, issues, zoneId } = await importZone(ctx, { source: { text } });
+  t.ok(imported);
+  t.match(issues, [{ severity: 'warning', code: 'wildcard-ns' }]);
+  t.match(await findZoneByName(ctx, '*.Example.com.'), { id: zoneId, name: '*.example.com' });
+  await createRecord(ctx, zoneId!, { type: 'A', name: 'www', content: '192.0.2.1', ttl: 300 });
+  t.match(await exportText(ctx, zoneId!), /^www\.\*\.example\.com\.\t300\tIN\tA\t192\.0\.2\.1/m);
+  t.match(await refusal(createZone(ctx, { name: '*.example.net' })), { code: 1002 }, 'clients cannot create one');
 });
 
 t.test('a TTL of one second is not automatic', async (t) => {

@@ -277,6 +277,16 @@ t.test('user, tokens, memberships, networks, neighbours', async (t) => {
   t.match(plan, { legacy_id: 'free', is_subscribed: false });
   t.match(await client.dns.settings.zone.get({ zone_id: zone.id }), { ns_ttl: 86400, zone_mode: 'standard' });
   t.match(await client.dns.settings.zone.edit({ zone_id: zone.id, ns_ttl: 300 }), { ns_ttl: 300 });
+  const account_id = account!.id;
+  t.match(await client.dns.settings.account.get({ account_id }), {
+    enforce_dns_only: false,
+    zone_defaults: { ns_ttl: 86400, nameservers: { type: 'cloudflare.standard' }, internal_dns: {} },
+  } as object);
+  const zone_defaults = { ns_ttl: 600, nameservers: { type: 'cloudflare.standard' as const }, internal_dns: {} };
+  t.match(await client.dns.settings.account.edit({ account_id, zone_defaults }), { zone_defaults: { ns_ttl: 600 } });
+  const second = await client.zones.create({ account: { id: account_id }, name: 'example.net' });
+  t.match(await client.dns.settings.zone.get({ zone_id: second.id }), { ns_ttl: 600 });
+  await client.zones.delete({ zone_id: second.id });
   const zone_id = zone.id;
   t.strictSame(await client.zones.holds.get({ zone_id }), { hold: false, hold_after: null, include_subdomains: false });
   t.match(await client.zones.holds.create({ zone_id, include_subdomains: true }), {
