@@ -200,7 +200,7 @@ t.test('records', async (t) => {
     out: /^added example\.com MX 20 mx2\.example\.com /,
   });
   t.match(await run('record', 'add', 'example.com', 'api', 'A', '300.0.0.1'), { code: 1, err: /IPv4/ });
-  t.match(await run('record', 'add', 'example.com', 'api', 'A', '192.0.2.99', '--ttl', '0'), {
+  t.match(await run('record', 'add', 'example.com', 'api', 'A', '192.0.2.98', '--ttl', '-1'), {
     code: 2,
     err: /seconds/,
   });
