@@ -96,7 +96,7 @@ t.test('enforce_dns_only answers proxied records without the edge, at once and f
     const [zone] = zonesOfName(ctx.store, name);
     const { rrsets } = servedAtOwner(
       ctx.store,
-      servingZone(zone!, ctx.settings),
+      servingZone(ctx.store, zone!, ctx.settings),
       ownerKeyOf(parseName(`www.${name}.`), zone!.apex),
     );
     return rrsets.filter(({ type }) => type === Type.a).flatMap(({ rdatas }) => rdatas.map(printIP));
