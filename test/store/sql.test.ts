@@ -159,14 +159,14 @@ t.test('writing statements do the same on every copy', async (t) => {
 
 t.test('migrations run in the order of their numbers', async (t) => {
   const { text } = sources.find(({ name }) => name === 'migrate.ts')!;
-  const listed = [...text.matchAll(/^import \{ (\w+) \} from '\.\/migrations\/(\d{4})-[a-z-]+\.js';$/gm)];
+  const listed = [...text.matchAll(/^import \{ (\w+) \} from '\.\/migrations\/(?:[\d-]+\/)?(\d{4})-[a-z-]+\.js';$/gm)];
   const list = /const MIGRATIONS[^=]*= \[([\s\S]*?)\];/.exec(text)![1]!.match(/\w+/g);
   t.strictSame(
     list,
     listed.sort(([, , a], [, , b]) => Number(a) - Number(b)).map(([, name]) => name),
   );
   for (const { name, text: migration } of sources) {
-    const [, number] = /^migrations\/(\d{4})-/.exec(name) ?? [];
+    const [, number] = /^migrations\/(?:[\d-]+\/)?(\d{4})-[a-z]/.exec(name) ?? [];
     if (number === undefined) continue;
     t.match(migration, new RegExp(`version: ${Number(number)},`), name);
     t.ok(

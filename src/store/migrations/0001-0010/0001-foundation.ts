@@ -5,7 +5,7 @@
  * the API shows as 32 hexadecimal digits. A NULL in a settings column means the service's default, so that a default that
  * changes later changes everywhere.
  */
-import type { Migration } from './migration.js';
+import type { Migration } from '../migration.js';
 
 export const foundation: Migration = {
   version: 1,

@@ -2,7 +2,7 @@
  * Buckets, what binds them to the bucket application, and the objects in them. Small bodies are rows of their own, apart from
  * the descriptions, which lists read; large ones are files named by `blob`. Keys compare by the octets of their UTF-8.
  */
-import type { Migration } from './migration.js';
+import type { Migration } from '../migration.js';
 
 export const buckets: Migration = {
   version: 2,

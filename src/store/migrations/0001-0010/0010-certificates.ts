@@ -1,5 +1,5 @@
 /** Certificates: who needs one, orders under way with their challenges, what was issued, and the accounts that order. */
-import type { Migration } from './migration.js';
+import type { Migration } from '../migration.js';
 
 export const certificates: Migration = {
   version: 10,

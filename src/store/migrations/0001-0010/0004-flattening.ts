@@ -1,5 +1,5 @@
 /** Targets of flattened names: what was heard of them, which owners answer it, and which of our own names it came from. */
-import type { Migration } from './migration.js';
+import type { Migration } from '../migration.js';
 
 export const flattening: Migration = {
   version: 4,

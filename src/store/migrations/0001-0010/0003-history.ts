@@ -2,7 +2,7 @@
  * The journal of zones: for every commit and zone what undoes it, so that records can be read, and brought back, as they were.
  * Whether a zone ever had a hold, and whose account and address an entry of the audit log belongs to.
  */
-import type { Migration } from './migration.js';
+import type { Migration } from '../migration.js';
 
 export const history: Migration = {
   version: 3,

@@ -1,5 +1,5 @@
 /** What tokens may do (v4: §12), from where, from when on, and to whom they belong. */
-import type { Migration } from './migration.js';
+import type { Migration } from '../migration.js';
 
 export const tokens: Migration = {
   version: 5,

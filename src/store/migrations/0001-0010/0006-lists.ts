@@ -1,5 +1,5 @@
 /** Indexes for pages of long lists: of zones in the order of their names, of records by type and data. */
-import type { Migration } from './migration.js';
+import type { Migration } from '../migration.js';
 
 export const lists: Migration = {
   version: 6,

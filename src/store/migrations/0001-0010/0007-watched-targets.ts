@@ -1,5 +1,5 @@
 /** Targets nobody is answered with, those of proxied names, are asked for less often than those of flattened ones. */
-import type { Migration } from './migration.js';
+import type { Migration } from '../migration.js';
 
 export const watchedTargets: Migration = {
   version: 7,

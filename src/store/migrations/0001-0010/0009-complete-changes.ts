@@ -2,7 +2,7 @@
  * A change says whether it lists everything that differs, and holds the SOA before and after it: applied to the zone as it was
  * served, a complete one gives the zone as it is served. Until now edits held the SOA, which changes without an edit have not.
  */
-import type { Migration } from './migration.js';
+import type { Migration } from '../migration.js';
 
 export const completeChanges: Migration = {
   version: 9,

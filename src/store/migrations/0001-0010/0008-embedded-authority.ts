@@ -1,5 +1,5 @@
 /** The built-in certificate authority: its own certificates, orders in the words of RFC 8555, and what it issued. */
-import type { Migration } from './migration.js';
+import type { Migration } from '../migration.js';
 
 export const embeddedAuthority: Migration = {
   version: 8,
