@@ -1,36 +1,79 @@
-/** A zone as it is served, signatures included, as a list of records. */
-
+/** A zone as it is served, signatures included, and what verifies it. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Type } from '../../src/dns/codes.js';
-import { nameOfOwnerKey } from '../../src/dns/name.js';
+import { nameOfOwnerKey, parseName } from '../../src/dns/name.js';
+import { printRecord } from '../../src/dns/zonefile/writer.js';
 import type { PlacedRR } from '../../src/dnssec/signed-zone.js';
 import { type Verification, verifyZone } from '../../src/dnssec/verify.js';
 import { servedOwners } from '../../src/serving/owner.js';
-import { type ServingSettings, servingZone } from '../../src/serving/zone.js';
-import type { Store } from '../../src/store/driver.js';
-import { findZoneById } from '../../src/store/zones/zones.js';
+import { servingZone } from '../../src/serving/zone.js';
+import { findZone } from '../../src/store/zones/zones.js';
+import type { ChangedZone } from './random-changes.js';
 
 /** Every record with its signatures, owner by owner. */
-export function servedRecords(store: Store, settings: ServingSettings, zoneId: string): PlacedRR[] {
-  const row = findZoneById(store, Buffer.from(zoneId, 'hex'))!;
+export function servedRecords({ ctx, seq }: Pick<ChangedZone, 'ctx' | 'seq'>): PlacedRR[] {
+  const { store, settings } = ctx;
   return store.snapshot(() => {
-    const zone = servingZone(store, row, settings);
+    const zone = servingZone(store, findZone(store, seq)!, settings);
     return [...servedOwners(store, zone)].flatMap(({ ownerKey, rrsets }) => {
       const owner = nameOfOwnerKey(ownerKey, zone.facts.apex);
+      const place = (type: number, ttl: number, rdata: Uint8Array): PlacedRR => {
+        return { owner, type, ttl, rdata, file: undefined, line: 0 };
+      };
       return rrsets
         .filter(({ type }) => type <= 0xffff)
         .flatMap(({ type, ttl, rdatas, signatures = [] }) => [
-          ...rdatas.map((rdata): PlacedRR => ({ owner, type, ttl, rdata, file: undefined, line: 0 })),
-          ...signatures.map((rdata): PlacedRR => ({ owner, type: Type.rrsig, ttl, rdata, file: undefined, line: 0 })),
+          ...rdatas.map((rdata) => place(type, ttl, rdata)),
+          ...signatures.map((rdata) => place(Type.rrsig, ttl, rdata)),
         ]);
     });
   });
 }
 
-/** What our own verification finds. `nowS`: seconds since 1970. */
-export function verifyRecords(apex: Uint8Array, records: readonly PlacedRR[], nowS: number): Verification {
-  const verifying = verifyZone(apex, records, nowS);
-  for (;;) {
-    const step = verifying.next();
-    if (step.done) return step.value;
+/** Throws with the faults that our own verification finds in the zone as it is served. */
+export function requireVerified(world: Pick<ChangedZone, 'ctx' | 'seq' | 'apex'>, when: string): Verification {
+  const nowS = Math.floor(world.ctx.clock.nowMs() / 1000);
+  const verifying = verifyZone(parseName(`${world.apex}.`), servedRecords(world), nowS);
+  for (let next = verifying.next(); ; next = verifying.next()) {
+    if (!next.done) continue;
+    const { findings } = next.value;
+    if (findings.length === 0) return next.value;
+    throw new Error(`after ${when}: ${findings.map(({ message }) => message).join('; ')}`);
+  }
+}
+
+const VERIFIERS = ['/usr/bin/ldns-verify-zone', '/usr/bin/dnssec-verify'] as const;
+
+/** Programs that are not installed. Under CI=true the caller must fail instead of skipping. */
+export function missingVerifiers(): string[] {
+  return VERIFIERS.filter((program) => !existsSync(program));
+}
+
+/**
+ * Throws with what ldns-verify-zone and dnssec-verify say of the zone as it is served. They look at the time of the machine, so the
+ * clock must show it.
+ */
+export function requireVerifiedByOthers(world: Pick<ChangedZone, 'ctx' | 'seq' | 'apex'>, when: string): void {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-signed-'));
+  const file = join(directory, 'zone');
+  try {
+    writeFileSync(file, `${servedRecords(world).map(printRecord).join('\n')}\n`, 'latin1');
+    const [ldns, bind] = VERIFIERS;
+    run(when, ldns, ['-V', '2', file]);
+    run(when, bind, ['-q', '-o', world.apex, file]);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function run(when: string, program: string, parameters: readonly string[]): void {
+  try {
+    execFileSync(program, parameters, { stdio: 'pipe', encoding: 'utf8' });
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    throw new Error(`after ${when}, ${program}: ${stdout}${stderr}`);
   }
 }

@@ -3,9 +3,7 @@
  * served signed when all of it is, in one change.
  */
 
-import { toHex } from '../../base/bytes.js';
 import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
-import { schedule } from '../../jobs/schedule.js';
 import { removeKeysOfZone } from '../../store/dnssec/keys.js';
 import { removeSomeSignatures } from '../../store/dnssec/signatures.js';
 import { findDnssecZone, insertDnssecZone, removeDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
@@ -17,12 +15,7 @@ import type { Context } from '../write/context.js';
 import { APEX } from './chain.js';
 import { dnssecFailure } from './errors.js';
 import { addNewKey } from './keys.js';
-
-/** The job that signs, refreshes and unsigns a zone; its subject is the zone's identifier. */
-export const SIGNING_JOB = 'dnssec';
-
-/** Zones with up to this many records are signed, and unsigned, in one commit. */
-export const MOST_AT_ONCE = 500;
+import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';
 
 export interface EnableOptions {
   /** 13 (default): ECDSA with P-256. 15: Ed25519. */
@@ -89,10 +82,4 @@ function removeSigning(store: Store, zone: number): void {
 export function resignSoon(ctx: Context, zone: ZoneRow): void {
   updateDnssecZone(ctx.store, zone.seq, { walk: APEX });
   runSigningSoon(ctx, zone);
-}
-
-/** Lets the job look at a zone now. Inside a write. */
-export function runSigningSoon({ store, clock }: Context, { id }: ZoneRow): void {
-  const nowMs = clock.nowMs();
-  schedule(store, { kind: SIGNING_JOB, subject: toHex(id), runAtMs: nowMs }, nowMs);
 }

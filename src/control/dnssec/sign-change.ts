@@ -60,22 +60,32 @@ interface Change {
   readonly relinked: { readonly key: Uint8Array; readonly stored: SignedOwner; readonly after: SignedOwner }[];
 }
 
-/**
- * `owners`: the touched ones. `before`: the zone as it was served. `upTo`: the last owner that is signed so far, in a zone that is
- * being signed without its chain; later ones are left out.
- */
+export interface ChangeOptions {
+  /** Owners that are signed anew although nothing of theirs was touched. */
+  readonly also?: readonly Uint8Array[];
+  /**
+   * The last owner that is signed so far, null for none, in a zone that is being signed without its chain; later ones are left
+   * out.
+   */
+  readonly upTo?: Uint8Array | null;
+}
+
+/** `owners`: the touched ones. `before`: the zone as it was served. */
 export function signChange(
   signing: SigningZone,
   owners: readonly OwnerAfter[],
   before: ServingZone,
-  upTo?: Uint8Array | null,
+  { also = [], upTo }: ChangeOptions,
 ): SignedChange {
   const change: Change = { signing, owners: [], byText: new Map(), relinked: [] };
   for (const { touched, standing } of owners) {
     if (upTo === null || (upTo && compareBytes(standing.ownerKey, upTo) > 0)) continue;
     touch(change, standing.ownerKey, unsignedByRecords(signing.store, signing.zone, standing), touched.before);
   }
-  for (const owner of [...change.owners]) if (changesBelow(owner)) touchBelow(change, owner.key);
+  touchAll(change, also);
+  for (const owner of [...change.owners]) {
+    if (changesBelow(owner)) touchAll(change, signedOwnersBelow(signing.store, signing.row.zone, owner.key));
+  }
   change.owners.sort((a, b) => compareBytes(a.key, b.key));
   for (const owner of change.owners) owner.after = signOwner(change, owner);
   if (upTo === undefined) linkChain(change);
@@ -110,9 +120,9 @@ function changesBelow({ octets, barrier }: Touched): boolean {
   return isBarrier(storedBarrier(octets)) !== isBarrier(barrier);
 }
 
-function touchBelow(change: Change, ownerKey: Uint8Array): void {
-  const { store, zone, row } = change.signing;
-  for (const key of signedOwnersBelow(store, row.zone, ownerKey)) {
+function touchAll(change: Change, keys: readonly Uint8Array[]): void {
+  const { store, zone } = change.signing;
+  for (const key of keys) {
     if (change.byText.has(ownerText(key))) continue;
     const records = recordsAtOwner(store, zone, key);
     touch(change, key, unsignedByRecords(store, zone, { ownerKey: key, records }), undefined);

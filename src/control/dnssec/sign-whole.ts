@@ -83,7 +83,11 @@ function takeStored(
     for (; !next.done; next = rows.next()) {
       const order = compareBytes(next.value.owner_key, ownerKey);
       if (order > 0) return undefined;
-      if (order === 0) return readSignedOwner(next.value.octets);
+      if (order === 0) {
+        const { octets } = next.value;
+        next = rows.next();
+        return readSignedOwner(octets);
+      }
       removeSignatures(store, row.zone, next.value.owner_key);
     }
     return undefined;

@@ -3,13 +3,14 @@ import { Type } from '../../dns/codes.js';
 import type { Difference } from '../../serving/difference.js';
 import { soaOf } from '../../serving/difference.js';
 import { readSignedOwner, type SignedOwner } from '../../serving/stored-signatures.js';
-import { signatureOctets } from '../../store/dnssec/signatures.js';
+import { signatureOctets, signedOwnersBelow } from '../../store/dnssec/signatures.js';
 import { updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { ChangedRR } from '../../store/log/changes.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../write/context.js';
 import type { OwnerAfter, TouchedZone } from '../write/touched-zone.js';
 import { APEX } from './chain.js';
+import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';
 import { signChange } from './sign-change.js';
 import { signSet, storeSignedOwner, withSet } from './sign-owner.js';
 import { signWhole } from './sign-whole.js';
@@ -34,14 +35,23 @@ export function signZone(
   row: ZoneRow,
   owners: readonly OwnerAfter[],
 ): SignedZone | undefined {
-  const signing = row.signed === 0 ? undefined : openSigningZone(ctx, row, touched.signing.exact);
-  if (!signing || signing.row.phase === 'unsigning') return undefined;
-  return row.signed === 1 ? signServed(signing, touched, owners) : prepare(signing, touched, owners);
+  const signing = openSigningZone(ctx, row, touched.signing.exact);
+  if (!signing) return undefined;
+  // The times of signatures depend on settings, and so does the TTL of denials.
+  if (touched.kind !== undefined && touched.kind !== 'rrs') runSigningSoon(ctx, row);
+  return row.signed === 1 ? signServed(signing, row, touched, owners) : prepare(signing, touched, owners);
 }
 
-function signServed(signing: SigningZone, touched: TouchedZone, owners: readonly OwnerAfter[]): SignedZone {
+function signServed(
+  signing: SigningZone,
+  { record_count: records }: ZoneRow,
+  touched: TouchedZone,
+  owners: readonly OwnerAfter[],
+): SignedZone {
   const isWhole = touched.signing.whole || touched.copy !== undefined || !touched.complete;
-  const change = isWhole && !touched.signing.prepared ? undefined : signChange(signing, owners, touched.serving);
+  const also = isWhole ? [] : ownersOfDenialTtl(signing, touched, records);
+  const change =
+    isWhole && !touched.signing.prepared ? undefined : signChange(signing, owners, touched.serving, { also });
   const apex = change ? change.apex : signWhole(signing);
   return {
     difference: isWhole ? undefined : change?.difference,
@@ -53,13 +63,31 @@ function signServed(signing: SigningZone, touched: TouchedZone, owners: readonly
   };
 }
 
+/**
+ * The owners whose NSEC records get another TTL (RFC 9077 §3): all of a small zone. Those of a large one are signed by the job, which
+ * walks through them.
+ */
+function ownersOfDenialTtl(
+  { store, row, denialTtl }: SigningZone,
+  { serving }: TouchedZone,
+  records: number,
+): Uint8Array[] {
+  const { soa } = serving.facts;
+  if (!serving.signing || denialTtl === Math.min(soa.ttl, soa.minimum)) return [];
+  if (records <= MOST_AT_ONCE) return [APEX, ...signedOwnersBelow(store, row.zone, APEX)];
+  updateDnssecZone(store, row.zone, { walk: APEX });
+  return [];
+}
+
 /** A zone that is being signed: what the job has done already is kept right. */
 function prepare(signing: SigningZone, touched: TouchedZone, owners: readonly OwnerAfter[]): SignedZone {
   const { store, row } = signing;
   if (touched.copy !== undefined || !touched.complete) {
     updateDnssecZone(store, row.zone, { phase: 'data', cursor: null });
   } else {
-    const { apex } = signChange(signing, owners, touched.serving, row.phase === 'data' ? row.cursor : undefined);
+    const { apex } = signChange(signing, owners, touched.serving, {
+      ...(row.phase === 'data' && { upTo: row.cursor }),
+    });
     storeApex(signing, apex);
     noteSigned(signing);
   }

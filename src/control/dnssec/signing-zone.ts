@@ -36,11 +36,14 @@ export function keyName(algorithm: number, tag: number): number {
   return algorithm * 0x10000 + tag;
 }
 
-/** Throws when the keys cannot be opened, or the clock is wrong. `row`: after the edits. */
+/**
+ * Undefined for a zone that is not to be signed. Throws when the keys cannot be opened, or the clock is wrong. `zone`: after the
+ * edits.
+ */
 export function openSigningZone(ctx: Context, zone: ZoneRow, exact: boolean): SigningZone | undefined {
   const { store } = ctx;
-  const row = findDnssecZone(store, zone.seq);
-  if (!row) return undefined;
+  const row = zone.signed === 0 ? undefined : findDnssecZone(store, zone.seq);
+  if (!row || row.phase === 'unsigning') return undefined;
   const keys = keysOfZone(store, zone.seq);
   const serving = unsignedZone(zone, ctx.settings);
   const { soa } = serving.facts;

@@ -1,42 +1,288 @@
 /** Signing in the commit: after every change the zone as it is served is one that validating resolvers accept. */
+import fc from 'fast-check';
 import t, { type Test } from 'tap';
+import { toHex } from '../../../src/base/bytes.js';
+import { parseIP } from '../../../src/base/ip.js';
+import { makeId } from '../../../src/base/random.js';
 import { disableSigning, enableSigning } from '../../../src/control/dnssec/enable.js';
-import { createRecord } from '../../../src/control/records/records.js';
+import { signingJob } from '../../../src/control/dnssec/job.js';
+import { importZone } from '../../../src/control/imports/zone.js';
+import { applyBatch } from '../../../src/control/records/batch.js';
+import { createRecord, deleteRecord, listRecords } from '../../../src/control/records/records.js';
+import { commit } from '../../../src/control/write/commit.js';
 import type { Context } from '../../../src/control/write/context.js';
-import { parseName } from '../../../src/dns/name.js';
-import { servedRecords, verifyRecords } from '../../support/signed-copy.js';
+import { createZone, deleteZone } from '../../../src/control/zones/zones.js';
+import { Type } from '../../../src/dns/codes.js';
+import { ownerKeyOf, parseName, toFqdn } from '../../../src/dns/name.js';
+import { parseRdata, typeByMnemonic } from '../../../src/dns/rr/registry.js';
+import type { JobContext } from '../../../src/jobs/kind.js';
+import { findDnssecZone } from '../../../src/store/dnssec/zones.js';
+import { lastChange } from '../../../src/store/log/changes.js';
+import { rdataKeyOf } from '../../../src/store/records/records.js';
+import { findZoneByName } from '../../../src/store/zones/zones.js';
+import { checkLog, type FollowedZone, served } from '../../support/followed-zone.js';
+import { applyStep, type ChangedZone, step } from '../../support/random-changes.js';
+import {
+  missingVerifiers,
+  requireVerified,
+  requireVerifiedByOthers,
+  servedRecords,
+} from '../../support/signed-copy.js';
+import type { TestClock } from '../../support/test-clock.js';
 import { testZoneKeys } from '../../support/zone-keys.js';
-import { startZone, type ZoneFixture } from '../fixture.js';
+import { startControl } from '../fixture.js';
 
-const APEX = parseName('example.com.');
+const SEED = Number(process.env['ZONEPLANE_CONFORMANCE_SEED'] ?? 20261122);
+const RUNS = Number(process.env['ZONEPLANE_SIGNING_RUNS'] ?? 8);
+/** Delegations that come and go together. */
+const CUTS = Number(process.env['ZONEPLANE_SIGNING_CUTS'] ?? 1000);
+const DAY_MS = 86_400_000;
 
-interface SignedFixture extends ZoneFixture {
-  /** Fails the test when the zone as it is served has a fault. */
-  readonly requireValid: (when: string) => number;
+interface Signing {
+  readonly ctx: Context;
+  readonly clock: TestClock;
 }
 
-async function startSigned(t: Test): Promise<SignedFixture> {
-  const fixture = await startZone(t);
-  const { store, random } = fixture.ctx;
-  const ctx: Context = { ...fixture.ctx, zoneKeys: await testZoneKeys(store, random) };
-  const requireValid = (when: string): number => {
-    const records = servedRecords(store, ctx.settings, fixture.zoneId);
-    const { findings, signatures } = verifyRecords(APEX, records, Math.floor(fixture.clock.nowMs() / 1000));
-    if (findings.length > 0) t.fail(`${when}: ${findings.map(({ message }) => message).join('; ')}`);
-    return signatures;
+async function startSigning(t: Test): Promise<Signing> {
+  const { ctx, clock } = await startControl(t, {
+    edgeAddresses: [parseIP('198.51.100.1')!, parseIP('2001:db8:ed::1')!],
+    nameServerAddresses: [parseIP('198.51.100.53')!],
+  });
+  return { ctx: { ...ctx, zoneKeys: await testZoneKeys(ctx.store, ctx.random) }, clock };
+}
+
+async function openZone(signing: Signing, apex: string): Promise<FollowedZone> {
+  await createZone(signing.ctx, { name: apex });
+  return worldOf(signing, apex);
+}
+
+function worldOf({ ctx }: Signing, apex: string): FollowedZone {
+  const { seq, id } = findZoneByName(ctx.store, apex)!;
+  const world = { ctx, zoneId: toHex(id), seq, apex, copy: new Map<string, string[]>(), seen: 0 };
+  follow(world);
+  return world;
+}
+
+/** Reads the zone anew, as a follower does after a change that is not complete. */
+function follow(world: FollowedZone): void {
+  world.seen = lastChange(world.ctx.store);
+  world.copy.clear();
+  for (const [key, lines] of served(world)) world.copy.set(key, lines);
+}
+
+/** One run of the zone's job, at the clock's time; an aborted one ends after its first part. */
+async function runJob(
+  { ctx, zoneId }: ChangedZone,
+  signal = new AbortController().signal,
+): Promise<number | undefined> {
+  const { store, clock, log } = ctx;
+  const job: JobContext = {
+    store,
+    clock,
+    log,
+    attempt: 0,
+    signal,
+    requireLease: () => {},
   };
-  return { ...fixture, ctx, requireValid };
+  const outcome = await signingJob(ctx).handler(job, zoneId);
+  return 'againAtMs' in outcome ? outcome.againAtMs : undefined;
+}
+
+/** Waits with the job until it has nothing to do for an hour. */
+async function runJobs(world: ChangedZone, clock: TestClock): Promise<void> {
+  for (;;) {
+    const againAtMs = await runJob(world);
+    if (againAtMs === undefined || againAtMs > clock.nowMs() + 3_600_000) return;
+    clock.advance(againAtMs - clock.nowMs());
+  }
 }
 
 t.test('a small zone is signed at once, and unsigned at once', async (t) => {
-  const { ctx, zoneId, requireValid } = await startSigned(t);
+  const signing = await startSigning(t);
+  const world = await openZone(signing, 'small.test');
+  const { ctx, zoneId } = world;
   await createRecord(ctx, zoneId, { type: 'A', name: 'www', content: '192.0.2.1' });
-  await createRecord(ctx, zoneId, { type: 'NS', name: 'sub', content: 'ns.sub.example.com' });
+  await createRecord(ctx, zoneId, { type: 'NS', name: 'sub', content: 'ns.sub.small.test' });
   await createRecord(ctx, zoneId, { type: 'A', name: 'ns.sub', content: '192.0.2.2' });
   await enableSigning(ctx, zoneId);
-  t.ok(requireValid('enabled') > 6);
+  t.equal(requireVerified(world, 'enabled').signatures, 7, 'SOA, NS, DNSKEY, A, three NSEC');
   await createRecord(ctx, zoneId, { type: 'A', name: 'a.b.c', content: '192.0.2.1' });
-  requireValid('a name');
+  requireVerified(world, 'a name more');
   await disableSigning(ctx, zoneId);
-  t.notOk(servedRecords(ctx.store, ctx.settings, zoneId).some(({ type }) => type === 46 || type === 48));
+  t.notOk(servedRecords(world).some(({ type }) => type === Type.rrsig || type === Type.dnskey));
+  t.equal(findDnssecZone(ctx.store, world.seq), undefined);
+});
+
+t.test('random changes of signed zones: each leaves a zone that verifies, and the log leads to it', async (t) => {
+  const signing = await startSigning(t);
+  const { clock } = signing;
+  let runs = 0;
+  const toggle = fc.boolean().map((on) => ({
+    value: on ? 'enable' : 'disable',
+    run: async (world: ChangedZone) => {
+      await (on ? enableSigning(world.ctx, world.zoneId) : disableSigning(world.ctx, world.zoneId));
+      follow(world as FollowedZone);
+    },
+  }));
+  const wait = fc.integer({ min: 1, max: 11 }).map((days) => ({
+    value: `${days} days`,
+    run: async (world: ChangedZone) => {
+      clock.advance(days * DAY_MS);
+      await runJobs(world, clock);
+    },
+  }));
+  const any = fc.oneof(
+    { arbitrary: step, weight: 20 },
+    { arbitrary: wait, weight: 1 },
+    { arbitrary: toggle, weight: 1 },
+  );
+  const property = fc.asyncProperty(fc.array(any, { minLength: 30, maxLength: 60 }), async (steps) => {
+    const world = await openZone(signing, `z${runs++}.test`);
+    await enableSigning(world.ctx, world.zoneId);
+    follow(world);
+    for (const change of steps) {
+      await applyStep(world, change);
+      checkLog(world);
+      if (findDnssecZone(world.ctx.store, world.seq)) requireVerified(world, JSON.stringify(change.value));
+    }
+    await deleteZone(world.ctx, world.zoneId);
+  });
+  await t.resolves(fc.assert(property, { numRuns: RUNS, seed: SEED }), `${RUNS} zones`);
+});
+
+const missing = missingVerifiers();
+const skip = missing.length === 0 || process.env['CI'] === 'true' ? false : `not installed: ${missing.join(', ')}`;
+
+/** Adds a record, also one of a type that clients cannot create. */
+async function insert({ ctx, seq, apex }: ChangedZone, name: string, type: string, content: string): Promise<void> {
+  const origin = parseName(`${apex}.`);
+  const owner = parseName(name, origin);
+  const { code } = typeByMnemonic(type)!;
+  const rdata = parseRdata(code, content, origin);
+  await commit(ctx, (draft) => {
+    draft.insertRecord({
+      id: makeId(ctx.clock.nowUs(), ctx.random),
+      zone: seq,
+      owner_key: ownerKeyOf(owner, origin),
+      name: toFqdn(owner),
+      type: code,
+      content,
+      rdata,
+      rdata_key: rdataKeyOf(rdata),
+      ttl: 300,
+      proxied: 0,
+      settings: null,
+      comment: null,
+      tags: null,
+      private_routing: null,
+      created_at: draft.now,
+      modified_at: draft.now,
+      comment_modified_at: null,
+      tags_modified_at: null,
+    });
+  });
+}
+
+/** Names that come and go, each line a change: a record in zone file form, or `-name type`. */
+const CHANGES = [
+  'www A 192.0.2.1',
+  'www AAAA 2001:db8::1',
+  'a.b.c A 192.0.2.1',
+  '*.wild A 192.0.2.1',
+  '* TXT "any"',
+  'host.sub A 192.0.2.2',
+  'deep.host.sub A 192.0.2.2',
+  'sub NS ns.sub',
+  'ns.sub A 192.0.2.3',
+  'sub DS 12345 13 2 5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a',
+  'c NS ns.else.test.',
+  '-c NS',
+  '-sub DS',
+  '-sub NS',
+  'below.alias A 192.0.2.4',
+  'alias DNAME elsewhere.test.',
+  '-alias DNAME',
+  'alias CNAME www',
+  '-below.alias A',
+  '-a.b.c A',
+  '-* TXT',
+  '\\000\\001.octets TXT "escaped"',
+  'www A 192.0.2.2',
+  '-www A',
+  '-www AAAA',
+];
+
+t.test('ldns-verify-zone and dnssec-verify accept the zone after every change', { skip }, async (t) => {
+  const signing = await startSigning(t);
+  signing.clock.advance(Date.now() - signing.clock.nowMs());
+  const world = await openZone(signing, 'others.test');
+  const { ctx, zoneId } = world;
+  await enableSigning(ctx, zoneId);
+  follow(world);
+  for (const line of CHANGES) {
+    const [, name = '', type = '', content = ''] = /^-?(\S+) (\S+) ?(.*)$/.exec(line)!;
+    if (line.startsWith('-')) {
+      const full = name === '@' ? world.apex : `${name}.${world.apex}`;
+      const { items } = await listRecords(ctx, zoneId, { perPage: 100 });
+      for (const item of items) if (item.name === full && item.type === type) await deleteRecord(ctx, zoneId, item.id);
+    } else {
+      await insert(world, name, type, content);
+    }
+    checkLog(world);
+    requireVerified(world, line);
+    requireVerifiedByOthers(world, line);
+  }
+});
+
+t.test('thousands of delegations come and go in a change each', async (t) => {
+  const signing = await startSigning(t);
+  const world = await openZone(signing, 'cuts.test');
+  const { ctx, zoneId } = world;
+  await enableSigning(ctx, zoneId);
+  follow(world);
+  await createRecord(ctx, zoneId, { type: 'A', name: 'd1000x', content: '192.0.2.1' });
+  const posts = Array.from({ length: CUTS }, (_, i) => ({ type: 'NS', name: `d${i}`, content: 'ns.else.test' }));
+  await applyBatch(ctx, zoneId, { posts });
+  checkLog(world);
+  requireVerified(world, 'delegations');
+  const deletes: { id: string }[] = [];
+  for (let page = 1; page <= 40; page++) {
+    const { items } = await listRecords(ctx, zoneId, { perPage: 100, page });
+    deletes.push(...items.filter(({ type }) => type === 'NS').map(({ id }) => ({ id })));
+  }
+  t.equal(deletes.length, CUTS);
+  await applyBatch(ctx, zoneId, { deletes });
+  checkLog(world);
+  t.equal(requireVerified(world, 'none').signatures, 6);
+});
+
+t.test('a large zone is signed a part at a time, while it changes, and is served signed at once', async (t) => {
+  const signing = await startSigning(t);
+  const { ctx } = signing;
+  const lines = Array.from({ length: 2000 }, (_, i) => `h${i}.n${i % 40} 300 IN A 192.0.2.1`);
+  const text = `$ORIGIN big.test.\n@ 300 IN SOA ns h 1 2 3 4 60\n@ 300 IN NS ns.else.test.\n${lines.join('\n')}\n`;
+  await importZone(ctx, { source: { text }, origin: 'big.test' });
+  const world = worldOf(signing, 'big.test');
+  const { zoneId, seq } = world;
+  await enableSigning(ctx, zoneId);
+  const phases: string[] = [];
+  for (let i = 0; ; i++) {
+    const { phase } = findDnssecZone(ctx.store, seq)!;
+    if (phase === 'signed') break;
+    phases.push(phase);
+    if (servedRecords(world).some(({ type }) => type === Type.rrsig)) throw new Error('served before all is signed');
+    await runJob(world, AbortSignal.abort());
+    const [type, content] = i % 3 === 0 ? ['NS', 'ns.else.test.'] : ['TXT', '"x"'];
+    for (const name of [`a${i}.n3`, `x.h${i * 40}.n0`, `zz${i}`, `n${i * 9}`]) {
+      await insert(world, name, type!, content!);
+    }
+  }
+  t.same([...new Set(phases)], ['data', 'chain']);
+  t.ok(phases.filter((phase) => phase === 'data').length > 2, phases.join());
+  follow(world);
+  t.ok(requireVerified(world, 'the switch').signatures > 3000);
+  await disableSigning(ctx, zoneId);
+  t.notOk(servedRecords(world).some(({ type }) => type === Type.rrsig || type === Type.dnskey));
+  await runJobs(world, signing.clock);
+  t.equal(findDnssecZone(ctx.store, world.seq), undefined);
 });
