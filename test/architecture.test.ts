@@ -30,6 +30,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   certs: ['control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   bucket: ['control', 'vault', 'http', 'store', 'base'],
   explain: ['control', 'publish', 'answer', 'image', 'resolver', 'serving', 'zone', 'store', 'dns', 'base'],
+  transfer: ['control', 'answer', 'resolver', 'serving', 'vault', 'store', 'dns', 'base'],
   hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],
   edge: ['hostnames', 'certs', 'bucket', 'vault', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
@@ -198,8 +199,9 @@ t.test('packages are used only where the plan allows, and every declared one is 
 t.test('directories stay small enough to read', async (t) => {
   const sizes = new Map<string, number>();
   for (const { name } of files) sizes.set(dirname(name), (sizes.get(dirname(name)) ?? 0) + 1);
-  // A type is a file.
+  // A type is a file, and so is a migration.
   sizes.delete('dns/rr');
+  sizes.delete('store/migrations');
   t.strictSame(
     [...sizes].filter(([, count]) => count > 25),
     [],

@@ -9,6 +9,7 @@ import type { ImageReader } from '../image/reader.js';
 import { writeAdditional } from './additional.js';
 import { answerChaos } from './chaos.js';
 import { Cookie, judgeCookie } from './cookie.js';
+import { isMarkedKey } from './key-names.js';
 import { optLength, writeOpt } from './opt.js';
 import { DROP, HEADER_LENGTH, isInternet, parseQuery, type Query } from './query.js';
 import { judgeRate, type RateLimiter, Verdict } from './rate-limit.js';
@@ -16,7 +17,7 @@ import { copyOctets, type Response } from './response.js';
 import { hashSearch, type Search } from './search.js';
 import { solve } from './solve.js';
 import { createEngineState, type Engine, type EngineSettings } from './state.js';
-import { type Answer, type Client, Transport } from './transport.js';
+import { type Answer, type Client, DEFERRED, Transport } from './transport.js';
 import { writeUnknownKey } from './tsig.js';
 
 /** An engine that answers from `image`. Transports call the returned function. */
@@ -53,6 +54,7 @@ function answerOnce(
   const response = engine.response;
   engine.transport = transport;
   engine.serialAt = 0;
+  engine.deferred = false;
   const status = parseQuery(query, request, start, length);
   if (status === DROP || limit < HEADER_LENGTH) return 0;
   engine.cookie = Cookie.none;
@@ -68,6 +70,7 @@ function answerOnce(
   const questionEnd = response.at;
   response.limit = size - (query.edns ? optLength(engine) : 0);
   if (status === Rcode.noError && query.hasQuestion) dispatch(engine, image, transport);
+  if (engine.deferred) return DEFERRED;
   if (engine.limiter !== undefined && transport === Transport.udp && client !== undefined) {
     const verdict = limitRate(engine, engine.limiter, client);
     if (verdict === Verdict.drop) return 0;
@@ -155,8 +158,9 @@ function dispatch(engine: Engine, image: ImageReader, transport: number): void {
   if (lacksCookie(engine)) {
     response.rcode = Rcode.badCookie;
   } else if (query.tsigAt !== 0) {
-    // This server has no keys, so every key is unknown (RFC 8945 §5.2.1).
+    // The engine has no keys: each is unknown to it (RFC 8945 §5.2.1).
     response.rcode = Rcode.notAuth;
+    engine.deferred = mayDefer(engine);
   } else if (query.opcode !== Opcode.query) {
     // Updates and notifications are not accepted from any client (RFC 2136 §3.3, RFC 1996 §3.10).
     response.rcode = Rcode.refused;
@@ -165,13 +169,19 @@ function dispatch(engine: Engine, image: ImageReader, transport: number): void {
   } else if (!isInternet(query)) {
     response.rcode = Rcode.refused;
   } else if (query.type === Type.axfr) {
-    // A transfer needs a stream (RFC 5936 §4.2), and no client is allowed one.
+    // A transfer needs a stream (RFC 5936 §4.2), and those of streams are answered elsewhere.
     response.rcode = transport === Transport.udp ? Rcode.notImp : Rcode.refused;
   } else if (query.type === Type.ixfr && transport !== Transport.udp) {
     response.rcode = Rcode.refused;
   } else {
     answerInternet(engine, image);
   }
+}
+
+/** Whether the key of a signed query may be one of ours. Another part knows, and can check the signature. */
+function mayDefer({ keyNames, query, transport }: Engine): boolean {
+  if (keyNames === undefined || query.opcode !== Opcode.query || transport === Transport.https) return false;
+  return isMarkedKey(keyNames, query.request, query.tsigAt, query.end);
 }
 
 function answerInternet(engine: Engine, image: ImageReader): void {

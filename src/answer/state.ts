@@ -24,6 +24,8 @@ export interface EngineSettings {
   readonly requireCookies: boolean;
   /** The rate limit of UDP answers; absent: no limit. */
   readonly rateLimit?: RateLimitSettings | undefined;
+  /** Marks of the names of TSIG keys (key-names.ts), shared by all threads; absent: there are none. */
+  readonly keyNames?: SharedArrayBuffer | undefined;
 }
 
 export const DEFAULT_ENGINE_SETTINGS: EngineSettings = {
@@ -44,6 +46,10 @@ export interface Engine {
   readonly identity: Uint8Array;
   readonly jar: CookieJar;
   readonly limiter: RateLimiter | undefined;
+  /** Marks of the names of TSIG keys; undefined: there are none. */
+  readonly keyNames: Int32Array | undefined;
+  /** Whether another part answers the query. */
+  deferred: boolean;
   /** Result of checking the query's cookie, a Cookie code; none without a client. */
   cookie: number;
   client: Client;
@@ -66,6 +72,8 @@ export function createEngineState(settings: EngineSettings): Engine {
     identity: latin1(settings.identity),
     jar: createCookieJar(settings.cookieSecrets),
     limiter: settings.rateLimit && createRateLimiter(settings.rateLimit),
+    keyNames: settings.keyNames && new Int32Array(settings.keyNames),
+    deferred: false,
     cookie: 0,
     client: createClient(),
     transport: 0,

@@ -22,11 +22,24 @@ export function createClient(): Client {
 }
 
 /**
+ * Instead of a length: the query is signed with a key that somebody here has, and the caller must hand it to who can
+ * check signatures. Never for HTTPS.
+ */
+export const DEFERRED = -1;
+
+/**
+ * Answers a query for which {@link Answer} returned {@link DEFERRED}; undefined: no answer. Synchronous; it may allocate,
+ * and it never throws.
+ */
+export type AnswerDeferred = (request: Uint8Array, transport: TransportCode) => Uint8Array | undefined;
+
+/**
  * Answers one query, synchronously and without allocation.
  *
  * Reads `length` octets of `request` from `start`; writes the answer to `response` from `at`, never past `at + limit`
  * (65535 on stream transports; on UDP the available room, because the engine applies the client's EDNS size itself).
- * Returns the number of octets written; 0 means that no answer must be sent. Never throws for any input. `request` and
+ * Returns the number of octets written; 0 means that no answer must be sent, {@link DEFERRED}
+ * that another part answers. Never throws for any input. `request` and
  * `response` may be views of one buffer but must not overlap. Without a client there are no cookies.
  */
 export type Answer = (

@@ -60,6 +60,8 @@ import { objectListRoutes } from './r2-objects/routes.js';
 import { registerRateLimit, requestCounter } from './rate-limit.js';
 import { addReceipt, checkPreferences } from './receipt.js';
 import { makeContextOf } from './request.js';
+import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
+import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
 import { tokenRoutes } from './tokens/routes.js';
 import { neighbourRoutes } from './unsupported/routes.js';
 import { userRoutes } from './user/routes.js';
@@ -315,6 +317,8 @@ async function registerVersion4(
   await scope.register(fallbackRoutes, { contextOf });
   await scope.register(hostnameRoutes, { contextOf, hostnames });
   const { certificates } = hostnames;
+  await scope.register(secondaryAccountRoutes, { contextOf, services: { vault: certificates.vault } });
+  await scope.register(secondaryZoneRoutes, { contextOf });
   await scope.register(packRoutes, { contextOf, certificates });
   await scope.register(packNeighbourRoutes, { contextOf, certificates });
   await scope.register(neighbourRoutes, { contextOf });

@@ -213,6 +213,12 @@ export const settingsSchema = z.strictObject({
     summary:
       'Networks of proxies in front of the admin API and the bucket application: their `Forwarded` or `X-Forwarded-For` names the client; empty: these headers are ignored',
   }),
+  transferAllow: texts('networks', isCidr, { atLeast: 0 }).prefault('').register(about, {
+    group: 'DNS',
+    value: 'networks',
+    mayBeEmpty: true,
+    summary: 'Networks that may transfer any zone without a key; empty: only the peers and ACLs of accounts may',
+  }),
   metricsPublic: z.enum(['on', 'off'], { error: 'expected on or off' }).default('off').register(about, {
     group: 'Admin API',
     value: 'mode',

@@ -1,5 +1,5 @@
 /**
- * Parses responses of other servers strictly (RFC 1035 §4.1): every name, length and count must fit, or the whole
+ * Parses messages of other servers strictly (RFC 1035 §4.1): every name, length and count must fit, or the whole
  * message is rejected.
  *
  * dns2 does not parse them, because it continues after records that it could not parse, joins labels that contain dots,
@@ -38,6 +38,8 @@ export interface ReadMessage {
   readonly question: { readonly name: Uint8Array; readonly type: number; readonly class: number };
   readonly answers: readonly ReadRecord[];
   readonly authorities: readonly ReadRecord[];
+  /** Octets over UDP that the sender takes (RFC 6891 §6.2.3); undefined without an OPT record. */
+  readonly payload: number | undefined;
 }
 
 /** The octets are not a DNS message. */
@@ -71,13 +73,14 @@ function readWhole(octets: Uint8Array): ReadMessage {
     throw new Unreadable();
   const question = { name: takeName(cursor), type: take16(cursor), class: take16(cursor) };
   // The rest of a truncated answer must not be used (RFC 2181 §9), and may be cut off anywhere.
-  if (flags & TRUNCATED) return { id, flags, rcode: flags & 15, question, answers: [], authorities: [] };
+  if (flags & TRUNCATED)
+    return { id, flags, rcode: flags & 15, question, answers: [], authorities: [], payload: undefined };
   const answers = takeRecords(cursor, counts[0]);
   const authorities = takeRecords(cursor, counts[1]);
   const opt = takeRecords(cursor, counts[2]).find(({ type }) => type === Type.opt);
   if (cursor.at !== octets.length) throw new Unreadable();
   const rcode = (flags & 15) | ((opt ? opt.ttl >>> 20 : 0) & 0xff0);
-  return { id, flags, rcode, question, answers, authorities };
+  return { id, flags, rcode, question, answers, authorities, payload: opt?.class };
 }
 
 function takeRecords(cursor: Cursor, count: number): ReadRecord[] {
@@ -105,7 +108,7 @@ function takeRecord(cursor: Cursor): ReadRecord {
  * For the types that may be compressed (RFC 1035 §3.3, RFC 3597 §4): the octets before the names, and the number of
  * names.
  */
-const COMPRESSED: Readonly<Record<number, readonly [before: number, names: number]>> = {
+export const COMPRESSED: Readonly<Record<number, readonly [before: number, names: number]>> = {
   [Type.ns]: [0, 1],
   [Type.cname]: [0, 1],
   [Type.soa]: [0, 2],

@@ -6,6 +6,9 @@
  * number, the change, and for each zone that is not published `zone:change`, with `!` when it is held. Edge processes say `edge`,
  * their process number and the last row of `edge_changes` that they have read.
  *
+ * DNS processes also say `keys` when they need keys of TSIG secrets, which are answered with `keys` and the keys, and
+ * `transferred zone address` when a transfer has ended.
+ *
  * Who has committed says `committed`: the admin process to everybody, commands to the admin process, which passes it on. It only wakes;
  * what was committed is read from the store.
  */
@@ -35,6 +38,8 @@ const LINE = new RegExp(`^(\\d{1,10}) (\\d{1,16})((?: \\d{1,16}:\\d{1,16}!?){0,$
 const EDGE_LINE = /^edge (\d{1,10}) (\d{1,16})$/;
 
 const COMMITTED = 'committed';
+const KEYS = 'keys';
+const TRANSFERRED = /^transferred (\d{1,16}) ([0-9a-fA-F.:]{2,64})$/;
 
 interface SocketPath {
   readonly path: string;
@@ -53,6 +58,16 @@ function socketPath(dataDir: string): SocketPath {
 export interface ProcessListeners {
   readonly propagation: Propagation;
   readonly edges: EdgeReports;
+  /** Without it, DNS processes get no keys. */
+  readonly transfers?: TransferHearing;
+}
+
+/** What the admin process does with other messages of DNS processes. */
+export interface TransferHearing {
+  /** Keys of TSIG secrets, as vault/delegate.ts prints them. */
+  keys(): string;
+  /** A transfer of a zone (store number) to an address has ended. */
+  transferred(zone: number, address: string): void;
 }
 
 export interface Hearing {
@@ -122,6 +137,15 @@ function hearProcess(socket: Socket, connection: number, listeners: ProcessListe
       onCommitted();
       return;
     }
+    if (line === KEYS) {
+      socket.write(`${KEYS} ${listeners.transfers?.keys() ?? ''}\n`);
+      return;
+    }
+    const [, zone, address] = TRANSFERRED.exec(line) ?? [];
+    if (zone !== undefined && address !== undefined) {
+      listeners.transfers?.transferred(Number(zone), address);
+      return;
+    }
     const known = line.length <= LONGEST_LINE && hearLine(line, connection, listeners);
     if (known) forget = known;
     else socket.destroy();
@@ -180,20 +204,25 @@ type ZoneAndChange = Pick<UnpublishedZone, 'zone' | 'change'>;
 
 export interface Acknowledger<Said> {
   tell(said: Said): void;
+  /** Asks for the keys of TSIG secrets. */
+  askKeys(): void;
+  /** A transfer of a zone (store number) to an address has ended. */
+  tellTransferred(zone: number, address: string): void;
   close(): void;
 }
 
 /**
  * The side of a DNS process. `onCommitted` is called after commits, and after each connection, because a commit may have
- * happened before.
+ * happened before. `onKeys` receives the keys of TSIG secrets, which are asked for with each connection.
  */
 export function startAcknowledger(
   dataDir: string,
   answered: () => AnsweredChanges,
   clock: Clock,
   onCommitted: () => void = () => {},
+  onKeys?: (text: string) => void,
 ): Acknowledger<AnsweredChanges> {
-  return startTelling(dataDir, answered, printLine, clock, onCommitted);
+  return startTelling(dataDir, answered, printLine, clock, onCommitted, onKeys);
 }
 
 /** The side of an edge process. `read`: the last row of `edge_changes` that it has read. `onCommitted`: as above. */
@@ -214,6 +243,7 @@ function startTelling<Said>(
   print: (said: Said) => string,
   clock: Clock,
   onCommitted: () => void,
+  onKeys?: (text: string) => void,
 ): Acknowledger<Said> {
   let socket: Socket | undefined;
   let cancel = (): void => {};
@@ -229,10 +259,15 @@ function startTelling<Said>(
       release();
       socket = fresh;
       tell(current());
+      if (onKeys) fresh.write(`${KEYS}\n`);
       onCommitted();
     });
-    // The only message from the admin process.
-    fresh.on('data', onCommitted);
+    const lines = createInterface({ input: fresh });
+    lines.on('error', () => {});
+    lines.on('line', (line) => {
+      if (line.startsWith(`${KEYS} `)) onKeys?.(line.slice(KEYS.length + 1));
+      else onCommitted();
+    });
     fresh.once('error', () => {
       if (socket !== fresh) release();
     });
@@ -246,6 +281,8 @@ function startTelling<Said>(
 
   return {
     tell,
+    askKeys: () => void socket?.write(`${KEYS}\n`),
+    tellTransferred: (zone, address) => void socket?.write(`transferred ${zone} ${address}\n`),
     close() {
       closed = true;
       cancel();

@@ -39,6 +39,7 @@ import { lockDataDirectory } from './lock.js';
 import { createReadiness, heldZoneNames, type ReadinessGate } from './readiness.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { startHostnames } from './services/hostnames.js';
+import { startNotifications } from './services/notifications.js';
 import { type OwnCertificateKeeper, startOwnCertificate } from './services/own-certificate.js';
 import { explainStoreFailure } from './store-failure.js';
 import { type PemPair, readTlsFiles, watchTlsFiles } from './tls-files.js';
@@ -84,7 +85,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     lifecycle.own('jobs', runner, (part) => part.stop());
     const propagation = createPropagation(clock);
     const gate = createReadiness(clock, { ...options, heldZones: () => heldZoneNames(store, propagation) });
-    afterCommit.push(...(await hearProcesses(options, store, propagation, refresher, lifecycle)));
+    afterCommit.push(...(await hearProcesses(options, { base, vault, propagation, refresher, lifecycle })));
     const edge = watchEdge(options, store, lifecycle);
     const apiLog = log.child({});
     const api = buildApi({
@@ -128,23 +129,6 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
   }
 }
 
-/** Hears the other processes. Returns what is to be called after each commit. */
-async function hearProcesses(
-  { settings, clock, log }: AdminOptions,
-  store: Store,
-  propagation: Propagation,
-  refresher: FlattenRefresher,
-  lifecycle: Lifecycle,
-): Promise<readonly (() => void)[]> {
-  const edges = hearEdges(store, clock);
-  const afterCommit = [refresher.wake, edges.noteChanges];
-  const hearing = await hearAcknowledgements(settings.dataDir, { propagation, edges }, log, () => {
-    for (const run of afterCommit) run();
-  });
-  lifecycle.own('acknowledgements', hearing, (part) => part.close());
-  return [hearing.tellCommitted, ...afterCommit];
-}
-
 /** Asks own zones first, then the upstream servers of the settings. */
 function startResolver({ settings, clock }: AdminOptions, base: ContextBase, metrics: ResolverMetrics): Resolver {
   return createResolver({
@@ -155,6 +139,31 @@ function startResolver({ settings, clock }: AdminOptions, base: ContextBase, met
     metrics,
     serving: base.settings,
   });
+}
+
+interface HearingParts {
+  readonly base: ContextBase;
+  readonly vault: Vault;
+  readonly propagation: Propagation;
+  readonly refresher: FlattenRefresher;
+  readonly lifecycle: Lifecycle;
+}
+
+/** Hears the other processes, and notifies peers. Returns what is to be called after each commit. */
+async function hearProcesses(
+  options: AdminOptions,
+  { base, vault, propagation, refresher, lifecycle }: HearingParts,
+): Promise<readonly (() => void)[]> {
+  const { settings, clock, log } = options;
+  const edges = hearEdges(base.store, clock);
+  const transfers = startNotifications({ base, vault, propagation, masterKeys: masterKeysOf(options) });
+  lifecycle.own('notifications', transfers, (part) => part.close());
+  const afterCommit = [refresher.wake, edges.noteChanges, transfers.wake];
+  const hearing = await hearAcknowledgements(settings.dataDir, { propagation, edges, transfers }, log, () => {
+    for (const run of afterCommit) run();
+  });
+  lifecycle.own('acknowledgements', hearing, (part) => part.close());
+  return [hearing.tellCommitted, ...afterCommit];
 }
 
 /** What the edge process says, and whether there is to be one. */

@@ -18,6 +18,7 @@ import { engineSamples, engineSettings } from './engine-settings.js';
 import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
 import { STATUS_PERIOD_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
+import { createDnsTransfers, type DnsTransfers } from './services/dns-transfers.js';
 import { explainStoreFailure } from './store-failure.js';
 import { readTlsFiles, type TlsMaterial, watchTlsFiles } from './tls-files.js';
 
@@ -42,18 +43,37 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     requireSchema(store);
     let acknowledger: Acknowledger<AnsweredChanges> | undefined;
     const onProgress = (progress: Progress): void => acknowledger?.tell(progress);
-    const engine = engineSettings(settings);
+    const engineOptions = engineSettings(settings);
+    const transfers = createDnsTransfers({
+      settings,
+      store,
+      serving: servingSettings(settings),
+      udpSize: engineOptions.udpSize,
+      clock,
+      log,
+      askKeys: () => acknowledger?.askKeys(),
+      onTransferred: (zone, address) => acknowledger?.tellTransferred(zone, address),
+    });
+    lifecycle.own('transfers', transfers, (part) => part.close());
+    const engine = { ...engineOptions, keyNames: transfers.keyNames };
     const publisher = lifecycle.own('publisher', publish(options, engine, store, onProgress), (part) => part.close());
     const encrypts = settings.dotPort !== undefined || settings.dohPort !== undefined;
     const tls = encrypts ? readTlsFiles(settings) : undefined;
-    const servers = lifecycle.own('listeners', await listen(options, publisher, tls), (part) => part.close());
+    const servers = lifecycle.own('listeners', await listen(options, publisher, transfers, tls), (part) =>
+      part.close(),
+    );
     if (tls) {
       const renew = (credentials: TlsCredentials): void => servers.renewCertificate(credentials);
       lifecycle.own('certificate watch', watchTlsFiles(tls.files, renew, clock, log), (end) => end());
       options.onReload(() => renew(readTlsFiles(settings)!.credentials));
     }
     // Only now does it serve what it reports.
-    acknowledger = startAcknowledger(settings.dataDir, () => publisher.status(), clock, publisher.wake);
+    const wake = (): void => {
+      publisher.wake();
+      transfers.wake();
+    };
+    const status = (): Progress => publisher.status();
+    acknowledger = startAcknowledger(settings.dataDir, status, clock, wake, transfers.setKeys);
     lifecycle.own('acknowledgements', acknowledger, (part) => part.close());
     const samples = (): MetricSample[] => [...servers.readCounters(), ...gauges(publisher), ...engineSamples(engine)];
     if (onStatus) reportStatus(options, onStatus, publisher, samples, lifecycle);
@@ -87,6 +107,7 @@ function publish(
 function listen(
   { settings, takeOver, clock, log }: DnsOptions,
   publisher: Publisher,
+  transfers: DnsTransfers,
   tls: TlsMaterial | undefined,
 ): Promise<DnsServers> {
   return startDnsServers({
@@ -96,6 +117,8 @@ function listen(
     transport: settings.udpTransport,
     workers: settings.dnsWorkers,
     answer: publisher.answer,
+    answerTransfer: transfers.answer,
+    answerDeferred: transfers.answerDeferred(publisher.answer),
     workerEngine: { connect: () => publisher.connectWorker() },
     ...(settings.dotPort !== undefined && { tls: { port: settings.dotPort, credentials: tls?.credentials } }),
     ...(settings.dohPort !== undefined && { https: { port: settings.dohPort, credentials: tls?.credentials } }),

@@ -17,7 +17,7 @@
  */
 // hot
 import { constants } from 'node:os';
-import { type Answer, type Client, Transport } from '../answer/transport.js';
+import { type Answer, type Client, DEFERRED, Transport } from '../answer/transport.js';
 import { isMappedIPv4 } from '../base/ip.js';
 import { Count, type CountBlock } from './counters.js';
 import { type DatagramCalls, Linux, SystemError } from './syscalls.js';
@@ -77,6 +77,9 @@ export interface DatagramBatch {
   readonly client: Client;
   /** Number of headers that the kernel has written since they were last reset. */
   used: number;
+  /** The slots whose queries another part answers, and their number. */
+  readonly deferred: Int32Array;
+  deferrals: number;
 }
 
 /** Lays out the memory of a batch. `addressOf` returns the address of an ArrayBuffer's storage. */
@@ -100,7 +103,8 @@ export function createDatagramBatch(addressOf: (buffer: ArrayBuffer) => number):
     slots[slot] = -1;
   }
   const bytes = new Uint8Array(memory);
-  return { words, bytes, base, slots, client: { source: bytes, at: 0, length: 0, seconds: 0 }, used: BATCH };
+  const client = { source: bytes, at: 0, length: 0, seconds: 0 };
+  return { words, bytes, base, slots, client, used: BATCH, deferred: new Int32Array(BATCH), deferrals: 0 };
 }
 
 /**
@@ -148,6 +152,7 @@ export function answerBatch(
 ): number {
   const { words, bytes, client } = batch;
   client.seconds = seconds;
+  batch.deferrals = 0;
   let ready = 0;
   for (let slot = 0; slot < received; slot++) {
     const header = RECEIVE_HEADERS / 4 + slot * HEADER_WORDS;
@@ -168,6 +173,10 @@ export function answerBatch(
     client.length = isV4 || isMapped ? 4 : 16;
     const written = answer(bytes, request, length, bytes, response, RESPONSE_ROOM, Transport.udp, client);
     if (written === 0) continue;
+    if (written === DEFERRED) {
+      batch.deferred[batch.deferrals++] = slot;
+      continue;
+    }
     if (batch.slots[ready] !== slot) pointAt(batch, ready, slot);
     const send = SEND_HEADERS / 4 + ready * HEADER_WORDS;
     words[send + NAME_LENGTH] = words[header + NAME_LENGTH]!;
@@ -213,6 +222,31 @@ export function sendBatch(
     sent += 1;
     retried = false;
   }
+}
+
+/** A query that another part answers, with copies of what the kernel told about its sender. */
+export interface DeferredDatagram {
+  readonly request: Uint8Array;
+  /** The sender's socket address. */
+  readonly address: Uint8Array;
+  /** Control data of the answer: the address from which it is sent. */
+  readonly control: Uint8Array;
+}
+
+/** Copies deferred query `index` of the batch. */
+export function copyDeferred(batch: DatagramBatch, index: number): DeferredDatagram {
+  const { words, bytes } = batch;
+  const slot = batch.deferred[index]!;
+  const header = RECEIVE_HEADERS / 4 + slot * HEADER_WORDS;
+  const address = ADDRESSES + slot * ADDRESS;
+  const request = PACKETS + slot * PACKET;
+  const control = CONTROLS + slot * CONTROL;
+  const controlLength = sourceControl(batch, slot, words[header + CONTROL_LENGTH]!);
+  return {
+    request: bytes.slice(request, request + words[header + OCTETS]!),
+    address: bytes.slice(address, address + words[header + NAME_LENGTH]!),
+    control: bytes.slice(control, control + controlLength),
+  };
 }
 
 /** Points send header `index` at the address, control data and response of `slot`. */

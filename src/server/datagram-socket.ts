@@ -3,6 +3,7 @@
  * destination address of a datagram.
  */
 import { parseIPv4, parseIPv6 } from '../base/ip.js';
+import type { DeferredDatagram } from './datagram-batch.js';
 import { ListenError, listenErrorOf } from './listen-error.js';
 import { Linux, type Syscalls, SystemError } from './syscalls.js';
 
@@ -162,4 +163,32 @@ function getInt(calls: Syscalls, fd: number, option: number): number {
     throw new SystemError('getsockopt', calls.errno());
   }
   return value[0]!;
+}
+
+/** Offsets in octets: the header (struct mmsghdr, see datagram-batch.ts), I/O vector, address, control data, packet. */
+const SendAt = { vector: 64, address: 80, control: 112, packet: 176 } as const;
+
+/** Sends one answer on a socket of a worker, from the main thread. Whether the kernel took it; a full queue drops it, and the client asks again. */
+export function sendDatagram(
+  calls: Syscalls,
+  fd: number,
+  { address, control }: Pick<DeferredDatagram, 'address' | 'control'>,
+  answer: Uint8Array,
+): boolean {
+  const memory = new ArrayBuffer(SendAt.packet + answer.length);
+  const base = calls.addressOf(memory);
+  const bytes = new Uint8Array(memory);
+  const words = new BigUint64Array(memory, 0, 22);
+  bytes.set(address, SendAt.address);
+  bytes.set(control, SendAt.control);
+  bytes.set(answer, SendAt.packet);
+  words[0] = BigInt(base + SendAt.address);
+  words[1] = BigInt(address.length);
+  words[2] = BigInt(base + SendAt.vector);
+  words[3] = 1n;
+  words[4] = BigInt(base + SendAt.control);
+  words[5] = BigInt(control.length);
+  words[8] = BigInt(base + SendAt.packet);
+  words[9] = BigInt(answer.length);
+  return calls.sendmmsg(fd, base, 1, Linux.MSG_DONTWAIT) === 1;
 }

@@ -1,5 +1,5 @@
 /** The wrapper of the engine for every transport: it counts, and it answers SERVFAIL when the engine throws. */
-import type { Answer } from '../answer/transport.js';
+import { type Answer, DEFERRED } from '../answer/transport.js';
 import { Rcode } from '../dns/codes.js';
 import { Count, type CountBlock, countQuery, countResponse } from './counters.js';
 
@@ -18,7 +18,7 @@ export function guardAnswer(answer: Answer, block: CountBlock, report: ReportFau
       report(error, request.slice(start, start + length));
       written = writeServFail(request, start, length, response, at);
     }
-    countResponse(block, response, at, written);
+    if (written !== DEFERRED) countResponse(block, response, at, written);
     return written;
   };
 }

@@ -1,6 +1,6 @@
 /** One UDP socket of node:dgram: binding and answering. */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
-import { type Answer, createClient, Transport } from '../answer/transport.js';
+import { type Answer, createClient, DEFERRED, Transport } from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
 import { parsePeerAddress } from '../base/ip.js';
 import { Count, type CountBlock, countLatency, isTimed } from './counters.js';
@@ -21,6 +21,8 @@ export interface PortableService {
   readonly answer: Answer;
   readonly counts: CountBlock;
   readonly clock: Clock;
+  /** Receives queries that another part answers. */
+  onDeferred(request: Uint8Array, sender: Pick<RemoteInfo, 'address' | 'port'>): void;
   /** Receives errors after binding; the socket stays open. */
   onError(error: Error): void;
 }
@@ -61,7 +63,8 @@ export function closePortableSocket(socket: Socket): Promise<void> {
 }
 
 /** Answers datagrams on the socket until it is closed. */
-export function answerPortable(socket: Socket, { answer, counts, clock, onError }: PortableService): void {
+export function answerPortable(socket: Socket, service: PortableService): void {
+  const { answer, counts, clock } = service;
   // A waiting datagram still refers to its octets, so each answer has its own buffer.
   const responses = new Uint8Array((WAITING + 1) * RESPONSE_ROOM);
   let place = 0;
@@ -85,14 +88,15 @@ export function answerPortable(socket: Socket, { answer, counts, clock, onError 
     client.length = client.source.length;
     client.seconds = Math.floor(clock.nowMs() / 1000);
     const length = answer(request, 0, request.length, responses, at, RESPONSE_ROOM, Transport.udp, client);
-    if (length === 0) return;
+    if (length === DEFERRED) service.onDeferred(new Uint8Array(request), peer);
+    if (length <= 0) return;
     place = place === WAITING ? 0 : place + 1;
     socket.send(responses, at, length, peer.port, peer.address, sent);
     if (startUs !== 0) countLatency(counts, clock.nowUs() - startUs);
   });
   socket.on('error', (error) => {
     counts[Count.receiveFailed]! += 1;
-    onError(error);
+    service.onError(error);
   });
 }
 

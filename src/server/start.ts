@@ -3,7 +3,7 @@
  * own ports.
  */
 import { availableParallelism } from 'node:os';
-import type { Answer } from '../answer/transport.js';
+import type { Answer, AnswerDeferred } from '../answer/transport.js';
 import { toHex } from '../base/bytes.js';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
@@ -45,6 +45,8 @@ export interface DnsServersOptions {
   /** Engines of the UDP workers. */
   readonly workerEngine: WorkerEngineSource;
   readonly answerTransfer?: AnswerTransfer | undefined;
+  /** Answers what the engine defers: queries that are signed. */
+  readonly answerDeferred?: AnswerDeferred | undefined;
   readonly limits?: Partial<StreamLimits> | undefined;
   /** DNS over TLS on the same addresses. */
   readonly tls?: { readonly port: number; readonly credentials?: TlsCredentials | undefined } | undefined;
@@ -135,7 +137,8 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
   const counters = createCounters(1 + workers);
   const counts = countBlock(counters.memory, 0);
   const answer = guardAnswer(options.answer, counts, faultLogger(log));
-  const context = { answer, answerTransfer: options.answerTransfer, counts, log, now: () => steadyMs(clock) };
+  const { answerTransfer, answerDeferred } = options;
+  const context = { answer, answerTransfer, answerDeferred, counts, log, now: () => steadyMs(clock) };
   const limits = { ...STREAM_LIMITS, ...options.limits };
   const canShare = await canSharePorts();
   const takeOver = options.takeOver === true && canShare;
@@ -149,7 +152,7 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
     sharing: canShare ? (takeOver ? 'now' : 'later') : 'never',
   };
   try {
-    const threads = { workers, engine: options.workerEngine, counters, firstThread: 1 };
+    const threads = { workers, engine: options.workerEngine, answerDeferred, counters, firstThread: 1 };
     const udpOptions = { addresses, port: options.port, takeOver, ...threads, log, clock };
     const udp = calls ? await startUdpBatched(calls, udpOptions) : await startUdpPortable({ ...udpOptions, answer });
     bound.udp = udp;

@@ -8,7 +8,16 @@
  * a connection is limited to one chunk, one frame and {@link FLUSH_AT} + one answer of output.
  */
 import type { Socket } from 'node:net';
-import { type Answer, type Client, createClient, type TransportCode } from '../answer/transport.js';
+import type { TLSSocket } from 'node:tls';
+import {
+  type Answer,
+  type AnswerDeferred,
+  type Client,
+  createClient,
+  DEFERRED,
+  Transport,
+  type TransportCode,
+} from '../answer/transport.js';
 import { messageOf } from '../base/errors.js';
 import { parsePeerAddress } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
@@ -19,6 +28,8 @@ export interface StreamPeer {
   readonly address: string;
   readonly port: number;
   readonly transport: TransportCode;
+  /** False for TLS that RFC 9103 does not allow for transfers: it needs version 1.3 and the protocol `dot` (§7.1, §7.2). */
+  readonly mayTransfer: boolean;
 }
 
 /**
@@ -33,6 +44,8 @@ export type AnswerTransfer = (
 export interface StreamContext {
   readonly answer: Answer;
   readonly answerTransfer: AnswerTransfer | undefined;
+  /** Answers what the engine defers. */
+  readonly answerDeferred?: AnswerDeferred | undefined;
   readonly counts: CountBlock;
   readonly log: Logger;
   /** Milliseconds of a clock that is never put back. */
@@ -82,7 +95,8 @@ export class StreamConnection {
     transport: TransportCode,
   ) {
     this.times = { activeAtMs: context.now(), partialSinceMs: 0, blockedSinceMs: 0, closingSinceMs: 0 };
-    this.peer = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0, transport };
+    const mayTransfer = transport !== Transport.tls || isDot(socket as TLSSocket);
+    this.peer = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0, transport, mayTransfer };
     const address = parsePeerAddress(this.peer.address);
     if (address) this.client.source = address;
     this.client.length = address?.length ?? 0;
@@ -170,10 +184,20 @@ export class StreamConnection {
       this.peer.transport,
       this.client,
     );
-    if (written === 0) return;
+    if (written === DEFERRED) this.answerElsewhere(bytes.slice(start, start + length));
+    if (written <= 0) return;
     output[gathered] = written >>> 8;
     output[gathered + 1] = written;
     gathered += 2 + written;
+  }
+
+  private answerElsewhere(request: Uint8Array): void {
+    const answer = this.context.answerDeferred?.(request, this.peer.transport);
+    if (!answer) return;
+    output[gathered] = answer.length >>> 8;
+    output[gathered + 1] = answer.length;
+    output.set(answer, gathered + 2);
+    gathered += 2 + answer.length;
   }
 
   /**
@@ -291,6 +315,10 @@ export class StreamConnection {
     }
     if (!this.socket.destroyed && this.times.blockedSinceMs === 0) this.resume();
   }
+}
+
+function isDot(socket: TLSSocket): boolean {
+  return socket.alpnProtocol === 'dot' && socket.getProtocol() === 'TLSv1.3';
 }
 
 /** Whether it is a standard query (opcode 0, QR clear) for AXFR or IXFR. */

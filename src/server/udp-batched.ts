@@ -5,10 +5,11 @@
  * crashed worker leaves nothing behind. Its sockets are closed at once, so that the kernel distributes the queries to
  * the others, and are reopened for the worker that replaces it.
  */
+import type { AnswerDeferred } from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { Counters } from './counters.js';
-import { countQueueDrops, type DatagramSocket, openDatagramSocket } from './datagram-socket.js';
+import { countQueueDrops, type DatagramSocket, openDatagramSocket, sendDatagram } from './datagram-socket.js';
 import type { Syscalls } from './syscalls.js';
 import { RECEIVE_TIMEOUT_MS } from './udp-protocol.js';
 import { UdpWorkers, type WorkerEngineSource, type WorkerSockets } from './udp-workers.js';
@@ -22,6 +23,8 @@ export interface UdpBatchedOptions {
   readonly takeOver?: boolean | undefined;
   readonly workers: number;
   readonly engine: WorkerEngineSource;
+  /** Answers queries that the engines defer. */
+  readonly answerDeferred?: AnswerDeferred | undefined;
   readonly counters: Counters;
   /** The counter block of the first worker; the blocks of the others follow. */
   readonly firstThread: number;
@@ -57,6 +60,7 @@ export async function startUdpBatched(calls: Syscalls, options: UdpBatchedOption
       granted = Math.min(granted, ...sockets.map((socket) => socket.receiveQueueOctets));
       return workerSockets(calls, sockets);
     },
+    sendDeferred: (fd, datagram, answer) => void sendDatagram(calls, fd, datagram, answer),
   });
   await workers.start();
   logQueue(options.log, queueOctets, granted);

@@ -6,7 +6,7 @@ import type { Answer } from '../answer/transport.js';
 import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
 import { answerPortable, closePortableSocket, openPortableSocket } from './portable-socket.js';
-import { STOP } from './udp-protocol.js';
+import { Control, type DeferredAnswer, MOST_DEFERRED, STOP } from './udp-protocol.js';
 import { beginWorker } from './worker-thread.js';
 
 /** Milliseconds between two checks for newer data. */
@@ -31,12 +31,25 @@ const service = {
   clock,
   onError: (error: Error) => tell({ kind: 'socket-error', error: error.message }),
 };
+const control = new Int32Array(data.control);
 const sockets = await Promise.all(
   places.addresses.map((host) => openPortableSocket({ host, port: places.port, shared: true })),
 );
-for (const socket of sockets) answerPortable(socket, service);
-parent.on('message', async (message) => {
-  if (message !== STOP) return;
+for (const [index, socket] of sockets.entries()) {
+  answerPortable(socket, {
+    ...service,
+    onDeferred(request, { address, port }) {
+      if (Atomics.add(control, Control.deferred, 1) >= MOST_DEFERRED) Atomics.sub(control, Control.deferred, 1);
+      else tell({ kind: 'deferred-portable', request, from: { socket: index, address, port } });
+    },
+  });
+}
+parent.on('message', async (message: typeof STOP | DeferredAnswer) => {
+  if (message !== STOP) {
+    const { answer, to } = message;
+    sockets[to.socket]!.send(answer, to.port, to.address, () => {});
+    return;
+  }
   await Promise.all(sockets.map(closePortableSocket));
   // Either would keep the thread alive.
   data.port.close();

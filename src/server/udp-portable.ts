@@ -9,10 +9,10 @@
  */
 import type { Socket } from 'node:dgram';
 import { networkInterfaces } from 'node:os';
-import type { Answer } from '../answer/transport.js';
+import { type Answer, Transport } from '../answer/transport.js';
 import type { Logger } from '../base/log.js';
 import { type CountBlock, countBlock } from './counters.js';
-import { answerPortable, closePortableSocket, openPortableSocket } from './portable-socket.js';
+import { answerPortable, closePortableSocket, openPortableSocket, type PortableService } from './portable-socket.js';
 import type { UdpServer } from './udp-batched.js';
 import { UdpWorkers, type UdpWorkersOptions } from './udp-workers.js';
 
@@ -45,7 +45,13 @@ export async function startUdpAlone(options: UdpPortableOptions): Promise<UdpSer
   const counts: CountBlock = countBlock(counters.memory, 0);
   const { sockets, port } = await openAll(addresses, options.port);
   const onError = (error: Error): void => log.warn({ error: error.message }, 'UDP socket error');
-  for (const socket of sockets) answerPortable(socket, { answer, counts, clock, onError });
+  for (const socket of sockets) {
+    const onDeferred: PortableService['onDeferred'] = (request, { address, port }) => {
+      const deferred = options.answerDeferred?.(request, Transport.udp);
+      if (deferred) socket.send(deferred, port, address, () => {});
+    };
+    answerPortable(socket, { answer, counts, clock, onDeferred, onError });
+  }
   return { port, countQueueDrops: () => undefined, close: () => closeAll(sockets) };
 }
 

@@ -1,9 +1,12 @@
 /** The messages between the main thread and its UDP workers. */
 import type { MessagePort } from 'node:worker_threads';
 import type { Answer } from '../answer/transport.js';
+import type { DeferredDatagram } from './datagram-batch.js';
 
 /** Words of the control memory, shared by all workers. */
-export const Control = { stop: 0 } as const;
+export const Control = { stop: 0, deferred: 1 } as const;
+/** Queries that wait for the main thread; further ones are dropped. */
+export const MOST_DEFERRED = 1000;
 /** The message that stops a worker with an event loop. */
 export const STOP = 'stop';
 
@@ -48,4 +51,21 @@ export type UdpWorkerMessage =
   | { readonly kind: 'serving' }
   | { readonly kind: 'fault'; readonly stack: string; readonly request: string }
   /** A socket of node:dgram reported an error and stays open. */
-  | { readonly kind: 'socket-error'; readonly error: string };
+  | { readonly kind: 'socket-error'; readonly error: string }
+  /** A query for the main thread, received on this socket. */
+  | { readonly kind: 'deferred'; readonly fd: number; readonly datagram: DeferredDatagram }
+  /** The same from a worker with an event loop, which sends the answer itself ({@link DeferredAnswer}). */
+  | { readonly kind: 'deferred-portable'; readonly request: Uint8Array; readonly from: PortableSender };
+
+/** A socket of the worker by its index, and the sender of a datagram. */
+export interface PortableSender {
+  readonly socket: number;
+  readonly address: string;
+  readonly port: number;
+}
+
+/** The message to a worker with an event loop: it sends this. */
+export interface DeferredAnswer {
+  readonly answer: Uint8Array;
+  readonly to: PortableSender;
+}

@@ -8,10 +8,10 @@
 import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
 import { countLatency, isTimed } from './counters.js';
-import { answerBatch, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
+import { answerBatch, copyDeferred, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
 import { stopReceiving } from './datagram-socket.js';
 import { type DatagramCalls, Linux, loadSyscalls } from './syscalls.js';
-import { Control, RECEIVE_TIMEOUT_MS } from './udp-protocol.js';
+import { Control, MOST_DEFERRED, RECEIVE_TIMEOUT_MS } from './udp-protocol.js';
 import { beginWorker } from './worker-thread.js';
 
 /** Batches that are still answered after the stop request, so that received queries are not lost. */
@@ -67,8 +67,17 @@ function answerFrom(fd: number, flags: number): number {
   const startUs = isTimed(counts) ? clock.nowUs() : 0;
   const ready = answerBatch(batch, received, answer, counts, Math.floor(clock.nowMs() / 1000));
   if (ready > 0) sendBatch(batch, calls, fd, ready, counts);
+  if (batch.deferrals > 0) deferQueries(fd);
   if (startUs !== 0) countLatency(counts, clock.nowUs() - startUs);
   return received;
+}
+
+/** Hands signed queries to the main thread; too many at once are dropped. */
+function deferQueries(fd: number): void {
+  for (let index = 0; index < batch.deferrals; index++) {
+    if (Atomics.add(control, Control.deferred, 1) >= MOST_DEFERRED) Atomics.sub(control, Control.deferred, 1);
+    else tell({ kind: 'deferred', fd, datagram: copyDeferred(batch, index) });
+  }
 }
 
 /** Waits on several sockets: struct pollfd is { int fd; short events, revents }. */

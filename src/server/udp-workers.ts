@@ -4,10 +4,19 @@
  * The script of a thread decides how it receives datagrams: udp-worker.ts (batched) or udp-portable-worker.ts.
  */
 import { type MessagePort, Worker } from 'node:worker_threads';
+import { type AnswerDeferred, Transport } from '../answer/transport.js';
 import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { Counters } from './counters.js';
-import { Control, STOP, type UdpWorkerData, type UdpWorkerMessage, type WorkerPlaces } from './udp-protocol.js';
+import type { DeferredDatagram } from './datagram-batch.js';
+import {
+  Control,
+  type DeferredAnswer,
+  STOP,
+  type UdpWorkerData,
+  type UdpWorkerMessage,
+  type WorkerPlaces,
+} from './udp-protocol.js';
 
 /** The source of the workers' engines. */
 export interface WorkerEngineSource {
@@ -36,6 +45,10 @@ export interface UdpWorkersOptions {
   /** Called whenever a worker starts, including replacements. */
   openSockets(): WorkerSockets;
   readonly engine: WorkerEngineSource;
+  /** Answers queries that the engines of the workers defer; absent: they are dropped. */
+  readonly answerDeferred?: AnswerDeferred | undefined;
+  /** Sends an answer on a socket of a batched worker. */
+  readonly sendDeferred?: ((fd: number, datagram: DeferredDatagram, answer: Uint8Array) => void) | undefined;
   readonly counters: Counters;
   /** The counter block of the first worker; the blocks of the others follow. */
   readonly firstThread: number;
@@ -160,6 +173,9 @@ export class UdpWorkers {
           }
           case 'socket-error':
             log.warn({ worker: seat.index, error: message.error }, 'UDP socket error');
+            return;
+          default:
+            this.answerDeferred(thread, message);
         }
       });
       thread.on('error', (error) => {
@@ -173,6 +189,22 @@ export class UdpWorkers {
         reject(cause);
       });
     });
+  }
+
+  /** Synchronous: the socket of a worker that has ended would be another one soon. */
+  private answerDeferred(
+    thread: Worker,
+    message: Extract<UdpWorkerMessage, { readonly kind: 'deferred' | 'deferred-portable' }>,
+  ): void {
+    Atomics.sub(this.control, Control.deferred, 1);
+    const { answerDeferred, sendDeferred } = this.options;
+    if (message.kind === 'deferred') {
+      const answer = answerDeferred?.(message.datagram.request, Transport.udp);
+      if (answer) sendDeferred?.(message.fd, message.datagram, answer);
+      return;
+    }
+    const answer = answerDeferred?.(message.request, Transport.udp);
+    if (answer) thread.postMessage({ answer, to: message.from } satisfies DeferredAnswer);
   }
 
   /** After a crash, starts a new thread: at once the first time, then with growing delays. */

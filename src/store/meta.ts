@@ -11,7 +11,8 @@ export type MetaName =
   | 'serving_settings'
   | 'auth_key_secret_hash'
   | 'auth_key_secret_set_at'
-  | 'vault_check';
+  | 'vault_check'
+  | 'tsig_version';
 
 const statements = perStore((store) => ({
   get: store.prepareTuples<[MetaName], [SqlValue]>('SELECT value FROM meta WHERE name = ?'),

@@ -28,6 +28,7 @@ import { deployment } from './migrations/0022-deployment.js';
 import { dnssec } from './migrations/0023-dnssec.js';
 import { bucketDomains } from './migrations/0024-bucket-domains.js';
 import { accountDnsSettings } from './migrations/0025-account-dns-settings.js';
+import { transfersOut } from './migrations/0026-transfers-out.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -57,6 +58,7 @@ const MIGRATIONS: readonly Migration[] = [
   dnssec,
   bucketDomains,
   accountDnsSettings,
+  transfersOut,
 ];
 
 /** The schema version after all migrations. */

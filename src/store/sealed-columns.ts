@@ -57,12 +57,16 @@ export const ZONE_KEYS: SealedColumn = {
   purpose: 'dnssec',
 };
 
+/** Secrets of TSIG keys. */
+export const TSIG_SECRETS: SealedColumn = { table: 'tsig_keys', id: 'id', column: 'secret', purpose: 'tsig' };
+
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   ISSUER_KEYS,
   ORDER_KEYS,
   CERTIFICATE_KEYS,
   ACME_ACCOUNT_KEYS,
   ZONE_KEYS,
+  TSIG_SECRETS,
 ];
 
 /** The first octets of every sealed value: its form (one octet) and the identifier of its key (eight). */

@@ -97,6 +97,12 @@ const statements = perStore((store) => ({
     'SELECT DISTINCT owner_key FROM change_rrs WHERE change = ?',
   ),
   bySeq: store.prepare<[seq: number], ChangeRow>('SELECT * FROM changes WHERE seq = ?'),
+  bySerial: store.prepareTuples<[zone: number, after: number, serial: number], [number | null]>(
+    'SELECT max(seq) FROM changes WHERE zone = ? AND seq > ? AND serial_from = ?',
+  ),
+  ofZone: store.prepare<[zone: number, seq: number, limit: number], ChangeRow>(
+    'SELECT * FROM changes WHERE zone = ? AND seq >= ? ORDER BY seq LIMIT ?',
+  ),
   last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM changes'),
   first: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM changes'),
   pruneRRs: store.prepare<[seq: number]>('DELETE FROM change_rrs WHERE change <= ?'),
@@ -184,6 +190,20 @@ function soaOfChange(op: 0 | 1, ttl: number | null, rdata: Uint8Array | null): C
 /** Changes after a number, in order; no more than `limit`. */
 export function changesAfter(store: Store, seq: number, limit: number): ChangeRow[] {
   return statements(store).after.all(seq, limit);
+}
+
+/** Most changes between two versions of a zone that are listed. */
+const MOST_STEPS = 10_000;
+
+/**
+ * The changes of a zone since it had a serial, in order; none when no kept change after number `after` began there, or
+ * when there are very many.
+ */
+export function changesSince(store: Store, zone: number, serial: number, after: number): ChangeRow[] {
+  const { bySerial, ofZone } = statements(store);
+  const first = bySerial.get(zone, after, serial)?.[0] ?? null;
+  const changes = first === null ? [] : ofZone.all(zone, first, MOST_STEPS + 1);
+  return changes.length > MOST_STEPS ? [] : changes;
 }
 
 /** Owner keys that one change touches, each once. */

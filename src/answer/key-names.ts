@@ -1,0 +1,44 @@
+/**
+ * Marks of the names of all TSIG keys: a set of hashes in shared memory. It tells a thread without keys whether a key may
+ * exist, so that a flood of queries with invented keys stays there.
+ */
+// hot
+import { plainNameEnd } from '../dns/wire-name.js';
+
+const BITS = 65_536;
+
+/** Memory without marks. */
+export function createKeyNames(): SharedArrayBuffer {
+  return new SharedArrayBuffer(BITS / 8);
+}
+
+/** Replaces all marks by those of these wire names. */
+export function markKeyNames(memory: SharedArrayBuffer, names: readonly Uint8Array[]): void {
+  const marks = new Int32Array(memory);
+  // Whole words are stored at once, so that a name that stays is marked at any time.
+  const fresh = new Int32Array(marks.length);
+  for (const name of names) {
+    const hash = hashName(name, 0, name.length);
+    fresh[hash >>> 5]! |= 1 << (hash & 31);
+  }
+  for (let word = 0; word < marks.length; word++) Atomics.store(marks, word, fresh[word]!);
+}
+
+/** Whether the name at `at` is marked; false when it is compressed or malformed. */
+export function isMarkedKey(marks: Int32Array, bytes: Uint8Array, at: number, end: number): boolean {
+  const nameEnd = plainNameEnd(bytes, at, end);
+  if (nameEnd < 0) return false;
+  const hash = hashName(bytes, at, nameEnd);
+  return (Atomics.load(marks, hash >>> 5) & (1 << (hash & 31))) !== 0;
+}
+
+/** 16 bits; upper and lower case are the same. */
+function hashName(bytes: Uint8Array, at: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let i = at; i < end; i++) {
+    const octet = bytes[i]!;
+    const lower = octet >= 65 && octet <= 90 ? octet | 0x20 : octet;
+    hash = Math.imul(hash ^ lower, 0x01000193);
+  }
+  return (hash ^ (hash >>> 16)) & (BITS - 1);
+}

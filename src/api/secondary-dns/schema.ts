@@ -1,0 +1,106 @@
+/** Shapes of secondary DNS (v4: secondary DNS): keys, networks, peers, and the transfers of a zone. */
+import { z } from 'zod';
+import { accountParams } from '../accounts/schema.js';
+import { identifier, time } from '../schema.js';
+
+export const tsigParams = accountParams.extend({ tsig_id: identifier('TSIG key') });
+export const aclParams = accountParams.extend({ acl_id: identifier('ACL') });
+export const peerParams = accountParams.extend({ peer_id: identifier('peer') });
+
+const name = z.string({ error: 'a text' });
+
+export const tsig = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    algo: z.string(),
+    secret: z.string().describe('Base 64; empty for a credential that may not change keys'),
+  })
+  .meta({ id: 'TsigKey' });
+
+export const tsigBody = z
+  .object({
+    name: name.describe('A domain name, such as `transfer.example.com.`'),
+    algo: z.string({ error: 'a text' }).describe('Such as `hmac-sha256`'),
+    secret: z.string({ error: 'a text' }).describe('Base 64'),
+  })
+  .meta({
+    id: 'TsigKeyBody',
+    examples: [
+      { name: 'transfer.example.com.', algo: 'hmac-sha256.', secret: 'MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=' },
+    ],
+  });
+
+export const acl = z.object({ id: z.string(), ip_range: z.string(), name: z.string() }).meta({ id: 'TransferAcl' });
+
+export const aclBody = z
+  .object({ name, ip_range: z.string({ error: 'a text' }).describe('A network of at most /24, for IPv6 /64') })
+  .meta({ id: 'TransferAclBody', examples: [{ name: 'office', ip_range: '192.0.2.53/28' }] });
+
+export const peer = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    ip: z.string().optional(),
+    ixfr_enable: z.boolean().describe('Whether incoming transfers may be incremental'),
+    port: z.int(),
+    tsig_id: z.string().optional(),
+  })
+  .meta({ id: 'TransferPeer' });
+
+export const peerBody = z
+  .object({
+    name,
+    ip: z.string({ error: 'a text' }).nullish().describe('Where NOTIFY goes, and from where transfers are requested'),
+    port: z.number({ error: 'a number' }).nullish().describe('Default 53'),
+    ixfr_enable: z.boolean({ error: 'true or false' }).nullish(),
+    tsig_id: z.string({ error: 'a text' }).nullish().describe('The key that signs everything; absent: no key'),
+  })
+  .meta({ id: 'TransferPeerBody', examples: [{ name: 'ns2', ip: '192.0.2.53', port: 53 }] });
+
+export const outgoing = z
+  .object({
+    id: z.string(),
+    checked_time: time.nullable().describe('When a peer was last asked for its serial'),
+    created_time: time,
+    last_transferred_time: time.nullable(),
+    name: z.string(),
+    peers: z.array(z.string()),
+    soa_serial: z.int(),
+  })
+  .meta({ id: 'OutgoingTransfers' });
+
+export type Outgoing = z.output<typeof outgoing>;
+
+export const outgoingBody = z
+  .object({
+    name: name.describe('The name of the zone'),
+    peers: z.array(z.string({ error: 'a text' }), { error: 'a list' }).describe('Identifiers of peers'),
+  })
+  .meta({
+    id: 'OutgoingTransfersBody',
+    examples: [{ name: 'example.com.', peers: ['023e105f4ecef8ad9ca31a8372d0c353'] }],
+  });
+
+/** Clients send no body or an empty object. */
+export const emptyBody = z
+  .object({})
+  .optional()
+  .meta({ id: 'OutgoingAction', examples: [{}] });
+
+export const status = z.enum(['Enabled', 'Disabled']);
+
+export const peerStatus = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    ip: z.string().nullable(),
+    port: z.int(),
+    serial: z.int().nullable().describe('The serial that it served last; null: not seen yet'),
+    in_sync: z.boolean(),
+    seen_time: time.nullable(),
+    error: z.string().nullable().describe('Why it did not answer when it was asked last'),
+  })
+  .meta({ id: 'PeerStatus' });
+
+export type PeerStatus = z.output<typeof peerStatus>;

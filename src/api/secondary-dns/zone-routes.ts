@@ -1,0 +1,97 @@
+/** `/zones/{zone_id}/secondary_dns/…`: the transfers of a zone to its peers (v4: secondary DNS). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import {
+  createOutgoing,
+  deleteOutgoing,
+  enableOutgoing,
+  forgetHistory,
+  getOutgoing,
+  getPeerStatus,
+  replaceOutgoing,
+} from '../../control/secondary/outgoing.js';
+import { success } from '../envelope.js';
+import type { ContextOf } from '../request.js';
+import { answersOne, onlyId } from '../schema.js';
+import { zoneParams } from '../zones/schema.js';
+import { emptyBody as body, outgoing, outgoingBody, peerStatus, status } from './schema.js';
+import { outgoingView, peerStatusView, statusView } from './view.js';
+
+const tags = ['Secondary DNS'];
+const BASE = '/zones/:zone_id/secondary_dns';
+const PATH = `${BASE}/outgoing`;
+const config = { area: 'dns' } as const;
+const params = zoneParams;
+const response = answersOne(outgoing);
+
+export const secondaryZoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.get(
+    PATH,
+    { config, schema: { tags, summary: 'Get the transfers of a zone', params, response } },
+    async (request) => success(outgoingView(await getOutgoing(contextOf(request), request.params.zone_id))),
+  );
+  app.post(
+    PATH,
+    { config, schema: { tags, summary: 'Link a zone to peers', params, body: outgoingBody, response } },
+    async (request) =>
+      success(outgoingView(await createOutgoing(contextOf(request), request.params.zone_id, request.body))),
+  );
+  app.put(
+    PATH,
+    { config, schema: { tags, summary: 'Replace the peers of a zone', params, body: outgoingBody, response } },
+    async (request) =>
+      success(outgoingView(await replaceOutgoing(contextOf(request), request.params.zone_id, request.body))),
+  );
+  app.delete(
+    PATH,
+    { config, schema: { tags, summary: 'End the transfers of a zone', params, response: answersOne(onlyId) } },
+    async (request) => success(await deleteOutgoing(contextOf(request), request.params.zone_id)),
+  );
+  await app.register(stateRoutes, { contextOf });
+};
+
+const stateRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.post(
+    `${PATH}/enable`,
+    { config, schema: { tags, summary: 'Enable transfers', params, body, response: answersOne(status) } },
+    async (request) => success(statusView(await enableOutgoing(contextOf(request), request.params.zone_id, true))),
+  );
+  app.post(
+    `${PATH}/disable`,
+    { config, schema: { tags, summary: 'Disable transfers', params, body, response: answersOne(status) } },
+    async (request) => success(statusView(await enableOutgoing(contextOf(request), request.params.zone_id, false))),
+  );
+  app.get(
+    `${PATH}/status`,
+    { config, schema: { tags, summary: 'Whether transfers are enabled', params, response: answersOne(status) } },
+    async (request) => success(statusView(await getOutgoing(contextOf(request), request.params.zone_id))),
+  );
+  app.post(
+    `${PATH}/force_notify`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Notify the peers, which transfer the whole zone',
+        params,
+        body,
+        response: answersOne(z.literal('OK')),
+      },
+    },
+    async (request) => {
+      await forgetHistory(contextOf(request), request.params.zone_id);
+      return success('OK' as const);
+    },
+  );
+  app.get(
+    `${BASE}/status`,
+    {
+      config,
+      schema: { tags, summary: 'What the peers of a zone serve', params, response: answersOne(z.array(peerStatus)) },
+    },
+    async (request) => {
+      const peers = await getPeerStatus(contextOf(request), request.params.zone_id);
+      return success(peers.map(peerStatusView));
+    },
+  );
+};

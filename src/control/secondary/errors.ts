@@ -1,0 +1,20 @@
+/** Refusals of secondary DNS: HTTP status, v4 code, text. The vendor's codes are not public; clients match the status. */
+import { defineErrors } from '../../base/errors.js';
+
+export const secondaryFailure = defineErrors('secondary', {
+  keyMissing: { status: 404, code: 7003, text: 'No TSIG key of this account has the identifier {id}.' },
+  aclMissing: { status: 404, code: 7003, text: 'No ACL of this account has the identifier {id}.' },
+  peerMissing: { status: 404, code: 7003, text: 'No peer of this account has the identifier {id}.' },
+  outgoingMissing: { status: 404, code: 7003, text: '{zone} is not transferred to any peers.' },
+  outgoingExists: { status: 400, code: 1061, text: '{zone} has peers already. Change them with PUT.' },
+  keyExists: { status: 400, code: 1061, text: 'The account has a TSIG key named {name} already.' },
+  keyInUse: { status: 400, code: 1006, text: 'The peer {peer} uses this TSIG key.' },
+  peerInUse: { status: 400, code: 1006, text: 'The zone {zone} is transferred to this peer.' },
+  mixedKeys: {
+    status: 400,
+    code: 1006,
+    text: 'The peers of {zone} use different TSIG keys; all peers of a zone use the same one.',
+  },
+  wrongName: { status: 400, code: 1004, text: 'The name of the zone is {zone}, not {name}.' },
+  tooMany: { status: 400, code: 1006, text: 'An account has at most {most} {things}.' },
+});

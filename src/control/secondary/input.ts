@@ -1,0 +1,89 @@
+/** Checks what clients write about keys, networks and peers. */
+import { fromBase64 } from '../../base/bytes.js';
+import { parseIP, parseNetwork } from '../../base/ip.js';
+import { lowerName, NameError, parseName } from '../../dns/name.js';
+import { parseTsigAlgorithm, type TsigAlgorithm } from '../../dns/tsig.js';
+import { badBody } from '../write/errors.js';
+
+const LONGEST_NAME = 255;
+/** Octets of a secret. */
+const LEAST_SECRET = 8;
+const MOST_SECRET = 512;
+/** The largest networks (v4: secondary DNS). */
+const LEAST_BITS = { 4: 24, 16: 64 } as const;
+const DEFAULT_PORT = 53;
+
+/** A name that people gave to something. */
+export function readLabel(name: string): string {
+  if (name.trim() === '' || name.length > LONGEST_NAME) {
+    throw badBody(`a name has 1 to ${LONGEST_NAME} characters`, '/name');
+  }
+  return name;
+}
+
+export interface KeyInput {
+  readonly name: string;
+  readonly algo: string;
+  /** Base 64. */
+  readonly secret: string;
+}
+
+export interface ReadKey {
+  /** Wire name, lower case. */
+  readonly keyName: Uint8Array;
+  readonly algorithm: TsigAlgorithm;
+  readonly secret: Uint8Array;
+}
+
+export function readKey({ name, algo, secret: text }: KeyInput): ReadKey {
+  const algorithm = parseTsigAlgorithm(algo);
+  if (!algorithm) throw badBody('algo names no algorithm of TSIG, such as hmac-sha256', '/algo');
+  const secret = fromBase64(text.trim());
+  if (!secret || secret.length < LEAST_SECRET || secret.length > MOST_SECRET) {
+    throw badBody(`secret is base 64 of ${LEAST_SECRET} to ${MOST_SECRET} octets`, '/secret');
+  }
+  return { keyName: readKeyName(name), algorithm, secret };
+}
+
+function readKeyName(name: string): Uint8Array {
+  try {
+    const wire = parseName(name.endsWith('.') ? name : `${name}.`);
+    if (wire.length > 1) return lowerName(wire);
+  } catch (error) {
+    if (!(error instanceof NameError)) throw error;
+  }
+  throw badBody('the name of a TSIG key is a domain name', '/name');
+}
+
+/** Returns the text as it was sent. */
+export function readRange(text: string): string {
+  const network = parseNetwork(text);
+  if (!network) throw badBody('ip_range is a network, such as 192.0.2.53/32', '/ip_range');
+  const least = LEAST_BITS[network.address.length as 4 | 16];
+  if (network.bits < least) throw badBody(`ip_range is at most a /${least}`, '/ip_range');
+  return text;
+}
+
+export interface PeerInput {
+  readonly name: string;
+  readonly ip?: string | null | undefined;
+  readonly port?: number | null | undefined;
+  readonly ixfr_enable?: boolean | null | undefined;
+  readonly tsig_id?: string | null | undefined;
+}
+
+export interface ReadPeer {
+  readonly name: string;
+  readonly ip: string | null;
+  readonly port: number;
+  readonly ixfr_enable: number;
+}
+
+export function readPeer({ name, ip, port, ixfr_enable: ixfrEnable }: PeerInput): ReadPeer {
+  if (ip && !parseIP(ip)) throw badBody('ip is an address, such as 192.0.2.53', '/ip');
+  if (typeof port === 'number' && !(Number.isInteger(port) && port >= 0 && port <= 65535)) {
+    throw badBody('port is a number from 1 to 65535', '/port');
+  }
+  // Clients without a port send 0.
+  return { name: readLabel(name), ip: ip || null, port: port || DEFAULT_PORT, ixfr_enable: ixfrEnable ? 1 : 0 };
+}

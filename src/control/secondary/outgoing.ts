@@ -1,0 +1,191 @@
+/** Use cases of a zone's transfers to its peers (v4: secondary DNS, outgoing). */
+import { toHex } from '../../base/bytes.js';
+import { serialIsAfter } from '../../dns/serial.js';
+import type { Store } from '../../store/driver.js';
+import { lastChange } from '../../store/log/changes.js';
+import {
+  findOutgoing,
+  insertOutgoing,
+  type OutgoingRow,
+  peersOfZone,
+  removeOutgoing,
+  renameOutgoing,
+  setOutgoing,
+  setPeersOfZone,
+} from '../../store/secondary/outgoing.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { accountIdOf, requireZone } from '../access/access.js';
+import { commit, type Draft } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+import { badBody } from '../write/errors.js';
+import { secondaryFailure } from './errors.js';
+import { requireOneKey, requirePeer } from './peers.js';
+
+export interface OutgoingItem {
+  /** Identifier of the zone. */
+  readonly id: string;
+  /** As the client wrote it. */
+  readonly name: string;
+  /** Identifiers. */
+  readonly peers: readonly string[];
+  readonly enabled: boolean;
+  readonly serial: number;
+  /** Microseconds since 1970; null: not yet. */
+  readonly createdAt: number;
+  readonly checkedAt: number | null;
+  readonly transferredAt: number | null;
+}
+
+export interface OutgoingInput {
+  readonly name: string;
+  /** Identifiers. */
+  readonly peers: readonly string[];
+}
+
+/** What a peer of a zone serves. */
+export interface PeerStatusItem {
+  readonly id: string;
+  readonly name: string;
+  readonly ip: string | null;
+  readonly port: number;
+  /** The serial that it served last; null: never seen. */
+  readonly serial: number | null;
+  readonly inSync: boolean;
+  readonly seenAt: number | null;
+  /** Why it did not answer at the last attempt. */
+  readonly error: string | null;
+}
+
+const MOST_PEERS_OF_ZONE = 30;
+
+export async function getOutgoing(ctx: Context, zoneId: string): Promise<OutgoingItem> {
+  return ctx.store.snapshot(() => {
+    const zone = requireZone(ctx, zoneId);
+    return itemOf(ctx.store, zone, requireOutgoing(ctx.store, zone));
+  });
+}
+
+/** Links the zone to its peers; transfers begin when they are enabled (v4). */
+export async function createOutgoing(ctx: Context, zoneId: string, input: OutgoingInput): Promise<OutgoingItem> {
+  return change(ctx, zoneId, 'outgoing.create', (zone, draft) => {
+    if (findOutgoing(ctx.store, zone.seq)) throw secondaryFailure('outgoingExists', { zone: zone.name });
+    const peers = readPeers(ctx, zone, input);
+    insertOutgoing(ctx.store, zone.seq, input.name, lastChange(ctx.store), draft.now);
+    setPeersOfZone(ctx.store, zone.seq, peers);
+  });
+}
+
+export async function replaceOutgoing(ctx: Context, zoneId: string, input: OutgoingInput): Promise<OutgoingItem> {
+  return change(ctx, zoneId, 'outgoing.edit', (zone, draft) => {
+    requireOutgoing(ctx.store, zone);
+    const peers = readPeers(ctx, zone, input);
+    renameOutgoing(ctx.store, zone.seq, input.name, draft.now);
+    setPeersOfZone(ctx.store, zone.seq, peers);
+  });
+}
+
+export async function deleteOutgoing(ctx: Context, zoneId: string): Promise<{ readonly id: string }> {
+  const { value } = await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const before = itemOf(ctx.store, zone, requireOutgoing(ctx.store, zone));
+    removeOutgoing(ctx.store, zone.seq);
+    draft.audit({ action: 'outgoing.delete', zone: zone.id, object: zone.id, before: { peers: before.peers } });
+    return { id: before.id };
+  });
+  return value;
+}
+
+/** Whether transfers are allowed. Disabling forgets the history: a peer that comes later gets the whole zone (v4). */
+export async function enableOutgoing(ctx: Context, zoneId: string, enabled: boolean): Promise<OutgoingItem> {
+  return change(ctx, zoneId, enabled ? 'outgoing.enable' : 'outgoing.disable', (zone, draft) => {
+    const { history_after: after } = requireOutgoing(ctx.store, zone);
+    setOutgoing(ctx.store, zone.seq, enabled, enabled ? after : lastChange(ctx.store), draft.now);
+  });
+}
+
+/** Forgets the history, so that peers get the whole zone (v4). The caller sends NOTIFY. */
+export async function forgetHistory(ctx: Context, zoneId: string): Promise<OutgoingItem> {
+  return change(ctx, zoneId, 'outgoing.force_notify', (zone, draft) => {
+    const { enabled } = requireOutgoing(ctx.store, zone);
+    setOutgoing(ctx.store, zone.seq, enabled === 1, lastChange(ctx.store), draft.now);
+  });
+}
+
+/** What the peers of a zone serve (ours). */
+export async function getPeerStatus(ctx: Context, zoneId: string): Promise<readonly PeerStatusItem[]> {
+  return ctx.store.snapshot(() => {
+    const zone = requireZone(ctx, zoneId);
+    requireOutgoing(ctx.store, zone);
+    return peerStatusOf(ctx.store, zone);
+  });
+}
+
+/** The same for a zone that need not have peers. */
+function peerStatusOf(store: Store, { seq, serial: current }: ZoneRow): readonly PeerStatusItem[] {
+  return peersOfZone(store, seq).map(({ id, name, ip, port, serial, seen_at: seenAt, error }) => ({
+    id: toHex(id),
+    name,
+    ip,
+    port,
+    serial,
+    inSync: serial !== null && !serialIsAfter(current, serial),
+    seenAt,
+    error,
+  }));
+}
+
+async function change(
+  ctx: Context,
+  zoneId: string,
+  action: string,
+  work: (zone: ZoneRow, draft: Draft) => void,
+): Promise<OutgoingItem> {
+  const { value } = await commit(ctx, (draft) => {
+    const { store } = ctx;
+    const zone = requireZone(ctx, zoneId);
+    const known = findOutgoing(store, zone.seq);
+    const before = known && itemOf(store, zone, known);
+    work(zone, draft);
+    const item = itemOf(store, zone, requireOutgoing(store, zone));
+    const audited = ({ peers, enabled }: OutgoingItem): object => ({ peers, enabled });
+    draft.audit({
+      action,
+      zone: zone.id,
+      object: zone.id,
+      ...(before && { before: audited(before) }),
+      after: audited(item),
+    });
+    return item;
+  });
+  return value;
+}
+
+function readPeers(ctx: Context, zone: ZoneRow, { name, peers }: OutgoingInput): number[] {
+  if (name.toLowerCase().replace(/\.$/, '') !== zone.name) {
+    throw secondaryFailure('wrongName', { zone: zone.name, name: name.slice(0, 255) }, { pointer: '/name' });
+  }
+  if (peers.length > MOST_PEERS_OF_ZONE) throw badBody(`a zone has at most ${MOST_PEERS_OF_ZONE} peers`, '/peers');
+  const account = accountIdOf(ctx.store, zone);
+  const rows = [...new Set(peers)].map((id) => requirePeer(ctx, account, id));
+  requireOneKey(zone.name, rows);
+  return rows.map(({ seq }) => seq);
+}
+
+function requireOutgoing(store: Store, zone: ZoneRow): OutgoingRow {
+  const row = findOutgoing(store, zone.seq);
+  if (!row) throw secondaryFailure('outgoingMissing', { zone: zone.name });
+  return row;
+}
+
+function itemOf(store: Store, zone: ZoneRow, row: OutgoingRow): OutgoingItem {
+  return {
+    id: toHex(zone.id),
+    name: row.name,
+    peers: peersOfZone(store, zone.seq).map(({ id }) => toHex(id)),
+    enabled: row.enabled === 1,
+    serial: zone.serial,
+    createdAt: row.created_at,
+    checkedAt: row.checked_at,
+    transferredAt: row.transferred_at,
+  };
+}

@@ -1,0 +1,135 @@
+/** Use cases of TSIG keys (v4: secondary DNS). */
+import { toBase64, toHex } from '../../base/bytes.js';
+import { makeId } from '../../base/random.js';
+import type { Store } from '../../store/driver.js';
+import { TSIG_SECRETS } from '../../store/sealed-columns.js';
+import { transferPeersOfKey } from '../../store/secondary/peers.js';
+import {
+  findTsigKeyById,
+  findTsigKeyByName,
+  insertTsigKey,
+  removeTsigKey,
+  type TsigKeyRow,
+  tsigKeysOfAccount,
+  updateTsigKey,
+} from '../../store/secondary/tsig-keys.js';
+import type { Vault } from '../../vault/vault.js';
+import { parseId, requireAccount } from '../access/access.js';
+import { decide } from '../access/permissions.js';
+import { commit } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+import { secondaryFailure } from './errors.js';
+import { type KeyInput, readKey } from './input.js';
+
+export interface TsigItem {
+  readonly id: string;
+  /** Name and algorithm as the client wrote them. */
+  readonly name: string;
+  readonly algo: string;
+  /** Base 64; empty for a caller who may not change keys. */
+  readonly secret: string;
+}
+
+/** Opens and seals the secrets. */
+export interface SecondaryServices {
+  readonly vault: Vault;
+}
+
+const MOST_KEYS = 200;
+
+export async function listTsigs(ctx: Context, services: SecondaryServices, accountId: string): Promise<TsigItem[]> {
+  const account = requireAccount(ctx, accountId);
+  return tsigKeysOfAccount(ctx.store, account.seq).map((row) => itemOf(ctx, services, accountId, row));
+}
+
+export async function getTsig(
+  ctx: Context,
+  services: SecondaryServices,
+  accountId: string,
+  id: string,
+): Promise<TsigItem> {
+  return itemOf(ctx, services, accountId, requireKey(ctx, accountId, id));
+}
+
+export async function createTsig(
+  ctx: Context,
+  services: SecondaryServices,
+  accountId: string,
+  input: KeyInput,
+): Promise<TsigItem> {
+  const { keyName, secret } = readKey(input);
+  const id = makeId(ctx.clock.nowUs(), ctx.random);
+  const { value } = await commit(ctx, (draft) => {
+    const { store } = ctx;
+    const account = requireAccount(ctx, accountId);
+    if (tsigKeysOfAccount(store, account.seq).length >= MOST_KEYS) {
+      throw secondaryFailure('tooMany', { most: MOST_KEYS, things: 'TSIG keys' });
+    }
+    refuseTwice(store, account.seq, keyName, input.name);
+    const sealed = services.vault.seal(TSIG_SECRETS, id, secret);
+    const values = { name: input.name, key_name: keyName, algorithm: input.algo, secret: sealed };
+    insertTsigKey(store, id, account.seq, values, draft.now);
+    const after = { name: input.name, algo: input.algo };
+    draft.audit({ action: 'tsig.create', account: account.seq, object: id, after });
+    return itemOf(ctx, services, accountId, requireKey(ctx, accountId, toHex(id)));
+  });
+  return value;
+}
+
+export async function replaceTsig(
+  ctx: Context,
+  services: SecondaryServices,
+  accountId: string,
+  keyId: string,
+  input: KeyInput,
+): Promise<TsigItem> {
+  const { keyName, secret } = readKey(input);
+  const { value } = await commit(ctx, (draft) => {
+    const { store } = ctx;
+    const row = requireKey(ctx, accountId, keyId);
+    refuseTwice(store, row.account, keyName, input.name, row.seq);
+    const sealed = services.vault.seal(TSIG_SECRETS, row.id, secret);
+    const values = { name: input.name, key_name: keyName, algorithm: input.algo, secret: sealed };
+    updateTsigKey(store, row.seq, values, draft.now);
+    const before = { name: row.name, algo: row.algorithm };
+    const after = { name: input.name, algo: input.algo };
+    draft.audit({ action: 'tsig.edit', account: row.account, object: row.id, before, after });
+    return itemOf(ctx, services, accountId, requireKey(ctx, accountId, keyId));
+  });
+  return value;
+}
+
+/** Throws 400 while a peer uses the key. */
+export async function deleteTsig(ctx: Context, accountId: string, keyId: string): Promise<{ readonly id: string }> {
+  const { value } = await commit(ctx, (draft) => {
+    const row = requireKey(ctx, accountId, keyId);
+    const [peer] = transferPeersOfKey(ctx.store, row.seq);
+    if (peer) throw secondaryFailure('keyInUse', { peer: peer.name });
+    removeTsigKey(ctx.store, row.seq);
+    const before = { name: row.name, algo: row.algorithm };
+    draft.audit({ action: 'tsig.delete', account: row.account, object: row.id, before });
+    return { id: toHex(row.id) };
+  });
+  return value;
+}
+
+/** The account's key with this identifier. Throws 404. */
+export function requireKey(ctx: Context, accountId: string, keyId: string): TsigKeyRow {
+  const account = requireAccount(ctx, accountId);
+  const id = parseId(keyId);
+  const row = id && findTsigKeyById(ctx.store, id);
+  if (row?.account !== account.seq) throw secondaryFailure('keyMissing', { id: keyId.slice(0, 64) });
+  return row;
+}
+
+function refuseTwice(store: Store, account: number, keyName: Uint8Array, name: string, except?: number): void {
+  const other = findTsigKeyByName(store, account, keyName);
+  if (other && other.seq !== except) throw secondaryFailure('keyExists', { name }, { pointer: '/name' });
+}
+
+function itemOf(ctx: Context, { vault }: SecondaryServices, accountId: string, row: TsigKeyRow): TsigItem {
+  const { policies, readOnly } = ctx.actor;
+  const mayWrite = !readOnly && (!policies || decide(policies, 'account', 'write', { account: accountId }).allowed);
+  const secret = mayWrite ? toBase64(vault.open(TSIG_SECRETS, row.id, row.secret)) : '';
+  return { id: toHex(row.id), name: row.name, algo: row.algorithm, secret };
+}

@@ -1,0 +1,40 @@
+/** NOTIFY in the admin process, and what DNS processes ask and tell about transfers. */
+import { messageOf } from '../../base/errors.js';
+import type { ContextBase } from '../../control/write/context.js';
+import type { Propagation } from '../../control/write/propagation.js';
+import { findOutgoing, noteTransferred } from '../../store/secondary/outgoing.js';
+import { startNotifier } from '../../transfer/notify/notifier.js';
+import { printKeys } from '../../vault/delegate.js';
+import type { MasterKeys } from '../../vault/master-key.js';
+import type { Vault } from '../../vault/vault.js';
+import type { TransferHearing } from '../acknowledgement.js';
+
+export interface NotificationParts {
+  readonly base: ContextBase;
+  readonly vault: Vault;
+  readonly propagation: Propagation;
+  readonly masterKeys: MasterKeys;
+}
+
+export interface Notifications extends TransferHearing {
+  /** Something was committed. */
+  wake(): void;
+  close(): void;
+}
+
+export function startNotifications({ base, vault, propagation, masterKeys }: NotificationParts): Notifications {
+  const { store, clock, random, log, settings: serving } = base;
+  const notifier = startNotifier({ store, vault, propagation, serving, clock, random, log });
+  return {
+    wake: notifier.wake,
+    keys: () => printKeys(masterKeys, 'tsig'),
+    transferred(zone, address) {
+      notifier.transferred(zone, address);
+      if (!findOutgoing(store, zone)) return;
+      store
+        .write(() => noteTransferred(store, zone, clock.nowUs()))
+        .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'the time of a transfer was not stored'));
+    },
+    close: notifier.close,
+  };
+}

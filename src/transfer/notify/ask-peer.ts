@@ -1,0 +1,113 @@
+/** Messages to a peer: NOTIFY (RFC 1996), and the question for its SOA. */
+import type { Clock } from '../../base/clock.js';
+import { messageOf } from '../../base/errors.js';
+import type { Random } from '../../base/random.js';
+import { Class, Opcode, RCODE_MNEMONICS, Rcode, Type } from '../../dns/codes.js';
+import { type ReadMessage, readMessage } from '../../dns/message.js';
+import { MessageWriter } from '../../dns/message-writer.js';
+import { nameEquals } from '../../dns/name.js';
+import { findTsig, signMessage, TsigError, type TsigKey, verifyMessage } from '../../dns/tsig.js';
+import { askByDatagram, type DatagramServer } from '../../resolver/datagram-question.js';
+import type { SoaRR } from '../../store/log/changes.js';
+import { nowSeconds } from '../keys.js';
+
+export interface Peer extends DatagramServer {
+  /** Signs messages to it, and checks its answers. */
+  readonly key: TsigKey | undefined;
+}
+
+export interface PeerContext {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Why a peer did not do what was asked, for people. */
+export type PeerFailure = { readonly error: string };
+
+const AA = 0x0400;
+const OPCODE_SHIFT = 11;
+
+/** Tells a peer the SOA of a zone. Waits for its answer; undefined when it took note. */
+export async function notifyPeer(
+  context: PeerContext,
+  peer: Peer,
+  apex: Uint8Array,
+  soa: SoaRR,
+  timeoutMs: number,
+): Promise<PeerFailure | undefined> {
+  const writer = new MessageWriter(4096);
+  writer.begin(idOf(context.random), (Opcode.notify << OPCODE_SHIFT) | AA, {
+    name: apex,
+    type: Type.soa,
+    class: Class.in,
+  });
+  writer.add('answer', apex, Type.soa, soa.ttl, soa.rdata);
+  const answer = await ask(context, peer, writer.finish(), apex, timeoutMs);
+  if ('error' in answer) return answer;
+  return answer.rcode === Rcode.noError ? undefined : { error: `it answered NOTIFY with ${rcodeText(answer.rcode)}` };
+}
+
+/** The serial that a peer serves. */
+export async function askSerial(
+  context: PeerContext,
+  peer: Peer,
+  apex: Uint8Array,
+  timeoutMs: number,
+): Promise<{ readonly serial: number } | PeerFailure> {
+  const writer = new MessageWriter(4096);
+  writer.begin(idOf(context.random), Opcode.query << OPCODE_SHIFT, { name: apex, type: Type.soa, class: Class.in });
+  // Unsigned: everybody may ask it, and some servers sign only transfers.
+  const answer = await ask(context, { ...peer, key: undefined }, writer.finish(), apex, timeoutMs);
+  if ('error' in answer) return answer;
+  const soa = answer.answers.find(({ type, owner }) => type === Type.soa && nameEquals(owner, apex));
+  if (answer.rcode !== Rcode.noError) return { error: `it answers SOA with ${rcodeText(answer.rcode)}` };
+  if (!soa) return { error: 'it answers without the SOA' };
+  const { buffer, byteOffset, length } = soa.rdata;
+  return { serial: new DataView(buffer, byteOffset + length - 20).getUint32(0) };
+}
+
+async function ask(
+  { clock }: PeerContext,
+  peer: Peer,
+  query: Uint8Array,
+  apex: Uint8Array,
+  timeoutMs: number,
+): Promise<ReadMessage | PeerFailure> {
+  const { key } = peer;
+  const signed = key && signMessage(query, key, { time: nowSeconds(clock) });
+  const id = (query[0]! << 8) | query[1]!;
+  const opcode = query[2]! & 0x78;
+  const accept = (datagram: Uint8Array): ReadMessage | PeerFailure | undefined => {
+    const octets = new Uint8Array(datagram);
+    const message = readMessage(octets);
+    const isAnswer = message?.id === id && (message.flags & 0x8000) !== 0 && ((message.flags >>> 8) & 0x78) === opcode;
+    if (!message || !isAnswer || !nameEquals(message.question.name, apex)) return undefined;
+    const fault = key && signatureFault(octets, key, signed!.mac, clock);
+    return fault === undefined ? message : { error: fault };
+  };
+  try {
+    const answer = await askByDatagram(peer, signed?.message ?? query, accept, clock, timeoutMs);
+    return answer ?? { error: 'it did not answer' };
+  } catch (error) {
+    return { error: messageOf(error) };
+  }
+}
+
+function signatureFault(answer: Uint8Array, key: TsigKey, prior: Uint8Array, clock: Clock): string | undefined {
+  const tsig = findTsig(answer);
+  if (tsig === 'none' || tsig === 'malformed') return 'its answer is not signed';
+  if (tsig.error === TsigError.badKey) return 'it does not know the key';
+  if (tsig.error === TsigError.badSig) return 'it has another secret for the key';
+  if (tsig.error === TsigError.badTime) return 'its clock is different';
+  const error = verifyMessage(answer, tsig, key, nowSeconds(clock), { prior });
+  return error === TsigError.none ? undefined : 'the signature of its answer is wrong';
+}
+
+function idOf(random: Random): number {
+  const [high, low] = random.bytes(2);
+  return (high! << 8) | low!;
+}
+
+function rcodeText(rcode: number): string {
+  return RCODE_MNEMONICS[rcode] ?? `RCODE ${rcode}`;
+}

@@ -1,0 +1,162 @@
+/**
+ * Tells the peers of zones about new serials when the DNS processes answer them, until they are heard, and looks what
+ * the peers serve. What is stored is enough to begin again after a restart: the serials of zones and of their peers.
+ */
+import type { Propagation } from '../../control/write/propagation.js';
+import { serialIsAfter } from '../../dns/serial.js';
+import { changesAfter, lastChange } from '../../store/log/changes.js';
+import {
+  enabledOutgoing,
+  findOutgoing,
+  outgoingModifiedAfter,
+  peersOfZone,
+  type ZonePeerRow,
+} from '../../store/secondary/outgoing.js';
+import { findServedZone } from '../../store/zones/zones.js';
+import { createTurnstile, type Turnstile } from '../turnstile.js';
+import { createPeerTalk, type PeerTalk, type TalkOptions } from './peer-talk.js';
+
+export interface NotifierOptions extends Omit<TalkOptions, 'turnstile'> {
+  readonly propagation: Propagation;
+}
+
+export interface Notifier {
+  /** Something was committed. */
+  wake(): void;
+  /** A zone (store number) was transferred to this address. */
+  transferred(zone: number, address: string): void;
+  close(): void;
+}
+
+/** Changes that are read at once. */
+const MOST_CHANGES = 1000;
+/** Milliseconds to wait for the DNS processes before asking again. */
+const SERVED_LIMIT_MS = 60_000;
+/** A zone with more changes in a second is busy: its peers are told once a second. */
+const BUSY_CHANGES = 20;
+const SECOND_MS = 1000;
+/** Messages under way. A place is kept for a time, which makes 500 a second in all and 50 for each peer. */
+const LIMITS = { inAll: 80, ofOne: 8, waitMs: 3_600_000 } as const;
+
+interface ZoneState {
+  /** The newest change that peers must hear of. */
+  change: number;
+  /** Whether somebody waits until it is served, or until the second is over. */
+  isWaiting: boolean;
+  /** When peers were told last, and the changes since that second began; milliseconds. */
+  toldAtMs: number;
+  changes: number;
+}
+
+interface State extends NotifierOptions {
+  readonly zones: Map<number, ZoneState>;
+  /** By zone and peer. */
+  readonly talks: Map<string, PeerTalk>;
+  readonly turnstile: Turnstile;
+  seenChange: number;
+  /** Microseconds since 1970. */
+  seenModified: number;
+  closed: boolean;
+}
+
+/** Peers that were not in sync are told at once. */
+export function startNotifier(options: NotifierOptions): Notifier {
+  const { store, clock } = options;
+  const state: State = {
+    ...options,
+    zones: new Map(),
+    talks: new Map(),
+    turnstile: createTurnstile(LIMITS, clock),
+    seenChange: lastChange(store),
+    seenModified: 0,
+    closed: false,
+  };
+  for (const zone of enabledOutgoing(store)) {
+    state.seenModified = Math.max(state.seenModified, findOutgoing(store, zone)!.modified_at);
+    if (hasStalePeer(state, zone)) tellSoon(state, zone, state.seenChange);
+    else watchPeers(state, zone);
+  }
+  return {
+    wake: () => look(state),
+    transferred(zone, address) {
+      for (const [, talk] of peerTalks(state, zone)) if (talk.isAt(address)) talk.lookSoon();
+    },
+    close() {
+      state.closed = true;
+      for (const talk of state.talks.values()) talk.close();
+    },
+  };
+}
+
+function hasStalePeer({ store }: State, zone: number): boolean {
+  const { serial } = findServedZone(store, zone) ?? { serial: 0 };
+  const { modified_at: modified, checked_at: checked } = findOutgoing(store, zone)!;
+  if (checked === null || modified > checked) return true;
+  return peersOfZone(store, zone).some((peer) => peer.serial === null || serialIsAfter(serial, peer.serial));
+}
+
+/** Reads what was committed since the last look. */
+function look(state: State): void {
+  const { store, closed } = state;
+  if (closed) return;
+  for (;;) {
+    const changes = changesAfter(store, state.seenChange, MOST_CHANGES);
+    for (const { seq, zone, serial_to: serial } of changes) {
+      state.seenChange = seq;
+      if (serial !== null && findOutgoing(store, zone)?.enabled === 1) tellSoon(state, zone, seq);
+    }
+    if (changes.length < MOST_CHANGES) break;
+  }
+  for (const { zone, modifiedAt } of outgoingModifiedAfter(store, state.seenModified)) {
+    state.seenModified = modifiedAt;
+    tellSoon(state, zone, state.seenChange);
+  }
+}
+
+function tellSoon(state: State, zone: number, change: number): void {
+  let known = state.zones.get(zone);
+  if (!known) state.zones.set(zone, (known = { change, isWaiting: false, toldAtMs: 0, changes: 0 }));
+  known.change = change;
+  known.changes++;
+  if (!known.isWaiting) void tellWhenServed(state, zone, known);
+}
+
+/** Peers hear of a serial only when it is answered: they ask for it at once. */
+async function tellWhenServed(state: State, zone: number, known: ZoneState): Promise<void> {
+  const { propagation, clock } = state;
+  known.isWaiting = true;
+  if (clock.nowMs() - known.toldAtMs >= SECOND_MS) known.changes = 1;
+  const isBusy = known.changes > BUSY_CHANGES;
+  const restMs = isBusy ? known.toldAtMs + SECOND_MS - clock.nowMs() : 0;
+  if (restMs > 0) await new Promise<void>((resolve) => void clock.after(restMs, resolve));
+  while (!state.closed) {
+    const { change } = known;
+    const served = await propagation.whenServed({ change, zone }, SERVED_LIMIT_MS);
+    if (served && change === known.change) break;
+  }
+  known.isWaiting = false;
+  if (state.closed) return;
+  if (clock.nowMs() - known.toldAtMs >= SECOND_MS) known.toldAtMs = clock.nowMs();
+  for (const [, talk] of peerTalks(state, zone)) talk.tell();
+}
+
+function watchPeers(state: State, zone: number): void {
+  for (const [, talk] of peerTalks(state, zone)) talk.watch();
+}
+
+/** What goes on with each peer of a zone that has an address; talks with former peers end. */
+function peerTalks(state: State, zone: number): [ZonePeerRow, PeerTalk][] {
+  const peers = peersOfZone(state.store, zone).filter(({ ip }) => ip !== null);
+  for (const [name, talk] of state.talks) {
+    if (name.startsWith(`${zone} `) && !peers.some(({ seq }) => name === `${zone} ${seq}`)) {
+      talk.close();
+      state.talks.delete(name);
+    }
+  }
+  return peers.map((peer) => {
+    const name = `${zone} ${peer.seq}`;
+    let talk = state.talks.get(name);
+    if (!talk) state.talks.set(name, (talk = createPeerTalk(state, zone, peer.seq)));
+    return [peer, talk];
+  });
+}

@@ -1,0 +1,72 @@
+/** The threads that fill spools. They start when they are needed. */
+import { Worker } from 'node:worker_threads';
+import { messageOf } from '../../base/errors.js';
+import type { Spool } from './spool.js';
+import type { SpoolMessage, SpoolOrder, SpoolThreadData } from './spool-order.js';
+
+/** Zones that are read at once. */
+const MOST_THREADS = 4;
+
+export interface SpoolTask {
+  readonly order: SpoolOrder;
+  readonly spool: Spool;
+}
+
+export interface SpoolThreads {
+  fill(task: SpoolTask): void;
+  close(): Promise<void>;
+}
+
+interface Seat {
+  readonly thread: Worker;
+  task: SpoolTask | undefined;
+}
+
+export function createSpoolThreads(data: SpoolThreadData): SpoolThreads {
+  const seats = new Set<Seat>();
+  const waiting: SpoolTask[] = [];
+  let closed = false;
+
+  const openSeat = (): Seat => {
+    const thread = new Worker(new URL('./spool-thread.js', import.meta.url), { name: 'transfer', workerData: data });
+    thread.unref();
+    const seat: Seat = { thread, task: undefined };
+    const end = (text: string): void => {
+      seats.delete(seat);
+      seat.task?.spool.hear({ kind: 'failure', text });
+      seat.task = undefined;
+      if (!closed) next();
+    };
+    thread.on('message', (message: SpoolMessage) => {
+      const { task } = seat;
+      task?.spool.hear(message);
+      if (!task?.spool.isDone) return;
+      seat.task = undefined;
+      next();
+    });
+    thread.on('error', (error) => end(messageOf(error)));
+    thread.on('exit', () => end('the reading thread has ended'));
+    seats.add(seat);
+    return seat;
+  };
+
+  function next(): void {
+    while (waiting.length > 0) {
+      const seat = [...seats].find(({ task }) => !task) ?? (seats.size < MOST_THREADS ? openSeat() : undefined);
+      if (!seat) return;
+      seat.task = waiting.shift()!;
+      seat.thread.postMessage(seat.task.order);
+    }
+  }
+
+  return {
+    fill(task) {
+      waiting.push(task);
+      next();
+    },
+    async close() {
+      closed = true;
+      await Promise.all([...seats].map(({ thread }) => thread.terminate()));
+    },
+  };
+}

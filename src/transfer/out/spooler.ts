@@ -1,0 +1,62 @@
+/** Keeps spools while they are used and a minute longer, so that the transfers of one version share one. */
+import type { Clock } from '../../base/clock.js';
+import { Spool } from './spool.js';
+import type { SpoolOrder, SpoolThreadData } from './spool-order.js';
+import { createSpoolThreads } from './spool-threads.js';
+
+const KEPT_MS = 60_000;
+/** Spools that are kept although nobody reads them. */
+const MOST_KEPT = 16;
+
+export interface SpoolerOptions extends SpoolThreadData {
+  readonly clock: Clock;
+}
+
+export interface Spooler {
+  /** The spool of a zone with this serial: a new one, or one that other transfers use. */
+  spool(order: SpoolOrder, serial: number): Spool;
+  close(): Promise<void>;
+}
+
+export function createSpooler({ dataDir, serving, clock }: SpoolerOptions): Spooler {
+  const known = new Map<string, Spool>();
+  const threads = createSpoolThreads({ dataDir, serving });
+  let closed = false;
+
+  const forget = (key: string, spool: Spool): void => {
+    if (known.get(key) === spool) known.delete(key);
+    spool.close();
+  };
+
+  /** A spool that is still read is looked at again later. */
+  const expire = (key: string, spool: Spool): void => {
+    if (closed || known.get(key) !== spool) return;
+    if (spool.isIdle) forget(key, spool);
+    else clock.after(KEPT_MS, () => expire(key, spool));
+  };
+
+  const thinOut = (): void => {
+    const idle = [...known].filter(([, { isIdle, isDone }]) => isIdle && isDone);
+    for (const [key, spool] of idle.slice(0, Math.max(0, idle.length - MOST_KEPT + 1))) forget(key, spool);
+  };
+
+  return {
+    spool(order, serial) {
+      const key = `${order.zone} ${serial} ${order.from ?? 'whole'}`;
+      const shared = known.get(key);
+      if (shared?.isUsable) return shared;
+      if (shared) forget(key, shared);
+      thinOut();
+      const spool = new Spool();
+      known.set(key, spool);
+      threads.fill({ order, spool });
+      clock.after(KEPT_MS, () => expire(key, spool));
+      return spool;
+    },
+    async close() {
+      closed = true;
+      for (const [key, spool] of [...known]) forget(key, spool);
+      await threads.close();
+    },
+  };
+}

@@ -1,0 +1,204 @@
+/** Answers AXFR and IXFR queries of streams (RFC 5936, RFC 1995), with TSIG where the query has it. */
+import type { Clock } from '../../base/clock.js';
+import { messageOf } from '../../base/errors.js';
+import { type CidrSet, parsePeerAddress } from '../../base/ip.js';
+import type { Logger } from '../../base/log.js';
+import { Class, Rcode, Type } from '../../dns/codes.js';
+import { type ReadMessage, readMessage } from '../../dns/message.js';
+import { nameEquals, toFqdn } from '../../dns/name.js';
+import { createStreamSigner, findTsig, TsigError, type TsigRecord } from '../../dns/tsig.js';
+import type { ServingSettings } from '../../serving/zone.js';
+import type { Store } from '../../store/driver.js';
+import { findZoneByName, type ZoneRow } from '../../store/zones/zones.js';
+import type { Vault } from '../../vault/vault.js';
+import { type AccountKey, type Checked, checkRequest, nowSeconds } from '../keys.js';
+import { replyTo, replyToBadSignature, signReply } from '../reply.js';
+import { createTurnstile } from '../turnstile.js';
+import { transferRefusal } from './may-transfer.js';
+import { createSpooler } from './spooler.js';
+
+const LIMITS = { inAll: 50, ofOne: 4, waitMs: 30_000 } as const;
+/** What we take over UDP, in the OPT record of answers. */
+const PAYLOAD = 1232;
+
+export interface TransferOptions {
+  readonly store: Store;
+  readonly dataDir: string;
+  readonly serving: ServingSettings;
+  readonly vault: Vault;
+  /** Networks that may transfer any zone. */
+  readonly allowed: CidrSet;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called after the last message of a transfer was handed over. `zone`: store number. */
+  readonly onTransferred?: (zone: number, address: string) => void;
+}
+
+export interface TransferClient {
+  readonly address: string;
+  /** Whether the connection may carry transfers: TCP, or TLS as RFC 9103 demands. */
+  readonly mayTransfer: boolean;
+}
+
+export interface Transfers {
+  /** The messages of the answer; undefined leaves the query to the engine, which refuses it. */
+  answer(request: Uint8Array, client: TransferClient): AsyncIterable<Uint8Array> | Iterable<Uint8Array> | undefined;
+  close(): Promise<void>;
+}
+
+/** A transfer that is allowed. */
+interface Granted {
+  readonly zone: ZoneRow;
+  readonly message: ReadMessage;
+  readonly request: Uint8Array;
+  readonly signed: { readonly key: AccountKey; readonly tsig: TsigRecord } | undefined;
+  /** The serial that the client has; undefined for the whole zone. */
+  readonly from: number | undefined;
+  readonly client: TransferClient;
+}
+
+export function createTransfers(options: TransferOptions): Transfers {
+  const { clock, log, onTransferred } = options;
+  const spooler = createSpooler(options);
+  const turnstile = createTurnstile(LIMITS, clock);
+
+  async function* send(granted: Granted): AsyncGenerator<Uint8Array> {
+    const { zone, message, from, client, signed } = granted;
+    const leave = await turnstile.enter(client.address);
+    if (!leave) {
+      log.warn(
+        { zone: zone.name, peer: client.address },
+        'a zone transfer was refused: too many transfers are running',
+      );
+      yield signReply(replyTo(message, Rcode.refused), signed, clock);
+      return;
+    }
+    try {
+      const spool = spooler.spool({ zone: zone.seq, from }, zone.serial);
+      let octets = 0;
+      for await (const piece of completed(granted, spool.messages(), clock)) {
+        octets += piece.length;
+        yield piece;
+      }
+      if (octets === 0) {
+        yield signReply(replyTo(message, Rcode.servFail), signed, clock);
+        return;
+      }
+      log.info({ zone: zone.name, serial: zone.serial, from, peer: client.address, octets }, 'a zone was transferred');
+      onTransferred?.(zone.seq, client.address);
+    } finally {
+      leave();
+    }
+  }
+
+  return {
+    answer(request, client) {
+      const verdict = judge(options, request, client);
+      if (verdict === undefined) return undefined;
+      return 'reply' in verdict ? [verdict.reply] : send(verdict);
+    },
+    close: () => spooler.close(),
+  };
+}
+
+/** A copy of each message with what depends on the client: ID, flags, question, OPT and signature. */
+async function* completed(
+  { message, request, signed }: Granted,
+  messages: AsyncIterable<Uint8Array>,
+  clock: Clock,
+): AsyncGenerator<Uint8Array> {
+  const sign = signed && createStreamSigner(signed.key, signed.tsig.mac, () => nowSeconds(clock));
+  for await (const shared of messages) {
+    const piece = new Uint8Array(shared.length + (message.payload === undefined ? 0 : OPT.length));
+    piece.set(shared);
+    piece[0] = message.id >>> 8;
+    piece[1] = message.id;
+    // RD is repeated.
+    piece[2]! |= (message.flags >>> 8) & 1;
+    if (piece[5] === 1) piece.set(request.subarray(12, 12 + message.question.name.length + 4), 12);
+    if (message.payload !== undefined) {
+      piece[11] = 1;
+      piece.set(OPT, shared.length);
+    }
+    yield sign ? sign(piece) : piece;
+  }
+}
+
+/** The OPT record of answers (RFC 6891 §6.1.2). */
+const OPT = Uint8Array.of(0, 0, Type.opt, PAYLOAD >>> 8, PAYLOAD & 0xff, 0, 0, 0, 0, 0, 0);
+
+/** Refusals come before any reading of the zone. */
+function judge(
+  options: TransferOptions,
+  request: Uint8Array,
+  client: TransferClient,
+): Granted | { readonly reply: Uint8Array } | undefined {
+  const { store, clock, log, allowed } = options;
+  const message = readMessage(request);
+  if (message?.question.class !== Class.in) return undefined;
+  const tsig = findTsig(request);
+  const name = toFqdn(message.question.name);
+  const refuse = (rcode: number, reason: string, key?: AccountKey): { reply: Uint8Array } => {
+    log.info(
+      { zone: name, peer: client.address, ...(key && { keyName: toFqdn(key.name) }) },
+      `a zone transfer was refused: ${reason}`,
+    );
+    const signed = key && tsig !== 'none' && tsig !== 'malformed' ? { key, tsig } : undefined;
+    return { reply: signReply(replyTo(message, rcode), signed, clock) };
+  };
+  if (tsig === 'malformed') return { reply: replyTo(message, Rcode.formErr) };
+  const zone = findZoneByName(store, name);
+  if (zone?.served !== 1) return refuse(Rcode.notAuth, 'there is no such zone');
+  let key: AccountKey | undefined;
+  if (tsig !== 'none') {
+    const checked = checkOrLog(options, zone, request, tsig);
+    if (!checked) return refuse(Rcode.servFail, 'the secret of its key cannot be opened');
+    if (checked.error !== TsigError.none) {
+      log.warn(
+        {
+          zone: name,
+          peer: client.address,
+          keyName: toFqdn(tsig.keyName),
+          error: checked.error,
+          theirs: tsig.time,
+          ours: nowSeconds(clock),
+        },
+        'a zone transfer was refused: its signature is not accepted',
+      );
+      return { reply: replyToBadSignature(message, tsig, checked, clock) };
+    }
+    key = checked.key;
+  }
+  if (!client.mayTransfer) return refuse(Rcode.refused, 'TLS without the protocol dot, or older than 1.3', key);
+  const address = parsePeerAddress(client.address) ?? new Uint8Array(0);
+  const reason = transferRefusal(store, zone, { address, key: key?.seq }, allowed);
+  if (reason !== undefined) return refuse(Rcode.refused, reason, key);
+  const from = message.question.type === Type.ixfr ? serialOf(message) : undefined;
+  if (message.question.type === Type.ixfr && from === undefined) {
+    return refuse(Rcode.formErr, 'an incremental one needs the SOA of the client', key);
+  }
+  const signed = key && tsig !== 'none' ? { key, tsig } : undefined;
+  return { zone, message, request, signed, from, client };
+}
+
+function checkOrLog(
+  options: TransferOptions,
+  zone: ZoneRow,
+  request: Uint8Array,
+  tsig: TsigRecord,
+): Checked | undefined {
+  try {
+    return checkRequest(options, zone.account, request, tsig);
+  } catch (error) {
+    options.log.error({ zone: zone.name, error: messageOf(error) }, 'a TSIG key cannot be used');
+    return undefined;
+  }
+}
+
+/** The serial of the SOA in the authority section (RFC 1995 §3). */
+function serialOf({ authorities, question }: ReadMessage): number | undefined {
+  const soa = authorities.find(({ type, owner }) => type === Type.soa && nameEquals(owner, question.name));
+  if (!soa) return undefined;
+  const at = soa.rdata.length - 20;
+  return new DataView(soa.rdata.buffer, soa.rdata.byteOffset + at).getUint32(0);
+}

@@ -1,0 +1,137 @@
+/** Keys, networks, peers and transfers of zones over HTTP, through the vendor's client and without it. */
+import type { AddressInfo } from 'node:net';
+import Cloudflare from 'cloudflare';
+import t, { type Test } from 'tap';
+import { createAccount } from '../../src/control/access/accounts.js';
+import { tsigKeyNames } from '../../src/store/secondary/tsig-keys.js';
+import { latestAudit } from '../support/rows.js';
+import { ADMIN_HEADERS, type Installation, install } from './installation.js';
+
+const ZONE = 'secondary.test';
+const SECRET = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64');
+
+interface World extends Installation {
+  readonly zoneId: string;
+  readonly account: string;
+}
+
+async function startWorld(t: Test): Promise<World> {
+  const installation = await install(t);
+  const zoneId = await installation.createZone(ZONE);
+  const accounts = await installation.call('GET', '/accounts');
+  return { ...installation, zoneId, account: accounts.json.result[0].id };
+}
+
+t.test('the vendor’s client makes everything and takes it away again', async (t) => {
+  const world = await startWorld(t);
+  const { app, zoneId: zone_id, account: account_id, misfits } = world;
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  const client = new Cloudflare({
+    baseURL: `http://127.0.0.1:${port}/client/v4`,
+    apiEmail: ADMIN_HEADERS['x-auth-email'],
+    apiKey: ADMIN_HEADERS['x-auth-key'],
+    maxRetries: 0,
+  });
+  const { tsigs, acls, peers, outgoing } = client.dns.zoneTransfers;
+
+  const key = await tsigs.create({ account_id, name: 'K.example.', algo: 'hmac-sha512.', secret: SECRET });
+  t.match(key, { name: 'K.example.', algo: 'hmac-sha512.', secret: SECRET });
+  t.same(await tsigs.get(key.id, { account_id }), key);
+  const other = Buffer.from('another secret').toString('base64');
+  t.equal((await tsigs.update(key.id, { account_id, name: 'k2', algo: 'hmac-sha256', secret: other })).secret, other);
+  t.equal((await tsigs.list({ account_id })).result.length, 1);
+
+  const acl = await acls.create({ account_id, name: 'office', ip_range: '192.0.2.53/28' });
+  t.equal(acl.ip_range, '192.0.2.53/28', 'as it was sent');
+  t.same(await acls.get(acl.id, { account_id }), acl);
+  t.equal((await acls.update(acl.id, { account_id, name: 'home', ip_range: '2001:db8::/64' })).name, 'home');
+  t.equal((await acls.list({ account_id })).result.length, 1);
+  t.same(await acls.delete(acl.id, { account_id }), { id: acl.id });
+
+  const peer = await peers.create({ account_id, name: 'ns2' });
+  t.same(peer, { id: peer.id, name: 'ns2', ixfr_enable: false, port: 53 });
+  const changed = { ip: '192.0.2.53', port: 5353, ixfr_enable: true, tsig_id: key.id };
+  t.same(await peers.update(peer.id, { account_id, name: 'ns2', ...changed }), { ...peer, ...changed });
+  t.same(await peers.get(peer.id, { account_id }), { ...peer, ...changed });
+  t.equal((await peers.list({ account_id })).result.length, 1);
+
+  const made = await outgoing.create({ zone_id, name: `${ZONE}.`, peers: [peer.id] });
+  t.match(made, { id: zone_id, name: `${ZONE}.`, peers: [peer.id], last_transferred_time: null });
+  t.equal(await outgoing.status.get({ zone_id }), 'Disabled', 'as v4 has it');
+  t.equal(await outgoing.enable({ zone_id, body: {} } as never), 'Enabled');
+  t.equal(await outgoing.status.get({ zone_id }), 'Enabled');
+  t.equal(await outgoing.forceNotify({ zone_id, body: {} } as never), 'OK');
+  t.same((await outgoing.get({ zone_id })).peers, [peer.id]);
+  t.same((await outgoing.update({ zone_id, name: ZONE, peers: [] })).peers, []);
+  t.equal(await outgoing.disable({ zone_id, body: {} } as never), 'Disabled');
+  t.same(await outgoing.delete({ zone_id }), { id: zone_id });
+  const gone = await outgoing.get({ zone_id }).catch((error: { status: number }) => error);
+  t.match(gone, { status: 404 });
+
+  t.same(await peers.delete(peer.id, { account_id }), { id: peer.id });
+  t.same(await tsigs.delete(key.id, { account_id }), { id: key.id });
+  t.same(tsigKeyNames(world.store), []);
+  t.strictSame(misfits, []);
+});
+
+t.test('what is wrong is refused, and nothing is half done', async (t) => {
+  const { call, account, zoneId, misfits } = await startWorld(t);
+  const base = `/accounts/${account}/secondary_dns`;
+  const refused = async (path: string, body: unknown, pointer: string): Promise<void> => {
+    const { status, json } = await call('POST', `${base}/${path}`, body);
+    t.equal(status, 400, JSON.stringify(body));
+    t.equal(json.errors[0].source?.pointer, pointer);
+  };
+  const key = { name: 'k.example.', algo: 'hmac-sha256.', secret: SECRET };
+  await refused('tsigs', { ...key, algo: 'hmac-sha3' }, '/algo');
+  await refused('tsigs', { ...key, secret: 'not base 64!' }, '/secret');
+  await refused('tsigs', { ...key, secret: 'c2hvcnQ=' }, '/secret');
+  await refused('tsigs', { ...key, name: 'a..b' }, '/name');
+  await refused('tsigs', { ...key, name: 7 }, '/name');
+  await refused('acls', { name: 'a', ip_range: '192.0.2.0/23' }, '/ip_range');
+  await refused('acls', { name: 'a', ip_range: '2001:db8::/48' }, '/ip_range');
+  await refused('acls', { name: '', ip_range: '192.0.2.0/24' }, '/name');
+  await refused('peers', { name: 'p', ip: 'ns2.example' }, '/ip');
+  await refused('peers', { name: 'p', port: 70_000 }, '/port');
+  t.equal((await call('POST', `${base}/peers`, { name: 'p', tsig_id: 'f'.repeat(32) })).status, 404);
+
+  const { id: keyId } = (await call('POST', `${base}/tsigs`, key)).json.result;
+  await refused('tsigs', { ...key, name: 'K.EXAMPLE' }, '/name');
+  const peerOf = async (body: object): Promise<string> => (await call('POST', `${base}/peers`, body)).json.result.id;
+  const signed = await peerOf({ name: 'signed', tsig_id: keyId });
+  const plain = await peerOf({ name: 'plain', ip: '192.0.2.1' });
+  t.equal((await call('DELETE', `${base}/tsigs/${keyId}`)).status, 400, 'a peer uses it');
+
+  const outgoing = `/zones/${zoneId}/secondary_dns/outgoing`;
+  t.equal((await call('POST', outgoing, { name: ZONE, peers: [signed, plain] })).status, 400, 'mixed keys');
+  t.equal((await call('POST', outgoing, { name: 'other.test', peers: [signed] })).status, 400);
+  t.equal((await call('POST', outgoing, { name: ZONE, peers: ['f'.repeat(32)] })).status, 404);
+  t.equal((await call('GET', outgoing)).status, 404, 'nothing was made');
+  t.equal((await call('POST', `${outgoing}/enable`)).status, 404);
+  t.equal((await call('POST', outgoing, { name: ZONE, peers: [plain] })).status, 200);
+  t.equal((await call('POST', outgoing, { name: ZONE, peers: [plain] })).status, 400, 'it exists');
+  t.equal((await call('PUT', outgoing, { name: ZONE, peers: [signed, signed] })).status, 200, 'twice is once');
+  t.equal((await call('DELETE', `${base}/peers/${signed}`)).status, 400, 'the zone uses it');
+  t.same((await call('GET', `/zones/${zoneId}/secondary_dns/status`)).json.result, [
+    { id: signed, name: 'signed', ip: null, port: 53, serial: null, in_sync: false, seen_time: null, error: null },
+  ]);
+  t.strictSame(misfits, []);
+});
+
+t.test('other accounts see nothing, readers no secrets, and the audit log none either', async (t) => {
+  const { call, account, store, token, operator } = await startWorld(t);
+  const base = `/accounts/${account}/secondary_dns`;
+  const made = await call('POST', `${base}/tsigs`, { name: 'k.example.', algo: 'hmac-sha256.', secret: SECRET });
+  const { id } = made.json.result;
+  const reader = { headers: await token({ readOnly: true }) };
+  t.equal((await call('GET', `${base}/tsigs/${id}`, undefined, reader)).json.result.secret, '');
+  t.equal((await call('GET', `${base}/tsigs`, undefined, reader)).json.result[0].secret, '');
+  t.equal((await call('DELETE', `${base}/tsigs/${id}`, undefined, reader)).status, 403);
+  t.notMatch(JSON.stringify(latestAudit(store, 10)), SECRET);
+  const other = await createAccount(operator, { name: 'other', members: ['other@example.net'] });
+  const stranger = { headers: await token({ email: 'other@example.net', accountId: other.id }) };
+  t.equal((await call('GET', `${base}/tsigs/${id}`, undefined, stranger)).status, 403);
+  const own = `/accounts/${other.id}/secondary_dns/tsigs/${id}`;
+  t.equal((await call('GET', own, undefined, stranger)).status, 404);
+});
