@@ -31,7 +31,7 @@ import type { Stage } from './proxy/exchange.js';
 import { createOriginStage } from './proxy/from-origin.js';
 import { createOriginGuard } from './proxy/origin-guard.js';
 import { createOriginPlanner } from './proxy/origin-plan.js';
-import { createOriginPools } from './proxy/origin-pools.js';
+import { createOriginPools, type OriginTimes } from './proxy/origin-pools.js';
 import { createUpgrader } from './proxy/upgrade.js';
 import { followPurges } from './purge/follow.js';
 import { createPurgedItems } from './purge/purged.js';
@@ -61,6 +61,7 @@ export interface EdgeOptions {
   /** Called when {@link Edge.lastRead} is another one. */
   readonly onRead?: (change: number) => void;
   readonly limits?: HttpLimits;
+  readonly originTimes?: OriginTimes;
   /** The most connections of one client. */
   readonly mostConnections?: number;
   readonly handshakeMs?: number;
@@ -215,7 +216,7 @@ function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void) {
     const more = [storedRootsPem(store, clock.nowMs()), caBundle ?? ''].filter((pem) => pem !== '');
     return [...rootCertificates, ...more];
   };
-  const pools = createOriginPools({ trustedRoots });
+  const pools = createOriginPools({ trustedRoots, times: options.originTimes });
   const loopId = loopIdOf(store);
   return {
     planner,

@@ -1,5 +1,6 @@
 /** An edge in the test's process, over a store that use cases write, with origins that the test answers for. */
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -19,8 +20,14 @@ import type { Context } from '../../src/control/write/context.js';
 import { createZone } from '../../src/control/zones/zones.js';
 import { type Edge, type EdgeOptions, startEdge } from '../../src/edge/edge.js';
 import { createResolver } from '../../src/resolver/resolve.js';
-import { createUpstream } from '../../src/resolver/upstream.js';
+import { createUpstream, type UpstreamServer } from '../../src/resolver/upstream.js';
 import { openStore } from '../../src/store/driver.js';
+import {
+  findHostname,
+  type HostnameChange,
+  insertHostname,
+  updateHostname,
+} from '../../src/store/hostnames/hostnames.js';
 import { ALL_PURPOSES } from '../../src/store/sealed-columns.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
 import { fileKeys } from '../../src/vault/master-key.js';
@@ -47,7 +54,11 @@ export interface EdgeWorld {
 
 export const EDGE_ADDRESS = '203.0.113.80';
 
-export async function startEdgeWorld(t: Test, options: Partial<EdgeOptions> = {}): Promise<EdgeWorld> {
+/** `servers`: outside resolvers; none unless given. */
+export async function startEdgeWorld(
+  t: Test,
+  { servers = [], ...options }: Partial<EdgeOptions> & { readonly servers?: readonly UpstreamServer[] } = {},
+): Promise<EdgeWorld> {
   const serving = { edgeAddresses: [parseIP(EDGE_ADDRESS)!] };
   const { ctx, directory } = await startControl(t, serving);
   const clock = new SystemClock();
@@ -60,7 +71,7 @@ export async function startEdgeWorld(t: Test, options: Partial<EdgeOptions> = {}
   // Another connection, as in a process of its own.
   const store = openStore(directory, { readonly: true });
   const [httpPort, httpsPort] = [await freePort(), await freePort()];
-  const upstream = createUpstream({ servers: [], clock });
+  const upstream = createUpstream({ servers: [...servers], clock });
   const edge = await startEdge({
     ...{ store, vault, clock, random: systemRandom, log: silentLogger(), serving: ctx.settings },
     resolver: createResolver({ store, upstream, clock, random: systemRandom, serving: ctx.settings }),
@@ -101,6 +112,23 @@ export async function startEdgeWorld(t: Test, options: Partial<EdgeOptions> = {}
 export async function proxy(ctx: Context, zone: string, name: string, content: string, port: number): Promise<string> {
   const settings = { origin_port: port };
   const { id } = await createRecord(ctx, zone, { type: 'CNAME', name, content, proxied: true, settings });
+  return id;
+}
+
+/** A custom hostname of a zone, active unless said otherwise. Returns its identifier. */
+export async function addHostname(
+  { store }: Context,
+  zone: string,
+  hostname: string,
+  change: HostnameChange = {},
+): Promise<string> {
+  const id = randomUUID();
+  const tokens = { txt_token: 'a', http_token: 'b' };
+  const wish = { ssl: null, metadata: null, origin: null, origin_sni: null, next_check_ms: null, created_at: 1 };
+  await store.write(() => {
+    insertHostname(store, { id, zone: findZoneByName(store, zone)!.seq, hostname, ...tokens, ...wish });
+    updateHostname(store, findHostname(store, id)!.seq, { state: 'active', ...change });
+  });
   return id;
 }
 
@@ -150,7 +178,7 @@ async function keepCertificate(
 }
 
 /** Signed by itself. */
-function makeCertificate(names: readonly string[]): Upload {
+export function makeCertificate(names: readonly string[]): Upload {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-cert-'));
   const [key, certificate] = [join(directory, 'key'), join(directory, 'cert')];
   const san = names.map((name) => `DNS:${name}`).join(',');

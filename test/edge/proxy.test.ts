@@ -9,6 +9,8 @@ import { systemRandom } from '../../src/base/random.js';
 import { rootCertificatePem } from '../../src/certs/embedded/issuers.js';
 import { createRecord, editRecord } from '../../src/control/records/records.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
+import { failureOf } from '../../src/edge/error-pages/failures.js';
+import { failurePage } from '../../src/edge/error-pages/page.js';
 import { EDGE_ADDRESS, exchange, proxy, startEdgeWorld, startOrigin } from './fixture.js';
 
 const GET = (host: string, path = '/', more = ''): string =>
@@ -200,6 +202,50 @@ t.test('failures have their codes, and forms as the client accepts them', async 
   t.match(JSON.parse(json.slice(json.indexOf('{'))), { error_code: 521, status: 521, host: 'down.example.org' });
   const html = await world.raw(GET('down.example.org', '/', 'Accept: text/html,*/*;q=0.8\r\n'));
   t.match(html, /<h1>Error 521<\/h1>/);
+});
+
+t.test('the form of a failure is the one that the client prefers', async (t) => {
+  const failure = failureOf('originDns', 'fallback_origin', 'PUT <one> & "other"');
+  const page = (accept: string | undefined, details = true) =>
+    failurePage(failure, { accept, details, host: '<script>.test', ray: '0123456789abcdef' });
+  for (const [accept, type] of [
+    [undefined, 'text/plain'],
+    ['', 'text/plain'],
+    ['*/*', 'text/plain'],
+    ['image/webp', 'text/plain'],
+    ['text/html', 'text/html'],
+    ['TEXT/HTML;level=1', 'text/html'],
+    ['application/xhtml+xml,*/*;q=0.8', 'text/html'],
+    ['application/json', 'application/problem+json'],
+    ['application/problem+json', 'application/problem+json'],
+    ['text/html;q=0.4, application/json;q=0.5', 'application/problem+json'],
+    ['text/html, application/json', 'text/html'],
+    ['text/html;q=0, application/json;q=0.1', 'application/problem+json'],
+    ['text/html;q=nonsense', 'text/plain'],
+    ['text/plain, text/html;q=0.9', 'text/plain'],
+  ] as const) {
+    const { status, headers } = page(accept);
+    t.equal(status, 530);
+    t.match(headers[headers.indexOf('content-type') + 1], new RegExp(`^${type.replace('+', '\\+')}`), String(accept));
+    t.equal(headers[headers.indexOf('cache-control') + 1], 'no-store');
+    t.equal(headers[headers.indexOf('cf-ray') + 1], '0123456789abcdef');
+  }
+  t.strictSame(JSON.parse(page('application/json').body.toString()), {
+    type: 'about:blank',
+    title: 'Error 1016: Origin DNS error',
+    status: 530,
+    error_code: 1016,
+    cause: 'fallback_origin',
+    detail: 'PUT <one> & "other"',
+    host: '<script>.test',
+    ray: '0123456789abcdef',
+  });
+  t.notMatch(page('application/json', false).body.toString(), /cause|detail|PUT/);
+  const html = page('text/html').body.toString();
+  t.notMatch(html, /<script>|<one>/, 'what others wrote is escaped');
+  t.match(html, /Error 1016[\s\S]*fallback_origin/);
+  t.equal(page('text/plain').body.toString(), 'error code: 1016\nfallback_origin\nPUT <one> & "other"');
+  t.equal(page('text/plain', false).body.toString(), 'error code: 1016');
 });
 
 t.test('the public sees the code alone', async (t) => {

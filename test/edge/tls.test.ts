@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectHttp2, constants } from 'node:http2';
 import { connect } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { dropCertificateRequest } from '../../src/certs/certificates.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
 import { readClientHello } from '../../src/edge/tls/client-hello.js';
-import { type EdgeWorld, exchange, startEdgeWorld, startOrigin } from './fixture.js';
+import { addHostname, type EdgeWorld, exchange, startEdgeWorld, startOrigin } from './fixture.js';
 
 const HOST = 'www.example.org';
 const GET = (host: string): string => `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
@@ -25,7 +25,9 @@ async function refusal(asked: Promise<TLSSocket>): Promise<string> {
 
 async function startWorld(t: Parameters<typeof startEdgeWorld>[0], options = {}): Promise<EdgeWorld & { id: string }> {
   const origin = await startOrigin(t, (request, response) => {
-    response.end(`page ${request.rawHeaders.join(' ')}`);
+    request.resume();
+    if (request.url === '/early') response.end('early');
+    else request.once('end', () => response.end(`page ${request.rawHeaders.join(' ')}`));
   });
   const world = await startEdgeWorld(t, options);
   const id = await world.zone('example.org', origin.port);
@@ -61,6 +63,38 @@ t.test('versions, suites and protocols count for each host', async (t) => {
   t.equal((await world.tls(HOST, offered)).alpnProtocol, 'h2');
   await set('http2', 'off');
   t.equal((await world.tls(HOST, offered)).alpnProtocol, 'http/1.1');
+});
+
+t.test('a custom hostname has versions and suites of its own', async (t) => {
+  const world = await startWorld(t);
+  const customer = async (hostname: string, settings: object): Promise<void> => {
+    const ssl = JSON.stringify({ method: 'txt', type: 'dv', authority: '', wildcard: false, settings });
+    const id = await addHostname(world.ctx, 'example.org', hostname, { ssl });
+    await world.certify({ kind: 'hostname', id }, 'example.org', [hostname]);
+  };
+  const weak = 'ECDHE-ECDSA-AES128-GCM-SHA256';
+  const strong = 'ECDHE-ECDSA-AES256-GCM-SHA384';
+  await customer('strong.customer.test', { ciphers: [strong], http2: 'off' });
+  await customer('new.customer.test', { min_tls_version: '1.3' });
+  await customer('old.customer.test', { tls_1_3: 'off', ciphers: [weak, strong] });
+  await customer('usual.customer.test', {});
+  await world.heard();
+  const suiteOf = async (host: string, options: ConnectionOptions = {}): Promise<string> => {
+    const socket = await world.tls(host, options);
+    const { version, name } = socket.getCipher();
+    socket.destroy();
+    return `${version} ${name}`;
+  };
+  const only = (ciphers: string) => ({ ciphers, maxVersion: 'TLSv1.2' }) as const;
+  t.equal(await suiteOf('strong.customer.test', only(strong)), `TLSv1.2 ${strong}`);
+  t.match(await refusal(world.tls('strong.customer.test', only(weak))), /HANDSHAKE_FAILURE/);
+  t.match(await suiteOf('strong.customer.test'), /^TLSv1\.3/, 'the list is for TLS 1.2');
+  t.equal((await world.tls('strong.customer.test', { ALPNProtocols: ['h2', 'http/1.1'] })).alpnProtocol, 'http/1.1');
+  t.match(await refusal(world.tls('new.customer.test', { maxVersion: 'TLSv1.2' })), /PROTOCOL_VERSION/);
+  t.match(await suiteOf('new.customer.test'), /^TLSv1\.3/);
+  t.equal(await suiteOf('old.customer.test', { ciphers: `${strong}:${weak}` }), `TLSv1.2 ${weak}`, 'in its own order');
+  t.equal(await suiteOf('usual.customer.test', only(weak)), `TLSv1.2 ${weak}`, 'others have nothing of that');
+  t.equal(await suiteOf('usual.customer.test', only(strong)), `TLSv1.2 ${strong}`);
 });
 
 t.test('a host without a certificate gets an alert, whatever it is', async (t) => {
@@ -113,11 +147,12 @@ t.test('a new certificate is served at once; what is open goes on; no ticket out
     t.not(renewed.getPeerCertificate().fingerprint256, fingerprint);
     renewed.destroy();
     t.match(await exchange(first, GET(HOST)), /page/, 'the connection that is open goes on');
-    const last = await world.tls(HOST, { maxVersion: 'TLSv1.2' });
-    const held = last.getSession()!;
+    const last = await world.tls(HOST, { maxVersion });
+    const held = maxVersion === 'TLSv1.3' ? ((await once(last, 'session'))[0] as Buffer) : last.getSession()!;
     await world.ctx.store.write(() => dropCertificateRequest(world.ctx, owner));
     await world.heard();
-    t.match(await refusal(world.tls(HOST, { session: held, maxVersion: 'TLSv1.2' })), /HANDSHAKE_FAILURE/);
+    t.match(await refusal(world.tls(HOST, { session: held, maxVersion })), /HANDSHAKE_FAILURE/, 'nor its deletion');
+    last.destroy();
     await world.certify(owner, 'example.org', ['example.org', '*.example.org']);
     await world.heard();
   }
@@ -134,7 +169,21 @@ t.test('slow clients are ended, and one client has so many connections', async (
   );
   const body = `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 10\r\n\r\nhalf`;
   t.match(await exchange(connect(world.httpPort, '127.0.0.1'), body), /HTTP\/1\.1 408/, 'half a body');
-  await sleep(50);
+  const secured = await world.tls(HOST, { ALPNProtocols: ['h2'] });
+  const session = connectHttp2(`https://${HOST}`, { createConnection: () => secured });
+  const slow = session.request({ ':method': 'POST', ':path': '/' }, { endStream: false });
+  slow.write('half');
+  const [headers] = (await once(slow, 'response')) as [Record<string, number>];
+  t.equal(headers[':status'], 408, 'half a body over HTTP/2');
+  slow.resume();
+  await once(slow, 'close');
+  const early = session.request({ ':method': 'POST', ':path': '/early' }, { endStream: false });
+  early.write('half');
+  early.resume();
+  await once(early, 'close');
+  t.equal(early.rstCode, constants.NGHTTP2_NO_ERROR, 'a response that does not wait for the body ends the stream');
+  session.destroy();
+  while (world.edge.samples().find(({ name }) => name === 'edge_connections')!.value > 0) await sleep(5);
   const open = Array.from({ length: 5 }, () => connect(world.httpPort, '127.0.0.1'));
   await Promise.all(open.map((socket) => once(socket, 'connect')));
   t.equal(await exchange(connect(world.httpPort, '127.0.0.1'), GET(HOST)), '', 'the sixth is ended');

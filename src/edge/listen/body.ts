@@ -1,7 +1,9 @@
 /** A request's body on its way to the origin. It is counted, and fails if the client disconnects before its end. */
+
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { PassThrough, type Readable, type TransformCallback } from 'node:stream';
+import type { Clock } from '../../base/clock.js';
 
 class BodyTooLarge extends Error {
   readonly code = BODY_TOO_LARGE;
@@ -11,8 +13,23 @@ class BodyTooLarge extends Error {
   }
 }
 
-/** The code of the error for a body that is too long. */
+/** The codes of the errors for a body that is too long, and for one that took too long. */
 export const BODY_TOO_LARGE = 'BODY_TOO_LARGE';
+export const BODY_TOO_SLOW = 'BODY_TOO_SLOW';
+
+class BodyTooSlow extends Error {
+  readonly code = BODY_TOO_SLOW;
+
+  constructor() {
+    super('the body did not arrive in time');
+  }
+}
+
+/** The time by which a body must have arrived. */
+export interface BodyDeadline {
+  readonly clock: Clock;
+  readonly ms: number;
+}
 
 class LimitedBody extends PassThrough {
   private octets = 0;
@@ -29,8 +46,17 @@ class LimitedBody extends PassThrough {
 }
 
 /** Destroying it leaves the client's connection open, so that an answer can still be sent. */
-export function limitedBody(message: IncomingMessage | Http2ServerRequest, limit: number): Readable {
+export function limitedBody(
+  message: IncomingMessage | Http2ServerRequest,
+  limit: number,
+  deadline?: BodyDeadline,
+): Readable {
   const body = new LimitedBody(limit);
+  if (deadline) {
+    const cancel = deadline.clock.after(deadline.ms, () => body.destroy(new BodyTooSlow()));
+    message.once('end', cancel);
+    body.once('close', cancel);
+  }
   // Readers receive errors; without a reader they must not end the process.
   body.on('error', () => message.unpipe(body));
   message.on('error', (error: Error) => body.destroy(error));

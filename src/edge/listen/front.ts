@@ -8,7 +8,7 @@ import type { Answer } from '../proxy/answer.js';
 import type { ServedCertificate } from '../tls/certificates.js';
 import type { HostTls, OnSecure } from '../tls/contexts.js';
 import { type Connections, clientAddress } from './connections.js';
-import { createHttp1Server, type HttpLimits } from './http1.js';
+import { createHttp1Server, HTTP_LIMITS, type HttpLimits } from './http1.js';
 import { createHttp2Listener } from './http2.js';
 import { type ClientResponse, type Outcome, Reply } from './reply.js';
 import { type ReadRequest, type RequestFacts, readHttp1, readHttp2 } from './request.js';
@@ -114,6 +114,7 @@ type Lines = WeakMap<object, Line>;
 function createProtocols(options: FrontOptions, lines: Lines) {
   const { answer, webSockets, bodyLimit, clock } = options;
   const nextRay = rays(options.random);
+  const bodyDeadline = { clock, ms: (options.limits ?? HTTP_LIMITS).requestTimeoutMs };
 
   const factsOf = (line: Line): RequestFacts => ({
     scheme: line.tls ? 'https' : 'http',
@@ -159,7 +160,7 @@ function createProtocols(options: FrontOptions, lines: Lines) {
   const http2 = createHttp2Listener({
     onRequest(message, response) {
       const line = lines.get(message.stream.session!)!;
-      const facts = factsOf(line);
+      const facts = { ...factsOf(line), bodyDeadline };
       handle(readHttp2(message, facts), facts, line, '2.0', response);
     },
     onConnect(message, response) {

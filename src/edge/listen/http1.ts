@@ -23,7 +23,7 @@ export interface HttpLimits {
   readonly keepAliveMs: number;
 }
 
-const HTTP_LIMITS: HttpLimits = { headersTimeoutMs: 60_000, requestTimeoutMs: 300_000, keepAliveMs: 65_000 };
+export const HTTP_LIMITS: HttpLimits = { headersTimeoutMs: 60_000, requestTimeoutMs: 300_000, keepAliveMs: 65_000 };
 
 const MOST_HEADER_OCTETS = 16_384;
 const CHECK_MS = 2000;

@@ -91,7 +91,15 @@ export class Reply implements ResponseSink {
   onEnd(trailers: HeaderList): void {
     if (trailers.length > 0) this.response.addTrailers(headerObject(trailers));
     this.over = true;
+    this.stopRequest();
     this.response.end();
+  }
+
+  /** After the whole response, the rest of a request is not needed (RFC 9113 §8.1). Node does this for HTTP/1.1. */
+  private stopRequest(): void {
+    const { response } = this;
+    if (!isHttp2(response) || response.req.complete) return;
+    response.stream.once('finish', () => response.stream.close(constants.NGHTTP2_NO_ERROR));
   }
 
   /** A started response cannot be replaced. It is cut off, so that the client notices that it is incomplete. */
@@ -114,6 +122,7 @@ export class Reply implements ResponseSink {
     this.begin(status, ends ? [...headers, 'connection', 'close'] : headers);
     this.octets = body.length;
     this.over = true;
+    this.stopRequest();
     // Node omits the body of a response to HEAD.
     (response as ServerResponse).end(body);
   }

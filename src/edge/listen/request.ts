@@ -4,7 +4,7 @@ import type { Http2ServerRequest } from 'node:http2';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import type { EdgeRequest } from '../proxy/exchange.js';
 import { endToEndHeaders } from '../proxy/headers.js';
-import { limitedBody } from './body.js';
+import { type BodyDeadline, limitedBody } from './body.js';
 
 export interface RequestFacts {
   readonly scheme: 'http' | 'https';
@@ -13,6 +13,8 @@ export interface RequestFacts {
   readonly ray: string;
   /** The largest body, octets. */
   readonly bodyLimit: number;
+  /** For HTTP/2; the server for HTTP/1.1 has its own. */
+  readonly bodyDeadline?: BodyDeadline;
 }
 
 export type ReadRequest = EdgeRequest | { readonly failure: Failure; readonly host: string; readonly accept?: string };
@@ -85,7 +87,7 @@ function finish(message: IncomingMessage | Http2ServerRequest, facts: RequestFac
     target: path,
     httpVersion: message.httpVersionMajor === 2 ? '2.0' : message.httpVersion === '1.0' ? '1.0' : '1.1',
     headers: endToEndHeaders(withoutLength(headers)),
-    body: hasBody ? limitedBody(message, bodyLimit) : undefined,
+    body: hasBody ? limitedBody(message, bodyLimit, facts.bodyDeadline) : undefined,
     bodyLength: hasBody ? length : undefined,
   };
 }

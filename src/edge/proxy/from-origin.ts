@@ -2,7 +2,7 @@
 import type { Dispatcher } from 'undici';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
-import { BODY_TOO_LARGE } from '../listen/body.js';
+import { BODY_TOO_LARGE, BODY_TOO_SLOW } from '../listen/body.js';
 import type { EdgeRequest, HeaderList, ResponseFlow, ResponseSink, Stage } from './exchange.js';
 import { endToEndHeaders, originHeaders } from './headers.js';
 import { mayBeRepeated, originFailure } from './origin-failure.js';
@@ -163,9 +163,10 @@ function isDelimited(headers: HeaderList): boolean {
 /** Uses the addresses of an origin in turn. */
 let turn = 0;
 
-/** The client's body was at fault: it was too long, or its length differed from `Content-Length`. */
+/** The client's body was at fault: it was too long or too slow, or its length differed from `Content-Length`. */
 function bodyFailure(error: Error): Failure | undefined {
   const code = 'code' in error ? error.code : undefined;
+  if (code === BODY_TOO_SLOW) return failureOf('timeout', error.message);
   if (code === BODY_TOO_LARGE) return failureOf('tooLarge', error.message);
   return code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH' ? failureOf('badRequest', error.message) : undefined;
 }

@@ -56,7 +56,7 @@ export function createOriginPlanner({ resolver, guard, clock }: PlannerOptions):
   let plans = new WeakMap<OriginRoute, Map<string, Planned>>();
 
   function finish(route: OriginRoute, scheme: 'http' | 'https', found: readonly FoundAddress[]): Planned {
-    if (found.length === 0) return { failure: routeFailure(route.hostname ? 'fallback_origin' : 'origin_dns') };
+    if (found.length === 0) return { failure: routeFailure(route.isFallback ? 'fallback_origin' : 'origin_dns') };
     const spoken = originScheme(route, scheme);
     const endpoints = found.map(({ address, port }) => ({ address, port: port ?? (spoken === 'https' ? 443 : 80) }));
     for (const { address, port } of endpoints) {

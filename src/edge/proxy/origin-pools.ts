@@ -12,9 +12,14 @@ export interface OriginPools {
 }
 
 /** Milliseconds. */
-const CONNECT_TIMEOUT_MS = 15_000;
-const FIRST_BYTE_TIMEOUT_MS = 100_000;
-const IDLE_BODY_TIMEOUT_MS = 100_000;
+export interface OriginTimes {
+  /** Until a connection is open, its handshake included. */
+  readonly connectMs: number;
+  /** Until the head of the response, and between two parts of its body. */
+  readonly waitMs: number;
+}
+
+const TIMES: OriginTimes = { connectMs: 15_000, waitMs: 100_000 };
 const KEEP_ALIVE_MS = 15_000;
 const LONGEST_KEEP_ALIVE_MS = 60_000;
 
@@ -26,21 +31,22 @@ const MOST_HEADER_OCTETS = 32_768;
 export interface PoolOptions {
   /** PEM; root certificates for origins whose certificate is verified. */
   readonly trustedRoots: () => string[];
+  readonly times?: OriginTimes | undefined;
 }
 
-export function createOriginPools({ trustedRoots }: PoolOptions): OriginPools {
+export function createOriginPools(options: PoolOptions): OriginPools {
   const pools = new LRUCache<string, Pool>({ max: MOST_POOLS, dispose: (pool) => void pool.close() });
   return {
     poolFor(plan, endpoint) {
       const key = `${plan.scheme} ${endpoint.address} ${endpoint.port} ${plan.verified} ${plan.http2} ${plan.sni}`;
       let pool = pools.get(key);
       if (!pool) {
-        pool = new Pool(urlOf(plan, endpoint), { ...clientOptions(plan, trustedRoots), connections: MOST_CONNECTIONS });
+        pool = new Pool(urlOf(plan, endpoint), { ...clientOptions(plan, options), connections: MOST_CONNECTIONS });
         pools.set(key, pool);
       }
       return pool;
     },
-    freshFor: (plan, endpoint) => new Client(urlOf(plan, endpoint), clientOptions(plan, trustedRoots)),
+    freshFor: (plan, endpoint) => new Client(urlOf(plan, endpoint), clientOptions(plan, options)),
     async close() {
       const open = [...pools.values()];
       pools.clear();
@@ -54,17 +60,20 @@ function urlOf({ scheme }: OriginPlan, { address, port }: OriginEndpoint): strin
   return `${scheme}://${address.includes(':') ? `[${address}]` : address}:${port}`;
 }
 
-function clientOptions({ scheme, verified, sni, http2 }: OriginPlan, trustedRoots: () => string[]): Client.Options {
+function clientOptions(
+  { scheme, verified, sni, http2 }: OriginPlan,
+  { trustedRoots, times = TIMES }: PoolOptions,
+): Client.Options {
   const tls = { servername: sni, rejectUnauthorized: verified, ...(verified && { ca: trustedRoots() }) };
   return {
-    connect: { timeout: CONNECT_TIMEOUT_MS, ...(scheme === 'https' && tls) },
-    headersTimeout: FIRST_BYTE_TIMEOUT_MS,
-    bodyTimeout: IDLE_BODY_TIMEOUT_MS,
+    connect: { timeout: times.connectMs, ...(scheme === 'https' && tls) },
+    headersTimeout: times.waitMs,
+    bodyTimeout: times.waitMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS,
     maxHeaderSize: MOST_HEADER_OCTETS,
-    // Many HTTP/2 requests share a connection.
-    pipelining: http2 ? 100 : 1,
+    // Over HTTP/2, many requests share a connection all the same.
+    pipelining: 1,
     allowH2: http2,
   };
 }

@@ -53,6 +53,8 @@ export type Route = RouteBase &
         readonly kind: 'origin';
         readonly by: RouteSource;
         readonly places: readonly OriginPlace[];
+        /** Whether the places are those of the zone's fallback origin. */
+        readonly isFallback: boolean;
         /** The server name to send to the origin in TLS. */
         readonly sni: string;
         readonly zone: NonNullable<RouteBase['zone']>;
@@ -100,7 +102,7 @@ class Search {
   ) {
     this.exact = hostnamesOfName(store, host)[0];
     this.own = this.placeAbove(host);
-    this.wildcard = activeWildcard(store, host);
+    this.wildcard = wildcardAbove(store, host);
     const domain = findBucketDomain(store, host);
     this.domain = domain?.zone === this.own?.row.seq ? domain : undefined;
   }
@@ -112,8 +114,10 @@ class Search {
     if (this.exact) return this.failure('ownership', this.exact);
     const { wildcard } = this;
     if (!wildcard) return this.unknown();
-    if (this.own && this.own.row.seq !== wildcard.zone) return this.failure('standalone_zone', wildcard);
-    return this.byHostname(wildcard, 'wildcard-hostname');
+    const isStandalone = this.own !== undefined && this.own.row.seq !== wildcard.zone;
+    // Anybody may claim names of others: what is not verified says nothing about names of other zones.
+    if (wildcard.state !== 'active') return isStandalone ? this.unknown() : this.failure('ownership', wildcard);
+    return isStandalone ? this.failure('standalone_zone', wildcard) : this.byHostname(wildcard, 'wildcard-hostname');
   }
 
   /** The proxied record of the name, or the proxied wildcard that stands for it. */
@@ -125,7 +129,12 @@ class Search {
     if (!isProxiedOwner(zone, located.records)) return undefined;
     if (this.domain && located.kind === 'name') return this.byDomain(row, this.domain);
     const by = located.kind === 'name' ? 'record' : 'wildcard-record';
-    return this.origin(row, by, { places: originPlaces(located.records), sni: this.host, hostname: undefined });
+    return this.origin(row, by, {
+      places: originPlaces(located.records),
+      isFallback: false,
+      sni: this.host,
+      hostname: undefined,
+    });
   }
 
   private byDomain(row: ZoneRow, { bucket: seq, bucket_name: name, enabled }: NamedBucketDomainRow): Route {
@@ -146,7 +155,7 @@ class Search {
     const usable = custom === null ? isProxiedOwner(zone, records) : !zone.facts.dnsOnly;
     if (places.length === 0 || !usable)
       return this.failure(custom === null ? 'fallback_origin' : 'origin_dns', hostname);
-    return this.origin(row, by, { places, sni: this.sniOf(hostname), hostname });
+    return this.origin(row, by, { places, isFallback: custom === null, sni: this.sniOf(hostname), hostname });
   }
 
   /** The edge sends a custom origin its own name, unless the customer sets another. */
@@ -160,13 +169,14 @@ class Search {
     by: RouteSource,
     found: {
       readonly places: readonly OriginPlace[];
+      readonly isFallback: boolean;
       readonly sni: string;
       readonly hostname: HostnameRow | undefined;
     },
   ): Route {
     const { id, settings } = this.describe(row);
-    const { places, sni, hostname } = found;
-    return { ...this.base(hostname), kind: 'origin', by, places, sni, zone: id, settings };
+    const { hostname, ...to } = found;
+    return { ...this.base(hostname), kind: 'origin', by, ...to, zone: id, settings };
   }
 
   private failure(cause: RouteCause, hostname: HostnameRow): Route {
@@ -202,7 +212,7 @@ class Search {
     };
     add(this.exact);
     if (this.own) holders.push({ kind: 'zone', id: toHex(this.own.row.id), tls: tlsOfDomain(this.domain) });
-    add(this.wildcard);
+    if (this.wildcard?.state === 'active') add(this.wildcard);
     return holders;
   }
 
@@ -228,13 +238,15 @@ function tlsOfDomain(domain: NamedBucketDomainRow | undefined): SslSettings {
   };
 }
 
-/** The active hostname that covers all names one label below: `*.x`, or `x` with a certificate for `*.x`. */
-function activeWildcard(store: Store, host: string): HostnameRow | undefined {
+/**
+ * The hostname that covers all names one label below: `*.x`, or `x` with a certificate for `*.x`. An active one goes before others.
+ */
+function wildcardAbove(store: Store, host: string): HostnameRow | undefined {
   const dot = host.indexOf('.');
   if (dot < 0) return undefined;
   const parent = host.slice(dot + 1);
   const rows = [...hostnamesOfName(store, `*.${parent}`), ...hostnamesOfName(store, parent).filter(isWildcard)];
-  return rows.find(({ state }) => state === 'active');
+  return rows.find(({ state }) => state === 'active') ?? rows[0];
 }
 
 function isWildcard(row: HostnameRow): boolean {

@@ -16,8 +16,9 @@ import {
   insertHostname,
   updateHostname,
 } from '../../../src/store/hostnames/hostnames.js';
-import { findZoneByName } from '../../../src/store/zones/zones.js';
+import { findZoneByName, updateZone } from '../../../src/store/zones/zones.js';
 import { startControl } from '../../control/fixture.js';
+import { openOneCopy, openTwoCopies } from '../../support/two-copies.js';
 
 interface World {
   readonly ctx: Context;
@@ -28,8 +29,8 @@ interface World {
   readonly zone: (name: string) => Promise<string>;
 }
 
-async function startWorld(t: Test, fallback = true): Promise<World> {
-  const { ctx } = await startControl(t);
+async function startWorld(t: Test, fallback = true, open: typeof openOneCopy = openTwoCopies): Promise<World> {
+  const { ctx } = await startControl(t, {}, open);
   const zone = async (name: string): Promise<string> => (await createZone(ctx, { name })).id;
   const saas = await zone('saas.test');
   await createRecord(ctx, saas, { type: 'A', name: 'fallback', content: '192.0.2.1', proxied: true });
@@ -181,4 +182,51 @@ t.test('a name that is attached to a bucket', async (t) => {
   t.equal(lead('x.y.shop.test'), 'bucket pictures on');
   await detachBucketDomain(ctx, place, 'x.y.shop.test');
   t.equal(lead('x.y.shop.test'), 'unknown');
+});
+
+t.test('every combination of wildcard, exact hostname, zone and record', async (t) => {
+  const { ctx, zone, hostname, lead } = await startWorld(t, true, openOneCopy);
+  const saas = Buffer.from(findZoneByName(ctx.store, 'saas.test')!.id).toString('hex');
+  const states = [undefined, 'pending', 'active'] as const;
+  let number = 0;
+  for (const place of ['nowhere', 'the zone of the wildcard', 'another zone', 'a zone that is not active'] as const) {
+    for (const record of ['none', 'of its own', 'proxied', 'proxied wildcard', 'proxied, paused'] as const) {
+      const isPaused = record.endsWith('paused');
+      if (place === 'nowhere' && record !== 'none') continue;
+      if (place === 'the zone of the wildcard' && isPaused) continue;
+      for (const wildcard of states) {
+        for (const exact of states) {
+          const base = `b${++number}.${place === 'the zone of the wildcard' ? 'saas.' : ''}test`;
+          const isOther = place === 'another zone' || place === 'a zone that is not active';
+          const id = isOther ? await zone(base) : saas;
+          if (record !== 'none') {
+            const owner = record === 'proxied wildcard' ? `*.${base}` : `x.${base}`;
+            const proxied = record !== 'of its own';
+            await createRecord(ctx, id, { type: 'A', name: owner, content: '192.0.2.7', proxied });
+          }
+          if (isPaused) await editZone(ctx, id, { paused: true });
+          const { seq } = findZoneByName(ctx.store, isOther ? base : 'saas.test')!;
+          if (place === 'a zone that is not active') {
+            await ctx.store.write(() => updateZone(ctx.store, seq, { status: 'pending' }));
+          }
+          if (wildcard) await hostname(`*.${base}`, { state: wildcard });
+          if (exact) await hostname(`x.${base}`, { state: exact });
+
+          const isStandalone = place === 'another zone';
+          const counts = place === 'another zone' || place === 'the zone of the wildcard';
+          const expected = ((): string => {
+            if (exact === 'active') return 'hostname';
+            if (counts && record === 'proxied') return 'record';
+            if (counts && record === 'proxied wildcard') return 'wildcard-record';
+            if (exact === 'pending') return 'ownership';
+            if (wildcard === undefined) return 'unknown';
+            if (wildcard === 'pending') return isStandalone ? 'unknown' : 'ownership';
+            return isStandalone ? 'standalone_zone' : 'wildcard-hostname';
+          })();
+          const what = `${place}, record ${record}, wildcard ${wildcard ?? 'none'}, exact ${exact ?? 'none'}`;
+          t.equal(lead(`x.${base}`).split(' ')[0], expected, what);
+        }
+      }
+    }
+  }
 });

@@ -1,0 +1,336 @@
+/** Between the edge and its origins: their certificates, HTTP/2, what comes before the response, and origins that misbehave. */
+import { createHash, webcrypto } from 'node:crypto';
+import { once } from 'node:events';
+import { connect as connectHttp2, createSecureServer as createHttp2Server } from 'node:http2';
+import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
+import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import t, { type Test } from 'tap';
+import { sleep } from '../../src/base/clock.js';
+import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '../../src/certs/x509.js';
+import { createRecord } from '../../src/control/records/records.js';
+import { editZoneSetting } from '../../src/control/zones/settings.js';
+import { putFallback } from '../../src/hostnames/fallback-origin.js';
+import { startScriptedUpstream } from '../support/scripted-upstream.js';
+import { addHostname, exchange, makeCertificate, proxy, startEdgeWorld, startOrigin } from './fixture.js';
+
+const HOST = 'www.example.org';
+const GET = (host: string, path = '/', more = ''): string =>
+  `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${more}\r\n`;
+const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1]);
+
+async function listen(t: Test, server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** An origin that speaks octets. */
+function startTcp(t: Test, serve: (socket: Socket) => void): Promise<number> {
+  const server = createTcpServer((socket) => {
+    t.teardown(() => socket.destroy());
+    socket.on('error', () => {});
+    serve(socket);
+  });
+  return listen(t, server);
+}
+
+async function startTlsOrigin(t: Test, tls: ServerOptions): Promise<number> {
+  const server = createHttpsServer(tls, (_request, response) => response.end('secured'));
+  t.teardown(() => server.closeAllConnections());
+  return listen(t, server);
+}
+
+/** Signed by itself, and valid until yesterday. */
+async function makeExpired(name: string): Promise<{ certificate: string; key: string }> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
+  const day = 86_400_000;
+  const made = await X509CertificateGenerator.createSelfSigned({
+    name: 'CN=expired',
+    notBefore: new Date(Date.now() - 3 * day),
+    notAfter: new Date(Date.now() - day),
+    keys,
+    signingAlgorithm: algorithm,
+    extensions: [new SubjectAlternativeNameExtension([{ type: 'dns', value: name }])],
+  });
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
+  return { certificate: made.toString('pem'), key: `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n` };
+}
+
+t.test('strict verifies the certificate of the origin, full does not', async (t) => {
+  const good = makeCertificate([HOST, 'good.example.org', 'expired.example.org']);
+  const expired = await makeExpired('expired.example.org');
+  const stranger = makeCertificate(['stranger.example.org']);
+  const world = await startEdgeWorld(t, { caBundle: `${good.certificate}${expired.certificate}` });
+  const start = (made: { certificate: string; key: string }): Promise<number> =>
+    startTlsOrigin(t, { cert: made.certificate, key: made.key });
+  const goodPort = await start(good);
+  const id = await world.zone('example.org', goodPort);
+  const plain = await startOrigin(t, (_request, response) => response.end('plain'));
+  for (const [name, port] of [
+    ['other', goodPort],
+    ['expired', await start(expired)],
+    ['stranger', await start(stranger)],
+    ['plain', plain.port],
+    [
+      'old',
+      await startTlsOrigin(t, { cert: good.certificate, key: good.key, maxVersion: 'TLSv1.1', minVersion: 'TLSv1' }),
+    ],
+  ] as const) {
+    await proxy(world.ctx, id, name, 'origin.example.org', port);
+  }
+  const ask = async (name: string): Promise<string> => {
+    const host = `${name}.example.org`;
+    return exchange(await world.tls(host), GET(host));
+  };
+  await editZoneSetting(world.ctx, id, 'ssl', 'full');
+  await world.heard();
+  for (const name of ['www', 'other', 'expired', 'stranger'])
+    t.match(await ask(name), /200 OK[\s\S]*secured/, `full: ${name}`);
+  for (const name of ['plain', 'old']) t.equal(statusOf(await ask(name)), 525, `full: ${name}`);
+  await editZoneSetting(world.ctx, id, 'ssl', 'strict');
+  await world.heard();
+  t.match(await ask('www'), /200 OK[\s\S]*secured/);
+  for (const name of ['other', 'expired', 'stranger']) {
+    const answer = await ask(name);
+    t.match(answer, 'error code: 526', `strict: ${name}`);
+    t.equal(statusOf(answer), 526, name);
+  }
+  t.equal(statusOf(await ask('plain')), 525, 'no TLS at all is another failure');
+  t.equal(statusOf(await world.raw(GET(HOST))), 520, 'a client without TLS: the origin is asked without it, too');
+});
+
+t.test('HTTP/2 with origins that have it, one request at a time with others', async (t) => {
+  const { certificate: cert, key } = makeCertificate([HOST]);
+  const both = createHttp2Server({ cert, key, allowHTTP1: true }, (request, response) => {
+    const hash = createHash('sha256');
+    request.on('data', (piece: Buffer) => hash.update(piece));
+    request.on('end', () => response.end(`${request.httpVersion} ${hash.digest('hex')}`));
+  });
+  const sockets = new Set<object>();
+  let mostAtOnce = 0;
+  const open = new Map<object, number>();
+  const old = createHttpsServer({ cert, key }, async (request, response) => {
+    sockets.add(request.socket);
+    const count = (open.get(request.socket) ?? 0) + 1;
+    open.set(request.socket, count);
+    mostAtOnce = Math.max(mostAtOnce, count);
+    await sleep(20);
+    open.set(request.socket, count - 1);
+    response.end(request.httpVersion);
+  });
+  t.teardown(() => old.closeAllConnections());
+  const [newPort, oldPort] = [await listen(t, both), await listen(t, old)];
+  const world = await startEdgeWorld(t);
+  const id = await world.zone('example.org', newPort);
+  await proxy(world.ctx, id, 'old', 'origin.example.org', oldPort);
+  await world.heard();
+  t.match(await exchange(await world.tls(HOST), GET(HOST)), /1\.1 /, 'unless the zone says so');
+  await editZoneSetting(world.ctx, id, 'origin_max_http_version', '2');
+  await world.heard();
+  t.match(await exchange(await world.tls(HOST), GET(HOST)), /2\.0 /);
+  const body = 'x'.repeat(200_000);
+  const post = `POST / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  t.match(await exchange(await world.tls(HOST), post), `2.0 ${createHash('sha256').update(body).digest('hex')}`);
+  const host = 'old.example.org';
+  const answers = await Promise.all(Array.from({ length: 8 }, async () => exchange(await world.tls(host), GET(host))));
+  for (const answer of answers) t.match(answer, /200 OK[\s\S]*1\.1/);
+  t.equal(mostAtOnce, 1, 'requests are not sent behind others that are not answered');
+});
+
+t.test('responses before the response', async (t) => {
+  const origin = await startTcp(t, (socket) =>
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 102 Processing\r\n\r\n');
+      socket.write('HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload; as=style\r\nX-Secret: 1\r\n\r\n');
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\npage');
+    }),
+  );
+  const world = await startEdgeWorld(t);
+  const id = await world.zone('example.org', origin);
+  await editZoneSetting(world.ctx, id, 'ssl', 'flexible');
+  await world.heard();
+  const answer = await world.raw(GET(HOST));
+  t.match(
+    answer,
+    /^HTTP\/1\.1 102 Processing\r\n[\s\S]*HTTP\/1\.1 103 Early Hints\r\n[\s\S]*style\.css[\s\S]*HTTP\/1\.1 200 OK/,
+  );
+  const secured = await world.tls(HOST, { ALPNProtocols: ['h2'] });
+  const session = connectHttp2(`https://${HOST}`, { createConnection: () => secured });
+  t.teardown(() => session.destroy());
+  const stream = session.request({ ':path': '/' });
+  const early: string[] = [];
+  stream.on('headers', (headers) => early.push(`${headers[':status']} ${headers['link'] ?? ''}`));
+  const [headers] = (await once(stream, 'response')) as [Record<string, number>];
+  t.equal(headers[':status'], 200);
+  t.same(early, ['102 ', '103 </style.css>; rel=preload; as=style']);
+});
+
+t.test('origins that hang, lie about lengths and answer without being asked', async (t) => {
+  const silent = await startTcp(t, (socket) => socket.resume());
+  const stuck = await startTcp(t, (socket) => {
+    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome'));
+  });
+  let connections = 0;
+  const poison = 'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison';
+  const generous = await startTcp(t, (socket) => {
+    connections += 1;
+    socket.on('data', () => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok${poison}`));
+  });
+  const twoLengths = await startTcp(t, (socket) =>
+    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc')),
+  );
+  const bothFramings = await startTcp(t, (socket) =>
+    socket.once('data', () =>
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'),
+    ),
+  );
+  const times = { connectMs: 1000, waitMs: 1000 };
+  const world = await startEdgeWorld(t, { originTimes: times });
+  const id = await world.zone('example.org', silent);
+  for (const [name, port] of [
+    ['stuck', stuck],
+    ['generous', generous],
+    ['two', twoLengths],
+    ['both', bothFramings],
+  ] as const) {
+    await proxy(world.ctx, id, name, 'origin.example.org', port);
+  }
+  await world.heard();
+  t.match(await world.raw(GET(HOST)), /^HTTP\/1\.1 524[\s\S]*error code: 524/, 'no response');
+  const cut = await world.raw(GET('stuck.example.org'));
+  t.ok(cut.endsWith('some'), 'a body that stops is cut off, so that the client sees that it is not whole');
+  for (let i = 0; i < 3; i++) {
+    const answer = await world.raw(GET('generous.example.org'));
+    t.ok(answer.endsWith('\r\n\r\nok'), 'what nobody asked for answers nobody');
+  }
+  t.equal(connections, 3, 'and its connection is not used again');
+  t.equal(statusOf(await world.raw(GET('two.example.org'))), 520, 'two lengths');
+  t.equal(statusOf(await world.raw(GET('both.example.org'))), 520, 'both framings');
+});
+
+t.test('a name that comes to point inside is refused when it does', async (t) => {
+  let addresses = ['127.0.0.1'];
+  const upstream = await startScriptedUpstream(t, ({ name, type }) => ({
+    answer: type === 'A' ? addresses.map((address) => `${name}. 0 A ${address}`) : [],
+  }));
+  const origin = await startOrigin(t, (_request, response) => response.end('reached'));
+  const world = await startEdgeWorld(t, { servers: [upstream.server] });
+  const id = await world.zone('example.org', origin.port);
+  await proxy(world.ctx, id, 'rebind', 'rebind.else.test', origin.port);
+  await world.heard();
+  t.match(await world.raw(GET('rebind.example.org')), /reached/);
+  for (const inside of [['169.254.169.254'], ['10.0.0.1'], ['0.0.0.0'], ['127.0.0.1', '192.168.1.1']]) {
+    addresses = inside;
+    // The last answer counts for the shortest time there is.
+    const answer = await untilOther(() => world.raw(GET('rebind.example.org')), /reached/);
+    t.match(answer, 'error code: 1000', inside.join());
+    addresses = ['127.0.0.1'];
+    t.match(await untilOther(() => world.raw(GET('rebind.example.org')), /error code/), /reached/);
+  }
+});
+
+async function untilOther(ask: () => Promise<string>, old: RegExp): Promise<string> {
+  for (let answer = await ask(); ; answer = await ask()) {
+    if (!old.test(answer)) return answer;
+    await sleep(20);
+  }
+}
+
+t.test('a side that does not read stops the other one', async (t) => {
+  const size = 64 * 1024 * 1024;
+  const piece = Buffer.alloc(65_536, 'x');
+  let sent = 0;
+  let received = 0;
+  let reads = false;
+  const origin = await startOrigin(t, (request, response) => {
+    if (request.method === 'POST') {
+      request.on('data', (octets: Buffer) => {
+        received += octets.length;
+      });
+      request.pause();
+      const wait = setInterval(() => {
+        if (!reads) return;
+        clearInterval(wait);
+        request.resume();
+      }, 5);
+      request.on('end', () => response.end(String(received)));
+      return;
+    }
+    response.writeHead(200, { 'content-length': size });
+    const push = (): void => {
+      while (sent < size) {
+        sent += piece.length;
+        if (!response.write(piece)) {
+          response.once('drain', push);
+          return;
+        }
+      }
+      response.end();
+    };
+    push();
+  });
+  const world = await startEdgeWorld(t, { bodyLimit: size });
+  await world.zone('example.org', origin.port);
+  /** What a counter stands at when it has stopped. */
+  const settled = async (count: () => number): Promise<number> => {
+    for (let last = -1; ; await sleep(200)) {
+      if (count() === last && last > 0) return last;
+      last = count();
+    }
+  };
+  const client = connect(world.httpPort, '127.0.0.1');
+  client.pause();
+  client.write(GET(HOST));
+  t.ok((await settled(() => sent)) < size / 4, 'the origin waits for the client');
+  let got = 0;
+  client.on('data', (octets: Buffer) => {
+    got += octets.length;
+  });
+  client.resume();
+  await once(client, 'close');
+  t.ok(got >= size, 'and everything comes in the end');
+
+  const uploader = connect(world.httpPort, '127.0.0.1');
+  let answer = '';
+  uploader.on('data', (octets: Buffer) => {
+    answer += octets.toString('latin1');
+  });
+  uploader.write(`POST / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\nContent-Length: ${size}\r\n\r\n`);
+  let given = 0;
+  const give = (): void => {
+    while (given < size) {
+      given += piece.length;
+      if (!uploader.write(piece)) {
+        uploader.once('drain', give);
+        return;
+      }
+    }
+  };
+  give();
+  t.ok((await settled(() => given)) < size / 4, 'the client waits for the origin');
+  reads = true;
+  await once(uploader, 'close');
+  t.match(answer, new RegExp(`200 OK[\\s\\S]*${size}`));
+});
+
+t.test('an origin whose name has no address: the cause says whose', async (t) => {
+  const world = await startEdgeWorld(t);
+  const { ctx } = world;
+  const id = await world.zone('example.org', 1);
+  await createRecord(ctx, id, { type: 'CNAME', name: 'gone', content: 'nowhere.example.org' });
+  await proxy(ctx, id, 'lost', 'gone.example.org', 80);
+  await putFallback(ctx, id, 'lost.example.org');
+  await addHostname(ctx, 'example.org', 'app.customer.test');
+  await addHostname(ctx, 'example.org', 'own.customer.test', { origin: 'gone.example.org' });
+  await addHostname(ctx, 'example.org', 'new.customer.test', { state: 'pending' });
+  await world.heard();
+  for (const [host, cause] of [
+    ['lost.example.org', 'origin_dns'],
+    ['app.customer.test', 'fallback_origin'],
+    ['own.customer.test', 'origin_dns'],
+    ['new.customer.test', 'ownership'],
+  ] as const) {
+    t.match(await world.raw(GET(host)), new RegExp(`^HTTP/1.1 530[^]*error code: 1016\n${cause}\n`), host);
+  }
+});
