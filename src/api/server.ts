@@ -41,6 +41,7 @@ import { hostnameRoutes } from './custom-hostnames/routes.js';
 import { recordRoutes } from './dns-records/routes.js';
 import { scanRoutes } from './dns-records/scan-routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
+import { dnssecKeyRoutes, dnssecRoutes } from './dnssec/routes.js';
 import { failure, MalformedIdentifier, pathOf, sendError } from './errors.js';
 import { explainRoutes } from './explain/routes.js';
 import { graphqlRoutes } from './graphql/routes.js';
@@ -299,6 +300,8 @@ async function registerVersion4(
   await scope.register(explainRoutes, { contextOf });
   await scope.register(dnsSettingsRoutes, { contextOf });
   await scope.register(zoneHoldRoutes, { contextOf });
+  await scope.register(dnssecRoutes, { contextOf });
+  await scope.register(dnssecKeyRoutes, { contextOf });
   await scope.register(purgeCacheRoutes, { contextOf });
   await scope.register(zoneSettingsRoutes, { contextOf });
   await scope.register(zoneChangeRoutes, { contextOf, propagation });

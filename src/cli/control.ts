@@ -5,21 +5,33 @@ import { SystemClock } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import { silentLogger } from '../base/log.js';
 import { systemRandom } from '../base/random.js';
+import type { LoadedSettings } from '../config/load.js';
 import { nearMatch } from '../config/near-match.js';
 import type { Settings } from '../config/schema.js';
 import { type Context, OPERATOR } from '../control/write/context.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { findZoneByName, getZone, listZones } from '../control/zones/zones.js';
 import { sayCommitted } from '../roles/acknowledgement.js';
-import { createControlBase, zoneKeysOfCommand } from '../roles/control-base.js';
+import { createControlBase, masterKeysOf, zoneKeysOfCommand } from '../roles/control-base.js';
 import { findDataDirectory, prepareDataDirectory } from '../roles/data-directory.js';
 import { ensureAdministrator } from '../roles/first-run.js';
-import { openStore } from '../store/driver.js';
+import { openStore, type Store } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
+import { unlockVault } from '../vault/unlock.js';
 import { loadCommandSettings } from './settings.js';
 
 /** Settings a command that works on the data directory takes as flags; the others come from environment and file. */
 export const DATA_SETTINGS = ['dataDir'] as const;
+
+/**
+ * Makes the master key when there is none yet, or checks that it is the right one. For commands that store secrets;
+ * throws a UserError with a remedy.
+ */
+export type Unlock = () => Promise<void>;
+
+async function unlockFor(loaded: Pick<LoadedSettings, 'settings' | 'origins'>, store: Store): Promise<void> {
+  await unlockVault({ store, keys: masterKeysOf(loaded), random: systemRandom, purposes: ['check', 'dnssec'] });
+}
 
 /**
  * Runs `work` with the context of the operator; the store is closed afterwards. Without a database: 'initialise' makes one,
@@ -28,7 +40,7 @@ export const DATA_SETTINGS = ['dataDir'] as const;
 export async function withControl<Result>(
   command: Command,
   environment: NodeJS.ProcessEnv,
-  work: (context: Context, settings: Settings) => Promise<Result>,
+  work: (context: Context, settings: Settings, unlock: Unlock) => Promise<Result>,
   without: 'refuse' | 'initialise' = 'refuse',
 ): Promise<Result> {
   const loaded = loadCommandSettings(command, environment);
@@ -43,7 +55,7 @@ export async function withControl<Result>(
     const base = createControlBase(settings, store, clock, silentLogger(), zoneKeysOfCommand(loaded, store));
     if (without === 'initialise') await ensureAdministrator(base, settings, false);
     const requestId = toHex(systemRandom.bytes(16));
-    return await work({ ...base, actor: OPERATOR, requestId, source: 'cli' }, settings);
+    return await work({ ...base, actor: OPERATOR, requestId, source: 'cli' }, settings, () => unlockFor(loaded, store));
   } finally {
     store.close();
     await Promise.all(told);

@@ -205,3 +205,18 @@ function after(
 function until(now: number, moment: number, waitingFor: WaitReason): Verdict {
   return now >= moment ? 'over' : { waitingFor, until: moment };
 }
+
+const WAITS: Readonly<Record<WaitReason, string>> = {
+  'dnskey-ttl': 'resolvers may still have the keys as they were before',
+  'new-signatures': 'not everything is signed with the key yet',
+  'old-signatures': 'there are still signatures of the key',
+  'largest-ttl': 'resolvers may still have answers with other signatures',
+  'parent-ds':
+    'the parent must publish the DS record of the new key, and remove that of the old one, on all of its servers',
+  'ds-ttl': 'resolvers may still have the old DS record',
+};
+
+/** What a wait is for, in words. */
+export function describeWait(reason: WaitReason): string {
+  return WAITS[reason];
+}

@@ -7,7 +7,7 @@ import { nameLength, toFqdn } from '../dns/name.js';
 import { typeByCode } from '../dns/rr/registry.js';
 
 /** Types that can be queried. */
-export type UpstreamType = 'A' | 'AAAA' | 'NS' | 'CNAME' | 'SOA' | 'MX' | 'TXT' | 'PTR' | 'CAA';
+export type UpstreamType = 'A' | 'AAAA' | 'NS' | 'CNAME' | 'SOA' | 'MX' | 'TXT' | 'PTR' | 'CAA' | 'DS';
 
 export const TYPE_CODES: Readonly<Record<UpstreamType, number>> = {
   A: Type.a,
@@ -19,6 +19,7 @@ export const TYPE_CODES: Readonly<Record<UpstreamType, number>> = {
   TXT: Type.txt,
   PTR: Type.ptr,
   CAA: 257,
+  DS: Type.ds,
 };
 
 const TYPES_BY_CODE: ReadonlyMap<number, UpstreamType> = new Map(

@@ -10,6 +10,7 @@ import { parseHostPort, type Settings } from '../config/schema.js';
 import { createZoneKeys, type ZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type ContextBase, DEFAULT_LIMITS } from '../control/write/context.js';
 import { createDelegationFinder } from '../resolver/delegation.js';
+import { createParentDsFinder } from '../resolver/parent-ds.js';
 import { createUpstream, type UpstreamServer } from '../resolver/upstream.js';
 import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
@@ -79,6 +80,7 @@ export function createControlBase(
       },
     },
     findDelegation: createDelegationFinder({ upstream, clock }),
+    findParentDs: createParentDsFinder({ upstream, clock, own: { store, settings: serving } }),
     askOutside: (name, type) => upstream.query(name, type),
     ...(zoneKeys && { zoneKeys }),
   };

@@ -7,8 +7,10 @@ import { certifiedNamesJobs, zoneCertificateJobs } from '../certs/packs/job.js';
 import { CERTIFIED_NAMES_JOB } from '../control/certificates/certified-names.js';
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import { ZONE_CERTIFICATE_JOB } from '../control/certificates/zone-certificate.js';
+import { PARENT_JOB } from '../control/dnssec/delegation.js';
 import { signingJob } from '../control/dnssec/job.js';
 import { SIGNING_JOB } from '../control/dnssec/schedule.js';
+import { parentJob } from '../control/dnssec/watch.js';
 import type { ContextBase } from '../control/write/context.js';
 import { ACCOUNT_ZONES_JOB, accountZonesJob } from '../control/zones/account-dns-settings.js';
 import { DEVELOPMENT_MODE_JOB, developmentModeJobs } from '../control/zones/development-mode.js';
@@ -45,6 +47,7 @@ function jobKinds({ objects, base, hostnames, ownCertificate }: JobParts): JobKi
     [CERTIFIED_NAMES_JOB]: certifiedNamesJobs(hostnames.certificates),
     [DEVELOPMENT_MODE_JOB]: developmentModeJobs(base),
     [SIGNING_JOB]: signingJob(base),
+    [PARENT_JOB]: parentJob(base),
     /** Removes body files without an object, which crashes leave behind. */
     sweep_objects: {
       async handler({ clock }) {

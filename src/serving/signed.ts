@@ -17,7 +17,7 @@ export interface ZoneSigning {
 }
 
 /** TTL of the keys of a zone, seconds. */
-const KEY_TTL = 3600;
+export const KEY_TTL = 3600;
 /** SHA-256 (RFC 8624 §3.3). */
 const CDS_DIGEST = 2;
 /** They ask the parent to remove its DS (RFC 8078 §4). */

@@ -29,6 +29,7 @@ import { dnssec } from './migrations/0023-dnssec.js';
 import { bucketDomains } from './migrations/0024-bucket-domains.js';
 import { accountDnsSettings } from './migrations/0025-account-dns-settings.js';
 import { transfersOut } from './migrations/0026-transfers-out.js';
+import { dnssecParents } from './migrations/0027-dnssec-parents.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -59,6 +60,7 @@ const MIGRATIONS: readonly Migration[] = [
   bucketDomains,
   accountDnsSettings,
   transfersOut,
+  dnssecParents,
 ];
 
 /** The schema version after all migrations. */

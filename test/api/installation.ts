@@ -6,6 +6,7 @@ import { parseCidrSet, parseIP } from '../../src/base/ip.js';
 import { type Logger, silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { createKey, ensureFirstAdministrator, type KeyInput } from '../../src/control/access/keys.js';
+import { createZoneKeys } from '../../src/control/dnssec/zone-keys.js';
 import {
   type AskOutside,
   type Context,
@@ -37,6 +38,8 @@ export interface InstallationOptions {
   readonly ready?: () => boolean;
   /** Resolvers for scans. */
   readonly askOutside?: AskOutside;
+  /** The DS records of a zone at its parent. */
+  readonly findParentDs?: Context['findParentDs'];
   /** Requests in five minutes. */
   readonly rateLimit?: number;
   readonly metricsPublic?: boolean;
@@ -99,9 +102,11 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     },
     ...(options.askOutside && { askOutside: options.askOutside }),
+    ...(options.findParentDs && { findParentDs: options.findParentDs }),
+    zoneKeys: createZoneKeys(() => hostnames.certificates.vault),
   };
   await ensureFirstAdministrator(base, { email: EMAIL, key: KEY });
-  const hostnames = await hostnameServices(base, {
+  const hostnames: HostnameServices = await hostnameServices(base, {
     directory,
     ...(options.publicNames !== undefined && { publicNames: options.publicNames }),
   });

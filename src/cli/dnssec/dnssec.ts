@@ -1,9 +1,11 @@
 /** `zoneplane dnssec`: signed zones. */
 import type { Command } from 'commander';
 import type { CommandContext } from '../command.js';
+import { addSigningCommands } from './signing.js';
 import { addVerifyCommand } from './verify.js';
 
 export function addDnssecCommands(program: Command, context: CommandContext): void {
-  const dnssec = program.command('dnssec').description('verify signed zone files');
+  const dnssec = program.command('dnssec').description('sign zones, replace their keys, verify signed zone files');
+  addSigningCommands(dnssec, context);
   addVerifyCommand(dnssec, context);
 }

@@ -14,7 +14,7 @@ import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { APEX } from './chain.js';
 import { dnssecFailure } from './errors.js';
-import { addNewKey } from './keys.js';
+import { beginKey } from './keys.js';
 import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';
 
 export interface EnableOptions {
@@ -40,9 +40,8 @@ export function beginSigning(ctx: Context, draft: Draft, zone: ZoneRow, { algori
   const phase = isSmall ? 'signed' : 'data';
   insertDnssecZone(store, { zone: zone.seq, state: 'pending', phase, denial: 'nsec', modified_at: draft.now });
   // The parent is asked for a DS when no resolver has answers without signatures any more.
-  const key = { state: 'active', published: true, signs: true, inCds: false };
-  addNewKey(ctx, draft, zone, algorithm, { ...key, role: 'ksk' });
-  addNewKey(ctx, draft, zone, algorithm, { ...key, role: 'zsk' });
+  beginKey(ctx, draft, zone, algorithm, 'ksk', 'published');
+  beginKey(ctx, draft, zone, algorithm, 'zsk', 'active');
   draft.setZone(zone.seq, { signed: isSmall ? 1 : 2 });
   runSigningSoon(ctx, zone);
   draft.audit({ action: 'dnssec.enable', zone: zone.id, object: zone.id, after: { algorithm } });

@@ -20,4 +20,24 @@ export const dnssecFailure = defineErrors('dnssec', {
   notSigned: { status: 400, code: 1004, text: 'DNSSEC is not enabled for this zone.' },
   unsigning: { status: 400, code: 1004, text: 'The signatures of this zone are being removed. Try again in a moment.' },
   keyMissing: { status: 404, code: 1004, text: 'The zone has no such key.' },
+  stillEnabled: {
+    status: 400,
+    code: 1004,
+    text: 'DNSSEC of this zone is {status}. Disable it first, and wait until the parent has removed its DS record; a zone without signatures below a DS record cannot be resolved.',
+  },
+  rolling: {
+    status: 400,
+    code: 1004,
+    text: 'A rollover of this zone is under way. See the keys of the zone for what it waits for.',
+  },
+  noRole: { status: 400, code: 1004, text: 'role must be zsk or ksk' },
+  bothRoles: { status: 400, code: 1004, text: 'A change of the algorithm replaces both keys; leave out role.' },
+  badAlgorithm: {
+    status: 400,
+    code: 1004,
+    text: 'Keys of algorithm {algorithm} are not made: 13 (ECDSAP256SHA256) or 15 (ED25519)',
+  },
+  multiSigner: { status: 400, code: 1004, text: 'Several signers of one zone are not supported.' },
+  presigned: { status: 400, code: 1004, text: 'Only secondary zones can be signed elsewhere.' },
+  denialUnsupported: { status: 400, code: 1004, text: 'Hashed names (NSEC3) are not supported.' },
 });

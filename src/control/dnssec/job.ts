@@ -3,6 +3,7 @@
  * left of an unsigned one. Each part is a commit that stores how far the work has come.
  */
 import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
+import { keysOfZone, updateDnssecKey } from '../../store/dnssec/keys.js';
 import { dueSignatures, removeSomeSignatures, signedOwnersAfter } from '../../store/dnssec/signatures.js';
 import { type DnssecZoneRow, findDnssecZone, removeDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import { findZone, findZoneById, type ZoneRow } from '../../store/zones/zones.js';
@@ -103,7 +104,9 @@ function signPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
   noteSigned(signing);
 }
 
+/** Resolvers see the keys of the zone from now on. */
 function serveSigned({ store }: Context, draft: Draft, zone: ZoneRow): void {
+  for (const { id } of keysOfZone(store, zone.seq)) updateDnssecKey(store, id, { state_at: draft.now });
   draft.noteSigning(zone.seq, { prepared: true });
   updateDnssecZone(store, zone.seq, { phase: 'signed', cursor: null });
   draft.setZone(zone.seq, { signed: 1 });

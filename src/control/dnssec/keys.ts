@@ -4,6 +4,7 @@
  */
 import { makeId } from '../../base/random.js';
 import { keyTag } from '../../dnssec/key.js';
+import { dutiesOf, type KeyState } from '../../dnssec/key-states.js';
 import { generateKey, type KeyMaterial, KSK_FLAGS, type NewKeyAlgorithm, ZSK_FLAGS } from '../../dnssec/signing-key.js';
 import {
   type DnssecKeyChange,
@@ -32,14 +33,21 @@ export interface NewKey {
   readonly until?: number;
 }
 
-/** Makes a key whose tag no other key of the zone has, and adds it. */
-export function addNewKey(
+/** Adds a new key that begins in this state. */
+export function beginKey(
   ctx: Context,
   draft: Draft,
   zone: ZoneRow,
   algorithm: NewKeyAlgorithm,
-  key: NewKey,
-): DnssecKeyRow {
+  role: 'ksk' | 'zsk',
+  state: KeyState,
+): void {
+  const { isPublished: published, signs, isNamedToParent: inCds } = dutiesOf(role, state);
+  addNewKey(ctx, draft, zone, algorithm, { role, state, published, signs, inCds });
+}
+
+/** Makes a key whose tag no other key of the zone has, and adds it. */
+function addNewKey(ctx: Context, draft: Draft, zone: ZoneRow, algorithm: NewKeyAlgorithm, key: NewKey): DnssecKeyRow {
   const taken = new Set(keysOfZone(ctx.store, zone.seq).map(({ tag }) => tag));
   const flags = key.role === 'zsk' ? ZSK_FLAGS : KSK_FLAGS;
   for (;;) {

@@ -1,0 +1,123 @@
+/** Shapes of `/zones/{zone_id}/dnssec` and below (v4: §9). */
+import { z } from 'zod';
+import { time } from '../schema.js';
+
+const flag = z.boolean({ error: 'true or false' }).nullish();
+
+export const dnssec = z
+  .object({
+    status: z
+      .enum(['active', 'pending', 'disabled', 'pending-disabled'])
+      .describe('`pending` until every server of the parent has the DS record; `pending-disabled` until none has it'),
+    flags: z.int().nullable().describe('257: a key that the parent points to'),
+    algorithm: z.string().nullable(),
+    key_type: z
+      .string()
+      .nullable()
+      .meta({ examples: ['ECDSAP256SHA256'] }),
+    digest_type: z.string().nullable(),
+    digest_algorithm: z.string().nullable(),
+    digest: z.string().nullable(),
+    ds: z.string().nullable().describe('The DS record for the parent, as a line of a zone file'),
+    key_tag: z.int().nullable(),
+    public_key: z.string().nullable(),
+    modified_on: time.nullable(),
+    dnssec_multi_signer: z.boolean(),
+    dnssec_presigned: z.boolean(),
+    dnssec_use_nsec3: z.boolean(),
+  })
+  .meta({ id: 'Dnssec' });
+export type Dnssec = z.output<typeof dnssec>;
+
+export const dnssecEdit = z
+  .object({
+    status: z.enum(['active', 'disabled'], { error: 'active or disabled' }).nullish(),
+    dnssec_multi_signer: flag,
+    dnssec_presigned: flag.describe('Only zones of type `secondary` can be signed elsewhere'),
+    dnssec_use_nsec3: flag.describe('Whether absence is proven by hashed names'),
+    denial: z
+      .enum(['nsec', 'nsec3'], { error: 'nsec or nsec3' })
+      .nullish()
+      .describe('How absence is proven; the same as `dnssec_use_nsec3`'),
+  })
+  .meta({ id: 'DnssecEdit', examples: [{ status: 'active' }] });
+
+export const zoneSigningKey = z
+  .object({
+    Name: z.string(),
+    Tag: z.enum(['active', 'publish', 'external', 'retired', 'removed']),
+    Location: z.literal('database'),
+    DNSKEY: z.object({
+      Hdr: z.object({
+        Name: z.string(),
+        Rrtype: z.int(),
+        Class: z.int(),
+        Ttl: z.int().describe('Seconds'),
+        Rdlength: z.int().describe('Octets'),
+      }),
+      Flags: z.int(),
+      Protocol: z.int(),
+      Algorithm: z.int(),
+      PublicKey: z.string(),
+    }),
+  })
+  .meta({ id: 'ZoneSigningKey' });
+export type ZoneSigningKey = z.output<typeof zoneSigningKey>;
+
+export const dnssecKey = z
+  .object({
+    id: z.string(),
+    role: z.enum(['ksk', 'zsk', 'csk']),
+    key_tag: z.int(),
+    algorithm: z.int(),
+    key_type: z.string(),
+    flags: z.int(),
+    public_key: z.string(),
+    state: z
+      .enum(['presigning', 'published', 'active', 'retired', 'withdrawn', 'external'])
+      .describe('`external`: a key of another signer of the zone'),
+    since: time,
+    waiting_for: z.string().nullable().describe('What the next step of a rollover waits for, in words'),
+    until: time.nullable().describe('When the wait is over at the earliest'),
+    ds: z.string().nullable().describe('Its DS record; null for keys that the parent does not point to'),
+  })
+  .meta({ id: 'DnssecKey' });
+export type DnssecKey = z.output<typeof dnssecKey>;
+
+export const rolloverRequest = z
+  .object({
+    role: z
+      .enum(['zsk', 'ksk'], { error: 'zsk or ksk' })
+      .nullish()
+      .describe('Both keys when only `algorithm` is given'),
+    algorithm: z.int().nullish().describe('13 (ECDSAP256SHA256) or 15 (ED25519); the present one when left out'),
+  })
+  .meta({ id: 'DnssecRollover', examples: [{ role: 'zsk' }] });
+
+export const dsSeen = z
+  .object({ key_tag: z.int().min(0).max(65_535) })
+  .meta({ id: 'DnssecDsSeen', examples: [{ key_tag: 2371 }] });
+
+export const dnssecStatus = z
+  .object({
+    status: dnssec.shape.status,
+    denial: z.enum(['nsec', 'nsec3']).nullable(),
+    signed_owners: z.int().describe('Names with signatures'),
+    progress: z.number().nullable().describe('Part of the zone that is signed while signing is under way, from 0 to 1'),
+    first_expiry: time.nullable().describe('When the first signature ends'),
+    due: z.int().describe('Names whose signatures are to be made anew'),
+    failure: z.string().nullable().describe('Why nothing can be signed at present'),
+    parent: z
+      .object({
+        checked_on: time.nullable(),
+        servers: z.array(
+          z.object({
+            server: z.string(),
+            ds: z.array(z.string()).nullable().describe('Null: the server did not answer'),
+          }),
+        ),
+      })
+      .describe('What the servers of the parent had when they were last asked'),
+  })
+  .meta({ id: 'DnssecStatus' });
+export type DnssecStatus = z.output<typeof dnssecStatus>;

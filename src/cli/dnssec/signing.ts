@@ -1,0 +1,230 @@
+/** `zoneplane dnssec enable|disable|status|keys|rollover`: signing of zones. */
+import { Argument, type Command, Option } from 'commander';
+import { deleteDnssec, editDnssec, getDnssec, listKeys } from '../../control/dnssec/delegation.js';
+import type { DnssecItem, KeyItem } from '../../control/dnssec/item.js';
+import { startRollover } from '../../control/dnssec/rollover.js';
+import { type SigningStatus, signingStatus } from '../../control/dnssec/status.js';
+import type { Context } from '../../control/write/context.js';
+import { type CommandContext, example } from '../command.js';
+import { DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from '../control.js';
+import { addSettingOptions } from '../settings.js';
+import type { Terminal } from '../terminal.js';
+
+/** Algorithms of new keys by the names that people type. */
+const ALGORITHMS: Readonly<Record<string, 13 | 15>> = { ecdsap256sha256: 13, ed25519: 15 };
+
+const algorithmOption = (): Option =>
+  new Option('--algorithm <name>', 'algorithm of new keys').choices(Object.keys(ALGORITHMS));
+
+export function addSigningCommands(dnssec: Command, context: CommandContext): void {
+  addEnable(dnssec, context);
+  addDisable(dnssec, context);
+  addStatus(dnssec, context);
+  addKeys(dnssec, context);
+  addRollover(dnssec, context);
+}
+
+function addEnable(dnssec: Command, { terminal, environment }: CommandContext): void {
+  const enable = dnssec
+    .command('enable')
+    .description('sign a zone, and print the DS record for its parent')
+    .argument('<zone>', 'name or identifier of the zone')
+    .addOption(algorithmOption())
+    .addOption(new Option('--denial <kind>', 'how absence is proven').choices(['nsec', 'nsec3']))
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane dnssec enable example.com'));
+  addSettingOptions(enable, DATA_SETTINGS).action(
+    async (
+      name: string,
+      { algorithm, denial, json }: { algorithm?: string; denial?: 'nsec' | 'nsec3'; json?: boolean },
+    ) => {
+      await withControl(enable, environment, async (ctx, _, unlock) => {
+        await unlock();
+        const { id } = await requireZoneNamed(ctx, name);
+        const edit = {
+          status: 'active' as const,
+          denial,
+          algorithm: algorithm === undefined ? undefined : ALGORITHMS[algorithm],
+        };
+        const item = await editDnssec(ctx, id, edit);
+        await tellStatus(ctx, id, item, terminal, json);
+      });
+    },
+  );
+}
+
+function addDisable(dnssec: Command, { terminal, environment }: CommandContext): void {
+  const disable = dnssec
+    .command('disable')
+    .description('stop signing a zone: first the parent removes its DS record, then --remove removes the signatures')
+    .argument('<zone>', 'name or identifier of the zone')
+    .option('--remove', 'remove keys and signatures; refused while the parent may still have a DS record')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      example('zoneplane dnssec disable example.com', 'zoneplane dnssec disable example.com --remove'),
+    );
+  addSettingOptions(disable, DATA_SETTINGS).action(
+    async (name: string, { remove, json }: { remove?: boolean; json?: boolean }) => {
+      await withControl(disable, environment, async (ctx) => {
+        const { id } = await requireZoneNamed(ctx, name);
+        if (remove) await deleteDnssec(ctx, id);
+        else await editDnssec(ctx, id, { status: 'disabled' });
+        await tellStatus(ctx, id, await getDnssec(ctx, id), terminal, json);
+      });
+    },
+  );
+}
+
+function addStatus(dnssec: Command, { terminal, environment }: CommandContext): void {
+  const status = dnssec
+    .command('status')
+    .description('say how a zone is signed, what its parent has, and who must do what next')
+    .argument('<zone>', 'name or identifier of the zone')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane dnssec status example.com'));
+  addSettingOptions(status, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
+    await withControl(status, environment, async (ctx) => {
+      const { id } = await requireZoneNamed(ctx, name);
+      await tellStatus(ctx, id, await getDnssec(ctx, id), terminal, json);
+    });
+  });
+}
+
+async function tellStatus(
+  ctx: Context,
+  id: string,
+  item: DnssecItem,
+  terminal: Terminal,
+  json: boolean | undefined,
+): Promise<void> {
+  const status = await signingStatus(ctx, id);
+  const ds = item.key?.ds?.line ?? null;
+  if (json) {
+    const { signedOwners, progress, firstExpiry, due, failure, parent } = status;
+    const firstExpiryText = firstExpiry === undefined ? null : printInstant(firstExpiry);
+    terminal.json({
+      zone: item.zone,
+      status: item.status,
+      ds,
+      denial: item.denial ?? null,
+      signed_names: signedOwners,
+      progress: progress ?? null,
+      first_expiry: firstExpiryText,
+      due,
+      failure: failure ?? null,
+      parent: parent?.servers ?? [],
+    });
+    return;
+  }
+  terminal.print(`${item.zone}: ${item.status}. ${nextStep(item)}`);
+  if (ds !== null) terminal.print(`  ${ds}`);
+  for (const line of statusLines(item, status)) terminal.print(`  ${line}`);
+}
+
+function nextStep({ status, key }: DnssecItem): string {
+  switch (status) {
+    case 'pending':
+      return 'Add this DS record at the parent, usually at your registrar:';
+    case 'active':
+      return 'The parent has this DS record:';
+    case 'pending-disabled':
+      return 'Remove this DS record at the parent. The zone stays signed until then:';
+    case 'disabled':
+      return key ? 'The parent has no DS record. Remove the signatures with `--remove`.' : 'The zone is not signed.';
+  }
+}
+
+function statusLines(
+  item: DnssecItem,
+  { signedOwners, progress, firstExpiry, due, failure, parent }: SigningStatus,
+): string[] {
+  if (!item.key) return [];
+  const ends = firstExpiry === undefined ? '' : `; the first signature ends on ${printInstant(firstExpiry)}`;
+  const lines = [`${signedOwners} names are signed${ends}; absence is proven by ${item.denial?.toUpperCase()}`];
+  if (progress !== undefined) lines.push(`signing is under way: ${Math.floor(progress * 100)} %`);
+  if (due > 0) lines.push(`${due} names are to be signed anew`);
+  if (failure !== undefined) lines.push(`problem: ${failure}`);
+  for (const { server, ds } of parent?.servers ?? []) {
+    const has =
+      ds === undefined ? 'did not answer' : ds.length === 0 ? 'has no DS record' : `has DS ${ds.join(' and ')}`;
+    lines.push(`${server} ${has}`);
+  }
+  return lines;
+}
+
+function addKeys(dnssec: Command, { terminal, environment }: CommandContext): void {
+  const keys = dnssec
+    .command('keys')
+    .description('list the keys of a zone, and what each one waits for')
+    .argument('<zone>', 'name or identifier of the zone')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane dnssec keys example.com'));
+  addSettingOptions(keys, DATA_SETTINGS).action(async (name: string, { json }: { json?: boolean }) => {
+    await withControl(keys, environment, async (ctx) => {
+      const { id } = await requireZoneNamed(ctx, name);
+      const found = await listKeys(ctx, id);
+      tellKeys(found.keys, terminal, json);
+    });
+  });
+}
+
+function tellKeys(keys: readonly KeyItem[], terminal: Terminal, json: boolean | undefined): void {
+  const wait = ({ wait: own }: KeyItem): string => {
+    if (!own) return '-';
+    return `${own.waitingFor}${own.until === undefined ? '' : ` (until ${printInstant(own.until)})`}`;
+  };
+  if (json) {
+    const shown = keys.map((key) => ({
+      role: key.role,
+      key_tag: key.tag,
+      algorithm: key.algorithmName,
+      state: key.state,
+      since: printInstant(key.since),
+      waiting_for: key.wait?.waitingFor ?? null,
+      until: key.wait?.until === undefined ? null : printInstant(key.wait.until),
+    }));
+    terminal.json(shown);
+    return;
+  }
+  const rows = keys.map((key) => [
+    key.role.toUpperCase(),
+    String(key.tag),
+    key.algorithmName,
+    key.state,
+    printInstant(key.since),
+    wait(key),
+  ]);
+  terminal.table(['role', 'tag', 'algorithm', 'state', 'since', 'waits until'], rows, 'The zone has no keys.');
+}
+
+function addRollover(dnssec: Command, { terminal, environment }: CommandContext): void {
+  const rollover = dnssec
+    .command('rollover')
+    .description('replace keys step by step; every step waits until no resolver needs the old key')
+    .argument('<zone>', 'name or identifier of the zone')
+    .addArgument(new Argument('[role]', 'which key; not with --algorithm, which replaces both').choices(['zsk', 'ksk']))
+    .addOption(algorithmOption())
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      example('zoneplane dnssec rollover example.com zsk', 'zoneplane dnssec rollover example.com --algorithm ed25519'),
+    );
+  addSettingOptions(rollover, DATA_SETTINGS).action(
+    async (
+      name: string,
+      role: 'zsk' | 'ksk' | undefined,
+      { algorithm, json }: { algorithm?: string; json?: boolean },
+    ) => {
+      await withControl(rollover, environment, async (ctx, _, unlock) => {
+        await unlock();
+        const { id } = await requireZoneNamed(ctx, name);
+        const { keys } = await startRollover(ctx, id, {
+          role,
+          algorithm: algorithm === undefined ? undefined : ALGORITHMS[algorithm],
+        });
+        tellKeys(keys, terminal, json);
+      });
+    },
+  );
+}

@@ -1,0 +1,158 @@
+/** Use cases of a zone's DNSSEC: turning it on and off, its keys (v4: §9). */
+import { toHex } from '../../base/bytes.js';
+import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
+import { schedule } from '../../jobs/schedule.js';
+import type { ParentServerDs } from '../../resolver/parent-ds.js';
+import { keysOfZone } from '../../store/dnssec/keys.js';
+import { putParent } from '../../store/dnssec/parents.js';
+import { type DenialKind, type DnssecState, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { requireZone } from '../access/access.js';
+import { commit, type Draft } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+import { APEX } from './chain.js';
+import { beginSigning } from './enable.js';
+import { dnssecFailure } from './errors.js';
+import type { DnssecItem, KeyItem } from './item.js';
+import { keyItems } from './key-steps.js';
+import { agreedDs, noteParent, parentOf } from './parent.js';
+
+export interface DnssecEdit {
+  readonly status?: 'active' | 'disabled' | null | undefined;
+  readonly dnssec_multi_signer?: boolean | null | undefined;
+  readonly dnssec_presigned?: boolean | null | undefined;
+  readonly dnssec_use_nsec3?: boolean | null | undefined;
+  readonly denial?: DenialKind | null | undefined;
+  /** Of new keys. */
+  readonly algorithm?: NewKeyAlgorithm | undefined;
+}
+
+/** The job that asks the parent and takes the steps of rollovers; its subject is the zone's identifier. */
+export const PARENT_JOB = 'dnssec-parent';
+
+export async function getDnssec(ctx: Context, zoneId: string): Promise<DnssecItem> {
+  return ctx.store.snapshot(() => dnssecItem(ctx, requireZone(ctx, zoneId)));
+}
+
+export async function listKeys(
+  ctx: Context,
+  zoneId: string,
+): Promise<{ readonly zone: string; readonly keys: readonly KeyItem[] }> {
+  return ctx.store.snapshot(() => {
+    const zone = requireZone(ctx, zoneId);
+    const row = findDnssecZone(ctx.store, zone.seq);
+    return { zone: zone.name, keys: row ? keyItems(ctx.store, zone, row, ctx.clock.nowUs()) : [] };
+  });
+}
+
+/** PATCH: members that are absent stay. */
+export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit): Promise<DnssecItem> {
+  const { status, dnssec_multi_signer: multiSigner, dnssec_presigned: presigned, dnssec_use_nsec3: hashed } = edit;
+  if (multiSigner) throw dnssecFailure('multiSigner');
+  if (presigned) throw dnssecFailure('presigned');
+  const denial = edit.denial ?? (hashed == null ? undefined : hashed ? 'nsec3' : 'nsec');
+  const servers = status === 'disabled' ? await askParent(ctx, requireZone(ctx, zoneId)) : [];
+  const { value } = await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    if (status === 'active') activate(ctx, draft, zone, edit.algorithm);
+    if (status === 'disabled') deactivate(ctx, draft, zone, servers);
+    if (denial) setDenial(ctx, zone, denial);
+    return dnssecItem(ctx, zone);
+  });
+  return value;
+}
+
+/** Begins signing, or takes back that it was to end; the keys stay the same. */
+function activate(ctx: Context, draft: Draft, zone: ZoneRow, algorithm: NewKeyAlgorithm | undefined): void {
+  const { store } = ctx;
+  const row = findDnssecZone(store, zone.seq);
+  if (row?.phase === 'unsigning') throw dnssecFailure('unsigning');
+  if (!row) beginSigning(ctx, draft, zone, algorithm ? { algorithm } : {});
+  else if (row.state === 'pending-disabled' || row.state === 'disabled') {
+    setState(ctx, draft, zone, 'pending');
+    putParent(store, { ...parentOf(store, zone.seq), remove_at: null });
+  }
+  lookAtParentSoon(ctx, zone);
+}
+
+/** A zone whose parent surely has no DS record is disabled at once; others wait until it is gone. */
+function deactivate(ctx: Context, draft: Draft, zone: ZoneRow, servers: readonly ParentServerDs[]): void {
+  const { store } = ctx;
+  const row = findDnssecZone(store, zone.seq);
+  if (!row || row.phase === 'unsigning' || row.state === 'disabled') return;
+  const agreed = agreedDs(noteParent(store, zone.seq, servers, draft.now));
+  // A parent that cannot be asked counts as one without DS records, as long as nobody ever saw one there.
+  const isAbsent = agreed ? agreed.length === 0 : servers.length === 0 && row.ds_seen_at === null;
+  setState(ctx, draft, zone, isAbsent ? 'disabled' : 'pending-disabled');
+  lookAtParentSoon(ctx, zone);
+}
+
+/** CDS and CDNSKEY ask for the removal of the DS records while a zone is being disabled (RFC 8078 §4). */
+export function setState({ store }: Context, draft: Draft, zone: ZoneRow, state: DnssecState): void {
+  const before = findDnssecZone(store, zone.seq)!;
+  const deleteForm = state === 'pending-disabled' || state === 'disabled' ? 1 : 0;
+  if (before.delete_form !== deleteForm) draft.noteSigning(zone.seq, { owners: [APEX] });
+  updateDnssecZone(store, zone.seq, { state, delete_form: deleteForm, modified_at: draft.now });
+  draft.audit({
+    action: 'dnssec.edit',
+    zone: zone.id,
+    object: zone.id,
+    before: { status: before.state },
+    after: { status: state },
+  });
+}
+
+function setDenial(ctx: Context, zone: ZoneRow, denial: DenialKind): void {
+  const row = findDnssecZone(ctx.store, zone.seq);
+  if (!row) throw dnssecFailure('notSigned');
+  if ((row.next_denial ?? row.denial) !== denial) throw dnssecFailure('denialUnsupported');
+}
+
+/**
+ * Removes keys and signatures, as soon as no resolver has a DS record any more. The parent must have none; until then the
+ * zone has to stay signed.
+ */
+export async function deleteDnssec(ctx: Context, zoneId: string): Promise<void> {
+  await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const row = findDnssecZone(ctx.store, zone.seq);
+    if (!row || row.phase === 'unsigning') return;
+    if (row.state !== 'disabled') throw dnssecFailure('stillEnabled', { status: row.state });
+    const parent = parentOf(ctx.store, zone.seq);
+    const wasSeen = row.ds_seen_at !== null;
+    const goneAt = parent.since ?? draft.now;
+    putParent(ctx.store, { ...parent, remove_at: wasSeen ? goneAt + parent.ttl * 1e6 : draft.now });
+    draft.audit({ action: 'dnssec.delete', zone: zone.id, object: zone.id });
+    lookAtParentSoon(ctx, zone);
+  });
+}
+
+/** Asks the servers of the parent; none when they cannot be found. */
+export async function askParent({ findParentDs }: Context, { name }: ZoneRow): Promise<readonly ParentServerDs[]> {
+  return (await findParentDs?.(name)) ?? [];
+}
+
+/** Lets the job look at the parent now. Inside a write. */
+export function lookAtParentSoon({ store, clock }: Context, { id }: ZoneRow): void {
+  const nowMs = clock.nowMs();
+  schedule(store, { kind: PARENT_JOB, subject: toHex(id), runAtMs: nowMs }, nowMs);
+}
+
+function dnssecItem({ store, clock }: Context, zone: ZoneRow): DnssecItem {
+  const { seq, name } = zone;
+  const row = findDnssecZone(store, seq);
+  const isGone = !row || row.phase === 'unsigning' || parentOf(store, seq).remove_at !== null;
+  const keys = row ? keyItems(store, zone, row, clock.nowUs()) : [];
+  const entryKeys = keys.filter(({ ds, state }) => ds !== undefined && state !== 'external');
+  const external = keysOfZone(store, seq).some(({ sealed }) => sealed === null);
+  return {
+    zone: name,
+    status: isGone ? 'disabled' : row.state,
+    // The newest one that the parent is to have.
+    key: isGone ? undefined : (entryKeys.findLast(({ state }) => state === 'active') ?? entryKeys[0]),
+    modifiedAt: isGone ? undefined : row.modified_at,
+    multiSigner: external,
+    presigned: row?.presigned === 1,
+    denial: isGone ? undefined : (row.next_denial ?? row.denial),
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * What the parent of a signed zone has, and what follows from it: the state of the delegation, and the steps of
+ * rollovers that are due.
+ */
+import { Type } from '../../dns/codes.js';
+import { ROOT } from '../../dns/name.js';
+import { parseRdata, typeByCode } from '../../dns/rr/registry.js';
+import { type AgreedDs, nextDelegationState } from '../../dnssec/delegation-states.js';
+import type { ParentDs } from '../../dnssec/key-states.js';
+import type { ParentServerDs } from '../../resolver/parent-ds.js';
+import { keysOfZone } from '../../store/dnssec/keys.js';
+import { findParent, type ParentRow, putParent } from '../../store/dnssec/parents.js';
+import type { DnssecState, DnssecZoneRow } from '../../store/dnssec/zones.js';
+import type { Store } from '../../store/driver.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { dsOf, isEntryPoint } from './ds.js';
+
+const NOTHING_KNOWN: Omit<ParentRow, 'zone'> = {
+  servers: '[]',
+  checked_at: null,
+  agreed: null,
+  since: null,
+  ttl: 86_400,
+  remove_at: null,
+};
+
+export function parentOf(store: Store, zone: number): ParentRow {
+  return findParent(store, zone) ?? { zone, ...NOTHING_KNOWN };
+}
+
+/** Stores what the servers of the parent answered. Call inside a write. `now`: microseconds since 1970. */
+export function noteParent(store: Store, zone: number, servers: readonly ParentServerDs[], now: number): ParentRow {
+  const before = parentOf(store, zone);
+  // Where nobody can be asked, what a person said stands.
+  const agreed = servers.length === 0 ? before.agreed : agreedOf(servers);
+  const ttls = servers.filter(({ ds }) => ds && ds.length > 0).map(({ ttl }) => ttl ?? 0);
+  const after: ParentRow = {
+    ...before,
+    servers: JSON.stringify(servers),
+    checked_at: now,
+    agreed,
+    since: agreed === null ? null : agreed === before.agreed ? before.since : now,
+    // That of records that are gone is needed longest.
+    ttl: ttls.length > 0 ? Math.max(...ttls) : before.ttl,
+  };
+  putParent(store, after);
+  return after;
+}
+
+/** Stores that the parent has the DS record of a key, because a person said so. Call inside a write. */
+export function noteConfirmedDs(store: Store, { seq, apex }: ZoneRow, dnskey: Uint8Array, now: number): void {
+  const content = typeByCode(Type.ds).contentOf(dsOf(apex, dnskey));
+  putParent(store, { ...parentOf(store, seq), agreed: JSON.stringify([content]), since: now });
+}
+
+/** What all servers have, as JSON; null while they differ, one does not answer, or none is known. */
+function agreedOf(servers: readonly ParentServerDs[]): string | null {
+  const [first, ...others] = servers.map(({ ds }) => (ds ? JSON.stringify(ds) : null));
+  return first !== undefined && others.every((other) => other === first) ? first : null;
+}
+
+/** The same as rdata. */
+export function agreedDs({ agreed }: ParentRow): AgreedDs {
+  if (agreed === null) return undefined;
+  return (JSON.parse(agreed) as readonly string[]).map((content) => parseRdata(Type.ds, content, ROOT));
+}
+
+/** The same as rollovers are judged by. */
+export function parentDs(row: ParentRow): ParentDs {
+  const keys = agreedDs(row)?.map((ds) => ({ tag: (ds[0]! << 8) | ds[1]!, algorithm: ds[2]! }));
+  return { keys, since: Math.floor((row.since ?? 0) / 1e6), ttl: row.ttl };
+}
+
+/** The state of the delegation by what the parent has. */
+export function stateByParent(store: Store, { apex }: ZoneRow, row: DnssecZoneRow, parent: ParentRow): DnssecState {
+  const dnskeys = keysOfZone(store, row.zone)
+    .filter((key) => key.published === 1 && isEntryPoint(key))
+    .map((key) => key.public);
+  return nextDelegationState(row.state, agreedDs(parent), apex, dnskeys);
+}

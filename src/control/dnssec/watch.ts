@@ -1,0 +1,86 @@
+/**
+ * The job that looks at the parent of a signed zone, and takes the steps that are due: the state of the delegation, rollovers,
+ * and the removal of signatures that nobody needs any more.
+ */
+import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
+import { keysOfZone } from '../../store/dnssec/keys.js';
+import { type DnssecZoneRow, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import { findZoneById, type ZoneRow } from '../../store/zones/zones.js';
+import { parseId, requireZone } from '../access/access.js';
+import { commit, type Draft } from '../write/commit.js';
+import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
+import { askParent, getDnssec, lookAtParentSoon, setState } from './delegation.js';
+import { isEntryPoint } from './ds.js';
+import { endSigning } from './enable.js';
+import { dnssecFailure } from './errors.js';
+import type { DnssecItem } from './item.js';
+import { applySteps, judgeZoneKeys, noteWalk } from './key-steps.js';
+import { noteConfirmedDs, noteParent, parentOf, stateByParent } from './parent.js';
+
+/** Milliseconds between two looks, while something is awaited and otherwise. */
+const AWAITED_MS = 60_000;
+const SETTLED_MS = 3_600_000;
+
+export function parentJob(base: ContextBase): JobKind {
+  return {
+    atOnce: 8,
+    overduePerSecond: 20,
+    handler: (job, subject) =>
+      lookAtZone({ ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' }, job, subject),
+  };
+}
+
+async function lookAtZone(ctx: Context, job: JobContext, zoneId: string): Promise<JobOutcome> {
+  const { store, clock } = ctx;
+  const zone = findZoneById(store, parseId(zoneId)!);
+  if (!zone || !findDnssecZone(store, zone.seq)) return { done: true };
+  const servers = await askParent(ctx, zone);
+  const { value: restMs } = await commit(ctx, (draft) => {
+    job.requireLease();
+    const current = draft.zone(zone.seq);
+    const row = current && findDnssecZone(store, current.seq);
+    if (!current || !row) return undefined;
+    noteParent(store, current.seq, servers, draft.now);
+    return step(ctx, draft, current, row);
+  });
+  return restMs === undefined ? { done: true } : { againAtMs: clock.nowMs() + restMs };
+}
+
+/** Takes what is due; returns the milliseconds until the next look, undefined when there is nothing left to look at. */
+function step(ctx: Context, draft: Draft, zone: ZoneRow, row: DnssecZoneRow): number | undefined {
+  const { store } = ctx;
+  if (row.phase === 'unsigning') return undefined;
+  const parent = parentOf(store, zone.seq);
+  const state = stateByParent(store, zone, row, parent);
+  if (state !== row.state) {
+    setState(ctx, draft, zone, state);
+    if (state === 'active') updateDnssecZone(store, zone.seq, { ds_seen_at: draft.now, ds_ttl: parent.ttl });
+  }
+  if (state === 'disabled' && parent.remove_at !== null && parent.remove_at <= draft.now) {
+    endSigning(ctx, draft, zone);
+    return undefined;
+  }
+  noteWalk(store, row, draft.now);
+  const { steps, waits } = judgeZoneKeys(store, row, draft.now);
+  applySteps(ctx, draft, zone, steps);
+  const isAwaited = state.startsWith('pending') || steps.length > 0 || waits.some(({ until }) => until === undefined);
+  const ends = waits.flatMap(({ until }) => (until === undefined ? [] : [until * 1e6]));
+  if (parent.remove_at !== null) ends.push(parent.remove_at);
+  const restMs = isAwaited || row.phase !== 'signed' ? AWAITED_MS : SETTLED_MS;
+  return Math.min(restMs, ...ends.map((end) => Math.max(1000, (end - draft.now) / 1000 + 1000)));
+}
+
+/** A person says that the parent has the DS record of a key. The servers of the parent, once they answer, overrule it. */
+export async function confirmDs(ctx: Context, zoneId: string, keyTag: number): Promise<DnssecItem> {
+  await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const row = findDnssecZone(ctx.store, zone.seq);
+    if (!row) throw dnssecFailure('notSigned');
+    const key = keysOfZone(ctx.store, zone.seq).find((own) => own.tag === keyTag && isEntryPoint(own));
+    if (!key) throw dnssecFailure('keyMissing');
+    noteConfirmedDs(ctx.store, zone, key.public, draft.now);
+    draft.audit({ action: 'dnssec.ds_seen', zone: zone.id, object: key.id, after: { key_tag: keyTag } });
+    lookAtParentSoon(ctx, zone);
+  });
+  return getDnssec(ctx, zoneId);
+}

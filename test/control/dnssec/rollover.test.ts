@@ -1,0 +1,211 @@
+/**
+ * The life of a signed zone in moved time: turned on, delegated, all rollovers, turned off. After every hour the zone is
+ * one that validating resolvers accept, and the parent's DS records point to one of its keys.
+ */
+import t, { type Test } from 'tap';
+import { deleteDnssec, editDnssec, getDnssec, listKeys } from '../../../src/control/dnssec/delegation.js';
+import { signingJob } from '../../../src/control/dnssec/job.js';
+import { startRollover } from '../../../src/control/dnssec/rollover.js';
+import { signingStatus } from '../../../src/control/dnssec/status.js';
+import { confirmDs, parentJob } from '../../../src/control/dnssec/watch.js';
+import { createRecord } from '../../../src/control/records/records.js';
+import type { Context } from '../../../src/control/write/context.js';
+import { Type } from '../../../src/dns/codes.js';
+import { parseName } from '../../../src/dns/name.js';
+import { typeByCode } from '../../../src/dns/rr/registry.js';
+import type { JobKind } from '../../../src/jobs/kind.js';
+import type { ParentServerDs } from '../../../src/resolver/parent-ds.js';
+import { servedRecords, verifyRecords } from '../../support/signed-copy.js';
+import { testZoneKeys } from '../../support/zone-keys.js';
+import { startZone, type ZoneFixture } from '../fixture.js';
+
+const APEX = parseName('example.com.');
+const HOUR = 3_600_000;
+
+interface World extends ZoneFixture {
+  /** What the servers of the parent have. */
+  parent: ParentServerDs[];
+  /** The parent takes what CDS records say (RFC 7344). */
+  readonly followCds: () => void;
+  /** Runs both jobs of the zone as they come due, while so much time passes; checks the zone each hour. */
+  readonly pass: (ms: number, follow?: boolean) => Promise<void>;
+  readonly states: () => Promise<string[]>;
+  /** Runs the job that asks the parent, now. */
+  readonly lookAtParent: () => Promise<void>;
+}
+
+async function startWorld(t: Test): Promise<World> {
+  const fixture = await startZone(t);
+  const { clock, zoneId } = fixture;
+  const ctx: Context = {
+    ...fixture.ctx,
+    zoneKeys: await testZoneKeys(fixture.ctx.store, fixture.ctx.random),
+    findParentDs: async (name) => {
+      t.equal(name, 'example.com');
+      return world.parent;
+    },
+  };
+  const jobs: Map<JobKind, number> = new Map([
+    [parentJob(ctx), 0],
+    [signingJob(ctx), 0],
+  ]);
+  const { store, log } = ctx;
+  const context = { store, clock, log, attempt: 0, signal: new AbortController().signal, requireLease: () => {} };
+  async function runJobs(): Promise<void> {
+    for (const [kind, atMs] of jobs) {
+      if (atMs > clock.nowMs()) continue;
+      const outcome = await kind.handler(context, zoneId);
+      jobs.set(kind, 'done' in outcome ? 0 : outcome.againAtMs);
+    }
+  }
+
+  const served = () => servedRecords(store, ctx.settings, zoneId);
+  const contents = (type: number): string[] => {
+    const records = served().filter((record) => record.type === type);
+    return records.map(({ rdata }) => typeByCode(type).contentOf(rdata)).sort();
+  };
+
+  function check(): void {
+    const records = served();
+    const hasDs = world.parent.some(({ ds: theirs }) => theirs && theirs.length > 0);
+    // Below a DS record a zone has to be signed.
+    if (!hasDs && !records.some(({ type }) => type === Type.dnskey)) return;
+    const { findings, ds } = verifyRecords(APEX, records, Math.floor(clock.nowMs() / 1000));
+    const texts = findings.map(({ message }) => message);
+    if (texts.length > 0) t.fail(`${new Date(clock.nowMs()).toISOString()}: ${texts.slice(0, 3).join('; ')}`);
+    const known = ds.map((rdata) => typeByCode(Type.ds).contentOf(rdata));
+    const trusted = world.parent.every(
+      ({ ds: theirs }) => !theirs?.length || theirs.some((one) => known.includes(one)),
+    );
+    if (!trusted) t.fail(`${new Date(clock.nowMs()).toISOString()}: the DS records point to no key`);
+  }
+
+  const world: World = {
+    ...fixture,
+    ctx,
+    parent: [
+      { server: 'a.gtld.test', ds: [], ttl: 900 },
+      { server: 'b.gtld.test', ds: [], ttl: 900 },
+    ],
+    followCds() {
+      const cds = contents(Type.cds);
+      if (cds.length === 0) return;
+      const ds = cds.join() === '0 0 0 00' ? [] : cds;
+      world.parent = world.parent.map(({ server }) => ({ server, ds, ttl: 900 }));
+    },
+    async pass(ms, follow = true) {
+      for (const end = clock.nowMs() + ms; clock.nowMs() < end; ) {
+        for (const kind of jobs.keys()) jobs.set(kind, Math.min(jobs.get(kind)!, clock.nowMs()));
+        await runJobs();
+        await runJobs();
+        if (follow) world.followCds();
+        check();
+        clock.advance(HOUR);
+      }
+    },
+    lookAtParent: async () => void (await [...jobs.keys()][0]!.handler(context, zoneId)),
+    states: async () => {
+      const { keys } = await listKeys(ctx, zoneId);
+      return keys.map(({ role, algorithm, state }) => `${role} ${algorithm} ${state}`);
+    },
+  };
+  return world;
+}
+
+const DAY = 24 * HOUR;
+
+t.test('on, delegated, ZSK, KSK, algorithm, off', { timeout: 120_000 }, async (t) => {
+  const world = await startWorld(t);
+  const { ctx, zoneId, pass, states } = world;
+  await createRecord(ctx, zoneId, { type: 'A', name: 'www', content: '192.0.2.1', ttl: 7200 });
+  await createRecord(ctx, zoneId, { type: 'NS', name: 'sub', content: 'ns.elsewhere.test' });
+  t.match(await getDnssec(ctx, zoneId), { status: 'disabled', key: undefined, denial: undefined });
+  const enabled = await editDnssec(ctx, zoneId, { status: 'active' });
+  t.match(enabled, { status: 'pending', denial: 'nsec', key: { role: 'ksk', flags: 257, ds: { digestType: 2 } } });
+  const has = (type: number): boolean =>
+    servedRecords(ctx.store, ctx.settings, zoneId).some((record) => record.type === type);
+  t.notOk(has(Type.cds), 'the parent is not asked while resolvers may have answers without signatures');
+  await pass(HOUR);
+  t.match((await listKeys(ctx, zoneId)).keys[0], { state: 'published', wait: { until: Number } });
+  await pass(26 * HOUR);
+  t.ok(has(Type.cds));
+  t.match(await getDnssec(ctx, zoneId), { status: 'active' });
+  t.same(await states(), ['ksk 13 active', 'zsk 13 active']);
+
+  const zsk = await startRollover(ctx, zoneId, { role: 'zsk' });
+  t.match(zsk.keys.at(-1), { role: 'zsk', state: 'published', wait: { waitingFor: /keys/ } });
+  await t.rejects(startRollover(ctx, zoneId, { role: 'ksk' }), { message: /under way/ });
+  await pass(DAY);
+  t.match(await states(), ['ksk 13 active', 'zsk 13 retired', 'zsk 13 active']);
+  await pass(DAY);
+  t.same(await states(), ['ksk 13 active', 'zsk 13 active']);
+  t.not((await listKeys(ctx, zoneId)).keys[1]!.tag, zsk.keys[1]!.tag);
+
+  const before = await getDnssec(ctx, zoneId);
+  await startRollover(ctx, zoneId, { role: 'ksk' });
+  await pass(DAY, false);
+  t.match(await listKeys(ctx, zoneId), { keys: [{ state: 'retired', wait: { waitingFor: /DS record/ } }, {}, {}] });
+  t.not((await getDnssec(ctx, zoneId)).key!.tag, before.key!.tag, 'the new DS is shown');
+  // One server of the parent is behind.
+  world.followCds();
+  const behind = world.parent.map((server, i) => (i === 0 ? server : { ...server, ds: [DS(before)] }));
+  world.parent = behind;
+  await pass(DAY, false);
+  t.match(await states(), ['ksk 13 retired', 'zsk 13 active', 'ksk 13 active']);
+  await pass(DAY);
+  t.same(await states(), ['zsk 13 active', 'ksk 13 active']);
+
+  await t.rejects(startRollover(ctx, zoneId, { algorithm: 8 }), { message: /Keys of algorithm 8 are not made/ });
+  await t.rejects(startRollover(ctx, zoneId, { algorithm: 15, role: 'zsk' }), { message: /both/ });
+  await startRollover(ctx, zoneId, { algorithm: 15 });
+  await pass(5 * DAY);
+  t.same(await states(), ['ksk 15 active', 'zsk 15 active']);
+  t.match(await getDnssec(ctx, zoneId), { status: 'active', key: { algorithmName: 'ED25519' } });
+
+  t.match(await editDnssec(ctx, zoneId, { status: 'disabled' }), { status: 'pending-disabled' });
+  await t.rejects(deleteDnssec(ctx, zoneId), { message: /Disable it first/ });
+  t.match(await editDnssec(ctx, zoneId, { status: 'active' }), { status: 'pending', key: {} }, 'changed their mind');
+  await pass(HOUR);
+  t.match(await getDnssec(ctx, zoneId), { status: 'active' });
+  await editDnssec(ctx, zoneId, { status: 'disabled' });
+  await pass(2 * HOUR);
+  t.match(await getDnssec(ctx, zoneId), { status: 'disabled', key: { algorithm: 15 } }, 'still signed');
+  t.ok(has(Type.rrsig));
+  await deleteDnssec(ctx, zoneId);
+  t.match(await getDnssec(ctx, zoneId), { status: 'disabled', key: undefined });
+  world.parent = [];
+  for (let hours = 0; has(Type.dnskey) && hours < 10; hours++) await pass(HOUR);
+  for (const type of [Type.rrsig, Type.nsec, Type.dnskey, Type.cds]) t.notOk(has(type), `type ${type}`);
+});
+
+function DS({ key }: Awaited<ReturnType<typeof getDnssec>>): string {
+  return key!.ds!.line.replace(/^.* DS /, '').toLowerCase();
+}
+
+t.test('a parent that cannot be asked, and one with foreign DS records', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, zoneId, pass } = world;
+  world.parent = [];
+  await editDnssec(ctx, zoneId, { status: 'active' });
+  await pass(26 * HOUR);
+  t.match(await getDnssec(ctx, zoneId), { status: 'pending' });
+  const { key } = await getDnssec(ctx, zoneId);
+  await t.rejects(confirmDs(ctx, zoneId, (key!.tag + 1) & 0xffff), { message: /no such key/ });
+  await confirmDs(ctx, zoneId, key!.tag);
+  await pass(HOUR);
+  t.match(await getDnssec(ctx, zoneId), { status: 'active' });
+  world.parent = [{ server: 'a.gtld.test', ds: [`1 13 2 ${'ab'.repeat(32)}`], ttl: 900 }];
+  t.equal((await signingStatus(ctx, zoneId)).failure, undefined);
+  await world.lookAtParent();
+  t.match((await signingStatus(ctx, zoneId)).failure, /point to no key/);
+});
+
+t.test('what cannot be had is refused', async (t) => {
+  const { ctx, zoneId } = await startWorld(t);
+  await t.rejects(editDnssec(ctx, zoneId, { dnssec_multi_signer: true }), { message: /Several signers/ });
+  await t.rejects(editDnssec(ctx, zoneId, { dnssec_presigned: true }), { message: /secondary/ });
+  await t.rejects(startRollover(ctx, zoneId, { role: 'zsk' }), { message: /not enabled/ });
+  await t.rejects(confirmDs(ctx, zoneId, 1), { message: /not enabled/ });
+  await deleteDnssec(ctx, zoneId);
+  t.match(await editDnssec(ctx, zoneId, { status: 'disabled' }), { status: 'disabled', modifiedAt: undefined });
+});
