@@ -200,12 +200,8 @@ t.test('directories stay small enough to read', async (t) => {
   const sizes = new Map<string, number>();
   for (const { name } of files) sizes.set(dirname(name), (sizes.get(dirname(name)) ?? 0) + 1);
   // A type is a file, and so is a migration.
-<<<<<<< HEAD
   sizes.delete('dns/rr');
   sizes.delete('store/migrations');
-=======
-  for (const name of ['dns/rr', 'store/migrations']) sizes.delete(name);
->>>>>>> d823e4f (Migrations are a file each, however many there are)
   t.strictSame(
     [...sizes].filter(([, count]) => count > 25),
     [],
