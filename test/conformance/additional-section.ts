@@ -3,6 +3,7 @@ import { Type } from '../../src/dns/codes.js';
 import type { DecodedMessage, DecodedRR } from '../support/message.js';
 import type { Exchange } from './comparison.js';
 import { isLink } from './meaning.js';
+import { isStream } from './questions.js';
 
 /** What is wrong with our additional section; undefined when nothing is. */
 export function judgeAdditional({ way, question, owners, ours, theirs }: Exchange): string | undefined {
@@ -17,7 +18,7 @@ export function judgeAdditional({ way, question, owners, ours, theirs }: Exchang
   if (answers.some(({ tc }) => tc)) return undefined;
   const [knot, bind] = [theirs.get('knot'), theirs.get('bind')];
   let wanted: string[] = [];
-  if (isReferral(ours)) wanted = glueWanted(way === 'tcp', ours, answers, bind, owners);
+  if (isReferral(ours)) wanted = glueWanted(isStream(way), ours, answers, bind, owners);
   else if (knot && bind && (question.type === Type.svcb || question.type === Type.https))
     wanted = commonOf([knot, bind]);
   const lost = way === 'udp' && !isReferral(ours) ? undefined : wanted.find((record) => !given.has(record));

@@ -9,7 +9,7 @@ import { readZone } from '../../src/dns/zonefile/parser.js';
 import { type DecodedMessage, decodeMessage, makeQuery, printWire } from '../support/message.js';
 import { askAll, askAllByTcp, type ReferenceName, type References } from '../support/reference-servers.js';
 import type { ServedZones, ZoneSource } from '../support/served-zones.js';
-import { type Question, queryFor, type Way } from './questions.js';
+import { isStream, type Question, queryFor, type Way } from './questions.js';
 
 /** A zone all servers were given, and what is asked of it. */
 export interface AskedZone extends ZoneSource {
@@ -43,7 +43,7 @@ export async function exchange(
 ): Promise<void> {
   const asked = zones.flatMap(({ questions }) => questions);
   const queries = asked.map((question) => queryFor(question, way));
-  const ask = way === 'tcp' ? askAllByTcp : askAll;
+  const ask = isStream(way) ? askAllByTcp : askAll;
   const { servers } = references;
   const overlapping = overlappingZones(zones);
   const apexes = new Set(zones.map(({ apex }) => apex));
@@ -65,7 +65,7 @@ export async function exchange(
     });
     if (answers.size < 2) return;
     const whole = answerOf(ours, query, 'tcp');
-    const own = way === 'tcp' ? whole : answerOf(ours, query, way);
+    const own = isStream(way) ? whole : answerOf(ours, query, way);
     visit({
       way,
       question,
@@ -114,6 +114,6 @@ async function loadedZones(port: number, zones: readonly ZoneSource[]): Promise<
 
 function answerOf({ answer }: ServedZones, query: Buffer, way: Way): DecodedMessage {
   const out = Buffer.alloc(65535);
-  const length = answer(query, 0, query.length, out, 0, out.length, way === 'tcp' ? Transport.tcp : Transport.udp);
+  const length = answer(query, 0, query.length, out, 0, out.length, isStream(way) ? Transport.tcp : Transport.udp);
   return decodeMessage(out.subarray(0, length));
 }

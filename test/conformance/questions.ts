@@ -6,9 +6,15 @@ import { readZone } from '../../src/dns/zonefile/parser.js';
 import { makeQuery } from '../support/message.js';
 import type { ZoneSource } from '../support/served-zones.js';
 
-/** How a question is asked: the last three say what the client takes and over what. */
-export type Way = 'udp' | 'edns' | 'dnssec' | 'tcp';
+/** How a question is asked: what the client takes, and over what. */
+export type Way = 'udp' | 'edns' | 'dnssec' | 'tcp' | 'dnssec-tcp';
 export const WAYS: readonly Way[] = ['udp', 'edns', 'dnssec', 'tcp'];
+/** For signed zones. */
+export const SIGNED_WAYS: readonly Way[] = ['udp', 'dnssec', 'dnssec-tcp'];
+
+export function isStream(way: Way): boolean {
+  return way === 'tcp' || way === 'dnssec-tcp';
+}
 
 export interface Question {
   readonly name: Uint8Array;
@@ -58,7 +64,8 @@ export function queryFor(question: Question, way: Way): Buffer {
   const name = digest[0]! % 3 === 0 ? mixCase(question.name, digest) : question.name;
   const flags = digest[1]! & 1 ? 0x0100 : 0;
   if (way === 'edns') return makeQuery(name, question.type, { flags, edns: 1232 });
-  if (way === 'dnssec') return makeQuery(name, question.type, { flags, edns: 4096, dnssecOk: true });
+  if (way === 'dnssec' || way === 'dnssec-tcp')
+    return makeQuery(name, question.type, { flags, edns: 4096, dnssecOk: true });
   return makeQuery(name, question.type, { flags });
 }
 

@@ -6,7 +6,7 @@ import { isLink, meaningOf, printRR } from './meaning.js';
 import type { Way } from './questions.js';
 
 /** Octets an answer may have, by the way it was asked for. */
-const LIMITS: Readonly<Record<Way, number>> = { udp: 512, edns: 1232, dnssec: 1232, tcp: 65535 };
+const LIMITS: Readonly<Record<Way, number>> = { udp: 512, edns: 1232, dnssec: 1232, tcp: 65535, 'dnssec-tcp': 65535 };
 
 /** What is wrong with the length of our answer; undefined when nothing is. */
 export function judgeRoom({ way, ours, whole }: Exchange): string | undefined {

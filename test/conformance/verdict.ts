@@ -106,6 +106,16 @@ const RULINGS: readonly Ruling[] = [
     accepts: ['nsd'],
   },
   {
+    name: 'opt-out',
+    reason:
+      'Below an empty non-terminal that opt-out leaves out of the chain, Knot says NXDOMAIN without SOA and proof; RFC 5155 §7.2.2 wants the closest provable encloser.',
+    applies: ({ theirs }) => {
+      const knot = theirs.get('knot');
+      return knot !== undefined && knot.rcode === 3 && !knot.aa && knot.authority.length === 0;
+    },
+    accepts: ['bind', 'nsd'],
+  },
+  {
     name: 'other zone',
     reason:
       'The chain leaves the zone for another one of this server, maybe of another account: NSD goes on, BIND leaves out the referral at the cut; Knot does neither (RFC 6604 §3).',
@@ -173,7 +183,12 @@ function isOneRRset(c: Case): boolean {
   if (isLink(first)) return ours.rcode === 0 && ours.authority.length === 0 && isBeginOfAny(c);
   const all = theirs.get('bind');
   if (!all) return false;
-  const given = all.answer.filter(({ owner, type }) => owner === first.owner && type === first.type);
+  const isSigned = ours.answer.some(({ type }) => type === Type.rrsig);
+  const isGiven = ({ owner, type, rdata }: DecodedRR): boolean => {
+    const covered = isSigned && type === Type.rrsig ? Number.parseInt(rdata.slice(0, 4), 16) : type;
+    return owner === first.owner && covered === first.type;
+  };
+  const given = all.answer.filter(isGiven);
   return sameMeaning(withoutTtl(own), withoutTtl(meaningOf({ ...all, answer: given })));
 }
 

@@ -50,12 +50,12 @@ export function signZone(apex: Uint8Array, owners: Iterable<ServedOwner>, denial
   const [soa, negative] = [Type.soa, NEGATIVE_SOA_KEY].map((type) => findRRset(members[0]!, type)!) as [RRset, RRset];
   const now = Math.floor(Date.now() / 1000);
   const times = { inception: now - 3600, expiration: now + 30 * 86_400 };
+  const signatureOf = (owner: Uint8Array, rrset: RRset): Uint8Array =>
+    signRRset(rrset.type === Type.dnskey ? KEYS[0] : KEYS[1], apex, owner, rrset, times);
+  const ofSoa = signatureOf(apex, soa);
   const sign = (owner: Uint8Array, rrset: RRset): RRset => {
-    const type = rrset.type & 0xffff;
-    const key = type === Type.dnskey ? KEYS[0] : KEYS[1];
-    // The negative form has the signatures of the SOA, whose TTL is the original one.
-    const ttl = rrset.type === NEGATIVE_SOA_KEY ? soa.ttl : rrset.ttl;
-    return { ...rrset, signatures: [signRRset(key, apex, owner, { type, ttl, rdatas: rrset.rdatas }, times)] };
+    const isSoa = rrset.type === Type.soa || rrset.type === NEGATIVE_SOA_KEY;
+    return { ...rrset, signatures: [isSoa ? ofSoa : signatureOf(owner, rrset)] };
   };
   const ttl = negative.ttl;
   const chained = denial.kind === 'nsec' ? withNsec(members, ttl) : members;
@@ -181,4 +181,10 @@ function printZone(apex: Uint8Array, owners: readonly ServedOwner[], hashedOwner
   for (const { ownerKey, rrsets } of owners) for (const rrset of rrsets) print(nameOfOwnerKey(ownerKey, apex), rrset);
   for (const { hash, rrset } of hashedOwners) print(hashedName(hash, apex), rrset);
   return `${lines.join('\n')}\n`;
+}
+/** A trust anchor for `delv`: the DS line of a zone as a statement of its configuration. */
+export function trustAnchor(ds: string): string {
+  const [owner, , , , ...rdata] = ds.split(/\s+/);
+  const [tag, algorithm, digestType, ...digest] = rdata;
+  return `trust-anchors { "${owner}" static-ds ${tag} ${algorithm} ${digestType} "${digest.join('')}"; };\n`;
 }
