@@ -36,6 +36,7 @@ import { challengeRoutes } from './challenges/routes.js';
 import { clientAddressFinder, isFromThisMachine, isLoopback } from './client-address.js';
 import { addTag, noteTag } from './conditions.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
+import { hostnameCertificateRoutes } from './custom-hostnames/certificate-routes.js';
 import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
 import { hostnameRoutes } from './custom-hostnames/routes.js';
 import { recordRoutes } from './dns-records/routes.js';
@@ -319,6 +320,7 @@ async function registerVersion4(
   await scope.register(objectBodyRoutes, { contextOf, objects });
   await scope.register(fallbackRoutes, { contextOf });
   await scope.register(hostnameRoutes, { contextOf, hostnames });
+  await scope.register(hostnameCertificateRoutes, { contextOf, hostnames });
   const { certificates } = hostnames;
   await scope.register(secondaryAccountRoutes, { contextOf, services: { vault: certificates.vault } });
   await scope.register(secondaryZoneRoutes, { contextOf });

@@ -102,6 +102,8 @@ export interface OrderOptions {
   readonly replaces?: string;
   /** A profile from the directory. */
   readonly profile?: string;
+  /** When the certificate is to end at the latest, milliseconds since 1970 (RFC 8555 §7.4). */
+  readonly notAfterMs?: number;
 }
 
 /** Every method throws an {@link AuthorityError} when the authority refuses or cannot be reached. */

@@ -37,6 +37,8 @@ export interface CertificateState {
   readonly requestedAuthority: AuthorityName | '';
   readonly names: readonly string[];
   readonly method: 'http' | 'txt';
+  /** The lifetime that is asked for. */
+  readonly validityDays: number;
   readonly records: readonly ValidationRecord[];
   /** The oldest cause first. */
   readonly errors: readonly CertificateError[];
@@ -88,6 +90,7 @@ export function stateOf(store: Store, row: RequestRow, nowMs: number): Certifica
     requestedAuthority: row.authority as AuthorityName | '',
     names: JSON.parse(row.names),
     method: row.method,
+    validityDays: row.validity_days,
     records: challenges.flatMap((challenge) => recordOf(challenge, row.method)),
     errors: status === 'deployment_timed_out' ? [NOT_DEPLOYED] : JSON.parse(row.errors),
     certificates: issued.map(viewIssued),

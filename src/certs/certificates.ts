@@ -43,6 +43,8 @@ export interface CertificateRequest {
   readonly authority: AuthorityName | '';
   /** Store number of its zone. */
   readonly zone: number;
+  /** The lifetime to ask for. Default: 90. */
+  readonly validityDays?: number;
   /** The earliest time of an order, milliseconds since 1970. Default: now. */
   readonly notBeforeMs?: number;
 }
@@ -69,6 +71,9 @@ export interface CertificateError {
   readonly actor: 'provider' | 'customer' | 'ca';
 }
 
+/** The lifetime of certificates for which no other is asked, days. */
+export const USUAL_DAYS = 90;
+
 type WriteContext = Pick<Context, 'store' | 'clock' | 'random'>;
 
 /**
@@ -79,13 +84,13 @@ type WriteContext = Pick<Context, 'store' | 'clock' | 'random'>;
 export function putCertificateRequest(
   ctx: WriteContext,
   owner: CertificateOwner,
-  { names, method, authority, zone, notBeforeMs = 0 }: CertificateRequest,
+  { names, method, authority, zone, validityDays = USUAL_DAYS, notBeforeMs = 0 }: CertificateRequest,
 ): void {
   invariant(names.length > 0, 'a certificate has names');
   const { store, clock, random } = ctx;
   const nowMs = clock.nowMs();
   const orderMs = Math.max(nowMs, notBeforeMs);
-  const wanted = { names: JSON.stringify(names), method, authority, zone };
+  const wanted = { names: JSON.stringify(names), method, authority, zone, validity_days: validityDays };
   const row = findRequest(store, owner.kind, owner.id);
   if (!row) {
     const at = { status: 'initializing', started_at: nowMs, next_at: orderMs };
@@ -93,12 +98,18 @@ export function putCertificateRequest(
     planStep(ctx, owner, orderMs);
     return;
   }
-  const same = row.uploaded === 0 && row.names === wanted.names && row.method === method && row.authority === authority;
+  const same = row.uploaded === 0 && isSame(row, wanted);
   if (same) refreshCertificate(ctx, owner, notBeforeMs);
   else {
     updateRequest(store, row.seq, { ...wanted, ...beginAnew(row, nowMs), next_at: orderMs });
     planStep(ctx, owner, orderMs);
   }
+}
+
+type Wanted = Pick<RequestRow, 'names' | 'method' | 'authority' | 'validity_days'>;
+
+function isSame(row: Wanted, wanted: Wanted): boolean {
+  return (['names', 'method', 'authority', 'validity_days'] as const).every((column) => row[column] === wanted[column]);
 }
 
 function planStep({ store, clock }: WriteContext, { kind, id }: CertificateOwner, runAtMs: number): void {
@@ -181,13 +192,29 @@ export function uploadCertificate(
     errors: '[]',
     renew_at: null,
   });
-  removeIssued(store, row.seq);
-  // The newest row is served, so the first certificate is inserted last.
-  for (const certificate of [...bundle].reverse()) {
-    const id = random.uuid();
-    const private_key = vault.seal(CERTIFICATE_KEYS, id, certificate.privateKey);
-    insertIssued(store, { ...issuedRow(row, certificate), id, private_key, authority: '', uploaded: 1, renewal: 0 });
-  }
+  replaceIssued(
+    store,
+    row,
+    bundle.map((certificate) => uploadedRow(vault, row, random.uuid(), certificate)),
+  );
+}
+
+/** The row of a certificate that a customer brought, with its sealed key. */
+export function uploadedRow(
+  vault: Vault,
+  request: Pick<RequestRow, 'seq'>,
+  id: string,
+  certificate: UploadedCertificate,
+): NewIssued {
+  const private_key = vault.seal(CERTIFICATE_KEYS, id, certificate.privateKey);
+  return { ...issuedRow(request, certificate), id, private_key, authority: '', uploaded: 1, renewal: 0 };
+}
+
+/** `rows`: the served one first. Inside a write. */
+export function replaceIssued(store: Store, { seq }: Pick<RequestRow, 'seq'>, rows: readonly NewIssued[]): void {
+  removeIssued(store, seq);
+  // The newest row is served.
+  for (const row of [...rows].reverse()) insertIssued(store, row);
 }
 
 /** The columns that come from a chain. */

@@ -85,5 +85,19 @@ export const hostnameFailure = defineErrors('hostnames', {
     code: 1449,
     text: 'Invalid ssl.bundle_method: expected ubiquitous, optimal or force.',
   },
+  // The vendor documents no codes for these.
+  packMissing: { status: 404, code: 1001, text: 'The certificate pack was not found.' },
+  packCertificateMissing: { status: 404, code: 1001, text: 'The certificate was not found in the certificate pack.' },
+  notBrought: {
+    status: 400,
+    code: 1426,
+    text: 'Only certificates that were uploaded can be replaced or deleted one by one.',
+  },
+  otherKey: {
+    status: 400,
+    code: 1426,
+    text: 'The custom certificate cannot be used: an RSA certificate replaces an RSA one, and ECDSA an ECDSA one.',
+  },
+  lastCertificate: { status: 400, code: 1427, text: 'The last certificate of a certificate pack cannot be deleted.' },
   fallbackMissing: { status: 404, code: 1551, text: 'No fallback origin is set for this zone.' },
 });

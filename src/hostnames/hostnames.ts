@@ -80,12 +80,12 @@ export async function getHostname(ctx: Context, zoneId: string, id: string): Pro
   });
 }
 
-function itemOf({ store, clock }: Context, zone: ZoneRow, row: HostnameRow): HostnameItem {
+export function itemOf({ store, clock }: Context, zone: ZoneRow, row: HostnameRow): HostnameItem {
   return hostnameItem(store, row, zone, stateOfCertificate(store, certificateOwner(row.id), clock.nowMs()));
 }
 
 /** Throws 1435 for what is no identifier, 1436 when the zone has no such hostname. */
-function requireHostname({ store }: Context, zone: ZoneRow, id: string): HostnameRow {
+export function requireHostname({ store }: Context, zone: ZoneRow, id: string): HostnameRow {
   if (!UUID.test(id.toLowerCase())) throw hostnameFailure('badId');
   const row = findHostname(store, id.toLowerCase());
   if (row?.zone !== zone.seq) throw hostnameFailure('missing');

@@ -39,7 +39,7 @@ export interface SslInput {
 /** A member that is null or absent says nothing. */
 type Maybe<Value> = Value | null | undefined;
 
-interface BroughtInput {
+export interface BroughtInput {
   readonly custom_certificate?: Maybe<string>;
   readonly custom_key?: Maybe<string>;
 }
@@ -110,7 +110,7 @@ function broughtOf(input: SslBody): readonly BroughtCertificate[] {
 }
 
 /** A certificate and its key, or nothing. */
-function pairOf(
+export function pairOf(
   { custom_certificate: certificate, custom_key: key }: BroughtInput,
   at: string,
 ): readonly BroughtCertificate[] {

@@ -30,6 +30,7 @@ import { bucketDomains } from './migrations/0024-bucket-domains.js';
 import { accountDnsSettings } from './migrations/0025-account-dns-settings.js';
 import { transfersOut } from './migrations/0026-transfers-out.js';
 import { dnssecParents } from './migrations/0027-dnssec-parents.js';
+import { validity } from './migrations/0028-validity.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -61,6 +62,7 @@ const MIGRATIONS: readonly Migration[] = [
   accountDnsSettings,
   transfersOut,
   dnssecParents,
+  validity,
 ];
 
 /** The schema version after all migrations. */

@@ -10,7 +10,7 @@ import { certifiedNamesJobs, zoneCertificateJobs } from '../../src/certs/packs/j
 import { Type } from '../../src/dns/codes.js';
 import { setAllowance } from '../../src/hostnames/allowance.js';
 import type { JobContext } from '../../src/jobs/kind.js';
-import { findRequest } from '../../src/store/certs/requests.js';
+import { findRequest, findRequestById } from '../../src/store/certs/requests.js';
 import { lastEdgeChange } from '../../src/store/edge/changes.js';
 import { listJobs } from '../../src/store/jobs.js';
 import { changesAfter, lastChange, rrsOfChange } from '../../src/store/log/changes.js';
@@ -19,6 +19,7 @@ import { latestAudit } from '../support/rows.js';
 import { ADMIN_HEADERS, type Installation, install } from './installation.js';
 
 const ZONE = 'shop.net';
+const DAY_MS = 86_400_000;
 const PROXIED = { type: 'A', name: 'www', content: '192.0.2.10', ttl: 1, proxied: true };
 
 interface World extends Installation {
@@ -286,7 +287,10 @@ t.test('refused orders', async (t) => {
     ['51 names', { ...ORDER, hosts: [ZONE, ...Array.from({ length: 50 }, (_, i) => `h${i}.${ZONE}`)] }],
     ['a wildcard by http', { ...ORDER, validation_method: 'http' }],
     ['email', { ...ORDER, validation_method: 'email' }],
-    ['another lifetime', { ...ORDER, validity_days: 365 }],
+    ['a year', { ...ORDER, certificate_authority: 'google', validity_days: 365 }],
+    ['another lifetime', { ...ORDER, certificate_authority: 'google', validity_days: 60 }],
+    ['no lifetime', { ...ORDER, certificate_authority: 'google', validity_days: undefined }],
+    ['two weeks, from an authority that does not offer them', { ...ORDER, validity_days: 14 }],
     ['an unknown authority', { ...ORDER, certificate_authority: 'mine' }],
     ['no authority', { ...ORDER, certificate_authority: undefined }],
     ['branding that is no flag', { ...ORDER, cloudflare_branding: 'yes' }],
@@ -308,6 +312,45 @@ t.test('refused orders', async (t) => {
   const other = await createZone('other.net');
   t.equal((await call('GET', `/zones/${other}/ssl/certificate_packs/${id}`)).status, 404, 'in another zone');
 });
+
+t.test('certificates of two weeks and a month, renewed for as long', async (t) => {
+  const world = await startWorld(t);
+  const { call, runJobs, zone, clock, store, misfits } = world;
+  const list = `${zone}/ssl/certificate_packs`;
+  for (const days of [14, 30]) {
+    const order = { ...ORDER, certificate_authority: 'google', validity_days: days };
+    const { result } = (await call('POST', `${list}/order`, order)).json;
+    t.match(result, { status: 'active', validity_days: days, certificates: [{}] });
+    const lifetime = ({ expires_on, uploaded_on }: { expires_on: string; uploaded_on: string }): number =>
+      (Date.parse(expires_on) - Date.parse(uploaded_on)) / DAY_MS;
+    // Certificates begin an hour before they are made.
+    t.ok(Math.abs(lifetime(result.certificates[0]) - days) < 0.1, String(lifetime(result.certificates[0])));
+    const owner = findRequestById(store, result.id)!.owner;
+    const get = async () => (await call('GET', `${list}/${result.id}`)).json.result;
+    clock.advance(days * 0.6 * DAY_MS);
+    await advanceUntilRest(world, owner);
+    t.equal((await get()).primary_certificate, result.primary_certificate, 'not before two thirds of its time');
+    clock.advance(days * 0.1 * DAY_MS);
+    await advanceUntilRest(world, owner);
+    const renewed = await get();
+    t.not(renewed.primary_certificate, result.primary_certificate);
+    t.ok(Math.abs(lifetime(renewed.certificates[0]) - days) < 0.1);
+    const edited = await call('PATCH', `${zone}/ssl/verification/${result.id}`, { validation_method: 'txt' });
+    t.equal(edited.status, 200);
+    t.match(await get(), { validity_days: days, primary_certificate: renewed.primary_certificate });
+    t.equal((await call('DELETE', `${list}/${result.id}`)).status, 200);
+    await runJobs();
+  }
+  t.strictSame(misfits, []);
+});
+
+/** Takes all steps of a zone's certificate, the short waits between them included. */
+async function advanceUntilRest({ hostnames, clock }: World, owner: string): Promise<void> {
+  for (let i = 0; i < 20; i++) {
+    await advanceCertificate(hostnames.certificates, { kind: 'zone', id: owner });
+    clock.advance(1000);
+  }
+}
 
 t.test("orders count against the account's limit", async (t) => {
   const { call, zone, operator, clock } = await startWorld(t);

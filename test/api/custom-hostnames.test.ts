@@ -1,10 +1,16 @@
 /** Custom hostnames over HTTP: every refusal with its number, what is answered, lists, and the limit on certificates. */
 import { execFileSync } from 'node:child_process';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Cloudflare from 'cloudflare';
 import t from 'tap';
 import { setAllowance } from '../../src/hostnames/allowance.js';
+import { issuedFor } from '../../src/store/certs/issued.js';
+import { findRequest } from '../../src/store/certs/requests.js';
+import { CERTIFICATE_KEYS } from '../../src/store/sealed-columns.js';
 import { latestAudit } from '../support/rows.js';
 import { type Installation, install } from './installation.js';
 
@@ -466,6 +472,101 @@ t.test('a certificate of the customer', { skip: withoutOpenssl }, async (t) => {
   const broken = { ...pair, custom_key: 'nothing' };
   const badKey = await call('POST', list, { hostname: 'brought2.customer.net', ssl: broken });
   t.match(badKey, { status: 400, json: { errors: [{ code: 1428 }] } });
+});
+
+t.test("one certificate of a bundle, with the vendor's client", { skip: withoutOpenssl }, async (t) => {
+  const installation = await install(t);
+  const list = await startSaas(installation);
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-bundle-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const make = (type: 'rsa' | 'ec', host = 'brought.customer.net') => {
+    const [key, certificate] = [join(directory, 'key'), join(directory, 'certificate')];
+    const kind = type === 'rsa' ? ['rsa:2048'] : ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+    const names = ['-subj', '/CN=app', '-addext', `subjectAltName=DNS:${host}`];
+    const args = ['req', '-x509', '-newkey', ...kind, '-nodes', ...names, '-days', '30'];
+    execFileSync(OPENSSL, [...args, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+    return { custom_certificate: readFileSync(certificate, 'utf8'), custom_key: readFileSync(key, 'utf8') };
+  };
+  const { app, call, clock, misfits, store } = installation;
+  clock.advance(Date.now() + 60_000 - clock.nowMs());
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const apiToken = (await installation.token()).authorization.slice('Bearer '.length);
+  const client = new Cloudflare({ baseURL: `http://127.0.0.1:${port}/client/v4`, maxRetries: 0, apiToken });
+  const { certificates } = client.customHostnames.certificatePack;
+  const ssl = { method: 'txt', type: 'dv', custom_cert_bundle: [make('rsa'), make('ec')] };
+  const made = (await call('POST', list, { hostname: 'brought.customer.net', ssl })).json.result;
+  const [rsa, ecdsa] = made.ssl.certificates;
+  const params = {
+    zone_id: list.split('/')[2]!,
+    custom_hostname_id: made.id as string,
+    certificate_pack_id: made.ssl.id as string,
+  };
+  const shown = async () => (await call('GET', `${list}/${made.id}`)).json.result.ssl.certificates;
+
+  const replaced = await certificates.update(ecdsa.id, { ...params, ...make('ec') });
+  t.match(replaced, { id: made.id, hostname: 'brought.customer.net', ssl: { id: made.ssl.id } });
+  const [first, second] = await shown();
+  t.strictSame(first, rsa, 'the other stays, and its place');
+  t.equal(second.id, ecdsa.id);
+  t.not(second.fingerprint_sha256, ecdsa.fingerprint_sha256);
+  t.match(latestAudit(store, 1), [{ action: 'custom_hostname.edit' }]);
+
+  const path = `${list}/${made.id}/certificate_pack/${made.ssl.id}/certificates`;
+  const unknown = '7b163417-1d2b-4c84-a38a-2fb7a0cd7752';
+  const plain = (await call('POST', list, { hostname: 'a.customer.net', ssl: { method: 'txt', type: 'dv' } })).json;
+  const { id: plainId, ssl: plainSsl } = plain.result;
+  const refused: readonly (readonly [string, string, 'PUT' | 'DELETE', object | undefined, number, number])[] = [
+    ['another kind of key', `${path}/${rsa.id}`, 'PUT', make('ec'), 400, 1426],
+    ['another host', `${path}/${rsa.id}`, 'PUT', make('rsa', 'b.customer.net'), 400, 1446],
+    ['no key', `${path}/${rsa.id}`, 'PUT', { custom_certificate: 'x' }, 400, 1429],
+    ['nothing', `${path}/${rsa.id}`, 'PUT', {}, 400, 1427],
+    [
+      'the key of another',
+      `${path}/${rsa.id}`,
+      'PUT',
+      { ...make('rsa'), custom_key: make('rsa').custom_key },
+      400,
+      1428,
+    ],
+    ['an unknown certificate', `${path}/${unknown}`, 'PUT', make('rsa'), 404, 1001],
+    ['an unknown certificate', `${path}/${unknown}`, 'DELETE', undefined, 404, 1001],
+    ['an unknown pack', `${path.replace(made.ssl.id, unknown)}/${rsa.id}`, 'DELETE', undefined, 404, 1001],
+    ['an unknown hostname', `${path.replace(made.id, unknown)}/${rsa.id}`, 'DELETE', undefined, 404, 1436],
+    [
+      'one that is issued here',
+      `${list}/${plainId}/certificate_pack/${plainSsl.id}/certificates/${unknown}`,
+      'DELETE',
+      undefined,
+      400,
+      1426,
+    ],
+  ];
+  for (const [why, at, method, body, status, code] of refused) {
+    t.match(await call(method, at, body), { status, json: { errors: [{ code }] } }, `${method}, ${why}`);
+  }
+  t.equal((await call('PUT', `${path}/${rsa.id}?dry_run=true`, make('rsa'))).status, 200);
+  t.strictSame(await shown(), [first, second], 'nothing of that changed anything');
+
+  t.match(await certificates.delete(rsa.id, params), { id: made.id });
+  t.strictSame(await shown(), [second]);
+  t.match(
+    await call('DELETE', `${path}/${second.id}`),
+    { status: 400, json: { errors: [{ code: 1427 }] } },
+    'the last',
+  );
+  const { seq } = findRequest(store, 'hostname', made.id)!;
+  for (const { chain, private_key, id } of issuedFor(store, seq)) {
+    const key = createPrivateKey({
+      key: Buffer.from(
+        installation.hostnames.certificates.vault.open(CERTIFICATE_KEYS, id, new Uint8Array(private_key)),
+      ),
+      format: 'der',
+      type: 'pkcs8',
+    });
+    t.ok(new X509Certificate(chain).checkPrivateKey(key), 'the sealed key belongs to the certificate');
+  }
+  t.strictSame(misfits, []);
 });
 
 t.test('unique targets are a setting of the zone, and shown', async (t) => {

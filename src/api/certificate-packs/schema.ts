@@ -67,7 +67,9 @@ export const packOrder = z
     type: z.literal('advanced', { error: 'advanced' }),
     hosts: listOf(z.string(), 1, 50, 'host names').describe('Names in the zone, its apex among them'),
     validation_method: z.enum(['txt', 'http'], { error: 'txt or http' }).describe('A wildcard needs `txt`'),
-    validity_days: z.literal(90, { error: '90' }),
+    validity_days: z
+      .literal([14, 30, 90], { error: '14, 30 or 90: authorities no longer issue for a year' })
+      .describe('`lets_encrypt` issues for 90 days only'),
     certificate_authority: z.enum(AUTHORITY_NAMES),
     cloudflare_branding: z.boolean().nullish().describe('Accepted and ignored'),
   })

@@ -6,8 +6,6 @@ import { authorityOf } from '../../hostnames/list.js';
 import { issuedView, recordView } from '../custom-hostnames/view.js';
 import type { Pack, UniversalView, Verification } from './schema.js';
 
-const VALIDITY_DAYS = 90;
-
 export function packView(item: PackItem, zoneId: string, nowMs: number): Pack {
   const { id, type, hosts, status, state, delegations } = item;
   const [first] = state.certificates;
@@ -33,7 +31,7 @@ export function packView(item: PackItem, zoneId: string, nowMs: number): Pack {
     }),
     certificate_authority: authorityOf(state),
     validation_method: state.method,
-    validity_days: VALIDITY_DAYS,
+    validity_days: state.validityDays,
     cloudflare_branding: false,
     ...(state.records.length > 0 && { validation_records: state.records.map(recordView) }),
     ...(state.errors.length > 0 && {

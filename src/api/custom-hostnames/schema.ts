@@ -55,6 +55,11 @@ export const SSL_STATUSES = [
 
 export const hostnameParams = zoneParams.extend({ custom_hostname_id: z.string().describe('A UUID') });
 
+export const certificateParams = hostnameParams.extend({
+  certificate_pack_id: z.string().describe('`ssl.id` of the hostname'),
+  certificate_id: z.string().describe('A UUID'),
+});
+
 const validationRecord = z.object({
   status: z.string(),
   txt_name: z.string().optional(),
@@ -240,6 +245,11 @@ export const hostnameEdit = refusedWith(
       ...settable,
     })
     .meta({ id: 'CustomHostnameEdit', examples: [{ custom_origin_server: 'origin.example.com' }] }),
+  refuseJson,
+);
+
+export const certificateReplacement = refusedWith(
+  z.object(broughtInput).meta({ id: 'CustomHostnameCertificate' }),
   refuseJson,
 );
 

@@ -62,13 +62,14 @@ export function createAcmeAuthority(options: AcmeOptions): AcmeAuthority {
       return caaIdentities.length > 0 ? caaIdentities : CAA_IDENTITIES[name];
     },
     accountUri,
-    async createOrder(names, { replaces, profile } = {}) {
+    async createOrder(names, { replaces, profile, notAfterMs } = {}) {
       const { newOrder, renewalInfo, meta } = await directory();
       if (profile !== undefined) refuseUnknownProfile(profile, meta.profiles);
       const answer = await post(newOrder, {
         identifiers: names.map((value) => ({ type: 'dns', value })),
         ...(replaces !== undefined && renewalInfo !== undefined && { replaces }),
         ...(profile !== undefined && { profile }),
+        ...(notAfterMs !== undefined && { notAfter: printInstant(notAfterMs) }),
       });
       const location = answer.header('location');
       if (location && isSecureUrl(location)) return readOrder(answer, location, clock.nowMs());
@@ -148,4 +149,9 @@ function refuseUnknownProfile(profile: string, offered: Directory['meta']['profi
 
 function base64url(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64url');
+}
+
+/** RFC 3339, whole seconds. */
+function printInstant(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -141,13 +141,14 @@ function keyAuthorization({ store }: Context, token: string): string {
 
 async function createOrder(context: Context, asked: readonly string[], options: OrderOptions = {}): Promise<Order> {
   const { name, store, clock, random } = context;
-  const { profile = 'classic', replaces } = options;
+  const { profile = 'classic', replaces, notAfterMs } = options;
   const names = checkOrderNames(asked);
   if (!PROFILES.has(profile)) {
     throw refusal('invalidProfile', 400, `The profiles are ${[...PROFILES.keys()].join(' and ')}.`);
   }
   if (replaces !== undefined) checkReplaced(context, replaces);
   const nowMs = clock.nowMs();
+  if (notAfterMs !== undefined && notAfterMs <= nowMs) throw refusal('malformed', 400, 'notAfter is in the past.');
   const newId = () => makeId(clock.nowUs(), random);
   const id = newId();
   const order = {
@@ -156,6 +157,7 @@ async function createOrder(context: Context, asked: readonly string[], options: 
     names: JSON.stringify(names),
     profile,
     replaces: replaces ?? null,
+    not_after: notAfterMs ?? null,
     expires_at: nowMs + ORDER_LIFETIME_MS,
     authorizations: names.map((hostName) => {
       const isWildcard = hostName.startsWith('*.');
@@ -250,11 +252,16 @@ function requireReady(order: StoredOrder, nowMs: number): void {
   if (order.status !== 'ready') throw refusal('orderNotReady', 403, `The order is ${order.status}, not ready.`);
 }
 
-/** No certificate outlives its issuer. Both ends are included in the validity (RFC 5280 §4.1.2.5). */
-function validityOf({ clock, lifetimeMs }: Context, { profile }: StoredOrder, { certificate }: Issuer): Validity {
+/** No certificate outlives its issuer, or what was asked for. Both ends are included in the validity (RFC 5280 §4.1.2.5). */
+function validityOf(
+  { clock, lifetimeMs }: Context,
+  { profile, not_after: asked }: StoredOrder,
+  { certificate }: Issuer,
+): Validity {
   const lifetime = PROFILES.get(profile)!(lifetimeMs);
   const startMs = clock.nowMs() - Math.min(BACKDATE_MS, lifetime / 10);
-  return { startMs, endMs: Math.min(startMs + lifetime - 1000, certificate.notAfter.getTime()) };
+  const endMs = Math.min(startMs + lifetime - 1000, asked ?? Number.POSITIVE_INFINITY, certificate.notAfter.getTime());
+  return { startMs, endMs };
 }
 
 async function revoke(context: Context, certificate: Uint8Array, reason: number): Promise<void> {

@@ -13,12 +13,14 @@ import {
 } from '../../store/certs/orders.js';
 import { findRequestById, type RequestRow, updateRequest } from '../../store/certs/requests.js';
 import { certificateIdentifier } from '../acme/certificate-identifier.js';
-import { type Authority, AuthorityError, type AuthorityName, type Order } from '../authority.js';
+import { type Authority, AuthorityError, type AuthorityName, type Order, type OrderOptions } from '../authority.js';
+import { USUAL_DAYS } from '../certificates.js';
 import { parseCertificates } from '../chain.js';
 import type { CertificateContext } from './context.js';
 
 /** Lifetime of orders without an expiry. */
 const ORDER_LIFETIME_MS = 7 * 86_400_000;
+const DAY_MS = 86_400_000;
 
 /**
  * Throws an AuthorityError when the authority refuses or cannot be reached; the row stays if the order may have been
@@ -94,14 +96,20 @@ async function createOrder(ctx: CertificateContext, row: RequestRow, authority: 
   const [current] = issuedFor(ctx.store, row.seq);
   const known = row.renewal === 1 && current?.authority === authority.name && current.names === row.names;
   const replaces = known ? certificateIdentifier(derOf(current.chain)) : undefined;
-  if (replaces === undefined) return authority.createOrder(names);
+  const options = lifetimeOf(ctx, row);
+  if (replaces === undefined) return authority.createOrder(names, options);
   try {
-    return await authority.createOrder(names, { replaces });
+    return await authority.createOrder(names, { ...options, replaces });
   } catch (error) {
     if (!(error instanceof AuthorityError) || !['alreadyReplaced', 'malformed'].includes(error.problem.type))
       throw error;
-    return authority.createOrder(names);
+    return authority.createOrder(names, options);
   }
+}
+
+/** Authorities are asked for a lifetime only where it is not the usual one, because some refuse to be asked. */
+function lifetimeOf({ clock }: CertificateContext, { validity_days: days }: RequestRow): OrderOptions {
+  return days === USUAL_DAYS ? {} : { notAfterMs: clock.nowMs() + days * DAY_MS };
 }
 
 /** The end-entity certificate, DER. */

@@ -2,18 +2,21 @@
 import { parseHostName } from '../../control/rules/names.js';
 import { badBody } from '../../control/write/errors.js';
 import type { AuthorityName } from '../authority.js';
+import { USUAL_DAYS } from '../certificates.js';
 
 export interface PackOrder {
   /** A-labels, lower case; the zone's apex is one of them. */
   readonly hosts: readonly string[];
   readonly method: 'http' | 'txt';
   readonly authority: AuthorityName;
+  readonly validityDays: number;
 }
 
 /** As sent by a client. */
 export interface PackInput {
   readonly hosts: readonly string[];
   readonly validation_method: 'http' | 'txt';
+  readonly validity_days: number;
   readonly certificate_authority: AuthorityName;
 }
 
@@ -21,7 +24,15 @@ export interface PackInput {
 export function parseOrder(input: PackInput, zone: string): PackOrder {
   const hosts = parseHosts(input.hosts, zone);
   requireMethod(input.validation_method, hosts);
-  return { hosts, method: input.validation_method, authority: input.certificate_authority };
+  const { validation_method: method, certificate_authority: authority, validity_days: validityDays } = input;
+  requireLifetime(authority, validityDays);
+  return { hosts, method, authority, validityDays };
+}
+
+/** As the vendor has it: this authority offers one lifetime only. Throws 9207. */
+function requireLifetime(authority: AuthorityName, days: number): void {
+  if (authority !== 'lets_encrypt' || days === USUAL_DAYS) return;
+  throw badBody(`lets_encrypt issues for ${USUAL_DAYS} days only`, '/validity_days');
 }
 
 /** A wildcard can be validated by DNS only (RFC 8555 §8.3). Throws 9207. */

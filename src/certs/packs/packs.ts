@@ -107,6 +107,7 @@ export async function orderPack(ctx: PackContext, zoneId: string, input: () => P
       names: order.hosts,
       method: order.method,
       authority: order.authority,
+      validityDays: order.validityDays,
       zone: zone.seq,
     });
     const row = packRows(ctx, zone).find((candidate) => candidate.owner === owner.id)!;
@@ -117,8 +118,8 @@ export async function orderPack(ctx: PackContext, zoneId: string, input: () => P
   return advanceAndGet(ctx, zoneId, value.made);
 }
 
-function auditView({ names, method, authority }: RequestRow): object {
-  return { hosts: JSON.parse(names), validation_method: method, certificate_authority: authority };
+function auditView({ names, method, authority, validity_days }: RequestRow): object {
+  return { hosts: JSON.parse(names), validation_method: method, certificate_authority: authority, validity_days };
 }
 
 function audit(
@@ -157,10 +158,10 @@ export async function restartPack(
     const notBeforeMs = orderTimeMs(store, zone.account, clock.nowMs());
     if (method === undefined) refreshCertificate(ctx, owner, notBeforeMs);
     else {
-      const { names: text, authority } = row;
+      const { names: text, authority, validity_days: validityDays } = row;
       const names: readonly string[] = JSON.parse(text);
       requireMethod(method, names);
-      const wanted = { names, method, authority: authority as '' };
+      const wanted = { names, method, authority: authority as '', validityDays };
       putCertificateRequest(ctx, owner, { ...wanted, zone: zone.seq, notBeforeMs });
     }
     const after = findRequestById(store, row.id)!;

@@ -20,6 +20,8 @@ export interface OrderRow {
   readonly names: string;
   readonly profile: string;
   readonly replaces: string | null;
+  /** When the certificate is to end at the latest; null = after the usual lifetime. */
+  readonly not_after: number | null;
   readonly expires_at: number;
   /** Serial number; null until the order is valid. */
   readonly certificate: string | null;
@@ -54,7 +56,10 @@ export interface CertificateRow {
   readonly revocation_reason: number | null;
 }
 
-export type NewOrder = Pick<OrderRow, 'id' | 'authority' | 'names' | 'profile' | 'replaces' | 'expires_at'> & {
+export type NewOrder = Pick<
+  OrderRow,
+  'id' | 'authority' | 'names' | 'profile' | 'replaces' | 'not_after' | 'expires_at'
+> & {
   readonly authorizations: readonly (Pick<AuthorizationRow, 'id' | 'identifier' | 'wildcard'> & {
     readonly challenges: readonly Pick<ChallengeRow, 'id' | 'type' | 'token'>[];
   })[];
@@ -81,10 +86,18 @@ const statements = perStore((store) => ({
   ),
   issuers: store.prepare<[name: string], IssuerRow>('SELECT * FROM authority_issuers WHERE name = ? ORDER BY seq'),
   insertOrder: store.prepare<
-    [id: Uint8Array, authority: string, names: string, profile: string, replaces: string | null, expiresAt: number]
+    [
+      id: Uint8Array,
+      authority: string,
+      names: string,
+      profile: string,
+      replaces: string | null,
+      notAfter: number | null,
+      expiresAt: number,
+    ]
   >(
-    `INSERT INTO authority_orders (id, authority, status, names, profile, replaces, expires_at)
-     VALUES (?, ?, 'pending', ?, ?, ?, ?)`,
+    `INSERT INTO authority_orders (id, authority, status, names, profile, replaces, not_after, expires_at)
+     VALUES (?, ?, 'pending', ?, ?, ?, ?, ?)`,
   ),
   insertAuthorization: store.prepare<[id: Uint8Array, order: number, identifier: string, wildcard: number]>(
     `INSERT INTO authority_authorizations (id, order_seq, identifier, wildcard, status) VALUES (?, ?, ?, ?, 'pending')`,
@@ -169,8 +182,8 @@ export function insertIssuer(store: Store, { id, name, certificate, private_key,
 /** Call inside a write. */
 export function insertOrder(store: Store, order: NewOrder): void {
   const { insertOrder, insertAuthorization, insertChallenge } = statements(store);
-  const { id, authority, names, profile, replaces, expires_at } = order;
-  const { lastInsertRowid } = insertOrder.run(id, authority, names, profile, replaces, expires_at);
+  const { id, authority, names, profile, replaces, not_after, expires_at } = order;
+  const { lastInsertRowid } = insertOrder.run(id, authority, names, profile, replaces, not_after, expires_at);
   for (const { id, identifier, wildcard, challenges } of order.authorizations) {
     const authorization = insertAuthorization.run(id, lastInsertRowid, identifier, wildcard);
     for (const { id, type, token } of challenges) {

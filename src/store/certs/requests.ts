@@ -17,6 +17,8 @@ export interface RequestRow {
   readonly chosen: string;
   readonly uploaded: number;
   readonly status: string;
+  /** The lifetime to ask for. */
+  readonly validity_days: number;
   /** 1: a certificate is served, and the current round replaces it. */
   readonly renewal: number;
   /** JSON lists. */
@@ -35,7 +37,17 @@ export interface RequestRow {
 
 export type NewRequest = Pick<
   RequestRow,
-  'id' | 'owner_kind' | 'owner' | 'zone' | 'names' | 'method' | 'authority' | 'status' | 'started_at' | 'next_at'
+  | 'id'
+  | 'owner_kind'
+  | 'owner'
+  | 'zone'
+  | 'names'
+  | 'method'
+  | 'authority'
+  | 'validity_days'
+  | 'status'
+  | 'started_at'
+  | 'next_at'
 >;
 
 export type RequestChange = Partial<Omit<RequestRow, 'seq' | 'id' | 'owner_kind' | 'owner'>>;
@@ -63,13 +75,15 @@ const statements = perStore((store) => ({
       names: string,
       method: string,
       authority: string,
+      validityDays: number,
       status: string,
       startedAt: number,
       nextAt: number | null,
     ]
   >(
-    `INSERT INTO certificate_requests (id, owner_kind, owner, zone, names, method, authority, status, started_at, next_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO certificate_requests (id, owner_kind, owner, zone, names, method, authority, validity_days, status,
+       started_at, next_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   remove: store.prepare<[seq: number]>('DELETE FROM certificate_requests WHERE seq = ?'),
   // Not a join: that would compare every job with every request.
@@ -107,8 +121,9 @@ export function zonesOwnRequests(store: Store, zone: number): readonly RequestRo
 
 /** Call inside a write. */
 export function insertRequest(store: Store, row: NewRequest): void {
-  const { id, owner_kind, owner, zone, names, method, authority, status, started_at, next_at } = row;
-  statements(store).insert.run(id, owner_kind, owner, zone, names, method, authority, status, started_at, next_at);
+  const { id, owner_kind, owner, zone, names, method, authority, validity_days, status, started_at, next_at } = row;
+  const wanted = [names, method, authority, validity_days] as const;
+  statements(store).insert.run(id, owner_kind, owner, zone, ...wanted, status, started_at, next_at);
 }
 
 /** Sets columns of one request. Column names come from the type, never from input. Call inside a write. */
