@@ -1,4 +1,7 @@
 /** Answers to HTTP challenges (RFC 8555 §8.3), the same on every listener. */
+import { equalBytes } from '../base/bytes.js';
+import { parseIP } from '../base/ip.js';
+import type { Resolver } from '../resolver/resolve.js';
 import { findHttpChallenge } from '../store/certs/orders.js';
 import type { Store } from '../store/driver.js';
 
@@ -8,6 +11,50 @@ export const VALIDATION_PATH = '/.well-known/pki-validation/';
 
 /** RFC 8555 §8.3. */
 export const CHALLENGE_CONTENT_TYPE = 'application/octet-stream';
+
+/** The web server of a name was not asked, or did not answer. */
+export interface Unseen {
+  /** A sentence. */
+  readonly reason: string;
+}
+
+/**
+ * Fetches the body at `http://<host>/.well-known/acme-challenge/<token>`; undefined when there is none. The
+ * implementation restricts the allowed addresses and the size.
+ */
+export type FetchToken = (host: string, token: string) => Promise<string | Unseen | undefined>;
+
+export interface ChallengeFetchOptions {
+  readonly store: Store;
+  readonly resolver: Resolver;
+  /** Addresses of names that lead to the edge. Empty: there is no edge. */
+  readonly edgeAddresses: readonly Uint8Array[];
+  /** Asks the web server of a host for a path. */
+  readonly fetch: FetchToken;
+}
+
+/**
+ * Fetches the body of an HTTP challenge, as an authority would. Authorities ask port 80 (RFC 8555 §8.3). Names that lead
+ * to the edge are answered there, from the same rows as here. So such a name is not asked over the network: this machine
+ * may be unable to reach its own public address, or the edge may listen on another port behind a packet filter.
+ */
+export function createChallengeFetch({ store, resolver, edgeAddresses, fetch }: ChallengeFetchOptions): FetchToken {
+  return async (host, token) => {
+    const known = findHttpChallenge(store, nameOf(host), token);
+    if (known !== undefined && edgeAddresses.length > 0 && (await leadsToEdge(resolver, host, edgeAddresses)))
+      return known;
+    return fetch(host, `${CHALLENGE_PATH}${token}`);
+  };
+}
+
+async function leadsToEdge(resolver: Resolver, host: string, edge: readonly Uint8Array[]): Promise<boolean> {
+  const options = { bypassCache: true };
+  const answers = await Promise.all([resolver.resolve(host, 'A', options), resolver.resolve(host, 'AAAA', options)]);
+  if (answers.some(({ proxied }) => proxied)) return true;
+  const addresses = answers.flatMap(({ records }) => records.map(({ content }) => parseIP(content)));
+  // The authority may ask any of them.
+  return addresses.length > 0 && addresses.every((address) => address && edge.some((own) => equalBytes(own, address)));
+}
 
 const PATH =
   /^\/\.well-known\/(?:acme-challenge\/([A-Za-z0-9_-]{1,256})|pki-validation\/([A-Za-z0-9_-]{1,256})(?:\.txt)?)$/;

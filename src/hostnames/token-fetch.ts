@@ -5,10 +5,11 @@
 import { Agent, request } from 'undici';
 import type { Clock } from '../base/clock.js';
 import { isRoutable, parseIP } from '../base/ip.js';
+import type { Unseen } from '../certs/http-challenge.js';
 import type { Resolver } from '../resolver/resolve.js';
 
-/** The body at `http://host path`; undefined when there is none or the address may not be asked. Never throws. */
-export type TokenFetch = (host: string, path: string) => Promise<string | undefined>;
+/** The body at `http://host path`; undefined when there is none. Never throws. */
+export type TokenFetch = (host: string, path: string) => Promise<string | Unseen | undefined>;
 
 export interface TokenFetchOptions {
   readonly resolver: Resolver;
@@ -32,20 +33,29 @@ export function createTokenFetch({
   port = 80,
 }: TokenFetchOptions): TokenFetch {
   return async (host, path) => {
-    for (const address of await addressesOf(resolver, host, isAllowed)) {
-      const text = await fetchFrom(address, { host, path, port, clock });
-      if (text !== undefined) return text;
+    const addresses = await addressesOf(resolver, host);
+    // One address that must not be asked makes the whole name suspect.
+    const refused = addresses.find((text) => !isAllowed(parseIP(text)!));
+    if (refused !== undefined) {
+      return {
+        reason: `${host} has the address ${refused}, which is not public; --edge-allow-origin-cidrs can allow it.`,
+      };
     }
-    return undefined;
+    let unreachable = 0;
+    const asked = addresses.slice(0, MOST_ADDRESSES);
+    for (const address of asked) {
+      const found = await fetchFrom(address, { host, path, port, clock });
+      if (found === 'unreachable') unreachable++;
+      else if (found.text !== undefined) return found.text;
+    }
+    if (asked.length === 0 || unreachable < asked.length) return undefined;
+    return { reason: `${asked.join(' and ')} ${asked.length > 1 ? 'do' : 'does'} not answer on port ${port}.` };
   };
 }
 
-async function addressesOf(resolver: Resolver, host: string, isAllowed: (address: Uint8Array) => boolean) {
+async function addressesOf(resolver: Resolver, host: string): Promise<readonly string[]> {
   const answers = await Promise.all([resolver.resolve(host, 'A'), resolver.resolve(host, 'AAAA')]);
-  const texts = answers.flatMap(({ records }) => records.map(({ content }) => content));
-  const addresses = texts.flatMap((text) => parseIP(text) ?? []);
-  // One address that must not be asked makes the whole name suspect.
-  return addresses.every(isAllowed) ? texts.slice(0, MOST_ADDRESSES) : [];
+  return answers.flatMap(({ records }) => records.map(({ content }) => content)).filter((text) => parseIP(text));
 }
 
 interface Wanted {
@@ -56,7 +66,11 @@ interface Wanted {
 }
 
 /** The URL contains the address, so the name is not resolved a second time. */
-async function fetchFrom(address: string, { host, path, port, clock }: Wanted): Promise<string | undefined> {
+async function fetchFrom(
+  address: string,
+  { host, path, port, clock }: Wanted,
+): Promise<{ readonly text: string | undefined } | 'unreachable'> {
+  let isAnswered = false;
   const agent = new Agent({
     allowH2: false,
     maxResponseSize: MOST_OCTETS,
@@ -71,11 +85,12 @@ async function fetchFrom(address: string, { host, path, port, clock }: Wanted): 
     const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}${path}`;
     const headers = { host, 'user-agent': USER_AGENT, accept: 'text/plain' };
     const answer = await request(url, { method: 'GET', headers, dispatcher: agent, signal: late.signal });
+    isAnswered = true;
     const text = await answer.body.text();
-    return answer.statusCode === 200 ? text.trim() : undefined;
+    return { text: answer.statusCode === 200 ? text.trim() : undefined };
   } catch {
-    // Any failure means that there is no token. Only the customer can see the cause.
-    return undefined;
+    // Only the customer can see the cause.
+    return isAnswered ? { text: undefined } : 'unreachable';
   } finally {
     cancel();
     await agent.destroy();

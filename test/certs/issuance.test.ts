@@ -19,6 +19,7 @@ import {
   putCertificateRequest,
 } from '../../src/certs/certificates.js';
 import { dcvTarget } from '../../src/certs/dcv-delegation.js';
+import type { Unseen } from '../../src/certs/http-challenge.js';
 import { answerHttpChallenge, CHALLENGE_PATH } from '../../src/certs/http-challenge.js';
 import { advanceCertificate } from '../../src/certs/issuance/advance.js';
 import type { Authorities, CertificateContext } from '../../src/certs/issuance/context.js';
@@ -64,7 +65,7 @@ interface World {
   /** Answers of the outside by `name type`; others do not exist. */
   readonly outside: Map<string, ScriptedReply>;
   /** Bodies by `host/token`. */
-  readonly web: Map<string, string>;
+  readonly web: Map<string, string | Unseen>;
   /** Every call of an authority, such as `google.createOrder`. */
   readonly calls: string[];
   /** What a call is to do instead, or before. */
@@ -91,7 +92,7 @@ async function startWorld(t: Test): Promise<World> {
     random: systemRandom,
     purposes: ALL_PURPOSES,
   });
-  const web = new Map<string, string>();
+  const web = new Map<string, string | Unseen>();
   const fetchToken = async (host: string, token: string) => web.get(`${host}/${token}`);
   const base = { store, clock, random: systemRandom, vault, resolver, fetchToken };
   const authorities = createAuthorities({ ...base, directories: new Map(), userAgent: 'zoneplane/test' });
@@ -729,6 +730,59 @@ async function askAdmin({ api }: { api: string }, url: string): Promise<[number,
     }),
   ) as Promise<[number, string, string][]>;
 }
+
+t.test('a web server that cannot be looked at from here', async (t) => {
+  const world = await startWorld(t);
+  const { clock, calls, web } = world;
+  let outside = false;
+  const ctx = { ...world.ctx, authorities: { ...world.ctx.authorities, isOutside: () => outside } };
+  const advance = async (): Promise<void> => {
+    clock.advance(Math.max(0, rowOf(world).next_at! - clock.nowMs()));
+    await advanceCertificate(ctx, OWNER);
+  };
+  const responds = () => calls.filter((call) => call.endsWith('.respond')).length;
+  await want(world, { names: ['web.outside.test'], method: 'http' });
+  await advance();
+  const { httpUrl, httpBody } = stateOf(world).records[0] as unknown as { httpUrl: string; httpBody: string };
+  const at = `web.outside.test/${httpUrl.split('/').at(-1)}`;
+  web.set(at, { reason: 'It is far away.' });
+  for (let i = 0; i < 8; i++) await advance();
+  t.strictSame(stateOf(world).errors, [
+    { message: 'The token cannot be looked at from here: It is far away.', actor: 'provider' },
+  ]);
+  t.equal(responds(), 0, 'the built-in authority cannot see more');
+  web.delete(at);
+  await advance();
+  t.strictSame(stateOf(world).errors, [], 'it can be looked at, and is not there');
+  web.set(at, { reason: 'It is far away.' });
+  outside = true;
+  // What the authority sees, which is not here.
+  world.fault = (call) => {
+    if (call === 'google.respond') web.set(at, httpBody);
+  };
+  await advance();
+  t.equal(responds(), 1, 'an authority outside judges for itself');
+  for (let i = 0; i < 5; i++) await advance();
+  t.match(stateOf(world), { status: 'active', errors: [] });
+});
+
+t.test('before that, an authority outside is left alone', async (t) => {
+  const world = await startWorld(t);
+  const { clock, calls } = world;
+  const ctx = {
+    ...world.ctx,
+    fetchToken: async () => ({ reason: 'It is far away.' }),
+    authorities: { ...world.ctx.authorities, isOutside: () => true },
+  };
+  await want(world, { names: ['web.outside.test'], method: 'http' });
+  await advanceCertificate(ctx, OWNER);
+  const begun = clock.nowMs();
+  while (!calls.some((call) => call.endsWith('.respond'))) {
+    clock.advance(Math.max(0, rowOf(world).next_at! - clock.nowMs()));
+    await advanceCertificate(ctx, OWNER);
+  }
+  t.ok(clock.nowMs() - begun > 300_000, `${clock.nowMs() - begun} ms`);
+});
 
 t.test('an order that was made before the clock was set back goes on', async (t) => {
   const world = await startWorld(t);

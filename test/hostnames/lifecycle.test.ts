@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
+import { printIP } from '../../src/base/ip.js';
 import type { Logger } from '../../src/base/log.js';
 import type { Authority } from '../../src/certs/authority.js';
 import { stateOfCertificate } from '../../src/certs/certificate-state.js';
@@ -349,6 +350,27 @@ t.test('a certificate is active when every edge that lives has read it', async (
   const other = { method: 'txt', type: 'dv', certificate_authority: 'lets_encrypt' } as const;
   const reissued = await whileTimePasses(clock, editHostname(ctx, zoneId, made.id, { ssl: other }));
   t.match(reissued.ssl!.state, { status: 'pending_deployment', authority: 'lets_encrypt' });
+});
+
+t.test('a hostname that leads to our edge is validated by HTTP without a question over the network', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, answers, zoneId } = world;
+  const ssl = { method: 'http', type: 'dv' } as const;
+  // The origin is at an address that must not be asked, and nothing listens there.
+  answers.set(`${HOST} A`, { answer: [`${HOST}. 60 CNAME origin.saas.test.`] });
+  const byName = await createHostname(ctx, zoneId, () => ({ hostname: HOST, ssl }));
+  t.match(byName, { status: 'active', ssl: { state: { status: 'active', method: 'http' } } });
+  const edge = printIP(ctx.settings.edgeAddresses[0]!);
+  for (const [host, addresses, status] of [
+    ['address.outside.test', [edge], 'active'],
+    ['half.outside.test', [edge, '10.0.0.1'], 'pending_validation'],
+  ] as const) {
+    answers.set(`${host} A`, { answer: addresses.map((address) => `${host}. 60 A ${address}`) });
+    const made = await createHostname(ctx, zoneId, () => ({ hostname: host, ssl }));
+    t.equal(made.ssl?.state?.status, status, host);
+    if (status === 'active') continue;
+    t.match(made.ssl?.state?.errors, [{ message: /has the address 1.*, which is not public/, actor: 'provider' }]);
+  }
 });
 
 t.test('a clock that is set back by an hour delays neither checks nor certificates by an hour', async (t) => {

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { createAuthorities } from '../../src/certs/authorities.js';
-import { CHALLENGE_PATH } from '../../src/certs/http-challenge.js';
+import { createChallengeFetch } from '../../src/certs/http-challenge.js';
 import type { ContextBase } from '../../src/control/write/context.js';
 import type { HostnameServices } from '../../src/hostnames/context.js';
 import { createTokenFetch } from '../../src/hostnames/token-fetch.js';
@@ -38,7 +38,8 @@ export async function hostnameServices(
   });
   const local = webPort === undefined ? {} : { port: webPort, isAllowed: () => true };
   const fetchToken = createTokenFetch({ resolver, clock, ...local });
-  const fetchChallenge = (host: string, token: string) => fetchToken(host, `${CHALLENGE_PATH}${token}`);
+  const { edgeAddresses } = settings;
+  const fetchChallenge = createChallengeFetch({ store, resolver, edgeAddresses, fetch: fetchToken });
   const common = { ...base, vault, resolver, fetchToken: fetchChallenge };
   const authorities = createAuthorities({ ...common, directories: new Map(), userAgent: 'test' });
   return {

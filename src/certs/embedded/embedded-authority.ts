@@ -35,6 +35,7 @@ import {
   type RenewalWindow,
 } from '../authority.js';
 import { baseName } from '../authority-choice.js';
+import type { FetchToken } from '../http-challenge.js';
 import { X509Certificate } from '../x509.js';
 import { checkCaa } from './caa-check.js';
 import { checkRequest } from './certificate-request.js';
@@ -51,7 +52,7 @@ import {
   viewOrder,
 } from './order-view.js';
 import { refusal } from './refusal.js';
-import { type FetchToken, validateByDns, validateByHttp } from './validation.js';
+import { validateByDns, validateByHttp } from './validation.js';
 
 export interface EmbeddedOptions extends IssuerOptions {
   /** Resolves TXT and CAA records. */

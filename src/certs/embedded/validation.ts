@@ -1,13 +1,7 @@
 /** How the built-in authority validates control over a name: RFC 8555 §8.3 (http-01) and §8.4 (dns-01). */
 import type { Resolver } from '../../resolver/resolve.js';
 import { dnsChallengeValue, type Problem } from '../authority.js';
-import { CHALLENGE_PATH } from '../http-challenge.js';
-
-/**
- * Fetches the body at `http://<host>/.well-known/acme-challenge/<token>`; undefined when it could not be fetched. The
- * implementation restricts the allowed addresses and the size.
- */
-export type FetchToken = (host: string, token: string) => Promise<string | undefined>;
+import { CHALLENGE_PATH, type FetchToken } from '../http-challenge.js';
 
 /** Undefined when the TXT records at `_acme-challenge.` prove control, otherwise the reason. */
 export async function validateByDns(
@@ -35,7 +29,10 @@ export async function validateByHttp(
 ): Promise<Problem | undefined> {
   const url = `http://${identifier}${CHALLENGE_PATH}${token}`;
   const body = await fetchToken(identifier, token);
-  if (body === undefined) return problem('connection', 400, `${url} could not be fetched.`);
+  if (typeof body !== 'string') {
+    const because = body === undefined ? '' : ` ${body.reason}`;
+    return problem('connection', 400, `${url} could not be fetched.${because}`);
+  }
   // Trailing blanks are ignored (RFC 8555 §8.3).
   if (body.trimEnd() === keyAuthorization) return undefined;
   return problem('unauthorized', 403, `${url} does not answer with the key authorization.`);

@@ -3,7 +3,7 @@ import type { ContextBase } from '../../control/write/context.js';
 import type { Resolver } from '../../resolver/resolve.js';
 import type { Vault } from '../../vault/vault.js';
 import type { Authority, AuthorityName } from '../authority.js';
-import type { FetchToken } from '../embedded/validation.js';
+import type { FetchToken } from '../http-challenge.js';
 
 export interface Authorities {
   /** Does not contact the authority. */

@@ -30,14 +30,16 @@ import { createCsr, generatePrivateKey } from '../csr.js';
 import { placeChallenges, removeOrder, serviceContext } from './challenge-places.js';
 import type { CertificateContext } from './context.js';
 import { discardOrder, note, noteMeaning } from './notes.js';
-import { lookupError, meaningOfFailed } from './problems.js';
+import { isUnseenError, lookupError, meaningOfFailed, unseenError } from './problems.js';
 import { checkDelayMs, renewalTimeMs } from './schedule.js';
-import { lookForChallenge } from './self-check.js';
+import { lookForChallenge, type Sight } from './self-check.js';
 
 /** The default wait when the authority gives none, milliseconds. */
 const POLL_MS = 1_000;
 /** Time until our records are visible outside, milliseconds. */
 const SEEN_AFTER_MS = 2_000;
+/** Checks of what cannot be seen from here, before the authority is asked nevertheless. */
+const UNSEEN_CHECKS = 5;
 
 interface Step {
   readonly ctx: CertificateContext;
@@ -118,14 +120,14 @@ async function prove(step: Step, challenges: readonly StoredChallengeRow[]): Pro
   const isEarly = isNew && ctx.authorities.isOutside(order.authority as AuthorityName);
   if (isEarly && challengePlaces(store, order.seq).length > 0) return rest(step, SEEN_AFTER_MS - ageMs);
   let waitMs: number | undefined;
-  let unknown = false;
-  let missing = false;
+  const absent: Sight[] = [];
   for (const [url, offered] of byAuthorization(challenges.filter(isOpen))) {
     const submitted = offered.some(({ status }) => status === 'submitted');
-    const sight = submitted ? 'in place' : await submitOne(step, offered);
-    unknown ||= sight === 'unknown';
-    missing ||= sight !== 'in place';
-    if (sight !== 'in place') continue;
+    const sight = submitted ? undefined : await submitOne(step, offered);
+    if (sight) {
+      absent.push(sight);
+      continue;
+    }
     const state = await authority.authorization(url);
     if (state.status === 'valid') await store.write(() => settleChallenges(store, url));
     else if (state.status === 'pending') waitMs = Math.max(waitMs ?? 0, state.retryAfterMs ?? POLL_MS);
@@ -133,38 +135,59 @@ async function prove(step: Step, challenges: readonly StoredChallengeRow[]): Pro
   }
   if (waitMs !== undefined) return rest(step, waitMs, 'pending_validation');
   // Everything is proved: the order continues with the next step.
-  if (!missing) return note(ctx, row, { status: 'pending_issuance', errors: '[]' });
+  if (absent.length === 0) return note(ctx, row, { status: 'pending_issuance', errors: '[]' });
   await note(ctx, row, {
     status: 'pending_validation',
     failures: row.failures + 1,
     next_at: clock.nowMs() + checkDelayMs(row.failures),
-    errors: unknown ? JSON.stringify([lookupError()]) : row.status === 'caa_error' ? '[]' : row.errors,
+    errors: errorsOf(row, absent),
   });
+}
+
+/** Why control is not proved yet. An error of the authority stays until then. */
+function errorsOf(row: RequestRow, absent: readonly Sight[]): string {
+  if (absent.some(({ kind }) => kind === 'unknown')) return JSON.stringify([lookupError()]);
+  const unseen = absent.find((sight) => sight.kind === 'unseen');
+  if (unseen) return JSON.stringify([unseenError(unseen.reason)]);
+  return row.status === 'caa_error' || isUnseenError(row.errors) ? '[]' : row.errors;
 }
 
 function byAuthorization(challenges: readonly StoredChallengeRow[]): Map<string, StoredChallengeRow[]> {
   return Map.groupBy(challenges, ({ authorization_url }) => authorization_url);
 }
 
-/** Submits the first challenge that is in place, the preferred method first. */
-async function submitOne({ ctx, row, choice, authority }: Step, offered: readonly StoredChallengeRow[]) {
+/**
+ * Submits the first challenge that is in place, the preferred method first. Returns undefined when it did, otherwise
+ * what is in the way.
+ */
+async function submitOne(step: Step, offered: readonly StoredChallengeRow[]): Promise<Sight | undefined> {
+  const { ctx, row, choice, authority } = step;
   const { store } = ctx;
   const wanted = row.method === 'http' ? 'http-01' : 'dns-01';
   const inOrder = [...offered].sort((a, b) => Number(b.type === wanted) - Number(a.type === wanted));
-  let unknown = false;
+  const sights: Sight[] = [];
   for (const challenge of inOrder) {
     if (!isPermitted(choice, challenge)) continue;
     const sight = await lookForChallenge(ctx, challenge);
-    unknown ||= sight === 'unknown';
-    if (sight !== 'in place') continue;
+    const isWanted = challenge.type === wanted;
+    if (isWanted || sight.kind === 'unknown') sights.push(sight);
+    if (sight.kind !== 'in place' && !(isWanted && sight.kind === 'unseen' && leavesItToAuthority(step))) continue;
     // A challenge that was submitted just before this process ended is not submitted again.
     const { status, challenges } = await authority.authorization(challenge.authorization_url);
     const untold = status === 'pending' && challenges.every((other) => other.status === 'pending');
     if (untold) await authority.respond(challenge.url);
     await store.write(() => submitChallenge(store, challenge.seq));
-    return 'in place';
+    return undefined;
   }
-  return unknown ? 'unknown' : 'missing';
+  return sights.find(({ kind }) => kind === 'unknown') ?? sights[0] ?? { kind: 'missing' };
+}
+
+/**
+ * An authority outside may see what we cannot, for example where this machine reaches the Internet only through a proxy.
+ * It is asked after some checks, because its failures count against us.
+ */
+function leavesItToAuthority({ ctx, row, order }: Step): boolean {
+  return row.failures >= UNSEEN_CHECKS && ctx.authorities.isOutside(order.authority as AuthorityName);
 }
 
 /** CAA records may permit only some methods (RFC 8657 §4). */

@@ -76,6 +76,18 @@ export function lookupError(): CertificateError {
   return customer(TEXTS.lookup);
 }
 
+const UNSEEN = 'The token cannot be looked at from here: ';
+
+/** The web server of a name cannot be asked from here. `reason`: a sentence. */
+export function unseenError(reason: string): CertificateError {
+  return { message: `${UNSEEN}${reason}`, actor: 'provider' };
+}
+
+/** `errors`: JSON, as it is stored. */
+export function isUnseenError(errors: string): boolean {
+  return errors.includes(UNSEEN);
+}
+
 /** `host`: the first name of the certificate. `because`, `add`, `remove`: see authority-choice.ts. */
 export function caaErrors(
   host: string,

@@ -6,7 +6,7 @@ import type { Lifecycle } from '../../base/lifecycle.js';
 import { type AuthorityDirectory, createAuthorities } from '../../certs/authorities.js';
 import type { AuthorityName } from '../../certs/authority.js';
 import { rootCertificatePem } from '../../certs/embedded/issuers.js';
-import type { FetchToken } from '../../certs/embedded/validation.js';
+import type { FetchToken } from '../../certs/http-challenge.js';
 import type { CertificateContext } from '../../certs/issuance/context.js';
 import { AUTHORITY_NAMES } from '../../config/authority-settings.js';
 import type { Settings } from '../../config/schema.js';

@@ -1,6 +1,8 @@
 /** The parts for custom hostnames and their certificates, made from settings. */
+
+import { isRoutable, parseCidrSet } from '../../base/ip.js';
 import type { Lifecycle } from '../../base/lifecycle.js';
-import { CHALLENGE_PATH } from '../../certs/http-challenge.js';
+import { createChallengeFetch } from '../../certs/http-challenge.js';
 import type { Settings } from '../../config/schema.js';
 import type { ContextBase } from '../../control/write/context.js';
 import type { HostnameServices } from '../../hostnames/context.js';
@@ -25,8 +27,15 @@ export interface HostnameParts {
  */
 export async function startHostnames(parts: HostnameParts): Promise<HostnameServices> {
   const { settings, base, resolver, lifecycle } = parts;
-  const fetchToken = createTokenFetch({ resolver, clock: base.clock });
-  const fetchChallenge = (host: string, token: string) => fetchToken(host, `${CHALLENGE_PATH}${token}`);
+  const { store, clock } = base;
+  const { edgeAddresses } = base.settings;
+  const allowed = parseCidrSet(settings.edgeAllowOriginCidrs);
+  // What the edge may ask as an origin may be asked for tokens, too.
+  const isAllowed = (address: Uint8Array): boolean => isRoutable(address) || allowed.contains(address);
+  const fetchToken = createTokenFetch({ resolver, clock, isAllowed });
+  // Without an edge here, something else has its addresses.
+  const own = settings.edge === 'off' ? [] : edgeAddresses;
+  const fetchChallenge = createChallengeFetch({ store, resolver, edgeAddresses: own, fetch: fetchToken });
   const certificates = await createCertificates(settings, { ...parts, fetchToken: fetchChallenge });
   lifecycle.own('hostname watch', watchOwnChanges(base), (end) => end());
   return { resolver, fetchToken, publicNames: arePublic(settings), certificates };
