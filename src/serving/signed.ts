@@ -14,6 +14,9 @@ export interface ZoneSigning {
   readonly denial: Denial;
   /** DNSKEY, CDS, CDNSKEY and NSEC3PARAM of the apex, without signatures. */
   readonly apexRRsets: readonly RRset[];
+  /** The rows from which it was made. */
+  readonly row: DnssecZoneRow;
+  readonly keys: readonly DnssecKeyRow[];
 }
 
 /** TTL of the keys of a zone, seconds. */
@@ -24,16 +27,13 @@ const CDS_DIGEST = 2;
 const DELETE_CDS = Uint8Array.of(0, 0, 0, 0, 0);
 const DELETE_CDNSKEY = Uint8Array.of(0, 0, 3, 0, 0);
 
-/** How a zone that is served with signatures is signed. */
+/** How a zone is signed, or will be; undefined when it has no such row. */
 export function signingOf(store: Store, apex: Uint8Array, zone: number): ZoneSigning | undefined {
   const row = findDnssecZone(store, zone);
-  return row && zoneSigning(row, keysOfZone(store, zone), apex);
-}
-
-/** The same from rows that are known. */
-export function zoneSigning(row: DnssecZoneRow, keys: readonly DnssecKeyRow[], apex: Uint8Array): ZoneSigning {
+  if (!row) return undefined;
+  const keys = keysOfZone(store, zone);
   const denial = denialOf(row);
-  return { denial, apexRRsets: apexRRsets(row, keys, apex, denial) };
+  return { denial, apexRRsets: apexRRsets(row, keys, apex, denial), row, keys };
 }
 
 function denialOf({ denial, iterations, salt, opt_out: optOut }: DnssecZoneRow): Denial {

@@ -3,6 +3,7 @@
  * left of an unsigned one. Each part is a commit that stores how far the work has come.
  */
 import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
+import { unsignedZone } from '../../serving/zone.js';
 import { keysOfZone, updateDnssecKey } from '../../store/dnssec/keys.js';
 import { dueSignatures, removeSomeSignatures, signedOwnersAfter } from '../../store/dnssec/signatures.js';
 import { type DnssecZoneRow, findDnssecZone, removeDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
@@ -86,7 +87,7 @@ async function write<T>(
 /** Signs the next owners of a zone that is not served signed yet; after the last ones it is. */
 function signPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
   const { store } = ctx;
-  const signing = openSigningZone(ctx, zone, false);
+  const signing = openSigningZone(ctx, zone, unsignedZone(zone, ctx.settings), false);
   if (!signing || (signing.row.phase !== 'data' && signing.row.phase !== 'chain')) return;
   let owners = 0;
   const isEnough = (): boolean => ++owners >= OWNERS_AT_ONCE || signing.done.signatures >= SIGNATURES_AT_ONCE;

@@ -3,6 +3,7 @@ import { Type } from '../../dns/codes.js';
 import type { Difference } from '../../serving/difference.js';
 import { soaOf } from '../../serving/difference.js';
 import { readSignedOwner, type SignedOwner } from '../../serving/stored-signatures.js';
+import type { ServingZone } from '../../serving/zone.js';
 import { signatureOctets, signedOwnersBelow } from '../../store/dnssec/signatures.js';
 import { updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { ChangedRR } from '../../store/log/changes.js';
@@ -28,14 +29,15 @@ export interface SignedZone {
 /** Newer inceptions are noted no more often, in seconds. */
 const INCEPTION_STEP = 600;
 
-/** Undefined for a zone that is not signed. `row`: after the edits; `owners`: the touched ones. */
+/** Undefined for a zone that is not signed. `row`, `zone`: after the edits; `owners`: the touched ones. */
 export function signZone(
   ctx: Context,
   touched: TouchedZone,
   row: ZoneRow,
+  zone: ServingZone,
   owners: readonly OwnerAfter[],
 ): SignedZone | undefined {
-  const signing = openSigningZone(ctx, row, touched.signing.exact);
+  const signing = openSigningZone(ctx, row, zone, touched.signing.exact);
   if (!signing) return undefined;
   // The times of signatures depend on settings, and so does the TTL of denials.
   if (touched.kind !== undefined && touched.kind !== 'rrs') runSigningSoon(ctx, row);

@@ -1,10 +1,10 @@
 /** A zone with all that is needed to sign it in one commit: keys, times, and how long existing signatures are kept. */
 import { messageOf, UserError } from '../../base/errors.js';
 import type { SigningKey } from '../../dnssec/signing-key.js';
-import { zoneSigning } from '../../serving/signed.js';
-import { type ServingZone, signedZone, unsignedZone } from '../../serving/zone.js';
-import { type DnssecKeyRow, type KeyRole, keysOfZone } from '../../store/dnssec/keys.js';
-import { type DnssecZoneRow, findDnssecZone } from '../../store/dnssec/zones.js';
+import { signingOf } from '../../serving/signed.js';
+import { type ServingZone, signedZone } from '../../serving/zone.js';
+import type { DnssecKeyRow, KeyRole } from '../../store/dnssec/keys.js';
+import type { DnssecZoneRow } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../write/context.js';
@@ -38,14 +38,18 @@ export function keyName(algorithm: number, tag: number): number {
 
 /**
  * Undefined for a zone that is not to be signed. Throws when the keys cannot be opened, or the clock is wrong. `zone`: after the
- * edits.
+ * edits, and `serving` as it is served then.
  */
-export function openSigningZone(ctx: Context, zone: ZoneRow, exact: boolean): SigningZone | undefined {
+export function openSigningZone(
+  ctx: Context,
+  zone: ZoneRow,
+  serving: ServingZone,
+  exact: boolean,
+): SigningZone | undefined {
   const { store } = ctx;
-  const row = zone.signed === 0 ? undefined : findDnssecZone(store, zone.seq);
-  if (!row || row.phase === 'unsigning') return undefined;
-  const keys = keysOfZone(store, zone.seq);
-  const serving = unsignedZone(zone, ctx.settings);
+  const how = serving.signing ?? (zone.signed === 0 ? undefined : signingOf(store, zone.apex, zone.seq));
+  if (!how || how.row.phase === 'unsigning') return undefined;
+  const { row, keys } = how;
   const { soa } = serving.facts;
   const nowS = Math.floor(ctx.clock.nowMs() / 1000);
   refuseOldClock(zone, row, nowS);
@@ -53,7 +57,7 @@ export function openSigningZone(ctx: Context, zone: ZoneRow, exact: boolean): Si
   return {
     store,
     row,
-    zone: signedZone(serving, zoneSigning(row, keys, zone.apex)),
+    zone: serving.signing ? serving : signedZone(serving, how),
     entryKeys: openKeys(ctx, zone, keys, 'ksk'),
     dataKeys: openKeys(ctx, zone, keys, 'zsk'),
     known: new Set(

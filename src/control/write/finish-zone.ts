@@ -7,7 +7,7 @@ import { equalBytes, toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import { nextSerial } from '../../dns/serial.js';
 import { soaOf } from '../../serving/difference.js';
-import { type ServingZone, servingZone } from '../../serving/zone.js';
+import type { ServingZone } from '../../serving/zone.js';
 import {
   type ChangedRR,
   type ChangeKind,
@@ -21,7 +21,7 @@ import { signZone } from '../dnssec/sign-zone.js';
 import { refreshTargetsSoon, reindexFlattened } from '../flatten/index.js';
 import type { Context } from './context.js';
 import { logChange, logEdit } from './log-rows.js';
-import { differenceOf, ownersAfter, type TouchedZone } from './touched-zone.js';
+import { differenceOf, ownersAfter, servedAfter, type TouchedZone } from './touched-zone.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
 /** `now`: microseconds since 1970. */
@@ -30,10 +30,10 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   const { before, derived } = touched;
   const row = findZone(store, before.seq);
   if (!row) return finishRemoved(ctx, now, before);
-  const zone = servingZone(store, row, settings);
+  const zone = servedAfter(store, touched, row, settings);
   const owners = ownersAfter(store, touched, zone);
   if (!derived) reindexFlattened(store, row, zone, touched, owners);
-  const signed = signZone(ctx, touched, row, owners);
+  const signed = signZone(ctx, touched, row, zone, owners);
   const difference = differenceOf(store, touched, zone, row, owners, signed?.difference);
   const dataRRs = difference ? [...difference.removed, ...difference.added] : [];
   // An unknown difference counts as a difference.

@@ -13,7 +13,7 @@ import {
 } from '../../serving/difference.js';
 import { recordsAtOwner, type StandingOwner, servedAtOwner, servedByRecords } from '../../serving/owner.js';
 import { ownersOfSettings } from '../../serving/settings-difference.js';
-import { type ServingSettings, type ServingZone, servingZone } from '../../serving/zone.js';
+import { type ServingSettings, type ServingZone, servingZone, signedZone, unsignedZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { type ChangeKind, MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import type { EditedRecord } from '../../store/log/edits.js';
@@ -60,6 +60,8 @@ export interface TouchedZone {
 }
 
 export interface SigningNote {
+  /** Keys, or how the zone is signed, may have changed. */
+  keys: boolean;
   /** Everything that does not fit is signed anew. */
   whole: boolean;
   /** All is signed already, and is served signed from now on. */
@@ -84,7 +86,7 @@ export function touchZone(store: Store, before: ZoneRow, settings: ServingSettin
     undoable: true,
     proxied: false,
     derived: true,
-    signing: { whole: false, prepared: false, exact: false },
+    signing: { keys: false, whole: false, prepared: false, exact: false },
   };
 }
 
@@ -101,6 +103,17 @@ export function touchInstallation(
   // Possibly only the SOA differs.
   if (!equalBytes(soaOf(touched.serving).rdata, soaOf(servingZone(store, row, after)).rdata)) touched.kind = 'settings';
   return touched;
+}
+
+/** The zone as it is served after the edits. `row`: its row then. */
+export function servedAfter(
+  store: Store,
+  { before, serving, signing }: TouchedZone,
+  row: ZoneRow,
+  settings: ServingSettings,
+): ServingZone {
+  if (signing.keys || row.signed !== before.signed) return servingZone(store, row, settings);
+  return signedZone(unsignedZone(row, settings), serving.signing);
 }
 
 /** Remembers what an owner serves, before the first edit that affects it. */
@@ -140,6 +153,7 @@ export function noteSigning(
   for (const ownerKey of owners) noteUnedited(store, touched, ownerKey);
   if (whole || prepared) touched.complete = false;
   const { signing } = touched;
+  signing.keys = true;
   signing.whole ||= whole;
   signing.prepared ||= prepared;
   signing.exact ||= exact;

@@ -2,24 +2,30 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { toHex } from '../../../src/base/bytes.js';
+import { UserError } from '../../../src/base/errors.js';
 import { parseIP } from '../../../src/base/ip.js';
 import { makeId } from '../../../src/base/random.js';
-import { disableSigning, enableSigning } from '../../../src/control/dnssec/enable.js';
+import { disableSigning, enableSigning, resignSoon } from '../../../src/control/dnssec/enable.js';
 import { signingJob } from '../../../src/control/dnssec/job.js';
+import { addNewKey, changeKey, removeKey } from '../../../src/control/dnssec/keys.js';
+import { createZoneKeys } from '../../../src/control/dnssec/zone-keys.js';
 import { importZone } from '../../../src/control/imports/zone.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
 import { createRecord, deleteRecord, listRecords } from '../../../src/control/records/records.js';
 import { commit } from '../../../src/control/write/commit.js';
 import type { Context } from '../../../src/control/write/context.js';
+import type { Draft } from '../../../src/control/write/draft.js';
+import { editDnsSettings } from '../../../src/control/zones/dns-settings.js';
 import { createZone, deleteZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import { ownerKeyOf, parseName, toFqdn } from '../../../src/dns/name.js';
 import { parseRdata, typeByMnemonic } from '../../../src/dns/rr/registry.js';
 import type { JobContext } from '../../../src/jobs/kind.js';
+import { type DnssecKeyRow, keysOfZone } from '../../../src/store/dnssec/keys.js';
 import { findDnssecZone } from '../../../src/store/dnssec/zones.js';
 import { lastChange } from '../../../src/store/log/changes.js';
 import { rdataKeyOf } from '../../../src/store/records/records.js';
-import { findZoneByName } from '../../../src/store/zones/zones.js';
+import { findZone, findZoneByName, type ZoneRow } from '../../../src/store/zones/zones.js';
 import { checkLog, type FollowedZone, served } from '../../support/followed-zone.js';
 import { applyStep, type ChangedZone, step } from '../../support/random-changes.js';
 import {
@@ -285,4 +291,110 @@ t.test('a large zone is signed a part at a time, while it changes, and is served
   t.notOk(servedRecords(world).some(({ type }) => type === Type.rrsig || type === Type.dnskey));
   await runJobs(world, signing.clock);
   t.equal(findDnssecZone(ctx.store, world.seq), undefined);
+});
+
+/** The ends of all signatures that are served, seconds since 1970. */
+function expirations(world: ChangedZone): number[] {
+  return servedRecords(world)
+    .filter(({ type }) => type === Type.rrsig)
+    .map(({ rdata }) => Buffer.from(rdata).readUInt32BE(8));
+}
+
+t.test('signatures are replaced long before they end, a few at a time, and only those that are due', async (t) => {
+  const signing = await startSigning(t);
+  const { clock } = signing;
+  const world = await openZone(signing, 'fresh.test');
+  const { ctx, zoneId, seq } = world;
+  const posts = Array.from({ length: 60 }, (_, i) => ({ type: 'A', name: `h${i}`, content: '192.0.2.1' }));
+  await applyBatch(ctx, zoneId, { posts });
+  await enableSigning(ctx, zoneId);
+  follow(world);
+  const first = expirations(world);
+  const spread = (Math.max(...first) - Math.min(...first)) / 86_400;
+  t.ok(spread > 2 && spread <= 3, `spread over ${spread} days`);
+  const serials: number[] = [];
+  for (let day = 0; day < 40; day++) {
+    clock.advance(DAY_MS);
+    await runJobs(world, clock);
+    checkLog(world);
+    const rest = Math.min(...expirations(world)) - clock.nowMs() / 1000;
+    if (rest < 10 * 86_400 - 3600) throw new Error(`on day ${day} a signature has ${rest / 86_400} days left`);
+    serials.push(findZone(ctx.store, seq)!.serial);
+  }
+  requireVerified(world, 'forty days');
+  t.ok(new Set(serials).size < 30, 'on many days nothing is due');
+  t.ok(new Set(serials).size > 6, 'and not all on one day');
+  await editDnsSettings(ctx, zoneId, { soa: { expire: 2_419_200 } });
+  await runJobs(world, clock);
+  checkLog(world);
+  const rest = Math.min(...expirations(world)) - clock.nowMs() / 1000;
+  t.ok(rest > 2_419_200 + 2 * 86_400, 'a secondary that is cut off expires the zone before a signature ends');
+});
+
+t.test('another key signs everything soon, and the old one can go', async (t) => {
+  const signing = await startSigning(t);
+  const world = await openZone(signing, 'keys.test');
+  const { ctx, zoneId, seq } = world;
+  await createRecord(ctx, zoneId, { type: 'A', name: 'www', content: '192.0.2.1' });
+  await enableSigning(ctx, zoneId, { algorithm: 15 });
+  follow(world);
+  const old = keysOfZone(ctx.store, seq).find(({ role }) => role === 'zsk')!;
+  const change = async (work: (draft: Draft, zone: ZoneRow) => void): Promise<void> => {
+    await commit(ctx, (draft) => work(draft, findZone(ctx.store, seq)!));
+    checkLog(world);
+    requireVerified(world, 'a key');
+  };
+  const duties = { published: true, signs: false, inCds: false };
+  let fresh: DnssecKeyRow | undefined;
+  await change((draft, zone) => {
+    fresh = addNewKey(ctx, draft, zone, 15, { ...duties, role: 'zsk', state: 'published' });
+  });
+  await change((draft, zone) => {
+    changeKey(ctx, draft, zone, fresh!.id, { signs: 1, state: 'active' });
+    changeKey(ctx, draft, zone, old.id, { signs: 0, state: 'retired' });
+    resignSoon(ctx, zone);
+  });
+  const tags = (): number[] => [
+    ...new Set(
+      servedRecords(world)
+        .filter(({ type, rdata }) => type === Type.rrsig && Buffer.from(rdata).readUInt16BE(0) !== Type.dnskey)
+        .map(({ rdata }) => Buffer.from(rdata).readUInt16BE(16)),
+    ),
+  ];
+  t.same(tags(), [old.tag], 'old signatures stay until the job comes');
+  await runJobs(world, signing.clock);
+  checkLog(world);
+  t.same(tags(), [fresh!.tag]);
+  t.ok(findDnssecZone(ctx.store, seq)!.walked_at);
+  await change((draft, zone) => removeKey(ctx, draft, zone, old.id));
+  await change((draft, zone) => {
+    const ksk = keysOfZone(ctx.store, seq).find(({ role }) => role === 'ksk')!;
+    changeKey(ctx, draft, zone, ksk.id, { in_cds: 1, state: 'active' });
+  });
+  t.equal(servedRecords(world).filter(({ type }) => type === Type.cds || type === Type.cdnskey).length, 2);
+});
+
+t.test('without its keys, or with a clock that is behind, a signed zone is served and not changed', async (t) => {
+  const signing = await startSigning(t);
+  const { clock } = signing;
+  const world = await openZone(signing, 'safe.test');
+  const { ctx, zoneId } = world;
+  await enableSigning(ctx, zoneId);
+  const record = { type: 'A', name: 'www', content: '192.0.2.1' };
+  const { zoneKeys: _, ...without } = ctx;
+  const before = servedRecords(world);
+  await t.rejects(createRecord(without, zoneId, record), { key: 'dnssec.noKeys', message: /no master key/ });
+  const broken = createZoneKeys(() => {
+    throw new UserError('the master key is missing', 'Restore it.');
+  });
+  await t.rejects(createRecord({ ...ctx, zoneKeys: broken }, zoneId, record), {
+    key: 'dnssec.noKeys',
+    message: /safe\.test is signed.*the master key is missing \(Restore it\.\)/,
+  });
+  clock.putBack(DAY_MS);
+  await t.rejects(createRecord(ctx, zoneId, record), { key: 'dnssec.clock', message: /but the clock says 2025-12-31/ });
+  t.same(servedRecords(world), before);
+  clock.advance(DAY_MS);
+  await createRecord(ctx, zoneId, record);
+  requireVerified(world, 'the clock is right again');
 });
