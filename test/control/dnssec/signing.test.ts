@@ -7,7 +7,7 @@ import { parseIP } from '../../../src/base/ip.js';
 import { makeId } from '../../../src/base/random.js';
 import { disableSigning, enableSigning, resignSoon } from '../../../src/control/dnssec/enable.js';
 import { signingJob } from '../../../src/control/dnssec/job.js';
-import { addNewKey, changeKey, removeKey } from '../../../src/control/dnssec/keys.js';
+import { beginKey, changeKey, removeKey } from '../../../src/control/dnssec/keys.js';
 import { createZoneKeys } from '../../../src/control/dnssec/zone-keys.js';
 import { importZone } from '../../../src/control/imports/zone.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
@@ -21,7 +21,7 @@ import { Type } from '../../../src/dns/codes.js';
 import { ownerKeyOf, parseName, toFqdn } from '../../../src/dns/name.js';
 import { parseRdata, typeByMnemonic } from '../../../src/dns/rr/registry.js';
 import type { JobContext } from '../../../src/jobs/kind.js';
-import { type DnssecKeyRow, keysOfZone } from '../../../src/store/dnssec/keys.js';
+import { keysOfZone } from '../../../src/store/dnssec/keys.js';
 import { findDnssecZone } from '../../../src/store/dnssec/zones.js';
 import { lastChange } from '../../../src/store/log/changes.js';
 import { rdataKeyOf } from '../../../src/store/records/records.js';
@@ -344,13 +344,10 @@ t.test('another key signs everything soon, and the old one can go', async (t) =>
     checkLog(world);
     requireVerified(world, 'a key');
   };
-  const duties = { published: true, signs: false, inCds: false };
-  let fresh: DnssecKeyRow | undefined;
+  await change((draft, zone) => beginKey(ctx, draft, zone, 15, 'zsk', 'published'));
+  const fresh = keysOfZone(ctx.store, seq).at(-1)!;
   await change((draft, zone) => {
-    fresh = addNewKey(ctx, draft, zone, 15, { ...duties, role: 'zsk', state: 'published' });
-  });
-  await change((draft, zone) => {
-    changeKey(ctx, draft, zone, fresh!.id, { signs: 1, state: 'active' });
+    changeKey(ctx, draft, zone, fresh.id, { signs: 1, state: 'active' });
     changeKey(ctx, draft, zone, old.id, { signs: 0, state: 'retired' });
     resignSoon(ctx, zone);
   });
@@ -364,7 +361,7 @@ t.test('another key signs everything soon, and the old one can go', async (t) =>
   t.same(tags(), [old.tag], 'old signatures stay until the job comes');
   await runJobs(world, signing.clock);
   checkLog(world);
-  t.same(tags(), [fresh!.tag]);
+  t.same(tags(), [fresh.tag]);
   t.ok(findDnssecZone(ctx.store, seq)!.walked_at);
   await change((draft, zone) => removeKey(ctx, draft, zone, old.id));
   await change((draft, zone) => {
