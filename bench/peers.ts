@@ -72,7 +72,7 @@ function ours(name: string, transport: 'batched' | 'portable'): Peer {
         ZONEPLANE_TLS_KEY: setup.tls.key,
         ZONEPLANE_LOG_LEVEL: 'error',
       };
-      run(process.execPath, [PROGRAM, 'zone', 'import', '--replace', setup.zoneFile, '--origin', ZONE], env);
+      run(process.execPath, [PROGRAM, 'zone', 'import', '--init', '--replace', setup.zoneFile, '--origin', ZONE], env);
       return start(name, [process.execPath, PROGRAM, 'serve', '--role', 'dns'], setup.port, QUESTION, {
         ...pin(setup),
         env,

@@ -34,7 +34,7 @@ export async function startProgram(
 ): Promise<Running> {
   mkdirSync(join(directory, 'no-zones'));
   const env = environmentOf(directory, port, more);
-  run(process.execPath, [PROGRAM, 'zone', 'import', '--replace', zoneFile, '--origin', ZONE], env);
+  run(process.execPath, [PROGRAM, 'zone', 'import', '--init', '--replace', zoneFile, '--origin', ZONE], env);
   return serve(env, port, cpu);
 }
 

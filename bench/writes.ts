@@ -147,7 +147,11 @@ export async function measureLoading(directory: string, names: number, withPower
   await writeZone(zoneFile, names);
   const records = Math.round(names * 1.7) + 14;
   const env = { ZONEPLANE_DATA_DIR: join(own, 'data'), ZONEPLANE_LOG_LEVEL: 'error' };
-  const ours = run(process.execPath, [PROGRAM, 'zone', 'import', '--replace', zoneFile, '--origin', ZONE], env);
+  const ours = run(
+    process.execPath,
+    [PROGRAM, 'zone', 'import', '--init', '--replace', zoneFile, '--origin', ZONE],
+    env,
+  );
   const figures: Record<string, number> = {
     'zone file, MB': statSync(zoneFile).size / 1e6,
     'records/s, zoneplane zone import': records / (ours / 1000),

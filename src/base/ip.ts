@@ -116,6 +116,11 @@ export function printIP(address: Uint8Array): string {
   return parsed.isIPv4MappedAddress() ? `::ffff:${parsed.toIPv4Address().toString()}` : parsed.toRFC5952String();
 }
 
+/** Whether only this machine reaches the address (RFC 6890 §2.2.2). `address` has 4 or 16 octets. */
+export function isLoopback(address: Uint8Array): boolean {
+  return ipaddr.fromByteArray(Array.from(address)).range() === 'loopback';
+}
+
 /** Whether the public Internet can route to the address; documentation ranges count as routable (v4: §5.10). */
 export function isRoutable(address: Uint8Array): boolean {
   const parsed = ipaddr.fromByteArray(Array.from(address));

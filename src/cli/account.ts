@@ -1,7 +1,9 @@
 /** `zoneplane account`: the accounts that zones belong to. */
 import { type Command, Option } from 'commander';
-import { createAccount, listAccounts } from '../control/access/accounts.js';
+import { UserError } from '../base/errors.js';
+import { createAccount, deleteAccount, listAccounts } from '../control/access/accounts.js';
 import type { AccountItem } from '../control/access/item.js';
+import type { Context } from '../control/write/context.js';
 import { gather } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, withControl } from './control.js';
@@ -14,7 +16,7 @@ interface CreateOptions {
 }
 
 export function addAccountCommands(program: Command, { terminal, environment }: CommandContext): void {
-  const account = program.command('account').description('make and list accounts');
+  const account = program.command('account').description('make, list and delete accounts');
 
   const create = account
     .command('create')
@@ -51,6 +53,29 @@ export function addAccountCommands(program: Command, { terminal, environment }: 
       'There are no accounts; the first start of the server makes one.',
     );
   });
+
+  const remove = account
+    .command('delete')
+    .description('delete an account without zones and buckets, with its members and credentials')
+    .argument('<account>', 'its identifier or its name')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('zoneplane account delete "Example Ltd"'));
+  addSettingOptions(remove, DATA_SETTINGS).action(async (text: string, { json }: { json?: boolean }) => {
+    const deleted = await withControl(remove, environment, async (context) =>
+      deleteAccount(context, await accountIdOf(context, text)),
+    );
+    if (json) terminal.json(viewAccount(deleted));
+    else terminal.print(`deleted account '${deleted.name}' (${deleted.id})`);
+  });
+}
+
+/** The identifier of the one account that is meant. Throws a UserError when there are none or several of the name. */
+async function accountIdOf(context: Context, text: string): Promise<string> {
+  if (/^[0-9a-f]{32}$/.test(text)) return text;
+  const { items } = await listAccounts(context, { name: text });
+  if (items.length === 1) return items[0]!.id;
+  const what = items.length === 0 ? `there is no account '${text}'` : `several accounts have the name '${text}'`;
+  throw new UserError(what, 'See their identifiers with `zoneplane account list`.');
 }
 
 function viewAccount({ id, name, type, createdAt }: AccountItem): object {

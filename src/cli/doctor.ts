@@ -7,6 +7,7 @@ import { messageOf, UserError } from '../base/errors.js';
 import { compareBodies } from '../bucket/bodies.js';
 import type { LoadedSettings } from '../config/load.js';
 import { printHostPort, type Settings } from '../config/schema.js';
+import { testNameServers } from '../control/zones/notices.js';
 import { createUpstream } from '../resolver/upstream.js';
 import { masterKeysOf, upstreamServers } from '../roles/control-base.js';
 import { dataFile, hasDatabase, prepareDataDirectory, readRunning } from '../roles/data-directory.js';
@@ -22,6 +23,7 @@ import { type CommandContext, example } from './command.js';
 import { printInstant } from './control.js';
 import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
+import { examineZones } from './operations/examine-zones.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 import { showControls } from './terminal.js';
 
@@ -68,6 +70,7 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
   if (sound()) findings.push(...examineDatabase(settings));
   if (sound()) {
     findings.push(
+      ...examineServedZones(settings),
       ...examineBodies(settings),
       ...examineVault(loaded),
       ...examineJobs(settings),
@@ -95,13 +98,8 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
 
 function examineSettings({ settings }: LoadedSettings): Finding[] {
   const findings: Finding[] = [];
-  if (settings.nameservers.some((name) => name.endsWith('.test'))) {
-    findings.push({
-      what: 'settings',
-      verdict: 'warn',
-      text: `new zones are delegated to ${settings.nameservers.join(' and ')}, which do not exist in the public DNS`,
-      remedy: 'Set ZONEPLANE_NAMESERVERS to the names of your servers before you create zones.',
-    });
+  for (const { text, remedy } of testNameServers(settings.nameservers, 'the name servers of new zones')) {
+    findings.push({ what: 'settings', verdict: 'warn', text, remedy });
   }
   if (settings.adminHost !== '127.0.0.1' && settings.adminHost !== '::1') {
     findings.push({
@@ -169,6 +167,22 @@ function examineDatabase({ dataDir }: Settings): Finding[] {
     return [{ what, verdict: 'ok', text: `sound, ${zones} zone${zones === 1 ? '' : 's'} served` }];
   } catch (error) {
     return [failureOf(what, error)];
+  } finally {
+    store?.close();
+  }
+}
+
+/** Nothing where there is no database that could be asked. */
+function examineServedZones(settings: Settings): Finding[] {
+  const { dataDir } = settings;
+  if (!hasDatabase(dataDir)) return [];
+  let store: Store | undefined;
+  try {
+    store = openStore(dataDir, { readonly: true });
+    requireSchema(store);
+    return examineZones(store, settings);
+  } catch (error) {
+    return [failureOf('zones', error)];
   } finally {
     store?.close();
   }

@@ -1,5 +1,6 @@
 /** `zoneplane zone import`: zone files become zones, each of them whole or not at all. */
 import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { AppError, messageOf, UserError } from '../base/errors.js';
 import { formatIssue } from '../base/result.js';
@@ -20,8 +21,12 @@ interface ImportOptions {
   readonly proxied?: boolean;
   readonly account?: string;
   readonly dryRun?: boolean;
+  readonly init?: boolean;
   readonly json?: boolean;
 }
+
+/** `place`: what is said behind each zone about the data directory. */
+type ReportedOptions = ImportOptions & { readonly place: string };
 
 /** One zone file and the name of its zone. */
 interface Target {
@@ -50,6 +55,7 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
     )
     .option('--dry-run', 'read and check everything, and store nothing')
     .option('--replace', 'replace zones that exist already')
+    .option('--init', 'make the data directory first, if it has no database yet')
     .option('--proxied', 'answer with the edge addresses where a record allows it')
     .option('--account <id>', 'account the zones belong to (default: the first)')
     .option('--json', 'print JSON')
@@ -59,22 +65,29 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
         'zoneplane zone import example.com.zone',
         'zoneplane zone import --replace --origin example.com db.example',
         'zoneplane zone import --list zones.tsv',
+        'zoneplane zone import example.com.zone --init --data-dir /var/lib/zoneplane',
       ),
     );
   addSettingOptions(command, DATA_SETTINGS).action(async (files: readonly string[], options: ImportOptions) => {
     const targets = readTargets(files, options);
+    let dataDir = '';
     const outcomes = await withControl(
       command,
       environment,
-      (context) => importAll(options.dryRun ? { ...context, dryRun: true } : context, targets, options, terminal),
-      options.dryRun ? 'refuse' : 'initialise',
+      (context, settings) => {
+        dataDir = resolve(settings.dataDir);
+        const place = targets.length === 1 ? ` (in ${dataDir})` : '';
+        const run = options.dryRun ? { ...context, dryRun: true } : context;
+        return importAll(run, targets, { ...options, place }, terminal);
+      },
+      options.init && !options.dryRun ? 'initialise' : 'refuse',
     );
     const failures = outcomes.filter(({ result }) => !result?.imported).length;
     terminal.exitCode = failures === 0 ? 0 : 1;
     if (options.json) terminal.json(outcomes.map(viewOutcome));
     else if (targets.length > 1) {
       const done = options.dryRun ? 'would be imported' : 'imported';
-      terminal.print(`${targets.length - failures} of ${targets.length} zones ${done}`);
+      terminal.print(`${targets.length - failures} of ${targets.length} zones ${done} into ${dataDir}`);
     }
   });
 }
@@ -113,7 +126,7 @@ function readList(path: string): Target[] {
 async function importAll(
   context: Context,
   targets: readonly Target[],
-  options: ImportOptions,
+  options: ReportedOptions,
   terminal: Terminal,
 ): Promise<Outcome[]> {
   const progress = terminal.progress();
@@ -160,7 +173,11 @@ async function importOne(
   }
 }
 
-function report({ file, result, refusal, tookMs }: Outcome, { json, dryRun }: ImportOptions, terminal: Terminal): void {
+function report(
+  { file, result, refusal, tookMs }: Outcome,
+  { json, dryRun, place }: ReportedOptions,
+  terminal: Terminal,
+): void {
   for (const issue of result?.issues ?? []) terminal.complain(formatIssue(placeIssue(issue, file)));
   if (refusal !== undefined) terminal.complain(`${file}: not imported: ${refusal}`);
   else if (!result?.imported) terminal.complain(`${file}: not imported, nothing has changed`);
@@ -168,7 +185,7 @@ function report({ file, result, refusal, tookMs }: Outcome, { json, dryRun }: Im
     const duplicates = result.duplicates > 0 ? `, ${result.duplicates} duplicates left out` : '';
     const records = `${result.records} records${describeRate(result.records, tookMs)}`;
     terminal.print(
-      `${dryRun ? 'would import' : 'imported'} ${result.name}: ${records}, serial ${result.serial}${duplicates}`,
+      `${dryRun ? 'would import' : 'imported'} ${result.name}: ${records}, serial ${result.serial}${duplicates}${place}`,
     );
   }
 }

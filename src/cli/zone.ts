@@ -120,7 +120,7 @@ function addCreate(zone: Command, { terminal, environment }: CommandContext): vo
     .description('make an empty zone, with the SOA and NS records of this service')
     .argument('<name>', 'name of the zone')
     .option('--account <id>', 'account it belongs to (default: the first)')
-    .option('--init', 'make the data directory too, if it has no database yet')
+    .option('--init', 'make the data directory first, if it has no database yet')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane zone create example.com', 'zoneplane zone create example.com --init'));
   addSettingOptions(create, DATA_SETTINGS).action(

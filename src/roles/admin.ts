@@ -17,6 +17,7 @@ import { createZoneKeys, type ZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
 import type { ContextBase } from '../control/write/context.js';
 import { createPropagation, type Propagation } from '../control/write/propagation.js';
+import { noticesOfInstallation } from '../control/zones/notices.js';
 import { logServingSettings } from '../control/zones/serving-settings.js';
 import { createResolver, type Resolver } from '../resolver/resolve.js';
 import { createResolverMetrics, type ResolverMetrics } from '../resolver/resolver-metrics.js';
@@ -117,6 +118,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
         email: settings.adminEmail,
         ...key,
         ...(firstImport && { firstImport }),
+        notices: noticesOfInstallation(store, base.settings).map(({ text, remedy }) => `${text}. ${remedy}`),
       },
       setDnsStatus: gate.setDnsStatus,
       setEdgeStatus: edge.setStatus,

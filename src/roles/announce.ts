@@ -43,6 +43,7 @@ function announceLines(print: (line: string) => void): Announcer {
       for (const line of keyLines(report)) print(line);
       if (report.bucketUrl) print(`bucket   ${report.bucketUrl}`);
       if (report.firstImport) for (const line of importLines(report.firstImport)) print(line);
+      for (const notice of report.notices ?? []) print(`note     ${notice}`);
     },
     dns(report, remedy) {
       service = report;
@@ -68,14 +69,16 @@ function announceLines(print: (line: string) => void): Announcer {
 function announceFacts(log: Logger): Announcer {
   return {
     started: (facts) => log.info({ ...facts }, 'zoneplane starts'),
-    admin({ url, secureUrl, email, initialKeyFile, keyUnused, firstImport, bucketUrl }) {
+    admin({ url, secureUrl, email, initialKeyFile, keyUnused, firstImport, notices = [], bucketUrl }) {
       log.info({ url: `${url}/client/v4`, email, initialKeyFile }, 'admin API listens');
       if (keyUnused) log.info({ command: ANOTHER_KEY }, 'no key was used yet; the command makes another');
       if (secureUrl) log.info({ url: `${secureUrl}/client/v4` }, 'admin API listens over TLS');
       if (bucketUrl) log.info({ url: bucketUrl }, 'bucket application listens');
+      for (const notice of notices) log.warn(notice);
       if (!firstImport) return;
       log.info({ directory: firstImport.directory, zones: firstImport.imported }, 'zone files imported');
       for (const failure of firstImport.failed) log.error(`zone file not imported: ${failure}`);
+      for (const note of firstImport.notes) log.warn(note);
     },
     dns({ listeners, zones, records, transport }, remedy) {
       for (const { protocol, host, port } of listeners) log.info({ protocol, host, port }, 'DNS listens');
@@ -110,9 +113,13 @@ function keyLines({ email, initialKey, initialKeyFile, keyUnused }: AdminReport)
 /** The first administrator's, for `X-Auth-Key` and as bearer token. */
 const ANOTHER_KEY = 'zoneplane key create --kind key administrator';
 
-function importLines({ directory, imported, failed }: FirstImport): string[] {
+function importLines({ directory, imported, failed, notes }: FirstImport): string[] {
   const lines = imported.length > 0 ? [`import   ${plural(imported.length, 'zone')} from ${directory}`] : [];
-  return [...lines, ...failed.map((failure) => `import   FAILED ${failure}`)];
+  return [
+    ...lines,
+    ...failed.map((failure) => `import   FAILED ${failure}`),
+    ...notes.map((note) => `import   ${note}`),
+  ];
 }
 
 /** One text for each listening address; UDP and TCP on the same address are combined. */

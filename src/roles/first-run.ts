@@ -78,20 +78,27 @@ export async function importFirstZones(
   const context: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'import' };
   const imported: string[] = [];
   const failed: string[] = [];
+  const notes: string[] = [];
   for (const name of files) {
-    const failure = await importFile(context, join(directory, name), imported);
+    const failure = await importFile(context, join(directory, name), imported, notes);
     if (failure !== undefined) failed.push(failure);
   }
   await base.store.write(() => putMeta(base.store, 'first_run_done', 1));
-  return files.length === 0 ? undefined : { directory, imported, failed };
+  return files.length === 0 ? undefined : { directory, imported, failed, notes };
 }
 
-/** Undefined on success; the zone's name is then appended to `imported`. */
-async function importFile(context: Context, file: string, imported: string[]): Promise<string | undefined> {
+/** Undefined on success; the zone's name is then appended to `imported`, and how it was found to `notes`. */
+async function importFile(
+  context: Context,
+  file: string,
+  imported: string[],
+  notes: string[],
+): Promise<string | undefined> {
   try {
     const result = await importZone(context, { source: { file } });
     if (result.imported) {
       imported.push(result.name ?? file);
+      notes.push(...result.issues.filter(({ code }) => code === 'guessed-origin').map(formatIssue));
       return undefined;
     }
     const first = result.issues.find(({ severity }) => severity === 'error');

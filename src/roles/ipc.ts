@@ -31,6 +31,8 @@ export interface FirstImport {
   readonly imported: readonly string[];
   /** One line for each file that was not imported: its name and the reason. */
   readonly failed: readonly string[];
+  /** How zones got their names where their files do not say it. */
+  readonly notes: readonly string[];
 }
 
 export interface AdminReport {
@@ -45,6 +47,8 @@ export interface AdminReport {
   /** Nobody has used a key yet, and there is none to show. */
   readonly keyUnused?: true;
   readonly firstImport?: FirstImport;
+  /** What is no error but often not meant, each with its remedy. */
+  readonly notices?: readonly string[];
   /** The URL of the bucket application, if it listens. */
   readonly bucketUrl?: string;
 }

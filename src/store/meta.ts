@@ -12,7 +12,9 @@ export type MetaName =
   | 'auth_key_secret_hash'
   | 'auth_key_secret_set_at'
   | 'vault_check'
-  | 'tsig_version';
+  | 'tsig_version'
+  /** The highest number of an account when one was deleted. */
+  | 'last_account';
 
 const statements = perStore((store) => ({
   get: store.prepareTuples<[MetaName], [SqlValue]>('SELECT value FROM meta WHERE name = ?'),

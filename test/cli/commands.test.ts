@@ -103,8 +103,14 @@ t.test('without a database commands say what to do', async (t) => {
 
 t.test('import, list, export', async (t) => {
   const file = write('example.com.zone', ZONE);
-  const imported = await run('zone', 'import', file);
-  t.match(imported, { code: 0, out: /^imported example\.com: \d+ records, serial 2026010101\n$/ });
+  t.match(await run('zone', 'import', file), {
+    code: 1,
+    out: '',
+    err: /there is no database in .*data\n.*`zone import` make one with --init/,
+  });
+  t.notOk(existsSync(DATA), 'a wrong directory stays as it is');
+  const imported = await run('zone', 'import', '--init', file);
+  t.match(imported, { code: 0, out: `imported example.com: 7 records, serial 2026010101 (in ${DATA})\n` });
   t.equal(statSync(DATA).mode & 0o777, 0o700);
   t.equal(statSync(join(DATA, 'initial-key')).mode & 0o777, 0o600, 'the first administrator was made');
   t.match(await run('zone', 'list'), {
@@ -145,7 +151,7 @@ t.test('import of several files: each whole or not at all', async (t) => {
   t.equal(both.code, 1);
   t.match(both.err, /bad\.example\.zone:10:\d+: error: /);
   t.match(both.err, /bad\.example\.zone: not imported, nothing has changed/);
-  t.match(both.out, /^imported good\.example: .*\n1 of 2 zones imported\n$/);
+  t.match(both.out, /^imported good\.example: .*\n1 of 2 zones imported into \/.*data\n$/);
   const names = (JSON.parse((await run('zone', 'list', '--json')).out) as { name: string }[]).map(({ name }) => name);
   t.same(names.sort(), ['example.com', 'good.example']);
 

@@ -269,8 +269,9 @@ t.test('first lines on a terminal', async (t) => {
   const lines: string[] = [];
   const announcer = createAnnouncer(true, (line) => lines.push(line), createLogger({ level: 'silent', pretty: false }));
   announcer.started({ version: '0.1.0', dataDir: './data', isNew: true, nodeVersion: 'v20.20.2', workers: 2 });
-  const firstImport = { directory: './zones', imported: ['example.com'], failed: ['bad.zone:1:1: error: no'] };
-  announcer.admin({ ...admin, firstImport });
+  const failed = ['bad.zone:1:1: error: no'];
+  const firstImport = { directory: './zones', imported: ['example.com'], failed, notes: ['x.zone: warning: named x'] };
+  announcer.admin({ ...admin, firstImport, notices: ['this is odd. Do that.'] });
   announcer.dns(dns, 'port 53 needs a privilege');
   announcer.ready(0.42);
   t.same(lines, [
@@ -279,6 +280,8 @@ t.test('first lines on a terminal', async (t) => {
     'key      KEY   (shown once; X-Auth-Email admin@localhost; another: zoneplane key create)',
     'import   1 zone from ./zones',
     'import   FAILED bad.zone:1:1: error: no',
+    'import   x.zone: warning: named x',
+    'note     this is odd. Do that.',
     'dns      udp+tcp 0.0.0.0:1053',
     'dns      udp+tcp [::]:1053',
     '         port 53 needs a privilege',
@@ -295,7 +298,8 @@ t.test('the same facts in the log, without the key', async (t) => {
   const log = createLogger({ level: 'info', pretty: false, destination });
   const announcer = createAnnouncer(false, () => t.fail('nothing is printed'), log);
   announcer.started({ version: '0.1.0', dataDir: './data', isNew: true, nodeVersion: 'v20.20.2', workers: 2 });
-  announcer.admin({ url: admin.url, email: admin.email, initialKeyFile: './data/initial-key' });
+  const notices = ['this is odd. Do that.'];
+  announcer.admin({ url: admin.url, email: admin.email, initialKeyFile: './data/initial-key', notices });
   announcer.dns(dns, 'port 53 needs a privilege');
   announcer.ready(0.42);
   const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -304,6 +308,7 @@ t.test('the same facts in the log, without the key', async (t) => {
     [
       'zoneplane starts',
       'admin API listens',
+      'this is odd. Do that.',
       'DNS listens',
       'DNS listens',
       'DNS listens',
@@ -314,8 +319,8 @@ t.test('the same facts in the log, without the key', async (t) => {
     ],
   );
   t.match(entries[1], { url: 'http://127.0.0.1:8053/client/v4', initialKeyFile: './data/initial-key' });
-  t.match(entries[2], { protocol: 'udp', host: '0.0.0.0', port: 1053 });
-  t.match(entries[8], { seconds: 0.42 });
+  t.match(entries[3], { protocol: 'udp', host: '0.0.0.0', port: 1053 });
+  t.match(entries[9], { seconds: 0.42 });
 });
 
 t.test('example commands fit what is known', async (t) => {

@@ -1,7 +1,13 @@
 /** Use cases of accounts and users. */
 import { toHex } from '../../base/bytes.js';
 import { makeId } from '../../base/random.js';
-import { type AccountRow, allAccounts, findAccount, insertAccount } from '../../store/access/accounts.js';
+import {
+  type AccountRow,
+  allAccounts,
+  findAccount,
+  insertAccount,
+  removeAccount,
+} from '../../store/access/accounts.js';
 import {
   findUserByEmail,
   findUserById,
@@ -10,7 +16,8 @@ import {
   membershipsOfUser,
   type UserRow,
 } from '../../store/access/users.js';
-import { countRecordsOfAccount } from '../../store/zones/zones.js';
+import { countBuckets } from '../../store/objects/buckets.js';
+import { countRecordsOfAccount, zoneIdsOfAccount } from '../../store/zones/zones.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
 import { maySeeAccount, parseId, requireAccount } from './access.js';
@@ -86,6 +93,26 @@ export async function createAccount(ctx: Context, input: AccountInput): Promise<
     for (const email of input.members ?? []) {
       joinAccount(ctx, draft, findOrAddUser(ctx, draft, email, false), account);
     }
+    return accountItem(account);
+  });
+  return value;
+}
+
+/** Only for super administrators. The account must have no zones or buckets, and must not be the only one. */
+export async function deleteAccount(ctx: Context, accountId: string): Promise<AccountItem> {
+  if (!ctx.actor.superAdministrator) throw accountFailure('notAllowed');
+  const { value } = await commit(ctx, (draft) => {
+    const account = requireAccount(ctx, accountId);
+    const { seq, id, name } = account;
+    const counts = [
+      [zoneIdsOfAccount(ctx.store, id).length, 'zone'],
+      [countBuckets(ctx.store, seq), 'bucket'],
+    ] as const;
+    const what = counts.flatMap(([count, noun]) => (count === 0 ? [] : [`${count} ${noun}${count === 1 ? '' : 's'}`]));
+    if (what.length > 0) throw accountFailure('inUse', { name, what: what.join(' and ') });
+    if (allAccounts(ctx.store).length === 1) throw accountFailure('lastAccount', { name });
+    draft.audit({ action: 'account.delete', account: seq, object: id, before: { name, type: account.type } });
+    removeAccount(ctx.store, seq);
     return accountItem(account);
   });
   return value;

@@ -8,6 +8,8 @@ export const accountFailure = defineErrors('accounts', {
   notAllowed: { status: 403, code: 1002, text: 'Only a super administrator may do this.' },
   readOnly: { status: 403, code: 10000, text: 'Authentication error' },
   outOfScope: { status: 403, code: 10000, text: 'Authentication error' },
+  inUse: { status: 400, code: 9207, text: 'The account {name} still has {what}.' },
+  lastAccount: { status: 400, code: 9207, text: 'The account {name} is the only one.' },
   badInput: { status: 400, code: 9207, text: '{reason}' },
   keyMissing: { status: 404, code: 7003, text: 'No credential has the identifier {id}.' },
   keyExists: { status: 400, code: 9207, text: 'That secret is in use already.' },

@@ -14,16 +14,16 @@ import { AUTOMATIC_TTL } from '../../dns/ttl.js';
 import { detectOrigin, statedOrigin, type ZoneText } from '../../dns/zonefile/source.js';
 import { settingsOfNewZones } from '../../store/access/dns-settings.js';
 import { factsOfSet, notableSets, recordImporter, setTtlOfSet } from '../../store/records/import.js';
-import { removeRecordsOfZone } from '../../store/records/records.js';
+import { proxiedOwners, removeRecordsOfZone } from '../../store/records/records.js';
 import { type ZoneChange, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
 import { chooseAccount, requireZone } from '../access/access.js';
 import { parseZoneName } from '../rules/names.js';
 import { commitAlone, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
-import { delegationHere } from '../zones/activation.js';
 import { zoneFailure } from '../zones/errors.js';
 import { zoneItem } from '../zones/item.js';
-import { addZone, servedZoneAbove } from '../zones/write.js';
+import { loopbackEdge, shadowsParent, testNameServers } from '../zones/notices.js';
+import { addZone } from '../zones/write.js';
 import { readImportOnThread } from './pipe.js';
 import { type ImportEnd, type ImportOrder, readImport } from './reader.js';
 import { pooledRandom } from './row.js';
@@ -123,7 +123,7 @@ function storeFile(ctx: Context, draft: Draft, name: ImportedName, input: Import
     removeRecordsOfZone(ctx.store, zone.seq);
   }
   const stored = storeRecords(ctx, draft, zone, input);
-  const issues = [...stored.issues, ...noticesOf(ctx, zone, name, input)];
+  const issues = [...stored.issues, ...noticesOf(name, input)];
   if (stored.records > 0 && !issues.some(isError)) issues.push(...settleSets(ctx, zone, stored));
   if (issues.some(isError)) throw new FileHasErrors(issues.sort(errorsFirst));
   const serial = input.automaticSoa ? (isNew ? zone.serial : nextSerial(zone.serial)) : stored.soa!.serial;
@@ -132,7 +132,9 @@ function storeFile(ctx: Context, draft: Draft, name: ImportedName, input: Import
   const columns = input.automaticSoa ? defaultSoa(ctx, zone) : stored.soa!.columns;
   draft.setZone(zone.seq, { ...columns, serial, name_server_mode: nameServerMode, record_count: stored.records });
   if (!isNew) draft.noteZone(zone.seq, 'zone-replaced');
-  const item = zoneItem(ctx, draft.zone(zone.seq)!);
+  const after = draft.zone(zone.seq)!;
+  issues.push(...servedNotices(ctx, after, !input.automaticSoa && stored.apexNameServers === 0));
+  const item = zoneItem(ctx, after);
   const { records, duplicates } = stored;
   draft.audit({ action: 'zone.import', zone: zone.id, object: zone.id, after: { ...item, records, duplicates } });
   return {
@@ -147,23 +149,31 @@ function storeFile(ctx: Context, draft: Draft, name: ImportedName, input: Import
 }
 
 /** What is no fault of the file, but often not meant. */
-function noticesOf(
-  { store }: Context,
-  zone: ZoneRow,
-  { name }: ImportedName,
-  { source, origin }: ImportInput,
-): Issue[] {
+function noticesOf({ name }: ImportedName, { source, origin }: ImportInput): Issue[] {
   const issues: Issue[] = [];
   if (origin === undefined && 'file' in source && statedOrigin(source) === undefined) {
     const message = `the zone was named ${name} after its file, which does not say its name; --origin names another`;
     issues.push({ severity: 'warning', code: 'guessed-origin', message, file: source.file });
   }
-  const above = servedZoneAbove(store, name);
-  if (above && zone.served === 1 && delegationHere(store, zone).length === 0) {
-    const message = `${name} takes its names out of ${above.name}, which is served here too and has no NS records at ${name}`;
-    issues.push({ severity: 'warning', code: 'shadows-parent', message });
-  }
   return issues;
+}
+
+/** The same about how the zone is served. */
+function servedNotices({ store, settings }: Context, zone: ZoneRow, isWithout: boolean): Issue[] {
+  const { name, seq } = zone;
+  const notices = [
+    ...shadowsParent(store, zone),
+    ...(zone.name_server_mode === 'service'
+      ? testNameServers(settings.nameServers, `the name servers of ${name}`)
+      : []),
+    ...(proxiedOwners(store, seq, 1).length > 0 ? loopbackEdge(settings, `the proxied names of ${name}`) : []),
+  ];
+  const issues = notices.map(({ code, text, remedy }): Issue => {
+    return { severity: 'warning', code, message: `${text}. ${remedy}` };
+  });
+  if (!isWithout) return issues;
+  const message = `${name} has no NS records at its apex; it is served with those of this service`;
+  return [{ severity: 'warning', code: 'service-name-servers', message }, ...issues];
 }
 
 /** The SOA of a zone without one of its own. */

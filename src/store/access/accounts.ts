@@ -1,5 +1,6 @@
 /** Accounts, which own zones and buckets. */
 import { perStore, type Store } from '../driver.js';
+import { findMeta, putMeta } from '../meta.js';
 
 export interface AccountRow {
   readonly seq: number;
@@ -15,9 +16,10 @@ const statements = perStore((store) => ({
   byId: store.prepare<[id: Uint8Array], AccountRow>('SELECT * FROM accounts WHERE id = ?'),
   bySeq: store.prepare<[seq: number], AccountRow>('SELECT * FROM accounts WHERE seq = ?'),
   all: store.prepare<[], AccountRow>('SELECT * FROM accounts ORDER BY seq'),
-  insert: store.prepare<[id: Uint8Array, name: string, type: string, createdAt: number]>(
-    'INSERT INTO accounts (id, name, type, created_at) VALUES (?, ?, ?, ?)',
+  insert: store.prepare<[seq: number | null, id: Uint8Array, name: string, type: string, createdAt: number]>(
+    'INSERT INTO accounts (seq, id, name, type, created_at) VALUES (?, ?, ?, ?, ?)',
   ),
+  remove: store.prepare<[seq: number]>('DELETE FROM accounts WHERE seq = ?'),
 }));
 
 export function findAccount(store: Store, seq: number): AccountRow | undefined {
@@ -35,5 +37,13 @@ export function allAccounts(store: Store): AccountRow[] {
 
 /** Returns the row number of the new account. */
 export function insertAccount(store: Store, { id, name, type, created_at }: NewAccountRow): number {
-  return statements(store).insert.run(id, name, type, created_at).lastInsertRowid;
+  const last = findMeta(store, 'last_account');
+  const seq = typeof last === 'number' ? Math.max(last, ...allAccounts(store).map((row) => row.seq)) + 1 : null;
+  return statements(store).insert.run(seq, id, name, type, created_at).lastInsertRowid;
+}
+
+/** Removes an account with its credentials and memberships. Its number is not used again: the audit log still has it. */
+export function removeAccount(store: Store, seq: number): void {
+  putMeta(store, 'last_account', Math.max(...allAccounts(store).map((row) => row.seq)));
+  statements(store).remove.run(seq);
 }

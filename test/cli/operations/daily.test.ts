@@ -101,7 +101,7 @@ t.test('import: dry run and standard input; export of all; check with sound file
     env: { ...process.env, ZONEPLANE_DATA_DIR: DATA },
     encoding: 'utf8',
   });
-  t.match(piped, { status: 0, stdout: /^imported example\.net: 2 records, serial 7\n$/ });
+  t.match(piped, { status: 0, stdout: /^imported example\.net: 2 records, serial 7 \(in \/.*\)\n$/ });
   const target = join(directory, 'zones');
   t.match(await run('zone', 'export', '--all', '--directory', target), { code: 0, out: /example\.org\.zone\n/ });
   t.same(readdirSync(target).sort(), ['example.com.zone', 'example.net.zone', 'example.org.zone']);

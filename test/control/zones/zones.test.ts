@@ -3,6 +3,7 @@ import t from 'tap';
 import type { AppError } from '../../../src/base/errors.js';
 import {
   createAccount,
+  deleteAccount,
   getAccount,
   getUser,
   listAccounts,
@@ -415,4 +416,17 @@ t.test('the first administrator', async (t) => {
   t.ok(created);
   t.match(secret, /^[A-Za-z0-9_-]{40}$/);
   t.match(await authenticateKey(ctx, ADMIN, secret!, '127.0.0.1'), { ok: true });
+});
+
+t.test('the number of a deleted account is not used again', async (t) => {
+  const { ctx } = await startControl(t);
+  const tenant = await asTenant(ctx, 'tenant');
+  t.match(await refusal(deleteAccount(tenant, tenant.accountId)), { status: 403, code: 1002 });
+  await deleteAccount(ctx, tenant.accountId);
+  t.match(latestAudit(ctx.store, 1), [{ action: 'account.delete' }]);
+  const [deleted] = latestAudit(ctx.store, 1);
+  const next = await createAccount(ctx, { name: 'next' });
+  t.match(await getAccount(ctx, next.id), { name: 'next' });
+  const [made] = latestAudit(ctx.store, 1);
+  t.ok(made!.account! > deleted!.account!, 'its audit log is not shown to others');
 });

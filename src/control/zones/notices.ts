@@ -1,0 +1,89 @@
+/** What is no error but often not meant, for the messages at the start, of `doctor` and of imports. */
+import { isLoopback } from '../../base/ip.js';
+import type { ServingSettings } from '../../serving/zone.js';
+import type { Store } from '../../store/driver.js';
+import {
+  countZonesOfService,
+  servedZoneNames,
+  someProxiedZone,
+  zonesWithoutNameServers,
+} from '../../store/zones/unusual.js';
+import { findZone, type ZoneRow } from '../../store/zones/zones.js';
+import { delegationHere } from './activation.js';
+import { servedZoneAbove } from './write.js';
+
+export interface Notice {
+  readonly code: 'test-name-servers' | 'loopback-edge' | 'no-name-servers' | 'shadows-parent';
+  readonly text: string;
+  readonly remedy: string;
+}
+
+/** Zones that are named for one reason. */
+const MOST_NAMED = 3;
+
+/** Top-level domains in which no name exists for others (RFC 2606, RFC 6761). */
+const RESERVED = /(?:^|\.)(?:test|example|invalid|localhost)$/;
+
+/** All notices about the served zones. */
+export function noticesOfInstallation(store: Store, settings: ServingSettings): Notice[] {
+  const zones = countZonesOfService(store);
+  const proxied = someProxiedZone(store);
+  return [
+    ...(zones > 0 ? testNameServers(settings.nameServers, `the name servers of ${plural(zones)}`) : []),
+    ...(proxied !== undefined ? loopbackEdge(settings, `the proxied names of ${proxied}`) : []),
+    ...zonesWithoutNameServers(store, MOST_NAMED).map(withoutNameServers),
+    ...shadowingZones(store),
+  ];
+}
+
+/** `what` has the name servers of the service: a notice when these exist for nobody else. */
+export function testNameServers(nameServers: readonly string[], what: string): Notice[] {
+  const reserved = nameServers.filter((name) => RESERVED.test(name));
+  if (reserved.length === 0) return [];
+  const text = `${what} are ${reserved.join(' and ')}, which do not exist for anybody else`;
+  return [{ code: 'test-name-servers', text, remedy: 'Set --nameservers to names that lead to this machine.' }];
+}
+
+/** `what` answers the edge addresses: a notice when only this machine reaches them. */
+export function loopbackEdge({ edgeAddresses }: ServingSettings, what: string): Notice[] {
+  if (!edgeAddresses.every(isLoopback)) return [];
+  const text = `${what} answer loopback addresses, which only this machine reaches`;
+  return [{ code: 'loopback-edge', text, remedy: 'Set --edge-addresses to the addresses of this machine.' }];
+}
+
+function withoutNameServers(name: string): Notice {
+  const text = `${name} has no NS records at its apex, and resolvers may refuse it`;
+  return { code: 'no-name-servers', text, remedy: `Add them: zoneplane record add ${name} @ NS ns1.example.net.` };
+}
+
+/** A notice when a zone takes names out of another zone served here, which does not delegate them. */
+export function shadowsParent(store: Store, zone: ZoneRow): Notice[] {
+  const above = servedZoneAbove(store, zone.name);
+  if (!above || zone.served === 0 || delegationHere(store, zone).length > 0) return [];
+  const text = `${zone.name} takes its names out of ${above.name}, which is served here too and has no NS records at ${zone.name}`;
+  const remedy = `If that is meant, add NS records for ${zone.name} to ${above.name}; otherwise delete the zone ${zone.name}.`;
+  return [{ code: 'shadows-parent', text, remedy }];
+}
+
+function shadowingZones(store: Store): Notice[] {
+  const zones = servedZoneNames(store);
+  const names = new Set(zones.map(([, name]) => name));
+  const notices: Notice[] = [];
+  for (const [seq, name] of zones) {
+    if (!hasAncestorIn(names, name)) continue;
+    notices.push(...shadowsParent(store, findZone(store, seq)!));
+    if (notices.length >= MOST_NAMED) break;
+  }
+  return notices;
+}
+
+function hasAncestorIn(names: ReadonlySet<string>, name: string): boolean {
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
+    if (names.has(name.slice(dot + 1))) return true;
+  }
+  return false;
+}
+
+function plural(zones: number): string {
+  return zones === 1 ? 'one zone' : `${zones} zones`;
+}
