@@ -24,17 +24,9 @@ import { printInstant } from './control.js';
 import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
 import { examineZones } from './operations/examine-zones.js';
+import type { Finding } from './operations/finding.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 import { showControls } from './terminal.js';
-
-export type Verdict = 'ok' | 'warn' | 'fail';
-
-export interface Finding {
-  readonly what: string;
-  readonly verdict: Verdict;
-  readonly text: string;
-  readonly remedy?: string;
-}
 
 const LEAST_FREE_BYTES = 512 * 1024 * 1024;
 const TIMEOUT_MS = 2000;

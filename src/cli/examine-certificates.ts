@@ -4,20 +4,14 @@ import { stateOf } from '../certs/certificate-state.js';
 import { listRequests } from '../store/certs/requests.js';
 import type { Store } from '../store/driver.js';
 import { printInstant } from './control.js';
-
-interface CertificateFinding {
-  readonly what: string;
-  readonly verdict: 'ok' | 'warn' | 'fail';
-  readonly text: string;
-  readonly remedy?: string;
-}
+import type { Finding } from './operations/finding.js';
 
 /** Certificates in trouble that are named. */
 const MOST_NAMED = 5;
 const MOST_LOOKED_AT = 100_000;
 
 /** Takes several statements: to be called inside a snapshot. */
-export function examineCertificates(store: Store, nowMs: number): CertificateFinding[] {
+export function examineCertificates(store: Store, nowMs: number): Finding[] {
   const what = 'certificates';
   const states = listRequests(store, MOST_LOOKED_AT).map((row) => stateOf(store, row, nowMs));
   const troubled = states.filter(({ status, serving, errors }) => !serving || errors.length > 0 || isEnding(status));
@@ -34,7 +28,7 @@ function isEnding(status: CertificateState['status']): boolean {
   return status === 'pending_expiration' || status === 'expired';
 }
 
-function findingOf(what: string, { names, status, errors, certificates }: CertificateState): CertificateFinding {
+function findingOf(what: string, { names, status, errors, certificates }: CertificateState): Finding {
   const [served] = certificates;
   const end = served ? `; the certificate ends at ${printInstant(served.expiresOnMs * 1000)}` : '';
   const because = errors.length === 0 ? '' : `: ${errors.map(({ message }) => message).join(' ')}`;

@@ -4,7 +4,7 @@ import { noticesOfInstallation } from '../../control/zones/notices.js';
 import { servingSettings } from '../../roles/control-base.js';
 import type { Store } from '../../store/driver.js';
 import { countServedRecords, servedZones } from '../../store/zones/zones.js';
-import type { Finding } from '../doctor.js';
+import type { Finding } from './finding.js';
 
 export function examineZones(store: Store, settings: Settings): Finding[] {
   const what = 'zones';
