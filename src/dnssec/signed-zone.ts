@@ -1,7 +1,7 @@
 /** The records of a signed zone: RRsets with their signatures, owner by owner in canonical order (RFC 4034 §6.1). */
 import { compareBytes } from '../base/bytes.js';
 import { Type } from '../dns/codes.js';
-import { isAtOrBelow, isOwnerKeyBelow, isWildcard, lowerName, ownerKeyOf } from '../dns/name.js';
+import { isAtOrBelow, isOwnerKeyBelow, lowerName, ownerKeyOf } from '../dns/name.js';
 import type { RR } from '../dns/rr.js';
 import { readSignature, type Signature } from './signature.js';
 
@@ -95,7 +95,7 @@ function markStanding(owners: readonly SignedOwner[]): void {
       owner.standing = 'occluded';
       continue;
     }
-    const isCut = owner.key.length > 0 && owner.rrsets.has(Type.ns) && !isWildcard(owner.name);
+    const isCut = owner.key.length > 0 && owner.rrsets.has(Type.ns);
     if (isCut) owner.standing = 'cut';
     above = isCut || owner.rrsets.has(Type.dname) ? owner.key : undefined;
   }
