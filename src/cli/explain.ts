@@ -18,11 +18,11 @@ export function addExplainCommand(program: Command, { terminal, environment }: C
     async (name: string, type: string, { json }: { json?: boolean }) => {
       await withControl(command, environment, async (context) => {
         const explanation = explain(context, name, type);
-        const edge = explainRoute(context.store, context.settings, explanation.name) ?? null;
+        const edge = explainRoute(context, explanation.name) ?? null;
         if (json) terminal.json({ ...explanation, edge });
         else {
           for (const line of printExplanation(explanation)) terminal.print(line);
-          if (edge) terminal.print(`edge      ${edge.detail}`);
+          for (const line of edge ? [edge.detail, ...edge.steps] : []) terminal.print(`edge      ${line}`);
         }
       });
     },

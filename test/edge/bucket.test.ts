@@ -191,7 +191,7 @@ t.test('settings, and the end', async (t) => {
   const { ctx, place, zone, account, get, put, remove, world } = await prepare(t);
   await put('a.css', 'a');
   await until(async () => (await get('/a.css')).status === 200);
-  const explain = () => explainRoute(ctx.store, ctx.settings, HOST);
+  const explain = () => explainRoute(ctx, HOST);
   t.match(explain(), { by: 'record', cause: null, origins: [], detail: /objects of the bucket pictures/ });
 
   await editBucketDomain(ctx, place, HOST, { minTls: '1.3' });

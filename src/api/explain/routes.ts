@@ -49,6 +49,7 @@ const explanation = z
         cause: z.enum(['ownership', 'fallback_origin', 'standalone_zone', 'origin_dns']).nullable(),
         origins: z.array(z.string()),
         detail: z.string(),
+        steps: z.array(z.string()).describe('What happens to a request on its way, and which setting makes it so'),
       })
       .nullable()
       .describe('What the edge would do with a request for the name; null where it knows nothing of it'),
@@ -76,8 +77,8 @@ export const explainRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
       const found = explain(context, textValue(query, 'name') ?? '@', textValue(query, 'type') ?? 'A', zoneId);
       const { answer, authority } = found.answer;
       const lists = { answer: [...answer], authority: [...authority] };
-      const route = explainRoute(context.store, context.settings, found.name);
-      const edge = route ? { ...route, origins: [...route.origins] } : null;
+      const route = explainRoute(context, found.name);
+      const edge = route ? { ...route, origins: [...route.origins], steps: [...route.steps] } : null;
       return success({ ...found, steps: [...found.steps], answer: { ...found.answer, ...lists }, edge });
     },
   );

@@ -9,9 +9,10 @@ import type { Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { Route } from '../../hostnames/routing/find-route.js';
+import { policyOf, type TlsPolicy } from '../../hostnames/routing/tls-policy.js';
 import { VaultError } from '../../vault/errors.js';
 import { type CertificateSource, findCertificate, type ServedCertificate } from './certificates.js';
-import { policyOf, type TlsPolicy } from './policy.js';
+
 import type { TicketKeys } from './ticket-keys.js';
 
 /** The most contexts to keep; each takes 37 KB. */

@@ -1,8 +1,13 @@
 /** Explains to people what the edge does with a request for a host, and why. */
+import type { Clock } from '../../base/clock.js';
 import type { ServingSettings } from '../../serving/zone.js';
+import type { ZoneSettings } from '../../serving/zone-settings.js';
+import type { IssuedRow } from '../../store/certs/issued.js';
 import type { Store } from '../../store/driver.js';
+import { certificatesFor } from './certificates-for.js';
 import { type BucketRoute, findRoute, type Route, type RouteCause, type RouteSource } from './find-route.js';
 import type { OriginPlace } from './origin.js';
+import { policyOf } from './tls-policy.js';
 
 export interface RouteExplanation {
   /** The custom hostname or record that decides, of this name or a wildcard; null if nothing leads to an origin. */
@@ -12,6 +17,8 @@ export interface RouteExplanation {
   /** Addresses and names with ports, such as `origin.example.com port 3000`. */
   readonly origins: readonly string[];
   readonly detail: string;
+  /** What happens to a request on its way, a sentence each, and which setting or row makes it so. */
+  readonly steps: readonly string[];
 }
 
 const SOURCES: Readonly<Record<RouteSource, string>> = {
@@ -28,17 +35,78 @@ const CAUSES: Readonly<Record<RouteCause, string>> = {
   origin_dns: 'the origin of the custom hostname has no record',
 };
 
+export interface ExplainedStore {
+  readonly store: Store;
+  readonly settings: ServingSettings;
+  readonly clock: Clock;
+}
+
 /** Undefined if the edge does not know the name. `name`: lower case, without final dot. */
-export function explainRoute(store: Store, serving: ServingSettings, name: string): RouteExplanation | undefined {
-  const route = findRoute(store, serving, name);
+export function explainRoute({ store, settings, clock }: ExplainedStore, name: string): RouteExplanation | undefined {
+  const route = findRoute(store, settings, name);
   if (route.kind === 'unknown') return undefined;
+  const tls = describeTls(store, route, clock.nowMs());
   if (route.kind === 'failure') {
     const detail = `the edge answers error 1016: ${CAUSES[route.cause]}`;
-    return { by: null, cause: route.cause, origins: [], detail };
+    return { by: null, cause: route.cause, origins: [], detail, steps: [tls] };
   }
-  if (route.kind === 'bucket') return { by: 'record', cause: null, origins: [], detail: describeBucket(route) };
+  const { settings: zone } = route;
+  const common = [tls, ...describeRedirect(zone)];
+  if (route.kind === 'bucket') {
+    const steps = [...common, describeCache(zone)];
+    return { by: 'record', cause: null, origins: [], detail: describeBucket(route), steps };
+  }
   const origins = route.places.map(printPlace);
-  return { by: route.by, cause: null, origins, detail: describeOrigin(route, origins) };
+  const steps = [...common, describeCache(zone), ORIGIN_TLS[zone.ssl], ...describeRest(zone)];
+  return { by: route.by, cause: null, origins, detail: describeOrigin(route, origins), steps };
+}
+
+function describeTls(store: Store, route: Route, nowMs: number): string {
+  const found = certificatesFor(store, route.host, route.holders, nowMs);
+  if (!found) return 'HTTPS: handshakes fail, because no certificate covers the name';
+  const [{ names, not_after: until }] = found.rows as [IssuedRow];
+  const { minVersion, protocols } = policyOf(route, found.owner);
+  const list = (JSON.parse(names) as string[]).join(', ');
+  const time = new Date(until).toISOString();
+  const validity = until > nowMs ? `until ${time}` : `which expired at ${time}`;
+  const versions = `${minVersion.replace('v', ' ')} and newer, ${protocols.includes('h2') ? 'HTTP/2 or HTTP/1.1' : 'HTTP/1.1'}`;
+  const owner = found.owner.startsWith('zone:') ? 'zone' : 'custom hostname';
+  return `HTTPS: the certificate of the ${owner} for ${list}, ${validity}; ${versions}`;
+}
+
+function describeRedirect({ ssl, always_use_https: always }: ZoneSettings): string[] {
+  if (ssl === 'off') return ['requests over HTTPS are redirected to plain HTTP (ssl off)'];
+  return always === 'on' ? ['requests over plain HTTP are redirected to HTTPS (always_use_https on)'] : [];
+}
+
+const ORIGIN_TLS: Readonly<Record<ZoneSettings['ssl'], string>> = {
+  off: 'the origin is asked over plain HTTP (ssl off)',
+  flexible: 'the origin is always asked over plain HTTP (ssl flexible)',
+  full: 'the origin is asked over HTTPS when the client uses HTTPS, and its certificate is not verified (ssl full)',
+  strict: 'the origin is asked over HTTPS when the client uses HTTPS, and its certificate must be valid (ssl strict)',
+};
+
+const CACHED: Readonly<Record<ZoneSettings['cache_level'], string>> = {
+  bypass: 'nothing is stored',
+  basic: 'static files and responses that allow it are stored, for requests without a query',
+  simplified: 'static files and responses that allow it are stored, whatever the query',
+  aggressive: 'static files and responses that allow it are stored',
+  cache_everything: 'everything is stored that HTTP allows caches to store',
+};
+
+function describeCache({ development_mode: development, cache_level: level }: ZoneSettings): string {
+  if (development === 'on') return 'cache: nothing is stored or answered from it (development_mode on)';
+  return `cache: ${CACHED[level]} (cache_level ${level})`;
+}
+
+function describeRest(settings: ZoneSettings): string[] {
+  const { websockets, origin_max_http_version: version, ssl } = settings;
+  return [
+    ...(version === '2' && ssl !== 'off' && ssl !== 'flexible'
+      ? ['HTTP/2 is used with the origin if it offers it (origin_max_http_version 2)']
+      : []),
+    ...(websockets === 'off' ? ['WebSockets are refused (websockets off)'] : []),
+  ];
 }
 
 function describeOrigin(route: Extract<Route, { kind: 'origin' }>, origins: readonly string[]): string {

@@ -1,7 +1,7 @@
 /** Derives TLS parameters from the settings of a zone and of a custom hostname. Pure. */
 import type { SecureVersion } from 'node:tls';
-import type { Route } from '../../hostnames/routing/find-route.js';
 import { DEFAULT_ZONE_SETTINGS } from '../../serving/zone-settings.js';
+import type { Route } from './find-route.js';
 
 export interface TlsPolicy {
   readonly minVersion: SecureVersion;
