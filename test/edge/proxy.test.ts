@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectHttp2, constants } from 'node:http2';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
+import { createLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
 import { rootCertificatePem } from '../../src/certs/embedded/issuers.js';
 import { createRecord, editRecord } from '../../src/control/records/records.js';
@@ -377,6 +378,54 @@ t.test('WebSockets over both versions of HTTP', async (t) => {
     statusOf(await exchange(await world.tls('www.example.org', { ALPNProtocols: ['http/1.1'] }), upgrade('/'))),
     400,
   );
+});
+
+t.test('WebSockets may be silent for longer than other connections', async (t) => {
+  const origin = await startOrigin(t, (_request, response) => response.writeHead(200).end());
+  origin.server.on('upgrade', (_request, socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+    socket.on('data', (piece: Buffer) => socket.write(piece));
+    socket.on('error', () => {});
+  });
+  const limits = { headersTimeoutMs: 200, requestTimeoutMs: 200, keepAliveMs: 200 };
+  const world = await startEdgeWorld(t, { limits });
+  await world.zone('example.org', origin.port);
+  const upgrade =
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+  const sockets: Socket[] = [];
+  for (let i = 0; i < 50; i++) {
+    const socket = connect(world.httpPort, '127.0.0.1');
+    socket.write(`GET / HTTP/1.1\r\nHost: www.example.org\r\n${upgrade}\r\n`);
+    t.match(await nextText(socket), /^HTTP\/1\.1 101/);
+    sockets.push(socket);
+  }
+  // This one is closed, so the time that others may be silent is over.
+  await exchange(connect(world.httpPort, '127.0.0.1'), 'GET / HTTP/1.1\r\nHost: www.example.org\r\n\r\n');
+  for (const socket of sockets) {
+    socket.write('still here');
+    t.equal(await nextText(socket), 'still here');
+    socket.destroy();
+  }
+});
+
+t.test('the access log: what was asked, what was answered, and why not', async (t) => {
+  const origin = await startOrigin(t, (_request, response) => response.end('body'));
+  const written: string[] = [];
+  const log = createLogger({ level: 'info', pretty: false, destination: { write: (line) => void written.push(line) } });
+  const world = await startEdgeWorld(t, { log, logEvery: 2, details: false });
+  const zone = await world.zone('example.org', origin.port);
+  await proxy(world.ctx, zone, 'down', 'origin.example.org', 1);
+  await world.heard();
+  const requests = () => written.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request');
+  await world.raw(GET('www.example.org', '/a?b'));
+  await world.raw(GET('www.example.org', '/c'));
+  await world.raw(GET('www.example.org', '/d'));
+  await world.raw(GET('down.example.org'));
+  while (requests().length < 2) await sleep(5);
+  t.match(requests(), [
+    { host: 'www.example.org', method: 'GET', target: '/c', status: 200, octets: 4, complete: true, scheme: 'http' },
+    { host: 'down.example.org', status: 521, errorCode: 521, cause: /ECONNREFUSED/, client: '127.0.0.1', ms: Number },
+  ]);
 });
 
 t.test('an address of the edge is no origin, wherever it listens', async (t) => {
