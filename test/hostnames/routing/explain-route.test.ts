@@ -22,7 +22,15 @@ t.test('the way of a request', async (t) => {
   const nowMs = clock.nowMs();
   const names = JSON.stringify(['shop.test', '*.shop.test']);
   await store.write(() => {
-    const wish = { names, method: 'txt', authority: '', status: 'active', started_at: nowMs, next_at: null } as const;
+    const wish = {
+      names,
+      method: 'txt',
+      authority: '',
+      status: 'active',
+      started_at: nowMs,
+      next_at: null,
+      validity_days: 90,
+    } as const;
     insertRequest(store, { id: 'request', owner_kind: 'zone', owner: id, zone: seq, ...wish });
     const request = findRequest(store, 'zone', id)!.seq;
     removeIssued(store, request);
