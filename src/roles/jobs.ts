@@ -11,6 +11,7 @@ import { PARENT_JOB } from '../control/dnssec/delegation.js';
 import { signingJob } from '../control/dnssec/job.js';
 import { SIGNING_JOB } from '../control/dnssec/schedule.js';
 import { parentJob } from '../control/dnssec/watch.js';
+import { UNUSED_RECORDS_JOB, unusedRecordsJobs } from '../control/records/unused-records.js';
 import type { ContextBase } from '../control/write/context.js';
 import { ACCOUNT_ZONES_JOB, accountZonesJob } from '../control/zones/account-dns-settings.js';
 import { DEVELOPMENT_MODE_JOB, developmentModeJobs } from '../control/zones/development-mode.js';
@@ -45,6 +46,7 @@ function jobKinds({ objects, base, hostnames, ownCertificate }: JobParts): JobKi
     [ACCOUNT_ZONES_JOB]: accountZonesJob(base),
     [ZONE_CERTIFICATE_JOB]: zoneCertificateJobs(hostnames.certificates),
     [CERTIFIED_NAMES_JOB]: certifiedNamesJobs(hostnames.certificates),
+    [UNUSED_RECORDS_JOB]: unusedRecordsJobs,
     [DEVELOPMENT_MODE_JOB]: developmentModeJobs(base),
     [SIGNING_JOB]: signingJob(base),
     [PARENT_JOB]: parentJob(base),

@@ -31,6 +31,7 @@ import { accountDnsSettings } from './migrations/0025-account-dns-settings.js';
 import { transfersOut } from './migrations/0026-transfers-out.js';
 import { dnssecParents } from './migrations/0027-dnssec-parents.js';
 import { validity } from './migrations/0028-validity.js';
+import { recordSets } from './migrations/0029-record-sets.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -63,6 +64,7 @@ const MIGRATIONS: readonly Migration[] = [
   transfersOut,
   dnssecParents,
   validity,
+  recordSets,
 ];
 
 /** The schema version after all migrations. */

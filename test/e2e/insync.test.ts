@@ -179,7 +179,7 @@ t.test('a zone that cannot be published is reported, and the others continue', a
   });
   const store = openStore(join(directory, 'data'));
   t.teardown(() => store.close());
-  const damage = (rdata: string): void => runSql(store, `UPDATE records SET rdata = ${rdata} WHERE type = 15`);
+  const damage = (rdata: string): void => runSql(store, `UPDATE record_rows SET rdata = ${rdata} WHERE type = 15`);
   damage(`x'0001'`);
   const text = await call('POST', broken, { type: 'TXT', name: 'mail', content: '"x"' });
   const path = `${broken.replace('dns_records', 'changes')}/${text.headers.get('zoneplane-change')}`;

@@ -17,13 +17,7 @@ import { insertAccount } from '../../src/store/access/accounts.js';
 import { IN_MEMORY, openStore, type Store } from '../../src/store/driver.js';
 import { appendChange, type ChangedRR, type ChangeKind } from '../../src/store/log/changes.js';
 import { migrate } from '../../src/store/migrate.js';
-import {
-  findSameRecord,
-  insertRecord,
-  recordsOfZone,
-  removeRecord,
-  removeRecordsOfZone,
-} from '../../src/store/records/records.js';
+import { findSameRecord, insertRecord, recordsOfZone, removeRecord } from '../../src/store/records/records.js';
 import { findZone, insertZone, removeZone, updateZone } from '../../src/store/zones/zones.js';
 import { decodeMessage } from '../support/message.js';
 import { seededRandom } from '../support/seeded-random.js';
@@ -291,10 +285,7 @@ t.test('zones are added, replaced and removed', async (t) => {
   append(store, added, 'zone-replaced');
   settle(served.follower);
   t.strictSame(answersTo(served, ['www.other.'], TYPES), answersTo(serve(store), ['www.other.'], TYPES));
-  writeNow(store, () => {
-    removeRecordsOfZone(store, added);
-    removeZone(store, added);
-  });
+  writeNow(store, () => void removeZone(store, added));
   append(store, added, 'zone-removed');
   settle(served.follower);
   t.equal(served.follower.zoneCount(), 1);
@@ -331,7 +322,7 @@ t.test('a settings change further ahead in the log applies at every owner', asyn
     const zone = zones[0]!;
     change(store, zone, 1, 'alias.example.', Type.cname, parseName('elsewhere.'));
     change(store, zone, 1, 'web.example.', Type.a, Uint8Array.of(192, 0, 2, 1));
-    runSql(store, `UPDATE records SET proxied = 1 WHERE name = 'web.example'`);
+    runSql(store, `UPDATE record_rows SET proxied = 1 WHERE name = 'web.example'`);
     const served = serve(store, INSIDE);
     change(store, zone, 1, 'busy.example.', Type.txt, Uint8Array.of(1, 65));
     writeNow(store, () => {
@@ -393,10 +384,7 @@ t.test('a large zone is loaded in parts and includes all changes made meanwhile'
     follower.catchUp();
     t.match(follower.loadingZones(), [{ zone: big }]);
   }
-  writeNow(store, () => {
-    removeRecordsOfZone(store, big);
-    removeZone(store, big);
-  });
+  writeNow(store, () => void removeZone(store, big));
   append(store, big, 'zone-removed');
   settle(follower);
   t.equal(rcode('big.'), '05', 'refused');
@@ -484,10 +472,7 @@ function changeSomething(store: Store, zones: readonly number[], extra: number |
         change(store, added, 1, 'www.extra.', Type.a, Uint8Array.of(192, 0, 2, 1));
         return added;
       }
-      writeNow(store, () => {
-        removeRecordsOfZone(store, extra);
-        removeZone(store, extra);
-      });
+      writeNow(store, () => void removeZone(store, extra));
       append(store, extra, 'zone-removed');
       return undefined;
   }

@@ -1,22 +1,19 @@
 /**
- * Use cases: a zone file becomes a zone. The file is read, checked and stored in one pass and one transaction, which is
- * rolled back on errors: the existing zone stays unchanged, even if the process dies.
+ * Use cases: a zone file becomes a zone. The file is read, checked and stored in one pass, aside from the zone
+ * (stage.ts), which gets the records in one write: the existing zone stays unchanged on errors, even if the process dies.
  */
-import { statSync } from 'node:fs';
 import { toHex } from '../../base/bytes.js';
-import { makeId } from '../../base/random.js';
+import { invariant } from '../../base/errors.js';
 import type { Issue } from '../../base/result.js';
-import { Type } from '../../dns/codes.js';
 import { printName } from '../../dns/name.js';
-import { typeMnemonic } from '../../dns/rr/registry.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
-import { AUTOMATIC_TTL } from '../../dns/ttl.js';
 import { detectOrigin, statedOrigin, type ZoneText } from '../../dns/zonefile/source.js';
 import { settingsOfNewZones } from '../../store/access/dns-settings.js';
-import { factsOfSet, notableSets, recordImporter, setTtlOfSet } from '../../store/records/import.js';
-import { proxiedOwners, removeRecordsOfZone } from '../../store/records/records.js';
+import { dropRecordSet, useRecordSet } from '../../store/records/record-sets.js';
+import { proxiedOwners } from '../../store/records/records.js';
 import { type ZoneChange, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
 import { chooseAccount, requireZone } from '../access/access.js';
+import { planRemoval } from '../records/unused-records.js';
 import { parseZoneName } from '../rules/names.js';
 import { commitAlone, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
@@ -24,9 +21,10 @@ import { zoneFailure } from '../zones/errors.js';
 import { zoneItem } from '../zones/item.js';
 import { loopbackEdge, shadowsParent, testNameServers } from '../zones/notices.js';
 import { addZone } from '../zones/write.js';
-import { readImportOnThread } from './pipe.js';
-import { type ImportEnd, type ImportOrder, readImport } from './reader.js';
-import { pooledRandom } from './row.js';
+import type { ImportOrder } from './reader.js';
+import { giveUp, type ImportProgress, isError, isLarge, type Staged, stageAtOnce, stageInParts } from './stage.js';
+
+export type { ImportProgress } from './stage.js';
 
 export interface ImportInput {
   /** A zone file by path, or its text. */
@@ -44,12 +42,6 @@ export interface ImportInput {
   /** Default: the actor's first account. */
   readonly accountId?: string;
   readonly onProgress?: (progress: ImportProgress) => void;
-}
-
-export interface ImportProgress {
-  readonly records: number;
-  /** Octets of the source including included files. */
-  readonly octets: number;
 }
 
 export interface ImportResult {
@@ -75,20 +67,56 @@ class FileHasErrors extends Error {
 
 /** Creates or replaces a whole zone atomically. Errors of the file are returned as issues; refusals are thrown. */
 export async function importZone(ctx: Context, input: ImportInput): Promise<ImportResult> {
-  const zone = nameOfZone(input);
-  if ('severity' in zone) return { imported: false, records: 0, duplicates: 0, issues: [zone] };
+  const name = nameOfZone(input);
+  if ('severity' in name) return { imported: false, records: 0, duplicates: 0, issues: [name] };
+  const order: ImportOrder = {
+    source: input.source,
+    apex: name.apex,
+    automaticSoa: input.automaticSoa ?? false,
+    proxied: input.proxied ?? false,
+    stripDnssec: input.stripDnssec ?? false,
+    limits: ctx.settings.limits,
+  };
+  const work: ImportWork = { name, input, order };
   try {
-    const { value } = await commitAlone(ctx, (draft) => storeFile(ctx, draft, zone, input));
-    // Moves the data of a large import from the write-ahead log into the database now, before a later writer has to.
-    if (value.records >= CHECKPOINT_FROM) ctx.store.checkpoint();
-    return value;
+    return isLarge(order) ? await importInParts(ctx, work) : await importAtOnce(ctx, work);
   } catch (error) {
     if (!(error instanceof FileHasErrors)) throw error;
-    return { imported: false, name: zone.name, records: 0, duplicates: 0, issues: error.issues };
+    return { imported: false, name: name.name, records: 0, duplicates: 0, issues: error.issues };
   }
 }
 
-const CHECKPOINT_FROM = 10_000;
+interface ImportWork {
+  readonly name: ImportedName;
+  readonly input: ImportInput;
+  readonly order: ImportOrder;
+}
+
+async function importAtOnce(ctx: Context, work: ImportWork): Promise<ImportResult> {
+  const { value } = await commitAlone(ctx, (draft) => {
+    const place = prepareZone(ctx, draft, work);
+    return switchIn(ctx, draft, work, place, stageAtOnce(ctx, work.order, draft.now, work.input.onProgress));
+  });
+  return value;
+}
+
+/** Others can write while the records are stored; the zone gets them in one short write. */
+async function importInParts(ctx: Context, work: ImportWork): Promise<ImportResult> {
+  const { outcome: _, ...trial } = ctx;
+  // What would be refused at the end is refused now.
+  await commitAlone({ ...trial, dryRun: true }, (draft) => void prepareZone(trial, draft, work));
+  const staged = await stageInParts(ctx, work.order, work.input.onProgress);
+  let used = false;
+  try {
+    const { value } = await commitAlone(ctx, (draft) => {
+      return switchIn(ctx, draft, work, prepareZone(ctx, draft, work), staged);
+    });
+    used = !ctx.dryRun;
+    return value;
+  } finally {
+    if (!used) await giveUp(ctx, staged.set);
+  }
+}
 
 interface ImportedName {
   readonly name: string;
@@ -116,21 +144,31 @@ function apexText(apex: Uint8Array | undefined): string | undefined {
   return apex && printName(apex);
 }
 
-function storeFile(ctx: Context, draft: Draft, name: ImportedName, input: ImportInput): ImportResult {
-  const { zone, isNew } = prepareZone(ctx, draft, name, input);
-  if (!isNew) {
-    draft.noteReplacement(zone.seq);
-    removeRecordsOfZone(ctx.store, zone.seq);
-  }
-  const stored = storeRecords(ctx, draft, zone, input);
+/** Gives the staged records to the zone. */
+function switchIn(
+  ctx: Context,
+  draft: Draft,
+  { name, input }: ImportWork,
+  { zone, isNew }: Place,
+  stored: Staged,
+): ImportResult {
+  const { store } = ctx;
   const issues = [...stored.issues, ...noticesOf(name, input)];
-  if (stored.records > 0 && !issues.some(isError)) issues.push(...settleSets(ctx, zone, stored));
   if (issues.some(isError)) throw new FileHasErrors(issues.sort(errorsFirst));
+  if (!isNew) draft.noteReplacement(zone.seq);
+  invariant(useRecordSet(store, stored.set), 'the staged records are there');
   const serial = input.automaticSoa ? (isNew ? zone.serial : nextSerial(zone.serial)) : stored.soa!.serial;
   if (!isNew && !input.automaticSoa && !serialIsAfter(serial, zone.serial)) issues.push(staleSerial(serial, zone));
   const nameServerMode = !input.automaticSoa && stored.apexNameServers > 0 ? 'records' : 'service';
   const columns = input.automaticSoa ? defaultSoa(ctx, zone) : stored.soa!.columns;
-  draft.setZone(zone.seq, { ...columns, serial, name_server_mode: nameServerMode, record_count: stored.records });
+  draft.setZone(zone.seq, {
+    ...columns,
+    serial,
+    name_server_mode: nameServerMode,
+    record_count: stored.records,
+    record_set: stored.set,
+  });
+  if (!dropRecordSet(store, zone.record_set)) planRemoval(ctx);
   if (!isNew) draft.noteZone(zone.seq, 'zone-replaced');
   const after = draft.zone(zone.seq)!;
   issues.push(...servedNotices(ctx, after, !input.automaticSoa && stored.apexNameServers === 0));
@@ -190,10 +228,6 @@ function defaultSoa(ctx: Context, { account }: ZoneRow): ZoneChange {
   };
 }
 
-function isError({ severity }: Issue): boolean {
-  return severity === 'error';
-}
-
 function errorsFirst(a: Issue, b: Issue): number {
   return Number(isError(b)) - Number(isError(a)) || (a.line ?? 0) - (b.line ?? 0);
 }
@@ -203,12 +237,12 @@ function staleSerial(serial: number, zone: ZoneRow): Issue {
   return { severity: 'warning', code: 'stale-serial', message };
 }
 
-function prepareZone(
-  ctx: Context,
-  draft: Draft,
-  { name, apex }: ImportedName,
-  input: ImportInput,
-): { readonly zone: ZoneRow; readonly isNew: boolean } {
+interface Place {
+  readonly zone: ZoneRow;
+  readonly isNew: boolean;
+}
+
+function prepareZone(ctx: Context, draft: Draft, { name: { name, apex }, input }: ImportWork): Place {
   const account = chooseAccount(ctx, input.accountId);
   const known = zonesOfName(ctx.store, name);
   // Without a named account, a zone with a unique name is meant.
@@ -218,76 +252,4 @@ function prepareZone(
   if (!zone) return { zone: addZone(ctx, draft, { name, apex, account: account.seq, type: 'full' }), isNew: true };
   if (!input.replace) throw zoneFailure('importExists', { name });
   return { zone: requireZone(ctx, toHex(zone.id)), isNew: false };
-}
-
-interface Stored extends ImportEnd {
-  readonly records: number;
-  readonly duplicates: number;
-}
-
-/**
- * Files of this size or larger are read on their own thread, in octets; starting one takes as long as reading this
- * much.
- */
-const LARGE_FILE_BYTES = 2 << 20;
-
-function storeRecords(ctx: Context, draft: Draft, zone: ZoneRow, input: ImportInput): Stored {
-  const order: ImportOrder = {
-    source: input.source,
-    apex: zone.apex,
-    automaticSoa: input.automaticSoa ?? false,
-    proxied: input.proxied ?? false,
-    stripDnssec: input.stripDnssec ?? false,
-    limits: ctx.settings.limits,
-  };
-  const reading = isLarge(input) ? readImportOnThread(order) : readImport(order);
-  const insert = recordImporter(ctx.store, zone.seq, draft.now);
-  const pool = pooledRandom(ctx.random);
-  let records = 0;
-  let rows = 0;
-  let step = reading.next();
-  try {
-    for (; !step.done; step = reading.next()) {
-      for (const row of step.value.rows) if (insert(makeId(ctx.clock.nowUs(), pool), row)) records++;
-      rows += step.value.rows.length;
-      input.onProgress?.({ records: step.value.parsed, octets: step.value.octetsRead });
-    }
-  } catch (error) {
-    reading.return(NOTHING_READ);
-    throw error;
-  }
-  return { ...step.value, records, duplicates: rows - records };
-}
-
-const NOTHING_READ: ImportEnd = { issues: [], soa: undefined, apexNameServers: 0, unevenSets: [], longestRdata: 0 };
-
-function isLarge({ source }: ImportInput): boolean {
-  if ('text' in source) return false;
-  // The reader reports a missing file.
-  return (statSync(source.file, { throwIfNoEntry: false })?.size ?? 0) >= LARGE_FILE_BYTES;
-}
-
-/** The largest size of an RRset in a message, leaving room for the question and EDNS, in octets (RFC 1035 §4.2.2). */
-const MOST_RRSET_OCTETS = 65_000;
-const RR_OVERHEAD = 12;
-
-/**
- * Applies rules about whole RRsets to the stored rows: one TTL for each, the lowest (RFC 2181 §5.2; signatures have
- * that of the type they cover), and none too large to be sent.
- */
-function settleSets(ctx: Context, zone: ZoneRow, { unevenSets, longestRdata }: Stored): Issue[] {
-  const { store } = ctx;
-  const atLeast = Math.floor(MOST_RRSET_OCTETS / (longestRdata + RR_OVERHEAD));
-  const uneven = unevenSets.map(([ownerKey, type]) => ({ zone: zone.seq, ownerKey, type }));
-  const issues: Issue[] = [];
-  for (const set of [...uneven, ...notableSets(store, zone.seq, atLeast)]) {
-    const facts = factsOfSet(store, set, RR_OVERHEAD, AUTOMATIC_TTL);
-    if (facts.lowestTtl !== undefined && set.type !== Type.rrsig) setTtlOfSet(store, set, facts.lowestTtl);
-    if (facts.octets > MOST_RRSET_OCTETS) {
-      const what = `the ${typeMnemonic(set.type)} records of ${facts.name}`;
-      const message = `${what} take ${facts.octets} octets; a message holds ${MOST_RRSET_OCTETS}`;
-      issues.push({ severity: 'error', code: 'rrset-too-large', message });
-    }
-  }
-  return issues;
 }

@@ -21,6 +21,7 @@ import {
 } from '../../store/zones/zones.js';
 import { accountIdOf, chooseAccount, maySeeZone, parseId, requireZone } from '../access/access.js';
 import { dropCertificatesOfZone } from '../certificates/drop.js';
+import { planRemoval } from '../records/unused-records.js';
 import { parseHostName, parseNewZoneName, parseZoneName } from '../rules/names.js';
 import { commit, commitAndRead, type Draft } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
@@ -176,7 +177,7 @@ export async function deleteZone(ctx: Context, zoneId: string): Promise<string> 
     draft.audit({ action: 'zone.delete', zone: zone.id, object: zone.id, before: zoneItem(ctx, zone) });
     draft.noteZone(zone.seq, 'zone-removed');
     dropCertificatesOfZone(ctx, zone.seq);
-    removeZone(ctx.store, zone.seq);
+    if (!removeZone(ctx.store, zone.seq)) planRemoval(ctx);
   });
   return zoneId;
 }

@@ -18,9 +18,9 @@ export type ImportedRow = Pick<
   | 'tags'
 >;
 
-/** Identifies an RRset; `zone` is a store number. */
+/** Identifies an RRset of a set of records. */
 export interface RRsetKey {
-  readonly zone: number;
+  readonly set: number;
   readonly ownerKey: Uint8Array;
   readonly type: number;
 }
@@ -29,7 +29,7 @@ const statements = perStore((store) => ({
   insert: store.prepare<
     [
       id: Uint8Array,
-      zone: number,
+      set: number,
       ownerKey: Uint8Array,
       name: string,
       type: number,
@@ -47,40 +47,40 @@ const statements = perStore((store) => ({
       tagsModifiedAt: number | null,
     ]
   >(
-    `INSERT INTO records (id, zone, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
+    `INSERT INTO record_rows (id, record_set, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
        created_at, modified_at, comment_modified_at, tags_modified_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (zone, owner_key, type, rdata_key) DO NOTHING`,
+     ON CONFLICT (record_set, owner_key, type, rdata_key) DO NOTHING`,
   ),
-  notable: store.prepareTuples<[zone: number, moreThan: number], [ownerKey: Uint8Array, type: number]>(
-    `SELECT owner_key, type FROM records WHERE zone = ? GROUP BY owner_key, type
+  notable: store.prepareTuples<[set: number, moreThan: number], [ownerKey: Uint8Array, type: number]>(
+    `SELECT owner_key, type FROM record_rows WHERE record_set = ? GROUP BY owner_key, type
      HAVING count(*) > ? OR count(*) <> max(seq) - min(seq) + 1`,
   ),
   facts: store.prepareTuples<
-    [overhead: number, automatic: number, zone: number, ownerKey: Uint8Array, type: number],
+    [overhead: number, automatic: number, set: number, ownerKey: Uint8Array, type: number],
     [name: string, octets: number, ttl: number, ttls: number, lowest: number]
   >(
     // With a single min(), bare columns come from the row of the minimum (SQLite, "Bare columns in an aggregate").
     `SELECT name, sum(length(rdata) + ?), ttl, count(DISTINCT ttl), min(CASE ttl WHEN 1 THEN ? WHEN -1 THEN 1 ELSE ttl END)
-     FROM records WHERE zone = ? AND owner_key = ? AND type = ?`,
+     FROM record_rows WHERE record_set = ? AND owner_key = ? AND type = ?`,
   ),
-  setTtl: store.prepare<[ttl: number, zone: number, ownerKey: Uint8Array, type: number]>(
-    'UPDATE records SET ttl = ? WHERE zone = ? AND owner_key = ? AND type = ?',
+  setTtl: store.prepare<[ttl: number, set: number, ownerKey: Uint8Array, type: number]>(
+    'UPDATE record_rows SET ttl = ? WHERE record_set = ? AND owner_key = ? AND type = ?',
   ),
 }));
 
 /**
- * Returns a function that stores a record of one zone with creation time `now`; it returns false when the owner already
+ * Returns a function that stores a record in a set with creation time `now`; it returns false when the owner already
  * has a record with the same type and data. The statement is looked up once, because an import stores hundreds of
  * thousands of records a second.
  */
-export function recordImporter(store: Store, zone: number, now: number): (id: Uint8Array, row: ImportedRow) => boolean {
+export function recordImporter(store: Store, set: number, now: number): (id: Uint8Array, row: ImportedRow) => boolean {
   const { insert } = statements(store);
   return (id, row) => {
     const { comment, tags } = row;
     const { changes } = insert.run(
       id,
-      zone,
+      set,
       row.owner_key,
       row.name,
       row.type,
@@ -105,10 +105,10 @@ export function recordImporter(store: Store, zone: number, now: number): (id: Ui
  * RRsets to which rules about whole sets may apply: those with more records than `moreThan`, or whose records were not
  * written consecutively. The index alone answers this query.
  */
-export function notableSets(store: Store, zone: number, moreThan: number): RRsetKey[] {
+export function notableSets(store: Store, set: number, moreThan: number): RRsetKey[] {
   return statements(store)
-    .notable.all(zone, moreThan)
-    .map(([ownerKey, type]) => ({ zone, ownerKey, type }));
+    .notable.all(set, moreThan)
+    .map(([ownerKey, type]) => ({ set, ownerKey, type }));
 }
 
 export interface SetFacts {
@@ -122,15 +122,15 @@ export interface SetFacts {
 /** The TTL for `automatic` is in seconds. */
 export function factsOfSet(
   store: Store,
-  { zone, ownerKey, type }: RRsetKey,
+  { set, ownerKey, type }: RRsetKey,
   overhead: number,
   automatic: number,
 ): SetFacts {
-  const [name, octets, ttl, ttls] = statements(store).facts.get(overhead, automatic, zone, ownerKey, type)!;
+  const [name, octets, ttl, ttls] = statements(store).facts.get(overhead, automatic, set, ownerKey, type)!;
   return { name, octets, lowestTtl: ttls > 1 ? ttl : undefined };
 }
 
 /** Gives this TTL, in seconds, to all records of the set. */
-export function setTtlOfSet(store: Store, { zone, ownerKey, type }: RRsetKey, ttl: number): void {
-  statements(store).setTtl.run(ttl, zone, ownerKey, type);
+export function setTtlOfSet(store: Store, { set, ownerKey, type }: RRsetKey, ttl: number): void {
+  statements(store).setTtl.run(ttl, set, ownerKey, type);
 }

@@ -11,7 +11,7 @@ import {
   type TextOperator,
 } from '../condition.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
-import { type RecordRow, typesOfZone } from './records.js';
+import { COLUMNS_OF_ZONE, type RecordRow, SET_OF_ZONE, typesOfZone } from './records.js';
 
 export type RecordOrder = 'type' | 'name' | 'content' | 'ttl' | 'proxied';
 
@@ -61,9 +61,9 @@ export function selectRecords(store: Store, selection: RecordSelection): { rows:
   const where = whereOf(selection);
   defineTextFunctions(store);
   defineTxtText(store);
-  if (!where) return inOrder(store, selection, { sql: 'zone = ?', params: [selection.zone] }, selection.zoneCount);
+  if (!where) return inOrder(store, selection, inZone(selection.zone), selection.zoneCount);
   // Without an indexed condition, the rows are read in the order in which they are stored.
-  const source = where.indexed ? 'records' : 'records INDEXED BY records_owner';
+  const source = where.indexed ? 'record_rows' : 'record_rows INDEXED BY records_owner';
   const first = store
     .prepareTuples<SqlValue[], [number]>(`SELECT seq FROM ${source} WHERE ${where.sql} LIMIT ${FEW + 1}`)
     .all(...where.params);
@@ -80,9 +80,10 @@ function inOrder(
   total: number,
 ): { rows: RecordRow[]; total: number } {
   if (selection.offset >= total || selection.limit === 0) return { rows: [], total };
-  const query = `SELECT * FROM records INDEXED BY records_owner WHERE ${sql} ORDER BY ${orderIn(store, selection)}`;
+  const from = `SELECT ${COLUMNS_OF_ZONE} FROM record_rows INDEXED BY records_owner`;
+  const query = `${from} WHERE ${sql} ORDER BY ${orderIn(store, selection)}`;
   const rows = store.prepare<SqlValue[], RecordRow>(`${query} LIMIT ? OFFSET ?`);
-  return { rows: rows.all(...params, selection.limit, selection.offset), total };
+  return { rows: rows.all(selection.zone, ...params, selection.limit, selection.offset), total };
 }
 
 function sorted(
@@ -92,9 +93,10 @@ function sorted(
 ): { rows: RecordRow[]; total: number } {
   const total = found.length;
   if (selection.offset >= total || selection.limit === 0) return { rows: [], total };
-  const among = `SELECT * FROM records WHERE seq IN (SELECT value FROM json_each(?))`;
+  const among = `SELECT ${COLUMNS_OF_ZONE} FROM record_rows WHERE seq IN (SELECT value FROM json_each(?))`;
   const rows = store.prepare<SqlValue[], RecordRow>(`${among} ORDER BY ${orderIn(store, selection)} LIMIT ? OFFSET ?`);
-  return { rows: rows.all(JSON.stringify(found.map(([seq]) => seq)), selection.limit, selection.offset), total };
+  const numbers = JSON.stringify(found.map(([seq]) => seq));
+  return { rows: rows.all(selection.zone, numbers, selection.limit, selection.offset), total };
 }
 
 function orderIn(store: Store, selection: RecordSelection): string {
@@ -102,10 +104,15 @@ function orderIn(store: Store, selection: RecordSelection): string {
   return orderOf(selection, order === undefined || order === 'content' ? [] : typesOfZone(store, zone));
 }
 
+/** Matches the records of a zone. */
+function inZone(zone: number): Condition {
+  return { sql: `record_set = ${SET_OF_ZONE}`, params: [zone] };
+}
+
 /** Undefined when every record of the zone matches. */
 function whereOf({ zone, match, conditions, search }: RecordSelection): Condition | undefined {
   if (conditions.length === 0 && search.length === 0) return undefined;
-  const all = [{ sql: 'zone = ?', params: [zone] }, ...search];
+  const all = [inZone(zone), ...search];
   if (conditions.length > 0) all.push(joinConditions(match, conditions));
   return joinConditions('all', all);
 }

@@ -53,8 +53,14 @@ export function rdataKeyOf(duplicateKey: Uint8Array): Uint8Array {
   return duplicateKey.length <= LONGEST_PLAIN_KEY ? duplicateKey : createHash('sha256').update(duplicateKey).digest();
 }
 
-const COLUMNS = `id, zone, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
+const COLUMNS = `id, record_set, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
   private_routing, created_at, modified_at, comment_modified_at, tags_modified_at`;
+
+/** The set of records of a zone, by its number. */
+export const SET_OF_ZONE = '(SELECT record_set FROM zones WHERE seq = ?)';
+
+/** The columns of a {@link RecordRow}; the value is the number of its zone. */
+export const COLUMNS_OF_ZONE = '? AS zone, record_rows.*';
 
 /** Sorts after every key: owner keys never begin with 0xff 0xff, because no label has 255 octets. */
 const LAST_KEY = Buffer.alloc(256, 0xff);
@@ -89,7 +95,10 @@ const statements = perStore((store) => ({
       number | null,
       number | null,
     ]
-  >(`INSERT INTO records (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+  >(
+    `INSERT INTO record_rows (${COLUMNS})
+     VALUES (?, ${SET_OF_ZONE}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ),
   update: store.prepare<
     [
       Uint8Array,
@@ -110,31 +119,37 @@ const statements = perStore((store) => ({
       number,
     ]
   >(
-    `UPDATE records SET owner_key = ?, name = ?, type = ?, content = ?, rdata = ?, rdata_key = ?, ttl = ?, proxied = ?,
+    `UPDATE record_rows SET owner_key = ?, name = ?, type = ?, content = ?, rdata = ?, rdata_key = ?, ttl = ?, proxied = ?,
        settings = ?, comment = ?, tags = ?, private_routing = ?, modified_at = ?, comment_modified_at = ?,
        tags_modified_at = ? WHERE seq = ?`,
   ),
-  remove: store.prepare<[seq: number]>('DELETE FROM records WHERE seq = ?'),
-  removeZone: store.prepare<[zone: number]>('DELETE FROM records WHERE zone = ?'),
+  remove: store.prepare<[seq: number]>('DELETE FROM record_rows WHERE seq = ?'),
   ofZone: store.prepare<[zone: number], RecordRow>(
     'SELECT * FROM records WHERE zone = ? ORDER BY owner_key, type, rdata_key',
   ),
-  ofType: store.prepare<[zone: number, type: number], RecordRow>(
-    'SELECT * FROM records INDEXED BY records_owner WHERE zone = ? AND type = ? ORDER BY owner_key, rdata_key',
+  ofType: store.prepare<[zone: number, inZone: number, type: number], RecordRow>(
+    `SELECT ${COLUMNS_OF_ZONE} FROM record_rows INDEXED BY records_owner
+     WHERE record_set = ${SET_OF_ZONE} AND type = ? ORDER BY owner_key, rdata_key`,
   ),
   proxiedOwners: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
-    'SELECT DISTINCT owner_key FROM records WHERE zone = ? AND proxied = 1 LIMIT ?',
+    `SELECT DISTINCT owner_key FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND proxied = 1 LIMIT ?`,
   ),
   nameServersAt: store.prepare<[zone: number, ownerKey: Uint8Array], Pick<RecordRow, 'id' | 'rdata'>>(
-    'SELECT id, rdata FROM records WHERE zone = ? AND owner_key = ? AND type = 2 ORDER BY rdata_key',
+    `SELECT id, rdata FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? AND type = 2
+     ORDER BY rdata_key`,
   ),
   below: store.prepare<
     [zone: number, from: Uint8Array, to: Uint8Array, limit: number],
     Pick<RecordRow, 'owner_key' | 'type'>
-  >('SELECT owner_key, type FROM records WHERE zone = ? AND owner_key >= ? AND owner_key < ? LIMIT ?'),
-  types: store.prepareTuples<[zone: number], [type: number]>('SELECT DISTINCT type FROM records WHERE zone = ?'),
+  >(
+    `SELECT owner_key, type FROM record_rows
+     WHERE record_set = ${SET_OF_ZONE} AND owner_key >= ? AND owner_key < ? LIMIT ?`,
+  ),
+  types: store.prepareTuples<[zone: number], [type: number]>(
+    `SELECT DISTINCT type FROM record_rows WHERE record_set = ${SET_OF_ZONE}`,
+  ),
   between: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [number]>(
-    'SELECT 1 FROM records WHERE zone = ? AND owner_key > ? AND owner_key < ? LIMIT 1',
+    `SELECT 1 FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key > ? AND owner_key < ? LIMIT 1`,
   ),
 }));
 
@@ -163,7 +178,7 @@ export function recordsOfZone(store: Store, zone: number): IterableIterator<Reco
 
 /** Records of one type in canonical order, row by row like {@link recordsOfZone}. */
 export function recordsOfType(store: Store, zone: number, type: number): IterableIterator<RecordRow> {
-  return statements(store).ofType.iterate(zone, type);
+  return statements(store).ofType.iterate(zone, zone, type);
 }
 
 /** The types of a zone's records, in no particular order. */
@@ -243,10 +258,6 @@ export function updateRecord(store: Store, row: RecordRow): void {
 
 export function removeRecord(store: Store, seq: number): void {
   statements(store).remove.run(seq);
-}
-
-export function removeRecordsOfZone(store: Store, zone: number): void {
-  statements(store).removeZone.run(zone);
 }
 
 /** Whether any row exists below an owner. */

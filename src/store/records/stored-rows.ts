@@ -7,6 +7,7 @@
  */
 import { equalBytes } from '../../base/bytes.js';
 import { perStore, type Store } from '../driver.js';
+import { SET_OF_ZONE } from './records.js';
 
 /** The columns the publisher reads, in this order. */
 export type StoredTuple = readonly [
@@ -25,16 +26,16 @@ const MEMBERS = 6;
 
 const statements = perStore((store) => ({
   ofOwner: store.prepareTuples<[zone: number, ownerKey: Uint8Array], StoredTuple>(
-    `SELECT owner_key, type, ttl, proxied, rdata, settings FROM records
-     WHERE zone = ? AND owner_key = ? ORDER BY type, rdata_key`,
+    `SELECT owner_key, type, ttl, proxied, rdata, settings FROM record_rows
+     WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? ORDER BY type, rdata_key`,
   ),
   ofAliases: store.prepareTuples<[zone: number], StoredTuple>(
-    `SELECT r.owner_key, r.type, r.ttl, r.proxied, r.rdata, r.settings FROM records a
-     JOIN records r ON r.zone = a.zone AND r.owner_key = a.owner_key
-     WHERE a.zone = ? AND a.type = 5 ORDER BY a.owner_key, r.type, r.rdata_key`,
+    `SELECT r.owner_key, r.type, r.ttl, r.proxied, r.rdata, r.settings FROM record_rows a
+     JOIN record_rows r ON r.record_set = a.record_set AND r.owner_key = a.owner_key
+     WHERE a.record_set = ${SET_OF_ZONE} AND a.type = 5 ORDER BY a.owner_key, r.type, r.rdata_key`,
   ),
   aliasOwners: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
-    'SELECT owner_key FROM records WHERE zone = ? AND type = 5 ORDER BY owner_key LIMIT ?',
+    `SELECT owner_key FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND type = 5 ORDER BY owner_key LIMIT ?`,
   ),
   chunk: store.prepareTuples<
     [zone: number, from: Uint8Array, limit: number],
@@ -43,8 +44,8 @@ const statements = perStore((store) => ({
     `SELECT CAST(group_concat(owner_key || rdata, '') AS BLOB),
        '[' || group_concat(length(owner_key) || ',' || type || ',' || ttl || ',' || proxied || ',' || length(rdata) || ','
          || CASE WHEN settings IS NULL THEN 'null' ELSE json_quote(settings) END) || ']'
-     FROM (SELECT owner_key, type, ttl, proxied, rdata, settings FROM records
-       WHERE zone = ? AND owner_key >= ? ORDER BY owner_key, type, rdata_key LIMIT ?)`,
+     FROM (SELECT owner_key, type, ttl, proxied, rdata, settings FROM record_rows
+       WHERE record_set = ${SET_OF_ZONE} AND owner_key >= ? ORDER BY owner_key, type, rdata_key LIMIT ?)`,
   ),
 }));
 

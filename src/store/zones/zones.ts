@@ -1,5 +1,7 @@
 /** Zones: their rows, their settings with the defaults for NULL, and which of them are served. */
+
 import { perStore, type SqlValue, type Statement, type Store } from '../driver.js';
+import { addRecordSet, dropRecordSet } from '../records/record-sets.js';
 
 export type ZoneStatus = 'initializing' | 'pending' | 'active' | 'moved';
 export type ZoneType = 'full' | 'partial' | 'secondary' | 'internal';
@@ -66,6 +68,8 @@ export interface ZoneRow {
   /** Whether there was ever a hold. */
   readonly hold_set: number;
   readonly record_count: number;
+  /** Number of its set of records (records/record-sets.ts). */
+  readonly record_set: number;
   /** Increases with every change of the zone or its records. */
   readonly version: number;
   readonly created_at: number;
@@ -185,11 +189,12 @@ const statements = perStore((store) => ({
       createdAt: number,
       modifiedAt: number,
       activatedAt: number | null,
+      recordSet: number,
     ]
   >(
     `INSERT INTO zones (id, account, name, apex, status, served, type, serial, name_server_mode, verification_key,
-       proven, created_at, modified_at, activated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       proven, created_at, modified_at, activated_at, record_set)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   remove: store.prepare<[seq: number]>('DELETE FROM zones WHERE seq = ?'),
 }));
@@ -246,12 +251,18 @@ export function insertZone(store: Store, row: NewZoneRow): number {
     row.created_at,
     row.modified_at,
     row.activated_at,
+    addRecordSet(store, row.created_at),
   ).lastInsertRowid;
 }
 
-/** Removes the zone with everything that belongs to it. */
-export function removeZone(store: Store, seq: number): void {
+/**
+ * Removes the zone with everything that belongs to it. False when there are so many records that their rows remain for
+ * now; they belong to no zone and are removed in parts.
+ */
+export function removeZone(store: Store, seq: number): boolean {
+  const zone = findZone(store, seq);
   statements(store).remove.run(seq);
+  return !zone || dropRecordSet(store, zone.record_set);
 }
 
 /** Update statements by the columns they set; use cases set few combinations. */

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
+import { SystemClock } from '../../../src/base/clock.js';
 import type { AppError } from '../../../src/base/errors.js';
 import { readImportOnThread } from '../../../src/control/imports/pipe.js';
 import { type ImportBatch, type ImportEnd, type ImportOrder, readImport } from '../../../src/control/imports/reader.js';
@@ -22,10 +23,12 @@ import {
   listRecords,
   replaceRecord,
 } from '../../../src/control/records/records.js';
+import { unusedRecordsJobs } from '../../../src/control/records/unused-records.js';
 import { type Context, DEFAULT_LIMITS } from '../../../src/control/write/context.js';
 import { exportZone } from '../../../src/control/zones/export.js';
-import { createZone, editZone, findZoneByName, getZone } from '../../../src/control/zones/zones.js';
+import { createZone, deleteZone, editZone, findZoneByName, getZone } from '../../../src/control/zones/zones.js';
 import { ownerKeyOf, parseName } from '../../../src/dns/name.js';
+import type { JobOutcome } from '../../../src/jobs/kind.js';
 import { servedAtOwner } from '../../../src/serving/owner.js';
 import { servingZone } from '../../../src/serving/zone.js';
 import { openStore } from '../../../src/store/driver.js';
@@ -33,6 +36,7 @@ import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
 import { recordsOfZone } from '../../../src/store/records/records.js';
 import { zonesOfName } from '../../../src/store/zones/zones.js';
 import { latestAudit } from '../../support/rows.js';
+import { openOneCopy } from '../../support/two-copies.js';
 import { startControl, startZone } from '../fixture.js';
 
 async function refusal(attempt: Promise<unknown>): Promise<AppError> {
@@ -598,7 +602,7 @@ t.test('reading on a thread', async (t) => {
 });
 
 t.test('a process killed in the middle of an import', async (t) => {
-  const { ctx, directory } = await startControl(t);
+  const { ctx, directory } = await startControl(t, {}, openOneCopy);
   const made = await importText(ctx, FILE);
   const before = await recordsOf(ctx, made.zoneId!);
   const file = join(directory, 'large.zone');
@@ -624,8 +628,95 @@ t.test('a process killed in the middle of an import', async (t) => {
   await new Promise((resolve) => child.once('exit', resolve));
   t.same(await recordsOf(ctx, made.zoneId!), before, 'the zone is as it was');
   t.equal((await getZone(ctx, made.zoneId!)).soa.serial, 4000000000);
+  const rowsLeft = countRows(ctx);
+  t.ok(rowsLeft > before.length, 'what it had stored belongs to no zone');
+  await runRemoval(ctx);
+  t.equal(countRows(ctx), rowsLeft, 'an import that may be under way is left alone');
+  await runRemoval({ ...ctx, clock: new LaterClock() });
+  t.equal(countRows(ctx), before.length, 'and is removed later');
+  t.same(await recordsOf(ctx, made.zoneId!), before);
   const reopened = openStore(directory);
   t.same(reopened.prepareTuples<[], [string]>('PRAGMA integrity_check').get(), ['ok']);
   reopened.close();
   await createRecord(ctx, made.zoneId!, { type: 'A', name: 'after', content: '192.0.2.8' });
+});
+
+/** Rows of records, with those that no zone has. */
+function countRows({ store }: Context): number {
+  return store.prepareTuples<[], [number]>('SELECT count(*) FROM record_rows').get()![0];
+}
+
+class LaterClock extends SystemClock {
+  override nowMs(): number {
+    return super.nowMs() + 11 * 60_000;
+  }
+}
+
+function runRemoval({ store, clock, log }: Context): Promise<JobOutcome> {
+  const { signal } = new AbortController();
+  return unusedRecordsJobs.handler({ store, clock, log, attempt: 0, signal, requireLease: () => {} }, '');
+}
+
+t.test('others write while a large file is imported, and while a large zone is deleted', async (t) => {
+  const clock = new SystemClock();
+  const { ctx: fixture } = await startControl(t, {}, openOneCopy);
+  const ctx = { ...fixture, clock };
+  const other = await createZone(ctx, { name: 'other.test' });
+  const lines = Array.from({ length: 6_000 }, (_, i) => `h${i} ${i % 2 ? 60 : 600} A 10.0.${i >> 8}.${i & 255}\n`);
+  const text = HEAD + lines.join('') + 'uneven 60 A 192.0.2.1\nuneven 600 A 192.0.2.2\n';
+  const zones = (): string[] => zonesOfName(ctx.store, 'example.com').map(({ name }) => name);
+
+  let writes = 0;
+  const during = async <T>(work: Promise<T>, look: () => void): Promise<T> => {
+    let ended = false;
+    const end = (): void => {
+      ended = true;
+    };
+    work.then(end, end);
+    while (!ended) {
+      await createRecord(ctx, other.id, { type: 'TXT', name: `w${writes++}`, content: 'x' });
+      if (!ended) look();
+    }
+    return work;
+  };
+  const made = await during(importText(ctx, text), () => t.strictSame(zones(), []));
+  t.match(made, { imported: true, records: 6_004, duplicates: 0 });
+  t.ok(writes > 0, 'a write came between');
+  const uneven = await listRecords(ctx, made.zoneId!, { name: { exact: 'uneven.example.com' } });
+  t.strictSame(
+    uneven.items.map(({ ttl }) => ttl),
+    [60, 60],
+  );
+
+  // A replacement shows the old zone until the new one is whole.
+  const replaced = importText(ctx, text.replaceAll('192.0.2.', '198.51.100.').replace('4000000000', '4000000001'), {
+    replace: true,
+  });
+  const serial = async (): Promise<number> => (await getZone(ctx, made.zoneId!)).soa.serial;
+  t.match(await during(replaced, () => {}), { imported: true, records: 6_004, zoneId: made.zoneId });
+  t.equal(await serial(), 4000000001);
+  t.ok(countRows(ctx) > 7_000, 'the rows of before are still there');
+  await during(runRemoval(ctx), () => {});
+  t.equal(countRows(ctx), 6_004 + writes);
+
+  // Errors at the end of a large file leave nothing.
+  const broken = await importText(ctx, `${text}broken A x\n`, { replace: true });
+  t.equal(broken.imported, false);
+  await runRemoval(ctx);
+  t.equal(countRows(ctx), 6_004 + writes);
+  const dry = await importText({ ...ctx, dryRun: true }, text, { replace: true });
+  t.match(dry, { imported: true, records: 6_004 });
+  await runRemoval(ctx);
+  t.equal(countRows(ctx), 6_004 + writes, 'a dry run leaves nothing');
+  await t.rejects(importText(ctx, text), /already/, 'refused before anything is stored');
+
+  await deleteZone(ctx, made.zoneId!);
+  t.strictSame(zones(), []);
+  t.equal(ctx.store.prepareTuples<[], [number]>('SELECT count(*) FROM records').get()![0], writes);
+  t.ok(countRows(ctx) > writes);
+  t.equal(ctx.store.prepareTuples<[], [string]>('SELECT kind FROM jobs').get()![0], 'unused_records');
+  const again = await importText(ctx, FILE);
+  t.equal(again.imported, true, 'the name is free at once');
+  await during(runRemoval(ctx), () => {});
+  t.equal(countRows(ctx), writes + again.records);
 });

@@ -1,0 +1,82 @@
+/**
+ * The sets of records. Each zone has one. An import writes a new set in many short transactions and gives it to its
+ * zone in one; the rows of a set that no zone has any more are removed in parts.
+ */
+import { perStore, type Store } from '../driver.js';
+
+const statements = perStore((store) => ({
+  add: store.prepare<[state: 'staged' | 'used', writtenAt: number]>(
+    'INSERT INTO record_sets (state, written_at) VALUES (?, ?)',
+  ),
+  touch: store.prepare<[writtenAt: number, set: number]>(
+    "UPDATE record_sets SET written_at = ? WHERE number = ? AND state = 'staged'",
+  ),
+  use: store.prepare<[set: number]>("UPDATE record_sets SET state = 'used' WHERE number = ? AND state = 'staged'"),
+  drop: store.prepare<[set: number]>("UPDATE record_sets SET state = 'unused' WHERE number = ?"),
+  abandon: store.prepare<[writtenBefore: number]>(
+    "UPDATE record_sets SET state = 'unused' WHERE state = 'staged' AND written_at < ?",
+  ),
+  firstUnused: store.prepareTuples<[], [set: number]>(
+    "SELECT number FROM record_sets WHERE state = 'unused' ORDER BY number LIMIT 1",
+  ),
+  staged: store.prepareTuples<[], [number]>("SELECT count(*) FROM record_sets WHERE state = 'staged'"),
+  removeRows: store.prepare<[set: number, limit: number]>(
+    `DELETE FROM record_rows WHERE seq IN (SELECT seq FROM record_rows INDEXED BY records_owner WHERE record_set = ?
+       ORDER BY owner_key, type, rdata_key LIMIT ?)`,
+  ),
+  remove: store.prepare<[set: number]>('DELETE FROM record_sets WHERE number = ?'),
+}));
+
+/** Rows that one part removes; it takes a few milliseconds. */
+const PART = 500;
+
+/** Adds a set for a new zone, and returns its number. Instants are microseconds since 1970. */
+export function addRecordSet(store: Store, nowUs: number): number {
+  return statements(store).add.run('used', nowUs).lastInsertRowid;
+}
+
+/** Adds a set for an import. It is invisible until a zone has it. */
+export function stageRecordSet(store: Store, nowUs: number): number {
+  return statements(store).add.run('staged', nowUs).lastInsertRowid;
+}
+
+/** Notes that an import still writes a set; false when the set was given up meanwhile. */
+export function touchRecordSet(store: Store, set: number, nowUs: number): boolean {
+  return statements(store).touch.run(nowUs, set).changes === 1;
+}
+
+/** Notes that a zone has the staged set now; false when the set was given up meanwhile. */
+export function useRecordSet(store: Store, set: number): boolean {
+  return statements(store).use.run(set).changes === 1;
+}
+
+/** Notes that no zone has the set any more, and removes it if it is small. True when nothing is left. */
+export function dropRecordSet(store: Store, set: number): boolean {
+  statements(store).drop.run(set);
+  return removePart(store, set);
+}
+
+/** Gives up the sets of imports that wrote last before this time, in microseconds since 1970. */
+export function abandonStagedSets(store: Store, writtenBeforeUs: number): void {
+  statements(store).abandon.run(writtenBeforeUs);
+}
+
+/** Removes some rows of an unused set; false when there is no unused set. */
+export function removeUnusedPart(store: Store): boolean {
+  const [set] = statements(store).firstUnused.get() ?? [];
+  if (set === undefined) return false;
+  removePart(store, set);
+  return true;
+}
+
+export function countStagedSets(store: Store): number {
+  return statements(store).staged.get()![0];
+}
+
+/** True when the set is removed, with its last rows. */
+function removePart(store: Store, set: number): boolean {
+  const { removeRows, remove } = statements(store);
+  if (removeRows.run(set, PART).changes === PART) return false;
+  remove.run(set);
+  return true;
+}
