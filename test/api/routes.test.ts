@@ -168,6 +168,16 @@ t.test('the OpenAPI document describes every route', async (t) => {
   });
   t.ok(references.size > 20);
   t.notMatch(JSON.stringify(document), /9007199254740991/, 'bounds that say nothing are left out');
+  const schemas = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
+  t.strictSame(
+    schemas.filter((name) => !references.has(name)),
+    [],
+    'schemas that nothing leads to are left out',
+  );
+  t.notMatch(JSON.stringify(document), /"anyOf":\[[^,]*\]/, 'there are no choices of one');
+  const tags = new Map<string, string>(
+    document.tags.map(({ name, description }: { name: string; description: string }) => [name, description]),
+  );
   t.strictSame(document.servers, [{ url: '/', description: 'Where this document came from' }]);
   const identifiers = new Set<string>();
   for (const reference of references) {
@@ -181,7 +191,12 @@ t.test('the OpenAPI document describes every route', async (t) => {
       identifiers.add(operation.operationId as string);
       t.match(operation.description, / (credential|permission|machine)\b.*\.$/, `${name}: ${operation.description}`);
       t.equal((operation.tags as string[]).length, 1, name);
+      t.ok(tags.get((operation.tags as string[])[0]!), `${name}: its tag is described`);
       t.ok((operation.responses as Record<string, unknown>)['200'], name);
+      t.ok(
+        Object.keys(operation.responses as object).some((status) => status.startsWith('4')),
+        name,
+      );
       if (path.startsWith('/client/')) t.ok((operation.responses as Record<string, unknown>)['4XX'], name);
       const open =
         ['/ca.pem', '/client/v4/ips', '/livez', '/readyz'].includes(path) || path.startsWith('/.well-known/');

@@ -5,6 +5,7 @@ import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fast
 import { addExamples, type Described } from './examples.js';
 import { ICON } from './icon.js';
 import { describeOperation, type RouteSchema } from './operations.js';
+import { addRefusals, removeUnused, simplified } from './tidy.js';
 
 export const DOCS_PATH = '/docs';
 
@@ -18,6 +19,29 @@ and \`If-None-Match\` (412), and these parameters: \`dry_run=true\` checks and a
 \`wait=insync\` answers when every DNS process serves the change, \`wait_limit\` seconds later at the latest (10, at most 60),
 and says in the header \`zoneplane-status\` whether that is so.`;
 
+/** In the order of the page. */
+const TAGS: Readonly<Record<string, string>> = {
+  Zones: 'Zones: names with their own SOA, served by this server.',
+  'Zone settings': 'What the edge does for the proxied names of a zone.',
+  'Zone holds': 'Keep other accounts from using a name.',
+  'DNS records': 'Records, one by one, in batches and as zone files; why a name is answered as it is.',
+  'DNS settings': 'SOA, name servers and modes of a zone, and what new zones of an account begin with.',
+  DNSSEC: 'Signing of zones, their keys and the DS records for parents.',
+  'Secondary DNS': 'Zone transfers: keys, networks and peers.',
+  'Zone history': 'Past states of a zone, their differences, and returning to one.',
+  Cache: 'Purging stored responses of the edge.',
+  'Custom hostnames': 'Names of customers that a zone serves.',
+  'Certificate packs': 'Certificates for the names of a zone.',
+  'Audit log': 'Who changed what, and when.',
+  User: 'The user of the credential.',
+  'API tokens': 'Credentials with limited permissions.',
+  Accounts: 'What zones and buckets belong to.',
+  Networks: 'The addresses of the edge.',
+  Buckets: 'Buckets and their objects.',
+  Unsupported: 'Features that this server does not have: their lists are empty.',
+  Operations: 'Health, metrics and the roots of trust of this server.',
+};
+
 const withSchemas = createJsonSchemaTransform({ skipList: [] });
 const withComponents = createJsonSchemaTransformObject({});
 
@@ -29,22 +53,14 @@ export function openapiOptions(version: string, hidden: readonly string[]): Fast
   return {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Zoneplane admin API', description: DESCRIPTION, version },
+      info: {
+        title: 'Zoneplane admin API',
+        description: DESCRIPTION,
+        version,
+        license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+      },
       servers: [{ url: '/', description: 'Where this document came from' }],
-      tags: [
-        'Zones',
-        'DNS records',
-        'DNS settings',
-        'Zone history',
-        'Audit log',
-        'User',
-        'API tokens',
-        'Accounts',
-        'Networks',
-        'Buckets',
-        'Unsupported',
-        'Operations',
-      ].map((name) => ({ name })),
+      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       components: {
         securitySchemes: {
           apiToken: { type: 'http', scheme: 'bearer' },
@@ -63,23 +79,13 @@ export function openapiOptions(version: string, hidden: readonly string[]): Fast
       return nameRest({ schema: described, url }) as never;
     },
     transformObject(document) {
-      const complete = withoutUnsaidBounds(withComponents(document as never)) as Described;
+      const complete = simplified(withComponents(document as never)) as Described;
       addExamples(complete);
+      addRefusals(complete);
+      removeUnused(complete);
       return complete as never;
     },
   };
-}
-
-/** Zod gives every integer the bounds of what JavaScript can count: they say nothing about the value. */
-function withoutUnsaidBounds(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutUnsaidBounds);
-  if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).filter(
-    ([name, member]) =>
-      !(name === 'minimum' && member === Number.MIN_SAFE_INTEGER) &&
-      !(name === 'maximum' && member === Number.MAX_SAFE_INTEGER),
-  );
-  return Object.fromEntries(members.map(([name, member]) => [name, withoutUnsaidBounds(member)]));
 }
 
 interface SchemaAndUrl {

@@ -25,7 +25,7 @@ interface Media {
 
 interface Operation {
   requestBody?: { content?: Record<string, Media> };
-  responses?: Record<string, { content?: Record<string, Media> }>;
+  responses?: Record<string, { description?: string; content?: Record<string, Media> }>;
 }
 
 export interface Described {
