@@ -1,11 +1,13 @@
 /** `zoneplane dnssec`: signed zones. */
 import type { Command } from 'commander';
 import type { CommandContext } from '../command.js';
+import { addKeyFileCommands } from './key-files.js';
 import { addSigningCommands } from './signing.js';
 import { addVerifyCommand } from './verify.js';
 
 export function addDnssecCommands(program: Command, context: CommandContext): void {
   const dnssec = program.command('dnssec').description('sign zones, replace their keys, verify signed zone files');
   addSigningCommands(dnssec, context);
+  addKeyFileCommands(dnssec, context);
   addVerifyCommand(dnssec, context);
 }

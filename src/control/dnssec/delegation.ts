@@ -4,14 +4,14 @@ import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
 import { schedule } from '../../jobs/schedule.js';
 import type { ParentServerDs } from '../../resolver/parent-ds.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
-import { putParent } from '../../store/dnssec/parents.js';
+import { putParent, removeParent } from '../../store/dnssec/parents.js';
 import { type DenialKind, type DnssecState, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { APEX } from './chain.js';
-import { beginSigning } from './enable.js';
+import { beginSigning, endSigning } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import type { DnssecItem, KeyItem } from './item.js';
 import { keyItems } from './key-steps.js';
@@ -119,9 +119,13 @@ export async function deleteDnssec(ctx: Context, zoneId: string): Promise<void> 
     if (!row || row.phase === 'unsigning') return;
     if (row.state !== 'disabled') throw dnssecFailure('stillEnabled', { status: row.state });
     const parent = parentOf(ctx.store, zone.seq);
-    const wasSeen = row.ds_seen_at !== null;
-    const goneAt = parent.since ?? draft.now;
-    putParent(ctx.store, { ...parent, remove_at: wasSeen ? goneAt + parent.ttl * 1e6 : draft.now });
+    const removeAt = row.ds_seen_at === null ? draft.now : (parent.since ?? draft.now) + parent.ttl * 1e6;
+    if (removeAt <= draft.now) {
+      endSigning(ctx, draft, zone);
+      removeParent(ctx.store, zone.seq);
+      return;
+    }
+    putParent(ctx.store, { ...parent, remove_at: removeAt });
     draft.audit({ action: 'dnssec.delete', zone: zone.id, object: zone.id });
     lookAtParentSoon(ctx, zone);
   });

@@ -3,7 +3,8 @@
  * served signed when all of it is, in one change.
  */
 
-import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
+import { readPublicKey } from '../../dnssec/key.js';
+import type { KeyMaterial, NewKeyAlgorithm } from '../../dnssec/signing-key.js';
 import { removeKeysOfZone } from '../../store/dnssec/keys.js';
 import { removeSomeSignatures } from '../../store/dnssec/signatures.js';
 import { findDnssecZone, insertDnssecZone, removeDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
@@ -14,12 +15,14 @@ import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { APEX } from './chain.js';
 import { dnssecFailure } from './errors.js';
-import { beginKey } from './keys.js';
+import { addKey, beginKey } from './keys.js';
 import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';
 
 export interface EnableOptions {
   /** 13 (default): ECDSA with P-256. 15: Ed25519. */
   readonly algorithm?: NewKeyAlgorithm;
+  /** Keys that the zone has already, instead of new ones. */
+  readonly keys?: readonly KeyMaterial[];
 }
 
 /** Makes the keys of a zone and signs it; nothing happens to a zone that has them already. */
@@ -33,18 +36,34 @@ export async function enableSigning(ctx: Context, zoneId: string, options: Enabl
 }
 
 /** The same inside a commit, for a zone without a row in dnssec_zones. */
-export function beginSigning(ctx: Context, draft: Draft, zone: ZoneRow, { algorithm = 13 }: EnableOptions): void {
+export function beginSigning(ctx: Context, draft: Draft, zone: ZoneRow, options: EnableOptions): void {
   const { store } = ctx;
   const isSmall = draft.recordCount(zone) <= MOST_AT_ONCE;
   draft.noteSigning(zone.seq, { owners: [APEX], whole: isSmall });
   const phase = isSmall ? 'signed' : 'data';
   insertDnssecZone(store, { zone: zone.seq, state: 'pending', phase, denial: 'nsec', modified_at: draft.now });
-  // The parent is asked for a DS when no resolver has answers without signatures any more.
-  beginKey(ctx, draft, zone, algorithm, 'ksk', 'published');
-  beginKey(ctx, draft, zone, algorithm, 'zsk', 'active');
+  const { algorithm = 13, keys } = options;
+  if (keys) takeKeys(ctx, draft, zone, keys);
+  else {
+    // The parent is asked for a DS when no resolver has answers without signatures any more.
+    beginKey(ctx, draft, zone, algorithm, 'ksk', 'published');
+    beginKey(ctx, draft, zone, algorithm, 'zsk', 'active');
+  }
   draft.setZone(zone.seq, { signed: isSmall ? 1 : 2 });
   runSigningSoon(ctx, zone);
-  draft.audit({ action: 'dnssec.enable', zone: zone.id, object: zone.id, after: { algorithm } });
+  const after = keys ? { imported_keys: keys.length } : { algorithm };
+  draft.audit({ action: 'dnssec.enable', zone: zone.id, object: zone.id, after });
+}
+
+/** Resolvers know these keys already, so they do everything at once. */
+function takeKeys(ctx: Context, draft: Draft, zone: ZoneRow, keys: readonly KeyMaterial[]): void {
+  const isEntry = ({ dnskey }: KeyMaterial): boolean => readPublicKey(dnskey).isEntryPoint;
+  const isSplit = keys.some((key) => !isEntry(key));
+  for (const key of keys) {
+    const inCds = isEntry(key);
+    const role = !inCds ? 'zsk' : isSplit ? 'ksk' : 'csk';
+    addKey(ctx, draft, zone, key, { role, state: 'active', published: true, signs: true, inCds });
+  }
 }
 
 /** Takes signatures and keys off a zone. The parent must have no DS any more. */

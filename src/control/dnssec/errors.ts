@@ -40,4 +40,22 @@ export const dnssecFailure = defineErrors('dnssec', {
   multiSigner: { status: 400, code: 1004, text: 'Several signers of one zone are not supported.' },
   presigned: { status: 400, code: 1004, text: 'Only secondary zones can be signed elsewhere.' },
   denialUnsupported: { status: 400, code: 1004, text: 'Hashed names (NSEC3) are not supported.' },
+  exportRefused: { status: 403, code: 10000, text: 'Only a super administrator may export private keys.' },
+  signedAlready: {
+    status: 400,
+    code: 1004,
+    text: '{zone} is signed already. Keys can only be imported into a zone that is not.',
+  },
+  noEntryKey: {
+    status: 400,
+    code: 1004,
+    text: 'None of the keys has the flags 257, so no DS record can point to them.',
+  },
+  noZoneKey: { status: 400, code: 1004, text: 'One of the keys is revoked, or is no zone key (flags 256 or 257).' },
+  sameTag: { status: 400, code: 1004, text: 'Two of the keys have the same key tag.' },
+  halfAlgorithm: {
+    status: 400,
+    code: 1004,
+    text: 'Of algorithm {algorithm} there is only a key that signs keys, or only one that signs records; both are needed.',
+  },
 });

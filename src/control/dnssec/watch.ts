@@ -4,6 +4,7 @@
  */
 import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
+import { removeParent } from '../../store/dnssec/parents.js';
 import { type DnssecZoneRow, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import { findZoneById, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireZone } from '../access/access.js';
@@ -58,6 +59,7 @@ function step(ctx: Context, draft: Draft, zone: ZoneRow, row: DnssecZoneRow): nu
   }
   if (state === 'disabled' && parent.remove_at !== null && parent.remove_at <= draft.now) {
     endSigning(ctx, draft, zone);
+    removeParent(store, zone.seq);
     return undefined;
   }
   noteWalk(store, row, draft.now);

@@ -1,0 +1,115 @@
+/** `zoneplane dnssec export|import`: keys as the files that BIND, Knot, NSD, ldns and PowerDNS read and write. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Command } from 'commander';
+import { UserError } from '../../base/errors.js';
+import { getDnssec } from '../../control/dnssec/delegation.js';
+import { type ExportedKey, exportKeys, importKeys } from '../../control/dnssec/key-files.js';
+import { Type } from '../../dns/codes.js';
+import { parseName, ROOT } from '../../dns/name.js';
+import { readZone } from '../../dns/zonefile/parser.js';
+import { printRecord } from '../../dns/zonefile/writer.js';
+import { parsePrivateKeyFile } from '../../dnssec/private-key-file.js';
+import { type KeyMaterial, keyMaterial, openKey, SigningKeyError } from '../../dnssec/signing-key.js';
+import { type CommandContext, example } from '../command.js';
+import { DATA_SETTINGS, requireZoneNamed, withControl } from '../control.js';
+import { addSettingOptions } from '../settings.js';
+
+/** TTL in the written DNSKEY files, in seconds. */
+const KEY_TTL = 3600;
+
+export function addKeyFileCommands(dnssec: Command, context: CommandContext): void {
+  addExport(dnssec, context);
+  addImport(dnssec, context);
+}
+
+function addExport(dnssec: Command, { terminal, environment }: CommandContext): void {
+  const command = dnssec
+    .command('export')
+    .description("write the keys of a zone, private keys included, as files of BIND's format")
+    .argument('<zone>', 'name or identifier of the zone')
+    .argument('[directory]', 'where the files are written, mode 0600; existing ones are not overwritten', '.')
+    .addHelpText('after', example('zoneplane dnssec export example.com keys'));
+  addSettingOptions(command, DATA_SETTINGS).action(async (name: string, directory: string) => {
+    await withControl(command, environment, async (ctx, _, unlock) => {
+      await unlock();
+      const zone = await requireZoneNamed(ctx, name);
+      const keys = await exportKeys(ctx, zone.id);
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      for (const key of keys) terminal.print(writeKey(directory, zone.asciiName, key));
+    });
+  });
+}
+
+/** Returns the path of the private key. */
+function writeKey(directory: string, zone: string, { tag, algorithm, dnskey, privateKey }: ExportedKey): string {
+  const pad = (value: number, digits: number): string => String(value).padStart(digits, '0');
+  const base = join(directory, `K${zone}.+${pad(algorithm, 3)}+${pad(tag, 5)}`);
+  const owner = parseName(`${zone}.`, ROOT);
+  const line = printRecord({ owner, type: Type.dnskey, ttl: KEY_TTL, rdata: dnskey });
+  write(`${base}.private`, privateKey);
+  write(`${base}.key`, `${line}\n`);
+  return `${base}.private`;
+}
+
+function write(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UserError(code === 'EEXIST' ? `${path} exists already` : `${path} cannot be written (${code})`);
+  }
+}
+
+function addImport(dnssec: Command, { terminal, environment }: CommandContext): void {
+  const command = dnssec
+    .command('import')
+    .description('sign a zone with keys that it has already, so that the DS record at its parent stays good')
+    .argument('<zone>', 'name or identifier of the zone')
+    .argument(
+      '<files...>',
+      "private keys in BIND's format or PEM; the DNSKEY is in a file beside each, with the ending .key",
+    )
+    .addHelpText('after', example('zoneplane dnssec import example.com Kexample.com.+013+*.private'));
+  addSettingOptions(command, DATA_SETTINGS).action(async (name: string, files: readonly string[]) => {
+    await withControl(command, environment, async (ctx, _, unlock) => {
+      await unlock();
+      const zone = await requireZoneNamed(ctx, name);
+      await importKeys(ctx, zone.id, files.map(readKey));
+      const { status, key } = await getDnssec(ctx, zone.id);
+      terminal.print(`${zone.asciiName}: ${status}, signed with ${files.length} imported keys.`);
+      if (key?.ds) terminal.print(`  ${key.ds.line}`);
+    });
+  });
+}
+
+/** A private key with the DNSKEY beside it, which says its flags. */
+function readKey(file: string): KeyMaterial {
+  const dnskey = readDnskey(`${file.replace(/\.(private|pem|key)$/, '')}.key`);
+  try {
+    const { key, algorithm = dnskey[3]! } = parsePrivateKeyFile(readText(file));
+    const material = keyMaterial(key, algorithm, (dnskey[0]! << 8) | dnskey[1]!);
+    openKey(dnskey, material.pkcs8);
+    return { ...material, dnskey };
+  } catch (error) {
+    if (error instanceof SigningKeyError) throw new UserError(`${file}: ${error.message}`);
+    throw error;
+  }
+}
+
+function readDnskey(file: string): Uint8Array {
+  const reading = readZone({ text: readText(file) }, { origin: ROOT });
+  const found = [...reading.records()].flat().filter(({ type }) => type === Type.dnskey);
+  if (found.length !== 1) {
+    throw new UserError(`${basename(file)} must have one DNSKEY record, but has ${found.length}`);
+  }
+  return found[0]!.rdata;
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch (error) {
+    throw new UserError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}

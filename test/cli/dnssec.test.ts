@@ -1,0 +1,150 @@
+/** Signing by command: turning it on and off, rollovers, and keys that come from and go to other programs. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { type Outcome, runCommand } from '../support/commands.js';
+
+const PROGRAMS = ['/usr/bin/dnssec-keygen', '/usr/bin/dnssec-signzone', '/usr/sbin/keymgr'];
+const absent = PROGRAMS.filter(
+  (program) => !existsSync(program) && !existsSync(program.replace('/usr/bin', '/usr/sbin')),
+);
+const skip = absent.length > 0 && process.env['CI'] !== 'true' ? `not installed: ${absent.join(', ')}` : false;
+
+const ZONE = `$ORIGIN example.test.
+@ 600 SOA ns.example.test. host.example.test. 1 7200 3600 1209600 300
+@ 600 NS ns.example.test.
+ns 600 A 192.0.2.1
+www 60 A 192.0.2.2
+`;
+
+interface World {
+  readonly directory: string;
+  readonly run: (...parameters: readonly string[]) => Promise<Outcome>;
+}
+
+async function startWorld(t: Test): Promise<World> {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-cli-dnssec-'));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  writeFileSync(join(directory, 'example.test.zone'), ZONE);
+  const environment = { ZONEPLANE_DATA_DIR: join(directory, 'data'), ZONEPLANE_RESOLVER_UPSTREAMS: '' };
+  const run = (...parameters: readonly string[]): Promise<Outcome> => runCommand(environment, ...parameters);
+  const imported = await run('zone', 'import', '--init', join(directory, 'example.test.zone'));
+  t.equal(imported.code, 0, imported.err);
+  return { directory, run };
+}
+
+t.test('on, status, keys, rollover, off', async (t) => {
+  const { run } = await startWorld(t);
+  t.match(await run('dnssec', 'status', 'example.test'), {
+    code: 0,
+    out: 'example.test: disabled. The zone is not signed.\n',
+  });
+  t.match(await run('dnssec', 'keys', 'example.test'), { code: 0, out: 'The zone has no keys.\n' });
+  t.match(await run('dnssec', 'rollover', 'example.test', 'zsk'), { code: 1, err: /not enabled/ });
+  const on = await run('dnssec', 'enable', 'example.test', '--algorithm', 'ed25519');
+  t.match(on, {
+    code: 0,
+    out: /^example\.test: pending\. Add this DS record .*\n {2}example\.test\. 3600 IN DS \d+ 15 2 [0-9A-F]{64}\n {2}3 names are signed; .*NSEC\n$/s,
+  });
+  t.equal((await run('dnssec', 'enable', 'example.test')).out, on.out, 'again');
+  const keys = JSON.parse((await run('dnssec', 'keys', 'example.test', '--json')).out);
+  t.match(keys, [
+    { role: 'ksk', algorithm: 'ED25519', state: 'published', waiting_for: /resolvers/, until: /^20/ },
+    { role: 'zsk', algorithm: 'ED25519', state: 'active', waiting_for: null },
+  ]);
+  t.match(await run('dnssec', 'keys', 'example.test'), {
+    out: /^role +tag +algorithm +state +since +waits until\nKSK/,
+  });
+  t.match(await run('dnssec', 'rollover', 'example.test', 'zsk'), { code: 1, err: /under way/ });
+  t.match(await run('dnssec', 'rollover', 'example.test', 'csk'), { code: 2, err: /zsk, ksk/ });
+  t.match(await run('dnssec', 'enable', 'example.test', '--algorithm', 'rsa'), { code: 2, err: /ecdsap256sha256/ });
+  t.match(await run('dnssec', 'enable', 'exampel.test'), { code: 1, err: /did you mean example\.test\?/ });
+  t.match(await run('dnssec', 'disable', 'example.test', '--remove'), { code: 1, err: /Disable it first/ });
+  t.match(await run('dnssec', 'disable', 'example.test'), {
+    code: 0,
+    out: /^example\.test: disabled\. The parent has no/,
+  });
+  t.match(await run('dnssec', 'disable', 'example.test', '--remove'), { code: 0, out: /The zone is not signed/ });
+  t.match(JSON.parse((await run('dnssec', 'status', 'example.test', '--json')).out), {
+    status: 'disabled',
+    ds: null,
+    signed_names: 0,
+  });
+});
+
+t.test('keys are exported, and another installation signs with them', async (t) => {
+  const { directory, run } = await startWorld(t);
+  const keys = join(directory, 'keys');
+  t.match(await run('dnssec', 'export', 'example.test', keys), { code: 1, err: /not enabled/ });
+  const on = await run('dnssec', 'enable', 'example.test');
+  const exported = await run('dnssec', 'export', 'example.test', keys);
+  t.match(exported, { code: 0, out: /Kexample\.test\.\+013\+\d{5}\.private\n.*\.private\n$/s });
+  for (const name of readdirSync(keys)) t.equal(statSync(join(keys, name)).mode & 0o777, 0o600, name);
+  t.match(await run('dnssec', 'export', 'example.test', keys), { code: 1, err: /exists already/ });
+  const other = await startWorld(t);
+  const files = exported.out.trim().split('\n');
+  t.match(await other.run('dnssec', 'import', 'example.test', files[1]!), { code: 1, err: /flags 257/ });
+  const [, ds] = on.out.split('\n');
+  t.match(await other.run('dnssec', 'import', 'example.test', ...files), {
+    code: 0,
+    out: `example.test: pending, signed with 2 imported keys.\n${ds}\n`,
+  });
+  t.match(await other.run('dnssec', 'import', 'example.test', ...files), { code: 1, err: /signed already/ });
+  t.match(await run('dnssec', 'import', 'example.test', join(directory, 'absent.private')), { code: 1, err: /ENOENT/ });
+  writeFileSync(join(keys, 'bad.key'), readFileSync(files[0]!.replace('.private', '.key')));
+  writeFileSync(join(keys, 'bad.private'), readFileSync(files[1]!));
+  t.match(await other.run('dnssec', 'import', 'example.test', join(keys, 'bad.private')), {
+    code: 1,
+    err: /bad\.private: the private key does not belong/,
+  });
+});
+
+t.test('keys of BIND and Knot; BIND signs with ours', { skip }, async (t) => {
+  const { directory, run } = await startWorld(t);
+  const shell = (program: string, ...parameters: readonly string[]): string =>
+    execFileSync(program, parameters, { cwd: directory, encoding: 'utf8', stdio: 'pipe' });
+  const import_ = async (files: readonly string[], algorithm: number): Promise<void> => {
+    const imported = await run('dnssec', 'import', 'example.test', ...files);
+    t.match(imported, { code: 0, out: new RegExp(`IN DS \\d+ ${algorithm} 2`) }, `algorithm ${algorithm}`);
+    await run('dnssec', 'disable', 'example.test');
+    t.match(await run('dnssec', 'disable', 'example.test', '--remove'), { out: /not signed/ });
+  };
+  for (const [algorithm, number] of [
+    ['RSASHA256', 8],
+    ['ECDSAP384SHA384', 14],
+    ['ED25519', 15],
+  ] as const) {
+    const make = (...more: readonly string[]): string =>
+      shell(
+        'dnssec-keygen',
+        '-q',
+        '-a',
+        algorithm,
+        ...(number === 8 ? ['-b', '2048'] : []),
+        ...more,
+        'example.test',
+      ).trim();
+    const files = [make('-f', 'KSK'), make()].map((name) => join(directory, `${name}.private`));
+    await import_(files, number);
+  }
+  const csk = shell('dnssec-keygen', '-q', '-a', '13', '-f', 'KSK', 'example.test').trim();
+  await import_([join(directory, `${csk}.private`)], 13);
+  const knot = join(directory, 'knot');
+  shell('keymgr', '-D', knot, 'example.test', 'generate', 'algorithm=ECDSAP256SHA256', 'ksk=yes', 'zsk=yes');
+  const [pemFile] = readdirSync(join(knot, 'keys')).filter((name) => name.endsWith('.pem'));
+  const dnskey = shell('keymgr', '-D', knot, 'example.test', 'dnskey').trim();
+  writeFileSync(join(directory, 'knot.pem'), readFileSync(join(knot, 'keys', pemFile!)));
+  writeFileSync(join(directory, 'knot.key'), `${dnskey}\n`);
+  await import_([join(directory, 'knot.pem')], 13);
+
+  await run('dnssec', 'enable', 'example.test');
+  await run('dnssec', 'export', 'example.test', join(directory, 'ours'));
+  const ours = readdirSync(join(directory, 'ours')).filter((name) => name.endsWith('.key'));
+  const included = ours.map((name) => `$INCLUDE ${join(directory, 'ours', name)}\n`).join('');
+  writeFileSync(join(directory, 'to-sign'), ZONE + included);
+  const names = ours.map((name) => join(directory, 'ours', name.slice(0, -4)));
+  shell('dnssec-signzone', '-o', 'example.test', '-f', join(directory, 'signed'), join(directory, 'to-sign'), ...names);
+  t.match(await run('dnssec', 'verify', join(directory, 'signed')), { code: 0, out: /signed correctly/ });
+});
