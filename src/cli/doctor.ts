@@ -21,6 +21,7 @@ import { servedZones } from '../store/zones/zones.js';
 import { vaultStatus } from '../vault/status.js';
 import { type CommandContext, example } from './command.js';
 import { printInstant } from './control.js';
+import { examineSignedZones } from './dnssec/examine.js';
 import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
 import { examineZones } from './operations/examine-zones.js';
@@ -66,7 +67,7 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
       ...examineBodies(settings),
       ...examineVault(loaded),
       ...examineJobs(settings),
-      ...examineIssuance(settings, clock),
+      ...examineExpiry(settings, clock),
     );
   }
   const running = readRunning(settings.dataDir);
@@ -262,14 +263,18 @@ function examineJobs({ dataDir }: Settings): Finding[] {
 }
 
 /** Nothing where there is no database that could be asked. */
-function examineIssuance({ dataDir }: Settings, clock: Clock): Finding[] {
+function examineExpiry({ dataDir, nameservers }: Settings, clock: Clock): Finding[] {
   if (!hasDatabase(dataDir)) return [];
   let store: Store | undefined;
   try {
     const opened = openStore(dataDir, { readonly: true });
     store = opened;
     requireSchema(opened);
-    return opened.snapshot(() => examineCertificates(opened, clock.nowMs()));
+    const nowMs = clock.nowMs();
+    return opened.snapshot(() => [
+      ...examineCertificates(opened, nowMs),
+      ...examineSignedZones(opened, nowMs, nameservers),
+    ]);
   } catch (error) {
     return [failureOf('certificates', error)];
   } finally {

@@ -13,6 +13,7 @@ import { createLocalStore } from '../bucket/local-store.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import { hearEdges } from '../certs/deployment.js';
 import type { OwnCertificate } from '../certs/own-certificate.js';
+import { dnssecSamples } from '../control/dnssec/samples.js';
 import { createZoneKeys, type ZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
 import type { ContextBase } from '../control/write/context.js';
@@ -108,6 +109,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
           ...resolverMetrics.samples(),
           ...refresher.samples(),
           ...runner.samples(),
+          ...dnssecSamples(store),
           ...ownSamples(store, version, objects),
         ]),
     });

@@ -4,6 +4,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { putParent } from '../../src/store/dnssec/parents.js';
+import { putSignatures, signatureOctets } from '../../src/store/dnssec/signatures.js';
+import { openStore } from '../../src/store/driver.js';
 import { type Outcome, runCommand } from '../support/commands.js';
 
 const PROGRAMS = ['/usr/bin/dnssec-keygen', '/usr/bin/dnssec-signzone', '/usr/sbin/keymgr'];
@@ -72,6 +75,38 @@ t.test('on, status, keys, rollover, off', async (t) => {
     ds: null,
     signed_names: 0,
   });
+});
+
+t.test('doctor names zones that resolvers reject, and signatures that end soon', async (t) => {
+  const { directory, run } = await startWorld(t);
+  const findings = async (): Promise<unknown[]> => {
+    const { out } = await run('doctor', '--json');
+    return (JSON.parse(out) as { what: string }[]).filter(({ what }) => what === 'dnssec');
+  };
+  t.same(await findings(), []);
+  await run('dnssec', 'enable', 'example.test');
+  t.match(await findings(), [{ verdict: 'ok', text: /^1 zone is signed/ }]);
+  const store = openStore(join(directory, 'data'));
+  const row = {
+    zone: 1,
+    servers: '[]',
+    checked_at: 1,
+    agreed: `["1 13 2 ${'ab'.repeat(32)}"]`,
+    since: 1,
+    ttl: 60,
+    remove_at: null,
+  };
+  await store.write(() => putParent(store, row));
+  t.match(await findings(), [
+    { verdict: 'fail', text: /^example\.test: the DS records .* reject all/, remedy: /dnssec status/ },
+  ]);
+  await store.write(() => {
+    putParent(store, { ...row, agreed: null });
+    const octets = signatureOctets(store, 1, new Uint8Array(0))!;
+    putSignatures(store, 1, new Uint8Array(0), Math.floor(Date.now() / 1000) + 3600, octets);
+  });
+  t.match(await findings(), [{ verdict: 'warn', text: /^example\.test: the first signature ends at 20/ }]);
+  store.close();
 });
 
 t.test('keys are exported, and another installation signs with them', async (t) => {

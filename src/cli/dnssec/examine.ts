@@ -1,0 +1,61 @@
+/** What `zoneplane doctor` says about signed zones: which ones resolvers reject, and which signatures end soon. */
+
+import { isEntryPoint } from '../../control/dnssec/ds.js';
+import { agreedDs, parentOf } from '../../control/dnssec/parent.js';
+import { refreshSpanOfZone } from '../../control/dnssec/state.js';
+import { isBogusBelow } from '../../dnssec/delegation-states.js';
+import { keysOfZone } from '../../store/dnssec/keys.js';
+import { earliestExpiry } from '../../store/dnssec/signatures.js';
+import { allDnssecZones, type DnssecZoneRow } from '../../store/dnssec/zones.js';
+import type { Store } from '../../store/driver.js';
+import { findZone, type ZoneRow } from '../../store/zones/zones.js';
+import { printInstant } from '../control.js';
+import type { Finding } from '../operations/finding.js';
+
+const what = 'dnssec';
+/** Zones in trouble that are named. */
+const MOST_NAMED = 5;
+
+/** Takes several statements: to be called inside a snapshot. `nameServers`: those of the service. */
+export function examineSignedZones(store: Store, nowMs: number, nameServers: readonly string[]): Finding[] {
+  const rows = allDnssecZones(store).filter(({ phase }) => phase === 'signed');
+  const findings = rows.flatMap((row) => examineZone(store, row, Math.floor(nowMs / 1000), nameServers));
+  if (findings.length === 0) {
+    const count = rows.length === 1 ? '1 zone is' : `${rows.length} zones are`;
+    return rows.length === 0 ? [] : [{ what, verdict: 'ok', text: `${count} signed, and no signature ends soon` }];
+  }
+  const more = findings.length - MOST_NAMED;
+  const named = findings.slice(0, MOST_NAMED);
+  return more > 0 ? [...named, { what, verdict: 'warn', text: `${more} more signed zones are in trouble` }] : named;
+}
+
+function examineZone(store: Store, row: DnssecZoneRow, now: number, nameServers: readonly string[]): Finding[] {
+  const zone = findZone(store, row.zone)!;
+  const bogus = examineParent(store, zone);
+  const expiry = earliestExpiry(store, row.zone);
+  // Signatures are replaced when this much is left; when half of it is, the job has not run for days.
+  const span = refreshSpanOfZone(zone, row, nameServers);
+  if (expiry === undefined || expiry - now > span / 2) return bogus;
+  const isOver = expiry <= now;
+  const finding: Finding = {
+    what,
+    verdict: isOver ? 'fail' : 'warn',
+    text: `${zone.name}: the first signature ${isOver ? 'ended' : 'ends'} at ${printInstant(expiry * 1e6)}`,
+    remedy: 'Signatures are replaced by a job: see `zoneplane job list --failed`, and whether the clock is right.',
+  };
+  return [...bogus, finding];
+}
+
+function examineParent(store: Store, { seq, apex, name }: ZoneRow): Finding[] {
+  const dnskeys = keysOfZone(store, seq).filter((key) => key.published === 1 && isEntryPoint(key));
+  const keys = dnskeys.map((key) => key.public);
+  if (!isBogusBelow(agreedDs(parentOf(store, seq)), apex, keys)) return [];
+  return [
+    {
+      what,
+      verdict: 'fail',
+      text: `${name}: the DS records at the parent point to no key of the zone, so resolvers reject all of its answers`,
+      remedy: `Replace them by the DS record that \`zoneplane dnssec status ${name}\` shows, or remove them.`,
+    },
+  ];
+}
