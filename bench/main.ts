@@ -3,27 +3,24 @@
  * servers, in interleaved rounds on one machine. Machines are noisy: compare only the ratios between servers of one
  * run.
  */
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measure, printCase, type Sample, STREAMS } from './dnsperf.js';
+import { measureDnssec } from './dnssec.js';
 import { measureHostnames } from './hostnames.js';
 import { measureLists } from './lists.js';
-import { median } from './median.js';
 import { measureObjects } from './objects.js';
 import { makeCertificate, PEERS, type Peer } from './peers.js';
-import { cpuSeconds, memoryOctets, type Started, stop } from './processes.js';
+import { memoryOctets, type Started, stop } from './processes.js';
 import { measureSynthesis } from './synthesis.js';
 import { CASES, type Case, writeQueries, writeZone } from './workload.js';
 import { type Figures, measureLoading, measureWrites } from './writes.js';
 
-/** Cases over connections, named as dnsperf names its modes. */
-const STREAMS: readonly string[] = ['tcp', 'dot'];
-
 const HELP = `Usage: npm run bench -- [options]
 
-  --parts LIST     of answers, writes, loading, objects, synthesis, lists, hostnames (default: answers)
+  --parts LIST     of answers, dnssec, writes, loading, objects, synthesis, lists, hostnames (default: answers)
   --cases LIST     of ${CASES.join(', ')}, tcp, dot (default: all)
   --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
   --names N        host names in the zone (default 100000)
@@ -38,16 +35,6 @@ Examples:
   npm run bench -- --parts writes,loading
   npm run bench -- --workers 2 --cases mix
 `;
-
-interface Sample {
-  readonly server: string;
-  readonly case: string;
-  /** Microseconds of processor time per answer. */
-  readonly cpuMicros: number;
-  readonly answersPerSecond: number;
-  readonly lostPercent: number;
-  readonly latencyMicros: number;
-}
 
 const { values } = parseArgs({
   options: {
@@ -69,7 +56,7 @@ else await main();
 async function main(): Promise<void> {
   const parts = values.parts.split(',');
   const unknown = parts.find(
-    (part) => !['answers', 'writes', 'loading', 'objects', 'synthesis', 'lists', 'hostnames'].includes(part),
+    (part) => !['answers', 'dnssec', 'writes', 'loading', 'objects', 'synthesis', 'lists', 'hostnames'].includes(part),
   );
   if (unknown !== undefined) {
     process.stderr.write(`There is no part called ${unknown}.\n\n${HELP}`);
@@ -81,6 +68,10 @@ async function main(): Promise<void> {
   const taskset = availableParallelism() > 1;
   try {
     const samples = parts.includes('answers') ? await measureAnswers(directory, names) : [];
+    if (parts.includes('dnssec')) {
+      const { rounds, seconds } = values;
+      samples.push(...(await measureDnssec({ directory, names, rounds: Number(rounds), seconds, taskset })));
+    }
     const figures: Record<string, Figures> = {};
     if (parts.includes('writes')) {
       figures['writes'] = await measureWrites({ directory, names, port: 20630, changes: 500, taskset });
@@ -153,7 +144,7 @@ async function measureAnswers(directory: string, names: number): Promise<Sample[
       writeQueries(queries, STREAMS.includes(kind) ? 'mix' : (kind as Case), names);
       const able = running.filter(({ peer }) => kind !== 'dot' || peer.speaksTls);
       for (let round = 0; round < Number(values.rounds); round++) {
-        for (const { started } of able) samples.push(measure(started, kind, queries));
+        for (const { started } of able) samples.push(measure(started, kind, queries, { seconds: values.seconds }));
       }
       printCase(kind, samples);
     }
@@ -164,66 +155,11 @@ async function measureAnswers(directory: string, names: number): Promise<Sample[
   }
 }
 
-/** One dnsperf run against one server, on the other processor. */
-function measure(started: Started, kind: string, queries: string): Sample {
-  const port = kind === 'dot' ? started.port + 1 : started.port;
-  const load = ['-s', '127.0.0.1', '-p', String(port), '-d', queries, '-l', values.seconds, '-q', '200', '-e'];
-  if (STREAMS.includes(kind)) load.push('-m', kind, '-c', '10');
-  const command = availableParallelism() > 1 ? ['taskset', '-c', '1', 'dnsperf', ...load] : ['dnsperf', ...load];
-  const before = cpuSeconds(started);
-  const result = spawnSync(command[0]!, command.slice(1), { encoding: 'utf8' });
-  const used = cpuSeconds(started) - before;
-  if (result.status !== 0) throw new Error(`dnsperf failed: ${result.stderr}`);
-  const figure = (pattern: RegExp): number => Number(pattern.exec(result.stdout)?.[1] ?? Number.NaN);
-  const answered = figure(/Queries completed:\s+(\d+)/);
-  return {
-    server: started.name,
-    case: kind,
-    cpuMicros: (used / answered) * 1e6,
-    answersPerSecond: figure(/Queries per second:\s+([\d.]+)/),
-    lostPercent: figure(/Queries lost:\s+\d+ \(([\d.]+)%\)/),
-    latencyMicros: figure(/Average Latency \(s\):\s+([\d.]+)/) * 1e6,
-  };
-}
-
-/** Medians with their spread, and the ratio of our CPU time to each server's, round by round. */
-function printCase(kind: string, all: readonly Sample[]): void {
-  const samples = all.filter((sample) => sample.case === kind);
-  const ours = samples.filter(({ server }) => server === 'zoneplane');
-  process.stdout.write(
-    `\n${kind}\n${'server'.padEnd(20)}${'CPU µs/answer'.padStart(22)}${'ours/its CPU'.padStart(22)}${'answers/s'.padStart(12)}${'lost %'.padStart(8)}${'latency µs'.padStart(12)}\n`,
-  );
-  for (const server of new Set(samples.map((sample) => sample.server))) {
-    const its = samples.filter((sample) => sample.server === server);
-    const ratios = its.map((sample, round) => (ours[round]?.cpuMicros ?? Number.NaN) / sample.cpuMicros);
-    process.stdout.write(
-      server.padEnd(20) +
-        spread(its.map(({ cpuMicros }) => cpuMicros)).padStart(22) +
-        spread(ratios).padStart(22) +
-        median(its.map(({ answersPerSecond }) => answersPerSecond))
-          .toFixed(0)
-          .padStart(12) +
-        median(its.map(({ lostPercent }) => lostPercent))
-          .toFixed(2)
-          .padStart(8) +
-        median(its.map(({ latencyMicros }) => latencyMicros))
-          .toFixed(0)
-          .padStart(12) +
-        '\n',
-    );
-  }
-}
-
 function printMemory(running: readonly { readonly started: Started }[]): void {
   process.stdout.write(`\nmemory (PSS of all processes)\n`);
   for (const { started } of running) {
     process.stdout.write(`${started.name.padEnd(20)}${(memoryOctets(started) / 1e6).toFixed(1).padStart(10)} MB\n`);
   }
-}
-
-/** `median (min–max)`. */
-function spread(values: readonly number[]): string {
-  return `${median(values).toFixed(2)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`;
 }
 
 function machine(): string {

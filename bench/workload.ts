@@ -36,7 +36,7 @@ export async function writeZone(path: string, names: number): Promise<void> {
   await once(out, 'finish');
 }
 
-export type Case = 'mix' | 'nxdomain' | 'referral' | 'chain' | 'wildcard';
+export type Case = 'mix' | 'nxdomain' | 'referral' | 'chain' | 'wildcard' | 'found' | 'nodata';
 
 export const CASES: readonly Case[] = ['mix', 'nxdomain', 'referral', 'chain', 'wildcard'];
 
@@ -60,6 +60,10 @@ function question(kind: Case, random: (limit: number) => number, names: number):
       return `x${random(1e6)}.sub.${ZONE} A`;
     case 'chain':
       return `c0.${ZONE} A`;
+    case 'found':
+      return `h${random(names)}.${ZONE} A`;
+    case 'nodata':
+      return `h${random(names)}.${ZONE} MX`;
     case 'wildcard':
       return `x${random(1e6)}.wild.${ZONE} A`;
     case 'mix': {

@@ -5,10 +5,10 @@
 // hot
 import { Ede, Rcode, Type } from '../dns/codes.js';
 import { findFloor, findLast } from '../image/floor.js';
-import { DenialKind, Flag, HASH_OCTETS, viewOf, ZoneWord } from '../image/layout.js';
+import { Control, DenialKind, Flag, HASH_OCTETS, viewOf, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { fail, type Response, writeOwnedRRset } from './response.js';
-import type { Search } from './search.js';
+import { ENCLOSER_WORDS, ENCLOSERS_SHIFT, type Search } from './search.js';
 import { hashWithSalt } from './sha1.js';
 
 /** Names with more iterations are not hashed; resolvers would not accept the proof either (RFC 9276 §3.2). */
@@ -17,6 +17,11 @@ const MOST_ITERATIONS = 150;
 const MOST_HASHED = 3000;
 /** Octets of an owner key: twice those of a name, and the zeros that findFloor wants. */
 const KEY_OCTETS = 520;
+
+/** Words about an encloser in `search.enclosers`. */
+const Encloser = { node: 0, sequence: 1, generation: 2, match: 3, labels: 4, wildcard: 5 } as const;
+/** No wildcard can stand below the encloser. */
+const NO_WILDCARD = -1;
 
 const key = new Uint8Array(KEY_OCTETS);
 const keyView = viewOf(key);
@@ -61,17 +66,17 @@ export function proveWildcardNoData(search: Search, image: ImageReader, node: nu
   note(search, findNsec(search, image, makeKey(search, 0)));
 }
 
-/** Neither the name exists nor a wildcard that could answer for it. */
-export function proveNxDomain(search: Search, image: ImageReader, encloserLabels: number): void {
+/** Neither the name exists nor a wildcard that could answer for it. `encloser`: node of the closest encloser. */
+export function proveNxDomain(search: Search, image: ImageReader, encloser: number, encloserLabels: number): void {
   if (search.denial === DenialKind.none) return;
-  const label = search.labels - encloserLabels;
+  const known = enclosed(search, image, encloser, encloserLabels);
+  const proofs = search.enclosers;
   if (isHashed(search)) {
-    const proven = proveEncloser(search, image, label);
-    if (hashWildcardName(search, image, proven)) note(search, findHash(search, image));
-    return;
-  }
-  note(search, findNsec(search, image, makeKey(search, 0)));
-  note(search, findNsec(search, image, makeWildcardKey(search, label)));
+    note(search, proofs[known + Encloser.match]!);
+    coverHash(search, image, search.labels - proofs[known + Encloser.labels]! - 1);
+  } else note(search, findNsec(search, image, makeKey(search, 0)));
+  // A name may be too long for a wildcard below it.
+  if (proofs[known + Encloser.wildcard] !== NO_WILDCARD) note(search, proofs[known + Encloser.wildcard]!);
 }
 
 /** A zone cut has no DS. `node`: its node; `cutLabels`: labels of its name. */
@@ -159,21 +164,61 @@ function proveHashed(search: Search, image: ImageReader, label: number): void {
 
 /**
  * The closest encloser proof (RFC 5155 §7.2.1): the NSEC3 of the closest name at or above this label that has one, and
- * the NSEC3 that covers the name one label longer. With opt-out, names that exist only above insecure delegations have
- * none. Returns the label of the encloser.
+ * the NSEC3 that covers the name one label longer.
  */
-function proveEncloser(search: Search, image: ImageReader, from: number): number {
+function proveEncloser(search: Search, image: ImageReader, from: number): void {
+  const label = findEncloser(search, image, from);
+  note(search, foundEncloser);
+  if (label > 0) coverHash(search, image, label - 1);
+}
+
+/** Node of the last `findEncloser`; 0 when there was none. */
+let foundEncloser = 0;
+
+/**
+ * Label of the closest name at or above this one that has an NSEC3. With opt-out, names that exist only above insecure
+ * delegations have none.
+ */
+function findEncloser(search: Search, image: ImageReader, from: number): number {
   const apexLabel = search.labels - search.apexLabels;
   for (let label = from; label <= apexLabel && search.proofFault === 0; label++) {
     hashName(search, image, label);
-    const node = findHash(search, image);
-    if (!image.floorIsExact) continue;
-    note(search, node);
-    coverHash(search, image, label - 1);
-    return label;
+    foundEncloser = findHash(search, image);
+    if (image.floorIsExact) return label;
   }
-  note(search, 0);
+  foundEncloser = 0;
   return apexLabel;
+}
+
+/**
+ * Place in `search.enclosers` of what is the same for all missing names below a closest encloser: the NSEC3 that matches it
+ * and the labels of that name, and the record that denies the wildcard. Floods ask for many names below the same one.
+ */
+function enclosed(search: Search, image: ImageReader, encloser: number, encloserLabels: number): number {
+  const known = search.enclosers;
+  const sequence = Atomics.load(image.control, Control.sequence);
+  const at = (Math.imul(encloser, 0x9e3779b1) >>> ENCLOSERS_SHIFT) * ENCLOSER_WORDS;
+  if (
+    known[at + Encloser.node] === encloser &&
+    known[at + Encloser.sequence] === sequence &&
+    known[at + Encloser.generation] === image.generation
+  ) {
+    return at;
+  }
+  // Of a state that is being switched nothing is remembered.
+  known[at + Encloser.node] = (sequence & 1) === 0 ? encloser : 0;
+  known[at + Encloser.sequence] = sequence;
+  known[at + Encloser.generation] = image.generation;
+  let label = search.labels - encloserLabels;
+  if (isHashed(search)) {
+    label = findEncloser(search, image, label);
+    known[at + Encloser.match] = foundEncloser;
+    known[at + Encloser.labels] = search.labels - label;
+    const hasWildcard = hashWildcardName(search, image, label);
+    known[at + Encloser.wildcard] = hasWildcard ? findHash(search, image) : NO_WILDCARD;
+  } else known[at + Encloser.wildcard] = findNsec(search, image, makeWildcardKey(search, label));
+  if (search.proofFault !== 0) known[at + Encloser.node] = 0;
+  return at;
 }
 
 /** Notes the NSEC3 that covers the name from this label on. */

@@ -74,7 +74,7 @@ function writeRRset(response: Response, image: ImageReader, rrset: number, owner
   if (data === 0 || start + length > response.limit || ownerAt > MAX_POINTER || signed === MISSING_SIGNATURES) return 0;
   const to = response.base + start;
   const out = response.bytes;
-  copyOctets(image.view, (rrset + words[rrset + 4]!) * 4, response.view, to, length);
+  copyWords(image, rrset + words[rrset + 4]!, response.view, to, length);
   const slots = words[rrset + 2]!;
   const ownerSlots = slots & 0xffff;
   const apexSlots = slots >>> 16;
@@ -158,12 +158,6 @@ export function writeOwnedRRset(
 ): number {
   const { words, bytes } = image;
   const signed = words[rrset + 5]!;
-  if (signed === MISSING_SIGNATURES) {
-    giveUp(response, image, rrset);
-    return 0;
-  }
-  const { view, base } = response;
-  const start = response.at;
   const name = (node + NODE_HEADER + (words[node + 2]! >>> 16) * 2) * 4;
   const apexLength = words[apexNode + 2]! & 0xff;
   const length = words[node + 2]! & 0xff;
@@ -175,25 +169,49 @@ export function writeOwnedRRset(
     own += label;
     pointer += label;
   }
-  let from = (rrset + words[rrset + 4]!) * 4;
-  const end = from + words[rrset + 1]! + (signed & 0xffff);
-  let at = start;
-  while (from < end) {
-    const octets = lengthOfRR(bytes, from);
-    const isNamed = at === start || start > MAX_POINTER;
-    const skip = isNamed ? own : 0;
-    if (at + skip + octets > response.limit) {
-      truncate(response);
-      return 0;
-    }
-    for (let i = 0; i < skip; i++) response.bytes[base + at + i] = bytes[name + i]!;
-    copyOctets(image.view, from, view, base + at + skip, octets);
-    putPointer(response.bytes, base + at + skip, isNamed || own === 0 ? pointer : start);
-    at += skip + octets;
-    from += octets;
+  const data = words[rrset + 1]!;
+  const octets = data + (signed & 0xffff);
+  const start = response.at;
+  // Behind what pointers reach, every record needs the whole name.
+  const room = start > MAX_POINTER ? own * (1 + (signed >>> 16)) : own;
+  if (signed === MISSING_SIGNATURES || start + room + octets > response.limit) {
+    giveUp(response, image, rrset);
+    return 0;
   }
-  response.at = at;
+  const out = response.bytes;
+  const to = response.base + start;
+  if (start > MAX_POINTER) {
+    putNamed(response, image, name, own, pointer, (rrset + words[rrset + 4]!) * 4, octets);
+  } else {
+    for (let i = 0; i < own; i++) out[to + i] = bytes[name + i]!;
+    copyWords(image, rrset + words[rrset + 4]!, response.view, to + own, octets);
+    putPointer(out, to + own, pointer);
+    putOwners(out, to + own + data, to + own + octets, own === 0 ? pointer : start);
+  }
+  response.at = start + room + octets;
   return (words[rrset]! & 0xffff) + (signed >>> 16);
+}
+
+/** Writes RRs one by one, each with `own` octets of its name and a pointer to the rest. */
+function putNamed(
+  response: Response,
+  image: ImageReader,
+  name: number,
+  own: number,
+  pointer: number,
+  from: number,
+  octets: number,
+): void {
+  const out = response.bytes;
+  let to = response.base + response.at;
+  for (let done = 0; done < octets; ) {
+    const length = lengthOfRR(image.bytes, from + done);
+    for (let i = 0; i < own; i++) out[to + i] = image.bytes[name + i]!;
+    copyOctets(image.view, from + done, response.view, to + own, length);
+    putPointer(out, to + own, pointer);
+    to += own + length;
+    done += length;
+  }
 }
 
 /** Whether the end of a node's name stands at this position of the question, in any case. */
@@ -265,6 +283,14 @@ export function skipLabels(response: Response, from: number, labels: number): nu
       left--;
     }
   }
+}
+
+/** Copies octets of the image from the beginning of a word. The end of the last word is not copied. */
+function copyWords(image: ImageReader, word: number, to: DataView, at: number, length: number): void {
+  const words = image.words;
+  const whole = length >> 2;
+  for (let i = 0; i < whole; i++) to.setInt32(at + i * 4, words[word + i]!, true);
+  for (let i = whole * 4; i < length; i++) to.setUint8(at + i, image.bytes[word * 4 + i]!);
 }
 
 /**

@@ -11,6 +11,10 @@ const MAX_CHAIN = 20;
 /** Each link may owe one proof (RFC 4035 §3.1.3.3), and the last name three (RFC 5155 §7.2.5). */
 const MAX_PROOFS = MAX_CHAIN + 4;
 
+/** Words about one closest encloser, and 32 minus the binary logarithm of their number. */
+export const ENCLOSER_WORDS = 6;
+export const ENCLOSERS_SHIFT = 24;
+
 /** The name being looked up: the question's at first, then the targets of the chain. Reused. */
 export interface Search {
   /** Lower case, wire form. */
@@ -55,6 +59,8 @@ export interface Search {
   proofFault: number;
   /** SHA-1 computations for this answer. */
   hashed: number;
+  /** Proofs about closest enclosers, kept from one answer to the next (denial.ts). */
+  enclosers: Int32Array;
 }
 
 /** A search that starts with the question's name and works in the same memory. */
@@ -85,6 +91,7 @@ export function createSearch(query: Query): Search {
     proofCount: 0,
     proofFault: 0,
     hashed: 0,
+    enclosers: new Int32Array(ENCLOSER_WORDS << (32 - ENCLOSERS_SHIFT)),
   };
 }
 

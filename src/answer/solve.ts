@@ -87,7 +87,7 @@ function solveName(query: Query, search: Search, response: Response, image: Imag
     return answerNode(query, search, response, image, wildcard, true);
   }
   response.rcode = Rcode.nxDomain;
-  proveNxDomain(search, image, locatedLabels);
+  proveNxDomain(search, image, locatedNode, locatedLabels);
   writeNegative(search, response, image);
   return DONE;
 }
