@@ -1,10 +1,13 @@
 /** Structured log lines: JSON, or readable text when stdout is a terminal. Secrets are redacted by their paths. */
 import { createRequire } from 'node:module';
-import { type DestinationStream, type Logger, pino } from 'pino';
+import type { DestinationStream, Logger } from 'pino';
 
 export type { Logger } from 'pino';
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+
+/** Packages are loaded where they are used, so that commands start at once. */
+const load = createRequire(import.meta.url);
 
 /** Members that are never printed, wherever a request or setting is logged. */
 const SECRETS = [
@@ -29,6 +32,7 @@ export interface LogOptions {
 }
 
 export function createLogger(options: LogOptions): Logger {
+  const { pino } = load('pino') as typeof import('pino');
   const settings = {
     level: options.level,
     base: null,
@@ -38,14 +42,28 @@ export function createLogger(options: LogOptions): Logger {
   };
   if (options.destination) return pino(settings, options.destination);
   if (options.pretty) {
-    // Loaded only where it is used, since commands shall start at once.
-    const { PinoPretty: pretty } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty');
+    const { PinoPretty: pretty } = load('pino-pretty') as typeof import('pino-pretty');
     return pino(settings, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }));
   }
   return pino(settings);
 }
 
-/** A logger that writes nothing. */
+/** A logger that writes nothing, for commands and tests. */
 export function silentLogger(): Logger {
-  return pino({ level: 'silent' });
+  return SILENT;
 }
+
+function writeNothing(): void {}
+
+const SILENT = {
+  level: 'silent',
+  trace: writeNothing,
+  debug: writeNothing,
+  info: writeNothing,
+  warn: writeNothing,
+  error: writeNothing,
+  fatal: writeNothing,
+  silent: writeNothing,
+  isLevelEnabled: () => false,
+  child: () => SILENT,
+} as unknown as Logger;

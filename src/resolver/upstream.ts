@@ -5,8 +5,9 @@
  * match and every octet can be parsed (RFC 5452 §9.1).
  */
 import { lookup } from 'node:dns/promises';
+import { createRequire } from 'node:module';
 import { connect } from 'node:net';
-import dns2 from 'dns2';
+import type dns2 from 'dns2';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import { parseIP, printIP } from '../base/ip.js';
@@ -49,7 +50,10 @@ const TIMEOUT_MS = 2000;
 const DEADLINE_MS = 6000;
 /** The advertised UDP payload size in octets; it avoids fragments (RFC 6891 §6.2.5). */
 const UDP_SIZE = 1232;
-const { Packet } = dns2;
+/** Loaded with the first query, so that commands, which mostly ask nothing, start at once. */
+function loadPacket(): typeof dns2.Packet {
+  return (createRequire(import.meta.url)('dns2') as typeof dns2).Packet;
+}
 
 /** The server did not respond. */
 class Unanswered extends Error {}
@@ -187,13 +191,13 @@ async function addressOf(host: string, clock: Clock, timeoutMs: number): Promise
 }
 
 function makeQuery({ name, type }: Question, id: number, edns: boolean): Buffer {
-  const packet = new Packet();
+  const packet = new (loadPacket())();
   Object.assign(packet.header, { id, rd: 1 });
   const text = labelsOf(name).map((label) => Buffer.from(label).toString('latin1'));
   packet.questions.push({ name: text.join('.'), type: TYPE_CODES[type], class: Class.in } as dns2.Packet.Question);
   if (edns) {
     // The class of an OPT record is the payload size (RFC 6891 §6.1.2).
-    const opt: unknown = { ...Packet.Resource.EDNS([]), class: UDP_SIZE };
+    const opt: unknown = { ...loadPacket().Resource.EDNS([]), class: UDP_SIZE };
     packet.additionals.push(opt as dns2.Packet.Resource);
   }
   return packet.toBuffer();
@@ -262,7 +266,7 @@ async function askTcp(
   });
   try {
     socket.write(Buffer.concat([length, query]));
-    const octets = await Packet.readStream(socket);
+    const octets = await loadPacket().readStream(socket);
     if (octets.length < 12) throw new Unanswered('connection closed before the answer');
     const message = readMessage(octets);
     if (message === undefined) throw new Error('an answer that cannot be read');
