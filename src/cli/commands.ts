@@ -25,6 +25,8 @@ const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['ca', async () => (await import('./certificate.js')).addAuthorityCommands],
   ['hostname', async () => (await import('./hostname.js')).addHostnameCommands],
   ['dnssec', async () => (await import('./dnssec/dnssec.js')).addDnssecCommands],
+  ['secondary', async () => (await import('./secondary/secondary.js')).addSecondaryCommands],
+  ['tsig', async () => (await import('./secondary/tsig.js')).addTsigCommands],
   [
     'completion',
     async () => {

@@ -116,14 +116,14 @@ function readRecord(message: Uint8Array, at: number, fixed: number): TsigRecord 
   if (after + 6 > message.length || after + 6 + view.getUint16(after + 4) !== message.length) return undefined;
   return {
     at,
-    keyName: lowerName(message.slice(at, fixed)),
-    algorithm: lowerName(message.slice(start, timeAt)),
+    keyName: lowerName(copyOf(message, at, fixed)),
+    algorithm: lowerName(copyOf(message, start, timeAt)),
     time: view.getUint16(timeAt) * 0x1_0000_0000 + view.getUint32(timeAt + 2),
     fudge: view.getUint16(timeAt + 6),
-    mac: message.slice(macAt, after),
+    mac: copyOf(message, macAt, after),
     originalId: view.getUint16(after),
     error: view.getUint16(after + 2),
-    other: message.slice(after + 6),
+    other: copyOf(message, after + 6, message.length),
   };
 }
 
@@ -162,7 +162,7 @@ export function verifyMessage(
 
 /** The message without its TSIG record, with this ID. */
 export function withoutTsig(message: Uint8Array, { at }: TsigRecord, id: number): Uint8Array {
-  const rest = message.slice(0, at);
+  const rest = copyOf(message, 0, at);
   const view = viewOf(rest);
   view.setUint16(0, id);
   view.setUint16(10, view.getUint16(10) - 1);
@@ -284,6 +284,11 @@ function appendRecord(message: Uint8Array, record: Omit<TsigRecord, 'at'>): Uint
 function write48(writer: ByteWriter, value: number): void {
   writer.u16(Math.floor(value / 0x1_0000_0000) & 0xffff);
   writer.u32(value >>> 0);
+}
+
+/** Not slice: for a Buffer that is a view, and the caller's octets would change. */
+function copyOf(octets: Uint8Array, start: number, end: number): Uint8Array {
+  return new Uint8Array(octets.subarray(start, end));
 }
 
 function viewOf(octets: Uint8Array): DataView {

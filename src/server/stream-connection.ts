@@ -166,7 +166,7 @@ export class StreamConnection {
   private answerFrame(bytes: Uint8Array, start: number, length: number): void {
     const { answer, answerTransfer } = this.context;
     if (answerTransfer && isTransferQuery(bytes, start, length)) {
-      const messages = answerTransfer(bytes.slice(start, start + length), this.peer);
+      const messages = answerTransfer(copyOf(bytes, start, length), this.peer);
       if (messages) {
         this.flush();
         void this.transfer(messages);
@@ -184,7 +184,7 @@ export class StreamConnection {
       this.peer.transport,
       this.client,
     );
-    if (written === DEFERRED) this.answerElsewhere(bytes.slice(start, start + length));
+    if (written === DEFERRED) this.answerElsewhere(copyOf(bytes, start, length));
     if (written <= 0) return;
     output[gathered] = written >>> 8;
     output[gathered + 1] = written;
@@ -315,6 +315,11 @@ export class StreamConnection {
     }
     if (!this.socket.destroyed && this.times.blockedSinceMs === 0) this.resume();
   }
+}
+
+/** Not slice: what was read is a Buffer, whose slices are views. */
+function copyOf(bytes: Uint8Array, start: number, length: number): Uint8Array {
+  return new Uint8Array(bytes.subarray(start, start + length));
 }
 
 function isDot(socket: TLSSocket): boolean {

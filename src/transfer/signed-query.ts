@@ -2,14 +2,13 @@
 import { type Answer, Transport, type TransportCode } from '../answer/transport.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
-import { Rcode } from '../dns/codes.js';
 import { readMessage } from '../dns/message.js';
 import { LONGEST_MESSAGE } from '../dns/message-writer.js';
 import { lowerName } from '../dns/name.js';
 import { findTsig, TsigError, tsigLength, withoutTsig } from '../dns/tsig.js';
 import { findZoneAbove } from '../serving/look-up.js';
 import { checkRequest, type KeyChecker } from './keys.js';
-import { replyTo, replyToBadSignature, signReply } from './reply.js';
+import { replyToBadSignature, signReply } from './reply.js';
 
 /** Octets over UDP without OPT (RFC 1035 §4.2.1). */
 const PLAIN_PAYLOAD = 512;
@@ -46,7 +45,8 @@ export function answerSigned(
     const length = options.answer(query, 0, query.length, room, 0, limit, transport);
     return length <= 0 ? undefined : signReply(room.slice(0, length), { key: key!, tsig }, clock);
   } catch (error) {
-    log.error({ error: messageOf(error) }, 'a signed query could not be answered');
-    return replyTo(message, Rcode.servFail);
+    // After a start, the keys of secrets are not there at once: without an answer the client asks again.
+    log.warn({ error: messageOf(error) }, 'a signed query was not answered');
+    return undefined;
   }
 }

@@ -69,6 +69,8 @@ t.test('each command has an example', async (t) => {
     ...['rotate', 'status'].map((name) => ['vault', name]),
     ['job', 'list'],
     ...['list', 'show', 'create', 'refresh', 'delete', 'allow'].map((name) => ['hostname', name]),
+    ...['add', 'print', 'status'].map((name) => ['secondary', name]),
+    ...['create', 'list', 'delete'].map((name) => ['tsig', name]),
     ['version'],
   ];
   // In this process: a process for each help costs a minute of processor time.

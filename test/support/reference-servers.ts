@@ -105,7 +105,7 @@ function configure(
   }
 }
 
-function launch(name: ReferenceName, args: readonly string[], log: string): ChildProcess {
+export function launch(name: ReferenceName, args: readonly string[], log: string): ChildProcess {
   const output = openSync(log, 'w');
   try {
     // Dies with the test, however that ends.
@@ -116,7 +116,7 @@ function launch(name: ReferenceName, args: readonly string[], log: string): Chil
   }
 }
 
-async function endChild(child: ChildProcess): Promise<void> {
+export async function endChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGKILL');
@@ -124,7 +124,7 @@ async function endChild(child: ChildProcess): Promise<void> {
 }
 
 /** Any answer will do: zones are loaded before the sockets are read. */
-async function waitForAnswers(name: string, port: number, log: string): Promise<void> {
+export async function waitForAnswers(name: string, port: number, log: string): Promise<void> {
   const query = Buffer.from('00010000000100000000000004696e697404746573740000010001', 'hex');
   for (let attempt = 0; attempt < 200; attempt++) {
     const [answer] = await askAll(port, [query], 100, 1);

@@ -128,10 +128,15 @@ function peerStatusOf(store: Store, { seq, serial: current }: ZoneRow): readonly
     ip,
     port,
     serial,
-    inSync: serial !== null && !serialIsAfter(current, serial),
+    inSync: isInSync(current, serial),
     seenAt,
     error,
   }));
+}
+
+/** Whether a peer with this serial (null: never seen) has everything of the zone. */
+export function isInSync(current: number, serial: number | null): boolean {
+  return serial !== null && !serialIsAfter(current, serial);
 }
 
 async function change(

@@ -16,7 +16,7 @@ import {
   type ZonePeerRow,
 } from '../../store/secondary/outgoing.js';
 import { findTsigKey } from '../../store/secondary/tsig-keys.js';
-import { findServedZone, type ZoneRow } from '../../store/zones/zones.js';
+import { findServedZone, ZONE_DEFAULTS, type ZoneRow } from '../../store/zones/zones.js';
 import type { Vault } from '../../vault/vault.js';
 import { openKey } from '../keys.js';
 import type { Turnstile } from '../turnstile.js';
@@ -36,9 +36,12 @@ export interface PeerTalk {
 /** Milliseconds until NOTIFY is repeated (RFC 1996 §3.6); then the RETRY of the SOA. */
 const REPEATS = [1000, 2000, 4000, 8000, 16_000];
 /** Milliseconds between questions for the serial after NOTIFY was heard. */
-const LOOKS = [1000, 5000, 30_000];
+const LOOKS = [1000, 5000];
+/** Milliseconds until a peer is told again that heard but stays behind; then the RETRY of the SOA. */
+const AGAIN = [0, 30_000];
 /** Milliseconds after a transfer: the peer still has to load it. */
-const LOADING_LOOKS = [10, 100, 400, 1000, 5000, 30_000];
+const LOADING_LOOKS = [10, 100, 400, 1000, 5000];
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const TIMEOUT_MS = 3000;
 /** How long a place of the turnstile is kept, milliseconds. */
@@ -53,94 +56,135 @@ export interface TalkOptions extends PeerContext {
 }
 
 export function createPeerTalk(context: TalkOptions, zone: number, seq: number): PeerTalk {
-  const { clock } = context;
-  let cancel = (): void => {};
-  let closed = false;
-  /** Counts what was begun, so that an older course ends when a newer one has begun. */
-  let course = 0;
+  const course = createCourse(context, zone);
+  /** Looks after transfers go on beside, so that they never replace a NOTIFY that was not heard. */
+  const looks = createCourse(context, zone);
 
-  const later = (ms: number, run: () => Promise<void>): void => {
-    cancel();
-    if (!closed) cancel = clock.after(ms, () => void guarded(run));
-  };
-  const guarded = async (run: () => Promise<void>): Promise<void> => {
-    try {
-      await run();
-    } catch (error) {
-      context.log.error({ zone, error: messageOf(error) }, 'a peer could not be told about a zone');
-      later(HOUR_MS, () => notify(0));
-    }
-  };
-
-  async function notify(attempt: number): Promise<void> {
-    const mine = ++course;
-    const found = findPeer(context, zone, seq);
-    if (!found) return;
-    const { row, peer, of } = found;
-    const soa = soaOf(servingZone(context.store, row, context.serving));
-    const failure = await paced(context, peer.address, () => notifyPeer(context, peer, row.apex, soa, TIMEOUT_MS));
-    if (closed || mine !== course) return;
-    if (!failure) {
-      look(LOOKS, 0);
-      return;
-    }
-    await note(context, of, failure);
-    if (closed || mine !== course) return;
-    later(REPEATS[attempt] ?? (row.soa_retry ?? RETRY_SECONDS) * 1000, () => notify(attempt + 1));
+  /** `attempt`: messages that were not answered; `told`: those that were, while the peer stayed behind. */
+  async function notify(attempt: number, told: number): Promise<void> {
+    const goesOn = course.begin();
+    const row = findServedZone(context.store, zone);
+    const heard = row && (await tellPeer(context, row, seq));
+    if (!row || heard === undefined || !goesOn()) return;
+    if (heard) look(LOOKS, 0, told);
+    else course.later(REPEATS[attempt] ?? retryMs(row), () => notify(attempt + 1, told));
   }
 
-  function look(delays: readonly number[], index: number): void {
-    const delay = delays[index] ?? HOUR_MS;
-    later(delay, async () => {
-      const mine = ++course;
-      const found = findPeer(context, zone, seq);
-      if (!found) return;
-      const { row, peer, of } = found;
-      const sight = await paced(context, peer.address, () => askSerial(context, peer, row.apex, TIMEOUT_MS));
-      if (closed || mine !== course) return;
-      await note(context, of, sight);
-      if (closed || mine !== course) return;
-      const isBehind = !('serial' in sight) || serialIsAfter(row.serial, sight.serial);
-      if (!isBehind) look([], 0);
-      else if (delays[index] === undefined) await notify(0);
-      else look(delays, index + 1);
+  function look(delays: readonly number[], index: number, told: number): void {
+    course.later(delays[index] ?? HOUR_MS, async () => {
+      const goesOn = course.begin();
+      const row = findServedZone(context.store, zone);
+      const isBehind = row && (await lookAtPeer(context, row, seq));
+      if (!row || isBehind === undefined || !goesOn()) return;
+      if (!isBehind) look([], 0, 0);
+      else if (delays[index + 1] !== undefined) look(delays, index + 1, told);
+      // It heard, but its transfer failed or takes long; it would try again only after its own RETRY.
+      else course.later(AGAIN[told] ?? retryMs(row), () => notify(0, told + 1));
+    });
+  }
+
+  function lookWhileLoading(index: number): void {
+    const delay = LOADING_LOOKS[index];
+    if (delay === undefined) return;
+    looks.later(delay, async () => {
+      const row = findServedZone(context.store, zone);
+      if (row && (await lookAtPeer(context, row, seq))) lookWhileLoading(index + 1);
     });
   }
 
   return {
-    tell: () => {
-      cancel();
-      void guarded(() => notify(0));
+    tell: () => course.later(0, () => notify(0, 0)),
+    watch: () => look([LOOKS[0]!], 0, 0),
+    lookSoon() {
+      if (!looks.isPlanned()) lookWhileLoading(0);
     },
-    watch: () => look([LOOKS[0]!], 0),
-    lookSoon: () => look(LOADING_LOOKS, 0),
     isAt(address) {
       const theirs = parsePeerAddress(address);
       const ours = parseIP(findPeer(context, zone, seq)?.peer.address ?? '');
       return theirs !== undefined && ours !== undefined && equalBytes(theirs, ours);
     },
     close() {
-      closed = true;
-      cancel();
+      course.close();
+      looks.close();
     },
   };
 }
 
-const RETRY_SECONDS = 2400;
+/** One thing after the other: what is planned replaces what was planned before. */
+interface Course {
+  later(ms: number, run: () => Promise<void>): void;
+  isPlanned(): boolean;
+  /** The returned function says whether nothing else has begun since. */
+  begin(): () => boolean;
+  close(): void;
+}
+
+function createCourse({ clock, log }: TalkOptions, zone: number): Course {
+  let cancel: (() => void) | undefined;
+  let number = 0;
+  let closed = false;
+  const later: Course['later'] = (ms, run) => {
+    cancel?.();
+    if (closed) return;
+    cancel = clock.after(ms, () => {
+      cancel = undefined;
+      run().catch((error: unknown) => {
+        log.error({ zone, error: messageOf(error) }, 'a peer could not be told about a zone, or asked');
+        later(MINUTE_MS, run);
+      });
+    });
+  };
+  return {
+    later,
+    isPlanned: () => cancel !== undefined,
+    begin() {
+      const mine = ++number;
+      return () => mine === number && !closed;
+    },
+    close() {
+      closed = true;
+      cancel?.();
+    },
+  };
+}
+
+/** Sends NOTIFY. Whether the peer heard it; undefined when the zone does not go there any more. */
+async function tellPeer(context: TalkOptions, row: ZoneRow, seq: number): Promise<boolean | undefined> {
+  const found = findPeer(context, row.seq, seq);
+  if (!found) return undefined;
+  const { peer, of } = found;
+  const soa = soaOf(servingZone(context.store, row, context.serving));
+  const failure = await paced(context, peer.address, () => notifyPeer(context, peer, row.apex, soa, TIMEOUT_MS));
+  if (failure) await note(context, of, failure);
+  return failure === undefined;
+}
+
+/** Asks for the serial and stores it. Whether the peer is behind; undefined as above. */
+async function lookAtPeer(context: TalkOptions, row: ZoneRow, seq: number): Promise<boolean | undefined> {
+  const found = findPeer(context, row.seq, seq);
+  if (!found) return undefined;
+  const { peer, of } = found;
+  const sight = await paced(context, peer.address, () => askSerial(context, peer, row.apex, TIMEOUT_MS));
+  await note(context, of, sight);
+  return !('serial' in sight) || serialIsAfter(row.serial, sight.serial);
+}
+
+/** Milliseconds until a peer that does not follow is told again: the RETRY of the SOA, within bounds. */
+function retryMs({ soa_retry: retry }: ZoneRow): number {
+  return Math.min(HOUR_MS, Math.max(MINUTE_MS, (retry ?? ZONE_DEFAULTS.retry) * 1000));
+}
 
 interface Found {
-  readonly row: ZoneRow;
   readonly peer: Peer;
   readonly of: ZonePeerRow;
 }
 
 /** The state of now; undefined when the zone is not transferred to the peer any more. Throws a VaultError. */
 function findPeer({ store, vault }: TalkOptions, zone: number, seq: number): Found | undefined {
-  const row = findServedZone(store, zone);
   const of = peersOfZone(store, zone).find((peer) => peer.seq === seq);
-  if (!row || findOutgoing(store, zone)?.enabled !== 1 || !of?.ip) return undefined;
+  if (findOutgoing(store, zone)?.enabled !== 1 || !of?.ip) return undefined;
   const key = of.tsig === null ? undefined : findTsigKey(store, of.tsig);
-  return { row, of, peer: { address: of.ip, port: of.port, key: key && openKey(vault, key) } };
+  return { of, peer: { address: of.ip, port: of.port, key: key && openKey(vault, key) } };
 }
 
 async function paced<Result>(

@@ -17,6 +17,9 @@ import { createTurnstile } from '../turnstile.js';
 import { transferRefusal } from './may-transfer.js';
 import { createSpooler } from './spooler.js';
 
+/** Milliseconds that a signed query waits for the keys of secrets, and between two looks. */
+const UNLOCK_LIMIT_MS = 5000;
+const UNLOCK_REST_MS = 50;
 const LIMITS = { inAll: 50, ofOne: 4, waitMs: 30_000 } as const;
 /** What we take over UDP, in the OPT record of answers. */
 const PAYLOAD = 1232;
@@ -91,9 +94,24 @@ export function createTransfers(options: TransferOptions): Transfers {
     }
   }
 
+  /** After a start, the keys of secrets come with the connection to the admin process. */
+  async function* sendUnlocked(request: Uint8Array, client: TransferClient): AsyncGenerator<Uint8Array> {
+    for (let waitedMs = 0; waitedMs < UNLOCK_LIMIT_MS; waitedMs += UNLOCK_REST_MS) {
+      await new Promise<void>((resolve) => void clock.after(UNLOCK_REST_MS, resolve));
+      const verdict = judge(options, request, client);
+      if (verdict === 'locked') continue;
+      if (verdict && 'reply' in verdict) yield verdict.reply;
+      else if (verdict) yield* send(verdict);
+      return;
+    }
+    const message = readMessage(request);
+    if (message) yield replyTo(message, Rcode.servFail);
+  }
+
   return {
     answer(request, client) {
       const verdict = judge(options, request, client);
+      if (verdict === 'locked') return sendUnlocked(request, client);
       if (verdict === undefined) return undefined;
       return 'reply' in verdict ? [verdict.reply] : send(verdict);
     },
@@ -127,12 +145,12 @@ async function* completed(
 /** The OPT record of answers (RFC 6891 §6.1.2). */
 const OPT = Uint8Array.of(0, 0, Type.opt, PAYLOAD >>> 8, PAYLOAD & 0xff, 0, 0, 0, 0, 0, 0);
 
-/** Refusals come before any reading of the zone. */
+/** Refusals come before any reading of the zone. `locked`: the secret of the key cannot be opened yet. */
 function judge(
   options: TransferOptions,
   request: Uint8Array,
   client: TransferClient,
-): Granted | { readonly reply: Uint8Array } | undefined {
+): Granted | { readonly reply: Uint8Array } | 'locked' | undefined {
   const { store, clock, log, allowed } = options;
   const message = readMessage(request);
   if (message?.question.class !== Class.in) return undefined;
@@ -152,7 +170,7 @@ function judge(
   let key: AccountKey | undefined;
   if (tsig !== 'none') {
     const checked = checkOrLog(options, zone, request, tsig);
-    if (!checked) return refuse(Rcode.servFail, 'the secret of its key cannot be opened');
+    if (!checked) return 'locked';
     if (checked.error !== TsigError.none) {
       log.warn(
         {
@@ -190,7 +208,7 @@ function checkOrLog(
   try {
     return checkRequest(options, zone.account, request, tsig);
   } catch (error) {
-    options.log.error({ zone: zone.name, error: messageOf(error) }, 'a TSIG key cannot be used');
+    options.log.debug({ zone: zone.name, error: messageOf(error) }, 'a TSIG key cannot be used yet');
     return undefined;
   }
 }

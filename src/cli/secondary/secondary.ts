@@ -1,0 +1,13 @@
+/** `zoneplane secondary`: other servers that serve our zones. */
+import type { Command } from 'commander';
+import type { CommandContext } from '../command.js';
+import { addAddCommand } from './add.js';
+import { addPrintCommand } from './print.js';
+import { addStatusCommand } from './status.js';
+
+export function addSecondaryCommands(program: Command, context: CommandContext): void {
+  const secondary = program.command('secondary').description('other name servers that serve our zones');
+  addAddCommand(secondary, context);
+  addPrintCommand(secondary, context);
+  addStatusCommand(secondary, context);
+}

@@ -1,0 +1,281 @@
+/**
+ * NSD, Knot and BIND as secondaries of the real program, set up as README says: one command adds each, another prints
+ * its configuration. After every random change their copies equal ours; so do the differences from every serial, applied
+ * by hand. Both sides are restarted in between.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
+import t, { type Test } from 'tap';
+import { sleep } from '../../src/base/clock.js';
+import { parseName } from '../../src/dns/name.js';
+import type { TsigKey } from '../../src/dns/tsig.js';
+import { TLS_CERTIFICATE, TLS_KEY } from '../server/tls-credentials.js';
+import { runCommand } from '../support/commands.js';
+import { freePort } from '../support/free-ports.js';
+import { decodeMessage, makeQuery } from '../support/message.js';
+import { type Program, startProgram, stopProgram } from '../support/program.js';
+import { askAll, missingReferences, type ReferenceName } from '../support/reference-servers.js';
+import { createSecondary, type Secondary } from '../support/secondaries.js';
+import { seededRandom } from '../support/seeded-random.js';
+import { applyDifferences, asSet, serialInAnswer, serialOf, transfer } from '../support/transfer-client.js';
+
+const KEY = 'secondaries-key-0123456789-0123456789-0123456789';
+const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+const APEX = parseName('example.com.');
+const CHANGES = 25;
+const missing = missingReferences();
+const skip = missing.length > 0 && process.env['CI'] !== 'true' ? `not installed: ${missing.join(', ')}` : false;
+
+interface World {
+  readonly directory: string;
+  program: Program;
+  readonly dotPort: number;
+  readonly secondaries: readonly Secondary[];
+  key: TsigKey;
+  zone: string;
+  readonly restart: () => Promise<void>;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
+  readonly call: (method: string, path: string, body?: unknown) => Promise<any>;
+  readonly run: (...args: string[]) => ReturnType<typeof runCommand>;
+}
+
+async function startWorld(t: Test): Promise<World> {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-secondaries-'));
+  mkdirSync(join(directory, 'zones'));
+  const host = (_: unknown, index: number): string => `h${index} A 192.0.2.${index % 250}\n`;
+  writeFileSync(
+    join(directory, 'zones', 'example.com.zone'),
+    `$ORIGIN example.com.\n$TTL 300\n@ SOA ns h 1 3600 600 86400 60\n@ NS ns\nns A 192.0.2.1\n*.wild TXT "w"\nsub NS ns.sub\nns.sub A 192.0.2.3\nMixed MX 10 Mail.Example.com.\n${Array.from({ length: 400 }, host).join('')}`,
+  );
+  writeFileSync(join(directory, 'cert.pem'), TLS_CERTIFICATE);
+  writeFileSync(join(directory, 'key.pem'), TLS_KEY);
+  const dotPort = await freePort();
+  const environment = {
+    ZONEPLANE_DOT_PORT: String(dotPort),
+    ZONEPLANE_TLS_CERT: join(directory, 'cert.pem'),
+    ZONEPLANE_TLS_KEY: join(directory, 'key.pem'),
+    ZONEPLANE_EDGE_ADDRESSES: '192.0.2.200,2001:db8::200',
+  };
+  const names: readonly ReferenceName[] = ['nsd', 'knot', 'bind'];
+  const secondaries: Secondary[] = [];
+  for (const name of names) secondaries.push(createSecondary(name, directory, await freePort()));
+  const world: World = {
+    directory,
+    program: await startProgram({ directory, key: KEY, environment }),
+    dotPort,
+    secondaries,
+    key: { name: parseName('transfer.test.'), algorithm: 'hmac-sha256', secret: new Uint8Array(0) },
+    zone: '',
+    async restart() {
+      await stopProgram(world.program);
+      const { dnsPort } = world.program;
+      world.program = await startProgram({
+        directory,
+        key: KEY,
+        environment: { ...environment, ZONEPLANE_DNS_PORT: String(dnsPort) },
+      });
+      world.program = { ...world.program, dnsPort };
+    },
+    async call(method, path, body) {
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+      const response = await fetch(`${world.program.api}/client/v4${path}`, { method, headers: HEADERS, ...sent });
+      return response.json();
+    },
+    run: (...args) => runCommand({ ZONEPLANE_DATA_DIR: join(directory, 'data') }, ...args),
+  };
+  t.teardown(async () => {
+    await Promise.all(secondaries.map((secondary) => secondary.stop()));
+    await stopProgram(world.program);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  world.zone = (await world.call('GET', '/zones')).result[0].id;
+  return world;
+}
+
+async function until(what: string, holds: () => Promise<boolean>, hint: () => string = () => ''): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt++) {
+    if (await holds()) return;
+    await sleep(25);
+  }
+  throw new Error(`it never came to this: ${what}; ${hint()}`);
+}
+
+async function serialAt(port: number): Promise<number | undefined> {
+  const [answer] = await askAll(port, [makeQuery(APEX, 6)], 500, 2);
+  return serialInAnswer(answer);
+}
+
+interface Version {
+  readonly serial: number;
+  readonly records: readonly string[];
+}
+
+async function versionAt(port: number, key: TsigKey | undefined): Promise<Version> {
+  const { records } = await transfer(port, APEX, key ? { key } : {});
+  return { serial: serialOf(records[0]!), records: asSet(records) };
+}
+
+/** Waits until the copy of every secondary is our version, record by record. Returns it. */
+async function untilInSync(t: Test, { program, secondaries, key }: World, about: string): Promise<Version> {
+  let ours = await versionAt(program.dnsPort, key);
+  for (const { name, port, log } of secondaries) {
+    const isInSync = async (): Promise<boolean> => {
+      ours = await versionAt(program.dnsPort, key);
+      // Asked first, because a copy costs more.
+      if ((await serialAt(port)) !== ours.serial) return false;
+      const copy = await versionAt(port, name === 'bind' ? undefined : key);
+      return isDeepStrictEqual(copy, ours);
+    };
+    await until(
+      `${name} serves our version`,
+      isInSync,
+      () => `${log().slice(-1500)}\n${program.printed().slice(-3000)}`,
+    );
+    t.pass(`${name}: ${about}`);
+  }
+  return ours;
+}
+
+t.test('three secondaries follow', { skip }, async (t) => {
+  const world = await startWorld(t);
+  const { run, secondaries } = world;
+  const made = await run('tsig', 'create', 'transfer.test');
+  t.equal(made.code, 0, made.err);
+  world.key = { ...world.key, secret: Buffer.from(made.out.trim(), 'base64') };
+  await t.test('refused until it is allowed', async (t) => {
+    const { dnsPort } = world.program;
+    t.equal((await transfer(dnsPort, APEX)).rcode, 5, 'nobody may by default');
+    t.equal((await transfer(dnsPort, APEX, { key: world.key })).rcode, 5, 'nor with a key that belongs to no peer');
+    t.equal((await transfer(dnsPort, parseName('other.test.'))).rcode, 9);
+    const other = { ...world.key, name: parseName('other.key.') };
+    await t.rejects(transfer(dnsPort, APEX, { key: other }), /error 17/, 'unknown key');
+    const wrong = { ...world.key, secret: Buffer.from('another secret') };
+    await t.rejects(transfer(dnsPort, APEX, { key: wrong }), /error 16/, 'another secret');
+    const [udp] = await askAll(dnsPort, [makeQuery(APEX, 252)]);
+    t.equal(udp![3]! & 15, 4, 'not over UDP');
+  });
+  await t.test('set up by commands', async (t) => {
+    for (const secondary of secondaries) {
+      const { name, port } = secondary;
+      const place = ['--address', '127.0.0.1', '--port', String(port)];
+      const added = await run('secondary', 'add', name, ...place, '--tsig', 'transfer.test', '--zone', 'example.com');
+      t.match(added, { code: 0, out: new RegExp(`^${name} may transfer zone example.com\n`) }, added.err);
+      const tls =
+        name !== 'knot' ? ['--tls-name', 'ns1.zoneplane.test', '--tls-ca', join(world.directory, 'cert.pem')] : [];
+      const printed = await run('secondary', 'print', '--kind', name, '--address', '127.0.0.1', '--peer', name, ...tls);
+      t.equal(printed.code, 0, printed.err);
+      await secondary.start(withTransfers(world, name, printed.out));
+    }
+    await untilInSync(t, world, 'at the beginning');
+    await until('status says so', async () => (await run('secondary', 'status')).code === 0);
+    const status = JSON.parse((await run('secondary', 'status', '--json')).out);
+    t.strictSame(
+      status.map(({ peer, state }: { peer: string; state: string }) => [peer, state]),
+      [
+        ['nsd', 'in sync'],
+        ['knot', 'in sync'],
+        ['bind', 'in sync'],
+      ],
+    );
+    const outgoing = async () => (await world.call('GET', `/zones/${world.zone}/secondary_dns/outgoing`)).result;
+    await until('the time of a transfer is stored', async () => (await outgoing()).last_transferred_time !== null);
+  });
+
+  const random = seededRandom(15);
+  const pick = (below: number): number => random.bytes(1)[0]! % below;
+  const versions = new Map<number, readonly string[]>();
+  await t.test('with peers that sign', async (t) => {
+    const { dnsPort } = world.program;
+    t.equal((await transfer(dnsPort, APEX)).rcode, 5, 'unsigned');
+    const { messages } = await transfer(dnsPort, APEX, { key: world.key, edns: 1232 });
+    t.ok(
+      messages.every((message) => decodeMessage(message).opt !== undefined),
+      'OPT is answered with OPT',
+    );
+    const host = { port: world.dotPort, host: '127.0.0.1', rejectUnauthorized: false };
+    const withoutDot = connect({ ...host, minVersion: 'TLSv1.3' });
+    t.equal((await transfer(withoutDot, APEX, { key: world.key })).rcode, 5, 'TLS without the protocol dot');
+    const old = connect({ ...host, ALPNProtocols: ['dot'], maxVersion: 'TLSv1.2' });
+    t.equal((await transfer(old, APEX, { key: world.key })).rcode, 5, 'TLS 1.2');
+    const dot = connect({ ...host, ALPNProtocols: ['dot'] });
+    t.equal((await transfer(dot, APEX, { key: world.key })).rcode, 0);
+  });
+  await t.test('random changes', async (t) => {
+    for (let round = 0; round < CHANGES; round++) {
+      if (round === 10) await secondaries[pick(3)]!.stop();
+      if (round === 12) for (const secondary of secondaries) await secondary.stop().then(() => secondary.start());
+      if (round === 18) await world.restart();
+      await changeSomething(world, pick);
+      if (round >= 10 && round < 12) continue;
+      const { serial, records } = await untilInSync(t, world, `change ${round}`);
+      versions.set(serial, records);
+    }
+  });
+
+  await t.test('differences from every serial, applied by hand, are our version', async (t) => {
+    const { dnsPort } = world.program;
+    const { serial: newest, records: current } = await versionAt(dnsPort, world.key);
+    let incremental = 0;
+    for (const [serial, copy] of versions) {
+      const { records } = await transfer(dnsPort, APEX, { key: world.key, from: serial });
+      if (records.length > 1 && records[1]!.type === 6) incremental++;
+      t.strictSame(applyDifferences(copy, records), current, `from ${serial}`);
+    }
+    t.ok(incremental > versions.size / 2, 'most are not the whole zone');
+    const unknown = await transfer(dnsPort, APEX, { key: world.key, from: 4_000_000_000 });
+    t.strictSame(asSet(unknown.records), current, 'an unknown serial gets the whole zone');
+    t.equal(serialOf(unknown.records[0]!), newest);
+  });
+});
+
+/** What a test needs beside the printed configuration: it transfers the copies back. */
+function withTransfers({ directory }: World, name: ReferenceName, printed: string): string {
+  if (name === 'nsd') return printed.replace('  request-xfr', '  provide-xfr: 127.0.0.1 transfer.test\n  request-xfr');
+  if (name !== 'knot') return printed;
+  return printed
+    .replace('  - id: zoneplane\n    master', `  - id: zoneplane\n    storage: ${directory}/knot\n    master`)
+    .replace('template:\n', '  - id: back\n    action: transfer\n    key: transfer.test\ntemplate:\n')
+    .replace('acl: zoneplane-notify', 'acl: [zoneplane-notify, back]');
+}
+
+let counter = 0;
+
+async function changeSomething({ call, zone }: World, pick: (below: number) => number): Promise<void> {
+  const path = `/zones/${zone}/dns_records`;
+  const list = async (): Promise<{ id: string; name: string; type: string }[]> =>
+    (await call('GET', `${path}?per_page=1000&type=A`)).result;
+  const records = await list();
+  const victim = records[pick(250) % records.length]!;
+  const name = `r${counter++}`;
+  switch (pick(7)) {
+    case 0:
+      await call('POST', path, { type: 'A', name, content: `198.51.100.${pick(250)}`, ttl: 60 + pick(200) });
+      return;
+    case 1:
+      await call('DELETE', `${path}/${victim.id}`);
+      return;
+    case 2:
+      await call('PATCH', `${path}/${victim.id}`, { ttl: 60 + pick(200), content: `198.51.100.${pick(250)}` });
+      return;
+    case 3:
+      await call('PATCH', `${path}/${victim.id}`, { proxied: true });
+      return;
+    case 4:
+      await call('POST', path, { type: 'TXT', name, content: `"${'x'.repeat(pick(250))}" "é"`, ttl: 300 });
+      return;
+    case 5:
+      await call('POST', `${path}/batch`, {
+        deletes: [{ id: victim.id }],
+        posts: [
+          { type: 'MX', name, content: 'Mail.Example.NET', priority: pick(20), ttl: 120 },
+          { type: 'CNAME', name: `${name}.deep.er`, content: 'target.example.org', ttl: 1 },
+        ],
+      });
+      return;
+    default:
+      await call('PATCH', `/zones/${zone}/dns_settings`, { soa: { ttl: 300 + pick(200) } });
+  }
+}
