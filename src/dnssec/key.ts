@@ -1,6 +1,7 @@
 /** Public keys of zones: DNSKEY rdata, key tags, DS digests, and checking signatures (RFC 4034 §2, §5, B). */
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { lowerName } from '../dns/name.js';
+import { keyTag } from '../dns/rr/dnskey.js';
 
 /** Flags of a DNSKEY (RFC 4034 §2.1.1, RFC 5011 §3). */
 const ZONE_KEY = 0x0100;
@@ -83,13 +84,6 @@ export function readPublicKey(rdata: Uint8Array): PublicKey {
     isEntryPoint: (flags & SECURE_ENTRY_POINT) !== 0,
     key: importKey(algorithm, rdata.subarray(4)),
   };
-}
-
-/** The key tag of DNSKEY rdata (RFC 4034 B). Algorithm 1, which has its own rule, is not supported. */
-export function keyTag(rdata: Uint8Array): number {
-  let sum = 0;
-  for (let i = 0; i < rdata.length; i++) sum += i & 1 ? rdata[i]! : rdata[i]! << 8;
-  return (sum + ((sum >>> 16) & 0xffff)) & 0xffff;
 }
 
 /** The rdata of the DS of a key (RFC 4034 §5.1.4). `owner`: the zone's wire name; `digestType`: 1, 2 or 4. */

@@ -1,6 +1,7 @@
-/** Signed zone files (RFC 4034, RFC 5155). This version serves no signatures, so they cannot be imported unchanged. */
+/** Signed zone files (RFC 4034, RFC 5155). Their signatures are not taken over: zones are signed here, or not at all. */
 import type { Issue } from '../base/result.js';
 import { Type } from '../dns/codes.js';
+import { keyTag } from '../dns/rr/dnskey.js';
 import type { CheckedRecord } from './check.js';
 
 /**
@@ -58,15 +59,8 @@ export function createSignedZone(): SignedZone {
     refusal: () =>
       issue(
         'error',
-        `the zone is signed, and this version serves no signatures; --strip-dnssec imports it without them: ${warning()}`,
+        `the zone is signed, and signatures are not taken over. --strip-dnssec imports it without them. Then sign it with its own keys (zoneplane dnssec import) before the parent delegates it to this server; or ${warning()}`,
       ),
     advice: () => issue('warning', `signatures and keys were omitted: ${warning()}`),
   };
-}
-
-/** RFC 4034 appendix B. */
-function keyTag(rdata: Uint8Array): number {
-  let sum = 0;
-  for (const [index, octet] of rdata.entries()) sum += index & 1 ? octet : octet << 8;
-  return (sum + (sum >>> 16)) & 0xffff;
 }
