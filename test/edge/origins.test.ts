@@ -138,6 +138,20 @@ t.test('HTTP/2 with origins that have it, one request at a time with others', as
   t.equal(mostAtOnce, 1, 'requests are not sent behind others that are not answered');
 });
 
+t.test('hosts share connections to an origin without TLS', async (t) => {
+  const seen = new Set<unknown>();
+  const origin = await startOrigin(t, (request, response) => {
+    seen.add(request.socket);
+    response.end('plain');
+  });
+  const world = await startEdgeWorld(t);
+  const id = await world.zone('example.org', origin.port);
+  await proxy(world.ctx, id, '*', 'origin.example.org', origin.port);
+  await world.heard();
+  for (const name of ['www', 'a', 'b', 'c']) t.match(await world.raw(GET(`${name}.example.org`)), /plain$/);
+  t.equal(seen.size, 1);
+});
+
 t.test('responses before the response', async (t) => {
   const origin = await startTcp(t, (socket) =>
     socket.once('data', () => {

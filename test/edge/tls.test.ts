@@ -218,6 +218,20 @@ t.test('floods of HTTP/2 end their connection and nobody else’s', async (t) =>
     Array.from({ length: 20_000 }, () => frame(SETTINGS, 0, 0, Buffer.alloc(0))),
     false,
   );
+  let isOver = false;
+  const storm = Promise.all(
+    Array.from({ length: 4 }, async () => {
+      while (!isOver) await flood(world, [frame(HEADERS, 0, 1, request), ...more]);
+    }),
+  );
+  for (let i = 0; i < 50; i++) {
+    const asked = normal.request({ ':path': '/' });
+    const [answered] = (await once(asked, 'response')) as [Record<string, number>];
+    if (answered[':status'] !== 200) t.fail(`${answered[':status']} in the middle of a flood`);
+    asked.resume();
+  }
+  isOver = true;
+  await storm;
   const stream = normal.request({ ':path': '/' });
   const [headers] = (await once(stream, 'response')) as [Record<string, number>];
   t.equal(headers[':status'], 200, 'the other client goes on');

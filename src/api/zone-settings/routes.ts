@@ -1,11 +1,11 @@
 /** `/zones/{zone_id}/settings` (v4: §14). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { editZoneSetting, getZoneSetting, listZoneSettings } from '../../control/zones/settings.js';
+import { editZoneSetting, editZoneSettings, getZoneSetting, listZoneSettings } from '../../control/zones/settings.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
 import { answersList, answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
-import { zoneSettingParams as params, zoneSetting, zoneSettingEdit } from './schema.js';
+import { zoneSettingParams as params, zoneSetting, zoneSettingEdit, zoneSettingsEdit } from './schema.js';
 import { zoneSettingView } from './view.js';
 
 const tags = ['Zone settings'];
@@ -20,6 +20,24 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
     },
     async (request) =>
       success((await listZoneSettings(contextOf(request), request.params.zone_id)).map(zoneSettingView)),
+  );
+
+  app.patch(
+    PATH,
+    {
+      config: { area: 'zoneSettings', zoneState: 'write' },
+      schema: {
+        tags,
+        summary: 'Edit several zone settings, all or none',
+        params: zoneParams,
+        body: zoneSettingsEdit,
+        response: answersList(zoneSetting),
+      },
+    },
+    async (request) => {
+      const { zone_id: zoneId } = request.params;
+      return success((await editZoneSettings(contextOf(request), zoneId, request.body.items)).map(zoneSettingView));
+    },
   );
 
   app.get(

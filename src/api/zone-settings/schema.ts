@@ -1,6 +1,7 @@
 /** Shapes of `/zones/{zone_id}/settings` (v4: §14). */
 import { z } from 'zod';
 import { ZONE_SETTING_NAMES } from '../../control/zones/setting-values.js';
+import { listOf } from '../body-schema.js';
 import { time } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 
@@ -30,3 +31,12 @@ export const zoneSettingEdit = z
     value: z.unknown().optional().meta({ description: 'A text such as on; of some settings a number or an object' }),
   })
   .meta({ id: 'ZoneSettingEdit', examples: [{ value: 'on' }] });
+
+const MOST_SETTINGS = 100;
+
+/** As above, for several at once. */
+export const zoneSettingsEdit = z
+  .object({
+    items: listOf(z.object({ id: z.string(), value: z.unknown().optional() }), 1, MOST_SETTINGS, 'settings'),
+  })
+  .meta({ id: 'ZoneSettingsEdit', examples: [{ items: [{ id: 'always_use_https', value: 'on' }] }] });

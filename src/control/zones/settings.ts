@@ -11,12 +11,12 @@ import {
 import { putZoneSetting, zoneSettingRows } from '../../store/zones/settings.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
-import { commit } from '../write/commit.js';
+import { commitAndRead, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { developmentModeSeconds, planDevelopmentModeEnd } from './development-mode.js';
 import { zoneFailure } from './errors.js';
 import { readSettingValue, ZONE_SETTING_NAMES } from './setting-values.js';
-import { changeZone } from './write.js';
+import { applyChange } from './write.js';
 
 export interface ZoneSettingItem {
   readonly name: ZoneSettingName;
@@ -45,37 +45,65 @@ export async function editZoneSetting(
   sent: unknown,
 ): Promise<ZoneSettingItem> {
   requireZone(ctx, zoneId);
-  const known = requireName(name);
-  const value = readSettingValue(known, sent);
-  if (value === undefined) throw zoneFailure('badSetting', { name: known }, { pointer: '/value' });
-  const column = SETTINGS_IN_COLUMNS.find((candidate) => candidate === known);
-  if (column === undefined) return editRow(ctx, zoneId, known, value);
-  const flag = value === 'on' ? 1 : 0;
-  const zone = await changeZone(ctx, zoneId, ACTION, (current, draft) =>
-    current[column] === flag ? {} : { [column]: flag, [`${column}_modified_at`]: draft.now },
+  const [item] = await writeSettings(ctx, zoneId, [readSetting(name, sent, '')]);
+  return item!;
+}
+
+/** The same for several settings, all or none. Returns those that were sent. */
+export async function editZoneSettings(
+  ctx: Context,
+  zoneId: string,
+  sent: readonly { readonly id: string; readonly value?: unknown }[],
+): Promise<ZoneSettingItem[]> {
+  requireZone(ctx, zoneId);
+  return writeSettings(
+    ctx,
+    zoneId,
+    sent.map(({ id, value }, i) => readSetting(id, value, `/items/${i}`)),
   );
-  return settingItem(ctx, zone, known);
 }
 
 const ACTION = 'zone_settings.edit';
 
-async function editRow(
-  ctx: Context,
-  zoneId: string,
-  name: ZoneSettingName,
-  value: ZoneSettings[ZoneSettingName],
-): Promise<ZoneSettingItem> {
-  const { value: item } = await commit(ctx, (draft) => {
+interface SettingEdit {
+  readonly name: ZoneSettingName;
+  readonly value: ZoneSettings[ZoneSettingName];
+}
+
+/** `place`: JSON pointer to the setting in the body. */
+function readSetting(text: string, sent: unknown, place: string): SettingEdit {
+  const name = requireName(text);
+  const value = readSettingValue(name, sent);
+  if (value === undefined) throw zoneFailure('badSetting', { name }, { pointer: `${place}/value` });
+  return { name, value };
+}
+
+async function writeSettings(ctx: Context, zoneId: string, edits: readonly SettingEdit[]): Promise<ZoneSettingItem[]> {
+  const change = (draft: Draft): void => {
+    for (const edit of edits) writeSetting(ctx, draft, requireZone(ctx, zoneId), edit);
+  };
+  const read = (): ZoneSettingItem[] => {
     const zone = requireZone(ctx, zoneId);
-    const before = settingItem(ctx, zone, name);
-    if (JSON.stringify(before.value) === JSON.stringify(value)) return before;
-    putZoneSetting(ctx.store, zone.seq, { name, value: JSON.stringify(value), modified_at: draft.now });
-    if (name === 'development_mode' && value === 'on') planDevelopmentModeEnd(ctx, zone);
-    const audited = { before: { [name]: before.value }, after: { [name]: value } };
-    draft.audit({ action: ACTION, zone: zone.id, object: zone.id, ...audited });
-    return settingItem(ctx, zone, name);
-  });
-  return item;
+    return edits.map(({ name }) => settingItem(ctx, zone, name));
+  };
+  return (await commitAndRead(ctx, change, read)).value;
+}
+
+function writeSetting(ctx: Context, draft: Draft, zone: ZoneRow, { name, value }: SettingEdit): void {
+  const column = SETTINGS_IN_COLUMNS.find((candidate) => candidate === name);
+  if (column !== undefined) {
+    const flag = value === 'on' ? 1 : 0;
+    applyChange(ctx, draft, zone, ACTION, (current) =>
+      current[column] === flag ? {} : { [column]: flag, [`${column}_modified_at`]: draft.now },
+    );
+    return;
+  }
+  const before = settingItem(ctx, zone, name);
+  if (JSON.stringify(before.value) === JSON.stringify(value)) return;
+  putZoneSetting(ctx.store, zone.seq, { name, value: JSON.stringify(value), modified_at: draft.now });
+  if (name === 'development_mode' && value === 'on') planDevelopmentModeEnd(ctx, zone);
+  const audited = { before: { [name]: before.value }, after: { [name]: value } };
+  draft.audit({ action: ACTION, zone: zone.id, object: zone.id, ...audited });
 }
 
 function requireName(text: string): ZoneSettingName {

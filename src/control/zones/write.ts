@@ -130,7 +130,8 @@ export async function changeZone(
   return (await commitAndRead(ctx, change, read)).value;
 }
 
-function applyChange(
+/** The same inside a commit. Returns the zone's store number. */
+export function applyChange(
   ctx: Context,
   draft: Draft,
   zone: ZoneRow,

@@ -23,7 +23,7 @@ const TIMES: OriginTimes = { connectMs: 15_000, waitMs: 100_000 };
 const KEEP_ALIVE_MS = 15_000;
 const LONGEST_KEEP_ALIVE_MS = 60_000;
 
-const MOST_POOLS = 4096;
+const MOST_POOLS = 2048;
 /** Connections to one endpoint. */
 const MOST_CONNECTIONS = 256;
 const MOST_HEADER_OCTETS = 32_768;
@@ -38,7 +38,7 @@ export function createOriginPools(options: PoolOptions): OriginPools {
   const pools = new LRUCache<string, Pool>({ max: MOST_POOLS, dispose: (pool) => void pool.close() });
   return {
     poolFor(plan, endpoint) {
-      const key = `${plan.scheme} ${endpoint.address} ${endpoint.port} ${plan.verified} ${plan.http2} ${plan.sni}`;
+      const key = keyOf(plan, endpoint);
       let pool = pools.get(key);
       if (!pool) {
         pool = new Pool(urlOf(plan, endpoint), { ...clientOptions(plan, options), connections: MOST_CONNECTIONS });
@@ -53,6 +53,12 @@ export function createOriginPools(options: PoolOptions): OriginPools {
       await Promise.all(open.map((pool) => pool.destroy()));
     },
   };
+}
+
+/** Without TLS, all hosts with the same origin share its connections: a pool takes 20 KB. */
+function keyOf({ scheme, verified, http2, sni }: OriginPlan, { address, port }: OriginEndpoint): string {
+  const place = `${scheme} ${address} ${port}`;
+  return scheme === 'https' ? `${place} ${verified} ${http2} ${sni}` : place;
 }
 
 /** The URL contains the address, so no name is resolved again. */
