@@ -113,7 +113,11 @@ t.test("a dry run returns the write's answer with the difference, and leaves not
 async function putBack({ store }: Installation, state: unknown): Promise<void> {
   const noted = state as [string, Record<string, SqlValue>[]][];
   // What only this copy knows of itself is in `meta`; tables are listed with those first that others refer to.
-  const tables = noted.filter(([table]) => table !== 'meta' && !table.startsWith('sqlite_'));
+  const isReferredTo = ([table]: readonly [string, unknown]): boolean => table === 'record_sets';
+  const tables = noted
+    .filter(([table]) => table !== 'meta' && !table.startsWith('sqlite_'))
+    // Zones refer to a table that is younger than theirs.
+    .sort((a, b) => Number(isReferredTo(b)) - Number(isReferredTo(a)));
   // Triggers fill this one, also while the rows of others are restored.
   const isTriggered = ([table]: readonly [string, unknown]): boolean => table === 'edge_changes';
   const last = [...noted.filter(isTriggered), ...noted.filter(([table]) => table === 'sqlite_sequence')];

@@ -9,7 +9,7 @@ import {
   zoneSettings,
 } from '../../serving/zone-settings.js';
 import { putZoneSetting, zoneSettingRows } from '../../store/zones/settings.js';
-import type { ZoneRow } from '../../store/zones/zones.js';
+import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { commitAndRead, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
@@ -79,11 +79,13 @@ function readSetting(text: string, sent: unknown, place: string): SettingEdit {
 }
 
 async function writeSettings(ctx: Context, zoneId: string, edits: readonly SettingEdit[]): Promise<ZoneSettingItem[]> {
-  const change = (draft: Draft): void => {
-    for (const edit of edits) writeSetting(ctx, draft, requireZone(ctx, zoneId), edit);
+  const change = (draft: Draft): number => {
+    const { seq } = requireZone(ctx, zoneId);
+    for (const edit of edits) writeSetting(ctx, draft, findZone(ctx.store, seq)!, edit);
+    return seq;
   };
-  const read = (): ZoneSettingItem[] => {
-    const zone = requireZone(ctx, zoneId);
+  const read = (seq: number): ZoneSettingItem[] => {
+    const zone = findZone(ctx.store, seq)!;
     return edits.map(({ name }) => settingItem(ctx, zone, name));
   };
   return (await commitAndRead(ctx, change, read)).value;
