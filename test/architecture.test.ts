@@ -29,7 +29,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   control: ['vault', 'resolver', 'jobs', 'serving', 'dnssec', 'zone', 'store', 'dns', 'base'],
   certs: ['control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   bucket: ['control', 'vault', 'http', 'store', 'base'],
-  explain: ['control', 'publish', 'answer', 'image', 'resolver', 'serving', 'zone', 'store', 'dns', 'base'],
+  explain: ['control', 'publish', 'answer', 'image', 'resolver', 'serving', 'dnssec', 'zone', 'store', 'dns', 'base'],
   transfer: ['control', 'answer', 'resolver', 'serving', 'vault', 'store', 'dns', 'base'],
   hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],

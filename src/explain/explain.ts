@@ -29,6 +29,7 @@ import { findZoneById, type ZoneRow } from '../store/zones/zones.js';
 import { type HttpsFacts, isAdvertised } from '../zone/derive/https.js';
 import { flattenedAlias, type ZoneFacts } from '../zone/derive/owner.js';
 import { createPartImage, type PartImage, wildcardOf } from './part-image.js';
+import { type SignedStep, signedSteps } from './signed-steps.js';
 
 /** One step of the decision. */
 export interface ExplanationStep {
@@ -41,7 +42,8 @@ export interface ExplanationStep {
     | 'flattened'
     | 'origin'
     | 'synthesized'
-    | 'outside';
+    | 'outside'
+    | SignedStep['step'];
   /** FQDN without the final dot. */
   readonly name: string;
   /** Text for people. */
@@ -126,7 +128,8 @@ function explainIn(ctx: Context, zone: ZoneRow, name: Uint8Array, type: number):
   const steps = [...chain, ...hiddenLinks(shared, chain, trace)].flatMap((link, i) =>
     explainName(shared, link, trace[i]),
   );
-  return { steps: [zoneStep(zone, facts), ...steps], answer: printAnswer(message) };
+  const signed = signedSteps(message, Math.floor(ctx.clock.nowMs() / 1000));
+  return { steps: [zoneStep(zone, facts), ...steps, ...signed], answer: printAnswer(message) };
 }
 
 /** Asks until the image contains all names to which the answer leads, because they decide the rest of it. */

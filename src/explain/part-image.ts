@@ -6,8 +6,9 @@ import { answerWith } from '../answer/engine.js';
 import { createEngineState, DEFAULT_ENGINE_SETTINGS } from '../answer/state.js';
 import { type TracedName, traceOf } from '../answer/trace.js';
 import { Transport } from '../answer/transport.js';
+import { Type } from '../dns/codes.js';
 import { type ReadMessage, readMessage } from '../dns/message.js';
-import { lowerName, nameOfLabels, ownerKeyOf, parentName } from '../dns/name.js';
+import { lowerName, nameOfLabels, nameOfOwnerKey, ownerKeyOf, parentName } from '../dns/name.js';
 import { ImageWriter } from '../image/writer.js';
 import type { ZoneSource } from '../publish/source.js';
 import type { ServingZone } from '../serving/zone.js';
@@ -15,6 +16,8 @@ import type { ServingZone } from '../serving/zone.js';
 const LONGEST_MESSAGE = 65_535;
 const ASTERISK = Uint8Array.of(42);
 const LONGEST_NAME = 255;
+/** An OPT record without options. */
+const OPT_OCTETS = 11;
 
 export interface PartImage {
   /** Adds the names that decide about this one; false when they are already present. `name`: lower-case wire name. */
@@ -33,19 +36,28 @@ export function createPartImage(source: ZoneSource, zone: ServingZone): PartImag
     return true;
   };
   add(facts.apex);
+  // The owner of the NSEC record that would be owed for a name.
+  const addMember = (owner: Uint8Array): void => {
+    if (zone.denial?.kind !== 'nsec') return;
+    add(nameOfOwnerKey(source.memberAtOrBefore(zone, ownerKeyOf(owner, facts.apex)), facts.apex));
+  };
   return {
     add(name) {
       let isNew = false;
       for (let owner = lowerName(name); owner.length >= facts.apex.length; owner = parentName(owner)) {
         isNew = add(owner) || isNew;
-        if (owner.length + 2 <= LONGEST_NAME) add(wildcardOf(owner));
+        addMember(owner);
+        if (owner.length + 2 <= LONGEST_NAME) {
+          add(wildcardOf(owner));
+          addMember(wildcardOf(owner));
+        }
         if (owner.length === facts.apex.length) break;
       }
       return isNew;
     },
     ask(name, type) {
       const writer = new ImageWriter({ seed: 1 });
-      const number = writer.beginZone(facts.apex);
+      const number = writer.beginZone(facts.apex, zone.denial);
       for (const owner of owners.values()) {
         const key = ownerKeyOf(owner, facts.apex);
         const served = source.owner(zone, key);
@@ -54,7 +66,7 @@ export function createPartImage(source: ZoneSource, zone: ServingZone): PartImag
       }
       writer.publishZone(number);
       writer.commit();
-      const query = makeQuery(name, type);
+      const query = makeQuery(name, type, zone.denial !== undefined);
       const out = new Uint8Array(LONGEST_MESSAGE);
       const engine = createEngineState(DEFAULT_ENGINE_SETTINGS);
       const length = answerWith(engine, writer.reader)(query, 0, query.length, out, 0, out.length, Transport.tcp);
@@ -71,12 +83,19 @@ export function wildcardOf(name: Uint8Array): Uint8Array {
   return owner;
 }
 
-function makeQuery(name: Uint8Array, type: number): Uint8Array {
-  const query = new Uint8Array(16 + name.length);
+/** `dnssecOk`: signatures and proofs are wanted. */
+function makeQuery(name: Uint8Array, type: number, dnssecOk: boolean): Uint8Array {
+  const end = 16 + name.length;
+  const query = new Uint8Array(end + (dnssecOk ? OPT_OCTETS : 0));
   query[5] = 1;
   query.set(name, 12);
   query[12 + name.length] = type >>> 8;
   query[13 + name.length] = type;
   query[15 + name.length] = 1;
+  if (!dnssecOk) return query;
+  query[11] = 1;
+  query[end + 2] = Type.opt;
+  // The payload size does not matter over a stream; the flags are DO alone (RFC 3225 §3).
+  query[end + 7] = 0x80;
   return query;
 }

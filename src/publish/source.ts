@@ -2,6 +2,7 @@
 import type { HashedOwner } from '../dnssec/denial.js';
 import { ownerExists, type ServedOwner, servedAtOwner, servedOwners } from '../serving/owner.js';
 import { ownersOfSettings } from '../serving/settings-difference.js';
+import { memberAtOrBefore } from '../serving/signed.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
 import { changesAfter, firstChange, lastChange, MOST_CHANGED_RRS, touchedOwners } from '../store/log/changes.js';
@@ -50,6 +51,8 @@ export interface ZoneSource {
   hashedOwners(zone: ServingZone): Iterable<HashedOwner>;
   /** The one with this hash of 20 octets. */
   hashedOwner(zone: ServingZone, hash: Uint8Array): HashedOwner | undefined;
+  /** The owner whose NSEC record matches or covers an owner of a signed zone. */
+  memberAtOrBefore(zone: ServingZone, ownerKey: Uint8Array): Uint8Array;
   /** Whether the owner exists, possibly only because names exist below it. */
   exists(zone: ServingZone, owner: ServedOwner): boolean;
 }
@@ -80,6 +83,7 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
     // No zone is stored with an NSEC3 chain yet.
     hashedOwners: () => [],
     hashedOwner: () => undefined,
+    memberAtOrBefore: ({ seq }, ownerKey) => memberAtOrBefore(store, seq, ownerKey),
     exists: (zone, owner) => ownerExists(store, zone, owner),
   };
 }

@@ -1,14 +1,16 @@
 /** What a signed zone serves beyond its records: keys, and at each owner the stored NSEC record and signatures. */
 import { Type } from '../dns/codes.js';
+import { ownerKeysDownTo } from '../dns/name.js';
 import type { RRset } from '../dns/rr.js';
 import { type Denial, nsec3ParamRdata } from '../dnssec/denial.js';
 import { dsRdata, readPublicKey } from '../dnssec/key.js';
 import { type DnssecKeyRow, keysOfZone } from '../store/dnssec/keys.js';
+import { lastSignaturesBetween, signatureOctets } from '../store/dnssec/signatures.js';
 import { type DnssecZoneRow, findDnssecZone } from '../store/dnssec/zones.js';
 import type { Store } from '../store/driver.js';
 import { directoryOrder } from '../zone/derive/owner.js';
 import { NEGATIVE_SOA_KEY } from '../zone/derive/soa.js';
-import { digestOf, type SignedOwner, type SignedSet } from './stored-signatures.js';
+import { digestOf, type SignedOwner, type SignedSet, standingOf } from './stored-signatures.js';
 
 export interface ZoneSigning {
   readonly denial: Denial;
@@ -96,4 +98,21 @@ function signedBy(rrset: RRset, set: SignedSet | undefined): RRset {
   // The negative SOA has the data of the SOA, with its own TTL.
   const fits = set && (rrset.type === NEGATIVE_SOA_KEY || set.digest === digestOf(rrset));
   return { ...rrset, signatures: fits ? set.signatures : [] };
+}
+
+/** Owner key of the last member of a zone's NSEC chain at or before this one: the owner of the record that matches or covers it. */
+export function memberAtOrBefore(store: Store, zone: number, ownerKey: Uint8Array): Uint8Array {
+  const apex = new Uint8Array(0);
+  const own = signatureOctets(store, zone, ownerKey);
+  if (own && standingOf(own).standing !== 'occluded') return ownerKey;
+  const found = lastSignaturesBetween(store, zone, apex, ownerKey);
+  if (!found) return apex;
+  if (standingOf(found.octets).standing !== 'occluded') return found.owner_key;
+  // The topmost delegation or DNAME above it is a member, and everything below that is occluded.
+  return (
+    ownerKeysDownTo(found.owner_key).find((ancestor) => {
+      const octets = signatureOctets(store, zone, ancestor);
+      return octets !== undefined && (standingOf(octets).standing === 'cut' || standingOf(octets).redirects);
+    }) ?? apex
+  );
 }

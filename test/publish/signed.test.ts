@@ -184,6 +184,7 @@ class SignedSource implements ZoneSource {
   hashedOwners = (): Iterable<HashedOwner> => this.current.hashedOwners;
   hashedOwner = (_zone: ServingZone, hash: Uint8Array): HashedOwner | undefined =>
     this.current.hashedOwners.find((owner) => Buffer.compare(owner.hash, hash) === 0);
+  memberAtOrBefore = (): Uint8Array => new Uint8Array(0);
   exists = (_zone: ServingZone, { ownerKey }: ServedOwner): boolean =>
     this.current.owners.some((owner) => Buffer.from(owner.ownerKey).subarray(0, ownerKey.length).equals(ownerKey));
 }

@@ -32,6 +32,8 @@ const explanation = z
           'origin',
           'synthesized',
           'outside',
+          'signed',
+          'proof',
         ]),
         name: z.string(),
         detail: z.string(),

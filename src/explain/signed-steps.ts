@@ -1,0 +1,48 @@
+/** What an answer of a signed zone contains for validating resolvers: signatures with their ends, and proofs. */
+import { toBase32Hex } from '../base/bytes.js';
+import { Type } from '../dns/codes.js';
+import type { ReadMessage } from '../dns/message.js';
+import { nameLength, printName, toFqdn } from '../dns/name.js';
+import { typesOfBitmap } from '../dns/rr/binary-fields.js';
+import { typeMnemonic } from '../dns/rr/registry.js';
+import { readSignature } from '../dnssec/signature.js';
+import { printTime } from '../dnssec/verify-signatures.js';
+
+export interface SignedStep {
+  readonly step: 'signed' | 'proof';
+  /** FQDN without the final dot. */
+  readonly name: string;
+  readonly detail: string;
+}
+
+/** One step for each signature and each NSEC or NSEC3 record, in the order of the answer. `nowS`: seconds since 1970. */
+export function signedSteps({ answers, authorities }: ReadMessage, nowS: number): SignedStep[] {
+  return [...answers, ...authorities].flatMap(({ owner, type, rdata }): SignedStep[] => {
+    const name = toFqdn(owner);
+    if (type === Type.rrsig) {
+      const { typeCovered, keyTag, expiration } = readSignature(rdata);
+      const detail = `${typeMnemonic(typeCovered)} is signed by key ${keyTag} until ${printTime(expiration, nowS)}`;
+      return [{ step: 'signed', name, detail }];
+    }
+    if (type === Type.nsec) return [{ step: 'proof', name, detail: describeNsec(rdata) }];
+    if (type === Type.nsec3) return [{ step: 'proof', name, detail: describeNsec3(rdata) }];
+    return [];
+  });
+}
+
+function describeNsec(rdata: Uint8Array): string {
+  const length = nameLength(rdata);
+  return `NSEC: no names before ${printName(rdata.subarray(0, length))}, and no types but ${typesOf(rdata, length)}`;
+}
+
+/** Algorithm, flags, iterations, salt, next hash, types (RFC 5155 §3.2). */
+function describeNsec3(rdata: Uint8Array): string {
+  const nextAt = 6 + rdata[4]!;
+  const end = nextAt + rdata[nextAt - 1]!;
+  const next = toBase32Hex(rdata.subarray(nextAt, end));
+  return `NSEC3: no hashes before ${next}, and no types but ${typesOf(rdata, end) || 'none'}`;
+}
+
+function typesOf(rdata: Uint8Array, at: number): string {
+  return typesOfBitmap(rdata, at, rdata.length).map(typeMnemonic).join(' ');
+}
