@@ -173,6 +173,22 @@ t.test('refusals of the other routes', async (t) => {
   t.equal(text, 'The custom hostname was not found.');
 });
 
+t.test('what the vendor refuses without a plan or a brand is allowed here', async (t) => {
+  const installation = await install(t);
+  const list = await startSaas(installation);
+  const { call, misfits } = installation;
+  const long = `${'a'.repeat(60)}.customer.net`.padStart(74, 'b');
+  for (const [code, body] of [
+    ['1404, 1448: wildcards', { hostname: '*.customer.net', ssl: { method: 'txt', type: 'dv' } }],
+    ['1413: metadata', { hostname: 'm.customer.net', custom_metadata: { plan: 'big' } }],
+    ['1414: a custom origin', { hostname: 'o.customer.net', custom_origin_server: `other.${ZONE}` }],
+    ['1469: a long name, not branded', { hostname: long, ssl: { type: 'dv', cloudflare_branding: false } }],
+  ] as const) {
+    t.match(await call('POST', list, body), { status: 200, json: { result: { hostname: body.hostname } } }, code);
+  }
+  t.strictSame(misfits, []);
+});
+
 t.test('names of the Internet only, where a public authority issues', async (t) => {
   const installation = await install(t, { publicNames: true });
   const list = await startSaas(installation);

@@ -3,9 +3,11 @@
  * or refuse.
  */
 import { execFile } from 'node:child_process';
+import type { X509Certificate } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
@@ -303,3 +305,114 @@ async function dig({ dnsPort }: World, ...words: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)('dig', [...server, ...words]);
   return stdout.trim();
 }
+
+interface Pack {
+  readonly id: string;
+  readonly type: string;
+  readonly status: string;
+  readonly hosts: readonly string[];
+  readonly certificates: readonly { readonly serial_number: string; readonly issuer: string }[];
+}
+
+/** The certificate that a TLS server on this machine shows. */
+function shownAt(port: number, servername: string): Promise<X509Certificate | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', servername, rejectUnauthorized: false });
+    socket.once('secureConnect', () => {
+      resolve(socket.getPeerX509Certificate());
+      socket.destroy();
+    });
+    socket.once('error', () => resolve(undefined));
+  });
+}
+
+/** Looks until it is so, for a minute at most. */
+async function eventually<Found>(look: () => Promise<Found>, isSo: (found: Found) => boolean): Promise<Found> {
+  for (let i = 0; ; i++) {
+    const found = await look();
+    if (isSo(found) || i === 600) return found;
+    await sleep(100);
+  }
+}
+
+t.test(
+  'certificates of zones, of the service itself, and HTTP challenges at the edge',
+  { skip: withoutPebble },
+  async (t) => {
+    const [httpPort, httpsPort, adminPort] = [await freePort(), await freePort(), await freePort()];
+    const world = await startWorld(
+      t,
+      { httpPort, validity: 60 },
+      {
+        ZONEPLANE_DEFAULT_CA_ORDER: 'ssl_com',
+        ZONEPLANE_TLS_CERT: 'auto',
+        ZONEPLANE_NAMESERVERS: 'ns.saas.test',
+        ZONEPLANE_ADMIN_TLS_PORT: String(adminPort),
+        ZONEPLANE_EDGE: 'auto',
+        ZONEPLANE_EDGE_HOST: '127.0.0.1',
+        ZONEPLANE_EDGE_HTTP_PORT: String(httpPort),
+        ZONEPLANE_EDGE_HTTPS_PORT: String(httpsPort),
+        ZONEPLANE_EDGE_ADDRESSES: '127.0.0.1',
+      },
+    );
+    const { pebble, zone } = world;
+    const packs = () => call<Pack[]>(world, 'GET', `/zones/${zone}/ssl/certificate_packs?status=all`);
+    const isIssued = (pack: Pack | undefined): pack is Pack => pack?.certificates[0] !== undefined;
+    const serial = (pack: Pack | undefined): string => pack?.certificates[0]?.serial_number ?? '';
+
+    await t.test('the universal certificate, and its renewal at half its time', async (t) => {
+      const universal = async () => (await packs()).find(({ type }) => type === 'universal');
+      const first = await eventually(universal, isIssued);
+      t.match(first, { hosts: ['saas.test', '*.saas.test'], certificates: [{ issuer: /Pebble/ }] });
+      const shown = await eventually(
+        () => shownAt(httpsPort, 'origin.saas.test'),
+        (found) => found?.issuer.includes('Pebble') === true,
+      );
+      t.equal(shown?.checkHost('origin.saas.test'), '*.saas.test', 'the edge serves it');
+      const second = await eventually(universal, (pack) => isIssued(pack) && serial(pack) !== serial(first));
+      t.not(serial(second), serial(first));
+      t.equal(await pebble.statusOf(serial(second)), 'Valid');
+    });
+
+    await t.test('a pack that was ordered, until it is deleted', async (t) => {
+      const { id } = await call<Pack>(world, 'POST', `/zones/${zone}/ssl/certificate_packs/order`, {
+        type: 'advanced',
+        hosts: ['saas.test', 'deep.www.saas.test'],
+        validation_method: 'txt',
+        validity_days: 90,
+        certificate_authority: 'ssl_com',
+      });
+      const pack = await eventually(async () => (await packs()).find((one) => one.id === id), isIssued);
+      t.match(pack, { hosts: ['saas.test', 'deep.www.saas.test'], certificates: [{ issuer: /Pebble/ }] });
+      await call(world, 'DELETE', `/zones/${zone}/ssl/certificate_packs/${id}`);
+      await eventually(packs, (all) => !all.some((one) => one.id === id));
+      t.equal(await pebble.statusOf(serial(pack)), 'Revoked');
+    });
+
+    await t.test('the certificate of the service itself', async (t) => {
+      const isPebbles = (found: X509Certificate | undefined): boolean => found?.issuer.includes('Pebble') === true;
+      const first = await eventually(() => shownAt(adminPort, 'ns.saas.test'), isPebbles);
+      t.equal(first?.checkHost('ns.saas.test'), 'ns.saas.test', 'the listener shows it');
+      const { status } = await eventually(
+        async () => ({ status: await pebble.statusOf(first!.serialNumber.toLowerCase()) }),
+        (found) => found.status === 'Valid',
+      );
+      t.equal(status, 'Valid');
+    });
+
+    await t.test('a hostname that CAA lets be proved by HTTP only', async (t) => {
+      const [customer] = await call<{ id: string }[]>(world, 'GET', '/zones?name=customer.test');
+      const data = { flags: 0, tag: 'issue', value: 'ssl.com; validationmethods=http-01' };
+      const caa = { type: 'CAA', name: 'shop.customer.test', data };
+      // Pebble follows an alias only within one answer, which ends where another zone begins.
+      const proxied = { type: 'A', name: 'web.shop', content: '192.0.2.10', proxied: true };
+      const alias = { type: 'CNAME', name: 'h.shop', content: 'web.shop.customer.test' };
+      for (const record of [caa, proxied, alias]) {
+        await call(world, 'POST', `/zones/${customer!.id}/dns_records`, record);
+      }
+      const { id } = await create(world, 'h.shop.customer.test', { method: 'http' });
+      const found = await until(world, id, ({ ssl }) => (ssl.certificates?.length ?? 0) > 0);
+      t.match(found.ssl, { certificates: [{ issuer: /Pebble/ }] }, 'Pebble asked our edge');
+    });
+  },
+);

@@ -12,7 +12,6 @@ import { createResolver, type Resolver } from '../../src/resolver/resolve.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import type { HostnameRow } from '../../src/store/hostnames/hostnames.js';
 import { startControl } from '../control/fixture.js';
-
 import { freePort } from '../support/free-ports.js';
 
 const ID = '7b163417-1d2b-4c84-a38a-2fb7a0cd7752';
