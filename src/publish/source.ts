@@ -1,5 +1,6 @@
 /** What the publisher reads from the store: zones and owners, through serving/, and the change log. */
 import type { HashedOwner } from '../dnssec/denial.js';
+import { hashedAtOwner, servedHashedOwners } from '../serving/hashed.js';
 import { ownerExists, type ServedOwner, servedAtOwner, servedOwners } from '../serving/owner.js';
 import { ownersOfSettings } from '../serving/settings-difference.js';
 import { memberAtOrBefore } from '../serving/signed.js';
@@ -80,9 +81,8 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
     ownersOfSettings: (before, after) => ownersOfSettings(store, before, after, MOST_CHANGED_RRS),
     owners: (zone) => servedOwners(store, zone),
     owner: (zone, ownerKey) => servedAtOwner(store, zone, ownerKey),
-    // No zone is stored with an NSEC3 chain yet.
-    hashedOwners: () => [],
-    hashedOwner: () => undefined,
+    hashedOwners: (zone) => servedHashedOwners(store, zone),
+    hashedOwner: (zone, hash) => hashedAtOwner(store, zone, hash),
     memberAtOrBefore: ({ seq }, ownerKey) => memberAtOrBefore(store, seq, ownerKey),
     exists: (zone, owner) => ownerExists(store, zone, owner),
   };

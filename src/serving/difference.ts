@@ -8,6 +8,7 @@ import type { RRset } from '../dns/rr.js';
 import type { Store } from '../store/driver.js';
 import { type ChangedRR, NO_DATA, NO_TYPE, type SoaRR } from '../store/log/changes.js';
 import { soaRdata } from '../zone/derive/soa.js';
+import { hashedOwnerKey, servedHashedOwners } from './hashed.js';
 import { type ServedOwner, servedOwners } from './owner.js';
 import type { ServingZone } from './zone.js';
 
@@ -60,6 +61,10 @@ export function copyServed(store: Store, zone: ServingZone): ServedCopy {
   const copy = new Map<string, OwnerRRs>();
   for (const owner of servedOwners(store, zone)) {
     copy.set(ownerText(owner.ownerKey), { ownerKey: owner.ownerKey, rrs: rrsOf(owner) });
+  }
+  for (const { hash, rrset } of servedHashedOwners(store, zone)) {
+    const ownerKey = hashedOwnerKey(hash);
+    copy.set(ownerText(ownerKey), { ownerKey, rrs: rrsOfSet(rrset) });
   }
   return copy;
 }

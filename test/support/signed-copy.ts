@@ -4,10 +4,12 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Type } from '../../src/dns/codes.js';
-import { nameOfOwnerKey, parseName } from '../../src/dns/name.js';
+import { nameOfOwnerKey, ownerKeysDownTo, parseName, printName } from '../../src/dns/name.js';
 import { printRecord } from '../../src/dns/zonefile/writer.js';
+import { hashOwner } from '../../src/dnssec/nsec3.js';
 import type { PlacedRR } from '../../src/dnssec/signed-zone.js';
 import { type Verification, verifyZone } from '../../src/dnssec/verify.js';
+import { hashedOwnerKey, servedHashedOwners } from '../../src/serving/hashed.js';
 import { servedOwners } from '../../src/serving/owner.js';
 import { servingZone } from '../../src/serving/zone.js';
 import { findZone } from '../../src/store/zones/zones.js';
@@ -18,7 +20,10 @@ export function servedRecords({ ctx, seq }: Pick<ChangedZone, 'ctx' | 'seq'>): P
   const { store, settings } = ctx;
   return store.snapshot(() => {
     const zone = servingZone(store, findZone(store, seq)!, settings);
-    return [...servedOwners(store, zone)].flatMap(({ ownerKey, rrsets }) => {
+    const hashed = [...servedHashedOwners(store, zone)].map(({ hash, rrset }) => {
+      return { ownerKey: hashedOwnerKey(hash), rrsets: [rrset] };
+    });
+    return [...servedOwners(store, zone), ...hashed].flatMap(({ ownerKey, rrsets }) => {
       const owner = nameOfOwnerKey(ownerKey, zone.facts.apex);
       const place = (type: number, ttl: number, rdata: Uint8Array): PlacedRR => {
         return { owner, type, ttl, rdata, file: undefined, line: 0 };
@@ -33,13 +38,31 @@ export function servedRecords({ ctx, seq }: Pick<ChangedZone, 'ctx' | 'seq'>): P
   });
 }
 
+/**
+ * Owners of the NSEC3 records of names that exist without any record, such as those of flattened CNAMEs without addresses, and of
+ * the names above them. A list of the zone's records does not show these names.
+ */
+function silentHashes({ ctx, seq }: Pick<ChangedZone, 'ctx' | 'seq'>): ReadonlySet<string> {
+  const { store, settings } = ctx;
+  const zone = servingZone(store, findZone(store, seq)!, settings);
+  const silent = [...servedOwners(store, zone)].filter(({ rrsets }) => !rrsets.some(({ rdatas }) => rdatas.length > 0));
+  const names = silent.flatMap(({ ownerKey }) => ownerKeysDownTo(ownerKey));
+  const hashes = names.map((key) => hashOwner(nameOfOwnerKey(key, zone.facts.apex), { iterations: 0, salt: NO_SALT }));
+  return new Set(hashes.map((hash) => printName(nameOfOwnerKey(hashedOwnerKey(hash), zone.facts.apex))));
+}
+
+const NO_SALT = new Uint8Array(0);
+
 /** Throws with the faults that our own verification finds in the zone as it is served. */
 export function requireVerified(world: Pick<ChangedZone, 'ctx' | 'seq' | 'apex'>, when: string): Verification {
   const nowS = Math.floor(world.ctx.clock.nowMs() / 1000);
   const verifying = verifyZone(parseName(`${world.apex}.`), servedRecords(world), nowS);
   for (let next = verifying.next(); ; next = verifying.next()) {
     if (!next.done) continue;
-    const { findings } = next.value;
+    const silent = silentHashes(world);
+    const findings = next.value.findings.filter(
+      ({ code, place }) => code !== 'denial-of-foreign-name' || !silent.has(printName(place!.owner)),
+    );
     if (findings.length === 0) return next.value;
     throw new Error(`after ${when}: ${findings.map(({ message }) => message).join('; ')}`);
   }

@@ -12,6 +12,10 @@ import type { SigningZone } from './signing-zone.js';
 
 export const APEX: Uint8Array = new Uint8Array(0);
 
+export function maintainsNsec({ row }: SigningZone): boolean {
+  return row.denial === 'nsec' || row.next_denial === 'nsec';
+}
+
 /** Whether names below an owner belong to another zone, or are redirected. */
 export interface Barrier {
   readonly isCut: boolean;

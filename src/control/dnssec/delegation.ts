@@ -16,6 +16,7 @@ import { dnssecFailure } from './errors.js';
 import type { DnssecItem, KeyItem } from './item.js';
 import { keyItems } from './key-steps.js';
 import { agreedDs, noteParent, parentOf } from './parent.js';
+import { changeDenial } from './switch-denial.js';
 
 export interface DnssecEdit {
   readonly status?: 'active' | 'disabled' | null | undefined;
@@ -56,7 +57,7 @@ export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit)
     const zone = requireZone(ctx, zoneId);
     if (status === 'active') activate(ctx, draft, zone, edit.algorithm);
     if (status === 'disabled') deactivate(ctx, draft, zone, servers);
-    if (denial) setDenial(ctx, zone, denial);
+    if (denial) changeDenial(ctx, draft, zone, denial);
     return dnssecItem(ctx, zone);
   });
   return value;
@@ -100,12 +101,6 @@ export function setState({ store }: Context, draft: Draft, zone: ZoneRow, state:
     before: { status: before.state },
     after: { status: state },
   });
-}
-
-function setDenial(ctx: Context, zone: ZoneRow, denial: DenialKind): void {
-  const row = findDnssecZone(ctx.store, zone.seq);
-  if (!row) throw dnssecFailure('notSigned');
-  if ((row.next_denial ?? row.denial) !== denial) throw dnssecFailure('denialUnsupported');
 }
 
 /**

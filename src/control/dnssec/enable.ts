@@ -5,6 +5,7 @@
 
 import { readPublicKey } from '../../dnssec/key.js';
 import type { KeyMaterial, NewKeyAlgorithm } from '../../dnssec/signing-key.js';
+import { removeSomeHashed } from '../../store/dnssec/hashed.js';
 import { removeKeysOfZone } from '../../store/dnssec/keys.js';
 import { removeSomeSignatures } from '../../store/dnssec/signatures.js';
 import { findDnssecZone, insertDnssecZone, removeDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
@@ -90,6 +91,7 @@ export function endSigning(ctx: Context, draft: Draft, zone: ZoneRow): void {
 /** Removes all rows of a zone that is not served signed. */
 function removeSigning(store: Store, zone: number): void {
   while (removeSomeSignatures(store, zone, Number.MAX_SAFE_INTEGER));
+  while (removeSomeHashed(store, zone, Number.MAX_SAFE_INTEGER));
   removeDnssecZone(store, zone);
 }
 

@@ -39,7 +39,6 @@ export const dnssecFailure = defineErrors('dnssec', {
   },
   multiSigner: { status: 400, code: 1004, text: 'Several signers of one zone are not supported.' },
   presigned: { status: 400, code: 1004, text: 'Only secondary zones can be signed elsewhere.' },
-  denialUnsupported: { status: 400, code: 1004, text: 'Hashed names (NSEC3) are not supported.' },
   exportRefused: { status: 403, code: 10000, text: 'Only a super administrator may export private keys.' },
   signedAlready: {
     status: 400,

@@ -2,8 +2,11 @@
  * The job of a signed zone. It signs a large one a part at a time, replaces signatures before they end, and takes off what is
  * left of an unsigned one. Each part is a commit that stores how far the work has come.
  */
+
+import { concatBytes } from '../../base/bytes.js';
 import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
-import { unsignedZone } from '../../serving/zone.js';
+import { servingZone, unsignedZone } from '../../serving/zone.js';
+import { dueHashed, hasHashed, removeSomeHashed, someHashedAfter } from '../../store/dnssec/hashed.js';
 import { keysOfZone, updateDnssecKey } from '../../store/dnssec/keys.js';
 import { dueSignatures, removeSomeSignatures, signedOwnersAfter } from '../../store/dnssec/signatures.js';
 import { type DnssecZoneRow, findDnssecZone, removeDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
@@ -11,11 +14,13 @@ import { findZone, findZoneById, type ZoneRow } from '../../store/zones/zones.js
 import { parseId } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
+import type { SigningWish } from '../write/touched-zone.js';
 import { APEX } from './chain.js';
-import { maintainsNsec, signChain, signData } from './sign-whole.js';
+import { signData } from './sign-whole.js';
 import { noteSigned } from './sign-zone.js';
-import { openSigningZone } from './signing-zone.js';
+import { openSigningZone, type SigningZone } from './signing-zone.js';
 import { refreshSpanOfZone, stateOfSigning } from './state.js';
+import { buildChain, removeUnusedHashed, serveDenial } from './switch-denial.js';
 
 /** Signatures made in one part, so that other writes do not wait for long. */
 const SIGNATURES_AT_ONCE = 1000;
@@ -65,8 +70,22 @@ async function runPart(ctx: Context, job: JobContext, zone: ZoneRow, row: Dnssec
       await write(ctx, job, zone, (draft, now) => unsignPart(ctx, draft, now));
       return 0;
     default:
-      return row.walk ? walkOn(ctx, job, zone) : refresh(ctx, job, zone, row);
+      return tend(ctx, job, zone, row);
   }
+}
+
+/** What a zone that is served signed needs next. */
+async function tend(ctx: Context, job: JobContext, zone: ZoneRow, row: DnssecZoneRow): Promise<number> {
+  if (row.next_denial) {
+    await write(ctx, job, zone, (draft, now) => denyPart(ctx, draft, now));
+    return 0;
+  }
+  if (row.walk) return walkOn(ctx, job, zone);
+  if (row.denial === 'nsec' && hasHashed(ctx.store, zone.seq)) {
+    await write(ctx, job, zone, (_, now) => removeUnusedHashed(ctx, now, OWNERS_AT_ONCE));
+    return 0;
+  }
+  return refresh(ctx, job, zone, row);
 }
 
 /** A commit for the zone as it is then; nothing happens when it is gone. */
@@ -89,19 +108,31 @@ function signPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
   const { store } = ctx;
   const signing = openSigningZone(ctx, zone, unsignedZone(zone, ctx.settings), false);
   if (!signing || (signing.row.phase !== 'data' && signing.row.phase !== 'chain')) return;
-  let owners = 0;
-  const isEnough = (): boolean => ++owners >= OWNERS_AT_ONCE || signing.done.signatures >= SIGNATURES_AT_ONCE;
-  const { phase } = signing.row;
-  const cursor = signing.row.cursor ?? undefined;
+  const { phase, cursor, denial } = signing.row;
+  const isEnough = partOf(signing);
   const next =
-    phase === 'data'
-      ? signData(signing, cursor, isEnough)
-      : maintainsNsec(signing)
-        ? signChain(signing, cursor ?? APEX, isEnough)
-        : undefined;
+    phase === 'data' ? signData(signing, cursor ?? undefined, isEnough) : buildChain(signing, denial, cursor, isEnough);
   if (next) updateDnssecZone(store, zone.seq, { cursor: next });
   else if (phase === 'data') updateDnssecZone(store, zone.seq, { phase: 'chain', cursor: null });
   else serveSigned(ctx, draft, zone);
+  noteSigned(signing);
+}
+
+/** Counts names; true when a part is large enough. */
+function partOf({ done }: SigningZone): () => boolean {
+  let names = 0;
+  return () => ++names >= OWNERS_AT_ONCE || done.signatures >= SIGNATURES_AT_ONCE;
+}
+
+/** Makes the next part of the chain that will be served instead of the present one. */
+function denyPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
+  const { store, settings } = ctx;
+  const signing = openSigningZone(ctx, zone, servingZone(store, zone, settings), false);
+  const kind = signing?.row.next_denial;
+  if (!signing || !kind) return;
+  const next = buildChain(signing, kind, signing.row.cursor, partOf(signing));
+  if (next) updateDnssecZone(store, zone.seq, { cursor: next });
+  else serveDenial(ctx, draft, zone, kind);
   noteSigned(signing);
 }
 
@@ -116,36 +147,57 @@ function serveSigned({ store }: Context, draft: Draft, zone: ZoneRow): void {
 function unsignPart({ store }: Context, draft: Draft, zone: ZoneRow): void {
   if (findDnssecZone(store, zone.seq)?.phase !== 'unsigning') return;
   if (removeSomeSignatures(store, zone.seq, OWNERS_AT_ONCE)) return;
+  if (removeSomeHashed(store, zone.seq, OWNERS_AT_ONCE)) return;
   removeDnssecZone(store, zone.seq);
   draft.setZone(zone.seq, { signed: 0 });
 }
 
-/** Replaces signatures owner by owner, whenever they end. */
+/** Replaces signatures owner by owner and then hash by hash, whenever they end. */
 async function walkOn(ctx: Context, job: JobContext, zone: ZoneRow): Promise<number> {
   await write(ctx, job, zone, (draft, { seq }) => {
-    const walk = findDnssecZone(ctx.store, seq)?.walk;
-    if (!walk) return;
-    const owners = signedOwnersAfter(ctx.store, seq, walk, REFRESHED_AT_ONCE);
-    draft.noteSigning(seq, { owners: walk.length === 0 ? [APEX, ...owners] : owners, exact: true });
-    const last = owners.at(-1);
-    updateDnssecZone(ctx.store, seq, last ? { walk: last } : { walk: null, walked_at: draft.now });
+    const row = findDnssecZone(ctx.store, seq);
+    if (!row?.walk) return;
+    const { wish, next } = stepOfWalk(ctx, row, row.walk);
+    draft.noteSigning(seq, { ...wish, exact: true });
+    updateDnssecZone(ctx.store, seq, next ? { walk: next } : { walk: null, walked_at: draft.now });
   });
   return HURRY_REST_MS;
 }
+
+function stepOfWalk(
+  { store }: Context,
+  { zone, denial }: DnssecZoneRow,
+  walk: Uint8Array,
+): { readonly wish: SigningWish; readonly next: Uint8Array | undefined } {
+  if (walk[0] !== HASHES[0]) {
+    const owners = signedOwnersAfter(store, zone, walk, REFRESHED_AT_ONCE);
+    const next = owners.at(-1) ?? (denial === 'nsec3' ? HASHES : undefined);
+    return { wish: { owners: walk.length === 0 ? [APEX, ...owners] : owners }, next };
+  }
+  const hashes = someHashedAfter(store, zone, walk.subarray(HASHES.length), REFRESHED_AT_ONCE).map(({ hash }) => hash);
+  const last = hashes.at(-1);
+  return { wish: { hashes }, next: last && concatBytes(HASHES, last) };
+}
+
+/** Before the hash in a walk that has done all owners. No owner key begins like this. */
+const HASHES = Uint8Array.of(0xff, 0xff);
 
 /** Replaces the signatures that end next, if it is time. */
 async function refresh(ctx: Context, job: JobContext, zone: ZoneRow, row: DnssecZoneRow): Promise<number> {
   const { store, clock, settings } = ctx;
   const span = refreshSpanOfZone(zone, row, settings.nameServers);
   const before = Math.floor(clock.nowMs() / 1000) + span;
-  const due = dueSignatures(store, zone.seq, before, REFRESHED_AT_ONCE);
-  if (due.length === 0) {
+  const dueOf = (seq: number): Required<Pick<SigningWish, 'owners' | 'hashes'>> => {
+    const owners = dueSignatures(store, seq, before, REFRESHED_AT_ONCE);
+    return { owners, hashes: dueHashed(store, seq, before, REFRESHED_AT_ONCE - owners.length) };
+  };
+  const { owners, hashes } = dueOf(zone.seq);
+  const due = owners.length + hashes.length;
+  if (due === 0) {
     const next = stateOfSigning(store, zone, settings.nameServers)?.nextRefresh;
     const restMs = next === undefined ? LONGEST_REST_MS : next * 1000 + 1000 - clock.nowMs();
     return Math.min(LONGEST_REST_MS, Math.max(REFRESH_REST_MS, restMs));
   }
-  await write(ctx, job, zone, (draft, { seq }) => {
-    draft.noteSigning(seq, { owners: dueSignatures(store, seq, before, REFRESHED_AT_ONCE) });
-  });
-  return due.length < REFRESHED_AT_ONCE ? REFRESH_REST_MS : HURRY_REST_MS;
+  await write(ctx, job, zone, (draft, { seq }) => draft.noteSigning(seq, dueOf(seq)));
+  return due < REFRESHED_AT_ONCE ? REFRESH_REST_MS : HURRY_REST_MS;
 }

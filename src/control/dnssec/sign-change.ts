@@ -21,11 +21,14 @@ import {
   barrierAbove,
   barrierOf,
   isBarrier,
+  maintainsNsec,
   memberBetween,
   relinkNsec,
   signNsec,
   storedBarrier,
 } from './chain.js';
+import { changeHashed } from './change-hashed.js';
+import { maintainsHashed } from './hashed-chain.js';
 import { signSets, storeSignedOwner, withSet } from './sign-owner.js';
 import type { SigningZone } from './signing-zone.js';
 
@@ -63,6 +66,8 @@ interface Change {
 export interface ChangeOptions {
   /** Owners that are signed anew although nothing of theirs was touched. */
   readonly also?: readonly Uint8Array[];
+  /** Hashes whose NSEC3 records are signed anew. */
+  readonly hashes?: readonly Uint8Array[];
   /**
    * The last owner that is signed so far, null for none, in a zone that is being signed without its chain; later ones are left
    * out.
@@ -75,7 +80,7 @@ export function signChange(
   signing: SigningZone,
   owners: readonly OwnerAfter[],
   before: ServingZone,
-  { also = [], upTo }: ChangeOptions,
+  { also = [], hashes = [], upTo }: ChangeOptions,
 ): SignedChange {
   const change: Change = { signing, owners: [], byText: new Map(), relinked: [] };
   for (const { touched, standing } of owners) {
@@ -88,10 +93,17 @@ export function signChange(
   }
   change.owners.sort((a, b) => compareBytes(a.key, b.key));
   for (const owner of change.owners) owner.after = signOwner(change, owner);
-  if (upTo === undefined) linkChain(change);
+  if (upTo === undefined && maintainsNsec(signing)) linkChain(change);
+  const denials = upTo === undefined && maintainsHashed(signing) ? changeHashedNames(change, hashes) : undefined;
   storeAll(change);
   const apex = change.byText.get('')?.after ?? change.relinked.find(({ key }) => key.length === 0)?.after;
-  return { difference: differenceOf(change, before.signing), apex };
+  const difference = differenceOf(change, before.signing);
+  // Only what is served differs: both chains may be kept while one takes the place of the other.
+  if (denials && before.denial?.kind === 'nsec3') {
+    difference.removed.push(...denials.removed);
+    difference.added.push(...denials.added);
+  }
+  return { difference, apex };
 }
 
 function touch(
@@ -200,6 +212,31 @@ function memberAfter(change: Change, ownerKey: Uint8Array, from: number): Uint8A
   }
 }
 
+function changeHashedNames(change: Change, hashes: readonly Uint8Array[]): Difference {
+  const { signing, owners, byText } = change;
+  const keys = owners.map(({ key }) => key);
+  return changeHashed(signing, keys, hashes, {
+    touched: (key) => byText.get(ownerText(key)),
+    stored(key) {
+      const octets = signatureOctets(signing.store, signing.row.zone, key);
+      return octets && readSignedOwner(octets);
+    },
+    isOccluded: (key) => barrierOver(change, key) !== undefined,
+    next: (key) => memberAfter(change, key, firstBehind(owners, key)),
+  });
+}
+
+/** Index of the first touched owner behind a key. */
+function firstBehind(owners: readonly Touched[], key: Uint8Array): number {
+  let [low, high] = [0, owners.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareBytes(owners[middle]!.key, key) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Lets the NSEC record of an untouched owner point to the next member. */
 function relink(change: Change, key: Uint8Array, from: number): void {
   const { signing, relinked } = change;
@@ -232,6 +269,7 @@ function differenceOf({ signing, owners, relinked }: Change, before: ZoneSigning
       rrsOf({ ...served, rrsets: how ? withSignatures(how, served.rrsets, signed) : served.rrsets });
     addDifference(difference, key, owner.before ?? attach(before, stored), attach(signing.zone.signing, after));
   }
+  if (signing.zone.denial?.kind !== 'nsec') return difference;
   for (const { key, stored, after } of relinked) {
     addDifference(difference, key, denialOf(stored), denialOf(after));
   }

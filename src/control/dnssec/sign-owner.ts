@@ -88,7 +88,7 @@ function expirationOf(rdata: Uint8Array): number {
 }
 
 /** When the first of these signatures ends, seconds since 1970; null without signatures. */
-function firstExpiry(sets: readonly SignedSet[]): number | null {
+export function firstExpiry(sets: readonly SignedSet[]): number | null {
   let first = Number.POSITIVE_INFINITY;
   for (const { signatures } of sets) for (const rdata of signatures) first = Math.min(first, expirationOf(rdata));
   return first === Number.POSITIVE_INFINITY ? null : first;

@@ -13,7 +13,8 @@ import {
   signatureOctets,
   signaturesOfZone,
 } from '../../store/dnssec/signatures.js';
-import { APEX, barrierOf, isBarrier, signNsec, storedBarrierAbove } from './chain.js';
+import { APEX, barrierOf, isBarrier, maintainsNsec, signNsec, storedBarrierAbove } from './chain.js';
+import { hashNames, linkNames, maintainsHashed, sweepNames } from './hashed-chain.js';
 import { signSets, storeSignedOwner, withSet } from './sign-owner.js';
 import type { SigningZone } from './signing-zone.js';
 
@@ -26,11 +27,12 @@ const NEVER: IsEnough = () => false;
 export function signWhole(signing: SigningZone): SignedOwner {
   signData(signing, undefined, NEVER);
   if (maintainsNsec(signing)) signChain(signing, APEX, NEVER);
+  if (maintainsHashed(signing)) {
+    hashNames(signing, APEX, NEVER);
+    sweepNames(signing);
+    linkNames(signing, APEX, NEVER);
+  }
   return readSignedOwner(signatureOctets(signing.store, signing.row.zone, APEX)!);
-}
-
-export function maintainsNsec({ row }: SigningZone): boolean {
-  return row.denial === 'nsec' || row.next_denial === 'nsec';
 }
 
 /**
@@ -69,7 +71,8 @@ function signOwnerData(
   const barrier = barrierOf(ownerKey, rrsets);
   const standing: Standing = barrierAbove ? 'occluded' : barrier.isCut ? 'cut' : 'authority';
   const sets = signSets(signing, ownerKey, rrsets, standing, stored);
-  const nsec = standing === 'occluded' ? undefined : stored?.sets.find(({ denial }) => denial);
+  const isIn = standing !== 'occluded' && maintainsNsec(signing);
+  const nsec = isIn ? stored?.sets.find(({ denial }) => denial) : undefined;
   return { standing, redirects: barrier.redirects, sets: nsec ? withSet(sets, nsec) : sets };
 }
 

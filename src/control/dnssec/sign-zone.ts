@@ -4,6 +4,7 @@ import type { Difference } from '../../serving/difference.js';
 import { soaOf } from '../../serving/difference.js';
 import { readSignedOwner, type SignedOwner } from '../../serving/stored-signatures.js';
 import type { ServingZone } from '../../serving/zone.js';
+import { hashedOfZone } from '../../store/dnssec/hashed.js';
 import { signatureOctets, signedOwnersBelow } from '../../store/dnssec/signatures.js';
 import { updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { ChangedRR } from '../../store/log/changes.js';
@@ -52,8 +53,9 @@ function signServed(
 ): SignedZone {
   const isWhole = touched.signing.whole || touched.copy !== undefined || !touched.complete;
   const also = isWhole ? [] : ownersOfDenialTtl(signing, touched, records);
+  const hashes = also.length > 0 ? allHashes(signing) : touched.signing.hashes;
   const change =
-    isWhole && !touched.signing.prepared ? undefined : signChange(signing, owners, touched.serving, { also });
+    isWhole && !touched.signing.prepared ? undefined : signChange(signing, owners, touched.serving, { also, hashes });
   const apex = change ? change.apex : signWhole(signing);
   return {
     difference: isWhole ? undefined : change?.difference,
@@ -79,6 +81,10 @@ function ownersOfDenialTtl(
   if (records <= MOST_AT_ONCE) return [APEX, ...signedOwnersBelow(store, row.zone, APEX)];
   updateDnssecZone(store, row.zone, { walk: APEX });
   return [];
+}
+
+function allHashes({ store, row }: SigningZone): Uint8Array[] {
+  return [...hashedOfZone(store, row.zone, new Uint8Array(0))].map(({ hash }) => new Uint8Array(hash));
 }
 
 /** A zone that is being signed: what the job has done already is kept right. */

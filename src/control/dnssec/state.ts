@@ -1,5 +1,6 @@
 /** How far the signing of a zone is. */
 
+import { earliestHashedExpiry } from '../../store/dnssec/hashed.js';
 import { countSignedOwners, earliestExpiry } from '../../store/dnssec/signatures.js';
 import { type DnssecZoneRow, findDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
@@ -20,7 +21,10 @@ export interface SigningState {
 export function stateOfSigning(store: Store, zone: ZoneRow, nameServers: readonly string[]): SigningState | undefined {
   const row = findDnssecZone(store, zone.seq);
   if (!row) return undefined;
-  const earliest = earliestExpiry(store, zone.seq);
+  const ends = [earliestExpiry(store, zone.seq), earliestHashedExpiry(store, zone.seq)].filter(
+    (end) => end !== undefined,
+  );
+  const earliest = ends.length > 0 ? Math.min(...ends) : undefined;
   return {
     row,
     owners: countSignedOwners(store, zone.seq),

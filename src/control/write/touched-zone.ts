@@ -68,6 +68,8 @@ export interface SigningNote {
   prepared: boolean;
   /** Only signatures of exactly the signing keys are kept. */
   exact: boolean;
+  /** Hashes whose NSEC3 records are signed anew. */
+  hashes: readonly Uint8Array[];
 }
 
 /** Zones with more records are not compared as a whole. */
@@ -86,7 +88,7 @@ export function touchZone(store: Store, before: ZoneRow, settings: ServingSettin
     undoable: true,
     proxied: false,
     derived: true,
-    signing: { keys: false, whole: false, prepared: false, exact: false },
+    signing: { keys: false, whole: false, prepared: false, exact: false, hashes: [] },
   };
 }
 
@@ -137,6 +139,8 @@ export function noteUnedited(store: Store, touched: TouchedZone, ownerKey: Uint8
 export interface SigningWish {
   /** Owner keys. */
   readonly owners?: readonly Uint8Array[];
+  /** Hashes of the NSEC3 chain. */
+  readonly hashes?: readonly Uint8Array[];
   /** All owners, now; `prepared`: all are signed already. */
   readonly whole?: boolean;
   readonly prepared?: boolean;
@@ -148,7 +152,7 @@ export interface SigningWish {
 export function noteSigning(
   store: Store,
   touched: TouchedZone,
-  { owners = [], whole = false, prepared = false, exact = false }: SigningWish,
+  { owners = [], hashes = [], whole = false, prepared = false, exact = false }: SigningWish,
 ): void {
   for (const ownerKey of owners) noteUnedited(store, touched, ownerKey);
   if (whole || prepared) touched.complete = false;
@@ -157,6 +161,7 @@ export function noteSigning(
   signing.whole ||= whole;
   signing.prepared ||= prepared;
   signing.exact ||= exact;
+  signing.hashes = [...signing.hashes, ...hashes];
 }
 
 /** Remembers what is served at the owners that another row of the zone will affect. */

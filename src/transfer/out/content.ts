@@ -5,8 +5,10 @@
 import { Class, Type } from '../../dns/codes.js';
 import { MessageWriter } from '../../dns/message-writer.js';
 import { nameOfOwnerKey } from '../../dns/name.js';
+import type { RRset } from '../../dns/rr.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { soaOf } from '../../serving/difference.js';
+import { hashedOwnerKey, servedHashedOwners } from '../../serving/hashed.js';
 import { servedOwners } from '../../serving/owner.js';
 import type { ServingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
@@ -94,13 +96,22 @@ function* recordsOf(store: Store, zone: ServingZone): Generator<Record> {
   for (const { ownerKey, rrsets } of servedOwners(store, zone)) {
     if (rrsets.length === 0) continue;
     const owner = nameOfOwnerKey(ownerKey, zone.facts.apex);
-    for (const { type, ttl, rdatas } of rrsets) {
-      // Above the types is the SOA's form for negative answers.
-      if (type === Type.soa || type > 0xffff) continue;
-      for (const rdata of rdatas) yield { owner, type, ttl, rdata };
+    for (const rrset of rrsets) {
+      // Above the types is the SOA's form for negative answers; the SOA itself comes first and last.
+      if (rrset.type <= 0xffff) yield* recordsOfSet(owner, rrset, rrset.type !== Type.soa);
     }
   }
+  for (const { hash, rrset } of servedHashedOwners(store, zone)) {
+    yield* recordsOfSet(nameOfOwnerKey(hashedOwnerKey(hash), zone.facts.apex), rrset, true);
+  }
   yield soa;
+}
+
+/** An RRset, if its data is wanted, and its signatures. */
+function* recordsOfSet(owner: Uint8Array, rrset: RRset, withData: boolean): Generator<Record> {
+  const { type, ttl, rdatas, signatures = [] } = rrset;
+  if (withData) for (const rdata of rdatas) yield { owner, type, ttl, rdata };
+  for (const rdata of signatures) yield { owner, type: Type.rrsig, ttl, rdata };
 }
 
 function soaRecord(zone: ServingZone): Record {

@@ -8,6 +8,7 @@ import { makeId } from '../../../src/base/random.js';
 import { disableSigning, enableSigning, resignSoon } from '../../../src/control/dnssec/enable.js';
 import { signingJob } from '../../../src/control/dnssec/job.js';
 import { beginKey, changeKey, removeKey } from '../../../src/control/dnssec/keys.js';
+import { changeDenial } from '../../../src/control/dnssec/switch-denial.js';
 import { createZoneKeys } from '../../../src/control/dnssec/zone-keys.js';
 import { importZone } from '../../../src/control/imports/zone.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
@@ -21,8 +22,9 @@ import { Type } from '../../../src/dns/codes.js';
 import { ownerKeyOf, parseName, toFqdn } from '../../../src/dns/name.js';
 import { parseRdata, typeByMnemonic } from '../../../src/dns/rr/registry.js';
 import type { JobContext } from '../../../src/jobs/kind.js';
+import { hasHashed } from '../../../src/store/dnssec/hashed.js';
 import { keysOfZone } from '../../../src/store/dnssec/keys.js';
-import { findDnssecZone } from '../../../src/store/dnssec/zones.js';
+import { type DenialKind, findDnssecZone } from '../../../src/store/dnssec/zones.js';
 import { lastChange } from '../../../src/store/log/changes.js';
 import { rdataKeyOf } from '../../../src/store/records/records.js';
 import { findZone, findZoneByName, type ZoneRow } from '../../../src/store/zones/zones.js';
@@ -103,6 +105,10 @@ async function runJobs(world: ChangedZone, clock: TestClock): Promise<void> {
   }
 }
 
+async function setDenial({ ctx, seq }: ChangedZone, kind: DenialKind): Promise<void> {
+  await commit(ctx, (draft) => changeDenial(ctx, draft, findZone(ctx.store, seq)!, kind));
+}
+
 t.test('a small zone is signed at once, and unsigned at once', async (t) => {
   const signing = await startSigning(t);
   const world = await openZone(signing, 'small.test');
@@ -130,6 +136,13 @@ t.test('random changes of signed zones: each leaves a zone that verifies, and th
       follow(world as FollowedZone);
     },
   }));
+  const denial = fc.constantFrom('nsec' as const, 'nsec3' as const).map((kind) => ({
+    value: kind,
+    run: async (world: ChangedZone) => {
+      await setDenial(world, kind);
+      follow(world as FollowedZone);
+    },
+  }));
   const wait = fc.integer({ min: 1, max: 11 }).map((days) => ({
     value: `${days} days`,
     run: async (world: ChangedZone) => {
@@ -141,6 +154,7 @@ t.test('random changes of signed zones: each leaves a zone that verifies, and th
     { arbitrary: step, weight: 20 },
     { arbitrary: wait, weight: 1 },
     { arbitrary: toggle, weight: 1 },
+    { arbitrary: denial, weight: 2 },
   );
   const property = fc.asyncProperty(fc.array(any, { minLength: 30, maxLength: 60 }), async (steps) => {
     const world = await openZone(signing, `z${runs++}.test`);
@@ -153,7 +167,7 @@ t.test('random changes of signed zones: each leaves a zone that verifies, and th
     }
     await deleteZone(world.ctx, world.zoneId);
   });
-  await t.resolves(fc.assert(property, { numRuns: RUNS, seed: SEED }), `${RUNS} zones`);
+  await t.resolves(fc.assert(property, { numRuns: RUNS, seed: SEED, endOnFailure: true }), `${RUNS} zones`);
 });
 
 const missing = missingVerifiers();
@@ -218,13 +232,22 @@ const CHANGES = [
   '-www AAAA',
 ];
 
-t.test('ldns-verify-zone and dnssec-verify accept the zone after every change', { skip }, async (t) => {
-  const signing = await startSigning(t);
-  signing.clock.advance(Date.now() - signing.clock.nowMs());
-  const world = await openZone(signing, 'others.test');
+for (const kind of ['nsec', 'nsec3'] as const) {
+  t.test(`ldns-verify-zone and dnssec-verify accept the zone after every change: ${kind}`, { skip }, async (t) => {
+    const signing = await startSigning(t);
+    signing.clock.advance(Date.now() - signing.clock.nowMs());
+    const world = await openZone(signing, `others-${kind}.test`);
+    await enableSigning(world.ctx, world.zoneId);
+    await setDenial(world, kind);
+    follow(world);
+    await changeAll(world);
+    t.ok(servedRecords(world).some(({ type }) => type === (kind === 'nsec' ? Type.nsec : Type.nsec3)));
+  });
+}
+
+/** Every change, with a look at the zone after each. */
+async function changeAll(world: FollowedZone): Promise<void> {
   const { ctx, zoneId } = world;
-  await enableSigning(ctx, zoneId);
-  follow(world);
   for (const line of CHANGES) {
     const [, name = '', type = '', content = ''] = /^-?(\S+) (\S+) ?(.*)$/.exec(line)!;
     if (line.startsWith('-')) {
@@ -238,7 +261,7 @@ t.test('ldns-verify-zone and dnssec-verify accept the zone after every change', 
     requireVerified(world, line);
     requireVerifiedByOthers(world, line);
   }
-});
+}
 
 t.test('thousands of delegations come and go in a change each', async (t) => {
   const signing = await startSigning(t);
@@ -287,6 +310,23 @@ t.test('a large zone is signed a part at a time, while it changes, and is served
   t.ok(phases.filter((phase) => phase === 'data').length > 2, phases.join());
   follow(world);
   t.ok(requireVerified(world, 'the switch').signatures > 3000);
+  for (const kind of ['nsec3', 'nsec'] as const) {
+    await setDenial(world, kind);
+    for (let i = 0; findDnssecZone(ctx.store, seq)!.next_denial; i++) {
+      await runJob(world, AbortSignal.abort());
+      for (const name of [`${kind}${i}.n3`, `y.x.h${i * 50}.n1`, `n${i * 7}`])
+        await insert(world, name, 'TXT', `"${kind}"`);
+      if (findDnssecZone(ctx.store, seq)!.next_denial) checkLog(world);
+    }
+    follow(world);
+    requireVerified(world, kind);
+    t.equal(
+      servedRecords(world).some(({ type }) => type === Type.nsec),
+      kind === 'nsec',
+    );
+  }
+  await runJobs(world, signing.clock);
+  t.notOk(hasHashed(ctx.store, seq));
   await disableSigning(ctx, zoneId);
   t.notOk(servedRecords(world).some(({ type }) => type === Type.rrsig || type === Type.dnskey));
   await runJobs(world, signing.clock);

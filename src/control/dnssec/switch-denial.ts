@@ -1,0 +1,68 @@
+/** How a signed zone proves absence, and the change of it: the new chain is complete before it is served, and the old one goes then. */
+import { concatBytes } from '../../base/bytes.js';
+import { removeSomeHashed } from '../../store/dnssec/hashed.js';
+import { type DenialKind, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import type { Context } from '../write/context.js';
+import type { Draft } from '../write/draft.js';
+import { APEX } from './chain.js';
+import { dnssecFailure } from './errors.js';
+import { hashNames, linkNames } from './hashed-chain.js';
+import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';
+import { signChain } from './sign-whole.js';
+import type { SigningZone } from './signing-zone.js';
+
+/** Before the hash in a cursor of the second half of an NSEC3 chain. No owner key begins like this. */
+const LINKING = Uint8Array.of(0xff, 0xff);
+
+/** Proves absence by this kind of records: at once in a small zone, otherwise when the job has made them. Inside a commit. */
+export function changeDenial(ctx: Context, draft: Draft, zone: ZoneRow, kind: DenialKind): void {
+  const { store } = ctx;
+  const row = findDnssecZone(store, zone.seq);
+  if (!row) throw dnssecFailure('notSigned');
+  if (row.phase === 'unsigning') throw dnssecFailure('unsigning');
+  if ((row.next_denial ?? row.denial) === kind) return;
+  const isServed = row.phase === 'signed';
+  if (row.denial === kind) updateDnssecZone(store, zone.seq, { next_denial: null, cursor: null });
+  else if (isServed && draft.recordCount(zone) > MOST_AT_ONCE) {
+    updateDnssecZone(store, zone.seq, { next_denial: kind, cursor: null });
+  } else {
+    draft.noteSigning(zone.seq, { owners: [APEX], whole: isServed });
+    // A chain that was not finished begins anew; data keeps its place.
+    const cursor = row.phase === 'data' ? row.cursor : null;
+    updateDnssecZone(store, zone.seq, { denial: kind, next_denial: null, cursor });
+  }
+  runSigningSoon(ctx, zone);
+  draft.audit({
+    action: 'dnssec.denial',
+    zone: zone.id,
+    object: zone.id,
+    before: { denial: row.denial },
+    after: { denial: kind },
+  });
+}
+
+/** Makes the next part of a chain. Returns the cursor for the one after it; undefined when the chain is complete. */
+export function buildChain(
+  signing: SigningZone,
+  kind: DenialKind,
+  cursor: Uint8Array | null,
+  isEnough: () => boolean,
+): Uint8Array | undefined {
+  if (kind === 'nsec') return signChain(signing, cursor ?? APEX, isEnough);
+  if (!cursor || cursor[0] !== LINKING[0]) return hashNames(signing, cursor ?? APEX, isEnough) ?? LINKING;
+  const last = linkNames(signing, cursor.subarray(LINKING.length), isEnough);
+  return last && concatBytes(LINKING, last);
+}
+
+/** The new chain is complete: it is served from now on. Inside a commit. */
+export function serveDenial({ store }: Context, draft: Draft, zone: ZoneRow, kind: DenialKind): void {
+  draft.noteSigning(zone.seq, { owners: [APEX], prepared: true });
+  updateDnssecZone(store, zone.seq, { denial: kind, next_denial: null, cursor: null });
+}
+
+/** Removes a part of an NSEC3 chain that is not used; false when nothing is left of it. Inside a commit. */
+export function removeUnusedHashed({ store }: Context, zone: ZoneRow, most: number): boolean {
+  const row = findDnssecZone(store, zone.seq);
+  return row?.denial === 'nsec' && row.next_denial !== 'nsec3' && removeSomeHashed(store, zone.seq, most);
+}
