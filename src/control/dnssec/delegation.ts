@@ -10,12 +10,12 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
-import { APEX } from './chain.js';
 import { beginSigning, endSigning } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import type { DnssecItem, KeyItem } from './item.js';
 import { keyItems } from './key-steps.js';
 import { agreedDs, noteParent, parentOf } from './parent.js';
+import { APEX } from './signing/chain.js';
 import { changeDenial } from './switch-denial.js';
 
 export interface DnssecEdit {

@@ -14,10 +14,10 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
-import { APEX } from './chain.js';
 import { dnssecFailure } from './errors.js';
 import { addKey, beginKey } from './keys.js';
 import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';
+import { APEX } from './signing/chain.js';
 
 export interface EnableOptions {
   /** 13 (default): ECDSA with P-256. 15: Ed25519. */

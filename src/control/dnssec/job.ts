@@ -15,10 +15,10 @@ import { parseId } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
 import type { SigningWish } from '../write/touched-zone.js';
-import { APEX } from './chain.js';
-import { signData } from './sign-whole.js';
-import { noteSigned } from './sign-zone.js';
-import { openSigningZone, type SigningZone } from './signing-zone.js';
+import { APEX } from './signing/chain.js';
+import { signData } from './signing/sign-whole.js';
+import { noteSigned } from './signing/sign-zone.js';
+import { openSigningZone, type SigningZone } from './signing/signing-zone.js';
 import { refreshSpanOfZone, stateOfSigning } from './state.js';
 import { buildChain, removeUnusedHashed, serveDenial } from './switch-denial.js';
 

@@ -19,8 +19,8 @@ import {
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../write/context.js';
 import type { Draft } from '../write/draft.js';
-import { APEX } from './chain.js';
 import { dnssecFailure } from './errors.js';
+import { APEX } from './signing/chain.js';
 
 export interface NewKey {
   readonly role: KeyRole;

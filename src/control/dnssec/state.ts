@@ -5,7 +5,7 @@ import { countSignedOwners, earliestExpiry } from '../../store/dnssec/signatures
 import { type DnssecZoneRow, findDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import { soaOfZone, type ZoneRow } from '../../store/zones/zones.js';
-import { largestTtlOf, refreshSpan } from './times.js';
+import { largestTtlOf, refreshSpan } from './signing/times.js';
 
 export interface SigningState {
   readonly row: DnssecZoneRow;

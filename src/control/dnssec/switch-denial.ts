@@ -5,12 +5,12 @@ import { type DenialKind, findDnssecZone, updateDnssecZone } from '../../store/d
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../write/context.js';
 import type { Draft } from '../write/draft.js';
-import { APEX } from './chain.js';
 import { dnssecFailure } from './errors.js';
-import { hashNames, linkNames } from './hashed-chain.js';
 import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';
-import { signChain } from './sign-whole.js';
-import type { SigningZone } from './signing-zone.js';
+import { APEX } from './signing/chain.js';
+import { hashNames, linkNames } from './signing/hashed-chain.js';
+import { signChain } from './signing/sign-whole.js';
+import type { SigningZone } from './signing/signing-zone.js';
 
 /** Before the hash in a cursor of the second half of an NSEC3 chain. No owner key begins like this. */
 const LINKING = Uint8Array.of(0xff, 0xff);

@@ -17,7 +17,7 @@ import {
 } from '../../store/log/changes.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { planZoneCertificate } from '../certificates/zone-certificate.js';
-import { signZone } from '../dnssec/sign-zone.js';
+import { signZone } from '../dnssec/signing/sign-zone.js';
 import { refreshTargetsSoon, reindexFlattened } from '../flatten/index.js';
 import type { Context } from './context.js';
 import { logChange, logEdit } from './log-rows.js';

@@ -2,17 +2,17 @@
  * Signs a whole zone, in one commit or a part at a time: first the data of all owners, then the chain of names. What still fits
  * is kept.
  */
-import { compareBytes, equalBytes } from '../../base/bytes.js';
-import { isOwnerKeyBelow } from '../../dns/name.js';
-import { type ServedOwner, unsignedOwners } from '../../serving/owner.js';
-import { readSignedOwner, type SignedOwner, type Standing } from '../../serving/stored-signatures.js';
+import { compareBytes, equalBytes } from '../../../base/bytes.js';
+import { isOwnerKeyBelow } from '../../../dns/name.js';
+import { type ServedOwner, unsignedOwners } from '../../../serving/owner.js';
+import { readSignedOwner, type SignedOwner, type Standing } from '../../../serving/stored-signatures.js';
 import {
   removeSignatures,
   removeSignaturesBetween,
   type SignatureRow,
   signatureOctets,
   signaturesOfZone,
-} from '../../store/dnssec/signatures.js';
+} from '../../../store/dnssec/signatures.js';
 import { APEX, barrierOf, isBarrier, maintainsNsec, signNsec, storedBarrierAbove } from './chain.js';
 import { hashNames, linkNames, maintainsHashed, sweepNames } from './hashed-chain.js';
 import { signSets, storeSignedOwner, withSet } from './sign-owner.js';

@@ -2,19 +2,19 @@
  * Signs a change of a few owners: the RRsets that it touched, and the NSEC records of these owners and of those before them. A
  * delegation or a DNAME that comes or goes takes the names below it out of the zone, or brings them back.
  */
-import { compareBytes, equalBytes } from '../../base/bytes.js';
-import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../serving/difference.js';
-import { recordsAtOwner, type ServedOwner, unsignedByRecords } from '../../serving/owner.js';
-import { denialRRset, withSignatures, type ZoneSigning } from '../../serving/signed.js';
-import { readSignedOwner, type SignedOwner, type Standing } from '../../serving/stored-signatures.js';
-import type { ServingZone } from '../../serving/zone.js';
+import { compareBytes, equalBytes } from '../../../base/bytes.js';
+import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../../serving/difference.js';
+import { recordsAtOwner, type ServedOwner, unsignedByRecords } from '../../../serving/owner.js';
+import { denialRRset, withSignatures, type ZoneSigning } from '../../../serving/signed.js';
+import { readSignedOwner, type SignedOwner, type Standing } from '../../../serving/stored-signatures.js';
+import type { ServingZone } from '../../../serving/zone.js';
 import {
   lastSignaturesBetween,
   removeSignatures,
   signatureOctets,
   signedOwnersBelow,
-} from '../../store/dnssec/signatures.js';
-import type { OwnerAfter } from '../write/touched-zone.js';
+} from '../../../store/dnssec/signatures.js';
+import type { OwnerAfter } from '../../write/touched-zone.js';
 import {
   APEX,
   type Barrier,

@@ -1,7 +1,7 @@
 /** When signatures begin, end and are replaced. All times are seconds since 1970. */
-import type { SignatureTimes } from '../../dnssec/sign.js';
-import type { DnssecZoneRow } from '../../store/dnssec/zones.js';
-import { nsTtlOfZone, type ZoneRow } from '../../store/zones/zones.js';
+import type { SignatureTimes } from '../../../dnssec/sign.js';
+import type { DnssecZoneRow } from '../../../store/dnssec/zones.js';
+import { nsTtlOfZone, type ZoneRow } from '../../../store/zones/zones.js';
 
 const HOUR = 3600;
 const DAY = 86_400;

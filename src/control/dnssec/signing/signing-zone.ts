@@ -1,14 +1,14 @@
 /** A zone with all that is needed to sign it in one commit: keys, times, and how long existing signatures are kept. */
-import { messageOf, UserError } from '../../base/errors.js';
-import type { SigningKey } from '../../dnssec/signing-key.js';
-import { signingOf } from '../../serving/signed.js';
-import { type ServingZone, signedZone } from '../../serving/zone.js';
-import type { DnssecKeyRow, KeyRole } from '../../store/dnssec/keys.js';
-import type { DnssecZoneRow } from '../../store/dnssec/zones.js';
-import type { Store } from '../../store/driver.js';
-import type { ZoneRow } from '../../store/zones/zones.js';
-import type { Context } from '../write/context.js';
-import { dnssecFailure } from './errors.js';
+import { messageOf, UserError } from '../../../base/errors.js';
+import type { SigningKey } from '../../../dnssec/signing-key.js';
+import { signingOf } from '../../../serving/signed.js';
+import { type ServingZone, signedZone } from '../../../serving/zone.js';
+import type { DnssecKeyRow, KeyRole } from '../../../store/dnssec/keys.js';
+import type { DnssecZoneRow } from '../../../store/dnssec/zones.js';
+import type { Store } from '../../../store/driver.js';
+import type { ZoneRow } from '../../../store/zones/zones.js';
+import type { Context } from '../../write/context.js';
+import { dnssecFailure } from '../errors.js';
 import { largestTtlOf, refreshSpan, type SigningTimes, signingTimes } from './times.js';
 
 export interface SigningZone {

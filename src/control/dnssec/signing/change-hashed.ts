@@ -1,10 +1,10 @@
 /** The part of a change for the NSEC3 chain: names that come, go, or have other types, and the records before them. */
-import { isOwnerKeyBelow, ownerKeysDownTo } from '../../dns/name.js';
-import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../serving/difference.js';
-import { hashedOwnerKey } from '../../serving/hashed.js';
-import { denialRRset } from '../../serving/signed.js';
-import type { SignedOwner, SignedSet } from '../../serving/stored-signatures.js';
-import { ensureHashed, findHashed, hashedBefore, removeHashed } from '../../store/dnssec/hashed.js';
+import { isOwnerKeyBelow, ownerKeysDownTo } from '../../../dns/name.js';
+import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../../serving/difference.js';
+import { hashedOwnerKey } from '../../../serving/hashed.js';
+import { denialRRset } from '../../../serving/signed.js';
+import type { SignedOwner, SignedSet } from '../../../serving/stored-signatures.js';
+import { ensureHashed, findHashed, hashedBefore, removeHashed } from '../../../store/dnssec/hashed.js';
 import { APEX } from './chain.js';
 import { hashedTypes, hashOf, recordOf, relinkHashed, signHashed, UNSIGNED } from './hashed-chain.js';
 import type { SigningZone } from './signing-zone.js';

@@ -1,16 +1,16 @@
 /** The chain of NSEC3 records: which names are in it, and what the record of each says (RFC 5155 §7.1). */
-import { equalBytes } from '../../base/bytes.js';
-import { Type } from '../../dns/codes.js';
-import { descendantsEnd, nameOfOwnerKey, ownerKeysDownTo } from '../../dns/name.js';
-import { type HashParameters, nsec3Rdata } from '../../dnssec/denial.js';
-import { hashOwner } from '../../dnssec/nsec3.js';
-import { hashedOwnerKey } from '../../serving/hashed.js';
+import { equalBytes } from '../../../base/bytes.js';
+import { Type } from '../../../dns/codes.js';
+import { descendantsEnd, nameOfOwnerKey, ownerKeysDownTo } from '../../../dns/name.js';
+import { type HashParameters, nsec3Rdata } from '../../../dnssec/denial.js';
+import { hashOwner } from '../../../dnssec/nsec3.js';
+import { hashedOwnerKey } from '../../../serving/hashed.js';
 import {
   readSignedOwner,
   type SignedOwner,
   type SignedSet,
   writeSignedOwner,
-} from '../../serving/stored-signatures.js';
+} from '../../../serving/stored-signatures.js';
 import {
   ensureHashed,
   type HashedRow,
@@ -18,8 +18,8 @@ import {
   hashedOfZone,
   putHashed,
   removeHashed,
-} from '../../store/dnssec/hashed.js';
-import { signatureOctets, signaturesOfZone } from '../../store/dnssec/signatures.js';
+} from '../../../store/dnssec/hashed.js';
+import { signatureOctets, signaturesOfZone } from '../../../store/dnssec/signatures.js';
 import { APEX, memberBetween, storedBarrierAbove } from './chain.js';
 import { firstExpiry, signSet } from './sign-owner.js';
 import type { SigningZone } from './signing-zone.js';

@@ -1,12 +1,12 @@
 /** The chain of NSEC records: which names are in it, and what the record of each says (RFC 4034 §4, RFC 4035 §2.3). */
-import { invariant } from '../../base/errors.js';
-import { Type } from '../../dns/codes.js';
-import { descendantsEnd, nameLength, nameOfOwnerKey, ownerKeysDownTo } from '../../dns/name.js';
-import type { RRset } from '../../dns/rr.js';
-import { nsecRdata } from '../../dnssec/denial.js';
-import { mayDelegate } from '../../serving/look-up.js';
-import { type SignedOwner, type SignedSet, standingOf } from '../../serving/stored-signatures.js';
-import { firstSignaturesBetween, signatureOctets } from '../../store/dnssec/signatures.js';
+import { invariant } from '../../../base/errors.js';
+import { Type } from '../../../dns/codes.js';
+import { descendantsEnd, nameLength, nameOfOwnerKey, ownerKeysDownTo } from '../../../dns/name.js';
+import type { RRset } from '../../../dns/rr.js';
+import { nsecRdata } from '../../../dnssec/denial.js';
+import { mayDelegate } from '../../../serving/look-up.js';
+import { type SignedOwner, type SignedSet, standingOf } from '../../../serving/stored-signatures.js';
+import { firstSignaturesBetween, signatureOctets } from '../../../store/dnssec/signatures.js';
 import { signSet } from './sign-owner.js';
 import type { SigningZone } from './signing-zone.js';
 

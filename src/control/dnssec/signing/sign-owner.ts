@@ -1,16 +1,16 @@
 /** The signatures of one owner: those that still fit are kept, the others are made. */
-import { Type } from '../../dns/codes.js';
-import { nameOfOwnerKey } from '../../dns/name.js';
-import type { RRset } from '../../dns/rr.js';
-import { signRRset } from '../../dnssec/sign.js';
+import { Type } from '../../../dns/codes.js';
+import { nameOfOwnerKey } from '../../../dns/name.js';
+import type { RRset } from '../../../dns/rr.js';
+import { signRRset } from '../../../dnssec/sign.js';
 import {
   digestOf,
   type SignedOwner,
   type SignedSet,
   type Standing,
   writeSignedOwner,
-} from '../../serving/stored-signatures.js';
-import { putSignatures } from '../../store/dnssec/signatures.js';
+} from '../../../serving/stored-signatures.js';
+import { putSignatures } from '../../../store/dnssec/signatures.js';
 import { keyName, type SigningZone } from './signing-zone.js';
 import { timesOfOwner } from './times.js';
 
