@@ -31,7 +31,7 @@ export function maintainsHashed({ row }: SigningZone): boolean {
   return row.denial === 'nsec3' || row.next_denial === 'nsec3';
 }
 
-export function parametersOf({ row }: SigningZone): HashParameters {
+function parametersOf({ row }: SigningZone): HashParameters {
   return { iterations: row.iterations, salt: row.salt, optOut: row.opt_out === 1 };
 }
 

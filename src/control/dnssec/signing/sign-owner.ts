@@ -41,7 +41,7 @@ export function signSets(
   return sets.sort(byType);
 }
 
-export function byType(a: { readonly type: number }, b: { readonly type: number }): number {
+function byType(a: { readonly type: number }, b: { readonly type: number }): number {
   return a.type - b.type;
 }
 
