@@ -5,7 +5,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { UserError } from '../base/errors.js';
+import { invariant, UserError } from '../base/errors.js';
 import { whenFree } from './patience.js';
 import { type Entry, startRecording } from './recording.js';
 import { type Position, Replayer } from './replay.js';
@@ -57,6 +57,11 @@ export interface Store {
   position(): Position;
   /** For migrations only: one write transaction in which `work` receives a function that runs any SQL. */
   alter<T>(work: (run: (sql: string) => void) => T): T;
+  /**
+   * For handles that only read: `work` may create temporary tables and views and write to them; only this handle sees
+   * them. It receives a function that runs any SQL.
+   */
+  temporarily<T>(work: (run: (sql: string) => void) => T): T;
   /** Runs `work` inside a write transaction; when it throws, only its own changes are undone. Must not be nested. */
   part<T>(work: () => T): T;
   /** Runs `read` in one read transaction, so that everything it reads is from one database state. */
@@ -232,6 +237,16 @@ class SqliteStore implements Store {
 
   alter<T>(work: (run: (sql: string) => void) => T): T {
     return this.immediate(() => work((sql) => guard(() => this.database.exec(sql))));
+  }
+
+  temporarily<T>(work: (run: (sql: string) => void) => T): T {
+    invariant(this.readonly, 'temporary tables belong to handles that only read');
+    this.activity.writing = true;
+    try {
+      return work((sql) => guard(() => this.database.exec(sql)));
+    } finally {
+      this.endWriting();
+    }
   }
 
   private immediate<T>(work: () => T, timeoutMs?: number): T {

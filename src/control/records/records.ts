@@ -87,9 +87,9 @@ const MOST_WORDS = 10;
 export async function listRecords(ctx: Context, zoneId: string, query: RecordQuery): Promise<Page<RecordItem>> {
   const page = Math.max(1, Math.trunc(query.page ?? 1));
   const perPage = Math.min(MOST_PER_PAGE, Math.max(1, Math.trunc(query.perPage ?? DEFAULT_PER_PAGE)));
-  const read = (): Page<RecordItem> => {
-    const zone = requireZone(ctx, zoneId);
-    const { rows, total } = selectRecords(ctx.store, {
+  const read = ({ store }: Context): Page<RecordItem> => {
+    const zone = requireZone({ ...ctx, store }, zoneId);
+    const { rows, total } = selectRecords(store, {
       zone: zone.seq,
       zoneCount: zone.record_count,
       match: query.match ?? 'all',
@@ -105,14 +105,14 @@ export async function listRecords(ctx: Context, zoneId: string, query: RecordQue
       offset: (page - 1) * perPage,
       mnemonic: typeMnemonic,
     });
-    const shadowOf = createShadows(ctx.store, zone);
+    const shadowOf = createShadows(store, zone);
     const itemOf = (row: RecordRow): RecordItem => {
-      const item = recordItemWithTarget(ctx.store, row, zone);
+      const item = recordItemWithTarget(store, row, zone);
       return query.withShadow ? { ...item, shadow: shadowOf(row) } : item;
     };
     return { items: rows.map(itemOf), page, perPage, totalCount: total };
   };
-  return query.asOf === undefined ? ctx.store.snapshot(read) : readAsOf(ctx, zoneId, query.asOf, read);
+  return query.asOf === undefined ? ctx.store.snapshot(() => read(ctx)) : readAsOf(ctx, zoneId, query.asOf, read);
 }
 
 /** Records outside the actor's scopes are omitted (v4: Appendix B no. 5). */
@@ -213,13 +213,13 @@ export async function getRecord(
   recordId: string,
   { asOf, withShadow = false }: { readonly asOf?: string | undefined; readonly withShadow?: boolean | undefined } = {},
 ): Promise<RecordItem> {
-  const read = (): RecordItem => {
-    const zone = requireZone(ctx, zoneId);
-    const row = requireRow(ctx, zone, recordId);
-    const item = recordItemWithTarget(ctx.store, row, zone);
-    return withShadow ? { ...item, shadow: createShadows(ctx.store, zone)(row) } : item;
+  const read = (at: Context): RecordItem => {
+    const zone = requireZone(at, zoneId);
+    const row = requireRow(at, zone, recordId);
+    const item = recordItemWithTarget(at.store, row, zone);
+    return withShadow ? { ...item, shadow: createShadows(at.store, zone)(row) } : item;
   };
-  return asOf === undefined ? read() : readAsOf(ctx, zoneId, asOf, read);
+  return asOf === undefined ? read(ctx) : readAsOf(ctx, zoneId, asOf, read);
 }
 
 export async function createRecord(ctx: Context, zoneId: string, input: RecordInput): Promise<RecordItem> {

@@ -20,7 +20,6 @@ import {
   type RecordRow,
   type RecordSettings,
   rdataKeyOf,
-  recordsOfOwner,
 } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireRecord } from '../access/access.js';
@@ -32,6 +31,7 @@ import { AUTOMATIC, readTtl, shownTtl } from '../rules/ttl.js';
 import type { Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
+import { type TypeTally, tallyWithout } from '../write/owner-tally.js';
 import { identicalRecord, recordFailure } from './errors.js';
 import { convert, legacyServiceName, type RecordInput, readSettings, readType } from './input.js';
 import { recordItem } from './item.js';
@@ -86,7 +86,7 @@ export function checkCreation(ctx: Context, zone: ZoneRow, row: NewRecordRow): v
 
 /** Rules for a new record apart from those about its own members: coexistence, then quota. */
 export function checkNewRow(ctx: Context, draft: Draft, zone: ZoneRow, columns: Columns): void {
-  checkNeighbours(ctx, zone, columns, undefined);
+  checkNeighbours(ctx, draft, zone, columns, undefined);
   const quota = ctx.settings.limits.recordsPerZone;
   if (quota !== undefined && draft.recordCount(zone) >= quota) throw recordFailure('quota');
 }
@@ -107,7 +107,7 @@ export function changeRow(
 ): RecordRow {
   const columns = readColumns(ctx, zone, input, mode, stored);
   if (sameColumns(columns, stored)) return stored;
-  checkNeighbours(ctx, zone, columns, stored);
+  checkNeighbours(ctx, draft, zone, columns, stored);
   const stamp = (now: string | null, before: string | null, at: number | null): number | null =>
     now === null ? null : now === before ? at : draft.now;
   const row: RecordRow = {
@@ -360,12 +360,18 @@ function choosePrivateRouting(input: RecordInput, type: RRType, kept: RecordRow 
 }
 
 /** Checks duplicates, coexistence (v4: §5.9) and the message size against the owner's other rows. */
-function checkNeighbours(ctx: Context, zone: ZoneRow, columns: Columns, stored: RecordRow | undefined): void {
-  const rows = recordsOfOwner(ctx.store, zone.seq, columns.owner_key);
-  const others = rows.filter((row) => row.seq !== stored?.seq);
-  const same = others.filter((row) => row.type === columns.type);
-  if (same.some((row) => equalBytes(row.rdata_key, columns.rdata_key))) throw identicalRecord();
-  const types = new Set(others.map((row) => row.type));
+function checkNeighbours(
+  ctx: Context,
+  draft: Draft,
+  zone: ZoneRow,
+  columns: Columns,
+  stored: RecordRow | undefined,
+): void {
+  const same = findSameRecord(ctx.store, columns);
+  if (same && same.seq !== stored?.seq) throw identicalRecord();
+  const all = draft.tallyAt(zone, columns.owner_key);
+  const others = stored && equalBytes(stored.owner_key, columns.owner_key) ? tallyWithout(all, stored) : all;
+  const types = new Set(others.keys());
   const isApex = columns.owner_key.length === 0;
   const moved = !stored || stored.type !== columns.type || !equalBytes(stored.owner_key, columns.owner_key);
   // Records that an import placed together stay editable.
@@ -375,14 +381,14 @@ function checkNeighbours(ctx: Context, zone: ZoneRow, columns: Columns, stored: 
     const reason = findDnssecFault(columns.type, isApex, types);
     if (reason) throw recordFailure('validation', { reason }, { pointer: '/type' });
   }
-  if (moved || !equalBytes(stored.rdata, columns.rdata)) checkSize(same, columns);
+  if (moved || !equalBytes(stored.rdata, columns.rdata)) checkSize(others.get(columns.type), columns);
 }
 
-function checkSize(same: readonly RecordRow[], columns: Columns): void {
+function checkSize(same: TypeTally | undefined, columns: Columns): void {
   const mnemonic = typeByCode(columns.type).mnemonic;
   const most = columns.type === Type.txt ? MOST_TXT_OCTETS : MOST_RRSET_OCTETS;
   const overhead = columns.type === Type.txt ? 0 : RR_OVERHEAD;
-  const octets = same.reduce((sum, row) => sum + row.rdata.length + overhead, columns.rdata.length + overhead);
+  const octets = (same?.octets ?? 0) + columns.rdata.length + overhead * ((same?.records ?? 0) + 1);
   if (octets > most) {
     const reason = `the ${mnemonic} records of one name may have ${most} octets together, not ${octets}`;
     throw recordFailure('validation', { reason }, { pointer: '/content' });

@@ -76,12 +76,7 @@ function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>
 }
 
 function runDry<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
-  return readUnderLock(ctx, () => rehearse(ctx, run));
-}
-
-/** Reads a state that `work` creates by writing; the writes are undone. Waits for the write lock like a commit. */
-export function readUnderLock<T>(ctx: Context, work: () => T): Promise<T> {
-  return orUnavailable(ctx.store.dryRun(work));
+  return orUnavailable(ctx.store.dryRun(() => rehearse(ctx, run)));
 }
 
 function noteOutcome<T>(ctx: Context, committed: Committed<T>): Committed<T> {

@@ -22,6 +22,7 @@ import { isProxiableType } from '../rules/proxiable.js';
 import type { Context } from './context.js';
 import { finishZone } from './finish-zone.js';
 import { type AuditEntry, logAudit } from './log-rows.js';
+import { createOwnerTallies, type OwnerTally } from './owner-tally.js';
 import {
   noteOwner,
   noteSettings,
@@ -43,6 +44,8 @@ export interface Draft {
   zone(seq: number): ZoneRow | undefined;
   /** Number of the zone's records including the edits so far. */
   recordCount(zone: ZoneRow): number;
+  /** The records at an owner, including the edits so far. */
+  tallyAt(zone: ZoneRow, ownerKey: Uint8Array): OwnerTally;
   insertRecord(row: NewRecordRow): void;
   updateRecord(before: RecordRow, after: RecordRow): void;
   removeRecord(row: RecordRow): void;
@@ -76,6 +79,7 @@ export function openDraft(ctx: Context): OpenDraft {
   const now = ctx.clock.nowUs();
   const zones = new Map<number, TouchedZone>();
   const entries: AuditEntry[] = [];
+  const tallies = createOwnerTallies(store);
 
   function touchForEdit(seq: number): TouchedZone {
     const touched = touchIn(zones, ctx, seq);
@@ -95,12 +99,14 @@ export function openDraft(ctx: Context): OpenDraft {
     now,
     zone: (seq) => findZone(store, seq),
     recordCount: ({ seq, record_count: stored }) => stored + (zones.get(seq)?.records ?? 0),
+    tallyAt: ({ seq }, ownerKey) => tallies.at(seq, ownerKey),
     insertRecord(row) {
       const touched = touchOwner(row);
       touched.records++;
       touched.edited.push({ id: row.id, was: null });
       if (row.proxied === 1) touched.proxied = true;
       insertRecord(store, row);
+      tallies.note(row, 1);
     },
     updateRecord(before, after) {
       touchOwner(before);
@@ -108,12 +114,15 @@ export function openDraft(ctx: Context): OpenDraft {
       touched.edited.push({ id: before.id, was: before });
       if (after.proxied === 1) touched.proxied = true;
       updateRecord(store, after);
+      tallies.note(before, -1);
+      tallies.note(after, 1);
     },
     removeRecord(row) {
       const touched = touchOwner(row);
       touched.records--;
       touched.edited.push({ id: row.id, was: row });
       removeRecord(store, row.seq);
+      tallies.note(row, -1);
     },
     noteZone(seq, kind) {
       const touched = touchForEdit(seq);

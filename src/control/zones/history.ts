@@ -1,24 +1,26 @@
 /**
  * Use cases of a zone's history: the changes and their actors, past records, and restoring them. A past state is
- * reconstructed by undoing later edits of the journal inside a transaction. Reading it leaves nothing behind; restoring
- * it keeps the difference.
+ * reconstructed by undoing later edits of the journal: for reading in temporary tables, for restoring in a write.
  */
 import { equalBytes, toHex } from '../../base/bytes.js';
+import { sleep } from '../../base/clock.js';
 import { findChange, rrsOfChange } from '../../store/log/changes.js';
 import {
   countEdits,
   countRecordsEditedAfter,
+  type EditedRecord,
   type EditRow,
-  editedRecords,
-  editsAfter,
   editsOfZone,
+  recordsEditedAfter,
+  replacementAfter,
 } from '../../store/log/edits.js';
-import { findRecord, insertRecord, type NewRecordRow, removeRecord } from '../../store/records/records.js';
-import { updateZone, type ZoneRow } from '../../store/zones/zones.js';
+import { openPastRecords } from '../../store/records/past-records.js';
+import { findRecord, type NewRecordRow } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { recordFailure } from '../records/errors.js';
 import { printInstant } from '../rules/instant.js';
-import { commitAndRead, type Draft, readUnderLock } from '../write/commit.js';
+import { commitAndRead, type Draft } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
 import { printDiff, type ZoneDiff } from '../write/zone-outcome.js';
 import { editAt, findEdit, notKept, parseAsOf } from './as-of.js';
@@ -100,54 +102,60 @@ function diffOf({ store }: Context, { apex }: ZoneRow, edit: EditRow): ZoneDiff 
   return change ? printDiff(apex, rrsOfChange(store, change), change.complete === 1) : printDiff(apex, [], false);
 }
 
+/** Records that are undone before others get their turn. */
+const UNDONE_AT_ONCE = 500;
+
 /**
- * What `read` returns of the zone's records as they were at a moment (see moment.ts). Throws 404 when the moment lies outside what
- * is kept. `read` must be synchronous.
+ * What `read` returns of the zone's records as they were at a moment (as-of.ts). Throws 404 when the moment lies outside
+ * what is kept. `read` is synchronous and receives a context whose store shows the past. Reads nothing but a snapshot, in
+ * short parts, so that nobody waits.
  */
-export async function readAsOf<T>(ctx: Context, zoneId: string, asOf: string, read: () => T): Promise<T> {
+export async function readAsOf<T>(ctx: Context, zoneId: string, asOf: string, read: (past: Context) => T): Promise<T> {
   const moment = parseAsOf(asOf);
-  return readUnderLock(ctx, () => {
-    const zone = requireZone(ctx, zoneId);
-    const past = recordsAt(ctx, zone, editAt(ctx, zone, moment));
-    let count = zone.record_count;
-    for (const { id } of past) {
-      const row = findRecord(ctx.store, zone.seq, id);
-      if (!row) continue;
-      removeRecord(ctx.store, row.seq);
-      count--;
+  const past = openPastRecords(ctx.store, (store) => requireZone({ ...ctx, store }, zoneId));
+  try {
+    const then = { ...ctx, store: past.store };
+    const zone = requireZone(then, zoneId);
+    const seq = editAt(then, zone, moment);
+    requireUndoable(then, zone, seq);
+    // Newest first, so that the row before the oldest edit of a record remains.
+    const records = new Map<string, EditedRecord>();
+    let count = 0;
+    for (const record of recordsEditedAfter(past.store, zone.seq, seq)) {
+      records.set(toHex(record.id), record);
+      if (++count % UNDONE_AT_ONCE === 0) await sleep(0);
     }
-    for (const { was } of past) {
-      if (!was) continue;
-      insertRecord(ctx.store, was);
-      count++;
+    const all = [...records.values()];
+    for (let at = 0; at < all.length; at += UNDONE_AT_ONCE) {
+      past.undo(all.slice(at, at + UNDONE_AT_ONCE));
+      await sleep(0);
     }
-    updateZone(ctx.store, zone.seq, { record_count: count });
-    return read();
-  });
-}
-
-interface PastRecord {
-  readonly id: Uint8Array;
-  /** The previous row; null when there was none. */
-  readonly was: NewRecordRow | null;
-}
-
-/** The records that later edits touched, as they were after the edit with number `seq`. */
-function recordsAt(ctx: Context, zone: ZoneRow, seq: number): PastRecord[] {
-  const later = editsAfter(ctx.store, zone.seq, seq);
-  const broken = later.find(({ complete }) => complete === 0);
-  if (broken) {
-    throw notKept(`All records were replaced at ${printInstant(broken.at_us)}; the previous records are not kept.`);
+    past.show();
+    return read(then);
+  } finally {
+    past.close();
   }
-  const count = countRecordsEditedAfter(ctx.store, zone.seq, seq);
+}
+
+/** Throws 404 when the edits after the one numbered `seq` cannot be undone. */
+function requireUndoable({ store }: Context, zone: ZoneRow, seq: number): void {
+  const replacement = replacementAfter(store, zone.seq, seq);
+  if (replacement) {
+    throw notKept(
+      `All records were replaced at ${printInstant(replacement.at_us)}; the previous records are not kept.`,
+    );
+  }
+  const count = countRecordsEditedAfter(store, zone.seq, seq);
   if (count > MOST_UNDONE) {
     throw notKept(`Since then ${count} records were changed; no more than ${MOST_UNDONE} can be undone at once.`);
   }
-  const past = new Map<string, PastRecord>();
-  // Newest first, so that the row before the oldest edit of a record remains.
-  for (const edit of later) {
-    for (const record of editedRecords(ctx.store, edit.seq, zone.seq)) past.set(toHex(record.id), record);
-  }
+}
+
+/** The records that later edits touched, as they were after the edit with number `seq`. */
+function recordsAt(ctx: Context, zone: ZoneRow, seq: number): EditedRecord[] {
+  requireUndoable(ctx, zone, seq);
+  const past = new Map<string, EditedRecord>();
+  for (const record of recordsEditedAfter(ctx.store, zone.seq, seq)) past.set(toHex(record.id), record);
   return [...past.values()];
 }
 
@@ -182,7 +190,7 @@ interface RestoreCounts {
 }
 
 /** Removes all differing records before adding any, because two may have swapped places. */
-function bringBack(ctx: Context, draft: Draft, zone: ZoneRow, past: readonly PastRecord[]): RestoreCounts {
+function bringBack(ctx: Context, draft: Draft, zone: ZoneRow, past: readonly EditedRecord[]): RestoreCounts {
   const pairs = past
     .map(({ id, was }) => ({ was, now: findRecord(ctx.store, zone.seq, id) }))
     .filter(({ was, now }) => (was === null ? now !== undefined : now === undefined || !sameRow(was, now)));

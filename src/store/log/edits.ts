@@ -73,8 +73,8 @@ const statements = perStore((store) => ({
     'SELECT * FROM zone_edits WHERE zone = ? ORDER BY seq DESC LIMIT ? OFFSET ?',
   ),
   count: store.prepareTuples<[zone: number], [number]>('SELECT count(*) FROM zone_edits WHERE zone = ?'),
-  after: store.prepare<[zone: number, seq: number], EditRow>(
-    'SELECT * FROM zone_edits WHERE zone = ? AND seq > ? ORDER BY seq DESC',
+  replacementAfter: store.prepare<[zone: number, seq: number], EditRow>(
+    'SELECT * FROM zone_edits WHERE zone = ? AND seq > ? AND complete = 0 ORDER BY seq DESC LIMIT 1',
   ),
   ofChange: store.prepare<[change: number, zone: number], EditRow>(
     'SELECT * FROM zone_edits WHERE change = ? AND zone = ?',
@@ -88,8 +88,9 @@ const statements = perStore((store) => ({
   atTime: store.prepare<[zone: number, atUs: number], EditRow>(
     'SELECT * FROM zone_edits WHERE zone = ? AND at_us <= ? ORDER BY seq DESC LIMIT 1',
   ),
-  records: store.prepareTuples<[edit: number], [id: Uint8Array, was: string | null]>(
-    'SELECT id, was FROM edited_records WHERE edit = ? ORDER BY ord DESC',
+  recordsAfter: store.prepareTuples<[zone: number, seq: number], [id: Uint8Array, was: string | null]>(
+    `SELECT r.id, r.was FROM zone_edits e JOIN edited_records r ON r.edit = e.seq WHERE e.zone = ? AND e.seq > ?
+     ORDER BY e.seq DESC, r.ord DESC`,
   ),
   countRecordsAfter: store.prepareTuples<[zone: number, seq: number], [number]>(
     `SELECT count(*) FROM edited_records WHERE edit IN (SELECT seq FROM zone_edits WHERE zone = ? AND seq > ?)`,
@@ -154,12 +155,12 @@ export function countEdits(store: Store, zone: number): number {
   return statements(store).count.get(zone)![0];
 }
 
-/** A zone's edits after the one numbered `seq`, the newest first. */
-export function editsAfter(store: Store, zone: number, seq: number): EditRow[] {
-  return statements(store).after.all(zone, seq);
+/** The last edit after the one numbered `seq` that replaced all records of the zone, so that they are not kept. */
+export function replacementAfter(store: Store, zone: number, seq: number): EditRow | undefined {
+  return statements(store).replacementAfter.get(zone, seq);
 }
 
-/** Number of records that those edits touched; a record counts once for each edit. */
+/** Number of records that the edits after the one numbered `seq` touched; a record counts once for each edit. */
 export function countRecordsEditedAfter(store: Store, zone: number, seq: number): number {
   return statements(store).countRecordsAfter.get(zone, seq)![0];
 }
@@ -184,11 +185,14 @@ export function findEditAt(store: Store, zone: number, atUs: number): EditRow | 
   return statements(store).atTime.get(zone, atUs);
 }
 
-/** The records that an edit touched, the last one first: the order for undoing them. */
-export function editedRecords(store: Store, edit: number, zone: number): EditedRecord[] {
-  return statements(store)
-    .records.all(edit)
-    .map(([id, was]) => ({ id: new Uint8Array(id), was: was === null ? null : unpackRecord(was, zone) }));
+/**
+ * The records that the edits after the one numbered `seq` touched, the last one first: the order for undoing them. Reads
+ * row by row; the handle must not write until the iteration has ended.
+ */
+export function* recordsEditedAfter(store: Store, zone: number, seq: number): Generator<EditedRecord> {
+  for (const [id, was] of statements(store).recordsAfter.iterate(zone, seq)) {
+    yield { id: new Uint8Array(id), was: was === null ? null : unpackRecord(was, zone) };
+  }
 }
 
 const OCTETS = ['id', 'owner_key', 'rdata', 'rdata_key'] as const;

@@ -11,6 +11,7 @@ import {
   type TextOperator,
 } from '../condition.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { byOwner } from './owner-index.js';
 import { COLUMNS_OF_ZONE, type RecordRow, SET_OF_ZONE, typesOfZone } from './records.js';
 
 export type RecordOrder = 'type' | 'name' | 'content' | 'ttl' | 'proxied';
@@ -63,7 +64,7 @@ export function selectRecords(store: Store, selection: RecordSelection): { rows:
   defineTxtText(store);
   if (!where) return inOrder(store, selection, inZone(selection.zone), selection.zoneCount);
   // Without an indexed condition, the rows are read in the order in which they are stored.
-  const source = where.indexed ? 'record_rows' : 'record_rows INDEXED BY records_owner';
+  const source = where.indexed ? 'record_rows' : `record_rows ${byOwner(store)}`;
   const first = store
     .prepareTuples<SqlValue[], [number]>(`SELECT seq FROM ${source} WHERE ${where.sql} LIMIT ${FEW + 1}`)
     .all(...where.params);
@@ -80,7 +81,7 @@ function inOrder(
   total: number,
 ): { rows: RecordRow[]; total: number } {
   if (selection.offset >= total || selection.limit === 0) return { rows: [], total };
-  const from = `SELECT ${COLUMNS_OF_ZONE} FROM record_rows INDEXED BY records_owner`;
+  const from = `SELECT ${COLUMNS_OF_ZONE} FROM record_rows ${byOwner(store)}`;
   const query = `${from} WHERE ${sql} ORDER BY ${orderIn(store, selection)}`;
   const rows = store.prepare<SqlValue[], RecordRow>(`${query} LIMIT ? OFFSET ?`);
   return { rows: rows.all(selection.zone, ...params, selection.limit, selection.offset), total };

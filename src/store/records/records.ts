@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { descendantsEnd } from '../../dns/name.js';
 import { perStore, type Store } from '../driver.js';
+import { byOwner } from './owner-index.js';
 
 export interface RecordRow {
   readonly seq: number;
@@ -53,7 +54,8 @@ export function rdataKeyOf(duplicateKey: Uint8Array): Uint8Array {
   return duplicateKey.length <= LONGEST_PLAIN_KEY ? duplicateKey : createHash('sha256').update(duplicateKey).digest();
 }
 
-const COLUMNS = `id, record_set, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
+/** The columns that a client edits, or that a draft fills in, with the identifier; not the set. */
+export const COLUMNS = `id, owner_key, name, type, content, rdata, rdata_key, ttl, proxied, settings, comment, tags,
   private_routing, created_at, modified_at, comment_modified_at, tags_modified_at`;
 
 /** The set of records of a zone, by its number. */
@@ -74,30 +76,44 @@ const statements = perStore((store) => ({
   findSame: store.prepare<[zone: number, ownerKey: Uint8Array, type: number, rdataKey: Uint8Array], RecordRow>(
     'SELECT * FROM records WHERE zone = ? AND owner_key = ? AND type = ? AND rdata_key = ?',
   ),
-  insert: store.prepare<
-    [
-      Uint8Array,
-      number,
-      Uint8Array,
-      string,
-      number,
-      string,
-      Uint8Array,
-      Uint8Array,
-      number,
-      number,
-      string | null,
-      string | null,
-      string | null,
-      number | null,
-      number,
-      number,
-      number | null,
-      number | null,
-    ]
+  ofZone: store.prepare<[zone: number], RecordRow>(
+    'SELECT * FROM records WHERE zone = ? ORDER BY owner_key, type, rdata_key',
+  ),
+  ofType: store.prepare<[zone: number, inZone: number, type: number], RecordRow>(
+    `SELECT ${COLUMNS_OF_ZONE} FROM record_rows ${byOwner(store)}
+     WHERE record_set = ${SET_OF_ZONE} AND type = ? ORDER BY owner_key, rdata_key`,
+  ),
+  proxiedOwners: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
+    `SELECT DISTINCT owner_key FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND proxied = 1 LIMIT ?`,
+  ),
+  nameServersAt: store.prepare<[zone: number, ownerKey: Uint8Array], Pick<RecordRow, 'id' | 'rdata'>>(
+    `SELECT id, rdata FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? AND type = 2
+     ORDER BY rdata_key`,
+  ),
+  tally: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [type: number, records: number, octets: number]>(
+    `SELECT type, count(*), sum(length(rdata)) FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key = ?
+     GROUP BY type`,
+  ),
+  below: store.prepare<
+    [zone: number, from: Uint8Array, to: Uint8Array, limit: number],
+    Pick<RecordRow, 'owner_key' | 'type'>
   >(
-    `INSERT INTO record_rows (${COLUMNS})
-     VALUES (?, ${SET_OF_ZONE}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `SELECT owner_key, type FROM record_rows
+     WHERE record_set = ${SET_OF_ZONE} AND owner_key >= ? AND owner_key < ? LIMIT ?`,
+  ),
+  types: store.prepareTuples<[zone: number], [type: number]>(
+    `SELECT DISTINCT type FROM record_rows WHERE record_set = ${SET_OF_ZONE}`,
+  ),
+  between: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [number]>(
+    `SELECT 1 FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key > ? AND owner_key < ? LIMIT 1`,
+  ),
+}));
+
+/** Apart from those that read, because the past (past-records.ts) has only those. */
+const writes = perStore((store) => ({
+  insert: store.prepare<[zone: number, ...ReturnType<typeof valuesOf>]>(
+    `INSERT INTO record_rows (record_set, ${COLUMNS})
+     VALUES (${SET_OF_ZONE}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   update: store.prepare<
     [
@@ -124,33 +140,6 @@ const statements = perStore((store) => ({
        tags_modified_at = ? WHERE seq = ?`,
   ),
   remove: store.prepare<[seq: number]>('DELETE FROM record_rows WHERE seq = ?'),
-  ofZone: store.prepare<[zone: number], RecordRow>(
-    'SELECT * FROM records WHERE zone = ? ORDER BY owner_key, type, rdata_key',
-  ),
-  ofType: store.prepare<[zone: number, inZone: number, type: number], RecordRow>(
-    `SELECT ${COLUMNS_OF_ZONE} FROM record_rows INDEXED BY records_owner
-     WHERE record_set = ${SET_OF_ZONE} AND type = ? ORDER BY owner_key, rdata_key`,
-  ),
-  proxiedOwners: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
-    `SELECT DISTINCT owner_key FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND proxied = 1 LIMIT ?`,
-  ),
-  nameServersAt: store.prepare<[zone: number, ownerKey: Uint8Array], Pick<RecordRow, 'id' | 'rdata'>>(
-    `SELECT id, rdata FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? AND type = 2
-     ORDER BY rdata_key`,
-  ),
-  below: store.prepare<
-    [zone: number, from: Uint8Array, to: Uint8Array, limit: number],
-    Pick<RecordRow, 'owner_key' | 'type'>
-  >(
-    `SELECT owner_key, type FROM record_rows
-     WHERE record_set = ${SET_OF_ZONE} AND owner_key >= ? AND owner_key < ? LIMIT ?`,
-  ),
-  types: store.prepareTuples<[zone: number], [type: number]>(
-    `SELECT DISTINCT type FROM record_rows WHERE record_set = ${SET_OF_ZONE}`,
-  ),
-  between: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [number]>(
-    `SELECT 1 FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key > ? AND owner_key < ? LIMIT 1`,
-  ),
 }));
 
 /** A record of the zone by its identifier. */
@@ -200,6 +189,17 @@ export function nameServersAt(store: Store, zone: number, ownerKey: Uint8Array):
   return statements(store).nameServersAt.all(zone, ownerKey);
 }
 
+/** Number of records and octets of their rdata, by type. */
+export function tallyOfOwner(
+  store: Store,
+  zone: number,
+  ownerKey: Uint8Array,
+): [type: number, { records: number; octets: number }][] {
+  return statements(store)
+    .tally.all(zone, ownerKey)
+    .map(([type, records, octets]) => [type, { records, octets }]);
+}
+
 /** Owner and type of the records from one owner key up to, but not including, another one; no more than `limit`. */
 export function recordsBetween(
   store: Store,
@@ -211,10 +211,30 @@ export function recordsBetween(
   return statements(store).below.all(zone, from, to, limit);
 }
 
-export function insertRecord(store: Store, row: NewRecordRow): void {
-  statements(store).insert.run(
+/** The values of {@link COLUMNS}. */
+export function valuesOf(
+  row: Omit<NewRecordRow, 'zone'>,
+): [
+  id: Uint8Array,
+  ownerKey: Uint8Array,
+  name: string,
+  type: number,
+  content: string,
+  rdata: Uint8Array,
+  rdataKey: Uint8Array,
+  ttl: number,
+  proxied: number,
+  settings: string | null,
+  comment: string | null,
+  tags: string | null,
+  privateRouting: number | null,
+  createdAt: number,
+  modifiedAt: number,
+  commentModifiedAt: number | null,
+  tagsModifiedAt: number | null,
+] {
+  return [
     row.id,
-    row.zone,
     row.owner_key,
     row.name,
     row.type,
@@ -231,12 +251,16 @@ export function insertRecord(store: Store, row: NewRecordRow): void {
     row.modified_at,
     row.comment_modified_at,
     row.tags_modified_at,
-  );
+  ];
+}
+
+export function insertRecord(store: Store, row: NewRecordRow): void {
+  writes(store).insert.run(row.zone, ...valuesOf(row));
 }
 
 /** Writes all columns of a row that may change; identifier, zone and creation time stay. */
 export function updateRecord(store: Store, row: RecordRow): void {
-  statements(store).update.run(
+  writes(store).update.run(
     row.owner_key,
     row.name,
     row.type,
@@ -257,7 +281,7 @@ export function updateRecord(store: Store, row: RecordRow): void {
 }
 
 export function removeRecord(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
+  writes(store).remove.run(seq);
 }
 
 /** Whether any row exists below an owner. */
