@@ -73,6 +73,11 @@ export interface OpenDraft extends Draft {
   finish(): ZoneOutcome[];
 }
 
+function edited(touched: TouchedZone): TouchedZone {
+  touched.derived = false;
+  return touched;
+}
+
 /** The draft of one commit. */
 export function openDraft(ctx: Context): OpenDraft {
   const { store, actor, settings } = ctx;
@@ -81,11 +86,7 @@ export function openDraft(ctx: Context): OpenDraft {
   const entries: AuditEntry[] = [];
   const tallies = createOwnerTallies(store);
 
-  function touchForEdit(seq: number): TouchedZone {
-    const touched = touchIn(zones, ctx, seq);
-    touched.derived = false;
-    return touched;
-  }
+  const touchForEdit = (seq: number): TouchedZone => edited(touchIn(zones, ctx, seq));
 
   function touchOwner({ zone, owner_key: ownerKey, name, type }: NewRecordRow): TouchedZone {
     requireRecord(actor, name, typeMnemonic(type));
@@ -114,8 +115,7 @@ export function openDraft(ctx: Context): OpenDraft {
       touched.edited.push({ id: before.id, was: before });
       if (after.proxied === 1) touched.proxied = true;
       updateRecord(store, after);
-      tallies.note(before, -1);
-      tallies.note(after, 1);
+      tallies.replace(before, after);
     },
     removeRecord(row) {
       const touched = touchOwner(row);

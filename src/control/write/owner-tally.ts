@@ -22,11 +22,17 @@ export interface OwnerTallies {
   at(zone: number, ownerKey: Uint8Array): OwnerTally;
   /** Notes that a row was written (1) or removed (-1). */
   note(row: Row, by: 1 | -1): void;
+  /** Notes that a row took the place of another. */
+  replace(before: Row, after: Row): void;
 }
 
 export function createOwnerTallies(store: Store): OwnerTallies {
   const known = new Map<string, Map<number, TypeTally>>();
   const keyOf = (zone: number, ownerKey: Uint8Array): string => `${zone} ${ownerText(ownerKey)}`;
+  const note = (row: Row, by: 1 | -1): void => {
+    const tally = known.get(keyOf(row.zone, row.owner_key));
+    if (tally) addTo(tally, row, by);
+  };
   return {
     at(zone, ownerKey) {
       const key = keyOf(zone, ownerKey);
@@ -34,9 +40,10 @@ export function createOwnerTallies(store: Store): OwnerTallies {
       if (!tally) known.set(key, (tally = new Map(tallyOfOwner(store, zone, ownerKey))));
       return tally;
     },
-    note(row, by) {
-      const tally = known.get(keyOf(row.zone, row.owner_key));
-      if (tally) addTo(tally, row, by);
+    note,
+    replace(before, after) {
+      note(before, -1);
+      note(after, 1);
     },
   };
 }
