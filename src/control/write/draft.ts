@@ -73,6 +73,15 @@ export interface OpenDraft extends Draft {
   finish(): ZoneOutcome[];
 }
 
+function touchOwnerIn(zones: Map<number, TouchedZone>, ctx: Context, row: NewRecordRow): TouchedZone {
+  const { zone, owner_key: ownerKey, name, type } = row;
+  requireRecord(ctx.actor, name, typeMnemonic(type));
+  requireNoBucket(ctx.store, zone, name, type);
+  const touched = edited(touchIn(zones, ctx, zone));
+  noteOwner(ctx.store, touched, ownerKey).edited = true;
+  return touched;
+}
+
 function edited(touched: TouchedZone): TouchedZone {
   touched.derived = false;
   return touched;
@@ -80,7 +89,7 @@ function edited(touched: TouchedZone): TouchedZone {
 
 /** The draft of one commit. */
 export function openDraft(ctx: Context): OpenDraft {
-  const { store, actor, settings } = ctx;
+  const { store, settings } = ctx;
   const now = ctx.clock.nowUs();
   const zones = new Map<number, TouchedZone>();
   const entries: AuditEntry[] = [];
@@ -88,13 +97,7 @@ export function openDraft(ctx: Context): OpenDraft {
 
   const touchForEdit = (seq: number): TouchedZone => edited(touchIn(zones, ctx, seq));
 
-  function touchOwner({ zone, owner_key: ownerKey, name, type }: NewRecordRow): TouchedZone {
-    requireRecord(actor, name, typeMnemonic(type));
-    requireNoBucket(store, zone, name, type);
-    const touched = touchForEdit(zone);
-    noteOwner(store, touched, ownerKey).edited = true;
-    return touched;
-  }
+  const touchOwner = (row: NewRecordRow): TouchedZone => touchOwnerIn(zones, ctx, row);
 
   return {
     now,
