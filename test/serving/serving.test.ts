@@ -10,6 +10,8 @@ import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { type Answer, Transport } from '../../src/answer/transport.js';
 import { parseIP } from '../../src/base/ip.js';
 import { silentLogger } from '../../src/base/log.js';
+import { enableSigning } from '../../src/control/dnssec/enable.js';
+import { changeDenial } from '../../src/control/dnssec/switch-denial.js';
 import { importZone } from '../../src/control/imports/zone.js';
 import { createRecord, deleteRecord, listRecords } from '../../src/control/records/records.js';
 import { commit } from '../../src/control/write/commit.js';
@@ -25,6 +27,7 @@ import { createZoneSource } from '../../src/publish/source.js';
 import { type Located, locate } from '../../src/serving/look-up.js';
 import { servedAtOwner } from '../../src/serving/owner.js';
 import type { ServingSettings, ServingZone } from '../../src/serving/zone.js';
+import type { DenialKind } from '../../src/store/dnssec/zones.js';
 import { ownersOfTarget } from '../../src/store/flatten/owners.js';
 import { findTarget, updateTarget } from '../../src/store/flatten/targets.js';
 import { type ChangeRow, changesAfter, lastChange, rrsOfChange } from '../../src/store/log/changes.js';
@@ -34,6 +37,7 @@ import { startControl } from '../control/fixture.js';
 import { checkLog, type FollowedZone, print, served, zoneOf } from '../support/followed-zone.js';
 import { type DecodedMessage, decodeMessage, makeQuery } from '../support/message.js';
 import { applyStep, LABELS, step, TARGETS } from '../support/random-changes.js';
+import { testZoneKeys } from '../support/zone-keys.js';
 
 const SEED = Number(process.env['ZONEPLANE_CONFORMANCE_SEED'] ?? 20261122);
 const RUNS = Number(process.env['ZONEPLANE_SERVING_RUNS'] ?? 40);
@@ -124,6 +128,16 @@ async function openWorld(ctx: Context, apex: string): Promise<World> {
   return world;
 }
 
+/** Signs the zone; what is served then is where its log begins. */
+async function signWorld(world: World, denial: DenialKind): Promise<void> {
+  const { ctx, zoneId, seq, copy } = world;
+  await enableSigning(ctx, zoneId);
+  await commit(ctx, (draft) => changeDenial(ctx, draft, findZone(ctx.store, seq)!, denial));
+  world.seen = lastChange(ctx.store);
+  copy.clear();
+  for (const [key, lines] of served(world)) copy.set(key, lines);
+}
+
 async function startServing(t: Test): Promise<Context> {
   const { ctx } = await startControl(t, {
     edgeAddresses: [parseIP('198.51.100.1')!, parseIP('2001:db8:ed::1')!],
@@ -131,7 +145,7 @@ async function startServing(t: Test): Promise<Context> {
     ownAddresses: [],
     privateSuffixes: 'refuse',
   });
-  return ctx;
+  return { ...ctx, zoneKeys: await testZoneKeys(ctx.store, ctx.random) };
 }
 
 t.test('random changes: the log leads to what is served, and the image answers it', async (t) => {
@@ -139,6 +153,8 @@ t.test('random changes: the log leads to what is served, and the image answers i
   let runs = 0;
   const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
     const world = await openWorld(ctx, `z${runs++}.test`);
+    // Every third zone is signed with each kind of denial.
+    if (runs % 3 > 0) await signWorld(world, runs % 3 === 1 ? 'nsec' : 'nsec3');
     try {
       for (const [i, change] of steps.entries()) {
         await applyStep(world, change);
