@@ -3,6 +3,7 @@
  * its configuration. After every random change their copies equal ours; so do the differences from every serial, applied
  * by hand. Both sides are restarted in between.
  */
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +27,9 @@ const KEY = 'secondaries-key-0123456789-0123456789-0123456789';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
 const APEX = parseName('example.com.');
 const CHANGES = 25;
+const RRSIG = 46;
+const EDGE = '192.0.2.200,2001:db8::200';
+const DIG = ['@127.0.0.1', '+noall', '+answer', '+onesoa'];
 const missing = missingReferences();
 const skip = missing.length > 0 && process.env['CI'] !== 'true' ? `not installed: ${missing.join(', ')}` : false;
 
@@ -57,7 +61,7 @@ async function startWorld(t: Test): Promise<World> {
     ZONEPLANE_DOT_PORT: String(dotPort),
     ZONEPLANE_TLS_CERT: join(directory, 'cert.pem'),
     ZONEPLANE_TLS_KEY: join(directory, 'key.pem'),
-    ZONEPLANE_EDGE_ADDRESSES: '192.0.2.200,2001:db8::200',
+    ZONEPLANE_EDGE_ADDRESSES: EDGE,
   };
   const names: readonly ReferenceName[] = ['nsd', 'knot', 'bind'];
   const secondaries: Secondary[] = [];
@@ -84,7 +88,8 @@ async function startWorld(t: Test): Promise<World> {
       const response = await fetch(`${world.program.api}/client/v4${path}`, { method, headers: HEADERS, ...sent });
       return response.json();
     },
-    run: (...args) => runCommand({ ZONEPLANE_DATA_DIR: join(directory, 'data') }, ...args),
+    run: (...args) =>
+      runCommand({ ZONEPLANE_DATA_DIR: join(directory, 'data'), ZONEPLANE_EDGE_ADDRESSES: EDGE }, ...args),
   };
   t.teardown(async () => {
     await Promise.all(secondaries.map((secondary) => secondary.stop()));
@@ -123,9 +128,9 @@ async function untilInSync(t: Test, { program, secondaries, key }: World, about:
   let ours = await versionAt(program.dnsPort, key);
   for (const { name, port, log } of secondaries) {
     const isInSync = async (): Promise<boolean> => {
-      ours = await versionAt(program.dnsPort, key);
       // Asked first, because a copy costs more.
-      if ((await serialAt(port)) !== ours.serial) return false;
+      if ((await serialAt(port)) !== (await serialAt(program.dnsPort))) return false;
+      ours = await versionAt(program.dnsPort, key);
       const copy = await versionAt(port, name === 'bind' ? undefined : key);
       return isDeepStrictEqual(copy, ours);
     };
@@ -228,6 +233,36 @@ t.test('three secondaries follow', { skip }, async (t) => {
     const unknown = await transfer(dnsPort, APEX, { key: world.key, from: 4_000_000_000 });
     t.strictSame(asSet(unknown.records), current, 'an unknown serial gets the whole zone');
     t.equal(serialOf(unknown.records[0]!), newest);
+  });
+
+  await t.test('signed', async (t) => {
+    const { dnsPort } = world.program;
+    const enabled = await run('dnssec', 'enable', 'example.com');
+    t.equal(enabled.code, 0, enabled.err);
+    const typesAt = async (): Promise<Set<number>> =>
+      new Set((await transfer(dnsPort, APEX, { key: world.key })).records.map(({ type }) => type));
+    await until('the zone is signed', async () => (await typesAt()).has(RRSIG));
+    const before = await untilInSync(t, world, 'signed');
+    await changeSomething(world, () => 0);
+    const after = await untilInSync(t, world, 'changed while signed');
+    const { records } = await transfer(dnsPort, APEX, { key: world.key, from: before.serial });
+    t.strictSame(applyDifferences(before.records, records), after.records, 'the difference has the signatures');
+    t.ok(records.length > 4 && records.length < 100, 'it is a difference');
+    const exported = join(world.directory, 'copy.zone');
+    writeFileSync(
+      exported,
+      execFileSync('dig', [
+        ...DIG,
+        '-p',
+        String(dnsPort),
+        '-y',
+        `hmac-sha256:transfer.test:${Buffer.from(world.key.secret).toString('base64')}`,
+        'example.com',
+        'AXFR',
+      ]),
+    );
+    const verified = await run('dnssec', 'verify', exported, '--origin', 'example.com');
+    t.equal(verified.code, 0, verified.out + verified.err);
   });
 });
 

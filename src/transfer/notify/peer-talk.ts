@@ -59,6 +59,7 @@ export function createPeerTalk(context: TalkOptions, zone: number, seq: number):
   const course = createCourse(context, zone);
   /** Looks after transfers go on beside, so that they never replace a NOTIFY that was not heard. */
   const looks = createCourse(context, zone);
+  let isLooking = false;
 
   /** `attempt`: messages that were not answered; `told`: those that were, while the peer stayed behind. */
   async function notify(attempt: number, told: number): Promise<void> {
@@ -85,10 +86,13 @@ export function createPeerTalk(context: TalkOptions, zone: number, seq: number):
 
   function lookWhileLoading(index: number): void {
     const delay = LOADING_LOOKS[index];
-    if (delay === undefined) return;
+    const row = findServedZone(context.store, zone);
+    isLooking = delay !== undefined && row !== undefined && isKnownBehind(context, row, seq);
+    if (delay === undefined || !isLooking) return;
     looks.later(delay, async () => {
-      const row = findServedZone(context.store, zone);
-      if (row && (await lookAtPeer(context, row, seq))) lookWhileLoading(index + 1);
+      const current = findServedZone(context.store, zone);
+      if (current) await lookAtPeer(context, current, seq);
+      lookWhileLoading(index + 1);
     });
   }
 
@@ -96,7 +100,7 @@ export function createPeerTalk(context: TalkOptions, zone: number, seq: number):
     tell: () => course.later(0, () => notify(0, 0)),
     watch: () => look([LOOKS[0]!], 0, 0),
     lookSoon() {
-      if (!looks.isPlanned()) lookWhileLoading(0);
+      if (!isLooking) lookWhileLoading(0);
     },
     isAt(address) {
       const theirs = parsePeerAddress(address);
@@ -113,7 +117,6 @@ export function createPeerTalk(context: TalkOptions, zone: number, seq: number):
 /** One thing after the other: what is planned replaces what was planned before. */
 interface Course {
   later(ms: number, run: () => Promise<void>): void;
-  isPlanned(): boolean;
   /** The returned function says whether nothing else has begun since. */
   begin(): () => boolean;
   close(): void;
@@ -127,7 +130,6 @@ function createCourse({ clock, log }: TalkOptions, zone: number): Course {
     cancel?.();
     if (closed) return;
     cancel = clock.after(ms, () => {
-      cancel = undefined;
       run().catch((error: unknown) => {
         log.error({ zone, error: messageOf(error) }, 'a peer could not be told about a zone, or asked');
         later(MINUTE_MS, run);
@@ -136,7 +138,6 @@ function createCourse({ clock, log }: TalkOptions, zone: number): Course {
   };
   return {
     later,
-    isPlanned: () => cancel !== undefined,
     begin() {
       const mine = ++number;
       return () => mine === number && !closed;
@@ -157,6 +158,12 @@ async function tellPeer(context: TalkOptions, row: ZoneRow, seq: number): Promis
   const failure = await paced(context, peer.address, () => notifyPeer(context, peer, row.apex, soa, TIMEOUT_MS));
   if (failure) await note(context, of, failure);
   return failure === undefined;
+}
+
+/** Whether the last answer of a peer was behind, or there was none. */
+function isKnownBehind({ store }: TalkOptions, { seq: zone, serial }: ZoneRow, seq: number): boolean {
+  const known = peersOfZone(store, zone).find((peer) => peer.seq === seq);
+  return known !== undefined && (known.serial === null || known.error !== null || serialIsAfter(serial, known.serial));
 }
 
 /** Asks for the serial and stores it. Whether the peer is behind; undefined as above. */
