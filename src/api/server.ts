@@ -62,6 +62,7 @@ import { objectListRoutes } from './r2-objects/routes.js';
 import { registerRateLimit, requestCounter } from './rate-limit.js';
 import { addReceipt, checkPreferences } from './receipt.js';
 import { makeContextOf } from './request.js';
+import { createRequestMetrics, noteRequest, type RequestMetrics } from './request-metrics.js';
 import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
 import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
 import { tokenRoutes } from './tokens/routes.js';
@@ -84,6 +85,8 @@ export interface ApiOptions {
   readonly readiness: () => Readiness;
   /** Whether everybody may read the metrics, not only this machine and who has a credential. */
   readonly metricsPublic?: boolean;
+  /** Where requests are counted. */
+  readonly requestMetrics?: RequestMetrics;
   /** The text of `/metrics`. */
   readonly metrics: () => Promise<string>;
   /** Requests of a user in five minutes; 0 or absent: no limit. */
@@ -193,7 +196,7 @@ function readBodiesAsOctets(app: FastifyInstance, clock: Clock): void {
 }
 
 function addHooks(app: FastifyInstance, options: ApiOptions): void {
-  const { base, propagation, rateLimit, trustedProxies } = options;
+  const { base, propagation, rateLimit, trustedProxies, requestMetrics = createRequestMetrics() } = options;
   const count = requestCounter(app, rateLimit ?? 0, base.clock);
   app.decorateRequest('caller', null);
   app.decorateRequest('clientAddress', { getter: clientAddressFinder(trustedProxies) });
@@ -230,9 +233,7 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
     return addTag(request, reply, payload);
   });
   app.addHook('onResponse', async (request, reply) => {
-    const { method, id: requestId } = request;
-    const ms = Math.round(reply.elapsedTime);
-    request.log.debug({ method, path: pathOf(request), status: reply.statusCode, ms, requestId }, 'request');
+    noteRequest(requestMetrics, request, reply, pathOf(request));
   });
 }
 

@@ -33,3 +33,44 @@ export async function printMetrics(samples: readonly MetricSample[], prefix = 'z
   }
   return registry.metrics();
 }
+
+export interface Histogram {
+  /** Counts a value under labels; callers bound how many different labels there are. */
+  observe(value: number, labels?: Readonly<Record<string, string>>): void;
+  samples(): MetricSample[];
+}
+
+/** `bounds`: the upper limits of the buckets, in ascending order. */
+export function createHistogram(name: string, help: string, bounds: readonly number[]): Histogram {
+  const series = new Map<string, { labels: Readonly<Record<string, string>>; buckets: number[]; sum: number }>();
+  return {
+    observe(value, labels = {}) {
+      const key = JSON.stringify(labels);
+      let one = series.get(key);
+      if (!one) series.set(key, (one = { labels, buckets: new Array<number>(bounds.length + 1).fill(0), sum: 0 }));
+      const bucket = bounds.findIndex((bound) => value <= bound);
+      one.buckets[bucket < 0 ? bounds.length : bucket]! += 1;
+      one.sum += value;
+    },
+    samples: () => [...series.values()].flatMap((one) => linesOf({ name, help, type: 'histogram' }, bounds, one)),
+  };
+}
+
+/** Each bucket includes those below it. */
+function linesOf(
+  about: Pick<MetricSample, 'name' | 'help' | 'type'>,
+  bounds: readonly number[],
+  { labels, buckets, sum }: { labels: Readonly<Record<string, string>>; buckets: readonly number[]; sum: number },
+): MetricSample[] {
+  let count = 0;
+  const lines = buckets.map((value, i): MetricSample => {
+    count += value;
+    const le = i < bounds.length ? String(bounds[i]) : '+Inf';
+    return { ...about, suffix: '_bucket', labels: { ...labels, le }, value: count };
+  });
+  return [
+    ...lines,
+    { ...about, suffix: '_sum', labels, value: sum },
+    { ...about, suffix: '_count', labels, value: count },
+  ];
+}

@@ -30,8 +30,8 @@ export function createBucketMetrics(): BucketMetrics {
           status: String(status),
         }),
       ),
-      sample('bucket_received_octets_total', 'Octets of objects stored through the bucket application', octetsIn),
-      sample('bucket_sent_octets_total', 'Octets of response bodies of the bucket application', octetsOut),
+      sample('bucket_received_bytes_total', 'Octets of objects stored through the bucket application', octetsIn),
+      sample('bucket_sent_bytes_total', 'Octets of response bodies of the bucket application', octetsOut),
     ],
   };
 }

@@ -140,7 +140,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         edge_hosts: table.size(),
         edge_behind: follower.isBehind() ? 1 : 0,
         ...cached.gauges(),
-        edge_resident_octets: process.memoryUsage.rss(),
+        edge_resident_memory_bytes: process.memoryUsage.rss(),
       }),
     async drain(limitMs) {
       const closed = listeners.close();
@@ -198,7 +198,7 @@ function createCached(options: EdgeOptions, origin: Stage, onResult: (result: Ca
       onFault: (err) => log.error({ err }, 'the cache could not answer a request'),
     }),
     readPurges: followPurges(store, purged, cache.sweepPurged),
-    gauges: () => ({ edge_cache_octets: cache.octets(), edge_cache_urls: cache.count() }),
+    gauges: () => ({ edge_cache_bytes: cache.octets(), edge_cache_urls: cache.count() }),
   };
 }
 

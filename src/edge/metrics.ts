@@ -1,5 +1,5 @@
 /** The metrics of the edge. */
-import type { MetricSample } from '../base/metrics.js';
+import { createHistogram, type MetricSample } from '../base/metrics.js';
 import type { CacheResult } from './cache/cache-status.js';
 import type { Outcome } from './listen/reply.js';
 import type { RefusedHandshake } from './listen/tls-accept.js';
@@ -24,9 +24,11 @@ export function createEdgeMetrics(): EdgeMetrics {
   const refused = new Map<string, number>();
   const badInput = new Map<string, number>();
   const cacheResults = new Map<string, number>();
-  const latency = BOUNDS.map(() => 0);
-  let latencySum = 0;
-  let latencyCount = 0;
+  const latency = createHistogram(
+    'edge_origin_seconds',
+    "From a request to the first octet of the origin's response",
+    BOUNDS,
+  );
   let octets = 0;
   const add = (counts: Map<string, number>, key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
 
@@ -39,13 +41,7 @@ export function createEdgeMetrics(): EdgeMetrics {
     countHandshake: (version) => add(handshakes, version),
     countRefusedHandshake: (why) => add(refused, why),
     countBadInput: (status) => add(badInput, String(status)),
-    countOriginLatency(ms) {
-      const seconds = ms / 1000;
-      latencyCount += 1;
-      latencySum += seconds;
-      const bucket = BOUNDS.findIndex((bound) => seconds <= bound);
-      if (bucket >= 0) latency[bucket]! += 1;
-    },
+    countOriginLatency: (ms) => latency.observe(ms / 1000),
     countCacheResult: (result) => add(cacheResults, result),
     samples: (gauges) => [
       ...labelled('edge_requests_total', 'Requests answered', ['http_version', 'status'], requests),
@@ -54,8 +50,8 @@ export function createEdgeMetrics(): EdgeMetrics {
       ...labelled('edge_tls_handshakes_total', 'TLS handshakes by version', ['tls_version'], handshakes),
       ...labelled('edge_tls_refused_total', 'TLS handshakes refused', ['reason'], refused),
       ...labelled('edge_bad_input_total', 'Connections ended for what came over them', ['status'], badInput),
-      { ...counter('edge_response_octets_total', 'Octets of response bodies'), labels: {}, value: octets },
-      ...histogram(latency, latencySum, latencyCount),
+      { ...counter('edge_response_bytes_total', 'Octets of response bodies'), labels: {}, value: octets },
+      ...latency.samples(),
       ...Object.entries(gauges).map(
         ([name, value]): MetricSample => ({ name, type: 'gauge', help: GAUGES[name] ?? name, labels: {}, value }),
       ),
@@ -68,9 +64,9 @@ const GAUGES: Readonly<Record<string, string>> = {
   edge_connections_refused: 'Connections refused because one client had too many',
   edge_hosts: 'Hosts in the routing table',
   edge_behind: '1: something was committed that the edge has not read yet',
-  edge_cache_octets: 'Octets of stored responses',
+  edge_cache_bytes: 'Octets of stored responses',
   edge_cache_urls: 'URLs with stored responses',
-  edge_resident_octets: 'Memory of the edge process',
+  edge_resident_memory_bytes: 'Memory of the edge process',
 };
 
 function counter(name: string, help: string): Pick<MetricSample, 'name' | 'type' | 'help'> {
@@ -91,23 +87,4 @@ function labelled(
       value,
     };
   });
-}
-
-function histogram(buckets: readonly number[], sum: number, count: number): MetricSample[] {
-  const name = 'edge_origin_seconds';
-  const about = {
-    name,
-    type: 'histogram' as const,
-    help: "From a request to the first octet of the origin's response",
-  };
-  let below = 0;
-  return [
-    ...BOUNDS.map((bound, i): MetricSample => {
-      below += buckets[i]!;
-      return { ...about, suffix: '_bucket', labels: { le: String(bound) }, value: below };
-    }),
-    { ...about, suffix: '_bucket', labels: { le: '+Inf' }, value: count },
-    { ...about, suffix: '_sum', labels: {}, value: sum },
-    { ...about, suffix: '_count', labels: {}, value: count },
-  ];
 }

@@ -1,4 +1,6 @@
 /** The admin process, the only one that writes: migrates the store, creates the first administrator, serves the API. */
+
+import { createRequestMetrics } from '../api/request-metrics.js';
 import { createSecureListener, type SecureListener } from '../api/secure-listener.js';
 import { buildApi } from '../api/server.js';
 import type { Clock } from '../base/clock.js';
@@ -90,6 +92,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     afterCommit.push(...(await hearProcesses(options, { base, vault, propagation, refresher, lifecycle })));
     const edge = watchEdge(options, store, lifecycle);
     const apiLog = log.child({});
+    const requestMetrics = createRequestMetrics();
     const api = buildApi({
       base: { ...base, log: apiLog },
       objects,
@@ -101,14 +104,13 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       rateLimit: settings.adminRateLimit,
       trustedProxies: parseCidrSet(settings.trustProxies),
       metricsPublic: settings.metricsPublic === 'on',
+      requestMetrics,
       metrics: () =>
         printMetrics([
+          ...[requestMetrics, edge, application.metrics, resolverMetrics, refresher, runner].flatMap((part) =>
+            part.samples(),
+          ),
           ...gate.dnsSamples(),
-          ...edge.samples(),
-          ...application.metrics.samples(),
-          ...resolverMetrics.samples(),
-          ...refresher.samples(),
-          ...runner.samples(),
           ...dnssecSamples(store),
           ...ownSamples(store, version, objects),
         ]),
@@ -299,10 +301,10 @@ function ownSamples(store: Store, version: string, objects: ObjectStore): Metric
   });
   return [
     gauge('build_info', 'The running version', 1, { version, node: process.version }),
-    gauge('store_octets', 'Size of the database on disk', storeSize(store)),
+    gauge('store_size_bytes', 'Size of the database on disk', storeSize(store)),
     gauge('bucket_open_objects', 'Objects being read', objects.openCount()),
     ...openFileSamples(),
-    gauge('admin_resident_octets', 'Memory of the admin process', process.memoryUsage.rss()),
+    gauge('admin_resident_memory_bytes', 'Memory of the admin process', process.memoryUsage.rss()),
   ];
 }
 

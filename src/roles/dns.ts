@@ -194,9 +194,9 @@ function gauges(publisher: Publisher): MetricSample[] {
     ['dns_applied_change', 'Number of the latest published change', appliedChange],
     ['dns_load_seconds', 'Time it took to load all zones at the start', loadMs / 1000],
     ['dns_image_nodes', 'Names in memory, of all zones', image.nodes],
-    ['dns_image_heap_octets', 'Memory used by names and records', image.heapOctets],
-    ['dns_image_garbage_octets', 'Part of that memory that is garbage', image.garbageOctets],
-    ['dns_image_slot_octets', 'Memory used by the index of names', image.slotOctets],
+    ['dns_image_heap_bytes', 'Memory used by names and records', image.heapOctets],
+    ['dns_image_garbage_bytes', 'Part of that memory that is garbage', image.garbageOctets],
+    ['dns_image_slot_bytes', 'Memory used by the index of names', image.slotOctets],
   ];
   return values.map(([name, help, value]) => ({ name, type: 'gauge', help, labels: {}, value }));
 }

@@ -1,6 +1,7 @@
 /** Every route: who may call it, its methods, and its description in the OpenAPI document. */
 import t, { type Test } from 'tap';
 import type { z } from 'zod';
+import { createLogger } from '../../src/base/log.js';
 import { ADMIN_HEADERS, ANONYMOUS, install } from './installation.js';
 
 const PUBLIC = ['/ca.pem', '/livez', '/readyz', '/client/v4/ips', '/v4/ips'];
@@ -287,4 +288,23 @@ t.test('explanations of answers', async (t) => {
   });
   t.equal((await call('GET', `/zones/${'0'.repeat(32)}/dns_records/explain`)).status, 404);
   t.strictSame(misfits, []);
+});
+
+t.test('successful writes are logged with their author and zone', async (t) => {
+  const lines: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const log = createLogger({ level: 'info', pretty: false, destination });
+  const { call, createZone } = await install(t, { log });
+  const zone = await createZone('example.com');
+  lines.length = 0;
+  const made = await call('POST', `/zones/${zone}/dns_records`, { type: 'A', name: 'a', content: '192.0.2.1' });
+  await call('GET', `/zones/${zone}/dns_records`);
+  await call('POST', `/zones/${zone}/dns_records`, { type: 'A' });
+  const writes = lines.filter(({ msg }) => msg === 'write');
+  t.match(writes, [{ method: 'POST', status: 200, zone, actor: /@/, requestId: made.headers['x-request-id'] }]);
+  t.equal(
+    lines.some(({ msg }) => msg === 'request'),
+    false,
+    'reads and refusals are debug lines',
+  );
 });

@@ -2,8 +2,27 @@
 import t from 'tap';
 import { createLifecycle, withLimit } from '../../src/base/lifecycle.js';
 import { createLogger, silentLogger } from '../../src/base/log.js';
-import { type MetricSample, printMetrics } from '../../src/base/metrics.js';
+import { createHistogram, type MetricSample, printMetrics } from '../../src/base/metrics.js';
 import { TestClock } from '../support/test-clock.js';
+
+t.test('a histogram', async (t) => {
+  const histogram = createHistogram('wait_seconds', 'Waiting', [0.1, 1]);
+  for (const value of [0.05, 0.1, 0.5, 7]) histogram.observe(value, { method: 'GET' });
+  histogram.observe(1, { method: 'PUT' });
+  const text = await printMetrics(histogram.samples());
+  t.match(text, '# TYPE zoneplane_wait_seconds histogram');
+  t.strictSame(
+    text.split('\n').filter((line) => line.includes('GET')),
+    [
+      'zoneplane_wait_seconds_bucket{method="GET",le="0.1"} 2',
+      'zoneplane_wait_seconds_bucket{method="GET",le="1"} 3',
+      'zoneplane_wait_seconds_bucket{method="GET",le="+Inf"} 4',
+      'zoneplane_wait_seconds_sum{method="GET"} 7.65',
+      'zoneplane_wait_seconds_count{method="GET"} 4',
+    ],
+  );
+  t.match(text, 'zoneplane_wait_seconds_bucket{method="PUT",le="1"} 1');
+});
 
 t.test('samples of a name are grouped under one HELP and TYPE', async (t) => {
   const sample = (name: string, value: number, labels = {}): MetricSample => ({

@@ -1,0 +1,51 @@
+/** What is counted and logged about each request to the admin API. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createHistogram, type Histogram, type MetricSample } from '../base/metrics.js';
+
+export interface RequestMetrics {
+  readonly latency: Histogram;
+  samples(): MetricSample[];
+}
+
+/** Upper limits of the buckets, seconds. */
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+export function createRequestMetrics(): RequestMetrics {
+  const latency = createHistogram(
+    'api_request_seconds',
+    'Time from the headers of an API request to the end of its answer, by method and class of status',
+    BOUNDS,
+  );
+  return { latency, samples: () => latency.samples() };
+}
+
+/** Call when a request is answered. A successful write is logged at info with its author, everything else at debug. */
+export function noteRequest(
+  { latency }: RequestMetrics,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  path: string,
+): void {
+  const { method, id: requestId } = request;
+  const { statusCode: status, elapsedTime: ms } = reply;
+  // Clients may invent methods, but not labels.
+  const label = METHODS.has(method) ? method : 'other';
+  latency.observe(ms / 1000, { method: label, status: `${Math.floor(status / 100)}xx` });
+  const line = { method, path, status, ms: Math.round(ms), requestId };
+  if (READS.has(method) || status >= 400) request.log.debug(line, 'request');
+  else request.log.info({ ...line, ...authorOf(request), ...zonesOf(request) }, 'write');
+}
+
+function authorOf({ caller }: FastifyRequest): { readonly actor?: string; readonly key?: string } {
+  if (!caller) return {};
+  const { email, keyId } = caller.actor;
+  return { actor: email, ...(keyId !== undefined && { key: keyId }) };
+}
+
+/** The identifier of the zone, or of the first of several. */
+function zonesOf({ outcome, params }: FastifyRequest): { readonly zone?: string } {
+  const zone = outcome?.zones[0]?.id ?? (params as { readonly zone_id?: string } | undefined)?.zone_id;
+  return zone === undefined ? {} : { zone };
+}
