@@ -21,8 +21,10 @@ const MOST_HEADER_OCTETS = 16_384;
 /** Pseudo-header fields are counted in addition to the others. */
 const MOST_FIELDS = 108;
 /** Streams that a client may reset in a burst, and per second (CVE-2023-44487). */
-const RESET_BURST = 200;
+const RESET_BURST = 120;
 const RESETS_A_SECOND = 33;
+/** From this many resets of a connection on, requests are looked at twice. */
+const SUSPECT_RESETS = 4;
 
 export interface Http2Listener {
   /** Undefined if the connection is already closed. */
@@ -52,8 +54,10 @@ export function createHttp2Listener(handlers: Http2Handlers): Http2Listener {
   Object.assign(server, { timeout: IDLE_MS });
   server.on('timeout', (session: unknown) => (session as ServerHttp2Session).close());
   const sessions = new Set<ServerHttp2Session>();
-  server.on('request', handlers.onRequest);
-  server.on('connect', handlers.onConnect as never);
+  const sift = siftRequests();
+  server.on('request', (message, response) => sift(message, () => handlers.onRequest(message, response)));
+  server.on('connect', ((message: Http2ServerRequest, response: Http2ServerResponse) =>
+    sift(message, () => handlers.onConnect(message, response))) as never);
   server.on('checkContinue', (message, response) => {
     response.writeContinue();
     handlers.onRequest(message, response);
@@ -76,5 +80,24 @@ export function createHttp2Listener(handlers: Http2Handlers): Http2Listener {
     close() {
       for (const session of sessions) session.close();
     },
+  };
+}
+
+/**
+ * Calls `handle` for requests. A client that resets stream after stream must not cost what answers cost: once it has reset
+ * several, its requests wait until everything that came with them was read, and are left out if they were reset.
+ */
+function siftRequests(): (message: Http2ServerRequest, handle: () => void) => void {
+  const resets = new WeakMap<object, number>();
+  return ({ stream }, handle) => {
+    const { session } = stream;
+    if (!session) return;
+    stream.once('aborted', () => resets.set(session, (resets.get(session) ?? 0) + 1));
+    if ((resets.get(session) ?? 0) < SUSPECT_RESETS) handle();
+    else {
+      setImmediate(() => {
+        if (!stream.closed && !stream.destroyed) handle();
+      });
+    }
   };
 }
