@@ -7,7 +7,6 @@ import { messageOf, UserError } from '../base/errors.js';
 import { compareBodies } from '../bucket/bodies.js';
 import type { LoadedSettings } from '../config/load.js';
 import { printHostPort, type Settings } from '../config/schema.js';
-import { testNameServers } from '../control/zones/notices.js';
 import { createUpstream } from '../resolver/upstream.js';
 import { masterKeysOf, upstreamServers } from '../roles/control-base.js';
 import { dataFile, hasDatabase, prepareDataDirectory, readRunning } from '../roles/data-directory.js';
@@ -24,7 +23,7 @@ import { printInstant } from './control.js';
 import { examineSignedZones } from './dnssec/examine.js';
 import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
-import { examineZones } from './operations/examine-zones.js';
+import { examineNameServers, examineZones } from './operations/examine-zones.js';
 import type { Finding } from './operations/finding.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 import { showControls } from './terminal.js';
@@ -91,9 +90,6 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
 
 function examineSettings({ settings }: LoadedSettings): Finding[] {
   const findings: Finding[] = [];
-  for (const { text, remedy } of testNameServers(settings.nameservers, 'the name servers of new zones')) {
-    findings.push({ what: 'settings', verdict: 'warn', text, remedy });
-  }
   if (settings.adminHost !== '127.0.0.1' && settings.adminHost !== '::1') {
     findings.push({
       what: 'settings',
@@ -165,10 +161,10 @@ function examineDatabase({ dataDir }: Settings): Finding[] {
   }
 }
 
-/** Nothing where there is no database that could be asked. */
+/** Only the settings where there is no database that could be asked. */
 function examineServedZones(settings: Settings): Finding[] {
   const { dataDir } = settings;
-  if (!hasDatabase(dataDir)) return [];
+  if (!hasDatabase(dataDir)) return examineNameServers(settings);
   let store: Store | undefined;
   try {
     store = openStore(dataDir, { readonly: true });

@@ -65,8 +65,9 @@ async function explain(failure: unknown, terminal: Terminal): Promise<number> {
     return error.exitCode;
   }
   if (error instanceof AppError) {
-    terminal.complain(`zoneplane: ${error.message}`);
-    for (const { message } of error.chain ?? []) terminal.complain(`  ${message}`);
+    // The message of an error with a chain says only that something is wrong; the chain says what.
+    const reasons = error.chain?.length ? error.chain.map(({ message }) => message) : [error.message];
+    for (const reason of reasons) terminal.complain(`zoneplane: ${reason}`);
     return 1;
   }
   throw error;

@@ -7,6 +7,7 @@ import { UserError } from '../base/errors.js';
 import type { Context } from '../control/write/context.js';
 import { exportZone } from '../control/zones/export.js';
 import type { ZoneItem } from '../control/zones/item.js';
+import { testNameServers } from '../control/zones/notices.js';
 import { createZone, deleteZone, listZones } from '../control/zones/zones.js';
 import { limitOption } from './arguments.js';
 import { type CommandContext, example } from './command.js';
@@ -138,6 +139,9 @@ function addCreate(zone: Command, { terminal, environment }: CommandContext): vo
       }
       terminal.print(`created zone ${made.name} (${made.id}) in ${dataDir}, ${made.status}`);
       terminal.print(`Its parent should delegate it to ${made.nameServers.join(' and ')}.`);
+      for (const { text, remedy } of testNameServers(made.nameServers, 'These name servers')) {
+        terminal.print(`${text}. ${remedy}`);
+      }
     },
   );
 }

@@ -21,6 +21,9 @@ export function readContent(zone: ZoneItem, mnemonic: string, text: string, prio
   const split = WITH_PRIORITY.has(mnemonic) ? LEADING_NUMBER.exec(text) : null;
   const rank = split ? Number(split[1]) : priority;
   if (mnemonic === 'MX' && rank === undefined) {
+    if (/^\d+$/.test(text)) {
+      throw new UserError('an MX record needs a mail server', `Write it behind the priority: MX ${text} mail`, 2);
+    }
     throw new UserError('an MX record needs a priority', `Write it in front: MX 10 ${text}`, 2);
   }
   const rest = split ? split[2]! : text;

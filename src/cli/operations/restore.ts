@@ -56,7 +56,7 @@ master.key from it: secrets in the database can be read with the master key of t
       }
       if (restored.sealed > 0 && settings.masterKey === undefined && !existsSync(dataFile(directory, 'masterKey'))) {
         terminal.complain(
-          `${restored.sealed} secrets need the master key of that time: put it at ${dataFile(directory, 'masterKey')}.`,
+          `${restored.sealed === 1 ? 'One secret needs' : `${restored.sealed} secrets need`} the master key of that time: put it at ${dataFile(directory, 'masterKey')}.`,
         );
       }
     } finally {

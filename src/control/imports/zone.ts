@@ -127,7 +127,7 @@ function nameOfZone({ source, origin }: ImportInput): ImportedName | Issue {
   const file = 'file' in source ? { file: source.file } : {};
   const detected = origin ?? apexText(detectOrigin(source));
   if (detected === undefined) {
-    const message = 'the file does not say which zone it is: it has no SOA and no $ORIGIN; name the zone';
+    const message = 'the file does not say which zone it is: it has no SOA and no $ORIGIN; name the zone with --origin';
     return { severity: 'error', code: 'no-origin', message, ...file };
   }
   const parsed = parseZoneName(detected);

@@ -73,6 +73,22 @@ t.test('record update', async (t) => {
   );
 });
 
+t.test('mistakes are named, with what to do', async (t) => {
+  t.match(await run('record', 'add', 'example.com', '@', 'MX', '10'), {
+    code: 2,
+    err: /needs a mail server\n.*MX 10 mail/,
+  });
+  t.match(await run('record', 'add', 'example.com', 'www', 'AA', '192.0.2.1'), {
+    code: 1,
+    err: 'zoneplane: AA is not a record type that can be created\n',
+  });
+  t.match(await run('zone', 'create', 'named.example'), {
+    code: 0,
+    out: /These name servers are .* Set --nameservers/,
+  });
+  t.match(await run('zone', 'delete', 'named.example'), { code: 0 });
+});
+
 t.test('limits of lists', async (t) => {
   t.equal(JSON.parse((await run('record', 'list', 'example.com', '--limit', '2', '--json')).out).length, 2);
   t.equal(JSON.parse((await run('zone', 'list', '--limit', '1', '--json')).out).length, 1);
