@@ -16,11 +16,11 @@ interface CreateOptions {
 }
 
 export function addAccountCommands(program: Command, { terminal, environment }: CommandContext): void {
-  const account = program.command('account').description('make, list and delete accounts');
+  const account = program.command('account').description('create, list and delete accounts');
 
   const create = account
     .command('create')
-    .description('make an account')
+    .description('create an account')
     .argument('<name>', 'its name')
     .addOption(new Option('--type <type>', 'kind of account').choices(['standard', 'enterprise']).default('standard'))
     .option('--member <address>', 'e-mail address of a user who joins it; may be given several times', gather)

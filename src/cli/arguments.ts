@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 
 /** `--limit` of lists. */
 export function limitOption(): Option {
-  return new Option('--limit <count>', 'the first so many (default: all)').argParser(
+  return new Option('--limit <count>', 'at most this many (default: all)').argParser(
     wholeNumber(1, 100_000_000, 'a number'),
   );
 }

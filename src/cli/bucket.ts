@@ -35,7 +35,7 @@ interface CreateOptions extends PlaceOptions {
 }
 
 export function addBucketCommands(program: Command, context: CommandContext): void {
-  const bucket = program.command('bucket').description('make, list and delete buckets; bind one to the application');
+  const bucket = program.command('bucket').description('create, list and delete buckets; bind one to the application');
   addCreate(bucket, context);
   addList(bucket, context);
   addInfo(bucket, context);
@@ -57,7 +57,7 @@ function addCreate(bucket: Command, { terminal, environment }: CommandContext): 
   const create = addPlace(
     bucket
       .command('create')
-      .description('make an empty bucket')
+      .description('create an empty bucket')
       .argument('<name>', '3 to 63 lower-case letters, digits and hyphens'),
   )
     .addOption(new Option('--location <hint>', 'shown with the bucket; there is one location').choices([...LOCATIONS]))

@@ -25,9 +25,7 @@ interface Certified {
 const MOST = 1_000_000;
 
 export function addCertificateCommands(program: Command, context: CommandContext): void {
-  const certificate = program
-    .command('certificate')
-    .description('certificates that hostnames, zones and services have');
+  const certificate = program.command('certificate').description('certificates of hostnames, zones and services');
   addList(certificate, context);
   addShow(certificate, context);
 }
@@ -41,7 +39,7 @@ export function addAuthorityCommands(program: Command, context: CommandContext):
 function addList(certificate: Command, { terminal, environment }: CommandContext): void {
   const list = certificate
     .command('list')
-    .description('list who needs a certificate, how far it is, and when it expires')
+    .description('list certificates and requests: their owner, their state, and when they expire')
     .option('--limit <count>', 'how many at most', wholeNumber(1, MOST, 'a number'), 100)
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane certificate list', 'zoneplane certificate list --json'));
@@ -70,7 +68,7 @@ function addList(certificate: Command, { terminal, environment }: CommandContext
 function addShow(certificate: Command, { terminal, environment }: CommandContext): void {
   const show = certificate
     .command('show')
-    .description('say all about one certificate: what proves control, what stands in the way, and who must act')
+    .description('show one certificate: what proves control, what is missing, and who must act')
     .argument('<name>', 'a name in the certificate')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane certificate show app.customer.example'));
@@ -103,7 +101,7 @@ function tell({ row, state }: Certified, terminal: Terminal): void {
 function addAuthorities(authority: Command, { terminal, environment }: CommandContext): void {
   const list = authority
     .command('list')
-    .description('list the certificate authorities, how they are reached, and what names them in CAA records')
+    .description('list the certificate authorities, how they are reached, and their names in CAA records')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane ca list'));
   addSettingOptions(list).action(async ({ json }: { json?: boolean }) => {
@@ -132,7 +130,7 @@ function addAuthorities(authority: Command, { terminal, environment }: CommandCo
 function addRoot(authority: Command, { terminal, environment }: CommandContext): void {
   const root = authority
     .command('root')
-    .description('print the root certificate of the built-in authority, PEM; who trusts it trusts what it issues')
+    .description('print the root certificate of the built-in authority (PEM), which clients must trust')
     .addHelpText('after', example('zoneplane ca root > zoneplane-root.pem'));
   addSettingOptions(root, DATA_SETTINGS).action(async () => {
     const { settings } = loadCommandSettings(root, environment);

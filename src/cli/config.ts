@@ -6,12 +6,12 @@ import { type CommandContext, example } from './command.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 
 export function addConfigCommands(program: Command, { terminal, environment }: CommandContext): void {
-  const config = program.command('config').description('look at the settings');
+  const config = program.command('config').description('show the settings');
 
   const show = config
     .command('show')
-    .description('print every setting as flags, environment, file and defaults give it')
-    .option('--origin', 'say where each value comes from')
+    .description('print the value of every setting')
+    .option('--origin', 'print where each value comes from')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane config show --origin', 'zoneplane config show --json --config zp.yaml'));
   addSettingOptions(show).action(({ origin, json }: { origin?: boolean; json?: boolean }) => {

@@ -9,7 +9,7 @@ import { addSettingOptions } from './settings.js';
 export function addExplainCommand(program: Command, { terminal, environment }: CommandContext): void {
   const command = program
     .command('explain')
-    .description('tell which zone and records decide about an answer, and what it is')
+    .description('show which zone and records decide an answer, and the answer itself')
     .argument('<name>', 'the name asked for')
     .argument('[type]', 'the type asked for', 'A')
     .option('--json', 'print JSON')

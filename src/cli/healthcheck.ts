@@ -16,9 +16,9 @@ const DEFAULT_TIMEOUT_MS = 3000;
 export function addHealthcheckCommand(program: Command, { terminal, environment }: CommandContext): void {
   const healthcheck = program
     .command('healthcheck')
-    .description('ask the running server over HTTP and DNS; exit 0 when both answer')
+    .description('query the running server over HTTP and DNS; exit 0 if both answer')
     .addOption(
-      new Option('--timeout <milliseconds>', 'how long each answer may take')
+      new Option('--timeout <milliseconds>', 'time limit for each answer')
         .argParser(wholeNumber(1, 600_000, 'milliseconds'))
         .default(DEFAULT_TIMEOUT_MS),
     )

@@ -1,4 +1,4 @@
-/** `zoneplane job`: what the server is to do later, and what keeps failing. */
+/** `zoneplane job`: work that the server does later, and what keeps failing. */
 import type { Command } from 'commander';
 import { SystemClock } from '../base/clock.js';
 import { findDataDirectory } from '../roles/data-directory.js';
@@ -19,15 +19,15 @@ interface ListOptions {
 const MOST = 1_000_000;
 
 export function addJobCommands(program: Command, context: CommandContext): void {
-  const job = program.command('job').description('what the server is to do later');
+  const job = program.command('job').description('work that the server does later');
   addList(job, context);
 }
 
 function addList(job: Command, { terminal, environment }: CommandContext): void {
   const list = job
     .command('list')
-    .description('list what is due next, how often it failed in a row, and why it failed last')
-    .option('--failed', 'only what failed last time')
+    .description('list the next jobs, how often each failed in a row, and the last error')
+    .option('--failed', 'only jobs whose last run failed')
     .option('--limit <count>', 'how many at most', wholeNumber(1, MOST, 'a number'), 100)
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane job list', 'zoneplane job list --failed', 'zoneplane job list --json'));

@@ -22,7 +22,7 @@ interface CreateOptions {
 }
 
 export function addKeyCommands(program: Command, context: CommandContext): void {
-  const key = program.command('key').description('make, list and revoke credentials of the admin API');
+  const key = program.command('key').description('create, list and revoke credentials of the admin API');
   addCreate(key, context);
   addList(key, context);
   addRevoke(key, context);
@@ -31,21 +31,23 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
 function addCreate(key: Command, { terminal, environment }: CommandContext): void {
   const create = key
     .command('create')
-    .description('make a credential and print its secret, once')
+    .description('create a credential and print its secret once')
     .argument('<name>', 'what it is for')
     .addOption(
       new Option('--kind <kind>', 'token: bearer token only; key: also with X-Auth-Email and X-Auth-Key')
         .choices(['token', 'key'])
         .default('token'),
     )
-    .option('--email <address>', 'user it belongs to, made if there is none (default: the first administrator)')
+    .option('--email <address>', 'user it belongs to, created if there is none (default: the first administrator)')
     .option('--account <id>', 'limit it to one account')
     .option('--zone <name>', 'limit it to a zone; may be given several times', gather)
-    .option('--read-only', 'it may look, not change')
+    .option('--read-only', 'allow reading only')
     .option('--record <pattern>', 'limit it to records of these full names; * stands for any characters', gather)
     .option('--type <type>', 'limit it to records of this type; may be given several times', gather)
-    .option('--from <network>', 'it works from this network only; may be given several times', gather)
-    .addOption(new Option('--days <count>', 'it ends after so many days').argParser(wholeNumber(1, 36500, 'days')))
+    .option('--from <network>', 'accept it only from this network; may be given several times', gather)
+    .addOption(
+      new Option('--days <count>', 'let it expire after this many days').argParser(wholeNumber(1, 36500, 'days')),
+    )
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -102,7 +104,7 @@ function limitsOf(
 function addList(key: Command, { terminal, environment }: CommandContext): void {
   const list = key
     .command('list')
-    .description('list credentials; their secrets are not known any more')
+    .description('list credentials; their secrets cannot be shown again')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane key list'));
   addSettingOptions(list, DATA_SETTINGS).action(async ({ json }: { json?: boolean }) => {
@@ -132,7 +134,7 @@ function addList(key: Command, { terminal, environment }: CommandContext): void 
 function addRevoke(key: Command, { terminal, environment }: CommandContext): void {
   const revoke = key
     .command('revoke')
-    .description('end a credential for good, at once')
+    .description('revoke a credential at once and for good')
     .argument('<id>', 'identifier, as `key list` shows it')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane key revoke 372e67954025e0ba6aaa6d586b9e0b59'));

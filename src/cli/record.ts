@@ -87,7 +87,7 @@ function addAdd(record: Command, { terminal, environment }: CommandContext): voi
     .argument('<content...>', 'the data as in a zone file; single labels are relative to the zone')
     .addOption(ttlOption())
     .addOption(
-      new Option('--priority <number>', 'of MX, SRV and URI, where the content lacks it').argParser(
+      new Option('--priority <number>', 'priority of MX, SRV and URI, if the content does not begin with it').argParser(
         wholeNumber(0, 65535, 'a priority'),
       ),
     )
@@ -119,20 +119,20 @@ function addAdd(record: Command, { terminal, environment }: CommandContext): voi
 function addUpdate(record: Command, { terminal, environment }: CommandContext): void {
   const update = record
     .command('update')
-    .description('change a record: its data, TTL, proxying, comment or tags; what is not given stays')
+    .description('change a record: its data, TTL, proxying, comment or tags; everything else stays as it is')
     .argument('<zone>', 'name of the zone')
     .argument('<id or name>', 'identifier, as `record list` shows it; or a name, followed by a type')
-    .argument('[data...]', 'the new data as in a zone file, behind the type where a name is given')
+    .argument('[data...]', 'the new data as in a zone file; after the type if a name is given')
     .addOption(ttlOption())
     .addOption(
-      new Option('--priority <number>', 'of MX, SRV and URI, where the data lacks it').argParser(
+      new Option('--priority <number>', 'priority of MX, SRV and URI, if the data does not begin with it').argParser(
         wholeNumber(0, 65535, 'a priority'),
       ),
     )
     .option('--proxied', 'answer with the edge addresses')
     .option('--no-proxied', 'answer with the data itself')
     .option('--comment <text>', 'a note for people; empty removes it')
-    .option('--tag <name:value>', 'the tags from now on; may be given several times', gather)
+    .option('--tag <name:value>', 'a tag that replaces the present ones; may be given several times', gather)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',

@@ -20,7 +20,7 @@ export function addSecretCommands(program: Command, context: CommandContext): vo
 function addPut(secret: Command, { terminal, environment }: CommandContext): void {
   const put = secret
     .command('put')
-    .description('set a secret: typed on a terminal, or piped in; it takes effect at once')
+    .description('set a secret, typed on a terminal or piped in; it takes effect at once')
     .argument('<name>', 'AUTH_KEY_SECRET: what X-Custom-Auth-Key must carry for changes')
     .option('--json', 'print JSON')
     .addHelpText('after', example('openssl rand -hex 32 | tee auth-key | zoneplane secret put AUTH_KEY_SECRET'));
@@ -38,7 +38,7 @@ function addPut(secret: Command, { terminal, environment }: CommandContext): voi
 function addList(secret: Command, { terminal, environment }: CommandContext): void {
   const list = secret
     .command('list')
-    .description('list the names of secrets that are set; their values are not known any more')
+    .description('list the names of secrets that are set; their values cannot be shown again')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane secret list'));
   addSettingOptions(list, DATA_SETTINGS).action(async ({ json }: { json?: boolean }) => {
@@ -58,7 +58,7 @@ function addList(secret: Command, { terminal, environment }: CommandContext): vo
 function addDelete(secret: Command, { terminal, environment }: CommandContext): void {
   const remove = secret
     .command('delete')
-    .description('delete a secret; without one the application refuses every change')
+    .description('delete a secret; without it the application refuses every change')
     .argument('<name>', 'AUTH_KEY_SECRET')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane secret delete AUTH_KEY_SECRET'));

@@ -17,9 +17,7 @@ import type { Terminal } from './terminal.js';
 const VAULT_SETTINGS = ['dataDir', 'masterKey'] as const;
 
 export function addVaultCommands(program: Command, context: CommandContext): void {
-  const vault = program
-    .command('vault')
-    .description('the master key that private keys in the database are sealed with');
+  const vault = program.command('vault').description('the master key that seals private keys in the database');
   addRotate(vault, context);
   addStatus(vault, context);
 }
@@ -27,7 +25,7 @@ export function addVaultCommands(program: Command, context: CommandContext): voi
 function addRotate(vault: Command, { terminal, environment }: CommandContext): void {
   const rotate = vault
     .command('rotate')
-    .description('make a new master key and seal everything anew, while the server runs')
+    .description('create a new master key and reseal everything, while the server runs')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -70,7 +68,7 @@ function tellRotation({ key, resealed, damaged, resumed }: Rotation, loaded: Loa
 function addStatus(vault: Command, { terminal, environment }: CommandContext): void {
   const status = vault
     .command('status')
-    .description('say which master key seals, where it is, and what is sealed; exit 1 when it is not the right one')
+    .description('show the master key in use, where it is kept, and what is sealed; exit 1 if it is the wrong key')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane vault status', 'zoneplane vault status --json'));
   addSettingOptions(status, VAULT_SETTINGS).action(async ({ json }: { json?: boolean }) => {

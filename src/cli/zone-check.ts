@@ -33,7 +33,7 @@ interface Checked {
 export function addZoneCheck(zone: Command, { terminal }: CommandContext): void {
   zone
     .command('check')
-    .description('find every problem of zone files; touches nothing, exit 1 when there are errors')
+    .description('report every problem in zone files; changes nothing; exit 1 if there are errors')
     .argument('<files...>', 'zone files; - is standard input')
     .option('--origin <name>', 'name of the zone (default: as the file or its name says)')
     .option('--json', 'print JSON')

@@ -44,18 +44,18 @@ interface Outcome extends Target {
 export function addZoneImport(zone: Command, { terminal, environment }: CommandContext): void {
   const command = zone
     .command('import')
-    .description('make zones out of RFC 1035 zone files, one zone a file; a file with errors changes nothing')
+    .description('create zones from RFC 1035 zone files, one zone per file; a file with errors changes nothing')
     .argument('[files...]', 'zone files; - is standard input')
     .option('--origin <name>', 'name of the zone (default: as the file or its name says)')
     .option('--list <file>', 'read lines of `origin TAB file` from this file')
-    .option('--automatic-soa', "leave the file's SOA and apex NS records out and use those of this service")
+    .option('--automatic-soa', "ignore the file's SOA and apex NS records, and use those of this service")
     .option(
       '--strip-dnssec',
-      'take a signed zone without its signatures and keys; its DS records at the parent must go first',
+      'import a signed zone without its signatures and keys; remove its DS records at the parent first',
     )
     .option('--dry-run', 'read and check everything, and store nothing')
     .option('--replace', 'replace zones that exist already')
-    .option('--init', 'make the data directory first, if it has no database yet')
+    .option('--init', 'create the data directory first if it has no database yet')
     .option('--proxied', 'answer with the edge addresses where a record allows it')
     .option('--account <id>', 'account the zones belong to (default: the first)')
     .option('--json', 'print JSON')

@@ -33,8 +33,8 @@ function addExport(zone: Command, { terminal, environment }: CommandContext): vo
     .description('print a zone; importing the output again gives the same zone')
     .argument('[name]', 'name of the zone')
     .option('--format <format>', 'bind (RFC 1035 zone file) or json', 'bind')
-    .option('--all', 'every zone, each into a file of its own')
-    .option('--directory <dir>', 'where the files of --all go', '.')
+    .option('--all', 'export every zone into its own file')
+    .option('--directory <dir>', 'directory for the files of --all', '.')
     .addHelpText(
       'after',
       example('zoneplane zone export example.com > example.com.zone', 'zoneplane zone export --all --directory zones'),
@@ -118,10 +118,10 @@ function addList(zone: Command, { terminal, environment }: CommandContext): void
 function addCreate(zone: Command, { terminal, environment }: CommandContext): void {
   const create = zone
     .command('create')
-    .description('make an empty zone, with the SOA and NS records of this service')
+    .description('create an empty zone with the SOA and NS records of this service')
     .argument('<name>', 'name of the zone')
     .option('--account <id>', 'account it belongs to (default: the first)')
-    .option('--init', 'make the data directory first, if it has no database yet')
+    .option('--init', 'create the data directory first if it has no database yet')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane zone create example.com', 'zoneplane zone create example.com --init'));
   addSettingOptions(create, DATA_SETTINGS).action(
