@@ -52,8 +52,10 @@ const statements = perStore((store) => ({
     'SELECT owner_key FROM signatures WHERE zone = ? AND owner_key > ? ORDER BY owner_key LIMIT ?',
   ),
   due: store.prepareTuples<[zone: number, before: number, limit: number], [ownerKey: Uint8Array]>(
-    `SELECT owner_key FROM signatures WHERE zone = ? AND first_expiry < ?
-     ORDER BY length(owner_key) > 0, first_expiry, owner_key LIMIT ?`,
+    'SELECT owner_key FROM signatures WHERE zone = ? AND first_expiry < ? ORDER BY first_expiry, owner_key LIMIT ?',
+  ),
+  apexDue: store.prepareTuples<[zone: number, before: number], [number]>(
+    "SELECT 1 FROM signatures WHERE zone = ? AND owner_key = X'' AND first_expiry < ?",
   ),
   countDue: store.prepareTuples<[zone: number, before: number], [count: number]>(
     'SELECT count(*) FROM signatures WHERE zone = ? AND first_expiry < ?',
@@ -155,9 +157,10 @@ export function signedOwnersAfter(store: Store, zone: number, ownerKey: Uint8Arr
 
 /** Owners with a signature that ends before a time in seconds since 1970: the apex, then those that end first. */
 export function dueSignatures(store: Store, zone: number, before: number, limit: number): Uint8Array[] {
-  return statements(store)
-    .due.all(zone, before, limit)
-    .map(([key]) => key);
+  const { due, apexDue } = statements(store);
+  const keys = due.all(zone, before, limit).map(([key]) => key);
+  if (apexDue.get(zone, before) === undefined) return keys;
+  return [new Uint8Array(0), ...keys.filter((key) => key.length > 0)].slice(0, limit);
 }
 
 /** Number of owners with a signature that ends before a time. */
