@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net';
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { notePeer, peersOfZone } from '../../src/store/secondary/outgoing.js';
 import { tsigKeyNames } from '../../src/store/secondary/tsig-keys.js';
+import { findZoneByName } from '../../src/store/zones/zones.js';
 import { latestAudit } from '../support/rows.js';
 import { ADMIN_HEADERS, type Installation, install } from './installation.js';
 
@@ -134,4 +136,25 @@ t.test('other accounts see nothing, readers no secrets, and the audit log none e
   t.equal((await call('GET', `${base}/tsigs/${id}`, undefined, stranger)).status, 403);
   const own = `/accounts/${other.id}/secondary_dns/tsigs/${id}`;
   t.equal((await call('GET', own, undefined, stranger)).status, 404);
+});
+
+t.test('a change says which peers serve it', async (t) => {
+  const { call, account, zoneId, store, clock, misfits } = await startWorld(t);
+  const peer = await call('POST', `/accounts/${account}/secondary_dns/peers`, { name: 'ns2', ip: '192.0.2.1' });
+  const { id } = peer.json.result;
+  await call('POST', `/zones/${zoneId}/secondary_dns/outgoing`, { name: ZONE, peers: [id] });
+  const record = { type: 'A', name: 'www', content: '192.0.2.7', ttl: 300 };
+  const { headers } = await call('POST', `/zones/${zoneId}/dns_records`, record);
+  const serial = Number(headers['zoneplane-serial']);
+  const secondaries = async () =>
+    (await call('GET', `/zones/${zoneId}/changes/${headers['zoneplane-change']}`)).json.result.secondaries;
+  t.strictSame(await secondaries(), [{ name: 'ns2', serial: null, status: 'PENDING' }]);
+  const zone = findZoneByName(store, ZONE)!.seq;
+  const [{ seq } = { seq: 0 }] = peersOfZone(store, zone);
+  await store.write(() => notePeer(store, zone, seq, { serial: serial - 1 }, clock.nowUs()));
+  t.strictSame(await secondaries(), [{ name: 'ns2', serial: serial - 1, status: 'PENDING' }]);
+  await store.write(() => notePeer(store, zone, seq, { serial }, clock.nowUs()));
+  t.strictSame(await secondaries(), [{ name: 'ns2', serial, status: 'INSYNC' }]);
+  t.match((await call('GET', `/zones/${zoneId}/secondary_dns/status`)).json.result, [{ serial, in_sync: true }]);
+  t.strictSame(misfits, []);
 });

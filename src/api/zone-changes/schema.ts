@@ -27,6 +27,15 @@ export const zoneChange = z
         held: z.boolean().describe('Whether it failed to publish the zone and keeps trying; its log has the reason'),
       }),
     ),
+    secondaries: z
+      .array(
+        z.object({
+          name: z.string(),
+          serial: z.int().nullable().describe('The serial that it served last; null: not seen yet'),
+          status,
+        }),
+      )
+      .describe('The peers to which the zone is transferred; `status` above is about our own processes'),
   })
   .meta({ id: 'ZoneChange' });
 

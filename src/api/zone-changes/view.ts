@@ -22,5 +22,10 @@ export function zoneChangeView(item: ChangeItem, processes: readonly DnsProcess[
       status: serves(process, item) ? 'INSYNC' : 'PENDING',
       held: isHeld(process, item),
     })),
+    secondaries: item.secondaries.map(({ name, serial, served: isServed }) => ({
+      name,
+      serial,
+      status: isServed ? 'INSYNC' : 'PENDING',
+    })),
   };
 }
