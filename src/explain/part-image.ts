@@ -9,6 +9,8 @@ import { Transport } from '../answer/transport.js';
 import { Type } from '../dns/codes.js';
 import { type ReadMessage, readMessage } from '../dns/message.js';
 import { lowerName, nameOfLabels, nameOfOwnerKey, ownerKeyOf, parentName } from '../dns/name.js';
+import type { HashedOwner } from '../dnssec/denial.js';
+import { hashOwner } from '../dnssec/nsec3.js';
 import { ImageWriter } from '../image/writer.js';
 import type { ZoneSource } from '../publish/source.js';
 import type { ServingZone } from '../serving/zone.js';
@@ -36,20 +38,25 @@ export function createPartImage(source: ZoneSource, zone: ServingZone): PartImag
     return true;
   };
   add(facts.apex);
-  // The owner of the NSEC record that would be owed for a name.
-  const addMember = (owner: Uint8Array): void => {
-    if (zone.denial?.kind !== 'nsec') return;
-    add(nameOfOwnerKey(source.memberAtOrBefore(zone, ownerKeyOf(owner, facts.apex)), facts.apex));
+  const hashedOwners = new Map<string, HashedOwner>();
+  // The record that would be owed for a name.
+  const addProof = (owner: Uint8Array): void => {
+    const { denial } = zone;
+    if (denial?.kind === 'nsec') {
+      add(nameOfOwnerKey(source.memberAtOrBefore(zone, ownerKeyOf(owner, facts.apex)), facts.apex));
+    }
+    const hashed = denial?.kind === 'nsec3' ? source.hashedAtOrBefore(zone, hashOwner(owner, denial)) : undefined;
+    if (hashed) hashedOwners.set(Buffer.from(hashed.hash).toString('latin1'), hashed);
   };
   return {
     add(name) {
       let isNew = false;
       for (let owner = lowerName(name); owner.length >= facts.apex.length; owner = parentName(owner)) {
         isNew = add(owner) || isNew;
-        addMember(owner);
+        addProof(owner);
         if (owner.length + 2 <= LONGEST_NAME) {
           add(wildcardOf(owner));
-          addMember(wildcardOf(owner));
+          addProof(wildcardOf(owner));
         }
         if (owner.length === facts.apex.length) break;
       }
@@ -64,6 +71,7 @@ export function createPartImage(source: ZoneSource, zone: ServingZone): PartImag
         if (!source.exists(zone, served)) continue;
         writer.loadNode(number, { owner, apex: facts.apex, rrsets: served.rrsets });
       }
+      for (const hashedOwner of hashedOwners.values()) writer.loadHashed(number, hashedOwner);
       writer.publishZone(number);
       writer.commit();
       const query = makeQuery(name, type, zone.denial !== undefined);

@@ -1,6 +1,6 @@
 /** What the publisher reads from the store: zones and owners, through serving/, and the change log. */
 import type { HashedOwner } from '../dnssec/denial.js';
-import { hashedAtOwner, servedHashedOwners } from '../serving/hashed.js';
+import { hashedAtOrBefore, hashedAtOwner, servedHashedOwners } from '../serving/hashed.js';
 import { ownerExists, type ServedOwner, servedAtOwner, servedOwners } from '../serving/owner.js';
 import { ownersOfSettings } from '../serving/settings-difference.js';
 import { memberAtOrBefore } from '../serving/signed.js';
@@ -52,6 +52,8 @@ export interface ZoneSource {
   hashedOwners(zone: ServingZone): Iterable<HashedOwner>;
   /** The one with this hash of 20 octets. */
   hashedOwner(zone: ServingZone, hash: Uint8Array): HashedOwner | undefined;
+  /** The NSEC3 record that matches or covers a hash. */
+  hashedAtOrBefore(zone: ServingZone, hash: Uint8Array): HashedOwner | undefined;
   /** The owner whose NSEC record matches or covers an owner of a signed zone. */
   memberAtOrBefore(zone: ServingZone, ownerKey: Uint8Array): Uint8Array;
   /** Whether the owner exists, possibly only because names exist below it. */
@@ -83,6 +85,7 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
     owner: (zone, ownerKey) => servedAtOwner(store, zone, ownerKey),
     hashedOwners: (zone) => servedHashedOwners(store, zone),
     hashedOwner: (zone, hash) => hashedAtOwner(store, zone, hash),
+    hashedAtOrBefore: (zone, hash) => hashedAtOrBefore(store, zone, hash),
     memberAtOrBefore: ({ seq }, ownerKey) => memberAtOrBefore(store, seq, ownerKey),
     exists: (zone, owner) => ownerExists(store, zone, owner),
   };

@@ -1,7 +1,7 @@
 /** The NSEC3 records that a signed zone serves. Their owner names are no names of the zone (RFC 5155 §7.2.8). */
 import { toBase32Hex } from '../base/bytes.js';
 import type { HashedOwner } from '../dnssec/denial.js';
-import { findHashed, hashedOfZone } from '../store/dnssec/hashed.js';
+import { findHashed, hashedBefore, hashedOfZone } from '../store/dnssec/hashed.js';
 import type { Store } from '../store/driver.js';
 import { denialRRset } from './signed.js';
 import { readSignedOwner } from './stored-signatures.js';
@@ -18,6 +18,16 @@ export function* servedHashedOwners(store: Store, { seq, denial }: ServingZone):
 
 export function hashedAtOwner(store: Store, { seq, denial }: ServingZone, hash: Uint8Array): HashedOwner | undefined {
   const row = denial?.kind === 'nsec3' ? findHashed(store, seq, hash) : undefined;
+  return row && hashedOwner(row.hash, row.octets);
+}
+
+/** The NSEC3 record that matches or covers a hash; undefined when the zone has none. */
+export function hashedAtOrBefore(
+  store: Store,
+  { seq, denial }: ServingZone,
+  hash: Uint8Array,
+): HashedOwner | undefined {
+  const row = denial?.kind === 'nsec3' ? (findHashed(store, seq, hash) ?? hashedBefore(store, seq, hash)) : undefined;
   return row && hashedOwner(row.hash, row.octets);
 }
 

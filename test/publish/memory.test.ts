@@ -76,6 +76,7 @@ class GrowingSource implements ZoneSource {
     return { ownerKey, records: [record], rrsets: [{ type: Type.txt, ttl: 300, rdatas: [this.text] }] };
   }
 
+  hashedAtOrBefore = (): undefined => undefined;
   memberAtOrBefore = (): Uint8Array => new Uint8Array(0);
   exists = (): boolean => true;
   hashedOwners = (): Iterable<never> => [];

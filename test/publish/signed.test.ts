@@ -1,14 +1,16 @@
 /**
- * Following the change log of signed zones: after any changes the image proves what a newly loaded one proves. NSEC comes from
- * the store, where commits sign; NSEC3 from zones that are signed as a whole after each change.
+ * Following the change log of signed zones: after any changes the image proves what a newly loaded one proves. The zones are
+ * those of the store, where commits sign, and others that are signed as a whole after each change, also with opt-out.
  */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { createEngine } from '../../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { Transport } from '../../src/answer/transport.js';
 import { silentLogger } from '../../src/base/log.js';
 import { disableSigning, enableSigning } from '../../src/control/dnssec/enable.js';
+import { changeDenial } from '../../src/control/dnssec/switch-denial.js';
 import { createRecord, deleteRecord } from '../../src/control/records/records.js';
+import { commit } from '../../src/control/write/commit.js';
 import type { Context } from '../../src/control/write/context.js';
 import { Type } from '../../src/dns/codes.js';
 import { ownerKeyOf, parseName } from '../../src/dns/name.js';
@@ -18,6 +20,8 @@ import { createFollower, type Follower } from '../../src/publish/follow.js';
 import { type Change, createZoneSource, type ZoneSource } from '../../src/publish/source.js';
 import type { ServedOwner } from '../../src/serving/owner.js';
 import type { ServingZone } from '../../src/serving/zone.js';
+import type { DenialKind } from '../../src/store/dnssec/zones.js';
+import { findZoneByName } from '../../src/store/zones/zones.js';
 import { startZone } from '../control/fixture.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
 import { seededRandom } from '../support/seeded-random.js';
@@ -63,7 +67,11 @@ function isSigned(answers: readonly Buffer[]): boolean {
   return answers.some((message) => decodeMessage(message).authority.some(({ type }) => type === Type.rrsig));
 }
 
-t.test('commits in a zone that is signed with NSEC', async (t) => {
+for (const kind of ['nsec', 'nsec3'] as const) {
+  t.test(`commits in a signed zone, ${kind}`, (t) => followCommits(t, kind));
+}
+
+async function followCommits(t: Test, kind: DenialKind): Promise<void> {
   const { ctx: plain, zoneId } = await startZone(t);
   const ctx: Context = { ...plain, zoneKeys: await testZoneKeys(plain.store, plain.random) };
   const source = createZoneSource(ctx.store, ctx.settings);
@@ -79,7 +87,9 @@ t.test('commits in a zone that is signed with NSEC', async (t) => {
   await createRecord(ctx, zoneId, { type: 'A', name: 'a', content: '192.0.2.1' });
   t.notOk(isSigned(check('unsigned')));
   await enableSigning(ctx, zoneId);
-  const enabled = check('signed');
+  t.ok(isSigned(check('signed')));
+  await commit(ctx, (draft) => changeDenial(ctx, draft, findZoneByName(ctx.store, 'example.com')!, kind));
+  const enabled = check(kind);
   t.ok(isSigned(enabled));
   t.ok(
     enabled.every((message) => decodeMessage(message).rcode !== 2),
@@ -104,7 +114,7 @@ t.test('commits in a zone that is signed with NSEC', async (t) => {
   }
   await disableSigning(ctx, zoneId);
   t.notOk(isSigned(check('unsigned again')));
-});
+}
 
 /** A zone that is signed as a whole whenever it changes. */
 class SignedSource implements ZoneSource {
@@ -184,6 +194,7 @@ class SignedSource implements ZoneSource {
   hashedOwners = (): Iterable<HashedOwner> => this.current.hashedOwners;
   hashedOwner = (_zone: ServingZone, hash: Uint8Array): HashedOwner | undefined =>
     this.current.hashedOwners.find((owner) => Buffer.compare(owner.hash, hash) === 0);
+  hashedAtOrBefore = (): undefined => undefined;
   memberAtOrBefore = (): Uint8Array => new Uint8Array(0);
   exists = (_zone: ServingZone, { ownerKey }: ServedOwner): boolean =>
     this.current.owners.some((owner) => Buffer.from(owner.ownerKey).subarray(0, ownerKey.length).equals(ownerKey));
