@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measure, printCase, type Sample, STREAMS } from './dnsperf.js';
 import { measureDnssec } from './dnssec.js';
+import { EDGE_SECTIONS, measureEdge } from './edge.js';
 import { measureHostnames } from './hostnames.js';
 import { measureLists } from './lists.js';
 import { measureObjects } from './objects.js';
@@ -20,12 +21,14 @@ import { type Figures, measureLoading, measureWrites } from './writes.js';
 
 const HELP = `Usage: npm run bench -- [options]
 
-  --parts LIST     of answers, dnssec, writes, loading, objects, synthesis, lists, hostnames (default: answers)
+  --parts LIST     of answers, dnssec, writes, loading, objects, synthesis, lists, hostnames, edge (default: answers)
   --cases LIST     of ${CASES.join(', ')}, tcp, dot (default: all)
   --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
+  --edge LIST      of ${EDGE_SECTIONS.join(', ')} (default: all)
   --names N        host names in the zone (default 100000)
   --rounds N       interleaved rounds (default 5)
   --seconds N      length of one measurement (default 4)
+  --requests N     of one measurement of the edge (default 20000)
   --workers N      answering threads of every server (default 1)
   --json FILE      write all figures there too
   --help
@@ -33,6 +36,7 @@ const HELP = `Usage: npm run bench -- [options]
 Examples:
   npm run bench -- --cases mix,nxdomain --servers zoneplane,nsd,knot,echo --rounds 7
   npm run bench -- --parts writes,loading
+  npm run bench -- --parts edge --edge speed --rounds 5
   npm run bench -- --workers 2 --cases mix
 `;
 
@@ -41,9 +45,11 @@ const { values } = parseArgs({
     parts: { type: 'string', default: 'answers' },
     cases: { type: 'string', default: [...CASES, ...STREAMS].join(',') },
     servers: { type: 'string', default: PEERS.map(({ name }) => name).join(',') },
+    edge: { type: 'string', default: EDGE_SECTIONS.join(',') },
     names: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
+    requests: { type: 'string', default: '20000' },
     workers: { type: 'string', default: '1' },
     json: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -56,7 +62,8 @@ else await main();
 async function main(): Promise<void> {
   const parts = values.parts.split(',');
   const unknown = parts.find(
-    (part) => !['answers', 'dnssec', 'writes', 'loading', 'objects', 'synthesis', 'lists', 'hostnames'].includes(part),
+    (part) =>
+      !['answers', 'dnssec', 'writes', 'loading', 'objects', 'synthesis', 'lists', 'hostnames', 'edge'].includes(part),
   );
   if (unknown !== undefined) {
     process.stderr.write(`There is no part called ${unknown}.\n\n${HELP}`);
@@ -97,6 +104,11 @@ async function main(): Promise<void> {
       figures['hostnames'] = await measureHostnames(directory, 20670);
       printFigures('hostnames', figures['hostnames']);
     }
+    if (parts.includes('edge')) {
+      const [rounds, requests] = [Number(values.rounds), Number(values.requests)];
+      figures['edge'] = await measureEdge(directory, 20800, { rounds, requests, sections: values.edge.split(',') });
+      printFigures('edge', figures['edge']);
+    }
     if (values.json !== undefined)
       writeFileSync(values.json, `${JSON.stringify({ machine: machine(), samples, ...figures }, undefined, 1)}\n`);
   } finally {
@@ -107,7 +119,7 @@ async function main(): Promise<void> {
 function printFigures(part: string, figures: Figures): void {
   process.stdout.write(`\n${part}\n`);
   for (const [what, figure] of Object.entries(figures)) {
-    process.stdout.write(`${what.padEnd(42)}${figure.toFixed(figure < 100 ? 2 : 0).padStart(12)}\n`);
+    process.stdout.write(`${what.padEnd(58)}${figure.toFixed(figure < 100 ? 2 : 0).padStart(12)}\n`);
   }
 }
 

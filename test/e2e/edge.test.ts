@@ -205,6 +205,9 @@ t.test('a proxied record and a custom hostname lead to nginx', { skip, timeout: 
   edited.ssl.settings.min_tls_version = '1.0';
   t.match(stateOf(await call('PATCH', path, edited)), /^active(_redeploying)? active$/);
 
+  t.equal(await namesOf(httpsPort, 'app.customer.example'), 'DNS:app.customer.example', 'a certificate of its own');
+  t.equal(await namesOf(httpsPort, 'www.shop.example'), 'DNS:shop.example, DNS:*.shop.example');
+
   const session = await handshake(httpsPort, 'app.customer.example');
   t.ok(session, 'a session to come back with');
   const again = await handshake(httpsPort, 'app.customer.example', session);
@@ -301,6 +304,15 @@ function childOf(parent: number, role: string): number | undefined {
 async function runCurl(url: string, options: readonly string[]): Promise<{ status: number; body: string }> {
   const { stdout } = await promisify(execFile)('curl', ['-sS', '-m', '10', '-w', '%{http_code}', ...options, url]);
   return { status: Number(stdout.slice(-3)), body: stdout.slice(0, -3) };
+}
+
+/** The names in the certificate that a host presents. */
+async function namesOf(port: number, servername: string): Promise<string | undefined> {
+  const socket = connect({ port, host: '127.0.0.1', servername, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { subjectaltname } = socket.getPeerCertificate();
+  socket.destroy();
+  return subjectaltname;
 }
 
 /** The session of a TLS 1.2 connection, whose ticket comes with the handshake; undefined where it fails. */

@@ -30,6 +30,8 @@ export class Reply implements ResponseSink {
   private flow: ResponseFlow | undefined;
   private status = 0;
   private octets = 0;
+  /** Octets of the body that an HTTP/1.1 response promised and that were not sent yet; undefined if it promised none. */
+  private promised: number | undefined;
   private failure: Failure | undefined;
   private over = false;
   private abortOrigin: (() => void) | undefined;
@@ -79,16 +81,27 @@ export class Reply implements ResponseSink {
 
   onHead(status: number, headers: HeaderList, flow: ResponseFlow): void {
     this.flow = flow;
+    if (!isHttp2(this.response)) this.promised = contentLengthOf(headers);
     this.begin(status, [...headers, ...this.extra, 'cf-ray', this.options.ray]);
   }
 
   onData(chunk: Buffer): void {
     this.octets += chunk.length;
+    if (this.promised !== undefined) {
+      this.promised -= chunk.length;
+      // No trailers follow a body with a length (RFC 9112 §7.1.2), so the last piece ends it: one write less for most responses.
+      if (this.promised === 0 && !this.over) {
+        this.over = true;
+        (this.response as ServerResponse).end(chunk);
+        return;
+      }
+    }
     // Both kinds of responses accept octets in the same way, but their types have no common call.
     if (!(this.response as ServerResponse).write(chunk)) this.flow?.pause();
   }
 
   onEnd(trailers: HeaderList): void {
+    if (this.over) return;
     if (trailers.length > 0) this.response.addTrailers(headerObject(trailers));
     this.over = true;
     this.stopRequest();
@@ -104,6 +117,7 @@ export class Reply implements ResponseSink {
 
   /** A started response cannot be replaced. It is cut off, so that the client notices that it is incomplete. */
   onFailure(failure: Failure): void {
+    if (this.over) return;
     this.failure = failure;
     if (this.status !== 0) {
       this.cut();
@@ -163,4 +177,9 @@ function headerObject(headers: HeaderList): OutgoingHttpHeaders {
     else known.push(value);
   }
   return object;
+}
+
+function contentLengthOf(headers: HeaderList): number | undefined {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === 'content-length') return Number(headers[i + 1]);
+  return undefined;
 }

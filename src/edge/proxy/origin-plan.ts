@@ -53,7 +53,7 @@ interface Resolved {
 
 export function createOriginPlanner({ resolver, guard, clock }: PlannerOptions): OriginPlanner {
   const names = new LRUCache<string, Resolved>({ max: MOST_NAMES });
-  let plans = new WeakMap<OriginRoute, Map<string, Planned>>();
+  let plans = new WeakMap<OriginRoute, Map<string, KeptPlan>>();
 
   function finish(route: OriginRoute, scheme: 'http' | 'https', found: readonly FoundAddress[]): Planned {
     if (found.length === 0) return { failure: routeFailure(route.isFallback ? 'fallback_origin' : 'origin_dns') };
@@ -68,46 +68,69 @@ export function createOriginPlanner({ resolver, guard, clock }: PlannerOptions):
     return { plan: { scheme: spoken, verified, sni: route.sni, http2, endpoints: endpoints.slice(0, MOST_ENDPOINTS) } };
   }
 
-  async function resolveAll(route: OriginRoute): Promise<FoundAddress[]> {
+  async function resolveAll(route: OriginRoute): Promise<FoundPlaces> {
+    let untilMs = Number.POSITIVE_INFINITY;
     const found = await Promise.all(
       route.places.map(async (place) => {
         if (place.kind === 'address') return [place];
-        return (await addressesOf(place.name)).map((address) => ({ address, port: place.port }));
+        const resolved = await resolve(place.name);
+        untilMs = Math.min(untilMs, resolved.untilMs);
+        return resolved.addresses.map((address) => ({ address, port: place.port }));
       }),
     );
-    return found.flat();
+    return { found: found.flat(), untilMs };
   }
 
-  async function addressesOf(name: string): Promise<readonly string[]> {
+  async function resolve(name: string): Promise<Resolved> {
     const nowMs = steadyMs(clock);
     const known = names.get(name);
-    if (known && nowMs < known.untilMs) return known.addresses;
+    if (known && nowMs < known.untilMs) return known;
     const answers = await Promise.all([resolver.resolve(name, 'A'), resolver.resolve(name, 'AAAA')]);
     const addresses = answers.flatMap(({ records }) => records.map(({ content }) => content));
     const ttlMs = Math.min(...answers.map(({ ttl }) => ttl * 1000), LONGEST_USE_MS);
     const useMs = addresses.length > 0 ? ttlMs : Math.min(ttlMs, FAILURE_USE_MS);
-    names.set(name, { addresses, untilMs: nowMs + useMs });
-    return addresses;
+    const resolved = { addresses, untilMs: nowMs + useMs };
+    names.set(name, resolved);
+    return resolved;
   }
 
-  function keep(route: OriginRoute, scheme: string, planned: Planned): Planned {
-    const known = plans.get(route) ?? new Map<string, Planned>();
-    plans.set(route, known.set(scheme, planned));
+  function keep(route: OriginRoute, scheme: 'http' | 'https', { found, untilMs }: FoundPlaces): Planned {
+    const planned = finish(route, scheme, found);
+    const known = plans.get(route) ?? new Map<string, KeptPlan>();
+    plans.set(route, known.set(scheme, { planned, untilMs }));
     return planned;
   }
 
   return {
     planFor(route, scheme) {
+      const kept = plans.get(route)?.get(scheme);
+      if (kept && steadyMs(clock) < kept.untilMs) return kept.planned;
       if (route.places.every(isAddress)) {
-        return plans.get(route)?.get(scheme) ?? keep(route, scheme, finish(route, scheme, route.places));
+        return keep(route, scheme, { found: route.places, untilMs: Number.POSITIVE_INFINITY });
       }
-      return resolveAll(route).then((found) => finish(route, scheme, found));
+      const before = plans;
+      return resolveAll(route).then((places) =>
+        // What was found before everything was forgotten is used only once.
+        before === plans ? keep(route, scheme, places) : finish(route, scheme, places.found),
+      );
     },
     forget() {
       names.clear();
       plans = new WeakMap();
     },
   };
+}
+
+/** The plan of a route and a scheme, which is the same for many requests. */
+interface KeptPlan {
+  readonly planned: Planned;
+  readonly untilMs: number;
+}
+
+interface FoundPlaces {
+  readonly found: readonly FoundAddress[];
+  /** When to resolve again; infinite for addresses. Steady milliseconds. */
+  readonly untilMs: number;
 }
 
 interface FoundAddress {

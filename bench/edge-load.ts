@@ -1,0 +1,129 @@
+/** Loads of the edge's measurements: h2load, slow clients, single requests and WebSockets. */
+import { spawn } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { HOST, type Ports, ZONE } from './edge-servers.js';
+
+export interface Load {
+  readonly scheme: 'http' | 'https';
+  readonly path: string;
+  /** `h2` only over TLS. */
+  readonly version: 'h1' | 'h2';
+  readonly connections: number;
+  /** Together. h2load's mode with a duration does not always end. */
+  readonly requests: number;
+  readonly cpu: number;
+}
+
+/** A load that takes longer than that is a fault. */
+const LONGEST_MS = 180_000;
+
+export interface Loaded {
+  readonly answered: number;
+  readonly seconds: number;
+}
+
+/** Throws when a request fails. */
+export async function load(ports: Ports, wanted: Load, more: readonly string[] = []): Promise<Loaded> {
+  const { scheme, path, version, connections, requests, cpu } = wanted;
+  const protocol = version === 'h1' ? ['--h1'] : ['-m', '10', '--npn-list=h2'];
+  const url = `${scheme}://${HOST}:${ports[scheme]}${path}`;
+  const to = `--connect-to=127.0.0.1:${ports[scheme]}`;
+  const args = ['h2load', '-c', String(connections), '-t', '1', '-n', String(requests), ...protocol, to, ...more, url];
+  const child = spawn('taskset', ['-c', String(cpu), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: LONGEST_MS,
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece: Buffer) => (text += piece));
+  const status = await new Promise((resolve) => child.once('close', resolve));
+  const [, finished] = /finished in ([\d.]+m?s)/.exec(text) ?? [];
+  const [, answered] = /(\d+) 2xx/.exec(text) ?? [];
+  const [, failed] = /(\d+) failed/.exec(text) ?? [];
+  if (status !== 0 || finished === undefined || answered === undefined || Number(answered) === 0 || failed !== '0') {
+    throw new Error(`h2load ${url}: ${text}`);
+  }
+  const seconds = Number.parseFloat(finished) / (finished.endsWith('ms') ? 1000 : 1);
+  return { answered: Number(answered), seconds };
+}
+
+/** The 99th percentile of answer times in milliseconds, with few connections, so that the load itself does not wait. */
+export async function tailOf(directory: string, ports: Ports, wanted: Load): Promise<number> {
+  const file = join(directory, 'requests.tsv');
+  rmSync(file, { force: true });
+  await load(ports, wanted, [`--log-file=${file}`]);
+  const micros = readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => Number(line.split('\t')[2]))
+    .sort((a, b) => a - b);
+  return micros[Math.floor(micros.length * 0.99)]! / 1000;
+}
+
+/** Clients that send an octet of their request a second, and never end it. Call the returned function to end them. */
+export async function startSlowClients(ports: Ports, count: number): Promise<() => void> {
+  const sockets: Socket[] = [];
+  const text = `GET /slow HTTP/1.1\r\nHost: ${HOST}\r\nX-Slow: ${'s'.repeat(4000)}`;
+  for (let i = 0; i < count; i++) {
+    // A third of them do not come further than the first octets of TLS.
+    if (i % 3 === 0) {
+      const socket = connect(ports.https, '127.0.0.1');
+      await new Promise((resolve) => socket.once('connect', resolve));
+      socket.write(Buffer.of(22, 3, 1));
+      sockets.push(socket);
+    } else sockets.push(await secure(ports, HOST));
+  }
+  for (const socket of sockets) socket.on('error', () => {});
+  let at = 0;
+  const timer = setInterval(() => {
+    for (const [i, socket] of sockets.entries()) {
+      if (!socket.writable) continue;
+      socket.write(i % 3 === 0 ? Buffer.of(0) : text.slice(at, at + 1));
+    }
+    at += 1;
+  }, 1000);
+  return () => {
+    clearInterval(timer);
+    for (const socket of sockets) socket.destroy();
+  };
+}
+
+function secure({ https }: Ports, servername: string): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({ host: '127.0.0.1', port: https, servername, rejectUnauthorized: false });
+    socket.once('secureConnect', () => resolve(socket));
+    socket.once('error', reject);
+  });
+}
+
+/** One request over a connection of its own. Resolves with the octets that came back. */
+export async function fetchOnce(ports: Ports, host: string, path: string): Promise<number> {
+  const socket = await secure(ports, host);
+  let octets = 0;
+  socket.on('data', (piece: Buffer) => (octets += piece.length));
+  const ended = new Promise<void>((resolve, reject) => {
+    socket.once('close', () => resolve());
+    socket.once('error', reject);
+  });
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  await ended;
+  return octets;
+}
+
+/** Opens a WebSocket and leaves it as it is. */
+export async function openWebSocket(ports: Ports): Promise<Socket> {
+  const host = `socket.${ZONE}`;
+  const socket = await secure(ports, host);
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13';
+  socket.write(
+    `GET / HTTP/1.1\r\nHost: ${host}\r\n${upgrade}\r\nSec-WebSocket-Key: ${btoa('0123456789abcdef')}\r\n\r\n`,
+  );
+  const first = await new Promise<string>((resolve, reject) => {
+    socket.once('data', (piece: Buffer) => resolve(piece.toString('latin1')));
+    socket.once('close', () => reject(new Error('no WebSocket')));
+  });
+  if (!first.startsWith('HTTP/1.1 101')) throw new Error(`no WebSocket: ${first.slice(0, 200)}`);
+  return socket;
+}

@@ -1,0 +1,228 @@
+/**
+ * The edge against nginx and Varnish: one process each, the same certificate and origin, objects of 1 KiB, in turn. The first figure of a
+ * kind is the processor time of a request, which other programs on the machine disturb little; requests a second are beside it.
+ */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { Socket } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { addHostnames, nameOf, prepareData } from './edge-data.js';
+import { fetchOnce, type Load, load, openWebSocket, startSlowClients, tailOf } from './edge-load.js';
+import {
+  type Front,
+  LARGE,
+  LARGE_OCTETS,
+  makePair,
+  PASSED,
+  type Ports,
+  STORED,
+  startEdge,
+  startNginxFront,
+  startOrigin,
+  startVarnish,
+  ZONE,
+} from './edge-servers.js';
+import { median } from './median.js';
+import { cpuSeconds, memoryOctets, type Started, stop } from './processes.js';
+import type { Figures } from './writes.js';
+
+export interface EdgeBenchOptions {
+  readonly rounds: number;
+  /** Of one measurement. */
+  readonly requests: number;
+  /** Of {@link EDGE_SECTIONS}. */
+  readonly sections: readonly string[];
+}
+
+export const EDGE_SECTIONS = ['speed', 'slow', 'memory'] as const;
+
+const HOSTNAMES = 10_000;
+const SLOW_CLIENTS = 500;
+const WEB_SOCKETS = 1000;
+const CONNECTIONS = 50;
+const HANDSHAKES = 600;
+const MB = 1e6;
+/** The measured servers have one processor, everything else the other. */
+const [SERVER_CPU, LOAD_CPU] = availableParallelism() > 1 ? [0, 1] : [0, 0];
+
+/** Ports from `port` on. */
+export async function measureEdge(directory: string, port: number, options: EdgeBenchOptions): Promise<Figures> {
+  const own = mkdtempSync(join(directory, 'edge-'));
+  const started: Started[] = [];
+  const keep = <Server extends Started>(server: Server): Server => {
+    started.push(server);
+    return server;
+  };
+  const wants = (part: (typeof EDGE_SECTIONS)[number]): boolean => options.sections.includes(part);
+  try {
+    const origin = keep(await startOrigin(own, port, LOAD_CPU));
+    const pair = makePair(own, [ZONE, `*.${ZONE}`]);
+    await prepareData(own, origin.port, pair);
+    const ports = (at: number): Ports => ({ http: port + at, https: port + at + 1 });
+    const figures: Record<string, number> = {};
+    if (wants('speed') || wants('slow')) {
+      const edge = keep(await startEdge(own, ports(10), SERVER_CPU));
+      const nginx = keep(await startNginxFront(own, ports(20), origin.port, pair, SERVER_CPU));
+      const varnish = await startVarnish(own, port + 30, origin.port, SERVER_CPU);
+      if (varnish) keep(varnish);
+      if (wants('speed')) Object.assign(figures, await measureSpeed({ edge, nginx, varnish }, options));
+      if (wants('slow')) Object.assign(figures, await measureSlowClients(own, edge, options));
+      await stop(edge);
+    }
+    if (wants('memory')) Object.assign(figures, await measureMemory(own, ports(40), origin.port, keep));
+    return figures;
+  } finally {
+    for (const server of started.reverse()) await stop(server);
+  }
+}
+
+interface Fronts {
+  readonly edge: Front;
+  readonly nginx: Front;
+  readonly varnish: Front | undefined;
+}
+
+type Wanted = Omit<Load, 'requests' | 'cpu' | 'connections'>;
+const over = (version: 'h1' | 'h2', path: string): Wanted => ({ scheme: 'https', version, path });
+
+/** Each kind of load, and the server whose processor time is the measure. */
+const KINDS: Readonly<Record<string, { readonly front: keyof Fronts; readonly load: Wanted }>> = {
+  'edge proxied': { front: 'edge', load: over('h1', PASSED) },
+  'nginx proxied': { front: 'nginx', load: over('h1', PASSED) },
+  'edge cached': { front: 'edge', load: over('h1', STORED) },
+  'nginx cached': { front: 'nginx', load: over('h1', STORED) },
+  'edge proxied, HTTP/2': { front: 'edge', load: over('h2', PASSED) },
+  'nginx proxied, HTTP/2': { front: 'nginx', load: over('h2', PASSED) },
+  'edge cached, HTTP/2': { front: 'edge', load: over('h2', STORED) },
+  'nginx cached, HTTP/2': { front: 'nginx', load: over('h2', STORED) },
+  'edge cached, no TLS': { front: 'edge', load: { scheme: 'http', version: 'h1', path: STORED } },
+  'varnish cached, no TLS': { front: 'varnish', load: { scheme: 'http', version: 'h1', path: STORED } },
+  'edge handshakes': { front: 'edge', load: over('h1', STORED) },
+  'nginx handshakes': { front: 'nginx', load: over('h1', STORED) },
+};
+
+const BARS: readonly (readonly [what: string, ours: string, theirs: string])[] = [
+  ['from cache to nginx proxying (bar 1.2)', 'edge cached', 'nginx proxied'],
+  ['proxied to nginx proxying (bar 0.65)', 'edge proxied', 'nginx proxied'],
+  ['handshakes to nginx (bar 0.8)', 'edge handshakes', 'nginx handshakes'],
+  ['from cache to nginx from cache', 'edge cached', 'nginx cached'],
+  ['from cache to Varnish, no TLS', 'edge cached, no TLS', 'varnish cached, no TLS'],
+  ['from cache to nginx proxying, HTTP/2', 'edge cached, HTTP/2', 'nginx proxied, HTTP/2'],
+  ['proxied to nginx proxying, HTTP/2', 'edge proxied, HTTP/2', 'nginx proxied, HTTP/2'],
+];
+
+interface Sample {
+  /** Microseconds of processor time. */
+  readonly cpuMicros: number;
+  readonly perSecond: number;
+}
+
+async function measureSpeed(fronts: Fronts, { rounds, requests }: EdgeBenchOptions): Promise<Figures> {
+  const samples = new Map<string, Sample[]>();
+  // The first round warms caches and the compiler of the edge and does not count.
+  for (let round = -1; round < rounds; round++) {
+    for (const [kind, { front: name, load: wanted }] of Object.entries(KINDS)) {
+      const front = fronts[name];
+      if (!front) continue;
+      const sample = await measure(front, wanted, kind.includes('handshakes') ? HANDSHAKES : requests);
+      if (round >= 0) samples.set(kind, [...(samples.get(kind) ?? []), sample]);
+    }
+  }
+  const figures: Record<string, number> = {};
+  for (const [kind, all] of samples) {
+    figures[`${kind}, CPU µs`] = median(all.map(({ cpuMicros }) => cpuMicros));
+    figures[`${kind}, /s`] = median(all.map(({ perSecond }) => perSecond));
+  }
+  for (const [what, ours, theirs] of BARS) {
+    const [a, b] = [samples.get(ours), samples.get(theirs)];
+    if (!a || !b) continue;
+    figures[`${what}, by CPU`] = median(a.map(({ cpuMicros }, i) => b[i]!.cpuMicros / cpuMicros));
+    figures[`${what}, by rate`] = median(a.map(({ perSecond }, i) => perSecond / b[i]!.perSecond));
+  }
+  return figures;
+}
+
+async function measure(front: Front, wanted: Wanted, requests: number): Promise<Sample> {
+  // Each connection of a handshake has one request.
+  const connections = requests === HANDSHAKES ? HANDSHAKES : CONNECTIONS;
+  const before = cpuSeconds(front);
+  const { answered, seconds: took } = await load(front.ports, { ...wanted, connections, requests, cpu: LOAD_CPU });
+  const used = cpuSeconds(front) - before;
+  return { cpuMicros: (used / answered) * 1e6, perSecond: answered / took };
+}
+
+/** Few connections, so that what they wait for is not each other. */
+async function measureSlowClients(
+  directory: string,
+  edge: Front,
+  { rounds, requests }: EdgeBenchOptions,
+): Promise<Figures> {
+  const wanted: Load = { ...over('h1', STORED), connections: 4, requests: requests / 4, cpu: LOAD_CPU };
+  const [idle, beside]: [number[], number[]] = [[], []];
+  await tailOf(directory, edge.ports, wanted);
+  for (let round = 0; round < rounds; round++) {
+    idle.push(await tailOf(directory, edge.ports, wanted));
+    const end = await startSlowClients(edge.ports, SLOW_CLIENTS);
+    beside.push(await tailOf(directory, edge.ports, wanted));
+    end();
+    await sleep(500);
+  }
+  return {
+    'p99 idle, ms': median(idle),
+    [`p99 beside ${SLOW_CLIENTS} slow clients, ms`]: median(beside),
+    'p99 beside slow clients to idle (bar 2)': median(beside.map((ms, i) => ms / idle[i]!)),
+  };
+}
+
+async function measureMemory(
+  directory: string,
+  ports: Ports,
+  origin: number,
+  keep: (server: Front) => Front,
+): Promise<Figures> {
+  const figures: Record<string, number> = {};
+  const edge = keep(await startEdge(directory, ports, SERVER_CPU));
+  const mb = (front: Front): number => memoryOctets(front) / MB;
+  figures['memory at the start, MB'] = mb(edge);
+  let most = 0;
+  const timer = setInterval(() => (most = Math.max(most, mb(edge))), 100);
+  const octets = await fetchOnce(edge.ports, `www.${ZONE}`, LARGE);
+  clearInterval(timer);
+  if (octets < LARGE_OCTETS) throw new Error(`only ${octets} octets came`);
+  figures['most memory while 1 GiB passes, MB'] = most;
+  const before = mb(edge);
+  const sockets = await openWebSockets(edge, origin);
+  figures[`memory of ${WEB_SOCKETS} idle WebSockets, MB more`] = mb(edge) - before;
+  sockets();
+  await stop(edge);
+  await addHostnames(directory, HOSTNAMES);
+  const full = keep(await startEdge(directory, ports, SERVER_CPU));
+  for (let i = 0; i < HOSTNAMES; i++) await fetchOnce(full.ports, nameOf(i), STORED);
+  figures[`memory with ${HOSTNAMES} hostnames, each asked for, MB`] = mb(full);
+  return figures;
+}
+
+/** Opens them to an origin that this program plays. The returned function ends both. */
+async function openWebSockets(edge: Front, origin: number): Promise<() => void> {
+  const server = createServer();
+  server.on('upgrade', (request, socket) => {
+    const digest = createHash('sha1').update(
+      `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`,
+    );
+    const head = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade';
+    socket.write(`${head}\r\nSec-WebSocket-Accept: ${digest.digest('base64')}\r\n\r\n`);
+    socket.on('error', () => {});
+  });
+  await once(server.listen(origin + 1, '127.0.0.1'), 'listening');
+  const sockets: Socket[] = [];
+  for (let i = 0; i < WEB_SOCKETS; i++) sockets.push(await openWebSocket(edge.ports));
+  return () => {
+    for (const socket of sockets) socket.destroy();
+    server.closeAllConnections();
+    server.close();
+  };
+}
