@@ -5,7 +5,9 @@
  */
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../base/clock.js';
+import { UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import { openFileLimit } from '../base/open-files.js';
 import type { LoadedSettings } from '../config/load.js';
 import { SETTINGS, type Settings } from '../config/schema.js';
 import { type Announcer, createAnnouncer } from './announce.js';
@@ -49,6 +51,7 @@ export interface ServeOptions {
 export async function serve(options: ServeOptions): Promise<number> {
   const { loaded, clock, log } = options;
   const startedMs = clock.nowMs();
+  requireOpenFiles();
   const directory = prepareDataDirectory(loaded.settings.dataDir);
   const predecessor = options.takeOver ? findPredecessor(directory.path) : undefined;
   let lock = predecessor ? undefined : lockDataDirectory(directory.path, 'serveLock');
@@ -99,6 +102,18 @@ function choosePort(
   // The port that it would choose is in use by the server that it replaces.
   const listener = predecessor?.dns.find(({ protocol }) => protocol === 'udp');
   return listener ? { port: listener.port } : chooseDnsPort(dnsHost);
+}
+
+/** The fewest open files with which all processes start and serve some clients. */
+const FEWEST_FILES = 128;
+
+function requireOpenFiles(): void {
+  const limit = openFileLimit();
+  if (limit === undefined || limit >= FEWEST_FILES) return;
+  throw new UserError(
+    `this process may have ${limit} open files, and zoneplane needs at least ${FEWEST_FILES}`,
+    'Raise the limit, such as with `ulimit -n 4096`, or LimitNOFILE= in a systemd unit.',
+  );
 }
 
 function announceStart({ loaded, version, log }: ServeOptions, directory: DataDirectory, announcer: Announcer): void {

@@ -360,6 +360,16 @@ t.test('DNS over TLS with certificate and key from files', async (t) => {
   t.equal(answer.readUInt16BE(8), 1, 'one answer');
 });
 
+t.test('a low limit of open files is refused in a sentence', async (t) => {
+  const limited = spawnSync('sh', ['-c', 'ulimit -n 100; exec "$0" "$@"', process.execPath, PROGRAM, 'serve'], {
+    encoding: 'utf8',
+    cwd: tmpdir(),
+  });
+  t.equal(limited.status, 1);
+  t.match(limited.stderr, /this process may have 100 open files, and zoneplane needs at least 128\n/);
+  t.notMatch(limited.stderr, / {4}at /, 'no stack');
+});
+
 t.test('a process that cannot start says why in a sentence', async (t) => {
   const directory = makeDirectory();
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
