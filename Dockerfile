@@ -1,5 +1,7 @@
 # syntax=docker/dockerfile:1
 
+# Both images are named by tag. For builds that can be repeated, add the digest (`node:24-bookworm-slim@sha256:…`).
+
 # Builds. Native packages ship their binaries, so no install script runs; that of `node` would fetch the Node.js the image has.
 FROM node:24-bookworm-slim AS build
 WORKDIR /app

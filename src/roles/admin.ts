@@ -33,7 +33,7 @@ import type { Vault } from '../vault/vault.js';
 import { hearAcknowledgements } from './acknowledgement.js';
 import { startBucketApplication } from './bucket-application.js';
 import { createControlBase, masterKeysOf, upstreamServers } from './control-base.js';
-import { watchEdgeNeed } from './edge/need.js';
+import { type EdgeNeed, watchEdgeNeed } from './edge/need.js';
 import { ensureAdministrator, importFirstZones } from './first-run.js';
 import type { AdminReport, DnsStatus, EdgeStatus } from './ipc.js';
 import { startJobs } from './jobs.js';
@@ -89,8 +89,8 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     lifecycle.own('jobs', runner, (part) => part.stop());
     const propagation = createPropagation(clock);
     const gate = createReadiness(clock, { ...options, heldZones: () => heldZoneNames(store, propagation) });
-    afterCommit.push(...(await hearProcesses(options, { base, vault, propagation, refresher, lifecycle })));
     const edge = watchEdge(options, store, lifecycle);
+    afterCommit.push(...(await hearProcesses(options, { base, vault, propagation, refresher, edge, lifecycle })));
     const apiLog = log.child({});
     const requestMetrics = createRequestMetrics();
     const api = buildApi({
@@ -152,19 +152,20 @@ interface HearingParts {
   readonly vault: Vault;
   readonly propagation: Propagation;
   readonly refresher: FlattenRefresher;
+  readonly edge: Pick<EdgeNeed, 'look'>;
   readonly lifecycle: Lifecycle;
 }
 
 /** Hears the other processes, and notifies peers. Returns what is to be called after each commit. */
 async function hearProcesses(
   options: AdminOptions,
-  { base, vault, propagation, refresher, lifecycle }: HearingParts,
+  { base, vault, propagation, refresher, edge, lifecycle }: HearingParts,
 ): Promise<readonly (() => void)[]> {
   const { settings, clock, log } = options;
   const edges = hearEdges(base.store, clock);
   const transfers = startNotifications({ base, vault, propagation, masterKeys: masterKeysOf(options) });
   lifecycle.own('notifications', transfers, (part) => part.close());
-  const afterCommit = [refresher.wake, edges.noteChanges, transfers.wake];
+  const afterCommit = [refresher.wake, edges.noteChanges, transfers.wake, edge.look];
   const hearing = await hearAcknowledgements(settings.dataDir, { propagation, edges, transfers }, log, () => {
     for (const run of afterCommit) run();
   });
@@ -175,8 +176,10 @@ async function hearProcesses(
 /** What the edge process says, and whether there is to be one. */
 function watchEdge({ clock, onEdgeNeeded }: AdminOptions, store: Store, lifecycle: Lifecycle) {
   let status: EdgeStatus | undefined;
-  if (onEdgeNeeded) lifecycle.own('edge watch', watchEdgeNeed(store, clock, onEdgeNeeded), (end) => end());
+  const need = onEdgeNeeded && watchEdgeNeed(store, clock, onEdgeNeeded);
+  if (need) lifecycle.own('edge watch', need, (part) => part.close());
   return {
+    look: (): void => need?.look(),
     samples: (): readonly MetricSample[] => status?.samples ?? [],
     setStatus(next: EdgeStatus | undefined): void {
       status = next;

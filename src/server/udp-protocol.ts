@@ -11,7 +11,7 @@ export const MOST_DEFERRED = 1000;
 export const STOP = 'stop';
 
 /** Blocking system calls return after this many milliseconds, so that a worker notices when it must stop. */
-export const RECEIVE_TIMEOUT_MS = 200;
+export const RECEIVE_TIMEOUT_MS = 400;
 
 /** The engine of a worker. */
 export interface WorkerEngine {

@@ -3,16 +3,24 @@ import type { Clock } from '../../base/clock.js';
 import type { Store } from '../../store/driver.js';
 import { isEdgeNeeded } from '../../store/edge/changes.js';
 
-const LOOK_MS = 100;
+/** Milliseconds between two looks without a commit that was announced: a safety net. */
+const LOOK_MS = 1000;
 
-/** Reports the state at once and whenever it changes. The returned function stops that. */
-export function watchEdgeNeed(store: Store, clock: Clock, tell: (needed: boolean) => void): () => void {
+export interface EdgeNeed {
+  /** Looks again: something was committed. */
+  look(): void;
+  close(): void;
+}
+
+/** Reports the state at once and whenever it changes. */
+export function watchEdgeNeed(store: Store, clock: Clock, tell: (needed: boolean) => void): EdgeNeed {
   let known = isEdgeNeeded(store);
   tell(known);
-  return clock.every(LOOK_MS, () => {
+  const look = (): void => {
     const needed = isEdgeNeeded(store);
     if (needed === known) return;
     known = needed;
     tell(needed);
-  });
+  };
+  return { look, close: clock.every(LOOK_MS, look) };
 }
