@@ -10,6 +10,7 @@ import { nearMatch } from '../config/near-match.js';
 import type { Settings } from '../config/schema.js';
 import { type Context, OPERATOR } from '../control/write/context.js';
 import type { ZoneItem } from '../control/zones/item.js';
+import { lastServingSettings } from '../control/zones/serving-settings.js';
 import { findZoneByName, getZone, listZones } from '../control/zones/zones.js';
 import { sayCommitted } from '../roles/acknowledgement.js';
 import { createControlBase, masterKeysOf, zoneKeysOfCommand } from '../roles/control-base.js';
@@ -52,7 +53,9 @@ export async function withControl<Result>(
   const store = openStore(settings.dataDir, { onCommit: () => told.push(sayCommitted(settings.dataDir)) });
   try {
     migrate(store, clock, systemRandom);
-    const base = createControlBase(settings, store, clock, silentLogger(), zoneKeysOfCommand(loaded, store));
+    const own = createControlBase(settings, store, clock, silentLogger(), zoneKeysOfCommand(loaded, store));
+    // The change log and signatures must fit what the server serves, which may have other settings than this command.
+    const base = { ...own, settings: { ...own.settings, ...lastServingSettings(store) } };
     if (without === 'initialise') await ensureAdministrator(base, settings, false);
     const requestId = toHex(systemRandom.bytes(16));
     return await work({ ...base, actor: OPERATOR, requestId, source: 'cli' }, settings, () => unlockFor(loaded, store));

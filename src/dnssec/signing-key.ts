@@ -1,6 +1,5 @@
 /** Private keys of zones: how they are made, and how they are opened again. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { equalBytes } from '../base/bytes.js';
 import { dnskeyRdata, readPublicKey } from './key.js';
 
 /** Flags of the DNSKEY of a key that signs the keys of its zone, and of one that signs everything else (RFC 4034 §2.1.1). */
@@ -58,11 +57,6 @@ export function openKey(dnskey: Uint8Array, pkcs8: Uint8Array): SigningKey {
     throw new SigningKeyError('other-key', `the private key does not belong to the DNSKEY with the tag ${tag}`);
   }
   return { dnskey, algorithm, tag, isEntryPoint, key };
-}
-
-/** Whether two DNSKEYs hold the same public key, whatever their flags. */
-export function isSamePublicKey(a: Uint8Array, b: Uint8Array): boolean {
-  return equalBytes(a.subarray(2), b.subarray(2));
 }
 
 function readPkcs8(pkcs8: Uint8Array): KeyObject {

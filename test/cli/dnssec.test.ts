@@ -4,9 +4,16 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { toHex } from '../../src/base/bytes.js';
+import { lastServingSettings } from '../../src/control/zones/serving-settings.js';
+import { Type } from '../../src/dns/codes.js';
+import { servedOwners } from '../../src/serving/owner.js';
+import { servingZone } from '../../src/serving/zone.js';
 import { putParent } from '../../src/store/dnssec/parents.js';
 import { putSignatures, signatureOctets } from '../../src/store/dnssec/signatures.js';
 import { openStore } from '../../src/store/driver.js';
+import { putMeta } from '../../src/store/meta.js';
+import { findZone } from '../../src/store/zones/zones.js';
 import { type Outcome, runCommand } from '../support/commands.js';
 
 const PROGRAMS = ['/usr/bin/dnssec-keygen', '/usr/bin/dnssec-signzone', '/usr/sbin/keymgr'];
@@ -106,6 +113,24 @@ t.test('doctor names zones that resolvers reject, and signatures that end soon',
     putSignatures(store, 1, new Uint8Array(0), Math.floor(Date.now() / 1000) + 3600, octets);
   });
   t.match(await findings(), [{ verdict: 'warn', text: /^example\.test: the first signature ends at 20/ }]);
+  store.close();
+});
+
+t.test('a command signs what the server serves, whatever its own settings are', async (t) => {
+  const { directory, run } = await startWorld(t);
+  const store = openStore(join(directory, 'data'));
+  const served = { nameServers: ['ns.served.test'], nameServerAddresses: [], edgeAddresses: ['c6336407'] };
+  await store.write(() => putMeta(store, 'serving_settings', JSON.stringify(served)));
+  t.match(await run('record', 'add', 'example.test', 'shop', 'A', '192.0.2.9', '--proxied'), { code: 0 });
+  t.match(await run('dnssec', 'enable', 'example.test'), { code: 0 });
+  const zone = servingZone(store, findZone(store, 1)!, lastServingSettings(store)!);
+  const rrsets = store.snapshot(() => [...servedOwners(store, zone)].flatMap((owner) => owner.rrsets));
+  t.ok(rrsets.some(({ type, rdatas }) => type === Type.a && toHex(rdatas[0]!) === 'c6336407'));
+  t.strictSame(
+    rrsets.filter(({ signatures }) => signatures?.length === 0).map(({ type }) => type),
+    [],
+    'nothing misses its signature',
+  );
   store.close();
 });
 

@@ -20,7 +20,6 @@ import { signRRset } from '../../src/dnssec/sign.js';
 import { readSignature, signedOctets } from '../../src/dnssec/signature.js';
 import {
   generateKey,
-  isSamePublicKey,
   KSK_FLAGS,
   keyMaterial,
   openKey,
@@ -113,7 +112,7 @@ t.test('new keys sign what their DNSKEY verifies, wildcards and times after 2106
       algorithm,
       257,
     );
-    t.ok(isSamePublicKey(asKsk.dnskey, dnskey) && !isSamePublicKey(asKsk.dnskey, foreign.dnskey));
+    t.same(asKsk.dnskey.subarray(2), Buffer.from(dnskey.subarray(2)), 'the same key with other flags');
   }
   t.throws(() => openKey(generateKey(13, KSK_FLAGS).dnskey, new Uint8Array(9)), { code: 'unreadable' });
 });

@@ -4,7 +4,6 @@ import { createEngine } from '../../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { Transport } from '../../src/answer/transport.js';
 import { silentLogger } from '../../src/base/log.js';
-import { enableSigning } from '../../src/control/dnssec/enable.js';
 import { changeDenial } from '../../src/control/dnssec/switch-denial.js';
 import { createRecord } from '../../src/control/records/records.js';
 import { commit } from '../../src/control/write/commit.js';
@@ -21,6 +20,7 @@ import type { DenialKind } from '../../src/store/dnssec/zones.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
 import { startZone } from '../control/fixture.js';
 import { makeQuery } from '../support/message.js';
+import { enableSigning } from '../support/signing.js';
 import { TestClock } from '../support/test-clock.js';
 import { testZoneKeys } from '../support/zone-keys.js';
 

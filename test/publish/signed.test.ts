@@ -7,7 +7,6 @@ import { createEngine } from '../../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { Transport } from '../../src/answer/transport.js';
 import { silentLogger } from '../../src/base/log.js';
-import { disableSigning, enableSigning } from '../../src/control/dnssec/enable.js';
 import { changeDenial } from '../../src/control/dnssec/switch-denial.js';
 import { createRecord, deleteRecord } from '../../src/control/records/records.js';
 import { commit } from '../../src/control/write/commit.js';
@@ -27,6 +26,7 @@ import { decodeMessage, makeQuery } from '../support/message.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { readOwners } from '../support/served-zones.js';
 import { hashedName, type SignedZone, signZone } from '../support/signed-zone.js';
+import { disableSigning, enableSigning } from '../support/signing.js';
 import { TestClock } from '../support/test-clock.js';
 import { testZoneKeys } from '../support/zone-keys.js';
 

@@ -10,7 +10,6 @@ import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { type Answer, Transport } from '../../src/answer/transport.js';
 import { parseIP } from '../../src/base/ip.js';
 import { silentLogger } from '../../src/base/log.js';
-import { enableSigning } from '../../src/control/dnssec/enable.js';
 import { changeDenial } from '../../src/control/dnssec/switch-denial.js';
 import { importZone } from '../../src/control/imports/zone.js';
 import { createRecord, deleteRecord, listRecords } from '../../src/control/records/records.js';
@@ -37,6 +36,7 @@ import { startControl } from '../control/fixture.js';
 import { checkLog, type FollowedZone, print, served, zoneOf } from '../support/followed-zone.js';
 import { type DecodedMessage, decodeMessage, makeQuery } from '../support/message.js';
 import { applyStep, LABELS, step, TARGETS } from '../support/random-changes.js';
+import { enableSigning } from '../support/signing.js';
 import { testZoneKeys } from '../support/zone-keys.js';
 
 const SEED = Number(process.env['ZONEPLANE_CONFORMANCE_SEED'] ?? 20261122);

@@ -1,5 +1,5 @@
 /**
- * Use cases: a zone begins and ceases to be signed. A small zone is signed at once; a large one by a job (job.ts), and it is
+ * A zone begins and ceases to be signed. A small zone is signed at once; a large one by a job (job.ts), and it is
  * served signed when all of it is, in one change.
  */
 
@@ -8,13 +8,11 @@ import type { KeyMaterial, NewKeyAlgorithm } from '../../dnssec/signing-key.js';
 import { removeSomeHashed } from '../../store/dnssec/hashed.js';
 import { removeKeysOfZone } from '../../store/dnssec/keys.js';
 import { removeSomeSignatures } from '../../store/dnssec/signatures.js';
-import { findDnssecZone, insertDnssecZone, removeDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import { insertDnssecZone, removeDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../access/access.js';
-import { commit, type Draft } from '../write/commit.js';
+import type { Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
-import { dnssecFailure } from './errors.js';
 import { addKey, beginKey } from './keys.js';
 import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';
 import { APEX } from './signing/chain.js';
@@ -26,17 +24,7 @@ export interface EnableOptions {
   readonly keys?: readonly KeyMaterial[];
 }
 
-/** Makes the keys of a zone and signs it; nothing happens to a zone that has them already. */
-export async function enableSigning(ctx: Context, zoneId: string, options: EnableOptions = {}): Promise<void> {
-  await commit(ctx, (draft) => {
-    const zone = requireZone(ctx, zoneId);
-    const known = findDnssecZone(ctx.store, zone.seq);
-    if (known?.phase === 'unsigning') throw dnssecFailure('unsigning');
-    if (!known) beginSigning(ctx, draft, zone, options);
-  });
-}
-
-/** The same inside a commit, for a zone without a row in dnssec_zones. */
+/** Makes the keys of a zone and signs it, inside a commit; for a zone without a row in dnssec_zones. */
 export function beginSigning(ctx: Context, draft: Draft, zone: ZoneRow, options: EnableOptions): void {
   const { store } = ctx;
   const isSmall = draft.recordCount(zone) <= MOST_AT_ONCE;
@@ -67,15 +55,7 @@ function takeKeys(ctx: Context, draft: Draft, zone: ZoneRow, keys: readonly KeyM
   }
 }
 
-/** Takes signatures and keys off a zone. The parent must have no DS any more. */
-export async function disableSigning(ctx: Context, zoneId: string): Promise<void> {
-  await commit(ctx, (draft) => {
-    const zone = requireZone(ctx, zoneId);
-    if (findDnssecZone(ctx.store, zone.seq)) endSigning(ctx, draft, zone);
-  });
-}
-
-/** The same inside a commit. */
+/** Takes signatures and keys off a zone, inside a commit. The parent must have no DS any more. */
 export function endSigning(ctx: Context, draft: Draft, zone: ZoneRow): void {
   const { store } = ctx;
   draft.noteSigning(zone.seq, { prepared: true });

@@ -24,7 +24,7 @@ import { changeKey, removeKey } from './keys.js';
 import { parentDs, parentOf } from './parent.js';
 
 /** Seconds until all servers of a zone answer a change (RFC 7583 §3.1: Dprp). */
-export const PROPAGATION_S = 3600;
+const PROPAGATION_S = 3600;
 
 /** The keys whose states the service decides; those of other signers are not among them. */
 function ownKeys(keys: readonly DnssecKeyRow[]): readonly DnssecKeyRow[] {

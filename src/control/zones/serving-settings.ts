@@ -28,7 +28,7 @@ export async function logServingSettings(base: ContextBase): Promise<void> {
   if (last === text) return;
   // The first start, or the first one with this check.
   const slices = last === undefined ? [] : [...slicesOf(store)];
-  const before = typeof last === 'string' && last !== UNDER_WAY ? parse(last) : undefined;
+  const before = lastServingSettings(store);
   if (slices.length > 0) await store.write(() => putMeta(store, 'serving_settings', UNDER_WAY));
   let moved = 0;
   for (const slice of slices) {
@@ -39,6 +39,15 @@ export async function logServingSettings(base: ContextBase): Promise<void> {
   }
   await store.write(() => putMeta(store, 'serving_settings', text));
   if (moved > 0) log.info({ zones: moved }, 'name servers or edge addresses have changed since the last start');
+}
+
+/**
+ * The settings with which zones are served, whatever a command was told: those of the last start. Undefined before the
+ * first one, and while they are being replaced.
+ */
+export function lastServingSettings(store: Store): ServingSettings | undefined {
+  const last = findMeta(store, 'serving_settings');
+  return typeof last === 'string' && last !== UNDER_WAY ? parse(last) : undefined;
 }
 
 function* slicesOf(store: Store): Generator<readonly number[]> {

@@ -125,7 +125,7 @@ export function lastSignaturesBetween(
 }
 
 /** Rows from an owner key on, in canonical order; no more than `limit`. */
-export function signaturesFrom(store: Store, zone: number, from: Uint8Array, limit: number): readonly SignatureRow[] {
+function signaturesFrom(store: Store, zone: number, from: Uint8Array, limit: number): readonly SignatureRow[] {
   return statements(store).from.all(zone, from, limit);
 }
 

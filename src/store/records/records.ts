@@ -67,7 +67,6 @@ export const COLUMNS_OF_ZONE = '? AS zone, record_rows.*';
 /** Sorts after every key: owner keys never begin with 0xff 0xff, because no label has 255 octets. */
 const LAST_KEY = Buffer.alloc(256, 0xff);
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of statements
 const statements = perStore((store) => ({
   byId: store.prepare<[id: Uint8Array, zone: number], RecordRow>('SELECT * FROM records WHERE id = ? AND zone = ?'),
   ofOwner: store.prepare<[zone: number, ownerKey: Uint8Array], RecordRow>(

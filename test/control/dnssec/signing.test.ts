@@ -5,7 +5,7 @@ import { toHex } from '../../../src/base/bytes.js';
 import { UserError } from '../../../src/base/errors.js';
 import { parseIP } from '../../../src/base/ip.js';
 import { makeId } from '../../../src/base/random.js';
-import { disableSigning, enableSigning, resignSoon } from '../../../src/control/dnssec/enable.js';
+import { resignSoon } from '../../../src/control/dnssec/enable.js';
 import { signingJob } from '../../../src/control/dnssec/job.js';
 import { beginKey, changeKey, removeKey } from '../../../src/control/dnssec/keys.js';
 import { changeDenial } from '../../../src/control/dnssec/switch-denial.js';
@@ -36,6 +36,7 @@ import {
   requireVerifiedByOthers,
   servedRecords,
 } from '../../support/signed-copy.js';
+import { disableSigning, enableSigning } from '../../support/signing.js';
 import type { TestClock } from '../../support/test-clock.js';
 import { testZoneKeys } from '../../support/zone-keys.js';
 import { startControl } from '../fixture.js';

@@ -663,7 +663,7 @@ t.test('others write while a large file is imported, and while a large zone is d
   const ctx = { ...fixture, clock };
   const other = await createZone(ctx, { name: 'other.test' });
   const lines = Array.from({ length: 6_000 }, (_, i) => `h${i} ${i % 2 ? 60 : 600} A 10.0.${i >> 8}.${i & 255}\n`);
-  const text = HEAD + lines.join('') + 'uneven 60 A 192.0.2.1\nuneven 600 A 192.0.2.2\n';
+  const text = `${HEAD + lines.join('')}uneven 60 A 192.0.2.1\nuneven 600 A 192.0.2.2\n`;
   const zones = (): string[] => zonesOfName(ctx.store, 'example.com').map(({ name }) => name);
 
   let writes = 0;
