@@ -72,7 +72,10 @@ t.test('certificates and settings', async (t) => {
   writeFileSync(settings, 'log-level: debug\nrecords-per-zone: 5\n');
   child.kill('SIGHUP');
   await untilSaid('settings were reloaded', 1);
-  t.match(program.printed(), /"logLevel":"debug","certificates":"read again","needRestart":\["records-per-zone"\]/);
+  t.match(
+    program.printed(),
+    /"logLevel":"debug","certificates":"read again","dnsReplacedFor":\[\],"needRestart":\["records-per-zone"\]/,
+  );
   for (let look = 0; look < LOOKS && (await servedName()) !== 'second.zoneplane.test'; look++) await sleep(50);
   t.equal(await servedName(), 'second.zoneplane.test');
   for (let look = 0; look < LOOKS && said('"msg":"request"') === 0; look++) {

@@ -23,7 +23,7 @@ import { startZone } from '../fixture.js';
 
 /** Everything a commit could have touched. */
 function stateOf(ctx: Context): unknown {
-  const tables = ['zones', 'records', 'changes', 'change_rrs', 'audit'];
+  const tables = ['zones', 'record_rows', 'changes', 'change_rrs', 'audit'];
   return tables.map((table) => ctx.store.prepare(`SELECT * FROM ${table}`).all());
 }
 
@@ -32,7 +32,7 @@ t.test('a failure at any step leaves nothing behind', async (t) => {
   const made = await createRecord(ctx, zoneId, { type: 'A', name: 'a', content: '192.0.2.1' });
   const before = stateOf(ctx);
   for (const step of [
-    'INSERT ON records',
+    'INSERT ON record_rows',
     'UPDATE ON zones',
     'INSERT ON changes',
     'INSERT ON change_rrs',
@@ -48,7 +48,7 @@ t.test('a failure at any step leaves nothing behind', async (t) => {
     runSql(ctx.store, 'DROP TRIGGER broken');
     t.same(stateOf(ctx), before, step);
   }
-  runSql(ctx.store, "CREATE TRIGGER broken BEFORE DELETE ON records BEGIN SELECT RAISE(ABORT, 'injected'); END");
+  runSql(ctx.store, "CREATE TRIGGER broken BEFORE DELETE ON record_rows BEGIN SELECT RAISE(ABORT, 'injected'); END");
   await t.rejects(deleteRecord(ctx, zoneId, made.id), StoreConflict);
   runSql(ctx.store, 'DROP TRIGGER broken');
   t.same(stateOf(ctx), before);
@@ -106,7 +106,7 @@ t.test('writes that share a transaction', async (t) => {
 
   runSql(
     ctx.store,
-    "CREATE TRIGGER broken BEFORE INSERT ON records WHEN new.name LIKE 'x%' BEGIN SELECT RAISE(ABORT, 'injected'); END",
+    "CREATE TRIGGER broken BEFORE INSERT ON record_rows WHEN new.name LIKE 'x%' BEGIN SELECT RAISE(ABORT, 'injected'); END",
   );
   const [one, broken, two] = await Promise.allSettled([create('one'), create('x1'), create('two')]);
   runSql(ctx.store, 'DROP TRIGGER broken');
