@@ -19,7 +19,7 @@ export function createDelegationFinder(
 ): (name: string) => Promise<readonly string[] | undefined> {
   return async (text) => {
     const name = parentQueryName(text);
-    for (const server of (await parentServerNames(options, name)).slice(0, MOST_SERVERS)) {
+    for (const server of ((await parentServerNames(options, name)) ?? []).slice(0, MOST_SERVERS)) {
       const { upstream } = await openParentServer(options, server);
       const answer = await upstream.query(name, 'NS');
       if (answer.status === 'servfail' || answer.status === 'timeout') continue;

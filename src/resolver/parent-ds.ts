@@ -31,17 +31,25 @@ const MOST_SERVERS = 16;
 export interface ParentDsOptions extends ParentOptions {
   /** Its active zones are looked at first: a parent that is served here is not asked over the network. */
   readonly own: { readonly store: Store; readonly settings: ServingSettings };
+  /** No resolver is configured, so nobody else is asked. */
+  readonly isOffline?: boolean;
 }
 
-/** Creates the look-up. Its result is empty when the servers of the parent cannot be found. */
-export function createParentDsFinder(options: ParentDsOptions): (name: string) => Promise<readonly ParentServerDs[]> {
+/**
+ * What each server of the parent has; empty when there is no parent that could be asked. Undefined when its servers
+ * could not be found out.
+ */
+export type FindParentDs = (name: string) => Promise<readonly ParentServerDs[] | undefined>;
+
+export function createParentDsFinder(options: ParentDsOptions): FindParentDs {
   const { store, settings } = options.own;
   return async (text) => {
     const name = parentQueryName(text);
     const own = store.snapshot(() => ownParentDs(store, settings, name));
     if (own) return [own];
-    const servers = (await parentServerNames(options, name)).slice(0, MOST_SERVERS);
-    return Promise.all(servers.map((server) => askServer(options, server, name)));
+    if (options.isOffline) return [];
+    const servers = await parentServerNames(options, name);
+    return servers && Promise.all(servers.slice(0, MOST_SERVERS).map((server) => askServer(options, server, name)));
   };
 }
 

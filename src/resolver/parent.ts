@@ -23,13 +23,19 @@ export interface ParentServer {
 
 const TIMEOUT_MS = 2000;
 
-/** Host names of the servers of the closest zone above a name; empty when they cannot be found. */
-export async function parentServerNames({ upstream }: ParentOptions, name: string): Promise<readonly string[]> {
+/**
+ * Host names of the servers of the closest zone above a name; empty when there is no such zone. Undefined when the
+ * resolver could not find it out.
+ */
+export async function parentServerNames(
+  { upstream }: ParentOptions,
+  name: string,
+): Promise<readonly string[] | undefined> {
   const labels = name.split('.');
   for (let skip = 1; skip < labels.length; skip++) {
     const { status, records } = await upstream.query(labels.slice(skip).join('.'), 'NS');
     if (status === 'ok') return records.filter(({ type }) => type === 'NS').map(({ content }) => content);
-    if (status === 'servfail' || status === 'timeout') return [];
+    if (status === 'servfail' || status === 'timeout') return undefined;
   }
   return [];
 }

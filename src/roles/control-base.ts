@@ -62,7 +62,8 @@ export function createControlBase(
   zoneKeys?: ZoneKeys,
 ): ContextBase {
   const serving = servingSettings(settings);
-  const upstream = createUpstream({ servers: upstreamServers(settings), clock });
+  const servers = upstreamServers(settings);
+  const upstream = createUpstream({ servers, clock });
   return {
     store,
     clock,
@@ -80,7 +81,12 @@ export function createControlBase(
       },
     },
     findDelegation: createDelegationFinder({ upstream, clock }),
-    findParentDs: createParentDsFinder({ upstream, clock, own: { store, settings: serving } }),
+    findParentDs: createParentDsFinder({
+      upstream,
+      clock,
+      own: { store, settings: serving },
+      isOffline: servers.length === 0,
+    }),
     askOutside: (name, type) => upstream.query(name, type),
     ...(zoneKeys && { zoneKeys }),
   };

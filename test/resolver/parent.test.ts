@@ -41,7 +41,7 @@ t.test('DS records with their TTL, none, and servers that do not answer', async 
   const digest = 'ab'.repeat(32);
   t.match(await find('Zone.test.'), [{ server: 'a.nic.test', ttl: 3600 }]);
   t.same(
-    (await find('zone.test'))[0]!.ds?.map((content) => content.toLowerCase()),
+    (await find('zone.test'))![0]!.ds?.map((content) => content.toLowerCase()),
     [`10 13 2 ${digest}`, `2 13 2 ${digest}`],
   );
   t.ok(parent.asked.every(({ name, type }) => name === 'zone.test' && type === 'DS'));
@@ -71,6 +71,14 @@ t.test('a parent that cannot be found', async (t) => {
   const { options } = await startParents(t, () => undefined);
   t.same(await createParentDsFinder(options)('zone.other'), []);
   t.equal(await createDelegationFinder(options)('zone.other'), undefined);
+});
+
+t.test('a resolver that fails: unknown, not empty; without resolvers nobody is asked', async (t) => {
+  const { options } = await startParents(t, () => undefined);
+  const { server } = await startScriptedUpstream(t, () => ({ rcode: 2 }));
+  const upstream = createUpstream({ servers: [server], clock: options.clock, timeoutMs: 500 });
+  t.equal(await createParentDsFinder({ ...options, upstream })('zone.test'), undefined);
+  t.same(await createParentDsFinder({ ...options, upstream, isOffline: true })('zone.test'), []);
 });
 
 t.test('a delegation comes from the referral', async (t) => {

@@ -95,7 +95,7 @@ export const dnssecKeyRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
       config: WRITE,
       schema: {
         tags,
-        summary: 'Say that the parent has the DS record of a key',
+        summary: 'Say which DS record the parent has',
         description: 'For zones whose parent cannot be asked from here. Otherwise the servers of the parent decide.',
         params,
         body: dsSeen,

@@ -95,7 +95,9 @@ export const rolloverRequest = z
   .meta({ id: 'DnssecRollover', examples: [{ role: 'zsk' }] });
 
 export const dsSeen = z
-  .object({ key_tag: z.int().min(0).max(65_535) })
+  .object({
+    key_tag: z.int().min(0).max(65_535).nullable().describe('Null: the parent has no DS record'),
+  })
   .meta({ id: 'DnssecDsSeen', examples: [{ key_tag: 2371 }] });
 
 export const dnssecStatus = z

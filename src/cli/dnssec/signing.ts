@@ -4,6 +4,7 @@ import { deleteDnssec, editDnssec, getDnssec, listKeys } from '../../control/dns
 import type { DnssecItem, KeyItem } from '../../control/dnssec/item.js';
 import { startRollover } from '../../control/dnssec/rollover.js';
 import { type SigningStatus, signingStatus } from '../../control/dnssec/status.js';
+import { confirmDs } from '../../control/dnssec/watch.js';
 import type { Context } from '../../control/write/context.js';
 import { type CommandContext, example } from '../command.js';
 import { DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from '../control.js';
@@ -53,11 +54,18 @@ function addEnable(dnssec: Command, { terminal, environment }: CommandContext): 
   );
 }
 
+interface DisableOptions {
+  readonly dsRemoved?: boolean;
+  readonly remove?: boolean;
+  readonly json?: boolean;
+}
+
 function addDisable(dnssec: Command, { terminal, environment }: CommandContext): void {
   const disable = dnssec
     .command('disable')
     .description('stop signing a zone: first the parent removes its DS record, then --remove removes the signatures')
     .argument('<zone>', 'name or identifier of the zone')
+    .option('--ds-removed', 'the parent has no DS record any more; for parents that cannot be asked from here')
     .option('--remove', 'remove keys and signatures; refused while the parent may still have a DS record')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -65,9 +73,10 @@ function addDisable(dnssec: Command, { terminal, environment }: CommandContext):
       example('zoneplane dnssec disable example.com', 'zoneplane dnssec disable example.com --remove'),
     );
   addSettingOptions(disable, DATA_SETTINGS).action(
-    async (name: string, { remove, json }: { remove?: boolean; json?: boolean }) => {
+    async (name: string, { dsRemoved, remove, json }: DisableOptions) => {
       await withControl(disable, environment, async (ctx) => {
         const { id } = await requireZoneNamed(ctx, name);
+        if (dsRemoved) await confirmDs(ctx, id, null);
         if (remove) await deleteDnssec(ctx, id);
         else await editDnssec(ctx, id, { status: 'disabled' });
         await tellStatus(ctx, id, await getDnssec(ctx, id), terminal, json);

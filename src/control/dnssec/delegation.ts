@@ -14,7 +14,7 @@ import { beginSigning, endSigning } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import type { DnssecItem, KeyItem } from './item.js';
 import { keyItems } from './key-steps.js';
-import { agreedDs, noteParent, parentOf } from './parent.js';
+import { agreedDs, noteParent, parentOf, removalTime, stateByParent } from './parent.js';
 import { APEX } from './signing/chain.js';
 import { changeDenial } from './switch-denial.js';
 
@@ -52,7 +52,7 @@ export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit)
   if (multiSigner) throw dnssecFailure('multiSigner');
   if (presigned) throw dnssecFailure('presigned');
   const denial = edit.denial ?? (hashed == null ? undefined : hashed ? 'nsec3' : 'nsec');
-  const servers = status === 'disabled' ? await askParent(ctx, requireZone(ctx, zoneId)) : [];
+  const servers = status === 'disabled' ? await askParent(ctx, requireZone(ctx, zoneId)) : undefined;
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     if (status === 'active') activate(ctx, draft, zone, edit.algorithm);
@@ -77,13 +77,13 @@ function activate(ctx: Context, draft: Draft, zone: ZoneRow, algorithm: NewKeyAl
 }
 
 /** A zone whose parent surely has no DS record is disabled at once; others wait until it is gone. */
-function deactivate(ctx: Context, draft: Draft, zone: ZoneRow, servers: readonly ParentServerDs[]): void {
+function deactivate(ctx: Context, draft: Draft, zone: ZoneRow, servers: readonly ParentServerDs[] | undefined): void {
   const { store } = ctx;
   const row = findDnssecZone(store, zone.seq);
   if (!row || row.phase === 'unsigning' || row.state === 'disabled') return;
   const agreed = agreedDs(noteParent(store, zone.seq, servers, draft.now));
-  // A parent that cannot be asked counts as one without DS records, as long as nobody ever saw one there.
-  const isAbsent = agreed ? agreed.length === 0 : servers.length === 0 && row.ds_seen_at === null;
+  // Where nothing can be found out, a DS record that nobody ever saw counts as absent; signatures stay for a while.
+  const isAbsent = agreed ? agreed.length === 0 : !servers?.length && row.ds_seen_at === null;
   setState(ctx, draft, zone, isAbsent ? 'disabled' : 'pending-disabled');
   lookAtParentSoon(ctx, zone);
 }
@@ -108,13 +108,15 @@ export function setState({ store }: Context, draft: Draft, zone: ZoneRow, state:
  * zone has to stay signed.
  */
 export async function deleteDnssec(ctx: Context, zoneId: string): Promise<void> {
+  const servers = await askParent(ctx, requireZone(ctx, zoneId));
   await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const row = findDnssecZone(ctx.store, zone.seq);
     if (!row || row.phase === 'unsigning') return;
-    if (row.state !== 'disabled') throw dnssecFailure('stillEnabled', { status: row.state });
-    const parent = parentOf(ctx.store, zone.seq);
-    const removeAt = row.ds_seen_at === null ? draft.now : (parent.since ?? draft.now) + parent.ttl * 1e6;
+    const parent = noteParent(ctx.store, zone.seq, servers, draft.now);
+    const status = stateByParent(ctx.store, zone, row, parent);
+    if (status !== 'disabled') throw dnssecFailure('stillEnabled', { status });
+    const removeAt = removalTime(row, parent, draft.now);
     if (removeAt <= draft.now) {
       endSigning(ctx, draft, zone);
       removeParent(ctx.store, zone.seq);
@@ -126,9 +128,12 @@ export async function deleteDnssec(ctx: Context, zoneId: string): Promise<void> 
   });
 }
 
-/** Asks the servers of the parent; none when they cannot be found. */
-export async function askParent({ findParentDs }: Context, { name }: ZoneRow): Promise<readonly ParentServerDs[]> {
-  return (await findParentDs?.(name)) ?? [];
+/** Asks the servers of the parent, see FindParentDs. */
+export async function askParent(
+  { findParentDs }: Context,
+  { name }: ZoneRow,
+): Promise<readonly ParentServerDs[] | undefined> {
+  return findParentDs ? findParentDs(name) : [];
 }
 
 /** Lets the job look at the parent now. Inside a write. */

@@ -5,7 +5,7 @@ import { readPublicKey } from '../../dnssec/key.js';
 import { printPrivateKeyFile } from '../../dnssec/private-key-file.js';
 import type { KeyMaterial } from '../../dnssec/signing-key.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
-import { findDnssecZone } from '../../store/dnssec/zones.js';
+import { findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import { requireZone } from '../access/access.js';
 import { commit } from '../write/commit.js';
 import type { Context } from '../write/context.js';
@@ -51,6 +51,8 @@ export async function importKeys(ctx: Context, zoneId: string, keys: readonly Ke
     if (findDnssecZone(ctx.store, zone.seq)) throw dnssecFailure('signedAlready', { zone: zone.name });
     requireWhole(keys);
     beginSigning(ctx, draft, zone, { keys });
+    // The parent has their DS record already, or has had it until now.
+    updateDnssecZone(ctx.store, zone.seq, { ds_seen_at: draft.now });
     lookAtParentSoon(ctx, zone);
   });
 }

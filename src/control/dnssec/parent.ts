@@ -10,7 +10,7 @@ import type { ParentDs } from '../../dnssec/key-states.js';
 import type { ParentServerDs } from '../../resolver/parent-ds.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
 import { findParent, type ParentRow, putParent } from '../../store/dnssec/parents.js';
-import type { DnssecState, DnssecZoneRow } from '../../store/dnssec/zones.js';
+import { type DnssecState, type DnssecZoneRow, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { dsOf, isEntryPoint } from './ds.js';
@@ -28,29 +28,55 @@ export function parentOf(store: Store, zone: number): ParentRow {
   return findParent(store, zone) ?? { zone, ...NOTHING_KNOWN };
 }
 
-/** Stores what the servers of the parent answered. Call inside a write. `now`: microseconds since 1970. */
-export function noteParent(store: Store, zone: number, servers: readonly ParentServerDs[], now: number): ParentRow {
+/**
+ * Stores what the servers of the parent answered; undefined when they could not be found out. Call inside a write.
+ * `now`: microseconds since 1970.
+ */
+export function noteParent(
+  store: Store,
+  zone: number,
+  servers: readonly ParentServerDs[] | undefined,
+  now: number,
+): ParentRow {
   const before = parentOf(store, zone);
-  // Where nobody can be asked, what a person said stands.
-  const agreed = servers.length === 0 ? before.agreed : agreedOf(servers);
-  const ttls = servers.filter(({ ds }) => ds && ds.length > 0).map(({ ttl }) => ttl ?? 0);
+  // Where nobody answers, what a person said stands; what servers said earlier does not.
+  const isSaid = before.servers === '[]';
+  const agreed = servers && servers.length > 0 ? agreedOf(servers) : isSaid ? before.agreed : null;
+  const ttls = (servers ?? []).filter(({ ds }) => ds && ds.length > 0).map(({ ttl }) => ttl ?? 0);
   const after: ParentRow = {
     ...before,
-    servers: JSON.stringify(servers),
-    checked_at: now,
+    servers: servers ? JSON.stringify(servers) : before.servers,
+    checked_at: servers ? now : null,
     agreed,
     since: agreed === null ? null : agreed === before.agreed ? before.since : now,
     // That of records that are gone is needed longest.
     ttl: ttls.length > 0 ? Math.max(...ttls) : before.ttl,
   };
   putParent(store, after);
+  // Resolvers may have it from then on, whatever becomes of it.
+  if (ttls.length > 0) updateDnssecZone(store, zone, { ds_seen_at: now });
   return after;
 }
 
-/** Stores that the parent has the DS record of a key, because a person said so. Call inside a write. */
-export function noteConfirmedDs(store: Store, { seq, apex }: ZoneRow, dnskey: Uint8Array, now: number): void {
-  const content = typeByCode(Type.ds).contentOf(dsOf(apex, dnskey));
-  putParent(store, { ...parentOf(store, seq), agreed: JSON.stringify([content]), since: now });
+/**
+ * Stores what a person says of the parent: that it has the DS record of a key, or none (null). Call inside a write.
+ * `now`: microseconds since 1970.
+ */
+export function noteSaidDs(store: Store, { seq, apex }: ZoneRow, dnskey: Uint8Array | null, now: number): void {
+  const contents = dnskey ? [typeByCode(Type.ds).contentOf(dsOf(apex, dnskey))] : [];
+  const said = { servers: '[]', checked_at: null, agreed: JSON.stringify(contents), since: now };
+  putParent(store, { ...parentOf(store, seq), ...said });
+  if (dnskey) updateDnssecZone(store, seq, { ds_seen_at: now });
+}
+
+/**
+ * When signatures can go after a user asked for it, microseconds since 1970: when no resolver has a DS record any more.
+ * Where the parent cannot be asked, one may be there that nobody saw.
+ */
+export function removalTime({ ds_seen_at: seenAt }: DnssecZoneRow, parent: ParentRow, now: number): number {
+  const isSurelyAbsent = parent.agreed === '[]' || (parent.checked_at !== null && parent.servers === '[]');
+  if (seenAt === null && isSurelyAbsent) return now;
+  return (parent.since ?? now) + parent.ttl * 1e6;
 }
 
 /** What all servers have, as JSON; null while they differ, one does not answer, or none is known. */

@@ -4,8 +4,8 @@
  */
 import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
-import { removeParent } from '../../store/dnssec/parents.js';
-import { type DnssecZoneRow, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import { putParent, removeParent } from '../../store/dnssec/parents.js';
+import { type DnssecZoneRow, findDnssecZone } from '../../store/dnssec/zones.js';
 import { findZoneById, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireZone } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
@@ -16,7 +16,7 @@ import { endSigning } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import type { DnssecItem } from './item.js';
 import { applySteps, judgeZoneKeys, noteWalk } from './key-steps.js';
-import { noteConfirmedDs, noteParent, parentOf, stateByParent } from './parent.js';
+import { noteParent, noteSaidDs, parentOf, stateByParent } from './parent.js';
 
 /** Milliseconds between two looks, while something is awaited and otherwise. */
 const AWAITED_MS = 60_000;
@@ -51,13 +51,15 @@ async function lookAtZone(ctx: Context, job: JobContext, zoneId: string): Promis
 function step(ctx: Context, draft: Draft, zone: ZoneRow, row: DnssecZoneRow): number | undefined {
   const { store } = ctx;
   if (row.phase === 'unsigning') return undefined;
-  const parent = parentOf(store, zone.seq);
-  const state = stateByParent(store, zone, row, parent);
-  if (state !== row.state) {
-    setState(ctx, draft, zone, state);
-    if (state === 'active') updateDnssecZone(store, zone.seq, { ds_seen_at: draft.now, ds_ttl: parent.ttl });
-  }
-  if (state === 'disabled' && parent.remove_at !== null && parent.remove_at <= draft.now) {
+  const known = parentOf(store, zone.seq);
+  const state = stateByParent(store, zone, row, known);
+  if (state !== row.state) setState(ctx, draft, zone, state);
+  // A DS record that came back has a TTL of its own: the signatures stay until the user asks for their end again.
+  const parent = state === 'disabled' ? known : { ...known, remove_at: null };
+  if (parent.remove_at !== known.remove_at) putParent(store, parent);
+  const isDue = parent.remove_at !== null && parent.remove_at <= draft.now;
+  // A DS record that was there is surely gone only if its absence was seen, or said.
+  if (isDue && (parent.agreed === '[]' || row.ds_seen_at === null)) {
     endSigning(ctx, draft, zone);
     removeParent(store, zone.seq);
     return undefined;
@@ -72,16 +74,19 @@ function step(ctx: Context, draft: Draft, zone: ZoneRow, row: DnssecZoneRow): nu
   return Math.min(restMs, ...ends.map((end) => Math.max(1000, (end - draft.now) / 1000 + 1000)));
 }
 
-/** A person says that the parent has the DS record of a key. The servers of the parent, once they answer, overrule it. */
-export async function confirmDs(ctx: Context, zoneId: string, keyTag: number): Promise<DnssecItem> {
+/**
+ * A person says that the parent has the DS record of a key, or none (null). The servers of the parent, once they answer,
+ * overrule it.
+ */
+export async function confirmDs(ctx: Context, zoneId: string, keyTag: number | null): Promise<DnssecItem> {
   await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const row = findDnssecZone(ctx.store, zone.seq);
     if (!row) throw dnssecFailure('notSigned');
     const key = keysOfZone(ctx.store, zone.seq).find((own) => own.tag === keyTag && isEntryPoint(own));
-    if (!key) throw dnssecFailure('keyMissing');
-    noteConfirmedDs(ctx.store, zone, key.public, draft.now);
-    draft.audit({ action: 'dnssec.ds_seen', zone: zone.id, object: key.id, after: { key_tag: keyTag } });
+    if (keyTag !== null && !key) throw dnssecFailure('keyMissing');
+    noteSaidDs(ctx.store, zone, key?.public ?? null, draft.now);
+    draft.audit({ action: 'dnssec.ds_seen', zone: zone.id, object: zone.id, after: { key_tag: keyTag } });
     lookAtParentSoon(ctx, zone);
   });
   return getDnssec(ctx, zoneId);

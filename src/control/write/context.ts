@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
 import type { Random } from '../../base/random.js';
-import type { ParentServerDs } from '../../resolver/parent-ds.js';
+import type { FindParentDs } from '../../resolver/parent-ds.js';
 import type { UpstreamAnswer, UpstreamType } from '../../resolver/upstream.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
@@ -102,7 +102,7 @@ export interface Context {
    */
   readonly findDelegation?: (name: string) => Promise<readonly string[] | undefined>;
   /** The DS records of a zone as every server of its parent has them; absent when nobody can be asked. */
-  readonly findParentDs?: (name: string) => Promise<readonly ParentServerDs[]>;
+  readonly findParentDs?: FindParentDs;
   /** Outside resolvers for scans; absent when none are configured. */
   readonly askOutside?: AskOutside;
   /** Private keys of signed zones; without them such zones cannot be changed. */

@@ -34,9 +34,8 @@ export interface DnssecZoneRow {
   readonly newest_inception: number;
   /** The largest TTL of signed data, seconds. */
   readonly largest_ttl: number;
-  /** Microseconds since 1970, and seconds. */
+  /** When a DS record was last seen at the parent, microseconds since 1970; null: never. */
   readonly ds_seen_at: number | null;
-  readonly ds_ttl: number | null;
   /** Microseconds since 1970. */
   readonly modified_at: number;
 }

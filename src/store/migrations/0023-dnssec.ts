@@ -15,7 +15,7 @@ ALTER TABLE zones ADD COLUMN signed INTEGER NOT NULL DEFAULT 0 CHECK (signed IN 
 -- denial: what is served. next_denial: the kind that is being prepared.
 -- delete_form: whether CDS and CDNSKEY ask the parent to remove its DS (RFC 8078 §4).
 -- newest_inception: the newest beginning of a signature, seconds since 1970. largest_ttl: of signed data, seconds.
--- ds_seen_at, walked_at (when the last such re-signing ended), modified_at: microseconds since 1970. ds_ttl: seconds.
+-- ds_seen_at, walked_at (when the last such re-signing ended), modified_at: microseconds since 1970.
 CREATE TABLE dnssec_zones (
   zone INTEGER PRIMARY KEY REFERENCES zones (seq) ON DELETE CASCADE,
   state TEXT NOT NULL CHECK (state IN ('pending', 'active', 'pending-disabled', 'disabled')),
@@ -33,7 +33,6 @@ CREATE TABLE dnssec_zones (
   newest_inception INTEGER NOT NULL DEFAULT 0,
   largest_ttl INTEGER NOT NULL DEFAULT 0,
   ds_seen_at INTEGER,
-  ds_ttl INTEGER,
   modified_at INTEGER NOT NULL
 ) STRICT;
 

@@ -24,7 +24,7 @@ const HOUR = 3_600_000;
 
 interface World extends ZoneFixture {
   /** What the servers of the parent have. */
-  parent: ParentServerDs[];
+  parent: ParentServerDs[] | undefined;
   /** The parent takes what CDS records say (RFC 7344). */
   readonly followCds: () => void;
   /** Runs both jobs of the zone as they come due, while so much time passes; checks the zone each hour. */
@@ -69,13 +69,13 @@ async function startWorld(t: Test): Promise<World> {
 
   function check(): void {
     const records = served();
-    const hasDs = world.parent.some(({ ds: theirs }) => theirs && theirs.length > 0);
+    const hasDs = (world.parent ?? []).some(({ ds: theirs }) => theirs && theirs.length > 0);
     // Below a DS record a zone has to be signed.
     if (!hasDs && !records.some(({ type }) => type === Type.dnskey)) return;
     const when = new Date(clock.nowMs()).toISOString();
     const { ds } = requireVerified(zone, when);
     const known = ds.map((rdata) => typeByCode(Type.ds).contentOf(rdata));
-    const trusted = world.parent.every(
+    const trusted = (world.parent ?? []).every(
       ({ ds: theirs }) => !theirs?.length || theirs.some((one) => known.includes(one)),
     );
     if (!trusted) t.fail(`${when}: the DS records point to no key`);
@@ -93,7 +93,7 @@ async function startWorld(t: Test): Promise<World> {
       const cds = contents(Type.cds);
       if (cds.length === 0) return;
       const ds = cds.join() === '0 0 0 00' ? [] : cds;
-      world.parent = world.parent.map(({ server }) => ({ server, ds, ttl: 900 }));
+      world.parent = world.parent?.map(({ server }) => ({ server, ds, ttl: 900 }));
     },
     async pass(ms, follow = true) {
       for (const end = clock.nowMs() + ms; clock.nowMs() < end; ) {
@@ -149,7 +149,7 @@ t.test('on, delegated, ZSK, KSK, algorithm, off', { timeout: 120_000 }, async (t
   t.not((await getDnssec(ctx, zoneId)).key!.tag, before.key!.tag, 'the new DS is shown');
   // One server of the parent is behind.
   world.followCds();
-  const behind = world.parent.map((server, i) => (i === 0 ? server : { ...server, ds: [DS(before)] }));
+  const behind = world.parent?.map((server, i) => (i === 0 ? server : { ...server, ds: [DS(before)] }));
   world.parent = behind;
   await pass(DAY, false);
   t.match(await states(), ['ksk 13 retired', 'zsk 13 active', 'ksk 13 active']);
@@ -209,4 +209,49 @@ t.test('what cannot be had is refused', async (t) => {
   await t.rejects(confirmDs(ctx, zoneId, 1), { message: /not enabled/ });
   await deleteDnssec(ctx, zoneId);
   t.match(await editDnssec(ctx, zoneId, { status: 'disabled' }), { status: 'disabled', modifiedAt: undefined });
+});
+
+t.test('a parent that cannot be found out: signatures stay as long as a DS record may be there', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, zoneId, pass } = world;
+  const isSigned = (): boolean => world.served().some(({ type }) => type === Type.rrsig);
+  const off = async (): Promise<void> => {
+    await editDnssec(ctx, zoneId, { status: 'disabled' });
+    await deleteDnssec(ctx, zoneId);
+  };
+  await editDnssec(ctx, zoneId, { status: 'active' });
+  world.parent = undefined;
+  await off();
+  t.match(await getDnssec(ctx, zoneId), { status: 'disabled', key: undefined });
+  await pass(23 * HOUR, false);
+  t.ok(isSigned(), 'nobody knows for sure');
+  world.parent = [{ server: 'a.gtld.test', ds: [`1 13 2 ${'ab'.repeat(32)}`], ttl: 900 }];
+  await world.lookAtParent();
+  t.match(await getDnssec(ctx, zoneId), { status: 'pending-disabled' }, 'there was one');
+  world.parent = undefined;
+  await pass(3 * DAY, false);
+  t.ok(isSigned(), 'and nobody saw it go');
+  await confirmDs(ctx, zoneId, null);
+  await pass(2 * HOUR, false);
+  t.match(await getDnssec(ctx, zoneId), { status: 'disabled', key: {} }, 'a person said so');
+  t.ok(isSigned(), 'its end has to be asked for again');
+  await deleteDnssec(ctx, zoneId);
+  await pass(HOUR, false);
+  t.notOk(isSigned());
+});
+
+t.test('a DS record that was only seen after the end was asked for is forgotten first', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, zoneId, lookAtParent } = world;
+  await editDnssec(ctx, zoneId, { status: 'active' });
+  world.parent = [{ server: 'a.gtld.test', ds: [`1 13 2 ${'ab'.repeat(32)}`], ttl: 900 }];
+  t.match(await editDnssec(ctx, zoneId, { status: 'disabled' }), { status: 'pending-disabled' });
+  world.parent = [{ server: 'a.gtld.test', ds: [], ttl: 300 }];
+  await lookAtParent();
+  await deleteDnssec(ctx, zoneId);
+  const isSigned = (): boolean => world.served().some(({ type }) => type === Type.rrsig);
+  t.ok(isSigned(), 'resolvers may have it for 900 seconds');
+  world.clock.advance(901_000);
+  await lookAtParent();
+  t.notOk(isSigned());
 });
