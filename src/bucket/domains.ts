@@ -152,7 +152,7 @@ function requireDomain({ store }: Context, { seq }: BucketRow, domain: string): 
   return row;
 }
 
-/** Whoever makes a bucket public at a name makes a record, so that permission is needed as well. Throws 403. */
+/** Making a bucket public at a name creates a record, so the permission for records is needed as well. Throws 403. */
 function asEditor(ctx: Context, zone: ZoneRow): Context {
   const account = toHex(findAccount(ctx.store, zone.account)!.id);
   return { ...ctx, actor: permitted(ctx.actor, 'dns', 'write', { account, zone: toHex(zone.id) }) };

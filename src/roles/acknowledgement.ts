@@ -54,7 +54,7 @@ function socketPath(dataDir: string): SocketPath {
   return { path: `/proc/self/fd/${descriptor}/${SOCKET_FILE}`, release: () => closeSync(descriptor) };
 }
 
-/** Who is told what processes say. */
+/** The parts that receive what processes report. */
 export interface ProcessListeners {
   readonly propagation: Propagation;
   readonly edges: EdgeReports;

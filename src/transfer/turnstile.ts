@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.js';
 export interface TurnstileLimits {
   readonly inAll: number;
   readonly ofOne: number;
-  /** Milliseconds that one waits. */
+  /** How long to wait, in milliseconds. */
   readonly waitMs: number;
 }
 

@@ -9,7 +9,7 @@ import type { Finding } from './finding.js';
 export function examineZones(store: Store, settings: Settings): Finding[] {
   const what = 'zones';
   const notices = noticesOfInstallation(store, servingSettings(settings));
-  // Of name servers that zones have already, nothing more needs to be said.
+  // One notice about these name servers is enough.
   const future = notices.some(({ code }) => code === 'test-name-servers') ? [] : examineNameServers(settings);
   if (notices.length > 0) return [...future, ...notices.map((notice) => findingOf(what, notice))];
   const text = `${servedZones(store).length} with ${countServedRecords(store)} records, nothing unusual`;

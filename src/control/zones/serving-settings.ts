@@ -42,7 +42,7 @@ export async function logServingSettings(base: ContextBase): Promise<void> {
 }
 
 /**
- * The settings with which zones are served, whatever a command was told: those of the last start. Undefined before the
+ * The settings with which zones are served: those of the last start, not those of a command. Undefined before the
  * first one, and while they are being replaced.
  */
 export function lastServingSettings(store: Store): ServingSettings | undefined {

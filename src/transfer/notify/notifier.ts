@@ -1,6 +1,6 @@
 /**
- * Tells the peers of zones about new serials when the DNS processes answer them, until they are heard, and looks what
- * the peers serve. What is stored is enough to begin again after a restart: the serials of zones and of their peers.
+ * Notifies the peers of zones of new serials once the DNS processes serve them, repeats this until the peers
+ * acknowledge it, and asks what they serve. The stored serials of zones and peers suffice to begin again after a restart.
  */
 import type { Propagation } from '../../control/write/propagation.js';
 import { serialIsAfter } from '../../dns/serial.js';

@@ -1,4 +1,4 @@
-/** What goes on between us and one peer of one zone: NOTIFY until it is heard, then questions for its serial. */
+/** Sends NOTIFY to one peer about one zone until the peer acknowledges it, then asks the peer for its serial. */
 
 import { equalBytes } from '../../base/bytes.js';
 import { messageOf } from '../../base/errors.js';
@@ -35,9 +35,9 @@ export interface PeerTalk {
 
 /** Milliseconds until NOTIFY is repeated (RFC 1996 §3.6); then the RETRY of the SOA. */
 const REPEATS = [1000, 2000, 4000, 8000, 16_000];
-/** Milliseconds between questions for the serial after NOTIFY was heard. */
+/** Milliseconds between questions for the serial after the peer has acknowledged NOTIFY. */
 const LOOKS = [1000, 5000];
-/** Milliseconds until a peer is told again that heard but stays behind; then the RETRY of the SOA. */
+/** Milliseconds until NOTIFY is sent again to a peer that acknowledged it but stays behind; then the RETRY of the SOA. */
 const AGAIN = [0, 30_000];
 /** Milliseconds after a transfer: the peer still has to load it. */
 const LOADING_LOOKS = [10, 100, 400, 1000, 5000];
@@ -57,30 +57,30 @@ export interface TalkOptions extends PeerContext {
 
 export function createPeerTalk(context: TalkOptions, zone: number, seq: number): PeerTalk {
   const course = createCourse(context, zone);
-  /** Looks after transfers go on beside, so that they never replace a NOTIFY that was not heard. */
+  /** Questions after a transfer have their own course, so that they never replace a NOTIFY that is to be repeated. */
   const looks = createCourse(context, zone);
   let isLooking = false;
 
-  /** `attempt`: messages that were not answered; `told`: those that were, while the peer stayed behind. */
-  async function notify(attempt: number, told: number): Promise<void> {
+  /** `attempt`: messages without an answer; `acknowledged`: those with one, while the peer stayed behind. */
+  async function notify(attempt: number, acknowledged: number): Promise<void> {
     const goesOn = course.begin();
     const row = findServedZone(context.store, zone);
-    const heard = row && (await tellPeer(context, row, seq));
-    if (!row || heard === undefined || !goesOn()) return;
-    if (heard) look(LOOKS, 0, told);
-    else course.later(REPEATS[attempt] ?? retryMs(row), () => notify(attempt + 1, told));
+    const isAnswered = row && (await tellPeer(context, row, seq));
+    if (!row || isAnswered === undefined || !goesOn()) return;
+    if (isAnswered) look(LOOKS, 0, acknowledged);
+    else course.later(REPEATS[attempt] ?? retryMs(row), () => notify(attempt + 1, acknowledged));
   }
 
-  function look(delays: readonly number[], index: number, told: number): void {
+  function look(delays: readonly number[], index: number, acknowledged: number): void {
     course.later(delays[index] ?? HOUR_MS, async () => {
       const goesOn = course.begin();
       const row = findServedZone(context.store, zone);
       const isBehind = row && (await lookAtPeer(context, row, seq));
       if (!row || isBehind === undefined || !goesOn()) return;
       if (!isBehind) look([], 0, 0);
-      else if (delays[index + 1] !== undefined) look(delays, index + 1, told);
-      // It heard, but its transfer failed or takes long; it would try again only after its own RETRY.
-      else course.later(AGAIN[told] ?? retryMs(row), () => notify(0, told + 1));
+      else if (delays[index + 1] !== undefined) look(delays, index + 1, acknowledged);
+      // The peer's transfer failed or takes long. Without another NOTIFY it tries again only after its own RETRY.
+      else course.later(AGAIN[acknowledged] ?? retryMs(row), () => notify(0, acknowledged + 1));
     });
   }
 
@@ -131,7 +131,7 @@ function createCourse({ clock, log }: TalkOptions, zone: number): Course {
     if (closed) return;
     cancel = clock.after(ms, () => {
       run().catch((error: unknown) => {
-        log.error({ zone, error: messageOf(error) }, 'a peer could not be told about a zone, or asked');
+        log.error({ zone, error: messageOf(error) }, 'a peer could not be notified of a zone, or asked for its serial');
         later(MINUTE_MS, run);
       });
     });
@@ -149,7 +149,7 @@ function createCourse({ clock, log }: TalkOptions, zone: number): Course {
   };
 }
 
-/** Sends NOTIFY. Whether the peer heard it; undefined when the zone does not go there any more. */
+/** Sends NOTIFY. Whether the peer acknowledged it; undefined when the zone does not go there any more. */
 async function tellPeer(context: TalkOptions, row: ZoneRow, seq: number): Promise<boolean | undefined> {
   const found = findPeer(context, row.seq, seq);
   if (!found) return undefined;
@@ -176,7 +176,7 @@ async function lookAtPeer(context: TalkOptions, row: ZoneRow, seq: number): Prom
   return !('serial' in sight) || serialIsAfter(row.serial, sight.serial);
 }
 
-/** Milliseconds until a peer that does not follow is told again: the RETRY of the SOA, within bounds. */
+/** Milliseconds until NOTIFY is sent again to a peer that does not follow: the RETRY of the SOA, within bounds. */
 function retryMs({ soa_retry: retry }: ZoneRow): number {
   return Math.min(HOUR_MS, Math.max(MINUTE_MS, (retry ?? ZONE_DEFAULTS.retry) * 1000));
 }
