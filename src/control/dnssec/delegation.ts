@@ -128,12 +128,12 @@ export async function deleteDnssec(ctx: Context, zoneId: string): Promise<void> 
   });
 }
 
-/** Asks the servers of the parent, see FindParentDs. */
+/** Asks the servers of the parent of a signed zone, see FindParentDs. */
 export async function askParent(
-  { findParentDs }: Context,
-  { name }: ZoneRow,
+  { store, findParentDs }: Context,
+  { seq, name }: ZoneRow,
 ): Promise<readonly ParentServerDs[] | undefined> {
-  return findParentDs ? findParentDs(name) : [];
+  return findParentDs && findDnssecZone(store, seq) ? findParentDs(name) : [];
 }
 
 /** Lets the job look at the parent now. Inside a write. */
