@@ -15,13 +15,56 @@ import { measureLists } from './lists.js';
 import { measureObjects } from './objects.js';
 import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { memoryOctets, type Started, stop } from './processes.js';
+import { measureSignedCreations } from './signed-creations.js';
 import { measureSynthesis } from './synthesis.js';
 import { CASES, type Case, writeQueries, writeZone } from './workload.js';
 import { type Figures, measureLoading, measureWrites } from './writes.js';
 
+const { values } = parseArgs({
+  options: {
+    parts: { type: 'string', default: 'answers' },
+    cases: { type: 'string', default: [...CASES, ...STREAMS].join(',') },
+    servers: { type: 'string', default: PEERS.map(({ name }) => name).join(',') },
+    edge: { type: 'string', default: EDGE_SECTIONS.join(',') },
+    names: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    requests: { type: 'string', default: '20000' },
+    workers: { type: 'string', default: '1' },
+    json: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const taskset = availableParallelism() > 1;
+const names = Number(values.names);
+const rounds = Number(values.rounds);
+
+/** Parts that ask servers questions in turn. */
+const SAMPLED: Readonly<Record<string, (directory: string) => Promise<Sample[]>>> = {
+  answers: (directory) => measureAnswers(directory, names),
+  dnssec: (directory) => measureDnssec({ directory, names, rounds, seconds: values.seconds, taskset }),
+};
+
+/** Parts with figures of their own. */
+const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>> = {
+  writes: (directory) => measureWrites({ directory, names, port: 20630, changes: 500, taskset }),
+  'signed-creations': (directory) => measureSignedCreations(directory, 20635, rounds),
+  loading: (directory) => measureLoading(directory, names, existsSync('/usr/bin/pdnsutil')),
+  objects: (directory) => measureObjects(directory, 20640),
+  synthesis: (directory) => measureSynthesis(directory, 20650, taskset),
+  lists: (directory) => measureLists(directory, names, 20660),
+  hostnames: (directory) => measureHostnames(directory, 20670),
+  edge: (directory) =>
+    measureEdge(directory, 20800, { rounds, requests: Number(values.requests), sections: values.edge.split(',') }),
+};
+
+const PARTS: readonly string[] = [...Object.keys(SAMPLED), ...Object.keys(MEASURED)];
+
 const HELP = `Usage: npm run bench -- [options]
 
-  --parts LIST     of answers, dnssec, writes, loading, objects, synthesis, lists, hostnames, edge (default: answers)
+  --parts LIST     of ${PARTS.join(', ')}
+                   (default: answers)
   --cases LIST     of ${CASES.join(', ')}, tcp, dot (default: all)
   --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
   --edge LIST      of ${EDGE_SECTIONS.join(', ')} (default: all)
@@ -40,74 +83,27 @@ Examples:
   npm run bench -- --workers 2 --cases mix
 `;
 
-const { values } = parseArgs({
-  options: {
-    parts: { type: 'string', default: 'answers' },
-    cases: { type: 'string', default: [...CASES, ...STREAMS].join(',') },
-    servers: { type: 'string', default: PEERS.map(({ name }) => name).join(',') },
-    edge: { type: 'string', default: EDGE_SECTIONS.join(',') },
-    names: { type: 'string', default: '100000' },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '4' },
-    requests: { type: 'string', default: '20000' },
-    workers: { type: 'string', default: '1' },
-    json: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
-});
-
 if (values.help) process.stdout.write(HELP);
 else await main();
 
 async function main(): Promise<void> {
   const parts = values.parts.split(',');
-  const unknown = parts.find(
-    (part) =>
-      !['answers', 'dnssec', 'writes', 'loading', 'objects', 'synthesis', 'lists', 'hostnames', 'edge'].includes(part),
-  );
+  const unknown = parts.find((part) => !PARTS.includes(part));
   if (unknown !== undefined) {
     process.stderr.write(`There is no part called ${unknown}.\n\n${HELP}`);
     process.exitCode = 2;
     return;
   }
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-bench-'));
-  const names = Number(values.names);
-  const taskset = availableParallelism() > 1;
   try {
-    const samples = parts.includes('answers') ? await measureAnswers(directory, names) : [];
-    if (parts.includes('dnssec')) {
-      const { rounds, seconds } = values;
-      samples.push(...(await measureDnssec({ directory, names, rounds: Number(rounds), seconds, taskset })));
-    }
+    const samples: Sample[] = [];
+    for (const part of parts) samples.push(...((await SAMPLED[part]?.(directory)) ?? []));
     const figures: Record<string, Figures> = {};
-    if (parts.includes('writes')) {
-      figures['writes'] = await measureWrites({ directory, names, port: 20630, changes: 500, taskset });
-      printFigures('writes', figures['writes']);
-    }
-    if (parts.includes('loading')) {
-      figures['loading'] = await measureLoading(directory, names, existsSync('/usr/bin/pdnsutil'));
-      printFigures('loading', figures['loading']);
-    }
-    if (parts.includes('objects')) {
-      figures['objects'] = await measureObjects(directory, 20640);
-      printFigures('objects', figures['objects']);
-    }
-    if (parts.includes('synthesis')) {
-      figures['synthesis'] = await measureSynthesis(directory, 20650, taskset);
-      printFigures('synthesis', figures['synthesis']);
-    }
-    if (parts.includes('lists')) {
-      figures['lists'] = await measureLists(directory, names, 20660);
-      printFigures('lists', figures['lists']);
-    }
-    if (parts.includes('hostnames')) {
-      figures['hostnames'] = await measureHostnames(directory, 20670);
-      printFigures('hostnames', figures['hostnames']);
-    }
-    if (parts.includes('edge')) {
-      const [rounds, requests] = [Number(values.rounds), Number(values.requests)];
-      figures['edge'] = await measureEdge(directory, 20800, { rounds, requests, sections: values.edge.split(',') });
-      printFigures('edge', figures['edge']);
+    for (const part of parts) {
+      const measure = MEASURED[part];
+      if (!measure) continue;
+      figures[part] = await measure(directory);
+      printFigures(part, figures[part]);
     }
     if (values.json !== undefined)
       writeFileSync(values.json, `${JSON.stringify({ machine: machine(), samples, ...figures }, undefined, 1)}\n`);
