@@ -12,36 +12,61 @@ export interface SignatureTimes {
   readonly expiration: number;
 }
 
+/** An RRSIG that lacks its signature. */
+export interface UnfinishedSignature {
+  /** Its rdata up to the signature. */
+  readonly head: Uint8Array;
+  /** What is to be signed. */
+  readonly octets: Uint8Array;
+}
+
 /**
- * The rdata of the RRSIG over an RRset. `apex`: the signer; `owner`: the owner of the RRset, for a wildcard with its `*`.
- * Both are wire names in any case.
+ * The RRSIG over an RRset without its signature. `apex`: the signer; `owner`: the owner of the RRset, for a wildcard with its
+ * `*`. Both are wire names in any case.
  */
-export function signRRset(
-  { key, algorithm, tag }: SigningKey,
+export function beginSignature(
+  { algorithm, tag }: Pick<SigningKey, 'algorithm' | 'tag'>,
   apex: Uint8Array,
   owner: Uint8Array,
   { type, ttl, rdatas }: Pick<RRset, 'type' | 'ttl' | 'rdatas'>,
   { inception, expiration }: SignatureTimes,
-): Uint8Array {
-  const head = Buffer.alloc(18);
-  head.writeUInt16BE(type, 0);
-  head[2] = algorithm;
-  head[3] = signedLabels(owner);
-  head.writeUInt32BE(ttl, 4);
+): UnfinishedSignature {
+  const fixed = Buffer.alloc(18);
+  fixed.writeUInt16BE(type, 0);
+  fixed[2] = algorithm;
+  fixed[3] = signedLabels(owner);
+  fixed.writeUInt32BE(ttl, 4);
   // Times are modulo 2^32 (RFC 4034 §3.1.5).
-  head.writeUInt32BE(expiration >>> 0, 8);
-  head.writeUInt32BE(inception >>> 0, 12);
-  head.writeUInt16BE(tag, 16);
+  fixed.writeUInt32BE(expiration >>> 0, 8);
+  fixed.writeUInt32BE(inception >>> 0, 12);
+  fixed.writeUInt16BE(tag, 16);
+  const head = Buffer.concat([fixed, lowerName(apex)]);
   const octets = signedOctets(
-    { head, typeCovered: type, labels: head[3], originalTtl: ttl, signer: apex },
+    { head, typeCovered: type, labels: fixed[3], originalTtl: ttl, signer: apex },
     owner,
     rdatas,
   );
+  return { head, octets };
+}
+
+/** The signature of these octets, as an RRSIG has it (RFC 6605 §4 for ECDSA). */
+export function signOctets({ algorithm, key }: Pick<SigningKey, 'algorithm' | 'key'>, octets: Uint8Array): Uint8Array {
   // The key alone, because Node takes more than twice as long when it comes in an object that says the form of the signature.
   const made = sign(hashOfAlgorithm(algorithm), octets, key);
   const size = INTEGER_OCTETS.get(algorithm);
-  const signature = size === undefined ? made : concatenated(made, size);
-  return Buffer.concat([head, lowerName(apex), signature]);
+  return size === undefined ? made : concatenated(made, size);
+}
+
+/** The rdata of the RRSIG over an RRset, see {@link beginSignature}. */
+export function signRRset(
+  key: SigningKey,
+  apex: Uint8Array,
+  owner: Uint8Array,
+  rrset: Pick<RRset, 'type' | 'ttl' | 'rdatas'>,
+  times: SignatureTimes,
+): Uint8Array {
+  const { head, octets } = beginSignature(key, apex, owner, rrset, times);
+  return Buffer.concat([head, signOctets(key, octets)]);
 }
 
 /** Octets of each of the two integers of an ECDSA signature, by algorithm (RFC 6605 §4). */

@@ -15,17 +15,15 @@ import { parseId } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
 import type { SigningWish } from '../write/touched-zone.js';
+import { type AheadSigner, partOf, signAhead, signNext } from './sign-ahead.js';
 import { APEX } from './signing/chain.js';
-import { signData } from './signing/sign-whole.js';
 import { noteSigned } from './signing/sign-zone.js';
-import { openSigningZone, type SigningZone } from './signing/signing-zone.js';
+import { openSigningZone } from './signing/signing-zone.js';
 import { refreshSpanOfZone, stateOfSigning } from './state.js';
-import { buildChain, removeUnusedHashed, serveDenial } from './switch-denial.js';
+import { removeUnusedHashed, serveDenial } from './switch-denial.js';
 
-/** Signatures made in one part, so that other writes do not wait for long. */
-const SIGNATURES_AT_ONCE = 1000;
-/** Owners in one part, many of which may need no signature. */
-const OWNERS_AT_ONCE = 2000;
+/** Rows removed in one part. */
+const ROWS_AT_ONCE = 2000;
 /** Owners whose signatures are replaced in one change, and how long until the next one, milliseconds. */
 const REFRESHED_AT_ONCE = 500;
 const REFRESH_REST_MS = 60_000;
@@ -49,40 +47,53 @@ export function signingJob(base: ContextBase): JobKind {
 
 async function runSigning(ctx: Context, job: JobContext, zoneId: string): Promise<JobOutcome> {
   const endMs = ctx.clock.nowMs() + LONGEST_RUN_MS;
+  const ahead = signAhead(ctx, job.signal);
   for (;;) {
     const zone = findZoneById(ctx.store, parseId(zoneId)!);
     const row = zone && findDnssecZone(ctx.store, zone.seq);
     if (!zone || !row) return DONE;
-    const rest = await runPart(ctx, job, zone, row);
+    const rest = await runPart(ctx, job, zone, row, ahead);
     const nowMs = ctx.clock.nowMs();
     if (rest > 0 || nowMs >= endMs || job.signal.aborted) return { againAtMs: nowMs + rest };
   }
 }
 
 /** Resolves to the time until the next part, milliseconds. */
-async function runPart(ctx: Context, job: JobContext, zone: ZoneRow, row: DnssecZoneRow): Promise<number> {
+async function runPart(
+  ctx: Context,
+  job: JobContext,
+  zone: ZoneRow,
+  row: DnssecZoneRow,
+  ahead: AheadSigner,
+): Promise<number> {
   switch (row.phase) {
     case 'data':
     case 'chain':
-      await write(ctx, job, zone, (draft, now) => signPart(ctx, draft, now));
+      await write(await ahead.prepared(zone, row), job, zone, (draft, now) => signPart(ctx, draft, now));
       return 0;
     case 'unsigning':
       await write(ctx, job, zone, (draft, now) => unsignPart(ctx, draft, now));
       return 0;
     default:
-      return tend(ctx, job, zone, row);
+      return tend(ctx, job, zone, row, ahead);
   }
 }
 
 /** What a zone that is served signed needs next. */
-async function tend(ctx: Context, job: JobContext, zone: ZoneRow, row: DnssecZoneRow): Promise<number> {
+async function tend(
+  ctx: Context,
+  job: JobContext,
+  zone: ZoneRow,
+  row: DnssecZoneRow,
+  ahead: AheadSigner,
+): Promise<number> {
   if (row.next_denial) {
-    await write(ctx, job, zone, (draft, now) => denyPart(ctx, draft, now));
+    await write(await ahead.prepared(zone, row), job, zone, (draft, now) => denyPart(ctx, draft, now));
     return 0;
   }
   if (row.walk) return walkOn(ctx, job, zone);
   if (row.denial === 'nsec' && hasHashed(ctx.store, zone.seq)) {
-    await write(ctx, job, zone, (_, now) => removeUnusedHashed(ctx, now, OWNERS_AT_ONCE));
+    await write(ctx, job, zone, (_, now) => removeUnusedHashed(ctx, now, ROWS_AT_ONCE));
     return 0;
   }
   return refresh(ctx, job, zone, row);
@@ -106,31 +117,23 @@ async function write<T>(
 /** Signs the next owners of a zone that is not served signed yet; after the last ones it is. */
 function signPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
   const { store } = ctx;
-  const signing = openSigningZone(ctx, zone, unsignedZone(zone, ctx.settings), false);
+  const signing = openSigningZone(draft.signer, zone, unsignedZone(zone, ctx.settings), false);
   if (!signing || (signing.row.phase !== 'data' && signing.row.phase !== 'chain')) return;
-  const { phase, cursor, denial } = signing.row;
-  const isEnough = partOf(signing);
-  const next =
-    phase === 'data' ? signData(signing, cursor ?? undefined, isEnough) : buildChain(signing, denial, cursor, isEnough);
+  const { phase } = signing.row;
+  const next = signNext(signing, signing.row.cursor, partOf(signing));
   if (next) updateDnssecZone(store, zone.seq, { cursor: next });
   else if (phase === 'data') updateDnssecZone(store, zone.seq, { phase: 'chain', cursor: null });
   else serveSigned(ctx, draft, zone);
   noteSigned(signing);
 }
 
-/** Counts names; true when a part is large enough. */
-function partOf({ done }: SigningZone): () => boolean {
-  let names = 0;
-  return () => ++names >= OWNERS_AT_ONCE || done.signatures >= SIGNATURES_AT_ONCE;
-}
-
 /** Makes the next part of the chain that will be served instead of the present one. */
 function denyPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
   const { store, settings } = ctx;
-  const signing = openSigningZone(ctx, zone, servingZone(store, zone, settings), false);
+  const signing = openSigningZone(draft.signer, zone, servingZone(store, zone, settings), false);
   const kind = signing?.row.next_denial;
   if (!signing || !kind) return;
-  const next = buildChain(signing, kind, signing.row.cursor, partOf(signing));
+  const next = signNext(signing, signing.row.cursor, partOf(signing));
   if (next) updateDnssecZone(store, zone.seq, { cursor: next });
   else serveDenial(ctx, draft, zone, kind);
   noteSigned(signing);
@@ -146,8 +149,8 @@ function serveSigned({ store }: Context, draft: Draft, zone: ZoneRow): void {
 
 function unsignPart({ store }: Context, draft: Draft, zone: ZoneRow): void {
   if (findDnssecZone(store, zone.seq)?.phase !== 'unsigning') return;
-  if (removeSomeSignatures(store, zone.seq, OWNERS_AT_ONCE)) return;
-  if (removeSomeHashed(store, zone.seq, OWNERS_AT_ONCE)) return;
+  if (removeSomeSignatures(store, zone.seq, ROWS_AT_ONCE)) return;
+  if (removeSomeHashed(store, zone.seq, ROWS_AT_ONCE)) return;
   removeDnssecZone(store, zone.seq);
   draft.setZone(zone.seq, { signed: 0 });
 }

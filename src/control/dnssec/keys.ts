@@ -50,8 +50,10 @@ export function beginKey(
 function addNewKey(ctx: Context, draft: Draft, zone: ZoneRow, algorithm: NewKeyAlgorithm, key: NewKey): DnssecKeyRow {
   const taken = new Set(keysOfZone(ctx.store, zone.seq).map(({ tag }) => tag));
   const flags = key.role === 'zsk' ? ZSK_FLAGS : KSK_FLAGS;
-  for (;;) {
-    const material = generateKey(algorithm, flags);
+  const { stock } = draft.signer;
+  for (let attempt = 0; ; attempt++) {
+    const make = (): KeyMaterial => generateKey(algorithm, flags);
+    const material = stock ? stock.newKey(`${zone.seq} ${algorithm} ${key.role} ${attempt}`, make) : make();
     if (!taken.has(keyTag(material.dnskey))) return addKey(ctx, draft, zone, material, key);
   }
 }

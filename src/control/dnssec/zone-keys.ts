@@ -4,16 +4,21 @@ import { openKey, type SigningKey } from '../../dnssec/signing-key.js';
 import type { DnssecKeyRow } from '../../store/dnssec/keys.js';
 import { ZONE_KEYS } from '../../store/sealed-columns.js';
 import type { Vault } from '../../vault/vault.js';
+import { createSignerThreads, type SignerThreads } from './threads/signer-threads.js';
 
 export interface ZoneKeys {
   /** Seals a private key (PKCS #8) for the row with this identifier. Call inside the write that stores it. */
   seal(id: Uint8Array, pkcs8: Uint8Array): Uint8Array;
   /** Opens the private key of a row. Throws a VaultError or a SigningKeyError. */
   open(row: DnssecKeyRow): SigningKey;
+  /** Threads that sign with opened keys. */
+  readonly threads: SignerThreads;
 }
 
 /** Opened keys that are kept. Parsing one takes half a millisecond. */
 const MOST_KEPT = 2000;
+/** More would take the processors from the servers beside them. */
+const THREADS = 2;
 
 /** `vaultOf` is called when a key is sealed or opened for the first time. */
 export function createZoneKeys(vaultOf: () => Vault): ZoneKeys {
@@ -21,6 +26,7 @@ export function createZoneKeys(vaultOf: () => Vault): ZoneKeys {
   let vault: Vault | undefined;
   const opened = (): Vault => (vault ??= vaultOf());
   return {
+    threads: createSignerThreads(THREADS),
     seal: (id, pkcs8) => opened().seal(ZONE_KEYS, id, pkcs8),
     open(row) {
       const name = toHex(row.id);

@@ -10,6 +10,7 @@
 import { AppError } from '../../base/errors.js';
 import { perStore, type Store, StoreBusy, StoreFull } from '../../store/driver.js';
 import { requireWriter } from '../access/access.js';
+import { createStock, SignaturesWanted } from '../dnssec/signing/stock.js';
 import type { Context } from './context.js';
 import { type Draft, openDraft } from './draft.js';
 import { rehearse } from './dry-run.js';
@@ -61,8 +62,26 @@ export async function commitAndRead<T, Result>(
   read: (value: T) => Result,
 ): Promise<Committed<Result>> {
   requireWriter(ctx.actor);
-  const run = (): Committed<Result> => draftAndFinish(ctx, work, read);
-  return noteOutcome(ctx, ctx.dryRun ? await runDry(ctx, run) : await enqueue(ctx, run));
+  const committed = await untilSigned(ctx, (own) => {
+    const run = (): Committed<Result> => draftAndFinish(own, work, read);
+    return own.dryRun ? runDry(own, run) : enqueue(own, run);
+  });
+  return noteOutcome(ctx, committed);
+}
+
+/** Repeats a write as long as it lacks signatures, which threads make while nothing is locked (signing/stock.ts). */
+async function untilSigned<T>(ctx: Context, write: (ctx: Context) => Promise<T>): Promise<T> {
+  const { zoneKeys } = ctx;
+  if (!zoneKeys) return write(ctx);
+  const { stock = createStock() } = ctx;
+  for (;;) {
+    try {
+      return await write({ ...ctx, stock });
+    } catch (error) {
+      if (!(error instanceof SignaturesWanted)) throw error;
+      await stock.fill(zoneKeys.threads);
+    }
+  }
 }
 
 function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
@@ -87,8 +106,11 @@ function noteOutcome<T>(ctx: Context, committed: Committed<T>): Committed<T> {
 /** A {@link commit} with its own transaction, for work so large that undoing a part would need too much memory. */
 export async function commitAlone<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
   requireWriter(ctx.actor);
-  const run = (): Committed<T> => draftAndFinish(ctx, work, (value) => value);
-  return noteOutcome(ctx, await (ctx.dryRun ? runDry(ctx, run) : runJob(ctx, run)));
+  const committed = await untilSigned(ctx, (own) => {
+    const run = (): Committed<T> => draftAndFinish(own, work, (value) => value);
+    return own.dryRun ? runDry(own, run) : runJob(own, run);
+  });
+  return noteOutcome(ctx, committed);
 }
 
 async function drain(store: Store, queue: Queue): Promise<void> {
@@ -137,7 +159,7 @@ function runPart(store: Store, { run, resolve, reject }: Job): () => void {
     const committed = store.part(run);
     return () => resolve(committed as Committed<never>);
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
+    if (!(error instanceof AppError || error instanceof SignaturesWanted)) throw error;
     return () => reject(error);
   }
 }
@@ -151,9 +173,11 @@ function draftAndFinish<T, Result>(
   work: (draft: Draft) => T,
   read: (value: T) => Result,
 ): Committed<Result> {
+  ctx.stock?.begin();
   const draft = openDraft(ctx);
   const value = work(draft);
   const zones = draft.finish();
+  ctx.stock?.requireAll();
   return { value: read(value), zones };
 }
 

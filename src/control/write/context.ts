@@ -7,6 +7,7 @@ import type { UpstreamAnswer, UpstreamType } from '../../resolver/upstream.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import type { Policy, RecordScope } from '../access/permissions.js';
+import type { SignatureStock } from '../dnssec/signing/stock.js';
 import type { ZoneKeys } from '../dnssec/zone-keys.js';
 import type { Precondition } from './precondition.js';
 import type { WriteOutcome } from './zone-outcome.js';
@@ -107,12 +108,14 @@ export interface Context {
   readonly askOutside?: AskOutside;
   /** Private keys of signed zones; without them such zones cannot be changed. */
   readonly zoneKeys?: ZoneKeys;
+  /** Signatures for the write that is under way; commits put it here if they are not given one. */
+  readonly stock?: SignatureStock;
 }
 
 /** The parts of a context that are the same for every request. */
 export type ContextBase = Omit<
   Context,
-  'actor' | 'requestId' | 'source' | 'address' | 'precondition' | 'dryRun' | 'outcome'
+  'actor' | 'requestId' | 'source' | 'address' | 'precondition' | 'dryRun' | 'outcome' | 'stock'
 >;
 
 /** One page of a list. */

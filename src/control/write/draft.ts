@@ -40,6 +40,8 @@ import type { ZoneOutcome } from './zone-outcome.js';
 export interface Draft {
   /** Microseconds since 1970, the same for everything in this commit. */
   readonly now: number;
+  /** The context that signs in this write. */
+  readonly signer: Context;
   /** The zone's row at this point of the transaction; undefined when it is deleted. */
   zone(seq: number): ZoneRow | undefined;
   /** Number of the zone's records including the edits so far. */
@@ -101,6 +103,7 @@ export function openDraft(ctx: Context): OpenDraft {
 
   return {
     now,
+    signer: ctx,
     zone: (seq) => findZone(store, seq),
     recordCount: ({ seq, record_count: stored }) => stored + (zones.get(seq)?.records ?? 0),
     tallyAt: ({ seq }, ownerKey) => tallies.at(seq, ownerKey),

@@ -11,14 +11,7 @@ import {
   type SignedSet,
   writeSignedOwner,
 } from '../../../serving/stored-signatures.js';
-import {
-  ensureHashed,
-  type HashedRow,
-  hashedAfter,
-  hashedOfZone,
-  putHashed,
-  removeHashed,
-} from '../../../store/dnssec/hashed.js';
+import { type HashedRow, hashedAfter, hashedOfZone, removeHashed } from '../../../store/dnssec/hashed.js';
 import { signatureOctets, signaturesOfZone } from '../../../store/dnssec/signatures.js';
 import { APEX, memberBetween, storedBarrierAbove } from './chain.js';
 import { firstExpiry, signSet } from './sign-owner.js';
@@ -85,12 +78,12 @@ function storeHashed(
   rdata: Uint8Array,
   stored: SignedSet | undefined,
 ): SignedSet {
-  const { store, row, denialTtl: ttl } = signing;
+  const { denialTtl: ttl } = signing;
   const made = signSet(signing, hashedOwnerKey(hash), { type: Type.nsec3, ttl, rdatas: [rdata] }, stored);
   if (made === stored) return stored;
   const set: SignedSet = { ...made, denial: { ttl, rdata } };
   const octets = writeSignedOwner({ standing: 'authority', redirects: false, sets: [set] });
-  putHashed(store, row.zone, { hash, owner_key: ownerKey, octets }, firstExpiry([set]));
+  signing.rows.putHashed({ hash, owner_key: ownerKey, octets }, firstExpiry([set]));
   return set;
 }
 
@@ -106,7 +99,7 @@ export function hashNames(signing: SigningZone, from: Uint8Array, isEnough: IsEn
       // Names above the owner before this one are there already.
       if (name.length < key.length && isAtOrAbove(name, previous)) continue;
       const ownerKey = new Uint8Array(name);
-      ensureHashed(store, row.zone, { hash: hashOf(signing, ownerKey), owner_key: ownerKey, octets: UNSIGNED });
+      signing.rows.ensureHashed({ hash: hashOf(signing, ownerKey), owner_key: ownerKey, octets: UNSIGNED });
     }
     previous = new Uint8Array(key);
     // The next part begins with this owner again, which does no harm.

@@ -2,7 +2,9 @@
 import { Type } from '../../../dns/codes.js';
 import { nameOfOwnerKey } from '../../../dns/name.js';
 import type { RRset } from '../../../dns/rr.js';
-import { signRRset } from '../../../dnssec/sign.js';
+import { beginSignature, type SignatureTimes, signOctets } from '../../../dnssec/sign.js';
+import type { SigningKey } from '../../../dnssec/signing-key.js';
+import { ownerText } from '../../../serving/difference.js';
 import {
   digestOf,
   type SignedOwner,
@@ -10,7 +12,6 @@ import {
   type Standing,
   writeSignedOwner,
 } from '../../../serving/stored-signatures.js';
-import { putSignatures } from '../../../store/dnssec/signatures.js';
 import { keyName, type SigningZone } from './signing-zone.js';
 import { timesOfOwner } from './times.js';
 
@@ -55,14 +56,36 @@ export function signSet(
   const digest = digestOf(rrset);
   if (stored && stored.digest === digest && areCurrent(signing, stored)) return stored;
   const { zone, done, times } = signing;
-  const { apex } = zone.facts;
   const keys = keysFor(signing, rrset.type);
-  const owner = nameOfOwnerKey(ownerKey, apex);
-  const ownTimes = timesOfOwner(times, apex, ownerKey);
+  const ownTimes = timesOfOwner(times, zone.facts.apex, ownerKey);
   done.signatures += keys.length;
   done.largestTtl = Math.max(done.largestTtl, rrset.ttl);
-  const signatures = keys.map((key) => signRRset(key, apex, owner, rrset, ownTimes));
+  const place = `${rrset.type} ${digest} ${ownerText(ownerKey)}`;
+  const signatures = keys.map((key) => signatureBy(signing, key, place, ownerKey, rrset, ownTimes));
   return { type: rrset.type, digest, signatures };
+}
+
+/** The RRSIG by one key. `place`: tells signed data apart. Without the signature when a thread has to make it first. */
+function signatureBy(
+  { stock, zone }: SigningZone,
+  key: SigningKey,
+  place: string,
+  ownerKey: Uint8Array,
+  rrset: Pick<RRset, 'type' | 'ttl' | 'rdatas'>,
+  times: SignatureTimes,
+): Uint8Array {
+  const name = `${key.algorithm} ${key.tag} ${place}`;
+  const known = stock?.find(name);
+  if (known) return known;
+  const { apex } = zone.facts;
+  const begun = beginSignature(key, apex, nameOfOwnerKey(ownerKey, apex), rrset, times);
+  if (stock && !stock.mayMake()) {
+    stock.want(name, { key, ...begun });
+    return begun.head;
+  }
+  const made = Buffer.concat([begun.head, signOctets(key, begun.octets)]);
+  stock?.keep(name, made);
+  return made;
 }
 
 function keysFor({ entryKeys, dataKeys }: SigningZone, type: number) {
@@ -95,8 +118,8 @@ export function firstExpiry(sets: readonly SignedSet[]): number | null {
 }
 
 /** Stores an owner. */
-export function storeSignedOwner({ store, row }: SigningZone, ownerKey: Uint8Array, owner: SignedOwner): void {
-  putSignatures(store, row.zone, ownerKey, firstExpiry(owner.sets), writeSignedOwner(owner));
+export function storeSignedOwner({ rows }: SigningZone, ownerKey: Uint8Array, owner: SignedOwner): void {
+  rows.put(ownerKey, firstExpiry(owner.sets), writeSignedOwner(owner));
 }
 
 /** The sets of an owner with one of them replaced or added. */

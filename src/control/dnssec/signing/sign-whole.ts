@@ -6,13 +6,7 @@ import { compareBytes, equalBytes } from '../../../base/bytes.js';
 import { isOwnerKeyBelow } from '../../../dns/name.js';
 import { type ServedOwner, unsignedOwners } from '../../../serving/owner.js';
 import { readSignedOwner, type SignedOwner, type Standing } from '../../../serving/stored-signatures.js';
-import {
-  removeSignatures,
-  removeSignaturesBetween,
-  type SignatureRow,
-  signatureOctets,
-  signaturesOfZone,
-} from '../../../store/dnssec/signatures.js';
+import { type SignatureRow, signatureOctets, signaturesOfZone } from '../../../store/dnssec/signatures.js';
 import { APEX, barrierOf, isBarrier, maintainsNsec, signNsec, storedBarrierAbove } from './chain.js';
 import { hashNames, linkNames, maintainsHashed, sweepNames } from './hashed-chain.js';
 import { signSets, storeSignedOwner, withSet } from './sign-owner.js';
@@ -37,6 +31,7 @@ export function signWhole(signing: SigningZone): SignedOwner {
 
 /**
  * Signs the data of the owners after `after`, or of all. Returns the last one that it has signed; undefined when none are left.
+ * NSEC records whose next name is at hand are made along with it; the others are left to {@link signChain}, which looks at all.
  */
 export function signData(
   signing: SigningZone,
@@ -48,18 +43,43 @@ export function signData(
   const take = takeStored(signing, stored);
   let barrier: Uint8Array | undefined;
   let last = after;
+  let held: Member | undefined;
   for (const served of unsignedOwners(store, zone, after)) {
     const { ownerKey } = served;
     if (last === after && after) barrier = storedBarrierAbove(signing, ownerKey);
     if (barrier && ownerKey.length > 0 && !isOwnerKeyBelow(ownerKey, barrier)) barrier = undefined;
     const own = signOwnerData(signing, served, barrier, take(ownerKey));
     if (!barrier && isBarrier(barrierOf(ownerKey, served.rrsets))) barrier = ownerKey;
-    storeSignedOwner(signing, ownerKey, own);
     last = new Uint8Array(ownerKey);
-    if (isEnough()) return last;
+    if (own.standing === 'occluded') storeSignedOwner(signing, last, own);
+    else {
+      if (held) storeMember(signing, held, last);
+      held = { key: last, owner: own };
+    }
+    if (isEnough()) {
+      if (held) storeSignedOwner(signing, held.key, held.owner);
+      return last;
+    }
   }
-  removeSignaturesBetween(store, row.zone, last ?? APEX, undefined);
+  if (held) storeMember(signing, held, APEX);
+  signing.rows.removeAfter(last ?? APEX);
   return undefined;
+}
+
+/** A name of the chain. */
+interface Member {
+  readonly key: Uint8Array;
+  readonly owner: SignedOwner;
+}
+
+/** `next`: the next member of the chain. */
+function storeMember(signing: SigningZone, { key, owner }: Member, next: Uint8Array): void {
+  let { sets } = owner;
+  if (maintainsNsec(signing)) {
+    const stored = sets.find(({ denial }) => denial);
+    sets = withSet(sets, signNsec(signing, key, owner, next, stored));
+  }
+  storeSignedOwner(signing, key, { ...owner, sets });
 }
 
 function signOwnerData(
@@ -78,7 +98,7 @@ function signOwnerData(
 
 /** Returns what is stored of one owner after the other; rows without an owner are removed. */
 function takeStored(
-  { store, row }: SigningZone,
+  signing: SigningZone,
   rows: Iterator<SignatureRow>,
 ): (ownerKey: Uint8Array) => SignedOwner | undefined {
   let next = rows.next();
@@ -91,7 +111,7 @@ function takeStored(
         next = rows.next();
         return readSignedOwner(octets);
       }
-      removeSignatures(store, row.zone, next.value.owner_key);
+      signing.rows.remove(next.value.owner_key);
     }
     return undefined;
   };
@@ -101,7 +121,7 @@ function takeStored(
  * Makes the NSEC records of the members of the chain from `from` on. Returns the next one to be made; undefined when none are left.
  */
 export function signChain(signing: SigningZone, from: Uint8Array, isEnough: IsEnough): Uint8Array | undefined {
-  let pending: { readonly key: Uint8Array; readonly owner: SignedOwner } | undefined;
+  let pending: Member | undefined;
   for (const { owner_key: key, octets } of signaturesOfZone(signing.store, signing.row.zone, from)) {
     const owner = readSignedOwner(octets);
     if (owner.standing === 'occluded') continue;

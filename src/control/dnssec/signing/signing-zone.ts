@@ -9,6 +9,8 @@ import type { Store } from '../../../store/driver.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { Context } from '../../write/context.js';
 import { dnssecFailure } from '../errors.js';
+import { rowsOfZone, type SignedRows } from './signed-rows.js';
+import type { SignatureStock } from './stock.js';
 import { largestTtlOf, refreshSpan, type SigningTimes, signingTimes } from './times.js';
 
 export interface SigningZone {
@@ -27,6 +29,9 @@ export interface SigningZone {
   readonly denialTtl: number;
   /** Whether only signatures of exactly the signing keys are kept. */
   readonly exact: boolean;
+  /** Signatures that threads have made for this write; absent where it makes all itself. */
+  readonly stock: SignatureStock | undefined;
+  readonly rows: SignedRows;
   /** Signatures made, and the largest TTL of what was signed. */
   readonly done: { signatures: number; largestTtl: number };
 }
@@ -66,6 +71,8 @@ export function openSigningZone(
     times: signingTimes(nowS, refresh),
     denialTtl: Math.min(soa.ttl, soa.minimum),
     exact,
+    stock: ctx.stock,
+    rows: rowsOfZone(store, zone.seq),
     done: { signatures: 0, largestTtl: row.largest_ttl },
   };
 }

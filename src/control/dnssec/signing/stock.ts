@@ -1,0 +1,69 @@
+/**
+ * The signatures of one write. A write that needs many runs without them first, which shows what is to be signed; it is undone,
+ * threads make the signatures while others write, and it runs again. What has changed meanwhile is signed then.
+ */
+import type { KeyMaterial } from '../../../dnssec/signing-key.js';
+import type { SignatureOrder } from '../threads/order.js';
+import type { SignerThreads } from '../threads/signer-threads.js';
+
+export interface SignatureStock {
+  /** A signature that was made under this name. */
+  find(name: string): Uint8Array | undefined;
+  keep(name: string, rrsig: Uint8Array): void;
+  /** Whether the run may make another signature itself. */
+  mayMake(): boolean;
+  /** Notes a signature that the write lacks. */
+  want(name: string, order: SignatureOrder): void;
+  /** The key that a run of the write made under this name; signatures fit only if every run has the same. */
+  newKey(name: string, make: () => KeyMaterial): KeyMaterial;
+  /** Begins a run of the write. */
+  begin(): void;
+  /** Throws {@link SignaturesWanted} when the run lacked any. */
+  requireAll(): void;
+  /** Lets threads make what the last run lacked. */
+  fill(threads: SignerThreads): Promise<void>;
+}
+
+/** Undoes a run of a write that lacks signatures. */
+export class SignaturesWanted extends Error {
+  constructor() {
+    super('signatures are to be made first');
+  }
+}
+
+const MOST_MADE = 200;
+/** A write whose signatures change from run to run makes them itself in the end. */
+const MOST_FILLS = 5;
+
+/** `mostMade`: signatures that a run makes itself, which takes no longer than a few milliseconds. */
+export function createStock(mostMade = MOST_MADE): SignatureStock {
+  const made = new Map<string, Uint8Array>();
+  const keys = new Map<string, KeyMaterial>();
+  let wanted = new Map<string, SignatureOrder>();
+  let count = 0;
+  let fills = 0;
+  return {
+    find: (name) => made.get(name),
+    keep: (name, rrsig) => void made.set(name, rrsig),
+    mayMake: () => fills >= MOST_FILLS || ++count <= mostMade,
+    want: (name, order) => void wanted.set(name, order),
+    newKey(name, make) {
+      const key = keys.get(name) ?? make();
+      keys.set(name, key);
+      return key;
+    },
+    begin() {
+      wanted = new Map();
+      count = 0;
+    },
+    requireAll() {
+      if (wanted.size > 0) throw new SignaturesWanted();
+    },
+    async fill(threads) {
+      fills++;
+      const names = [...wanted.keys()];
+      const rrsigs = await threads.sign([...wanted.values()]);
+      names.forEach((name, i) => void made.set(name, rrsigs[i]!));
+    },
+  };
+}
