@@ -57,18 +57,6 @@ export function signOctets({ algorithm, key }: Pick<SigningKey, 'algorithm' | 'k
   return size === undefined ? made : concatenated(made, size);
 }
 
-/** The rdata of the RRSIG over an RRset, see {@link beginSignature}. */
-export function signRRset(
-  key: SigningKey,
-  apex: Uint8Array,
-  owner: Uint8Array,
-  rrset: Pick<RRset, 'type' | 'ttl' | 'rdatas'>,
-  times: SignatureTimes,
-): Uint8Array {
-  const { head, octets } = beginSignature(key, apex, owner, rrset, times);
-  return Buffer.concat([head, signOctets(key, octets)]);
-}
-
 /** Octets of each of the two integers of an ECDSA signature, by algorithm (RFC 6605 §4). */
 const INTEGER_OCTETS: ReadonlyMap<number, number> = new Map([
   [13, 32],

@@ -16,7 +16,6 @@ import { nsec3ParamRdata, nsec3Rdata, nsecRdata } from '../../src/dnssec/denial.
 import { dnskeyRdata, isSignedBy, readPublicKey } from '../../src/dnssec/key.js';
 import { hashOwner } from '../../src/dnssec/nsec3.js';
 import { parsePrivateKeyFile, printPrivateKeyFile } from '../../src/dnssec/private-key-file.js';
-import { signRRset } from '../../src/dnssec/sign.js';
 import { readSignature, signedOctets } from '../../src/dnssec/signature.js';
 import {
   generateKey,
@@ -26,6 +25,7 @@ import {
   type SigningKeyError,
   ZSK_FLAGS,
 } from '../../src/dnssec/signing-key.js';
+import { signRRset } from '../support/sign-rrset.js';
 
 const isAbsent = !existsSync('/usr/bin/dnssec-keygen') && !existsSync('/usr/sbin/dnssec-keygen');
 const skip = isAbsent && process.env['CI'] !== 'true' ? 'not installed: dnssec-keygen' : false;

@@ -10,10 +10,10 @@ import { printRecord } from '../../src/dns/zonefile/writer.js';
 import { type Denial, type HashedOwner, nsec3ParamRdata, nsec3Rdata, nsecRdata } from '../../src/dnssec/denial.js';
 import { dsRdata, readPublicKey } from '../../src/dnssec/key.js';
 import { hashOwner } from '../../src/dnssec/nsec3.js';
-import { signRRset } from '../../src/dnssec/sign.js';
 import { generateKey, openKey, type SigningKey } from '../../src/dnssec/signing-key.js';
 import type { ServedOwner } from '../../src/serving/owner.js';
 import { NEGATIVE_SOA_KEY } from '../../src/zone/derive/soa.js';
+import { signRRset } from './sign-rrset.js';
 
 export interface SignedZone {
   /** In canonical order. */
