@@ -18,6 +18,8 @@ export interface Setup {
   readonly cpu: number | undefined;
   /** Threads or processes that answer. */
   readonly workers: number;
+  /** The zone file has the signatures and NSEC records that are to be served. */
+  readonly presigned?: boolean;
   /** For DNS over TLS, on the port behind the other one. */
   readonly tls: Certificate & { readonly port: number };
 }
@@ -169,10 +171,17 @@ export const PEERS: readonly Peer[] = [
       ]);
       writeFileSync(
         join(config, 'pdns.conf'),
-        `launch=gsqlite3\ngsqlite3-database=${database}\nlocal-address=127.0.0.1\nlocal-port=${setup.port}\nsocket-dir=${setup.directory}\n` +
+        `launch=gsqlite3\ngsqlite3-database=${database}\ngsqlite3-dnssec=${setup.presigned ? 'yes' : 'no'}\nlocal-address=127.0.0.1\nlocal-port=${setup.port}\nsocket-dir=${setup.directory}\n` +
           `receiver-threads=${setup.workers}\nreuseport=yes\nloglevel=2\nsecurity-poll-suffix=\n`,
       );
-      run('pdnsutil', ['--config-dir', config, 'load-zone', ZONE, setup.zoneFile]);
+      const pdnsutil = (...args: string[]): unknown => run('pdnsutil', ['--config-dir', config, ...args]);
+      pdnsutil('load-zone', ZONE, setup.zoneFile);
+      if (setup.presigned) {
+        // Only zones with a key get the order of their names, which NSEC records are found by.
+        pdnsutil('add-zone-key', ZONE, 'zsk', 'active');
+        pdnsutil('rectify-zone', ZONE);
+        pdnsutil('set-presigned', ZONE);
+      }
       return start(
         'pdns',
         ['/usr/sbin/pdns_server', `--config-dir=${config}`, '--guardian=no', '--daemon=no'],

@@ -20,6 +20,8 @@ export interface CheckedRecord {
   readonly type: number;
   readonly ttl: number | undefined;
   readonly rdata: Uint8Array;
+  /** Whether a CNAME is replaced by the addresses of its target. */
+  readonly flattened?: boolean;
   readonly file?: string | undefined;
   /** 1-based. */
   readonly line?: number | undefined;
@@ -35,6 +37,8 @@ export interface ZoneChecker {
 export interface CheckOptions {
   /** Whether the zone has its own SOA and apex NS, as a zone file must; otherwise the service provides them. */
   readonly selfContained: boolean;
+  /** Whether every CNAME beside other data, or at the apex, is flattened, as in an export of a service that flattens. */
+  readonly flattens: boolean;
 }
 
 /** The largest number of findings kept for each severity. */
@@ -49,6 +53,12 @@ const APEX = 0;
 
 export function createZoneChecker(apex: Uint8Array, options: CheckOptions): ZoneChecker {
   return new Checker(lowerName(apex), options);
+}
+
+/** What a CNAME cannot stand beside. A flattened one answers addresses, and names without data of their own (v4: §5.9). */
+function barredByCname(isApex: boolean, flattened: boolean): number {
+  if (isApex) return Has.address;
+  return flattened ? Has.address | Has.ns : DATA & ~Has.cname;
 }
 
 class Checker implements ZoneChecker {
@@ -151,6 +161,7 @@ class Checker implements ZoneChecker {
 
   private checkAlias(owner: number, record: CheckedRecord, place: number): void {
     this.hasAliases = true;
+    if (record.flattened || this.options.flattens) this.owners.has[owner]! |= Has.flattened;
     const target = this.owners.targetOf(record.rdata, 0, this.apex);
     if (this.owners.aliases[owner] === 0) {
       this.owners.aliases[owner] = target;
@@ -212,9 +223,10 @@ class Checker implements ZoneChecker {
     const { selfContained } = this.options;
     if (has & Has.cname) {
       const place = owners.aliasPlaces[owner]!;
-      if (owner === APEX && selfContained) {
+      const flattened = has & Has.flattened;
+      if (owner === APEX && selfContained && !flattened) {
         this.reportAt('error', 'cname-at-apex', `CNAME at the apex ${this.print(owner)} (RFC 1912 §2.4)`, place);
-      } else if (has & (owner === APEX ? Has.address : DATA & ~Has.cname)) {
+      } else if (has & barredByCname(owner === APEX, flattened !== 0)) {
         const message = `CNAME beside other records at ${this.print(owner)} (RFC 1034 §3.6.2)`;
         this.reportAt('error', 'cname-with-other-data', message, place);
       }
@@ -263,6 +275,7 @@ class Checker implements ZoneChecker {
     const target = targets.targets[index]!;
     const has = owners.has[target]!;
     const what = nounOf(targets.types[index]!);
+    if (has & Has.flattened) return;
     if (has & Has.cname) {
       const message = `${what} ${this.print(target)} is a CNAME (RFC 2181 §10.3)`;
       this.reportAt('warning', 'target-is-alias', message, targets.places[index]!);

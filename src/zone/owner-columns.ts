@@ -18,6 +18,8 @@ export const Has = {
   any: 256,
   /** An owner below it exists, so it exists even without records (RFC 4592 §2.2.2). */
   below: 512,
+  /** Its CNAME is replaced by the addresses of the target, so other data may stand beside it. */
+  flattened: 1024,
 } as const;
 
 /** The bits that stand for data. */

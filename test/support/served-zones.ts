@@ -86,7 +86,7 @@ export function readOwners({ apex, text }: ZoneSource): Iterable<ServedOwner> | 
   const origin = parseName(apex);
   const reading = readZone({ text }, { origin });
   const records = [...reading.records()].flat();
-  const checker = createZoneChecker(origin, { selfContained: true });
+  const checker = createZoneChecker(origin, { selfContained: true, flattens: false });
   const kept = records.filter((record) => checker.add(record));
   const error = [...reading.issues, ...checker.finish()].find(({ severity }) => severity === 'error');
   if (error) return formatIssue(error);

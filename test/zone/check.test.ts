@@ -8,9 +8,9 @@ const ORIGIN = parseName('example.test.');
 const HEAD = '$TTL 60\n@ SOA ns h 1 2 3 4 5\n@ NS ns\nns A 192.0.2.1\n';
 
 /** `severity code line` of every finding. */
-function check(text: string, selfContained = true): string[] {
+function check(text: string, selfContained = true, flattens = false): string[] {
   const reading = readZone({ text }, { origin: ORIGIN });
-  const checker = createZoneChecker(ORIGIN, { selfContained });
+  const checker = createZoneChecker(ORIGIN, { selfContained, flattens });
   for (const record of [...reading.records()].flat()) checker.add(record);
   if (reading.issues.length > 0) throw new Error(`bad test zone: ${reading.issues[0]!.message}`);
   return checker.finish().map(({ severity, code, line }) => `${severity} ${code} ${line ?? '-'}`);
@@ -32,6 +32,11 @@ const CASES: readonly [what: string, text: string, ...findings: string[]][] = [
   ['two CNAMEs', `${HEAD}a CNAME ns\na CNAME b\n`, 'error two-cnames 6'],
   ['one CNAME twice, in other case', `${HEAD}a CNAME ns\nA CNAME NS\n`, 'warning duplicate-record 6'],
   ['CNAME at the apex', `${HEAD}@ CNAME x.test.\n`, 'error cname-at-apex 5'],
+  ['ALIAS at the apex', `${HEAD}@ ALIAS x.test.\n@ MX 10 ns\n`],
+  ['ANAME beside other data', `${HEAD}a TXT "x"\na ANAME x.test.\n@ MX 10 a\n`],
+  ['ALIAS beside an address', `${HEAD}a ALIAS x.test.\na A 192.0.2.2\n`, 'error cname-with-other-data 5'],
+  ['ALIAS beside a CNAME', `${HEAD}a ALIAS x.test.\na CNAME y.test.\n`, 'error two-cnames 6'],
+  ['ALIAS at a delegation', `${HEAD}a NS ns\na ALIAS x.test.\n`, 'error cname-with-other-data 6'],
   ['two DNAMEs', `${HEAD}a DNAME x.test.\na DNAME y.test.\n`, 'error two-dnames 6'],
   ['data below a DNAME', `${HEAD}a DNAME x.test.\nb.a A 192.0.2.2\n`, 'error below-dname 6'],
   ['NS beside a DNAME', `${HEAD}a DNAME x.test.\na NS x.test.\n`, 'error dname-with-ns 5'],
@@ -56,6 +61,11 @@ t.test('zone files', async (t) => {
 t.test("a zone whose SOA and NS are the service's", async (t) => {
   t.strictSame(check('a 60 A 192.0.2.1\n', false), []);
   t.strictSame(check('@ 60 CNAME x.test.\n', false), [], 'an alias at the apex is flattened');
+});
+
+t.test('an export of a service that flattens', async (t) => {
+  t.strictSame(check(`${HEAD}@ CNAME x.test.\na CNAME x.test.\na TXT "x"\n`, true, true), []);
+  t.strictSame(check(`${HEAD}a CNAME x.test.\na AAAA ::1\n`, true, true), ['error cname-with-other-data 5']);
 });
 
 t.test('errors come first', async (t) => {

@@ -56,8 +56,9 @@ export interface ImportedSoa {
 export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEnd> {
   const { source, apex, automaticSoa, proxied, limits, stripDnssec } = order;
   const signed = createSignedZone();
-  const maker = createRowMaker({ apex, limits, proxied, oneIsAutomatic: exportedZone(source) !== undefined });
-  const checker = createZoneChecker(apex, { selfContained: !automaticSoa });
+  const isExport = exportedZone(source) !== undefined;
+  const maker = createRowMaker({ apex, limits, proxied, oneIsAutomatic: isExport });
+  const checker = createZoneChecker(apex, { selfContained: !automaticSoa, flattens: isExport });
   const include = 'file' in source ? { includeDirectory: dirname(resolve(source.file)) } : {};
   const reading = readZone(source, { origin: apex, keepComments: true, ...include });
   const unevenSets: [Uint8Array, number][] = [];

@@ -65,7 +65,7 @@ export function createRowMaker({ apex, proxied, limits, oneIsAutomatic }: RowMak
         rdata_key: rdataKeyOf(type.duplicateKey(rdata)),
         ttl: isProxied ? AUTOMATIC : ttlOf(record, attributes),
         proxied: isProxied ? 1 : 0,
-        settings: settingsOf(record.type, attributes),
+        settings: settingsOf(record, attributes),
         comment,
         tags: tags.length === 0 ? null : JSON.stringify(tags),
       };
@@ -74,11 +74,11 @@ export function createRowMaker({ apex, proxied, limits, oneIsAutomatic }: RowMak
 }
 
 /** The settings that mean something to the type, as JSON; null when there are none. */
-function settingsOf(type: number, { flattenCname, family }: RecordAttributes): string | null {
+function settingsOf({ type, flattened }: ParsedRecord, { flattenCname, family }: RecordAttributes): string | null {
   const settings: RecordSettings = {
     ...(isProxiableType(type) && family === 'ipv4' && { ipv4_only: true }),
     ...(isProxiableType(type) && family === 'ipv6' && { ipv6_only: true }),
-    ...(type === Type.cname && flattenCname && { flatten_cname: true }),
+    ...(type === Type.cname && (flattenCname || flattened) && { flatten_cname: true }),
   };
   return Object.keys(settings).length === 0 ? null : JSON.stringify(settings);
 }

@@ -7,7 +7,7 @@ import type { Issue, Severity } from '../../base/result.js';
 import { Type } from '../codes.js';
 import { NameError, parseName, ROOT } from '../name.js';
 import { PresentationError, type Token, TokenCursor } from '../presentation.js';
-import { typeByMnemonic } from '../rr/registry.js';
+import { typeByCode, typeByMnemonic } from '../rr/registry.js';
 import { tokenizeRdata } from '../rr/tokens.js';
 import type { RRType } from '../rr/type.js';
 import { isExcessiveTtl, parseTtl } from '../ttl.js';
@@ -47,6 +47,8 @@ export interface ParsedRecord {
   readonly file: string | undefined;
   /** Comment after the record, when comments are kept. */
   readonly comment: string | undefined;
+  /** A CNAME that stands for the addresses of its target: it was written as ALIAS or ANAME, as other servers do. */
+  readonly flattened: boolean;
 }
 
 export interface ZoneReadingOptions {
@@ -236,6 +238,7 @@ class ZoneFileState {
     let ttl: number | undefined;
     let sawClass = false;
     let type: RRType | undefined;
+    let flattened = false;
     for (; at < tokens.length; at++) {
       const token = tokens[at]!;
       const octet = token.text.charCodeAt(0);
@@ -245,7 +248,8 @@ class ZoneFileState {
       } else if (!sawClass && isClass(token)) {
         sawClass = true;
       } else {
-        type = findType(token);
+        flattened = isFlattenedAlias(token);
+        type = flattened ? CNAME : findType(token);
         at++;
         break;
       }
@@ -257,7 +261,8 @@ class ZoneFileState {
     const origin = isAbsolute ? ROOT : this.origin;
     const rdata = origin ? parseData(type, tokens, at, origin) : parseWithoutOrigin(type, tokens, at);
     const owner = isAbsolute && !inherits ? parseName(first.text, ROOT) : here;
-    this.batch.push({ owner, type: type.code, ttl, rdata, line: first.line, column: first.column, file, comment });
+    const { line, column } = first;
+    this.batch.push({ owner, type: type.code, ttl, rdata, line, column, file, comment, flattened });
   }
 
   private parseOwner(token: Token): Uint8Array {
@@ -357,11 +362,25 @@ function isClass(token: Token): boolean {
   return false;
 }
 
+const CNAME = typeByCode(Type.cname);
+
+/** Whether the type is one that PowerDNS and others use for a CNAME that is replaced by the addresses of its target. */
+function isFlattenedAlias({ text, quoted }: Token): boolean {
+  if (quoted || text.length !== 5) return false;
+  const mnemonic = text.toUpperCase();
+  return mnemonic === 'ALIAS' || mnemonic === 'ANAME';
+}
+
+/** Types that exist in one server only, and what to do about them. */
+const UNSERVED_TYPES: ReadonlyMap<string, string> = new Map([
+  ['LUA', 'LUA records, whose answers PowerDNS computes, are not supported; replace the record by the data it answers'],
+]);
+
 function findType(token: Token): RRType {
   const known = TYPE_CACHE.get(token.text);
   if (known && !token.quoted) return known;
   const type = token.quoted ? undefined : typeByMnemonic(token.text);
-  if (!type) throw failure('unknown record type', token);
+  if (!type) throw failure(UNSERVED_TYPES.get(token.text.toUpperCase()) ?? 'unknown record type', token);
   if (TYPE_CACHE.size < 1000) TYPE_CACHE.set(token.text, type);
   return type;
 }

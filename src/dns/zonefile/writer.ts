@@ -123,7 +123,7 @@ export function* writeV4Export(
   exportedAt: string,
   sections: Iterable<ExportSection>,
 ): Generator<string> {
-  let chunk = `;;\n;; Domain:     ${printName(apex)}\n;; Exported:   ${exportedAt}\n;;\n;; This file can be imported again, here or by any name server.\n;;\n`;
+  let chunk = `;;\n;; Domain:     ${printName(apex)}\n;; Exported:   ${exportedAt}\n;;\n;; This file can be imported again. Other name servers read it, too, unless a CNAME stands beside other records.\n;;\n`;
   for (const { type, records } of sections) {
     const mnemonic = typeMnemonic(type);
     chunk += `\n;; ${mnemonic} ${mnemonic === 'SOA' ? 'Record' : 'Records'}\n`;

@@ -19,6 +19,7 @@ import type { RecordItem } from '../../../src/control/records/item.js';
 import {
   applyBatch,
   createRecord,
+  deleteRecord,
   editRecord,
   listRecords,
   replaceRecord,
@@ -258,6 +259,13 @@ t.test('round trips', async (t) => {
   t.match((await listRecords(ctx, own.id, { types: ['TXT'] })).items, [{ comment: 'says cf_tags=x' }]);
   t.match((await listRecords(ctx, own.id, { types: ['CNAME'] })).items, [{ settings: { flatten_cname: true } }]);
 
+  // A CNAME at the apex is flattened, so the export of a zone with a SOA of its own has it beside other records.
+  await createRecord(ctx, made.zoneId!, { type: 'CNAME', name: '@', content: 'x.test' });
+  const flattened = await collect(made.zoneId!);
+  t.match(await importText(ctx, flattened, { replace: true }), { imported: true, records: 14 });
+  t.equal(await collect(made.zoneId!), flattened);
+  await deleteRecord(ctx, made.zoneId!, (await listRecords(ctx, made.zoneId!, { types: ['CNAME'] })).items[0]!.id);
+
   const json = JSON.parse(await collect(made.zoneId!, 'json'));
   t.match(json, { zone: { name: 'example.com' }, settings: { soa: { refresh: 7200 } }, records: { length: 13 } });
   await t.rejects(collect('0'.repeat(32)), { code: 1001 });
@@ -383,6 +391,28 @@ t.test('an export of the vendor', async (t) => {
   );
   const below = await importRecords(ctx, id, 'sub SOA a b 1 2 3 4 5\nx A 192.0.2.1\n', {});
   t.match(below, { added: 1, leftOut: [{ line: 1, reason: /SOA belongs to the name of the zone/ }] });
+});
+
+/** As `pdnsutil list-zone` prints it. */
+const POWERDNS = `$ORIGIN .
+_sip._tcp.example.net	10	IN	SRV	5 0 5060 mail.example.net.
+example.net	3600	IN	ALIAS	target.example.com
+example.net	3600	IN	NS	ns1.example.net.
+example.net	3600	IN	SOA	ns1.example.net hostmaster.example.net 7 10800 3600 604800 3600
+example.net	3600	IN	TXT	"v=spf1 -all"
+mail.example.net	3600	IN	A	192.0.2.9
+ns1.example.net	3600	IN	A	192.0.2.1
+`;
+
+t.test('an export of PowerDNS', async (t) => {
+  const { ctx } = await startControl(t);
+  const { zoneId } = await importText(ctx, POWERDNS);
+  t.match((await listRecords(ctx, zoneId!, { types: ['CNAME'] })).items, [
+    { name: 'example.net', content: 'target.example.com', ttl: 3600, settings: { flatten_cname: true } },
+  ]);
+  const lua = `${POWERDNS}lua.example.net\t60\tIN\tLUA\tA "ifportup(443, {\\"192.0.2.1\\"})"\n`;
+  const refused = await importText(ctx, lua, { replace: true });
+  t.match(refused, { imported: false, issues: [{ line: 9, message: /LUA records.*not supported/ }] });
 });
 
 t.test('an import follows the rules for creating a record', async (t) => {
