@@ -126,7 +126,9 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     onHandshake: metrics.countHandshake,
     onRefusedHandshake: metrics.countRefusedHandshake,
     onBadInput: metrics.countBadInput,
+    onHandedOver: metrics.countHandedOver,
   });
+  lifecycle.own('connections', front, (part) => part.close());
   const listeners = await listen(places, front, lifecycle);
   return {
     addresses: listeners.addresses,

@@ -9,6 +9,7 @@ export interface EdgeMetrics {
   countHandshake(version: string): void;
   countRefusedHandshake(why: RefusedHandshake): void;
   countBadInput(status: number): void;
+  countHandedOver(): void;
   countOriginLatency(ms: number): void;
   countCacheResult(result: CacheResult): void;
   samples(gauges: Readonly<Record<string, number>>): MetricSample[];
@@ -30,6 +31,7 @@ export function createEdgeMetrics(): EdgeMetrics {
     BOUNDS,
   );
   let octets = 0;
+  let handedOver = 0;
   const add = (counts: Map<string, number>, key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
 
   return {
@@ -41,6 +43,7 @@ export function createEdgeMetrics(): EdgeMetrics {
     countHandshake: (version) => add(handshakes, version),
     countRefusedHandshake: (why) => add(refused, why),
     countBadInput: (status) => add(badInput, String(status)),
+    countHandedOver: () => void handedOver++,
     countOriginLatency: (ms) => latency.observe(ms / 1000),
     countCacheResult: (result) => add(cacheResults, result),
     samples: (gauges) => [
@@ -50,6 +53,14 @@ export function createEdgeMetrics(): EdgeMetrics {
       ...labelled('edge_tls_handshakes_total', 'TLS handshakes by version', ['tls_version'], handshakes),
       ...labelled('edge_tls_refused_total', 'TLS handshakes refused', ['reason'], refused),
       ...labelled('edge_bad_input_total', 'Connections ended for what came over them', ['status'], badInput),
+      {
+        ...counter(
+          'edge_handed_over_total',
+          'Connections that a request which is not plain has moved to the slower parser',
+        ),
+        labels: {},
+        value: handedOver,
+      },
       { ...counter('edge_response_bytes_total', 'Octets of response bodies'), labels: {}, value: octets },
       ...latency.samples(),
       ...Object.entries(gauges).map(

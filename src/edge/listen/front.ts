@@ -4,14 +4,17 @@ import type { Clock } from '../../base/clock.js';
 import type { Random } from '../../base/random.js';
 import { isCovered } from '../../dns/certified.js';
 import { failureOf } from '../error-pages/failures.js';
+import { type AnswerPlain, createPlainConnections, type PlainConnections } from '../http1/connections.js';
 import type { Answer } from '../proxy/answer.js';
 import type { ServedCertificate } from '../tls/certificates.js';
 import type { HostTls, OnSecure } from '../tls/contexts.js';
+import type { ClientResponse } from './client-response.js';
 import { type Connections, clientAddress } from './connections.js';
-import { createHttp1Server, HTTP_LIMITS, type HttpLimits } from './http1.js';
+import { answerAndEnd, checkMsOf, createHttp1Server, HTTP_LIMITS, type HttpLimits } from './http1.js';
 import { createHttp2Listener } from './http2.js';
-import { type ClientResponse, type Outcome, Reply } from './reply.js';
-import { type ReadRequest, type RequestFacts, readHttp1, readHttp2 } from './request.js';
+import { http1Response, http2Response } from './node-response.js';
+import { type Outcome, Reply } from './reply.js';
+import { type ReadRequest, type RequestFacts, readHttp1, readHttp2, readPlain } from './request.js';
 import { createTlsAcceptor, type RefusedHandshake } from './tls-accept.js';
 import type { WebSockets } from './web-socket.js';
 
@@ -42,6 +45,8 @@ export interface FrontOptions {
   readonly onHandshake: (version: string) => void;
   readonly onRefusedHandshake: (why: RefusedHandshake) => void;
   readonly onBadInput: (status: number) => void;
+  /** Called when Node's server takes over a connection of HTTP/1.1 because of a request that is not plain. */
+  readonly onHandedOver: () => void;
 }
 
 export interface Front {
@@ -51,6 +56,8 @@ export interface Front {
   readonly onSecure: OnSecure;
   /** Closes idle connections; requests in progress are finished. */
   drain(): void;
+  /** After the last connection. */
+  close(): void;
 }
 
 /** Facts about a connection. */
@@ -70,7 +77,7 @@ interface SecuredLine {
 export function createFront(options: FrontOptions): Front {
   const { connections, clock } = options;
   const lines: Lines = new WeakMap();
-  const { http1, http2 } = createProtocols(options, lines);
+  const { http1, http2, plain, answerPlain } = createProtocols(options, lines);
   const acceptTls = createTlsAcceptor({
     findTls: options.findTls,
     onRefused: options.onRefusedHandshake,
@@ -80,8 +87,9 @@ export function createFront(options: FrontOptions): Front {
   return {
     acceptHttp(socket) {
       if (!connections.add(socket)) return;
-      lines.set(socket, { client: clientAddress(socket), tls: undefined });
-      http1.emit('connection', socket);
+      const line = { client: clientAddress(socket), tls: undefined };
+      lines.set(socket, line);
+      plain.accept(socket, answerPlain(line));
     },
     acceptHttps(socket) {
       if (connections.add(socket)) acceptTls(socket);
@@ -98,12 +106,14 @@ export function createFront(options: FrontOptions): Front {
         return;
       }
       lines.set(socket, line);
-      http1.emit('connection', socket);
+      plain.accept(socket, answerPlain(line));
     },
     drain() {
+      plain.closeIdle();
       http1.closeIdleConnections();
       http2.close();
     },
+    close: plain.close,
   };
 }
 
@@ -133,7 +143,7 @@ function createProtocols(options: FrontOptions, lines: Lines) {
 
   function handle(read: ReadRequest, facts: RequestFacts, line: Line, version: string, response: ClientResponse): void {
     const request = directed(read, line, options.findTls);
-    const accept = 'failure' in request ? request.accept : acceptOf(request.headers);
+    const accept = (): string | undefined => ('failure' in request ? request.accept : acceptOf(request.headers));
     const onEnd = reporter(request, facts, line, version);
     const reply = new Reply(response, { ray: facts.ray, host: request.host, accept, details: options.details, onEnd });
     if ('failure' in request) reply.onFailure(request.failure);
@@ -145,7 +155,7 @@ function createProtocols(options: FrontOptions, lines: Lines) {
       onRequest(message, response) {
         const line = lines.get(message.socket)!;
         const facts = factsOf(line);
-        handle(readHttp1(message, facts), facts, line, message.httpVersion, response);
+        handle(readHttp1(message, facts), facts, line, message.httpVersion, http1Response(response));
       },
       onUpgrade(message, socket, head) {
         const line = lines.get(message.socket)!;
@@ -161,7 +171,7 @@ function createProtocols(options: FrontOptions, lines: Lines) {
     onRequest(message, response) {
       const line = lines.get(message.stream.session!)!;
       const facts = { ...factsOf(line), bodyDeadline };
-      handle(readHttp2(message, facts), facts, line, '2.0', response);
+      handle(readHttp2(message, facts), facts, line, '2.0', http2Response(response));
     },
     onConnect(message, response) {
       const line = lines.get(message.stream.session!)!;
@@ -170,8 +180,37 @@ function createProtocols(options: FrontOptions, lines: Lines) {
       webSockets.overHttp2(request, message, response, reporter(request, facts, line, '2.0'));
     },
   });
-  return { http1, http2 };
+  const plain = createPlain(options, (socket) => {
+    options.onHandedOver();
+    http1.emit('connection', socket);
+  });
+  const answerPlain =
+    (line: Line): AnswerPlain =>
+    (head, response) => {
+      const facts = factsOf(line);
+      const read = readPlain(head, facts);
+      if ('failure' in read) return false;
+      handle(read, facts, line, head.httpVersion, response);
+      return true;
+    };
+  return { http1, http2, plain, answerPlain };
 }
+
+function createPlain(options: FrontOptions, handOver: (socket: Socket) => void): PlainConnections {
+  const { clock, limits = HTTP_LIMITS } = options;
+  return createPlainConnections({
+    clock,
+    firstMs: limits.headersTimeoutMs,
+    idleMs: limits.keepAliveMs + KEEP_ALIVE_SLACK_MS,
+    keepAliveMs: limits.keepAliveMs,
+    checkMs: checkMsOf(limits),
+    handOver,
+    onLate: (socket) => answerAndEnd(socket, 408, options),
+  });
+}
+
+/** An idle connection stays open a little longer than clients are told, as Node's server does. */
+const KEEP_ALIVE_SLACK_MS = 1000;
 
 /** A connection for one host may carry requests for another only if both have the same certificate (RFC 9110 §15.5.20). */
 function directed(request: ReadRequest, { tls }: Line, findTls: (host: string) => HostTls | undefined): ReadRequest {

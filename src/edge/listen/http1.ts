@@ -28,6 +28,11 @@ export const HTTP_LIMITS: HttpLimits = { headersTimeoutMs: 60_000, requestTimeou
 const MOST_HEADER_OCTETS = 16_384;
 const CHECK_MS = 2000;
 
+/** How often the times of connections are checked, milliseconds. */
+export function checkMsOf({ headersTimeoutMs }: HttpLimits): number {
+  return Math.min(CHECK_MS, headersTimeoutMs);
+}
+
 /** It does not listen: it receives connections as `connection` events. */
 export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = HTTP_LIMITS): Server {
   const options: ServerOptions = {
@@ -35,7 +40,7 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveMs,
-    connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersTimeoutMs),
+    connectionsCheckingInterval: checkMsOf(limits),
     // request.ts checks the Host field.
     requireHostHeader: false,
     insecureHTTPParser: false,
@@ -85,7 +90,8 @@ function ignoreUpgrade({ onRequest }: Http1Handlers, message: IncomingMessage, s
   onRequest(message, response);
 }
 
-function answerAndEnd(socket: Duplex, status: number, { onBadInput }: Http1Handlers): void {
+/** Ends a connection because of what the client sent, or did not send in time. */
+export function answerAndEnd(socket: Duplex, status: number, { onBadInput }: Pick<Http1Handlers, 'onBadInput'>): void {
   onBadInput(status);
   if (!socket.writable || socket.destroyed) {
     socket.destroy();

@@ -1,7 +1,9 @@
 /** Turns a client's request into the form that the edge works with; refuses ambiguous ones (RFC 9112 §3.2, RFC 9113 §8.3). */
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
+import type { Readable } from 'node:stream';
 import { type Failure, failureOf } from '../error-pages/failures.js';
+import type { PlainHead } from '../http1/request-head.js';
 import type { EdgeRequest } from '../proxy/exchange.js';
 import { endToEndHeaders } from '../proxy/headers.js';
 import { type BodyDeadline, limitedBody } from './body.js';
@@ -25,9 +27,26 @@ const MOST_FIELDS = 100;
 const AUTHORITY = /^([a-z0-9_](?:[a-z0-9_.-]{0,253})?|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i;
 
 export function readHttp1(message: IncomingMessage, facts: RequestFacts): ReadRequest {
-  const headers = lowerNames(message.rawHeaders);
-  const target = message.url ?? '';
-  const method = message.method ?? '';
+  const { method = '', url: target = '', httpVersion } = message;
+  const head = { method, target, httpVersion, headers: lowerNames(message.rawHeaders) };
+  return readHead(head, facts, () => limitedBody(message, facts.bodyLimit, facts.bodyDeadline));
+}
+
+/** A request without a body, whose head is plain. */
+export function readPlain({ method, url, httpVersion, rawHeaders }: PlainHead, facts: RequestFacts): ReadRequest {
+  return readHead({ method, target: url, httpVersion, headers: rawHeaders }, facts, undefined);
+}
+
+interface Http1Head {
+  readonly method: string;
+  readonly target: string;
+  readonly httpVersion: string;
+  /** Names in lower case. */
+  readonly headers: readonly string[];
+}
+
+function readHead(head: Http1Head, facts: RequestFacts, openBody: (() => Readable) | undefined): ReadRequest {
+  const { method, target, headers } = head;
   const hosts = valuesOf(headers, 'host');
   const refuse = (failure: Failure) => refusal(failure, hosts[0], headers);
   if (headers.length > 2 * MOST_FIELDS) return refuse(failureOf('headersTooLarge', 'too many fields'));
@@ -36,11 +55,14 @@ export function readHttp1(message: IncomingMessage, facts: RequestFacts): ReadRe
   if (host === undefined) return refuse(failureOf('badRequest', 'the Host field is no host'));
   const path = pathOf(target, hosts[0]!);
   if (typeof path !== 'string') return refuse(path);
-  const framing = framingFault(headers, message.httpVersion);
+  const framing = framingFault(headers, head.httpVersion);
   if (framing) return refuse(framing);
   const length = contentLengthOf(headers);
   const hasBody = length === undefined ? valuesOf(headers, 'transfer-encoding').length > 0 : length > 0;
-  return finish(message, facts, { method, path, host, authority: hosts[0]!, headers, length, hasBody });
+  if (hasBody && !openBody) return refuse(failureOf('badRequest', 'a body where none can be'));
+  const httpVersion = head.httpVersion === '1.0' ? '1.0' : '1.1';
+  const parts = { method, path, host, authority: hosts[0]!, httpVersion, headers, length } as const;
+  return finish(parts, facts, hasBody ? openBody : undefined);
 }
 
 export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): ReadRequest {
@@ -62,7 +84,9 @@ export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): Rea
   const opens = message.headers[':protocol'] !== undefined;
   const hasBody = !opens && !message.stream.endAfterHeaders;
   const method = opens ? 'GET' : message.method;
-  return finish(message, facts, { method, path, host, authority, headers, length, hasBody });
+  const openBody = (): Readable => limitedBody(message, facts.bodyLimit, facts.bodyDeadline);
+  const parts = { method, path, host, authority, httpVersion: '2.0', headers, length } as const;
+  return finish(parts, facts, hasBody ? openBody : undefined);
 }
 
 interface Parts {
@@ -70,13 +94,14 @@ interface Parts {
   readonly path: string;
   readonly host: string;
   readonly authority: string;
+  readonly httpVersion: EdgeRequest['httpVersion'];
   readonly headers: readonly string[];
   readonly length: number | undefined;
-  readonly hasBody: boolean;
 }
 
-function finish(message: IncomingMessage | Http2ServerRequest, facts: RequestFacts, parts: Parts): ReadRequest {
-  const { method, path, host, authority, headers, length, hasBody } = parts;
+/** `openBody`: undefined if the request has no body. */
+function finish(parts: Parts, facts: RequestFacts, openBody: (() => Readable) | undefined): ReadRequest {
+  const { method, path, host, authority, httpVersion, headers, length } = parts;
   const { bodyLimit, scheme, client, ray } = facts;
   const refuse = (failure: Failure) => refusal(failure, authority, headers);
   if (method === 'CONNECT' || method === 'TRACE') return refuse(failureOf('notAllowed', method));
@@ -85,10 +110,10 @@ function finish(message: IncomingMessage | Http2ServerRequest, facts: RequestFac
   return {
     ...{ ray, method, scheme, host, authority, client },
     target: path,
-    httpVersion: message.httpVersionMajor === 2 ? '2.0' : message.httpVersion === '1.0' ? '1.0' : '1.1',
+    httpVersion,
     headers: endToEndHeaders(withoutLength(headers)),
-    body: hasBody ? limitedBody(message, bodyLimit, facts.bodyDeadline) : undefined,
-    bodyLength: hasBody ? length : undefined,
+    body: openBody?.(),
+    bodyLength: openBody && length,
   };
 }
 

@@ -1,0 +1,190 @@
+/**
+ * Connections whose requests are plain, so that they are read and answered without Node's HTTP server, which takes as long for a request
+ * as a whole answer from the cache. The first octet that is not certainly part of a plain request, or a head that is not complete,
+ * hands the connection over to that server for good, with everything that was not answered.
+ */
+import type { Socket } from 'node:net';
+import { type Clock, steadyMs } from '../../base/clock.js';
+import { type PlainHead, readPlainHead } from './request-head.js';
+import { PlainResponse } from './response.js';
+
+/** Answers a request. False: it cannot be answered here, and nothing was sent. */
+export type AnswerPlain = (head: PlainHead, response: PlainResponse) => boolean;
+
+export interface PlainOptions {
+  readonly clock: Clock;
+  /** Time without a request: on a new connection, and between requests. Milliseconds. */
+  readonly firstMs: number;
+  readonly idleMs: number;
+  /** What clients are told of `idleMs`; milliseconds. */
+  readonly keepAliveMs: number;
+  /** How often these times are checked, milliseconds. */
+  readonly checkMs: number;
+  /** Takes the connection over; octets that were not answered come first. */
+  readonly handOver: (socket: Socket) => void;
+  /** A connection that sent no request in time. */
+  readonly onLate: (socket: Socket) => void;
+}
+
+export interface PlainConnections {
+  accept(socket: Socket, answer: AnswerPlain): void;
+  closeIdle(): void;
+  close(): void;
+}
+
+export function createPlainConnections(options: PlainOptions): PlainConnections {
+  const open = new Set<PlainConnection>();
+  const cancel = options.clock.every(options.checkMs, () => {
+    const nowMs = steadyMs(options.clock);
+    for (const connection of open) connection.checkTime(nowMs);
+  });
+  return {
+    accept(socket, answer) {
+      const connection = new PlainConnection(socket, answer, options, () => open.delete(connection));
+      open.add(connection);
+    },
+    closeIdle() {
+      for (const connection of open) connection.closeIfIdle();
+    },
+    close: cancel,
+  };
+}
+
+/** Octets of further requests that may wait for the response to the one before. */
+const MOST_WAITING = 65_536;
+
+class PlainConnection {
+  /** The response that is being sent. */
+  private current: PlainResponse | undefined;
+  private waiting: Buffer | undefined;
+  private idleSinceMs: number;
+  private isFresh = true;
+  private isReading = false;
+  private isOver = false;
+  private readonly channel;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly answer: AnswerPlain,
+    private readonly options: PlainOptions,
+    private readonly leave: () => void,
+  ) {
+    const { clock, keepAliveMs } = options;
+    this.idleSinceMs = steadyMs(clock);
+    this.channel = {
+      socket,
+      keepAlive: `timeout=${Math.floor(keepAliveMs / 1000)}`,
+      nowMs: () => clock.nowMs(),
+      onWritten: (isLast: boolean) => this.next(isLast),
+    };
+    socket.on('data', this.onData);
+    socket.on('drain', this.onDrain);
+    socket.on('close', this.onClose);
+    socket.on('error', this.onError);
+  }
+
+  checkTime(nowMs: number): void {
+    if (this.current) return;
+    const { firstMs, idleMs, onLate } = this.options;
+    const ms = nowMs - this.idleSinceMs;
+    if (this.isFresh) {
+      if (ms < firstMs) return;
+      this.detach();
+      onLate(this.socket);
+    } else if (ms >= idleMs) this.socket.destroy();
+  }
+
+  closeIfIdle(): void {
+    if (!this.current && !this.isFresh) this.socket.destroy();
+  }
+
+  private readonly onData = (chunk: Buffer): void => {
+    if (this.isOver) return;
+    const octets = this.waiting ? Buffer.concat([this.waiting, chunk]) : chunk;
+    this.waiting = undefined;
+    if (this.current) this.wait(octets);
+    else this.read(octets);
+  };
+
+  private readonly onDrain = (): void => {
+    this.current?.drained();
+  };
+
+  private readonly onClose = (): void => {
+    this.detach();
+    this.current?.closed();
+  };
+
+  private readonly onError = (): void => {
+    this.socket.destroy();
+  };
+
+  private wait(octets: Buffer): void {
+    this.waiting = octets;
+    if (octets.length > MOST_WAITING) this.socket.pause();
+  }
+
+  /** Answers requests until one cannot be answered at once. */
+  private read(octets: Buffer): void {
+    this.isReading = true;
+    let at = 0;
+    while (at < octets.length && !this.current && !this.isOver) {
+      const head = readPlainHead(octets, at);
+      if (!head || !this.begin(head)) {
+        this.handOver(octets.subarray(at));
+        return;
+      }
+      at += head.length;
+    }
+    this.isReading = false;
+    if (at < octets.length && !this.isOver) this.wait(octets.subarray(at));
+  }
+
+  private begin(head: PlainHead): boolean {
+    const response = new PlainResponse(this.channel, head.method, head.isLast);
+    this.current = response;
+    if (this.answer(head, response)) return true;
+    this.current = undefined;
+    return false;
+  }
+
+  /** After each response. */
+  private next(isLast: boolean): void {
+    this.current = undefined;
+    if (isLast) {
+      this.detach();
+      this.socket.on('error', this.onError);
+      this.socket.destroySoon();
+      return;
+    }
+    this.isFresh = false;
+    this.idleSinceMs = steadyMs(this.options.clock);
+    // A response that was complete at once: `read` continues by itself.
+    if (this.isReading) return;
+    const { waiting } = this;
+    this.waiting = undefined;
+    if (waiting) this.read(waiting);
+    if (!this.isOver && !this.current) this.socket.resume();
+  }
+
+  private handOver(octets: Buffer): void {
+    const { socket } = this;
+    this.detach();
+    // Otherwise octets would be lost between two listeners.
+    socket.pause();
+    socket.unshift(octets);
+    this.options.handOver(socket);
+    socket.resume();
+  }
+
+  private detach(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { socket } = this;
+    socket.off('data', this.onData);
+    socket.off('drain', this.onDrain);
+    socket.off('close', this.onClose);
+    socket.off('error', this.onError);
+    this.leave();
+  }
+}

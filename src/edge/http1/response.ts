@@ -1,0 +1,166 @@
+/** Sends the response to a plain request, in the form that Node's server gives it (RFC 9112). */
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { printHttpDate } from '../../http/date.js';
+import { type ClientEvents, type ClientResponse, endsConnection } from '../listen/client-response.js';
+import type { HeaderList } from '../proxy/exchange.js';
+
+/** The connection, as a response sees it. */
+export interface Channel {
+  readonly socket: Socket;
+  /** The value of `Keep-Alive`, such as `timeout=65`. */
+  readonly keepAlive: string;
+  readonly nowMs: () => number;
+  /** Called when the response has been written. `isLast`: the connection ends. */
+  readonly onWritten: (isLast: boolean) => void;
+}
+
+/** Head and body up to this many octets are written as one. */
+const JOINED = 65_536;
+const LAST_CHUNK = '0\r\n';
+/** Octets that would end a field line early, and other controls (RFC 9110 §5.5). */
+const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
+
+export class PlainResponse implements ClientResponse {
+  readonly endsAtLength = true;
+  isGone = false;
+  private events: ClientEvents | undefined;
+  /** The head, until the first piece of the body is sent with it. */
+  private waiting = '';
+  private hasBody: boolean;
+  private isChunked = false;
+  private isWritten = false;
+  private isOver = false;
+
+  constructor(
+    private readonly channel: Channel,
+    method: 'GET' | 'HEAD',
+    private isLast: boolean,
+  ) {
+    this.hasBody = method === 'GET';
+  }
+
+  watch(events: ClientEvents): void {
+    this.events = events;
+  }
+
+  inform(status: number, headers: HeaderList): void {
+    if (status !== 102 && status !== 103) return;
+    const fields = status === 103 ? linesOf(headers) : '';
+    this.channel.socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n`, 'latin1');
+  }
+
+  head(status: number, headers: HeaderList, more: HeaderList): void {
+    if (status === 204 || status === 304) this.hasBody = false;
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n${linesOf(headers)}${linesOf(more)}`;
+    if (!has(headers, 'date')) text += `Date: ${dateOf(this.channel.nowMs())}\r\n`;
+    text += this.isLast
+      ? 'Connection: close\r\n'
+      : `Connection: keep-alive\r\nKeep-Alive: ${this.channel.keepAlive}\r\n`;
+    if (this.hasBody && !has(headers, 'content-length')) {
+      this.isChunked = true;
+      text += 'Transfer-Encoding: chunked\r\n';
+    }
+    this.waiting = `${text}\r\n`;
+  }
+
+  write(chunk: Buffer): boolean {
+    if (!this.hasBody || this.isOver) return true;
+    if (!this.isChunked) return this.send(chunk);
+    if (chunk.length === 0) return true;
+    const { socket } = this.channel;
+    socket.cork();
+    this.sendHead(`${chunk.length.toString(16)}\r\n`);
+    socket.write(chunk);
+    const canTakeMore = socket.write('\r\n', 'latin1');
+    socket.uncork();
+    return canTakeMore;
+  }
+
+  end(chunk: Buffer | undefined, trailers: HeaderList): void {
+    if (this.isOver) return;
+    if (chunk) this.write(chunk);
+    if (this.isChunked) this.sendHead(`${LAST_CHUNK}${linesOf(trailers)}\r\n`);
+    else if (this.waiting !== '') this.sendHead('');
+    this.isWritten = true;
+    // The rest of a long body still waits for the client.
+    if (!this.channel.socket.writableNeedDrain) this.finish(true);
+  }
+
+  whole(status: number, headers: HeaderList, body: Buffer): void {
+    this.isLast ||= endsConnection(status);
+    this.head(status, headers, []);
+    this.end(body, []);
+  }
+
+  cut(): void {
+    this.channel.socket.destroy();
+  }
+
+  /** The connection can take more. */
+  drained(): void {
+    if (this.isWritten) this.finish(true);
+    else this.events?.drained();
+  }
+
+  /** The connection was closed. */
+  closed(): void {
+    this.isGone = true;
+    this.finish(false);
+  }
+
+  private finish(isSent: boolean): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.events?.closed(isSent);
+    if (isSent) this.channel.onWritten(this.isLast);
+  }
+
+  private sendHead(more: string): void {
+    this.channel.socket.write(this.waiting + more, 'latin1');
+    this.waiting = '';
+  }
+
+  private send(chunk: Buffer): boolean {
+    const { socket } = this.channel;
+    const head = this.waiting;
+    if (head === '') return socket.write(chunk);
+    this.waiting = '';
+    if (chunk.length <= JOINED) {
+      const joined = Buffer.allocUnsafe(head.length + chunk.length);
+      joined.write(head, 'latin1');
+      joined.set(chunk, head.length);
+      return socket.write(joined);
+    }
+    socket.cork();
+    socket.write(head, 'latin1');
+    const canTakeMore = socket.write(chunk);
+    socket.uncork();
+    return canTakeMore;
+  }
+}
+
+/** Field lines. Throws a TypeError for a value that no field may have. */
+function linesOf(headers: HeaderList): string {
+  let text = '';
+  for (let i = 0; i < headers.length; i += 2) {
+    const value = headers[i + 1]!;
+    if (FORBIDDEN.test(value)) throw new TypeError(`the value of ${headers[i]} holds what no field may`);
+    text += `${headers[i]}: ${value}\r\n`;
+  }
+  return text;
+}
+
+function has(headers: HeaderList, name: string): boolean {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return true;
+  return false;
+}
+
+let printed = { second: 0, text: '' };
+
+/** The same text for all responses of one second. */
+function dateOf(nowMs: number): string {
+  const second = Math.floor(nowMs / 1000);
+  if (second !== printed.second) printed = { second, text: printHttpDate(second * 1_000_000) };
+  return printed.text;
+}

@@ -1,0 +1,98 @@
+/** Sends responses through the HTTP servers of Node. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { constants, type Http2ServerResponse, type OutgoingHttpHeaders } from 'node:http2';
+import type { HeaderList } from '../proxy/exchange.js';
+import { type ClientEvents, type ClientResponse, endsConnection } from './client-response.js';
+
+function watch(response: ServerResponse | Http2ServerResponse, events: ClientEvents): void {
+  response.on('drain', () => events.drained());
+  response.on('close', () => events.closed(response.writableFinished));
+  response.on('error', () => {});
+}
+
+export function http1Response(response: ServerResponse): ClientResponse {
+  const head = (status: number, headers: HeaderList): void =>
+    void response.writeHead(status, headers as string[] /* alternating names and values */);
+  return {
+    endsAtLength: true,
+    get isGone() {
+      return response.closed || response.destroyed;
+    },
+    watch: (events) => watch(response, events),
+    inform(status, headers) {
+      if (status === 102) response.writeProcessing();
+      if (status !== 103) return;
+      // Node accepts only links that it can parse.
+      try {
+        response.writeEarlyHints(headerObject(headers) as Record<string, string>);
+      } catch {
+        return;
+      }
+    },
+    head: (status, headers, more) => head(status, [...headers, ...more]),
+    write: (chunk) => response.write(chunk),
+    end(chunk, trailers) {
+      if (trailers.length > 0) response.addTrailers(headerObject(trailers));
+      response.end(chunk);
+    },
+    whole(status, headers, body) {
+      const isLast = isBodyMissing(response.req) || endsConnection(status);
+      head(status, isLast ? [...headers, 'connection', 'close'] : headers);
+      // Node omits the body of a response to HEAD.
+      response.end(body);
+    },
+    cut: () => void response.destroy(),
+  };
+}
+
+/** The rest of a body would have to be read before the next request. Node calls no request complete while its head is being handled. */
+function isBodyMissing({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+export function http2Response(response: Http2ServerResponse): ClientResponse {
+  const { stream, req } = response;
+  /** After the whole response, the rest of a request is not needed (RFC 9113 §8.1). Node does this for HTTP/1.1. */
+  const stopRequest = (): void => {
+    if (!req.complete) stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
+  };
+  return {
+    endsAtLength: false,
+    get isGone() {
+      return response.closed || response.destroyed;
+    },
+    watch: (events) => watch(response, events),
+    inform(status, headers) {
+      if (stream.destroyed || response.headersSent) return;
+      stream.additionalHeaders({ ...headerObject(headers), ':status': status });
+    },
+    head: (status, headers, more) => void response.writeHead(status, headerObject([...headers, ...more])),
+    write: (chunk) => response.write(chunk),
+    end(chunk, trailers) {
+      if (trailers.length > 0) response.addTrailers(headerObject(trailers));
+      stopRequest();
+      if (chunk) response.end(chunk);
+      else response.end();
+    },
+    whole(status, headers, body) {
+      response.writeHead(status, headerObject(headers));
+      stopRequest();
+      response.end(body);
+    },
+    cut: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+  };
+}
+
+function headerObject(headers: HeaderList): OutgoingHttpHeaders {
+  const object: Record<string, string | string[]> = {};
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    const value = headers[i + 1]!;
+    const known = object[name];
+    if (known === undefined) object[name] = value;
+    else if (typeof known === 'string') object[name] = [known, value];
+    else known.push(value);
+  }
+  return object;
+}
