@@ -17,6 +17,7 @@ import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { memoryOctets, type Started, stop } from './processes.js';
 import { measureSignedCreations } from './signed-creations.js';
 import { measureSynthesis } from './synthesis.js';
+import { measureTransfers, TRANSFER_SECTIONS } from './transfers/transfers.js';
 import { CASES, type Case, writeQueries, writeZone } from './workload.js';
 import { type Figures, measureLoading, measureWrites } from './writes.js';
 
@@ -26,10 +27,12 @@ const { values } = parseArgs({
     cases: { type: 'string', default: [...CASES, ...STREAMS].join(',') },
     servers: { type: 'string', default: PEERS.map(({ name }) => name).join(',') },
     edge: { type: 'string', default: EDGE_SECTIONS.join(',') },
+    transfers: { type: 'string', default: TRANSFER_SECTIONS.join(',') },
     names: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
     requests: { type: 'string', default: '20000' },
+    changes: { type: 'string', default: '200' },
     workers: { type: 'string', default: '1' },
     json: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -57,6 +60,10 @@ const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>
   hostnames: (directory) => measureHostnames(directory, 20670),
   edge: (directory) =>
     measureEdge(directory, 20800, { rounds, requests: Number(values.requests), sections: values.edge.split(',') }),
+  transfers: (directory) => {
+    const sections = values.transfers.split(',');
+    return measureTransfers(directory, 20900, { sections, changes: Number(values.changes), names, rounds, taskset });
+  },
 };
 
 const PARTS: readonly string[] = [...Object.keys(SAMPLED), ...Object.keys(MEASURED)];
@@ -68,10 +75,12 @@ const HELP = `Usage: npm run bench -- [options]
   --cases LIST     of ${CASES.join(', ')}, tcp, dot (default: all)
   --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
   --edge LIST      of ${EDGE_SECTIONS.join(', ')} (default: all)
+  --transfers LIST of ${TRANSFER_SECTIONS.join(', ')} (default: all)
   --names N        host names in the zone (default 100000)
   --rounds N       interleaved rounds (default 5)
   --seconds N      length of one measurement (default 4)
   --requests N     of one measurement of the edge (default 20000)
+  --changes N      changes that secondaries follow (default 200)
   --workers N      answering threads of every server (default 1)
   --json FILE      write all figures there too
   --help

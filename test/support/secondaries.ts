@@ -25,7 +25,8 @@ export function createSecondary(name: ReferenceName, directory: string, port: nu
     name,
     port,
     async start(configuration) {
-      if (configuration !== undefined) writeFileSync(config, `${settingsOf(name, own, port)}${configuration}`);
+      if (configuration !== undefined)
+        writeFileSync(config, `${settingsOf(name, own, port)}${inDirectory(name, own, configuration)}`);
       child = launch(name, argumentsOf(name, config), log);
       await waitForAnswers(name, port, log);
     },
@@ -35,6 +36,12 @@ export function createSecondary(name: ReferenceName, directory: string, port: nu
     },
     log: () => readFileSync(log, 'utf8'),
   };
+}
+
+/** Zone files of templates other than the default one would be in Knot's own directory. */
+function inDirectory(name: ReferenceName, own: string, configuration: string): string {
+  if (name !== 'knot') return configuration;
+  return configuration.replace('template:\n  - id: zoneplane\n', `template:\n  - id: zoneplane\n    storage: ${own}\n`);
 }
 
 function argumentsOf(name: ReferenceName, config: string): string[] {
@@ -47,7 +54,7 @@ function settingsOf(name: ReferenceName, own: string, port: number): string {
     case 'nsd':
       return (
         `server:\n  ip-address: 127.0.0.1\n  port: ${port}\n  username: ""\n  zonesdir: "${own}"\n  pidfile: ""\n  database: ""\n` +
-        `  xfrdfile: "${own}/xfrd"\n  zonelistfile: "${own}/list"\n  xfrdir: "${own}"\n  rrl-ratelimit: 0\n  xfrd-reload-timeout: 0\n` +
+        `  xfrdfile: "${own}/xfrd"\n  zonelistfile: "${own}/list"\n  xfrdir: "${own}"\n  rrl-ratelimit: 0\n` +
         `remote-control:\n  control-enable: no\n`
       );
     case 'knot':
@@ -55,7 +62,7 @@ function settingsOf(name: ReferenceName, own: string, port: number): string {
     case 'bind':
       return (
         `options { directory "${own}"; listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; }; recursion no; pid-file none; session-keyfile none;\n` +
-        `  empty-zones-enable no; allow-transfer { any; }; min-refresh-time 1; };\ncontrols { };\n`
+        `  empty-zones-enable no; allow-transfer { any; }; min-refresh-time 1; serial-query-rate 1000; };\ncontrols { };\n`
       );
   }
 }

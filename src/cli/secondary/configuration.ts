@@ -36,6 +36,8 @@ function printNsd({ zones, address, port, key, tlsName, tlsAuthorities }: Second
   const tls = tlsName === undefined ? '' : ` ${NAME}-tls`;
   return joinParts(
     '# For nsd.conf; then: nsd-control reconfig (or restart nsd)',
+    // Otherwise a change waits up to a second after the one before.
+    'server:\n  xfrd-reload-timeout: 0',
     tlsAuthorities === undefined ? '' : `server:\n  tls-cert-bundle: "${tlsAuthorities}"`,
     key ? `key:\n  name: "${keyName}"\n  algorithm: ${key.algorithm}\n  secret: "${key.secret}"` : '',
     tlsName === undefined ? '' : `tls-auth:\n  name: "${NAME}-tls"\n  auth-domain-name: "${tlsName}"`,
@@ -54,7 +56,8 @@ function printKnot({ zones, address, port, key, tlsName }: SecondaryConfiguratio
     key ? `key:\n  - id: ${id}\n    algorithm: ${key.algorithm}\n    secret: ${key.secret}` : '',
     `remote:\n  - id: ${NAME}\n    address: ${address}@${port}${key ? `\n    key: ${id}` : ''}`,
     `acl:\n  - id: ${NAME}-notify\n    address: ${address}\n    action: notify${key ? `\n    key: ${id}` : ''}`,
-    `template:\n  - id: ${NAME}\n    master: ${NAME}\n    acl: ${NAME}-notify`,
+    // With a zone file, each change would write the whole zone.
+    `template:\n  - id: ${NAME}\n    master: ${NAME}\n    acl: ${NAME}-notify\n    journal-content: all\n    zonefile-load: none\n    zonefile-sync: -1`,
     `zone:\n${zones.map((zone) => `  - domain: ${zone}\n    template: ${NAME}`).join('\n')}`,
   );
 }
@@ -65,7 +68,8 @@ function printBind({ zones, address, port, key, tlsName, tlsAuthorities }: Secon
   const ofKey = key ? ` key "${name}"` : '';
   const tls = tlsName === undefined ? '' : ` tls ${NAME}-tls`;
   return joinParts(
-    '# For named.conf; then: rndc reconfig',
+    '# For named.conf; then: rndc reconfig. With "serial-query-rate 1000;" in its options, a change does not wait up to half\n' +
+      '# a second after the one before.',
     key ? `key "${name}" { algorithm ${key.algorithm}; secret "${key.secret}"; };` : '',
     tlsName === undefined ? '' : `tls ${NAME}-tls { remote-hostname "${tlsName}";${trusted} };`,
     `primaries ${NAME} { ${address} port ${port}${ofKey}${tls}; };`,

@@ -32,7 +32,7 @@ export interface Notifier {
 const MOST_CHANGES = 1000;
 /** Milliseconds to wait for the DNS processes before asking again. */
 const SERVED_LIMIT_MS = 60_000;
-/** A zone with more changes in a second is busy: its peers are told once a second. */
+/** A zone with more changes in a second is busy: with n of them, its peers are told every n milliseconds. */
 const BUSY_CHANGES = 20;
 const SECOND_MS = 1000;
 /** Messages under way. A place is kept for a time, which makes 500 a second in all and 50 for each peer. */
@@ -41,11 +41,18 @@ const LIMITS = { inAll: 80, ofOne: 8, waitMs: 3_600_000 } as const;
 interface ZoneState {
   /** The newest change that peers must hear of. */
   change: number;
-  /** Whether somebody waits until it is served, or until the second is over. */
+  /** Whether somebody waits until it is served, or until the peers may be told again. */
   isWaiting: boolean;
-  /** When peers were told last, and the changes since that second began; milliseconds. */
+  /** When peers were told last, milliseconds. */
   toldAtMs: number;
+  readonly rate: ChangeRate;
+}
+
+/** Changes in the second that began then (milliseconds), and in the one before. */
+interface ChangeRate {
+  sinceMs: number;
   changes: number;
+  before: number;
 }
 
 interface State extends NotifierOptions {
@@ -114,20 +121,32 @@ function look(state: State): void {
 }
 
 function tellSoon(state: State, zone: number, change: number): void {
+  const nowMs = state.clock.nowMs();
   let known = state.zones.get(zone);
-  if (!known) state.zones.set(zone, (known = { change, isWaiting: false, toldAtMs: 0, changes: 0 }));
+  if (!known) {
+    known = { change, isWaiting: false, toldAtMs: 0, rate: { sinceMs: nowMs, changes: 0, before: 0 } };
+    state.zones.set(zone, known);
+  }
   known.change = change;
-  known.changes++;
+  countChange(known.rate, nowMs);
   if (!known.isWaiting) void tellWhenServed(state, zone, known);
+}
+
+function countChange(rate: ChangeRate, nowMs: number): void {
+  const passedMs = nowMs - rate.sinceMs;
+  if (passedMs >= SECOND_MS || passedMs < 0) {
+    rate.before = passedMs < 2 * SECOND_MS ? rate.changes : 0;
+    rate.changes = 0;
+    rate.sinceMs = nowMs;
+  }
+  rate.changes++;
 }
 
 /** Peers hear of a serial only when it is answered: they ask for it at once. */
 async function tellWhenServed(state: State, zone: number, known: ZoneState): Promise<void> {
   const { propagation, clock } = state;
   known.isWaiting = true;
-  if (clock.nowMs() - known.toldAtMs >= SECOND_MS) known.changes = 1;
-  const isBusy = known.changes > BUSY_CHANGES;
-  const restMs = isBusy ? known.toldAtMs + SECOND_MS - clock.nowMs() : 0;
+  const restMs = known.toldAtMs + betweenMs(known.rate) - clock.nowMs();
   if (restMs > 0) await new Promise<void>((resolve) => void clock.after(restMs, resolve));
   while (!state.closed) {
     const { change } = known;
@@ -136,8 +155,14 @@ async function tellWhenServed(state: State, zone: number, known: ZoneState): Pro
   }
   known.isWaiting = false;
   if (state.closed) return;
-  if (clock.nowMs() - known.toldAtMs >= SECOND_MS) known.toldAtMs = clock.nowMs();
+  known.toldAtMs = clock.nowMs();
   for (const [, talk] of peerTalks(state, zone)) talk.tell();
+}
+
+/** Milliseconds between two NOTIFY of a zone: none for a quiet one, a second for one with a thousand changes in a second. */
+function betweenMs({ changes, before }: ChangeRate): number {
+  const inSecond = Math.max(changes, before);
+  return inSecond > BUSY_CHANGES ? Math.min(SECOND_MS, inSecond) : 0;
 }
 
 function watchPeers(state: State, zone: number): void {

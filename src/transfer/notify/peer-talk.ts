@@ -117,7 +117,7 @@ export function createPeerTalk(context: TalkOptions, zone: number, seq: number):
 /** One thing after the other: what is planned replaces what was planned before. */
 interface Course {
   later(ms: number, run: () => Promise<void>): void;
-  /** The returned function says whether nothing else has begun since. */
+  /** The returned function says whether nothing else has been planned or has begun since. */
   begin(): () => boolean;
   close(): void;
 }
@@ -129,6 +129,8 @@ function createCourse({ clock, log }: TalkOptions, zone: number): Course {
   const later: Course['later'] = (ms, run) => {
     cancel?.();
     if (closed) return;
+    // What is still under way must not replace this by its next step.
+    number++;
     cancel = clock.after(ms, () => {
       run().catch((error: unknown) => {
         log.error({ zone, error: messageOf(error) }, 'a peer could not be notified of a zone, or asked for its serial');
@@ -155,7 +157,7 @@ async function tellPeer(context: TalkOptions, row: ZoneRow, seq: number): Promis
   if (!found) return undefined;
   const { peer, of } = found;
   const soa = soaOf(servingZone(context.store, row, context.serving));
-  const failure = await paced(context, peer.address, () => notifyPeer(context, peer, row.apex, soa, TIMEOUT_MS));
+  const failure = await paced(context, peer, () => notifyPeer(context, peer, row.apex, soa, TIMEOUT_MS));
   if (failure) await note(context, of, failure);
   return failure === undefined;
 }
@@ -171,7 +173,7 @@ async function lookAtPeer(context: TalkOptions, row: ZoneRow, seq: number): Prom
   const found = findPeer(context, row.seq, seq);
   if (!found) return undefined;
   const { peer, of } = found;
-  const sight = await paced(context, peer.address, () => askSerial(context, peer, row.apex, TIMEOUT_MS));
+  const sight = await paced(context, peer, () => askSerial(context, peer, row.apex, TIMEOUT_MS));
   await note(context, of, sight);
   return !('serial' in sight) || serialIsAfter(row.serial, sight.serial);
 }
@@ -196,10 +198,10 @@ function findPeer({ store, vault }: TalkOptions, zone: number, seq: number): Fou
 
 async function paced<Result>(
   { turnstile, clock }: TalkOptions,
-  address: string,
+  { address, port }: Peer,
   run: () => Promise<Result>,
 ): Promise<Result> {
-  const leave = await turnstile.enter(address);
+  const leave = await turnstile.enter(`${address} ${port}`);
   if (leave) clock.after(PLACE_MS, leave);
   return run();
 }

@@ -1,0 +1,24 @@
+/** Zone transfers: how soon stock secondaries follow, what transfers cost, and what they cost those who ask for names. */
+import type { Figures } from '../writes.js';
+import { measurePropagation } from './propagation.js';
+
+export const TRANSFER_SECTIONS = ['propagation'] as const;
+
+export interface TransferBenchOptions {
+  readonly sections: readonly string[];
+  readonly changes: number;
+  /** Host names in large zones. */
+  readonly names: number;
+  readonly rounds: number;
+  readonly taskset: boolean;
+}
+
+export async function measureTransfers(
+  directory: string,
+  port: number,
+  { sections, changes, taskset }: TransferBenchOptions,
+): Promise<Figures> {
+  return {
+    ...(sections.includes('propagation') && (await measurePropagation(directory, port, { changes, taskset }))),
+  };
+}
