@@ -22,16 +22,22 @@ export function createClient(): Client {
 }
 
 /**
- * Instead of a length: the query is signed with a key that somebody here has, and the caller must hand it to who can
+ * Instead of a length: the message is signed with a key that somebody here has, and the caller must hand it to who can
  * check signatures. Never for HTTPS.
  */
 export const DEFERRED = -1;
 
 /**
- * Answers a query for which {@link Answer} returned {@link DEFERRED}; undefined: no answer. Synchronous; it may allocate,
- * and it never throws.
+ * Answers a message for which {@link Answer} returned {@link DEFERRED}, from this address; undefined: no answer. An answer
+ * that another process must give comes later. It may allocate, and it never throws or rejects.
  */
-export type AnswerDeferred = (request: Uint8Array, transport: TransportCode) => Uint8Array | undefined;
+export type AnswerDeferred = (
+  request: Uint8Array,
+  transport: TransportCode,
+  address: string,
+) => DeferredResult | Promise<DeferredResult>;
+
+export type DeferredResult = Uint8Array | undefined;
 
 /**
  * Answers one query, synchronously and without allocation.

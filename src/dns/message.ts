@@ -28,14 +28,18 @@ export interface ReadRecord {
   readonly rdata: Uint8Array;
 }
 
-export interface ReadMessage {
+/** The parts of a message that its answer repeats. */
+export interface MessageHead {
   readonly id: number;
   /** The second 16 bits of the header. */
   readonly flags: number;
-  /** All 12 bits when there is an OPT record (RFC 6891 §6.1.3). */
-  readonly rcode: number;
   /** Wire name, case unchanged. */
   readonly question: { readonly name: Uint8Array; readonly type: number; readonly class: number };
+}
+
+export interface ReadMessage extends MessageHead {
+  /** All 12 bits when there is an OPT record (RFC 6891 §6.1.3). */
+  readonly rcode: number;
   readonly answers: readonly ReadRecord[];
   readonly authorities: readonly ReadRecord[];
   /** Octets over UDP that the sender takes (RFC 6891 §6.2.3); undefined without an OPT record. */
@@ -49,8 +53,40 @@ class Unreadable extends Error {}
  * The parsed message; undefined when any part cannot be parsed, or when the message does not have exactly one question.
  */
 export function readMessage(octets: Uint8Array): ReadMessage | undefined {
+  return orUndefined(() => readWhole(octets));
+}
+
+/** The first part of a message with exactly one question, whatever follows; undefined when it cannot be read. */
+export function readHead(octets: Uint8Array): MessageHead | undefined {
+  return orUndefined(() => takeHead({ octets, at: 0 }));
+}
+
+/** An update (RFC 2136 §2): its head, whose question is the zone, and its sections. */
+export interface ReadUpdate extends MessageHead {
+  readonly prerequisites: readonly ReadRecord[];
+  readonly updates: readonly ReadRecord[];
+}
+
+/**
+ * The parsed update. Records without data are those that name only an owner and a type (RFC 2136 §2.4, §2.5). Undefined when any
+ * part cannot be parsed, or when the message does not have exactly one zone.
+ */
+export function readUpdate(octets: Uint8Array): ReadUpdate | undefined {
+  return orUndefined(() => {
+    const cursor: Cursor = { octets, at: 0 };
+    const head = takeHead(cursor);
+    const [prerequisites, updates] = [head.counts[0], head.counts[1]].map((count) =>
+      takeRecords(cursor, count, takeUpdateRdata),
+    ) as [ReadRecord[], ReadRecord[]];
+    takeRecords(cursor, head.counts[2]);
+    if (cursor.at !== octets.length) throw new Unreadable();
+    return { ...head, prerequisites, updates };
+  });
+}
+
+function orUndefined<Result>(read: () => Result): Result | undefined {
   try {
-    return readWhole(octets);
+    return read();
   } catch (error) {
     if (error instanceof Unreadable || error instanceof RdataError) return undefined;
     throw error;
@@ -62,8 +98,12 @@ interface Cursor {
   at: number;
 }
 
-function readWhole(octets: Uint8Array): ReadMessage {
-  const cursor: Cursor = { octets, at: 0 };
+interface Head extends MessageHead {
+  readonly counts: readonly [number, number, number];
+}
+
+function takeHead(cursor: Cursor): Head {
+  const { octets } = cursor;
   const id = take16(cursor);
   const flags = take16(cursor);
   const questions = take16(cursor);
@@ -72,6 +112,12 @@ function readWhole(octets: Uint8Array): ReadMessage {
   if (questions !== 1 || (!(flags & TRUNCATED) && announced * SHORTEST_RECORD > octets.length - HEADER_LENGTH))
     throw new Unreadable();
   const question = { name: takeName(cursor), type: take16(cursor), class: take16(cursor) };
+  return { id, flags, question, counts };
+}
+
+function readWhole(octets: Uint8Array): ReadMessage {
+  const cursor: Cursor = { octets, at: 0 };
+  const { id, flags, question, counts } = takeHead(cursor);
   // The rest of a truncated answer must not be used (RFC 2181 §9), and may be cut off anywhere.
   if (flags & TRUNCATED)
     return { id, flags, rcode: flags & 15, question, answers: [], authorities: [], payload: undefined };
@@ -83,13 +129,15 @@ function readWhole(octets: Uint8Array): ReadMessage {
   return { id, flags, rcode, question, answers, authorities, payload: opt?.class };
 }
 
-function takeRecords(cursor: Cursor, count: number): ReadRecord[] {
+type TakeRdata = typeof takeRdata;
+
+function takeRecords(cursor: Cursor, count: number, take: TakeRdata = takeRdata): ReadRecord[] {
   const records: ReadRecord[] = [];
-  for (let i = 0; i < count; i++) records.push(takeRecord(cursor));
+  for (let i = 0; i < count; i++) records.push(takeRecord(cursor, take));
   return records;
 }
 
-function takeRecord(cursor: Cursor): ReadRecord {
+function takeRecord(cursor: Cursor, take: TakeRdata): ReadRecord {
   const owner = takeName(cursor);
   const type = take16(cursor);
   const recordClass = take16(cursor);
@@ -98,7 +146,7 @@ function takeRecord(cursor: Cursor): ReadRecord {
   const length = take16(cursor);
   const end = cursor.at + length;
   if (end > cursor.octets.length) throw new Unreadable();
-  const rdata = takeRdata(cursor, type, end);
+  const rdata = take(cursor, type, end);
   if (cursor.at !== end) throw new Unreadable();
   // In an OPT record this field contains flags, one of which is the highest bit.
   return { owner, type, class: recordClass, ttl: high < 0x8000 || type === Type.opt ? ttl : 0, rdata };
@@ -131,6 +179,10 @@ function takeRdata(cursor: Cursor, type: number, end: number): Uint8Array {
   const rdata = new Uint8Array(Buffer.concat(parts));
   typeByCode(type).check(rdata);
   return rdata;
+}
+
+function takeUpdateRdata(cursor: Cursor, type: number, end: number): Uint8Array {
+  return cursor.at === end ? new Uint8Array(0) : takeRdata(cursor, type, end);
 }
 
 function takeOctets(cursor: Cursor, end: number): Uint8Array {

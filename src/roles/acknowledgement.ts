@@ -7,7 +7,8 @@
  * their process number and the last row of `edge_changes` that they have read.
  *
  * DNS processes also say `keys` when they need keys of TSIG secrets, which are answered with `keys` and the keys, and
- * `transferred zone address` when a transfer has ended.
+ * `transferred zone address` when a transfer has ended. Messages that only the admin process may answer go through the same socket
+ * (services/relay.ts).
  *
  * Who has committed says `committed`: the admin process to everybody, commands to the admin process, which passes it on. It only wakes;
  * what was committed is read from the store.
@@ -21,6 +22,7 @@ import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { EdgeReports } from '../certs/deployment.js';
 import type { Propagation, UnpublishedZone } from '../control/write/propagation.js';
+import { createRelay, parseRelayed, printAnswer, type Relayed, type RelayedAnswer } from './services/relay.js';
 
 const SOCKET_FILE = 'changes.sock';
 /** Milliseconds until a DNS process reconnects to the admin process. */
@@ -39,6 +41,8 @@ const EDGE_LINE = /^edge (\d{1,10}) (\d{1,16})$/;
 
 const COMMITTED = 'committed';
 const KEYS = 'keys';
+/** A line that cannot be any message. */
+const LONGEST_OF_ALL = 100_000;
 const TRANSFERRED = /^transferred (\d{1,16}) ([0-9a-fA-F.:]{2,64})$/;
 
 interface SocketPath {
@@ -68,6 +72,8 @@ export interface TransferHearing {
   keys(): string;
   /** A transfer of a zone (store number) to an address has ended. */
   transferred(zone: number, address: string): void;
+  /** Answers a message that a DNS process received from this address; undefined: there is no answer. Never rejects. */
+  answer(request: Uint8Array, address: string): Promise<Uint8Array | undefined>;
 }
 
 export interface Hearing {
@@ -141,6 +147,11 @@ function hearProcess(socket: Socket, connection: number, listeners: ProcessListe
       socket.write(`${KEYS} ${listeners.transfers?.keys() ?? ''}\n`);
       return;
     }
+    const relayed = line.length <= LONGEST_OF_ALL ? parseRelayed(line) : undefined;
+    if (relayed) {
+      void answerRelayed(socket, relayed, listeners.transfers);
+      return;
+    }
     const [, zone, address] = TRANSFERRED.exec(line) ?? [];
     if (zone !== undefined && address !== undefined) {
       listeners.transfers?.transferred(Number(zone), address);
@@ -151,6 +162,11 @@ function hearProcess(socket: Socket, connection: number, listeners: ProcessListe
     else socket.destroy();
   });
   socket.once('close', () => forget());
+}
+
+async function answerRelayed(socket: Socket, relayed: Relayed, transfers: TransferHearing | undefined): Promise<void> {
+  const answer = await transfers?.answer(relayed.request, relayed.address);
+  if (!socket.destroyed) socket.write(printAnswer(relayed.number, answer));
 }
 
 /** Hands on what a line says. Returns what to call when the process has ended; undefined for a line that says nothing. */
@@ -208,6 +224,8 @@ export interface Acknowledger<Said> {
   askKeys(): void;
   /** A transfer of a zone (store number) to an address has ended. */
   tellTransferred(zone: number, address: string): void;
+  /** Has the admin process answer a message from this address. Never rejects. */
+  relay(request: Uint8Array, address: string): Promise<RelayedAnswer>;
   close(): void;
 }
 
@@ -248,6 +266,11 @@ function startTelling<Said>(
   let socket: Socket | undefined;
   let cancel = (): void => {};
   let closed = false;
+  const relay = createRelay((line) => {
+    if (!socket) return false;
+    socket.write(line);
+    return true;
+  });
 
   const tell = (said: Said): void => void socket?.write(print(said));
 
@@ -266,7 +289,7 @@ function startTelling<Said>(
     lines.on('error', () => {});
     lines.on('line', (line) => {
       if (line.startsWith(`${KEYS} `)) onKeys?.(line.slice(KEYS.length + 1));
-      else onCommitted();
+      else if (!relay.hear(line)) onCommitted();
     });
     fresh.once('error', () => {
       if (socket !== fresh) release();
@@ -274,6 +297,7 @@ function startTelling<Said>(
     fresh.on('error', () => {});
     fresh.once('close', () => {
       socket = undefined;
+      relay.lose();
       if (!closed) cancel = clock.after(RECONNECT_MS, open);
     });
   };
@@ -283,9 +307,11 @@ function startTelling<Said>(
     tell,
     askKeys: () => void socket?.write(`${KEYS}\n`),
     tellTransferred: (zone, address) => void socket?.write(`transferred ${zone} ${address}\n`),
+    relay: relay.send,
     close() {
       closed = true;
       cancel();
+      relay.lose();
       socket?.destroy();
     },
   };

@@ -90,7 +90,8 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const propagation = createPropagation(clock);
     const gate = createReadiness(clock, { ...options, heldZones: () => heldZoneNames(store, propagation) });
     const edge = watchEdge(options, store, lifecycle);
-    afterCommit.push(...(await hearProcesses(options, { base, vault, propagation, refresher, edge, lifecycle })));
+    const processes = await hearProcesses(options, { base, vault, propagation, refresher, edge, lifecycle });
+    afterCommit.push(...processes.afterCommit);
     const apiLog = log.child({});
     const requestMetrics = createRequestMetrics();
     const api = buildApi({
@@ -107,11 +108,10 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       requestMetrics,
       metrics: () =>
         printMetrics([
-          ...[requestMetrics, edge, application.metrics, resolverMetrics, refresher, runner].flatMap((part) =>
-            part.samples(),
+          ...[requestMetrics, edge, application.metrics, resolverMetrics, refresher, runner, processes].flatMap(
+            (part) => part.samples(),
           ),
           ...gate.dnsSamples(),
-          ...dnssecSamples(store),
           ...ownSamples(store, version, objects),
         ]),
     });
@@ -156,11 +156,11 @@ interface HearingParts {
   readonly lifecycle: Lifecycle;
 }
 
-/** Hears the other processes, and notifies peers. Returns what is to be called after each commit. */
+/** Hears the other processes, notifies peers, and answers dynamic updates. `afterCommit`: what is to be called after each commit. */
 async function hearProcesses(
   options: AdminOptions,
   { base, vault, propagation, refresher, edge, lifecycle }: HearingParts,
-): Promise<readonly (() => void)[]> {
+): Promise<{ readonly afterCommit: readonly (() => void)[]; readonly samples: () => MetricSample[] }> {
   const { settings, clock, log } = options;
   const edges = hearEdges(base.store, clock);
   const transfers = startNotifications({ base, vault, propagation, masterKeys: masterKeysOf(options) });
@@ -170,7 +170,7 @@ async function hearProcesses(
     for (const run of afterCommit) run();
   });
   lifecycle.own('acknowledgements', hearing, (part) => part.close());
-  return [hearing.tellCommitted, ...afterCommit];
+  return { afterCommit: [hearing.tellCommitted, ...afterCommit], samples: transfers.samples };
 }
 
 /** What the edge process says, and whether there is to be one. */
@@ -307,6 +307,7 @@ function ownSamples(store: Store, version: string, objects: ObjectStore): Metric
     gauge('store_size_bytes', 'Size of the database on disk', storeSize(store)),
     gauge('bucket_open_objects', 'Objects being read', objects.openCount()),
     ...openFileSamples(),
+    ...dnssecSamples(store),
     gauge('admin_resident_memory_bytes', 'Memory of the admin process', process.memoryUsage.rss()),
   ];
 }

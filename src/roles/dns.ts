@@ -53,6 +53,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
       log,
       askKeys: () => acknowledger?.askKeys(),
       onTransferred: (zone, address) => acknowledger?.tellTransferred(zone, address),
+      relay: async (request, address) => acknowledger?.relay(request, address) ?? 'away',
     });
     lifecycle.own('transfers', transfers, (part) => part.close());
     const engine = { ...engineOptions, keyNames: transfers.keyNames };
@@ -75,7 +76,12 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     const status = (): Progress => publisher.status();
     acknowledger = startAcknowledger(settings.dataDir, status, clock, wake, transfers.setKeys);
     lifecycle.own('acknowledgements', acknowledger, (part) => part.close());
-    const samples = (): MetricSample[] => [...servers.readCounters(), ...gauges(publisher), ...engineSamples(engine)];
+    const samples = (): MetricSample[] => [
+      ...servers.readCounters(),
+      ...gauges(publisher),
+      ...engineSamples(engine),
+      ...transfers.samples(),
+    ];
     if (onStatus) reportStatus(options, onStatus, publisher, samples, lifecycle);
     return {
       report: describe(store, publisher, servers),

@@ -15,6 +15,7 @@ import {
   type Client,
   createClient,
   DEFERRED,
+  type DeferredResult,
   Transport,
   type TransportCode,
 } from '../answer/transport.js';
@@ -192,7 +193,13 @@ export class StreamConnection {
   }
 
   private answerElsewhere(request: Uint8Array): void {
-    const answer = this.context.answerDeferred?.(request, this.peer.transport);
+    const answer = this.context.answerDeferred?.(request, this.peer.transport, this.peer.address);
+    if (answer instanceof Promise) {
+      // Messages of one connection are answered in their order.
+      this.flush();
+      void this.transfer(laterMessage(answer, this.socket));
+      return;
+    }
     if (!answer) return;
     output[gathered] = answer.length >>> 8;
     output[gathered + 1] = answer.length;
@@ -315,6 +322,13 @@ export class StreamConnection {
     }
     if (!this.socket.destroyed && this.times.blockedSinceMs === 0) this.resume();
   }
+}
+
+/** The one message of an answer that comes later; without one the connection ends, so that the client does not wait. */
+async function* laterMessage(answer: Promise<DeferredResult>, socket: Socket): AsyncGenerator<Uint8Array> {
+  const message = await answer;
+  if (message) yield message;
+  else socket.destroy();
 }
 
 /** Not slice: what was read is a Buffer, whose slices are views. */

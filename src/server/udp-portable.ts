@@ -12,6 +12,7 @@ import { networkInterfaces } from 'node:os';
 import { type Answer, Transport } from '../answer/transport.js';
 import type { Logger } from '../base/log.js';
 import { type CountBlock, countBlock } from './counters.js';
+import { whenAnswered } from './deferred.js';
 import { answerPortable, closePortableSocket, openPortableSocket, type PortableService } from './portable-socket.js';
 import type { UdpServer } from './udp-batched.js';
 import { UdpWorkers, type UdpWorkersOptions } from './udp-workers.js';
@@ -45,14 +46,21 @@ export async function startUdpAlone(options: UdpPortableOptions): Promise<UdpSer
   const counts: CountBlock = countBlock(counters.memory, 0);
   const { sockets, port } = await openAll(addresses, options.port);
   const onError = (error: Error): void => log.warn({ error: error.message }, 'UDP socket error');
+  let isClosed = false;
   for (const socket of sockets) {
     const onDeferred: PortableService['onDeferred'] = (request, { address, port }) => {
-      const deferred = options.answerDeferred?.(request, Transport.udp);
-      if (deferred) socket.send(deferred, port, address, () => {});
+      whenAnswered(options.answerDeferred?.(request, Transport.udp, address), (answer) => {
+        if (answer && !isClosed) socket.send(answer, port, address, () => {});
+      });
     };
     answerPortable(socket, { answer, counts, clock, onDeferred, onError });
   }
-  return { port, countQueueDrops: () => undefined, close: () => closeAll(sockets) };
+  return { port, countQueueDrops: () => undefined, close };
+
+  function close(): Promise<void> {
+    isClosed = true;
+    return closeAll(sockets);
+  }
 }
 
 async function startWorkers(options: UdpPortableOptions): Promise<UdpServer> {

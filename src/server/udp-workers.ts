@@ -9,6 +9,7 @@ import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { Counters } from './counters.js';
 import type { DeferredDatagram } from './datagram-batch.js';
+import { senderOf, whenAnswered } from './deferred.js';
 import {
   Control,
   type DeferredAnswer,
@@ -175,7 +176,7 @@ export class UdpWorkers {
             log.warn({ worker: seat.index, error: message.error }, 'UDP socket error');
             return;
           default:
-            this.answerDeferred(thread, message);
+            this.answerDeferred(seat, thread, message);
         }
       });
       thread.on('error', (error) => {
@@ -191,20 +192,22 @@ export class UdpWorkers {
     });
   }
 
-  /** Synchronous: the socket of a worker that has ended would be another one soon. */
   private answerDeferred(
+    seat: Seat,
     thread: Worker,
     message: Extract<UdpWorkerMessage, { readonly kind: 'deferred' | 'deferred-portable' }>,
   ): void {
     Atomics.sub(this.control, Control.deferred, 1);
     const { answerDeferred, sendDeferred } = this.options;
-    if (message.kind === 'deferred') {
-      const answer = answerDeferred?.(message.datagram.request, Transport.udp);
-      if (answer) sendDeferred?.(message.fd, message.datagram, answer);
-      return;
-    }
-    const answer = answerDeferred?.(message.request, Transport.udp);
-    if (answer) thread.postMessage({ answer, to: message.from } satisfies DeferredAnswer);
+    const isPortable = message.kind === 'deferred-portable';
+    const request = isPortable ? message.request : message.datagram.request;
+    const address = isPortable ? message.from.address : senderOf(message.datagram);
+    whenAnswered(answerDeferred?.(request, Transport.udp, address), (answer) => {
+      // The descriptor of a worker that has ended is another socket soon.
+      if (!answer || seat.thread !== thread) return;
+      if (isPortable) thread.postMessage({ answer, to: message.from } satisfies DeferredAnswer);
+      else sendDeferred?.(message.fd, message.datagram, answer);
+    });
   }
 
   /** After a crash, starts a new thread: at once the first time, then with growing delays. */

@@ -32,6 +32,7 @@ import { transfersOut } from './migrations/0026-transfers-out.js';
 import { dnssecParents } from './migrations/0027-dnssec-parents.js';
 import { validity } from './migrations/0028-validity.js';
 import { recordSets } from './migrations/0029-record-sets.js';
+import { updates } from './migrations/0034-updates.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -65,6 +66,7 @@ const MIGRATIONS: readonly Migration[] = [
   dnssecParents,
   validity,
   recordSets,
+  updates,
 ];
 
 /** The schema version after all migrations. */

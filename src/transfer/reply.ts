@@ -1,7 +1,7 @@
 /** Short answers: refusals and errors of signatures. */
 import type { Clock } from '../base/clock.js';
 import { Rcode } from '../dns/codes.js';
-import type { ReadMessage } from '../dns/message.js';
+import type { MessageHead } from '../dns/message.js';
 import { MessageWriter } from '../dns/message-writer.js';
 import { appendTsigError, signMessage, TsigError, type TsigKey, type TsigRecord, timeOctets } from '../dns/tsig.js';
 import { type Checked, nowSeconds } from './keys.js';
@@ -12,14 +12,14 @@ const REPEATED = 0x7900;
 const writer = new MessageWriter(4096);
 
 /** An answer without records. */
-export function replyTo({ id, flags, question }: ReadMessage, rcode: number): Uint8Array {
+export function replyTo({ id, flags, question }: MessageHead, rcode: number): Uint8Array {
   writer.begin(id, QR | (flags & REPEATED) | rcode, question);
   return writer.finish();
 }
 
 /** The answer to a message whose signature is wrong, or whose key is unknown (RFC 8945 §5.2). */
 export function replyToBadSignature(
-  message: ReadMessage,
+  message: MessageHead,
   tsig: TsigRecord,
   { key, error }: Checked,
   clock: Clock,

@@ -16,6 +16,7 @@ import { resultInfo } from '../paging.js';
 import type { ContextOf } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
 import { acl, aclBody, aclParams, peer, peerBody, peerParams, tsig, tsigBody, tsigParams } from './schema.js';
+import { tsigView } from './view.js';
 
 const tags = ['Secondary DNS'];
 const BASE = '/accounts/:account_id/secondary_dns';
@@ -42,7 +43,8 @@ const tsigRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf,
   app.get(
     list,
     { config, schema: { tags, summary: 'List TSIG keys', params: accountParams, response: answersList(tsig) } },
-    async (request) => singlePage(await listTsigs(contextOf(request), services, request.params.account_id)),
+    async (request) =>
+      singlePage((await listTsigs(contextOf(request), services, request.params.account_id)).map(tsigView)),
   );
   app.post(
     list,
@@ -50,14 +52,15 @@ const tsigRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf,
       config,
       schema: { tags, summary: 'Create a TSIG key', params: accountParams, body: tsigBody, response: answersOne(tsig) },
     },
-    async (request) => success(await createTsig(contextOf(request), services, request.params.account_id, request.body)),
+    async (request) =>
+      success(tsigView(await createTsig(contextOf(request), services, request.params.account_id, request.body))),
   );
   app.get(
     one,
     { config, schema: { tags, summary: 'Get a TSIG key', params: tsigParams, response: answersOne(tsig) } },
     async (request) => {
       const { account_id: account, tsig_id: id } = request.params;
-      return success(await getTsig(contextOf(request), services, account, id));
+      return success(tsigView(await getTsig(contextOf(request), services, account, id)));
     },
   );
   app.put(
@@ -68,7 +71,7 @@ const tsigRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf,
     },
     async (request) => {
       const { account_id: account, tsig_id: id } = request.params;
-      return success(await replaceTsig(contextOf(request), services, account, id, request.body));
+      return success(tsigView(await replaceTsig(contextOf(request), services, account, id, request.body)));
     },
   );
   app.delete(

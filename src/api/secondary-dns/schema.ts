@@ -1,7 +1,9 @@
 /** Shapes of secondary DNS (v4: secondary DNS): keys, networks, peers, and the transfers of a zone. */
 import { z } from 'zod';
 import { accountParams } from '../accounts/schema.js';
+import { listOf } from '../body-schema.js';
 import { identifier, time } from '../schema.js';
+import { policy, policyInput } from '../tokens/schema.js';
 
 export const tsigParams = accountParams.extend({ tsig_id: identifier('TSIG key') });
 export const aclParams = accountParams.extend({ acl_id: identifier('ACL') });
@@ -15,6 +17,7 @@ export const tsig = z
     name: z.string(),
     algo: z.string(),
     secret: z.string().describe('Base 64; empty for a credential that may not change keys'),
+    policies: z.array(policy).describe('What the key may change by dynamic update (RFC 2136); an extension of v4'),
   })
   .meta({ id: 'TsigKey' });
 
@@ -23,6 +26,11 @@ export const tsigBody = z
     name: name.describe('A domain name, such as `transfer.example.com.`'),
     algo: z.string({ error: 'a text' }).describe('Such as `hmac-sha256`'),
     secret: z.string({ error: 'a text' }).describe('Base 64'),
+    policies: listOf(policyInput, 0, 50, 'policies')
+      .nullish()
+      .describe(
+        'What the key may change by dynamic update; absent: as before, for a new key nothing. An extension of v4',
+      ),
   })
   .meta({
     id: 'TsigKeyBody',
@@ -30,6 +38,8 @@ export const tsigBody = z
       { name: 'transfer.example.com.', algo: 'hmac-sha256.', secret: 'MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=' },
     ],
   });
+
+export type Tsig = z.output<typeof tsig>;
 
 export const acl = z.object({ id: z.string(), ip_range: z.string(), name: z.string() }).meta({ id: 'TransferAcl' });
 

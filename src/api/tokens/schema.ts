@@ -16,7 +16,7 @@ const resources = z
   .record(z.string(), z.union([z.string(), z.record(z.string(), z.string())]))
   .describe('Such as `{"com.cloudflare.api.account.zone.<id>": "*"}`');
 
-const policy = z
+export const policy = z
   .object({
     id: z.string(),
     effect: z.enum(['allow', 'deny']),
@@ -61,7 +61,7 @@ const repeated = z.unknown().optional().describe('Accepted and ignored');
  * Nothing that restricts a token is ignored: unknown members are refused, because ignoring them could allow more than
  * intended.
  */
-const policyInput = z
+export const policyInput = z
   .strictObject({
     id: repeated,
     effect: z.enum(['allow', 'deny'], { error: 'allow or deny' }),

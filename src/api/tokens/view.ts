@@ -48,7 +48,7 @@ export function tokenView(item: KeyItem, userId: string): Token {
   };
 }
 
-function policyView({ id, effect, groups, resources, records }: Policy): Token['policies'][number] {
+export function policyView({ id, effect, groups, resources, records }: Policy): Token['policies'][number] {
   return {
     id,
     effect,

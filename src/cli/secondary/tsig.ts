@@ -3,11 +3,14 @@ import { type Command, Option } from 'commander';
 import { toBase64, toHex } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
 import { chooseAccount } from '../../control/access/access.js';
-import { createTsig, deleteTsig, listTsigs } from '../../control/secondary/tsigs.js';
+import { DNS_WRITE } from '../../control/access/permissions.js';
+import type { PolicyInput } from '../../control/access/policy.js';
+import { createTsig, deleteTsig, listTsigs, type TsigItem } from '../../control/secondary/tsigs.js';
 import type { Context } from '../../control/write/context.js';
 import { TSIG_ALGORITHMS, type TsigAlgorithm } from '../../dns/tsig.js';
+import { gather } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
-import { withControl } from '../control.js';
+import { requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { KEY_SETTINGS, openServices } from './services.js';
 
@@ -18,8 +21,15 @@ interface AccountOption {
   readonly json?: boolean;
 }
 
+interface CreateOptions extends AccountOption {
+  readonly algorithm: TsigAlgorithm;
+  readonly zone?: readonly string[];
+  readonly record?: readonly string[];
+  readonly type?: readonly string[];
+}
+
 export function addTsigCommands(program: Command, context: CommandContext): void {
-  const tsig = program.command('tsig').description('keys that sign zone transfers and NOTIFY');
+  const tsig = program.command('tsig').description('keys that sign zone transfers, NOTIFY and dynamic updates');
   addCreate(tsig, context);
   addList(tsig, context);
   addDelete(tsig, context);
@@ -31,20 +41,52 @@ function addCreate(tsig: Command, { terminal, environment }: CommandContext): vo
     .description('make a key with a new secret, and print the secret')
     .argument('<name>', 'its name, a domain name')
     .addOption(new Option('--algorithm <name>', 'how it signs').choices(TSIG_ALGORITHMS).default(TSIG_ALGORITHMS[0]))
+    .option('--zone <name>', 'let it update the records of a zone; may be given several times', gather)
+    .option('--record <pattern>', 'only records of these full names; * stands for any characters', gather)
+    .option('--type <type>', 'only records of this type; may be given several times', gather)
     .option('--account <id>', 'account it belongs to (default: the oldest)')
     .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane tsig create transfer.example.com'));
-  addSettingOptions(create, KEY_SETTINGS).action(
-    async (name: string, options: AccountOption & { readonly algorithm: TsigAlgorithm }) => {
-      const made = await withControl(create, environment, async (context) => {
-        const services = await openServices(create, environment, context);
-        const secret = toBase64(context.random.bytes(SECRET_OCTETS));
-        return createTsig(context, services, accountOf(context, options), { name, algo: options.algorithm, secret });
-      });
-      if (options.json) terminal.json(made);
-      else terminal.print(made.secret);
+    .addHelpText(
+      'after',
+      example(
+        'zoneplane tsig create transfer.example.com',
+        'zoneplane tsig create acme.example.com --zone example.com --record _acme-challenge.example.com --type TXT',
+        "zoneplane tsig create dhcp.example.com --zone example.com --record '*.lan.example.com' --type A --type DHCID",
+      ),
+    );
+  addSettingOptions(create, KEY_SETTINGS).action(async (name: string, options: CreateOptions) => {
+    const made = await withControl(create, environment, async (context) => {
+      const services = await openServices(create, environment, context);
+      const secret = toBase64(context.random.bytes(SECRET_OCTETS));
+      const policies = await policiesOf(context, options);
+      const input = { name, algo: options.algorithm, secret, policies };
+      return createTsig(context, services, accountOf(context, options), input);
+    });
+    if (options.json) terminal.json(made);
+    else terminal.print(made.secret);
+  });
+}
+
+/** What the key may update, as clients of the API write it. */
+async function policiesOf(
+  context: Context,
+  { zone: zones, record: names, type: types }: CreateOptions,
+): Promise<PolicyInput[]> {
+  if (!zones) {
+    if (names || types) {
+      throw new UserError('a key updates the records of zones', 'Say which with --zone, such as --zone example.com.');
+    }
+    return [];
+  }
+  const ids = await Promise.all(zones.map(async (name) => (await requireZoneNamed(context, name)).id));
+  return [
+    {
+      effect: 'allow',
+      permission_groups: [{ id: DNS_WRITE }],
+      resources: Object.fromEntries(ids.map((id) => [`com.cloudflare.api.account.zone.${id}`, '*'])),
+      ...((names || types) && { records: { ...(names && { names }), ...(types && { types }) } }),
     },
-  );
+  ];
 }
 
 function addList(tsig: Command, { terminal, environment }: CommandContext): void {
@@ -58,13 +100,22 @@ function addList(tsig: Command, { terminal, environment }: CommandContext): void
     const keys = await withControl(list, environment, async (context) =>
       listTsigs(context, await openServices(list, environment, context), accountOf(context, options)),
     );
-    const shown = keys.map(({ id, name, algo }) => ({ id, name, algo }));
+    const shown = keys.map(({ id, name, algo, policies }) => ({ id, name, algo, policies }));
     if (options.json) terminal.json(shown);
     else {
-      const rows = shown.map(({ id, name, algo }) => [id, name, algo]);
-      terminal.table(['id', 'name', 'algorithm'], rows, 'There are no TSIG keys.');
+      const rows = shown.map(({ id, name, algo, policies }) => [id, name, algo, describeUpdates(policies)]);
+      terminal.table(['id', 'name', 'algorithm', 'may update'], rows, 'There are no TSIG keys.');
     }
   });
+}
+
+function describeUpdates(policies: TsigItem['policies']): string {
+  const texts = policies.map(({ effect, resources, records }) => {
+    const { names = ['*'], types = ['all types'] } = records ?? {};
+    const within = Object.keys(resources).map((name) => name.replace('com.cloudflare.api.account.', ''));
+    return `${effect === 'deny' ? 'never ' : ''}${names.join(', ')} (${types.join(', ')}) in ${within.join(', ')}`;
+  });
+  return texts.length === 0 ? 'nothing' : texts.join('; ');
 }
 
 function addDelete(tsig: Command, { terminal, environment }: CommandContext): void {

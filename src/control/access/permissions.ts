@@ -70,11 +70,14 @@ const group = (
   ...areas: readonly Area[]
 ): PermissionGroup => ({ id, name, scope, level, areas });
 
+/** The permission to change records. */
+export const DNS_WRITE = '4755a26eedb94da69e1066d98aa820be';
+
 export const PERMISSION_GROUPS: readonly PermissionGroup[] = [
   group('c8fed203ed3043cba015a93ad1616f1f', 'Zone Read', 'zone', 'read', 'zone'),
   group('e6d2666161e84845a636613608cee8d5', 'Zone Write', 'zone', 'write', 'zone'),
   group('82e64a83756745bbbb1c9c2701bf816b', 'DNS Read', 'zone', 'read', 'dns'),
-  group('4755a26eedb94da69e1066d98aa820be', 'DNS Write', 'zone', 'write', 'dns'),
+  group(DNS_WRITE, 'DNS Write', 'zone', 'write', 'dns'),
   group('517b21aee92c4d89936c976ba6e4be55', 'Zone Settings Read', 'zone', 'read', 'zoneSettings'),
   group('3030687196b94b638145a3953da2b699', 'Zone Settings Write', 'zone', 'write', 'zoneSettings'),
   group('e17beae8b8cb423a99b1730f21238bed', 'Cache Purge', 'zone', 'write', 'cachePurge'),

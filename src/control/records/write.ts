@@ -59,7 +59,11 @@ export function requireRow(ctx: Context, zone: ZoneRow, recordId: string): Recor
 }
 
 export function createRow(ctx: Context, draft: Draft, zone: ZoneRow, input: RecordInput): NewRecordRow {
-  const columns = readColumns(ctx, zone, input, 'create', undefined);
+  return addRow(ctx, draft, zone, readColumns(ctx, zone, input, 'create', undefined));
+}
+
+/** Adds a record whose own members were checked. */
+export function addRow(ctx: Context, draft: Draft, zone: ZoneRow, columns: Columns): NewRecordRow {
   checkNewRow(ctx, draft, zone, columns);
   const row: NewRecordRow = {
     ...columns,

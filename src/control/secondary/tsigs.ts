@@ -15,9 +15,11 @@ import {
 } from '../../store/secondary/tsig-keys.js';
 import type { Vault } from '../../vault/vault.js';
 import { parseId, requireAccount } from '../access/access.js';
-import { decide } from '../access/permissions.js';
+import { DNS_WRITE, decide, findPermissionGroup, type Policy } from '../access/permissions.js';
+import { type PolicyInput, readPolicies } from '../access/policy.js';
 import { commit } from '../write/commit.js';
 import type { Context } from '../write/context.js';
+import { badBody } from '../write/errors.js';
 import { secondaryFailure } from './errors.js';
 import { type KeyInput, readKey } from './input.js';
 
@@ -28,6 +30,13 @@ export interface TsigItem {
   readonly algo: string;
   /** Base 64; empty for a caller who may not change keys. */
   readonly secret: string;
+  /** What the key may change by dynamic update; none: nothing. */
+  readonly policies: readonly Policy[];
+}
+
+/** A key as a client sends it. Null or absent policies: those of a key stay, and a new key has none. */
+export interface TsigInput extends KeyInput {
+  readonly policies?: readonly PolicyInput[] | null | undefined;
 }
 
 /** Opens and seals the secrets. */
@@ -55,9 +64,10 @@ export async function createTsig(
   ctx: Context,
   services: SecondaryServices,
   accountId: string,
-  input: KeyInput,
+  input: TsigInput,
 ): Promise<TsigItem> {
   const { keyName, secret } = readKey(input);
+  const policies = input.policies ? readUpdatePolicies(ctx, input.policies, accountId) : null;
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   const { value } = await commit(ctx, (draft) => {
     const { store } = ctx;
@@ -67,9 +77,9 @@ export async function createTsig(
     }
     refuseTwice(store, account.seq, keyName, input.name);
     const sealed = services.vault.seal(TSIG_SECRETS, id, secret);
-    const values = { name: input.name, key_name: keyName, algorithm: input.algo, secret: sealed };
+    const values = valuesOf(input, keyName, sealed, policies && JSON.stringify(policies));
     insertTsigKey(store, id, account.seq, values, draft.now);
-    const after = { name: input.name, algo: input.algo };
+    const after = { name: input.name, algo: input.algo, policies: policies ?? [] };
     draft.audit({ action: 'tsig.create', account: account.seq, object: id, after });
     return itemOf(ctx, services, accountId, requireKey(ctx, accountId, toHex(id)));
   });
@@ -81,18 +91,19 @@ export async function replaceTsig(
   services: SecondaryServices,
   accountId: string,
   keyId: string,
-  input: KeyInput,
+  input: TsigInput,
 ): Promise<TsigItem> {
   const { keyName, secret } = readKey(input);
+  const policies = input.policies ? readUpdatePolicies(ctx, input.policies, accountId) : null;
   const { value } = await commit(ctx, (draft) => {
     const { store } = ctx;
     const row = requireKey(ctx, accountId, keyId);
     refuseTwice(store, row.account, keyName, input.name, row.seq);
     const sealed = services.vault.seal(TSIG_SECRETS, row.id, secret);
-    const values = { name: input.name, key_name: keyName, algorithm: input.algo, secret: sealed };
+    const values = valuesOf(input, keyName, sealed, policies ? JSON.stringify(policies) : row.policies);
     updateTsigKey(store, row.seq, values, draft.now);
-    const before = { name: row.name, algo: row.algorithm };
-    const after = { name: input.name, algo: input.algo };
+    const before = { name: row.name, algo: row.algorithm, policies: updatePoliciesOf(row) };
+    const after = { name: input.name, algo: input.algo, policies: policies ?? updatePoliciesOf(row) };
     draft.audit({ action: 'tsig.edit', account: row.account, object: row.id, before, after });
     return itemOf(ctx, services, accountId, requireKey(ctx, accountId, keyId));
   });
@@ -131,5 +142,30 @@ function itemOf(ctx: Context, { vault }: SecondaryServices, accountId: string, r
   const { policies, readOnly } = ctx.actor;
   const mayWrite = !readOnly && (!policies || decide(policies, 'account', 'write', { account: accountId }).allowed);
   const secret = mayWrite ? toBase64(vault.open(TSIG_SECRETS, row.id, row.secret)) : '';
-  return { id: toHex(row.id), name: row.name, algo: row.algorithm, secret };
+  return { id: toHex(row.id), name: row.name, algo: row.algorithm, secret, policies: updatePoliciesOf(row) };
+}
+
+function valuesOf(
+  { name, algo: algorithm }: KeyInput,
+  key_name: Uint8Array,
+  secret: Uint8Array,
+  policies: string | null,
+) {
+  return { name, key_name, algorithm, secret, policies };
+}
+
+/** What a key may change by dynamic update; none: nothing. */
+export function updatePoliciesOf({ policies }: TsigKeyRow): readonly Policy[] {
+  return policies === null ? [] : (JSON.parse(policies) as Policy[]);
+}
+
+/** Keys write records and nothing else, so other permissions are refused. */
+function readUpdatePolicies(ctx: Context, inputs: readonly PolicyInput[], accountId: string): readonly Policy[] {
+  const policies = readPolicies(ctx, inputs, { account: accountId });
+  policies.forEach(({ groups }, i) => {
+    const other = groups.map((id) => findPermissionGroup(id)).find((entry) => entry?.id !== DNS_WRITE);
+    if (other)
+      throw badBody(`a TSIG key can have DNS Write only, not ${other.name}`, `/policies/${i}/permission_groups`);
+  });
+  return policies;
 }

@@ -17,7 +17,7 @@ export interface Actor {
   /** Empty for the operator at the command line. */
   readonly userId: string;
   readonly email: string;
-  readonly kind: 'key' | 'token' | 'operator';
+  readonly kind: 'key' | 'token' | 'tsig' | 'operator';
   /** Sees and edits every account. */
   readonly superAdministrator: boolean;
   /** Accounts in which the actor may work, the default one first. */
@@ -44,7 +44,7 @@ export const OPERATOR: Actor = {
   readOnly: false,
 };
 
-export type Source = 'api' | 'cli' | 'import' | 'service';
+export type Source = 'api' | 'cli' | 'import' | 'update' | 'service';
 
 /** Limits that depend on the plan in the v4 service. */
 export interface ControlLimits {

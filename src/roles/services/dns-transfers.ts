@@ -6,11 +6,13 @@ import { parseCidrSet } from '../../base/ip.js';
 import type { Logger } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
 import type { Settings } from '../../config/schema.js';
+import { Opcode } from '../../dns/codes.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { tsigKeyNames, tsigVersion } from '../../store/secondary/tsig-keys.js';
 import { createTransfers, type Transfers } from '../../transfer/out/transfers.js';
 import { answerSigned } from '../../transfer/signed-query.js';
+import { createForwarder, type Forwarder, type ForwarderOptions } from '../../transfer/update/forward.js';
 import { readKeys } from '../../vault/delegate.js';
 import type { VaultKey } from '../../vault/envelope.js';
 import { createVault } from '../../vault/vault.js';
@@ -25,9 +27,11 @@ export interface DnsTransfersOptions {
   /** Asks the admin process for the keys of TSIG secrets. */
   readonly askKeys: () => void;
   readonly onTransferred: (zone: number, address: string) => void;
+  /** Has the admin process answer a message. */
+  readonly relay: ForwarderOptions['relay'];
 }
 
-export interface DnsTransfers extends Pick<Transfers, 'answer' | 'close'> {
+export interface DnsTransfers extends Pick<Transfers, 'answer' | 'close'>, Pick<Forwarder, 'samples'> {
   /** Shared with the engines of all threads. */
   readonly keyNames: SharedArrayBuffer;
   /** `engine`: that of this thread. */
@@ -42,7 +46,7 @@ export interface DnsTransfers extends Pick<Transfers, 'answer' | 'close'> {
 const LOOK_MS = 1000;
 
 export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
-  const { settings, store, serving, udpSize, clock, log, askKeys, onTransferred } = options;
+  const { settings, store, serving, udpSize, clock, log, askKeys, onTransferred, relay } = options;
   let known: readonly VaultKey[] = [];
   const vault = createVault({
     store,
@@ -74,11 +78,15 @@ export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
     log,
     onTransferred,
   });
+  const updates = createForwarder({ store, vault, clock, log, relay });
   return {
     keyNames,
     answer: transfers.answer,
-    answerDeferred: (engine) => (request, transport) =>
-      answerSigned({ store, vault, clock, log, answer: engine, udpSize }, request, transport),
+    samples: updates.samples,
+    answerDeferred: (engine) => (request, transport, address) =>
+      opcodeOf(request) === Opcode.update
+        ? updates.answer(request, address)
+        : answerSigned({ store, vault, clock, log, answer: engine, udpSize }, request, transport),
     setKeys(text) {
       known = readKeys(text, 'tsig');
     },
@@ -88,4 +96,8 @@ export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
       await transfers.close();
     },
   };
+}
+
+function opcodeOf(request: Uint8Array): number {
+  return (request[2]! >>> 3) & 15;
 }

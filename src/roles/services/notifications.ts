@@ -4,6 +4,7 @@ import type { ContextBase } from '../../control/write/context.js';
 import type { Propagation } from '../../control/write/propagation.js';
 import { findOutgoing, noteTransferred } from '../../store/secondary/outgoing.js';
 import { startNotifier } from '../../transfer/notify/notifier.js';
+import { createUpdater, type Updater } from '../../transfer/update/updater.js';
 import { printKeys } from '../../vault/delegate.js';
 import type { MasterKeys } from '../../vault/master-key.js';
 import type { Vault } from '../../vault/vault.js';
@@ -19,14 +20,18 @@ export interface NotificationParts {
 export interface Notifications extends TransferHearing {
   /** Something was committed. */
   wake(): void;
+  samples: Updater['samples'];
   close(): void;
 }
 
 export function startNotifications({ base, vault, propagation, masterKeys }: NotificationParts): Notifications {
   const { store, clock, random, log, settings: serving } = base;
   const notifier = startNotifier({ store, vault, propagation, serving, clock, random, log });
+  const updater = createUpdater({ base, vault });
   return {
     wake: notifier.wake,
+    answer: updater.answer,
+    samples: updater.samples,
     keys: () => printKeys(masterKeys, 'tsig'),
     transferred(zone, address) {
       notifier.transferred(zone, address);

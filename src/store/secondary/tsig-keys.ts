@@ -14,12 +14,14 @@ export interface TsigKeyRow {
   readonly key_name: Uint8Array;
   /** Sealed. */
   readonly secret: Uint8Array;
+  /** JSON list: what the key may change by dynamic update; null: nothing. */
+  readonly policies: string | null;
   /** Microseconds since 1970. */
   readonly created_at: number;
   readonly modified_at: number;
 }
 
-type Values = Pick<TsigKeyRow, 'name' | 'key_name' | 'algorithm' | 'secret'>;
+type Values = Pick<TsigKeyRow, 'name' | 'key_name' | 'algorithm' | 'secret' | 'policies'>;
 
 const statements = perStore((store) => ({
   bySeq: store.prepare<[seq: number], TsigKeyRow>('SELECT * FROM tsig_keys WHERE seq = ?'),
@@ -37,16 +39,28 @@ const statements = perStore((store) => ({
       keyName: Uint8Array,
       algorithm: string,
       secret: Uint8Array,
+      policies: string | null,
       createdAt: number,
       modifiedAt: number,
     ]
   >(
-    `INSERT INTO tsig_keys (id, account, name, key_name, algorithm, secret, created_at, modified_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO tsig_keys (id, account, name, key_name, algorithm, secret, policies, created_at, modified_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   update: store.prepare<
-    [name: string, keyName: Uint8Array, algorithm: string, secret: Uint8Array, modifiedAt: number, seq: number]
-  >('UPDATE tsig_keys SET name = ?, key_name = ?, algorithm = ?, secret = ?, modified_at = ? WHERE seq = ?'),
+    [
+      name: string,
+      keyName: Uint8Array,
+      algorithm: string,
+      secret: Uint8Array,
+      policies: string | null,
+      modifiedAt: number,
+      seq: number,
+    ]
+  >(
+    `UPDATE tsig_keys SET name = ?, key_name = ?, algorithm = ?, secret = ?, policies = ?, modified_at = ?
+     WHERE seq = ?`,
+  ),
   remove: store.prepare<[seq: number]>('DELETE FROM tsig_keys WHERE seq = ?'),
 }));
 
@@ -82,13 +96,13 @@ export function tsigVersion(store: Store): number {
 
 /** `now`: microseconds since 1970. */
 export function insertTsigKey(store: Store, id: Uint8Array, account: number, values: Values, now: number): void {
-  const { name, key_name: keyName, algorithm, secret } = values;
-  statements(store).insert.run(id, account, name, keyName, algorithm, secret, now, now);
+  const { name, key_name: keyName, algorithm, secret, policies } = values;
+  statements(store).insert.run(id, account, name, keyName, algorithm, secret, policies, now, now);
 }
 
 export function updateTsigKey(store: Store, seq: number, values: Values, now: number): void {
-  const { name, key_name: keyName, algorithm, secret } = values;
-  statements(store).update.run(name, keyName, algorithm, secret, now, seq);
+  const { name, key_name: keyName, algorithm, secret, policies } = values;
+  statements(store).update.run(name, keyName, algorithm, secret, policies, now, seq);
 }
 
 export function removeTsigKey(store: Store, seq: number): void {

@@ -1,0 +1,91 @@
+/** Writes what an update leaves to do, by the rules of every record. */
+import { equalBytes } from '../../base/bytes.js';
+import { typeByCode } from '../../dns/rr/registry.js';
+import { ONE_SECOND } from '../../dns/ttl.js';
+import { type RecordRow, rdataKeyOf } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { createRowMaker } from '../imports/row.js';
+import { recordItem } from '../records/item.js';
+import { addRow, checkCreation, deleteRow } from '../records/write.js';
+import { AUTOMATIC } from '../rules/ttl.js';
+import type { Draft } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+import { differenceAt, type OwnerDifference, type UpdatedOwner, type UpdatedOwners } from './owners.js';
+
+/** Numbers of records. */
+export interface Counts {
+  readonly added: number;
+  readonly removed: number;
+  readonly changed: number;
+}
+
+/** Removals come first, so that the rules about neighbours see only what stays. */
+export function applyDifference(ctx: Context, draft: Draft, zone: ZoneRow, owners: UpdatedOwners): Counts {
+  const all = [...owners.all()].map((at) => ({ at, ...differenceAt(at) }));
+  const removed = all.flatMap((difference) => difference.removed);
+  for (const row of removed) deleteRow(draft, zone, row);
+  const changed = all.flatMap((difference) => difference.changed);
+  for (const change of changed) changeRow(ctx, draft, zone, change);
+  let added = 0;
+  for (const difference of all) {
+    for (const one of difference.added) addOne(ctx, draft, zone, difference.at, one);
+    added += difference.added.length;
+  }
+  return { added, removed: removed.length, changed: changed.length };
+}
+
+type Added = OwnerDifference['added'][number];
+type Changed = OwnerDifference['changed'][number];
+
+/** A TTL is what the client says: 0 and 1 are not "automatic" here. */
+function addOne(ctx: Context, draft: Draft, zone: ZoneRow, { owner }: UpdatedOwner, { type, ttl, rdata }: Added): void {
+  const { apex } = zone;
+  const { limits } = ctx.settings;
+  const rows = createRowMaker({ apex, limits, proxied: false, oneIsAutomatic: false });
+  const row = rows.rowOf({
+    owner,
+    type,
+    ttl,
+    rdata,
+    line: 0,
+    column: 0,
+    file: undefined,
+    comment: undefined,
+    flattened: false,
+  });
+  const columns = { ...row, zone: zone.seq, private_routing: null, comment: commentOf(ctx) };
+  requireCreatable(ctx, zone, columns, draft.now);
+  addRow(ctx, draft, zone, columns);
+}
+
+function changeRow(ctx: Context, draft: Draft, zone: ZoneRow, { row, ttl, rdata }: Changed): void {
+  const type = typeByCode(row.type);
+  const isSame = equalBytes(rdata, row.rdata);
+  const value = { rdata, rdata_key: rdataKeyOf(type.duplicateKey(rdata)), content: type.contentOf(rdata) };
+  const after: RecordRow = { ...row, ...(!isSame && value), ttl: ttl === 1 ? ONE_SECOND : ttl, modified_at: draft.now };
+  if (!isSame) requireCreatable(ctx, zone, after, draft.now);
+  draft.updateRecord(row, after);
+  const [was, is] = [recordItem(row, zone), recordItem(after, zone)];
+  draft.audit({ action: 'record.edit', zone: zone.id, object: row.id, before: was, after: is });
+}
+
+type Checked = Omit<
+  RecordRow,
+  'seq' | 'id' | 'created_at' | 'modified_at' | 'comment_modified_at' | 'tags_modified_at'
+>;
+
+/**
+ * Throws what a client of the API would be told about the record, but for its TTL. Types that only zone files can have
+ * are taken as they are in those.
+ */
+function requireCreatable(ctx: Context, zone: ZoneRow, columns: Checked, now: number): void {
+  if (!typeByCode(columns.type).creatable) return;
+  const times = { created_at: now, modified_at: now, comment_modified_at: null, tags_modified_at: null };
+  checkCreation(ctx, zone, { ...columns, ...times, id: NO_ID, ttl: AUTOMATIC });
+}
+
+const NO_ID = new Uint8Array(16);
+
+function commentOf({ actor, settings }: Context): string {
+  return actor.email.slice(0, settings.limits.commentLength);
+}

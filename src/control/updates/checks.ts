@@ -1,0 +1,73 @@
+/** What an instruction of an update may do: types, permissions of the key, and what is changed in other ways. */
+import { Class, Type } from '../../dns/codes.js';
+import type { ReadRecord } from '../../dns/message.js';
+import { toFqdn } from '../../dns/name.js';
+import { isNeverStored } from '../../dns/rr/mnemonics.js';
+import { typeByCode, typeMnemonic } from '../../dns/rr/registry.js';
+import { RdataError } from '../../dns/rr/type.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { inRecordScopes } from '../access/permissions.js';
+import { isProxiableType } from '../rules/proxiable.js';
+import type { Context } from '../write/context.js';
+import { updateFailure } from './errors.js';
+import type { UpdatedOwner } from './owners.js';
+
+/** Made by the service when it signs. */
+const OF_SIGNER: ReadonlySet<number> = new Set([Type.rrsig, Type.nsec, Type.nsec3, Type.nsec3param]);
+/** The keys of a signed zone are the service's; in others these are records like any. */
+const OF_KEYS: ReadonlySet<number> = new Set([Type.dnskey, Type.cds, Type.cdnskey]);
+
+/** Types of questions are no data; ANY is allowed in deletions of a whole name (RFC 2136 §3.4.1.3). */
+export function requireKnownType({ type, class: recordClass }: ReadRecord): void {
+  const isWholeName = type === Type.any && recordClass === Class.any;
+  if (!isWholeName && isNeverStored(type)) {
+    throw updateFailure('malformed', { reason: `an instruction has the type ${typeMnemonic(type)}` });
+  }
+}
+
+/** Throws for data that the type cannot have. */
+export function requireUsable({ owner, type, rdata }: ReadRecord): void {
+  const known = typeByCode(type);
+  try {
+    known.check(rdata);
+  } catch (error) {
+    if (!(error instanceof RdataError)) throw error;
+    throw updateFailure('malformed', { reason: `${known.mnemonic}: ${error.message}` });
+  }
+  const fault = known.semanticFault(rdata);
+  if (fault) throw updateFailure('unusable', { name: toFqdn(owner), type: known.mnemonic, reason: fault.reason });
+}
+
+/** `at` undefined: the apex. */
+export function requireMayAdd(ctx: Context, zone: ZoneRow, at: UpdatedOwner | undefined, type: number): void {
+  requirePolicy(ctx, at ? toFqdn(at.owner) : zone.name, type);
+  requireOurs(zone, type);
+  if (at) requireUnproxied(at, type);
+}
+
+/** `types`: the types that would be removed; none: nothing is stored there. */
+export function requireMayRemove(ctx: Context, zone: ZoneRow, at: UpdatedOwner, types: ReadonlySet<number>): void {
+  for (const type of types) {
+    requirePolicy(ctx, toFqdn(at.owner), type);
+    requireOurs(zone, type);
+    requireUnproxied(at, type);
+  }
+}
+
+function requirePolicy({ actor: { recordScopes } }: Context, name: string, type: number): void {
+  if (!recordScopes || inRecordScopes(recordScopes, name, typeMnemonic(type))) return;
+  throw updateFailure('noPolicy', { name, type: typeMnemonic(type) });
+}
+
+function requireOurs({ signed }: ZoneRow, type: number): void {
+  if (OF_SIGNER.has(type) || (signed !== 0 && OF_KEYS.has(type))) {
+    throw updateFailure('notHere', { type: typeMnemonic(type) });
+  }
+}
+
+/** Resolvers see the addresses of the edge there, so a client cannot know what it would change. */
+function requireUnproxied({ owner, stored }: UpdatedOwner, type: number): void {
+  if (isProxiableType(type) && stored.some(({ proxied }) => proxied === 1)) {
+    throw updateFailure('proxied', { name: toFqdn(owner) });
+  }
+}

@@ -1,0 +1,139 @@
+/** Use case: a dynamic update (RFC 2136): prerequisites, checks, permissions and changes in one commit, all or nothing. */
+import { Class, Type } from '../../dns/codes.js';
+import type { ReadRecord } from '../../dns/message.js';
+import { nameEquals } from '../../dns/name.js';
+import { serialIsAfter } from '../../dns/serial.js';
+import { servingZone } from '../../serving/zone.js';
+import { noteApplied, type SignedUpdate, wasApplied } from '../../store/secondary/applied-updates.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { accountIdOf, permitted, requireZone } from '../access/access.js';
+import { commit, type Draft } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+import { applyDifference, type Counts } from './apply.js';
+import { requireKnownType, requireMayAdd, requireMayRemove, requireUsable } from './checks.js';
+import { updateFailure } from './errors.js';
+import { addTo, createUpdatedOwners, removeOne, removeSet, type UpdatedOwner, type UpdatedOwners } from './owners.js';
+import { requireInZone, requirePrerequisites } from './prerequisites.js';
+
+export interface UpdateRequest {
+  readonly prerequisites: readonly ReadRecord[];
+  readonly updates: readonly ReadRecord[];
+  readonly signed: SignedUpdate;
+}
+
+export interface UpdateResult extends Counts {
+  /** Whether this message was applied before. */
+  readonly repeated: boolean;
+  /** Of the zone, afterwards; undefined when nothing changed for resolvers. */
+  readonly serial: number | undefined;
+}
+
+/**
+ * Applies an update to the zone with this identifier. Throws the refusals of errors.ts, and those of the rules that hold
+ * for every write. An update that changes nothing leaves the serial as it is.
+ */
+export async function applyUpdate(ctx: Context, zoneId: string, request: UpdateRequest): Promise<UpdateResult> {
+  const { updates, prerequisites, signed } = request;
+  const asked = requireUpdatable(ctx, zoneId);
+  const target = { account: accountIdOf(ctx.store, asked), zone: zoneId };
+  const own: Context = { ...ctx, actor: permitted(ctx.actor, 'dns', 'write', target) };
+  const { value, zones } = await commit(own, (draft): Counts & { readonly repeated: boolean } => {
+    const zone = requireUpdatable(own, zoneId);
+    if (wasApplied(own.store, signed)) return { ...NOTHING, repeated: true };
+    requirePrerequisites(own.store, servingZone(own.store, zone, own.settings), prerequisites);
+    for (const record of updates) requireWellFormed(record, zone);
+    const counts = instruct(own, draft, zone, updates);
+    if (counts !== NOTHING) noteApplied(own.store, signed, Math.floor(draft.now / 1e6));
+    return { ...counts, repeated: false };
+  });
+  const change = zones.find(({ kind }) => kind !== undefined);
+  return { ...value, serial: change?.serial };
+}
+
+const NOTHING: Counts = { added: 0, removed: 0, changed: 0 };
+
+/** Secondary zones are changed at their primaries, and updates are not forwarded. */
+function requireUpdatable(ctx: Context, zoneId: string): ZoneRow {
+  const zone = requireZone(ctx, zoneId);
+  if (zone.served !== 1) throw updateFailure('notAuthoritative', { reason: `${zone.name} is not served` });
+  if (zone.type === 'secondary') {
+    throw updateFailure('notAuthoritative', { reason: `${zone.name} is a secondary zone` });
+  }
+  return zone;
+}
+
+/** RFC 2136 §3.4.1.3. */
+function requireWellFormed(record: ReadRecord, { apex }: ZoneRow): void {
+  requireInZone(record, apex);
+  requireKnownType(record);
+  if (record.class === Class.in) return;
+  const isWhole = record.class === Class.any;
+  if (!isWhole && record.class !== Class.none) {
+    throw updateFailure('malformed', { reason: `an instruction has the class ${record.class}` });
+  }
+  if (record.ttl !== 0) throw updateFailure('malformed', { reason: 'a deletion has a TTL' });
+  if (isWhole && record.rdata.length > 0) throw updateFailure('malformed', { reason: 'a deletion of all has data' });
+}
+
+/** Returns {@link NOTHING} itself when nothing is left to do. */
+function instruct(ctx: Context, draft: Draft, zone: ZoneRow, updates: readonly ReadRecord[]): Counts {
+  const owners = createUpdatedOwners(ctx.store, zone);
+  let { serial } = zone;
+  for (const record of updates) {
+    if (record.class === Class.in && record.type === Type.soa) serial = takeSerial(ctx, zone, record, serial);
+    else if (record.class === Class.in) add(ctx, zone, owners, record);
+    else remove(ctx, zone, owners, record);
+  }
+  const counts = applyDifference(ctx, draft, zone, owners);
+  if (serial !== zone.serial) {
+    setSerial(draft, zone, serial);
+    return { ...counts, changed: counts.changed + 1 };
+  }
+  return counts.added + counts.removed + counts.changed === 0 ? NOTHING : counts;
+}
+
+function add(ctx: Context, zone: ZoneRow, owners: UpdatedOwners, record: ReadRecord): void {
+  const at = owners.at(record.owner);
+  requireUsable(record);
+  requireMayAdd(ctx, zone, at, record.type);
+  addTo(at, record);
+}
+
+function remove(ctx: Context, zone: ZoneRow, owners: UpdatedOwners, record: ReadRecord): void {
+  const at = owners.at(record.owner);
+  const { type } = record;
+  const types = type === Type.any ? new Set(at.stored.map((row) => row.type)) : new Set([type]);
+  requireMayRemove(ctx, zone, at, types);
+  // Of the apex, SOA and name servers stay (RFC 2136 §3.4.2.3, §3.4.2.4).
+  const staysWhole = (one: number): boolean => one === Type.soa || (at.isApex && one === Type.ns);
+  if (record.class === Class.none) {
+    if (type !== Type.soa && !isLastNameServer(zone, at, record)) removeOne(at, record);
+  } else if (type === Type.any) {
+    for (const { type: one } of [...at.entries]) if (!staysWhole(one)) removeSet(at, one);
+  } else if (!staysWhole(type)) removeSet(at, type);
+}
+
+/** The name servers of the service are served beside the stored ones. */
+function isLastNameServer({ name_server_mode: mode }: ZoneRow, at: UpdatedOwner, { type }: ReadRecord): boolean {
+  const left = at.entries.filter((entry) => entry.type === Type.ns).length;
+  return type === Type.ns && at.isApex && mode === 'records' && left <= 1;
+}
+
+/** Of an SOA, the serial is taken if it is greater (RFC 2136 §3.4.2.2); the rest are settings of the zone. */
+function takeSerial(ctx: Context, zone: ZoneRow, record: ReadRecord, current: number): number {
+  requireUsable(record);
+  // Only the apex has one; elsewhere it is ignored.
+  if (!nameEquals(record.owner, zone.apex)) return current;
+  const { rdata } = record;
+  const serial = new DataView(rdata.buffer, rdata.byteOffset + rdata.length - 20).getUint32(0);
+  if (!serialIsAfter(serial, current)) return current;
+  requireMayAdd(ctx, zone, undefined, Type.soa);
+  return serial;
+}
+
+/** The commit moves the serial on by one. */
+function setSerial(draft: Draft, zone: ZoneRow, serial: number): void {
+  draft.setZone(zone.seq, { serial: (serial - 1) >>> 0 });
+  draft.noteZone(zone.seq, 'settings');
+  draft.audit({ action: 'zone.edit', zone: zone.id, before: { serial: zone.serial }, after: { serial } });
+}

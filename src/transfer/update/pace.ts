@@ -1,0 +1,26 @@
+/** Limits how often something may happen, for each of many names. */
+import { type Clock, steadyMs } from '../../base/clock.js';
+
+export interface Pace {
+  /** Takes one of the times that the name has left; false when there is none. */
+  take(name: string): boolean;
+}
+
+/** Names that are remembered; with more, the oldest begins anew. */
+const MOST_NAMES = 10_000;
+
+/** `perSecond` in the long run, and up to `burst` at once. */
+export function createPace(perSecond: number, burst: number, clock: Clock): Pace {
+  const known = new Map<string, { left: number; atMs: number }>();
+  return {
+    take(name) {
+      const nowMs = steadyMs(clock);
+      const { left, atMs } = known.get(name) ?? { left: burst, atMs: nowMs };
+      const now = Math.min(burst, left + ((nowMs - atMs) / 1000) * perSecond);
+      known.delete(name);
+      known.set(name, { left: now >= 1 ? now - 1 : now, atMs: nowMs });
+      if (known.size > MOST_NAMES) known.delete(known.keys().next().value!);
+      return now >= 1;
+    },
+  };
+}
