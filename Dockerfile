@@ -9,7 +9,9 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY src ./src
+COPY web ./web
 RUN node node_modules/typescript/bin/tsc -p tsconfig.json --sourceMap false \
+ && node web/bundle.js \
  && npm ci --ignore-scripts --omit=dev
 
 # Runs: no development packages, not root.
@@ -26,6 +28,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/build/src ./build/src
+COPY --from=build /app/build/web ./build/web
 COPY LICENSE README.md CHANGELOG.md ./
 RUN chmod 0755 build/src/main.js && ln -s /app/build/src/main.js /usr/local/bin/zoneplane
 

@@ -9,14 +9,18 @@ export default {
     'test/**/*-child.ts',
     'bench/main.ts',
     'bench/cache-tests.ts',
+    // The dashboard: what browsers load, and what builds it.
+    'web/main.tsx!',
+    // The shapes of the API for all screens.
+    'web/types.ts!',
     // How several copies follow one log: the tests write through it, the program does so with more than one machine.
     'src/store/log-writer.ts!',
   ],
-  project: ['src/**/*.ts!', 'test/**/*.ts', 'bench/**/*.ts'],
+  project: ['src/**/*.ts!', 'web/**/*.{ts,tsx}!', 'test/**/*.ts', 'bench/**/*.ts'],
   // Servers and clients that tests and benchmarks start; .ci/run installs them.
   exclude: ['binaries'],
-  // Tests load them with createRequire: one has no types, the other is not in every clone.
-  ignoreDependencies: ['dns-packet', 'playwright-core'],
+  // Tests load them with createRequire: one has no types, the other runs in the browser.
+  ignoreDependencies: ['dns-packet', 'axe-core'],
   // Tests may call what a file of src uses itself. The types of an exported function are exported with it.
   ignoreExportsUsedInFile: isProduction ? true : { interface: true, type: true },
 };

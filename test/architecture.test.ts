@@ -117,6 +117,28 @@ const packagesOf = (text: string): string[] =>
     .filter((target) => !target.startsWith('.') && !target.startsWith('node:'))
     .map(packageName);
 
+const WEB = join(ROOT, 'web');
+
+t.test('the dashboard imports its own files, Preact, and types of the API', async (t) => {
+  const files = readdirSync(WEB, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name));
+  t.ok(files.length >= 10, 'it is found');
+  const strays = files.flatMap((name) => {
+    const text = readFileSync(join(WEB, name), 'utf8');
+    return importsOf(text)
+      .filter((target) => {
+        if (!target.startsWith('.')) return packageName(target) !== 'preact';
+        const file = relative(ROOT, resolve(WEB, dirname(name), target));
+        return !file.startsWith('web/') && !(name === 'types.ts' && /^src\/api\/.*schema\.js$/.test(file));
+      })
+      .map((target) => `${name}: ${target}`);
+  });
+  t.strictSame(strays, []);
+  const types = readFileSync(join(WEB, 'types.ts'), 'utf8');
+  t.notMatch(types, /^export (?!type )/m, 'only types come from the API');
+  const large = files.filter((name) => readFileSync(join(WEB, name), 'utf8').split('\n').length > 401);
+  t.strictSame(large, [], 'files stay small enough to read');
+});
+
 t.test('the plan covers every directory of src', async (t) => {
   for (const floor of standing) t.ok(floor in FLOORS, `src/${floor} has a floor`);
 });

@@ -1,17 +1,26 @@
 /** Authentication: the two credential schemes and the answer to each error (v4: §2, §15.1). */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
+import { toHex } from '../base/bytes.js';
 import type { AppError, ChainedError } from '../base/errors.js';
-import { authenticateKey, authenticateToken } from '../control/access/authentication.js';
+import {
+  authenticateKey,
+  authenticateLink,
+  authenticateSession,
+  authenticateToken,
+} from '../control/access/authentication.js';
 import type { ContextBase } from '../control/write/context.js';
 import { failure } from './errors.js';
 import type { Caller } from './request.js';
+import { readSessionCookie, requireOwnPage } from './sessions/cookie.js';
 
 /** The credential of a request: a bearer token, or a key together with its user's e-mail address. */
 export type Credential =
   | { readonly scheme: 'token'; readonly secret: string }
   | { readonly scheme: 'key'; readonly secret: string; readonly email: string };
 
+/** A link that the program or `zoneplane dashboard link` printed; only for beginning a session. */
+const LINK = /^login-link +([a-zA-Z0-9_-]{40})$/i;
 const BEARER = /^bearer +([a-zA-Z0-9_-]{20,200})$/i;
 const KEY = /^[0-9a-zA-Z_-]{37,200}$/;
 const EMAIL = /^[^\s@,]{1,64}@[^\s@,]{1,190}$/;
@@ -47,6 +56,8 @@ export function readCredential(headers: IncomingHttpHeaders): Credential {
  * a token that is unknown, expired or revoked; 401/1000 instead on the routes that check tokens.
  */
 export async function authenticate(base: ContextBase, request: FastifyRequest): Promise<Caller> {
+  const byBrowser = await authenticateBrowser(base, request);
+  if (byBrowser) return byBrowser;
   const credential = readCredential(request.headers);
   const { scheme, secret } = credential;
   const found =
@@ -57,6 +68,33 @@ export async function authenticate(base: ContextBase, request: FastifyRequest): 
   if (found.reason === 'location') throw failure('wrongLocation', { address: request.clientAddress });
   if (scheme === 'key') throw await refuseKey(base, secret, request.clientAddress);
   throw failure(request.routeOptions.config?.verifiesToken ? 'invalidToken' : 'unknownToken');
+}
+
+/**
+ * The sender of a request that has a session, or a link where sessions begin; undefined for other requests: a credential in
+ * the headers counts before the cookie. Throws 401/9109 for a session that is over.
+ */
+async function authenticateBrowser(base: ContextBase, request: FastifyRequest): Promise<Caller | undefined> {
+  const { headers, routeOptions, clientAddress: address } = request;
+  const link = routeOptions.config?.signsIn ? linkOf(headers) : undefined;
+  if (link !== undefined) {
+    const found = await authenticateLink(base, link, address);
+    if (!found.ok) throw failure('unknownLink');
+    return { actor: found.actor, key: found.key, scheme: found.key.kind };
+  }
+  if (headers.authorization !== undefined || headers['x-auth-key'] !== undefined) return undefined;
+  const secret = readSessionCookie(base.store, request);
+  if (secret === undefined) return undefined;
+  requireOwnPage(request);
+  const found = await authenticateSession(base, secret, address);
+  if (found.ok)
+    return { actor: found.actor, key: found.key, scheme: found.key.kind, session: toHex(found.session!.id) };
+  throw found.reason === 'location' ? failure('wrongLocation', { address }) : failure('sessionOver');
+}
+
+/** The secret of the link that a request brings. */
+export function linkOf({ authorization }: IncomingHttpHeaders): string | undefined {
+  return authorization === undefined ? undefined : LINK.exec(authorization)?.[1];
 }
 
 /** A token in the place of a key is malformed there, and says so to whoever has it (v4: §2). */

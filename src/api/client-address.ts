@@ -3,13 +3,15 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { type CidrSet, parseCidrSet, parsePeerAddress, printIP } from '../base/ip.js';
-import { clientAddress } from '../http/forwarded.js';
+import { clientAddress, clientScheme } from '../http/forwarded.js';
 import { failure } from './errors.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The client's address in canonical text. Throws 400/9207 when a trusted proxy's headers cannot be parsed. */
     readonly clientAddress: string;
+    /** Whether the client used https, to this server or to a trusted proxy. */
+    readonly isSecure: boolean;
   }
 }
 
@@ -34,5 +36,13 @@ export function clientAddressFinder(trusted: CidrSet = parseCidrSet([])): (this:
     if (address !== undefined) return address;
     const name = this.headers.forwarded === undefined ? 'X-Forwarded-For' : 'Forwarded';
     throw failure('badHeader', { name, expected: 'addresses that agree with the other forwarding header' });
+  };
+}
+
+/** The getter of `request.isSecure`. */
+export function schemeFinder(trusted: CidrSet = parseCidrSet([])): (this: FastifyRequest) => boolean {
+  return function () {
+    if ((this.socket as { readonly encrypted?: boolean }).encrypted === true) return true;
+    return clientScheme(this.socket.remoteAddress ?? '', this.headers, trusted) === 'https';
   };
 }

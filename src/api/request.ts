@@ -25,6 +25,8 @@ declare module 'fastify' {
     access?: 'public' | 'local' | 'metrics';
     /** Whether a bad token is answered with 401/1000 (v4: §15.1). */
     verifiesToken?: boolean;
+    /** Whether a session begins here: with a credential or with a link for signing in. */
+    signsIn?: boolean;
     /** Whether the handler reads the octets of the body itself. */
     rawBody?: boolean;
     /**
@@ -47,6 +49,8 @@ export interface Caller {
   readonly actor: Actor;
   readonly key: KeyItem;
   readonly scheme: 'token' | 'key';
+  /** The session of a browser that sent the request with this credential. */
+  readonly session?: string;
 }
 
 /** The object to which a plugin adds its routes; their handlers get the types of their schemas. */

@@ -33,12 +33,13 @@ import { checkBody, refuseText } from './body-schema.js';
 import { packNeighbourRoutes } from './certificate-packs/neighbours.js';
 import { packRoutes } from './certificate-packs/routes.js';
 import { challengeRoutes } from './challenges/routes.js';
-import { clientAddressFinder, isFromThisMachine, isLoopback } from './client-address.js';
+import { clientAddressFinder, isFromThisMachine, isLoopback, schemeFinder } from './client-address.js';
 import { addTag, noteTag } from './conditions.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
 import { hostnameCertificateRoutes } from './custom-hostnames/certificate-routes.js';
 import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
 import { hostnameRoutes } from './custom-hostnames/routes.js';
+import { dashboardRoutes } from './dashboard/routes.js';
 import { recordRoutes } from './dns-records/routes.js';
 import { scanRoutes } from './dns-records/scan-routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
@@ -65,6 +66,7 @@ import { makeContextOf } from './request.js';
 import { createRequestMetrics, noteRequest, type RequestMetrics } from './request-metrics.js';
 import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
 import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
+import { sessionRoutes } from './sessions/routes.js';
 import { tokenRoutes } from './tokens/routes.js';
 import { neighbourRoutes } from './unsupported/routes.js';
 import { userRoutes } from './user/routes.js';
@@ -200,6 +202,7 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
   const count = requestCounter(app, rateLimit ?? 0, base.clock);
   app.decorateRequest('caller', null);
   app.decorateRequest('clientAddress', { getter: clientAddressFinder(trustedProxies) });
+  app.decorateRequest('isSecure', { getter: schemeFinder(trustedProxies) });
   app.decorateRequest('zoneTag', '');
   app.decorateRequest('outcome', null);
 
@@ -281,9 +284,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
     await scope.register(authorityRootRoutes, options);
     await scope.register(challengeRoutes, options);
     scope.get('/openapi.json', { config: { access: 'local' }, schema: { hide: true } }, async () => app.swagger());
-    scope.get('/', { config: { access: 'local' }, schema: { hide: true } }, async (_request, reply) =>
-      reply.redirect(DOCS_PATH),
-    );
+    await scope.register(dashboardRoutes);
     refuseOtherMethods(scope, declared, local ? 'local' : undefined);
   });
   app.register(swaggerUi, docsOptions());
@@ -309,6 +310,7 @@ async function registerVersion4(
   await scope.register(zoneChangeRoutes, { contextOf, propagation });
   await scope.register(zoneHistoryRoutes, { contextOf });
   await scope.register(userRoutes, { contextOf });
+  await scope.register(sessionRoutes, { contextOf });
   await scope.register(tokenRoutes, { contextOf });
   await scope.register(accountRoutes, { contextOf });
   await scope.register(membershipRoutes, { contextOf });

@@ -10,6 +10,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['zone', async () => (await import('./zone.js')).addZoneCommands],
   ['record', async () => (await import('./record.js')).addRecordCommands],
   ['key', async () => (await import('./key.js')).addKeyCommands],
+  ['dashboard', async () => (await import('./operations/dashboard.js')).addDashboardCommands],
   ['account', async () => (await import('./account.js')).addAccountCommands],
   ['bucket', async () => (await import('./bucket.js')).addBucketCommands],
   ['secret', async () => (await import('./secret.js')).addSecretCommands],

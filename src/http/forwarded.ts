@@ -30,6 +30,20 @@ export function clientAddress(peer: string, headers: HeaderFields, trusted: Cidr
   return told.every((address) => address === told[0]) ? told[0] : undefined;
 }
 
+/**
+ * The scheme that the client used, as the nearest proxy says it, if that is trusted: the last `proto` of `Forwarded`, or of
+ * `X-Forwarded-Proto`. Undefined when nobody trusted says it.
+ */
+export function clientScheme(peer: string, headers: HeaderFields, trusted: CidrSet): string | undefined {
+  const own = parsePeerAddress(peer);
+  if (!own || trusted.texts.length === 0 || !trusted.contains(own)) return undefined;
+  const elements = headers['forwarded']?.toString().split(COMMAS) ?? [];
+  const pairs = (elements.at(-1)?.split(SEMICOLONS) ?? []).map((text) => PAIR.exec(text));
+  const proto = pairs.find((pair) => pair?.[1]?.toLowerCase() === 'proto')?.[2];
+  const text = proto === undefined ? headers['x-forwarded-proto']?.toString().split(',').at(-1) : unquote(proto);
+  return text?.trim().toLowerCase();
+}
+
 function followBack(peer: Uint8Array, nodes: readonly string[] | undefined, trusted: CidrSet): string | undefined {
   if (!nodes) return undefined;
   let address = peer;

@@ -34,7 +34,7 @@ import { hearAcknowledgements } from './acknowledgement.js';
 import { startBucketApplication } from './bucket-application.js';
 import { createControlBase, masterKeysOf, upstreamServers } from './control-base.js';
 import { type EdgeNeed, watchEdgeNeed } from './edge/need.js';
-import { ensureAdministrator, importFirstZones } from './first-run.js';
+import { ensureAdministrator, importFirstZones, withLoginLink } from './first-run.js';
 import type { AdminReport, DnsStatus, EdgeStatus } from './ipc.js';
 import { startJobs } from './jobs.js';
 import { STATUS_PERIOD_MS } from './limits.js';
@@ -85,8 +85,8 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version });
     const ownCertificate = await startOwnCertificate(settings, hostnames.certificates, options.onCertificate);
     const application = await startBucketApplication(options, { base, objects, lifecycle });
-    const runner = await startJobs({ store, clock, log, objects, base, hostnames, ownCertificate });
-    lifecycle.own('jobs', runner, (part) => part.stop());
+    const jobs = await startJobs({ store, clock, log, objects, base, hostnames, ownCertificate });
+    const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
     const propagation = createPropagation(clock);
     const gate = createReadiness(clock, { ...options, heldZones: () => heldZoneNames(store, propagation) });
     const edge = watchEdge(options, store, lifecycle);
@@ -115,12 +115,11 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
           ...ownSamples(store, version, objects),
         ]),
     });
+    const urls = await startListeners({ ...options, ownCertificate }, api, apiLog, lifecycle);
     return {
       report: {
-        ...(await startListeners({ ...options, ownCertificate }, api, apiLog, lifecycle)),
+        ...{ ...urls, email: settings.adminEmail, ...(await withLoginLink(base, key, urls.url)) },
         ...(application.url !== undefined && { bucketUrl: application.url }),
-        email: settings.adminEmail,
-        ...key,
         ...(firstImport && { firstImport }),
         notices: noticesOfInstallation(store, base.settings).map(({ text, remedy }) => `${text}. ${remedy}`),
       },

@@ -1,5 +1,6 @@
 /** The start messages of `serve`: lines for people on a terminal, otherwise the same facts as log lines. */
 import type { Logger } from '../base/log.js';
+import { LINK_MINUTES } from '../control/access/sessions.js';
 import type { AdminReport, DnsListener, DnsReport, EdgeReport, FirstImport } from './ipc.js';
 
 export interface StartFacts {
@@ -41,6 +42,7 @@ function announceLines(print: (line: string) => void): Announcer {
       print(`admin    ${report.url}/client/v4      API description ${report.url}/docs`);
       if (report.secureUrl) print(`         ${report.secureUrl}/client/v4`);
       for (const line of keyLines(report)) print(line);
+      for (const line of dashboardLines(report)) print(line);
       if (report.bucketUrl) print(`bucket   ${report.bucketUrl}`);
       if (report.firstImport) for (const line of importLines(report.firstImport)) print(line);
       for (const notice of report.notices ?? []) print(`note     ${notice}`);
@@ -71,6 +73,10 @@ function announceFacts(log: Logger): Announcer {
     started: (facts) => log.info({ ...facts }, 'zoneplane starts'),
     admin({ url, secureUrl, email, initialKeyFile, keyUnused, firstImport, notices = [], bucketUrl }) {
       log.info({ url: `${url}/client/v4`, email, initialKeyFile }, 'admin API listens');
+      log.info(
+        { url: `${url}/`, command: ANOTHER_LINK },
+        'the dashboard; the command prints a link that signs in once',
+      );
       if (keyUnused) log.info({ command: ANOTHER_KEY }, 'no key was used yet; the command makes another');
       if (secureUrl) log.info({ url: `${secureUrl}/client/v4` }, 'admin API listens over TLS');
       if (bucketUrl) log.info({ url: bucketUrl }, 'bucket application listens');
@@ -109,6 +115,16 @@ function keyLines({ email, initialKey, initialKeyFile, keyUnused }: AdminReport)
   }
   return initialKeyFile ? [`key      in ${initialKeyFile}   (X-Auth-Email ${email})`] : [];
 }
+
+function dashboardLines({ url, loginLink }: AdminReport): string[] {
+  if (loginLink === undefined) return [`dashboard ${url}/      sign in with a key, or with: ${ANOTHER_LINK}`];
+  return [
+    `dashboard ${loginLink}`,
+    `         signs you in once, for ${LINK_MINUTES} minutes; another: ${ANOTHER_LINK}`,
+  ];
+}
+
+const ANOTHER_LINK = 'zoneplane dashboard link';
 
 /** The first administrator's, for `X-Auth-Key` and as bearer token. */
 const ANOTHER_KEY = 'zoneplane key create --kind key administrator';

@@ -5,6 +5,7 @@ import { AppError, messageOf, UserError } from '../base/errors.js';
 import { formatIssue } from '../base/result.js';
 import type { Settings } from '../config/schema.js';
 import { ensureFirstAdministrator } from '../control/access/keys.js';
+import { createLoginLink } from '../control/access/sessions.js';
 import { importZone } from '../control/imports/zone.js';
 import { type Context, type ContextBase, OPERATOR } from '../control/write/context.js';
 import { allKeys } from '../store/access/keys.js';
@@ -49,6 +50,22 @@ export async function ensureAdministrator(
   writeSecret(file, key);
   await ensureFirstAdministrator(base, { email, key });
   return terminal ? { initialKey: key, initialKeyFile: file } : { initialKeyFile: file };
+}
+
+/** Behind the `#`, which browsers do not send, so that no log of a server or proxy has the secret. */
+export function loginLink(url: string, secret: string): string {
+  return `${url}/sign-in#link=${secret}`;
+}
+
+/** Adds a link to the key of the first administrator, where that is shown. */
+export async function withLoginLink(
+  base: ContextBase,
+  key: InitialKey,
+  url: string,
+): Promise<InitialKey & { readonly loginLink?: string }> {
+  if (key.initialKey === undefined) return key;
+  const ctx: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'service' };
+  return { ...key, loginLink: loginLink(url, await createLoginLink(ctx)) };
 }
 
 function unusedKey({ store }: ContextBase, file: string): InitialKey {

@@ -44,6 +44,8 @@ export interface AdminReport {
   readonly initialKey?: string;
   /** The file that holds the generated key, until it was shown. */
   readonly initialKeyFile?: string;
+  /** A link that signs one browser in, where the key is shown. */
+  readonly loginLink?: string;
   /** Nobody has used a key yet, and there is none to show. */
   readonly keyUnused?: true;
   readonly firstImport?: FirstImport;

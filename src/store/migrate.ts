@@ -32,6 +32,7 @@ import { transfersOut } from './migrations/0026-transfers-out.js';
 import { dnssecParents } from './migrations/0027-dnssec-parents.js';
 import { validity } from './migrations/0028-validity.js';
 import { recordSets } from './migrations/0029-record-sets.js';
+import { sessions } from './migrations/0030-sessions.js';
 import { updates } from './migrations/0034-updates.js';
 import type { Migration } from './migrations/migration.js';
 
@@ -66,6 +67,7 @@ const MIGRATIONS: readonly Migration[] = [
   dnssecParents,
   validity,
   recordSets,
+  sessions,
   updates,
 ];
 

@@ -1,10 +1,14 @@
 /** Every route: who may call it, its methods, and its description in the OpenAPI document. */
 import t, { type Test } from 'tap';
 import type { z } from 'zod';
+import { PAGES } from '../../src/api/dashboard/pages.js';
 import { createLogger } from '../../src/base/log.js';
 import { ADMIN_HEADERS, ANONYMOUS, install } from './installation.js';
 
 const PUBLIC = ['/ca.pem', '/livez', '/readyz', '/client/v4/ips', '/v4/ips'];
+/** The dashboard, which holds no data. */
+const DASHBOARD = ['/', ...PAGES.flatMap((page) => [`/${page}`, `/${page}/*`])];
+const ASSET = '/assets/:file';
 /** Open as well; only what an order waits for is found there. */
 const CHALLENGES = ['/.well-known/acme-challenge/:token', '/.well-known/pki-validation/:token'];
 const SOME_ID = '0123456789abcdef0123456789abcdef';
@@ -40,8 +44,8 @@ t.test('only public routes answer without a credential', async (t) => {
   t.ok(found.size > 150, 'all routes under both prefixes, with the methods they refuse');
   for (const [route, { status, text }] of found) {
     const [method, url] = route.split(' ') as [string, string];
-    const open = PUBLIC.includes(url) && (method === 'GET' || method === 'HEAD');
-    const challenge = CHALLENGES.includes(url) && (method === 'GET' || method === 'HEAD');
+    const open = [...PUBLIC, ...DASHBOARD].includes(url) && (method === 'GET' || method === 'HEAD');
+    const challenge = [...CHALLENGES, ASSET].includes(url) && (method === 'GET' || method === 'HEAD');
     if (open) t.equal(status, 200, route);
     else if (challenge) t.equal(status, 404, route);
     else t.strictSame([status, text], [400, method === 'HEAD' ? '' : MISSING], route);
@@ -55,7 +59,17 @@ t.test('on loopback only the documentation, and for this machine the metrics, ar
     [...new Set(open)].filter((url) => !url!.startsWith('/docs')).sort(),
     [
       ...CHALLENGES,
-      ...['/', '/ca.pem', '/client/v4/ips', '/livez', '/metrics', '/openapi.json', '/readyz', '/v4/ips'],
+      ...[
+        ...DASHBOARD,
+        ASSET,
+        '/ca.pem',
+        '/client/v4/ips',
+        '/livez',
+        '/metrics',
+        '/openapi.json',
+        '/readyz',
+        '/v4/ips',
+      ],
     ].sort(),
   );
 });
@@ -63,8 +77,8 @@ t.test('on loopback only the documentation, and for this machine the metrics, ar
 t.test('unknown paths and methods', async (t) => {
   const { call } = await install(t, { host: '0.0.0.0' });
   for (const path of [
-    '//',
     '//nope',
+    '//assets',
     '//client/v4',
     '//client/v4/nope',
     '//client/v4/zones/xyz/%zz',
@@ -136,7 +150,7 @@ t.test('health, metrics and documentation', async (t) => {
   const metrics = await app.inject('/metrics');
   t.match(metrics.headers['content-type'], /^text\/plain; version=0\.0\.4/);
   t.equal(metrics.body, '# HELP zoneplane_up Whether it runs.\n');
-  t.equal((await app.inject('/')).headers.location, '/docs');
+  t.equal((await app.inject('/')).headers['content-type'], 'text/html; charset=utf-8');
   const page = await app.inject('/docs/');
   t.match(page.body, /<title>Zoneplane admin API<\/title>/);
   t.match(page.body, /<link rel="icon"[^>]* href="[^"]*icon\.svg"/);

@@ -251,7 +251,12 @@ t.test('readiness', async (t) => {
   t.same(createReadiness(clock, { dnsApart: true, heldZones }).readiness(), { ready: true });
 });
 
-const admin: AdminReport = { url: 'http://127.0.0.1:8053', email: 'admin@localhost', initialKey: 'KEY' };
+const admin: AdminReport = {
+  url: 'http://127.0.0.1:8053',
+  email: 'admin@localhost',
+  initialKey: 'KEY',
+  loginLink: 'http://127.0.0.1:8053/sign-in#link=LINK',
+};
 const dns: DnsReport = {
   listeners: [
     { protocol: 'udp', host: '0.0.0.0', port: 1053 },
@@ -278,6 +283,8 @@ t.test('first lines on a terminal', async (t) => {
     'zoneplane 0.1.0   data ./data (new)   node v20.20.2   2 workers',
     'admin    http://127.0.0.1:8053/client/v4      API description http://127.0.0.1:8053/docs',
     'key      KEY   (shown once; X-Auth-Email admin@localhost; another: zoneplane key create)',
+    'dashboard http://127.0.0.1:8053/sign-in#link=LINK',
+    '         signs you in once, for 15 minutes; another: zoneplane dashboard link',
     'import   1 zone from ./zones',
     'import   FAILED bad.zone:1:1: error: no',
     'import   x.zone: warning: named x',
@@ -308,6 +315,7 @@ t.test('the same facts in the log, without the key', async (t) => {
     [
       'zoneplane starts',
       'admin API listens',
+      'the dashboard; the command prints a link that signs in once',
       'this is odd. Do that.',
       'DNS listens',
       'DNS listens',
@@ -319,8 +327,8 @@ t.test('the same facts in the log, without the key', async (t) => {
     ],
   );
   t.match(entries[1], { url: 'http://127.0.0.1:8053/client/v4', initialKeyFile: './data/initial-key' });
-  t.match(entries[3], { protocol: 'udp', host: '0.0.0.0', port: 1053 });
-  t.match(entries[9], { seconds: 0.42 });
+  t.match(entries[4], { protocol: 'udp', host: '0.0.0.0', port: 1053 });
+  t.match(entries[10], { seconds: 0.42 });
 });
 
 t.test('example commands fit what is known', async (t) => {

@@ -2,7 +2,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { toHex } from '../../base/bytes.js';
 import { allAccounts } from '../../store/access/accounts.js';
-import { findKeyByHash, type KeyRow, setKeyLastUsed } from '../../store/access/keys.js';
+import { findKey, findKeyByHash, type KeyRow, setKeyLastUsed } from '../../store/access/keys.js';
+import { findLoginLink, findSessionByHash, type SessionRow, setSessionLastUsed } from '../../store/access/sessions.js';
 import { accountIdsOfUser, findUser, type UserRow } from '../../store/access/users.js';
 import type { Store } from '../../store/driver.js';
 import { StoreBusy } from '../../store/failures.js';
@@ -18,6 +19,11 @@ export type Authentication =
   | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem }
   | { readonly ok: false; readonly reason: 'unknown' | 'expired' | 'disabled' | 'location' };
 
+const UNKNOWN: Authentication = { ok: false, reason: 'unknown' };
+
+/** A session that is not used for so long has ended, in microseconds: twelve hours. */
+export const SESSION_IDLE_US = 12 * 3_600_000_000;
+
 /** The shortest time between two updates of `last_used_at`, in microseconds. */
 const TOUCH_EVERY_US = 300_000_000;
 const TOUCH_TIMEOUT_MS = 5;
@@ -29,21 +35,63 @@ export async function authenticateKey(
   secret: string,
   address: string,
 ): Promise<Authentication> {
-  const row = findKey(base, secret);
+  const row = keyOfSecret(base, secret);
   const user = row && findUser(base.store, row.user);
   const fits = row?.kind === 'key' && user?.email.toLowerCase() === email.trim().toLowerCase();
-  return fits ? admit(base, row, user, address) : { ok: false, reason: 'unknown' };
+  return fits ? admit(base, row, user, address) : UNKNOWN;
 }
 
 /** Checks the secret of `Authorization: Bearer`, which may also be a key. */
 export async function authenticateToken(base: ContextBase, secret: string, address: string): Promise<Authentication> {
-  const row = findKey(base, secret);
+  return admitRow(base, keyOfSecret(base, secret), address);
+}
+
+/**
+ * Checks the secret of a browser's session. A session does what its credential can do now, and ends with it: when the credential
+ * is revoked, expires or gets another secret.
+ */
+export async function authenticateSession(
+  base: ContextBase,
+  secret: string,
+  address: string,
+): Promise<Authentication & { readonly session?: SessionRow }> {
+  const { store, clock } = base;
+  const hash = hashSecret(store, secret);
+  const session = findSessionByHash(store, hash);
+  if (!session || !timingSafeEqual(session.hash, hash) || isSessionOver(session, clock.nowMs() * 1000)) return UNKNOWN;
+  const found = await admitRow(base, credentialOf(store, session), address);
+  if (found.ok) await touchSession(base, session);
+  return { ...found, session };
+}
+
+/** Checks the secret of a link for signing in; use cases of sessions.ts make it invalid when it is used. */
+export async function authenticateLink(base: ContextBase, secret: string, address: string): Promise<Authentication> {
+  const link = findLoginLink(base.store, hashSecret(base.store, secret));
+  if (!link || link.expires_at <= base.clock.nowMs() * 1000) return UNKNOWN;
+  return admitRow(base, credentialOf(base.store, link), address);
+}
+
+/** The credential of a session or link, unless it has another secret by now. */
+function credentialOf(
+  store: Store,
+  { credential, credential_hash: hash }: Pick<SessionRow, 'credential' | 'credential_hash'>,
+): KeyRow | undefined {
+  const row = findKey(store, credential);
+  return row && timingSafeEqual(row.hash, hash) ? row : undefined;
+}
+
+/** Whether a session has ended by `now`, in microseconds since 1970. */
+export function isSessionOver({ expires_at, last_used_at }: SessionRow, now: number): boolean {
+  return expires_at <= now || last_used_at <= now - SESSION_IDLE_US;
+}
+
+async function admitRow(base: ContextBase, row: KeyRow | undefined, address: string): Promise<Authentication> {
   const user = row && findUser(base.store, row.user);
-  return row && user ? admit(base, row, user, address) : { ok: false, reason: 'unknown' };
+  return row && user ? admit(base, row, user, address) : UNKNOWN;
 }
 
 /** The look-up uses the hash, whose timing reveals nothing to a client; the comparison still takes constant time. */
-function findKey(base: ContextBase, secret: string): KeyRow | undefined {
+function keyOfSecret(base: ContextBase, secret: string): KeyRow | undefined {
   const hash = hashSecret(base.store, secret);
   const row = findKeyByHash(base.store, hash);
   return row && timingSafeEqual(row.hash, hash) ? row : undefined;
@@ -133,12 +181,24 @@ function zonesOf(store: Store, policies: readonly Policy[], accountIds: readonly
   return { zoneIds: shown };
 }
 
-/** Records the use at intervals. It does not wait for another writer; the next use will be recorded. */
-async function touch({ store, clock }: ContextBase, row: KeyRow): Promise<void> {
-  const now = clock.nowMs() * 1000;
-  if (store.readonly || (row.last_used_at !== null && now - row.last_used_at < TOUCH_EVERY_US)) return;
+/** Records the use at intervals. */
+async function touch(base: ContextBase, row: KeyRow): Promise<void> {
+  const now = base.clock.nowMs() * 1000;
+  if (row.last_used_at !== null && now - row.last_used_at < TOUCH_EVERY_US) return;
+  await noteUse(base.store, () => setKeyLastUsed(base.store, row.seq, now));
+}
+
+async function touchSession(base: ContextBase, session: SessionRow): Promise<void> {
+  const now = base.clock.nowMs() * 1000;
+  if (now - session.last_used_at < TOUCH_EVERY_US) return;
+  await noteUse(base.store, () => setSessionLastUsed(base.store, session.seq, now));
+}
+
+/** Does not wait for another writer; the next use will be recorded. */
+async function noteUse(store: Store, note: () => void): Promise<void> {
+  if (store.readonly) return;
   try {
-    await store.write(() => setKeyLastUsed(store, row.seq, now), TOUCH_TIMEOUT_MS);
+    await store.write(note, TOUCH_TIMEOUT_MS);
   } catch (error) {
     if (!(error instanceof StoreBusy)) throw error;
   }

@@ -12,5 +12,9 @@ export const accountFailure = defineErrors('accounts', {
   lastAccount: { status: 400, code: 9207, text: 'The account {name} is the only one.' },
   badInput: { status: 400, code: 9207, text: '{reason}' },
   keyMissing: { status: 404, code: 7003, text: 'No credential has the identifier {id}.' },
+  sessionMissing: { status: 404, code: 7003, text: 'No session has the identifier {id}.' },
+  noSession: { status: 400, code: 9207, text: 'This request was not made by a session.' },
+  linkUsed: { status: 403, code: 9109, text: 'This sign-in link was used already.' },
+  noAdministrator: { status: 400, code: 9207, text: 'No active credential of {who} has all permissions.' },
   keyExists: { status: 400, code: 9207, text: 'That secret is in use already.' },
 });

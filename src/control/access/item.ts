@@ -51,3 +51,20 @@ export interface KeyItem {
   readonly revokedAt: number | null;
   readonly lastUsedAt: number | null;
 }
+
+export interface SessionItem {
+  readonly id: string;
+  /** The credential with which it works. */
+  readonly keyId: string;
+  readonly keyName: string;
+  readonly keyKind: KeyKind;
+  readonly userEmail: string;
+  /** Source address of the sign-in. */
+  readonly address: string;
+  /** What the browser says that it is. */
+  readonly userAgent: string;
+  readonly createdAt: number;
+  readonly lastUsedAt: number;
+  /** When it ends at the latest: earlier when it is not used, and with its credential. */
+  readonly expiresAt: number;
+}

@@ -4,20 +4,23 @@
  * policy may be restricted to records by name and type.
  */
 
+export const AREAS = [
+  'zone',
+  'dns',
+  'zoneSettings',
+  'cachePurge',
+  'certificates',
+  'account',
+  'accountTokens',
+  'buckets',
+  'objects',
+  'user',
+  'memberships',
+  'userTokens',
+] as const;
+
 /** The subject of a permission. */
-export type Area =
-  | 'zone'
-  | 'dns'
-  | 'zoneSettings'
-  | 'cachePurge'
-  | 'certificates'
-  | 'account'
-  | 'accountTokens'
-  | 'buckets'
-  | 'objects'
-  | 'user'
-  | 'memberships'
-  | 'userTokens';
+export type Area = (typeof AREAS)[number];
 
 /** Write permission includes read permission. */
 export type Level = 'read' | 'write';
@@ -169,6 +172,15 @@ export function decide(policies: readonly Policy[], area: Area, level: Level, ta
   if (allowing.length === 0) return DENIED;
   if (allowing.some(({ records }) => records === undefined)) return { allowed: true };
   return { allowed: true, records: allowing.flatMap(({ records }) => records ?? []) };
+}
+
+/** Whether policies allow an action on any resource that they name; denials of single resources do not count. */
+export function decideAnywhere(policies: readonly Policy[], area: Area, level: Level): Decision {
+  const fits = ({ groups }: Policy): boolean =>
+    groups
+      .map(findPermissionGroup)
+      .some((entry) => entry?.areas.includes(area) && (entry.level === 'write' || level === 'read'));
+  return { allowed: policies.some((policy) => policy.effect === 'allow' && fits(policy)) };
 }
 
 function grants(policy: Policy, area: Area, level: Level, target: Target): boolean {

@@ -66,6 +66,7 @@ const NEW_COLUMNS = [
 const statements = perStore((store) => ({
   byHash: store.prepare<[hash: Uint8Array], KeyRow>('SELECT * FROM api_keys WHERE hash = ?'),
   byId: store.prepare<[id: Uint8Array], KeyRow>('SELECT * FROM api_keys WHERE id = ?'),
+  bySeq: store.prepare<[seq: number], KeyRow>('SELECT * FROM api_keys WHERE seq = ?'),
   all: store.prepare<[], KeyRow>('SELECT * FROM api_keys ORDER BY seq'),
   ofUser: store.prepare<[user: number], KeyRow>('SELECT * FROM api_keys WHERE user = ? ORDER BY seq'),
   ofAccount: store.prepare<[account: number], KeyRow>(
@@ -88,6 +89,10 @@ const statements = perStore((store) => ({
 
 export function findKeyByHash(store: Store, hash: Uint8Array): KeyRow | undefined {
   return statements(store).byHash.get(hash);
+}
+
+export function findKey(store: Store, seq: number): KeyRow | undefined {
+  return statements(store).bySeq.get(seq);
 }
 
 export function findKeyById(store: Store, id: Uint8Array): KeyRow | undefined {

@@ -1,0 +1,75 @@
+/**
+ * The dashboard: `/` and the paths of its screens are answered with one page, whose scripts draw the screen. It is public, because
+ * it contains no data; everything it shows comes from the API with a session.
+ */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { judgeRead } from '../../http/conditions.js';
+import { failure, pathOf } from '../errors.js';
+import { DOCS_PATH } from '../openapi/document.js';
+import { type Asset, type Assets, type Coding, loadAssets } from './assets.js';
+import { PAGES } from './pages.js';
+
+/** Everything comes from here; nothing is inline, and no other page may frame it (CSP level 3). */
+const POLICY = [
+  "default-src 'self'",
+  "img-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+/** The name of a file changes with its content. */
+const FOREVER = 'public, max-age=31536000, immutable';
+const PUBLIC = { config: { access: 'public' }, schema: { hide: true } } as const;
+
+export const dashboardRoutes: FastifyPluginAsync = async (app) => {
+  const assets = loadAssets();
+  app.get('/', PUBLIC, async (request, reply) =>
+    assets ? sendPage(assets, request, reply) : reply.redirect(DOCS_PATH),
+  );
+  for (const page of PAGES) {
+    for (const url of [`/${page}`, `/${page}/*`]) {
+      app.get(url, PUBLIC, async (request, reply) => {
+        if (!assets) throw failure('unroutable', { path: pathOf(request) });
+        return sendPage(assets, request, reply);
+      });
+    }
+  }
+  app.get('/assets/:file', PUBLIC, async (request, reply) => {
+    const { file } = request.params as { readonly file: string };
+    const asset = assets?.files.get(file);
+    if (!asset) throw failure('unroutable', { path: pathOf(request) });
+    reply.header('cache-control', FOREVER);
+    return send(asset, request, reply);
+  });
+};
+
+function sendPage({ index }: Assets, request: FastifyRequest, reply: FastifyReply): Buffer | string {
+  reply.header('cache-control', 'no-cache');
+  reply.header('content-security-policy', POLICY);
+  return send(index, request, reply);
+}
+
+function send({ type, octets, coded, etag }: Asset, request: FastifyRequest, reply: FastifyReply): Buffer | string {
+  reply.header('vary', 'accept-encoding');
+  reply.header('etag', `"${etag}"`);
+  const found = { etag, size: octets.length, uploadedAt: undefined };
+  if (judgeRead({ 'if-none-match': request.headers['if-none-match'] }, found) === 'not-modified') {
+    reply.code(304);
+    return '';
+  }
+  reply.header('content-type', type);
+  const coding = [...coded.keys()].find((candidate) => accepts(request, candidate));
+  if (coding === undefined) return octets;
+  reply.header('content-encoding', coding);
+  return coded.get(coding)!;
+}
+
+/** Whether the client takes a content coding (RFC 9110 §12.5.3). */
+function accepts({ headers }: FastifyRequest, coding: Coding): boolean {
+  const members = headers['accept-encoding']?.toString().toLowerCase().split(',') ?? [];
+  const member = members.map((text) => text.split(';')).find(([name]) => name!.trim() === coding);
+  return member !== undefined && !/^\s*q=0(\.0*)?\s*$/.test(member[1] ?? '');
+}

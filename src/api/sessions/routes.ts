@@ -1,0 +1,105 @@
+/** `/user/sessions` and `/user/permissions` (ours): what the dashboard works with instead of keeping a credential. */
+import type { FastifyRequest } from 'fastify';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { accountFailure } from '../../control/access/errors.js';
+import { reachOf } from '../../control/access/reach.js';
+import { endSession, listSessions, startSession } from '../../control/access/sessions.js';
+import { linkOf } from '../auth.js';
+import { success } from '../envelope.js';
+import { failure } from '../errors.js';
+import { textValue } from '../query.js';
+import { type ContextOf, callerOf, queryOf } from '../request.js';
+import { answersList, answersOne, onlyId } from '../schema.js';
+import { setSessionCookie } from './cookie.js';
+import { permissionQuery, permissions, session, sessionParams } from './schema.js';
+import { permissionsView, sessionView } from './view.js';
+
+const tags = ['User'];
+const PATH = '/user/sessions';
+
+export const sessionRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.post(
+    PATH,
+    {
+      config: { area: 'any', signsIn: true },
+      schema: {
+        tags,
+        summary: 'Exchange the credential of this request for a session, which is set as a cookie',
+        response: answersOne(session),
+      },
+    },
+    async (request, reply) => {
+      if (callerOf(request).session !== undefined) throw failure('needsCredential');
+      const ctx = contextOf(request);
+      const link = linkOf(request.headers);
+      const userAgent = request.headers['user-agent'] ?? '';
+      const started = await startSession(ctx, { userAgent, ...(link !== undefined && { link }) });
+      const { secret, session: item } = started;
+      const seconds = Math.floor((item.expiresAt - item.createdAt) / 1_000_000);
+      setSessionCookie(ctx.store, request, reply, { secret, seconds });
+      return success(sessionView(item, item.id));
+    },
+  );
+
+  app.get(
+    PATH,
+    { config: { area: 'any' }, schema: { tags, summary: 'List sessions', response: answersList(session) } },
+    async (request) => {
+      const items = await listSessions(contextOf(request));
+      return success(items.map((item) => sessionView(item, callerOf(request).session)));
+    },
+  );
+
+  app.get(
+    `${PATH}/:session_id`,
+    {
+      config: { area: 'any' },
+      schema: { tags, summary: 'Get a session', params: sessionParams, response: answersOne(session) },
+    },
+    async (request) => {
+      const id = idOf(request, request.params.session_id);
+      const item = (await listSessions(contextOf(request))).find((candidate) => candidate.id === id);
+      if (!item) throw accountFailure('sessionMissing', { id: id.slice(0, 64) });
+      return success(sessionView(item, callerOf(request).session));
+    },
+  );
+
+  app.delete(
+    `${PATH}/:session_id`,
+    {
+      config: { area: 'any' },
+      schema: { tags, summary: 'End a session', params: sessionParams, response: answersOne(onlyId) },
+    },
+    async (request, reply) => {
+      const ctx = contextOf(request);
+      const id = await endSession(ctx, idOf(request, request.params.session_id));
+      if (id === callerOf(request).session) setSessionCookie(ctx.store, request, reply, { seconds: 0 });
+      return success({ id });
+    },
+  );
+
+  app.get(
+    '/user/permissions',
+    {
+      config: { area: 'any' },
+      schema: {
+        tags,
+        summary: 'What the credential may do',
+        querystring: permissionQuery,
+        response: answersOne(permissions),
+      },
+    },
+    async (request) => {
+      const zoneId = textValue(queryOf(request), 'zone_id');
+      return success(permissionsView(await reachOf(contextOf(request), zoneId)));
+    },
+  );
+};
+
+/** `current` is the session of the request. Throws 400 when it has none. */
+function idOf(request: FastifyRequest, text: string): string {
+  if (text !== 'current') return text;
+  const { session: own } = callerOf(request);
+  if (own === undefined) throw accountFailure('noSession');
+  return own;
+}

@@ -1,0 +1,60 @@
+/** Shapes of `/user/sessions` and `/user/permissions` (ours). */
+import { z } from 'zod';
+import { identifier, time } from '../schema.js';
+
+export const sessionParams = z.object({
+  session_id: z.string().describe('Identifier of the session, or `current`'),
+});
+
+export const session = z
+  .object({
+    id: z.string(),
+    current: z.boolean().describe('Whether this request was made by it'),
+    user: z.object({ email: z.string() }),
+    credential: z
+      .object({ id: z.string(), name: z.string(), type: z.enum(['key', 'token']) })
+      .describe('The session can do what this credential can do, and ends with it'),
+    address: z.string().describe('Source address of the sign-in'),
+    user_agent: z.string(),
+    created_on: time,
+    last_used_on: time,
+    expires_on: time.describe('When it ends at the latest; earlier after twelve hours without use'),
+  })
+  .meta({ id: 'Session' });
+
+export type Session = z.output<typeof session>;
+
+export const permissionQuery = z.object({
+  zone_id: identifier('zone').optional().describe('Permissions on this zone; default: on anything'),
+});
+
+const level = z.enum(['read', 'write']).nullable();
+
+export const permissions = z
+  .object({
+    administrator: z.boolean().describe('Whether it may do everything in every account'),
+    email: z.string(),
+    areas: z
+      .object({
+        zone: level,
+        dns: level,
+        zoneSettings: level,
+        cachePurge: level,
+        certificates: level,
+        account: level,
+        accountTokens: level,
+        buckets: level,
+        objects: level,
+        user: level,
+        memberships: level,
+        userTokens: level,
+      })
+      .describe('What it may read or write'),
+    records: z
+      .array(z.object({ names: z.array(z.string()).optional(), types: z.array(z.string()).optional() }))
+      .nullable()
+      .describe('The records to which `dns` is restricted; null for all'),
+  })
+  .meta({ id: 'Permissions' });
+
+export type Permissions = z.output<typeof permissions>;

@@ -1,0 +1,32 @@
+/** Sessions and permissions on the wire (ours). */
+import type { SessionItem } from '../../control/access/item.js';
+import type { Reach } from '../../control/access/reach.js';
+import { printTime } from '../times.js';
+import type { Permissions, Session } from './schema.js';
+
+export function sessionView(item: SessionItem, current: string | undefined): Session {
+  return {
+    id: item.id,
+    current: item.id === current,
+    user: { email: item.userEmail },
+    credential: { id: item.keyId, name: item.keyName, type: item.keyKind },
+    address: item.address,
+    user_agent: item.userAgent,
+    created_on: printTime(item.createdAt),
+    last_used_on: printTime(item.lastUsedAt),
+    expires_on: printTime(item.expiresAt),
+  };
+}
+
+export function permissionsView({ administrator, email, areas, records }: Reach): Permissions {
+  return {
+    administrator,
+    email,
+    areas: { ...areas },
+    records:
+      records?.map(({ names, types }) => ({
+        ...(names && { names: [...names] }),
+        ...(types && { types: [...types] }),
+      })) ?? null,
+  };
+}

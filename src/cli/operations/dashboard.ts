@@ -1,0 +1,55 @@
+/** `zoneplane dashboard`: signing in to the dashboard without typing a key. */
+import type { Command } from 'commander';
+import { createLoginLink, LINK_MINUTES } from '../../control/access/sessions.js';
+import { reachableHost } from '../../roles/announce.js';
+import { loginLink } from '../../roles/first-run.js';
+import { type CommandContext, example } from '../command.js';
+import { withControl } from '../control.js';
+import { addSettingOptions } from '../settings.js';
+
+/** Settings that say where the dashboard is. */
+const SETTINGS = ['dataDir', 'adminHost', 'adminPort', 'adminTlsPort'] as const;
+
+interface LinkOptions {
+  readonly email?: string;
+  readonly url?: string;
+  readonly json?: boolean;
+}
+
+export function addDashboardCommands(program: Command, { terminal, environment }: CommandContext): void {
+  const dashboard = program.command('dashboard').description('sign in to the dashboard');
+  const link = dashboard
+    .command('link')
+    .description(`print a link that signs a browser in once, within ${LINK_MINUTES} minutes`)
+    .option('--email <address>', 'super administrator to sign in (default: the first)')
+    .option('--url <url>', 'address of the dashboard as the browser reaches it (default: from the settings)')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      example('zoneplane dashboard link', 'zoneplane dashboard link --url https://dns.example.org'),
+    );
+  addSettingOptions(link, SETTINGS).action(async ({ email, url, json }: LinkOptions) => {
+    const made = await withControl(link, environment, async (context, settings) => {
+      const secret = await createLoginLink(context, email);
+      return loginLink((url ?? addressOf(settings)).replace(/\/+$/, ''), secret);
+    });
+    if (json) terminal.json({ link: made, minutes: LINK_MINUTES });
+    else {
+      terminal.print(made);
+      terminal.complain(`It works once, within ${LINK_MINUTES} minutes. Who has it is signed in as an administrator.`);
+    }
+  });
+}
+
+interface Place {
+  readonly adminHost: string;
+  readonly adminPort: number;
+  readonly adminTlsPort?: number | undefined;
+}
+
+/** Over TLS where that listens. */
+function addressOf({ adminHost, adminPort, adminTlsPort }: Place): string {
+  const host = reachableHost(adminHost);
+  const place = host.includes(':') ? `[${host}]` : host;
+  return adminTlsPort === undefined ? `http://${place}:${adminPort}` : `https://${place}:${adminTlsPort}`;
+}

@@ -1,0 +1,82 @@
+/** How the dashboard is served: its page under every screen's address, its files for ever, and how large they are. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import t from 'tap';
+import { PAGES } from '../../src/api/dashboard/pages.js';
+import { install } from './installation.js';
+
+const WEB = resolve('build/web');
+/** Octets of all that is loaded before something is shown, compressed with gzip. */
+const FIRST_LOAD_LIMIT = 60_000;
+
+interface Manifest {
+  readonly files: Readonly<Record<string, string>>;
+  readonly first: readonly string[];
+}
+const manifest = JSON.parse(readFileSync(join(WEB, 'manifest.json'), 'utf8')) as Manifest;
+
+t.test('the page', async (t) => {
+  const { app } = await install(t, { host: '0.0.0.0' });
+  const root = await app.inject('/');
+  t.equal(root.statusCode, 200);
+  t.match(root.headers, {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-cache',
+    'content-security-policy': /^default-src 'self';.*frame-ancestors 'none'/,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    vary: /accept-encoding/i,
+  });
+  t.notMatch(
+    root.body,
+    /<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=|https?:/,
+    'nothing is inline or from elsewhere',
+  );
+  for (const page of PAGES) {
+    for (const path of [`/${page}`, `/${page}/`, `/${page}/some.thing/x?y=1`]) {
+      t.equal((await app.inject(path)).body, root.body, path);
+    }
+  }
+  const { etag } = root.headers;
+  const again = await app.inject({ url: '/zones', headers: { 'if-none-match': String(etag) } });
+  t.strictSame([again.statusCode, again.body], [304, '']);
+  t.equal((await app.inject({ method: 'POST', url: '/zones' })).statusCode, 400);
+});
+
+t.test('every screen has its address', async (t) => {
+  const text = readFileSync(resolve('web/screens.ts'), 'utf8');
+  const paths = [...text.matchAll(/path: '\/([^'/]+)/g)].map(([, first]) => first!);
+  t.ok(paths.length > 0);
+  t.strictSame([...new Set(['sign-in', ...paths])].sort(), [...PAGES].sort());
+});
+
+t.test('its files', async (t) => {
+  const { app } = await install(t, { host: '0.0.0.0' });
+  for (const [name, type] of Object.entries(manifest.files)) {
+    const octets = readFileSync(join(WEB, name));
+    const url = `/assets/${name}`;
+    const plain = await app.inject(url);
+    t.match(name, /-[0-9A-Za-z]{8}\.\w+$/, 'a hash of its content is in the name');
+    t.ok(plain.rawPayload.equals(octets));
+    t.match(plain.headers, { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' });
+    t.equal(plain.headers['content-encoding'], undefined);
+    const asked = (codings: string) => app.inject({ url, headers: { 'accept-encoding': codings } });
+    const brotli = await asked('gzip, deflate, br;q=0.9');
+    t.equal(brotli.headers['content-encoding'], 'br');
+    t.ok(brotliDecompressSync(brotli.rawPayload).equals(octets));
+    const gzip = await asked('gzip, br;q=0');
+    t.equal(gzip.headers['content-encoding'], 'gzip');
+    t.ok(gunzipSync(gzip.rawPayload).equals(octets));
+  }
+  for (const name of ['index.html', 'manifest.json', '..%2fmanifest.json', 'main.js']) {
+    t.equal((await app.inject(`/assets/${name}`)).statusCode, 404, name);
+  }
+});
+
+t.test('the first load stays small', async (t) => {
+  const sizes = manifest.first.map((name) => readFileSync(join(WEB, `${name}.gz`)).length);
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  t.ok(total < FIRST_LOAD_LIMIT, `${total} octets`);
+  t.comment(`${total} octets in ${sizes.length} files`);
+});

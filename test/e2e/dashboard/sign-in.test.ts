@@ -1,0 +1,70 @@
+/** Signing in to the dashboard of the real program, and out. */
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { noBrowser, startDashboard } from '../../support/browser.js';
+
+const run = promisify(execFile);
+
+t.test('signing in', { skip: noBrowser, timeout: 180_000 }, async (t: Test) => {
+  const dashboard = await startDashboard(t);
+  const { program, key, email, call } = dashboard;
+  await call('POST', '/zones', { name: 'example.com' });
+
+  await t.test('with a key, to the address that was asked for; the cookie dies with the session', async (t) => {
+    const page = await dashboard.open('/zones?search=example');
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await dashboard.inspect(page, 'sign-in');
+    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Key', { exact: true }).fill('x'.repeat(40));
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Unknown X-Auth-Key or X-Auth-Email').waitFor();
+    t.equal(await page.getByLabel('Key', { exact: true }).inputValue(), 'x'.repeat(40), 'what was typed is kept');
+    await page.getByLabel('Key', { exact: true }).fill(key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'example.com' }).waitFor();
+    t.equal(page.url(), `${program.api}/zones?search=example`);
+
+    const [cookie] = await page.context().cookies();
+    t.match(cookie, { httpOnly: true, sameSite: 'Strict', secure: false, path: '/' });
+    const read = (): Promise<Response> =>
+      fetch(`${program.api}/client/v4/zones`, { headers: { cookie: `${cookie!.name}=${cookie!.value}` } });
+    t.equal((await read()).status, 200);
+    await page.getByLabel(`Account of ${email}`).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    t.equal((await read()).status, 401, 'the cookie is dead');
+    t.strictSame(await page.context().cookies(), []);
+    await page.goto(`${program.api}/zones`);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  });
+
+  await t.test('with a link, once', async (t) => {
+    const environment = { PATH: process.env['PATH'], ZONEPLANE_DATA_DIR: `${dashboard.directory}/data` };
+    const main = resolve('build/src/main.js');
+    const { stdout } = await run(process.execPath, [main, 'dashboard', 'link', '--url', program.api], {
+      env: environment,
+    });
+    const path = stdout.trim().slice(program.api.length);
+    t.match(path, /^\/sign-in#link=[\w-]{40}$/);
+    const page = await dashboard.open(path);
+    await page.getByRole('link', { name: 'example.com' }).waitFor();
+    t.equal(page.url(), `${program.api}/zones`);
+    const second = await dashboard.open(path);
+    await second.getByText('This sign-in link was used already').waitFor();
+    t.notMatch(second.url(), /link=/, 'the secret does not stay in the address');
+  });
+
+  await t.test('a session that was ended elsewhere leads to the sign-in page', async () => {
+    const page = await dashboard.enter('/zones');
+    await page.getByRole('link', { name: 'example.com' }).waitFor();
+    for (const { id } of await call('GET', '/user/sessions')) await call('DELETE', `/user/sessions/${id}`);
+    await page
+      .getByRole('button')
+      .or(page.getByRole('link', { name: 'Name' }))
+      .first()
+      .click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  });
+});

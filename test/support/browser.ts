@@ -1,0 +1,140 @@
+/**
+ * The dashboard of the real program in a real browser. Whatever a page prints to its console as an error, throws, or loads against
+ * the content security policy fails the test, and so does what axe-core calls serious or critical on a screen.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { type Program, startProgram, stopProgram } from './program.js';
+
+const CHROMIUM = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
+/** Where pictures of the screens go, for people to look at. */
+const PICTURES = resolve(process.env['SCREENSHOTS'] ?? 'build/screenshots');
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const KEY = 'dashboard-key-0123456789-0123456789-01234567';
+const EMAIL = 'admin@localhost';
+
+/** For the option `skip` of tests: why there is no browser; never with CI=true. */
+export const noBrowser =
+  process.env['CI'] === 'true' || existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing: apt-get install chromium`;
+
+interface ApiAnswer {
+  readonly success: boolean;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
+  readonly result: any;
+}
+
+export interface Dashboard {
+  readonly program: Program;
+  readonly directory: string;
+  /** Of the first administrator. */
+  readonly key: string;
+  readonly email: string;
+  readonly browser: Browser;
+  /** A request to the API as the administrator. Throws when it is refused. */
+  call(method: string, path: string, body?: unknown): Promise<ApiAnswer['result']>;
+  /** A page in a browser profile of its own, not signed in. */
+  open(path: string, options?: ProfileOptions): Promise<Page>;
+  /** A page that is signed in with the administrator's key, or with a token. */
+  enter(path: string, options?: ProfileOptions & { readonly token?: string }): Promise<Page>;
+  /** Runs axe-core on what is shown, and takes pictures of it in light and dark, under this name. */
+  inspect(page: Page, name: string): Promise<void>;
+}
+
+export interface ProfileOptions {
+  readonly width?: number;
+}
+
+/** Starts the program and the browser; both end with the test. */
+export async function startDashboard(t: Test, environment: NodeJS.ProcessEnv = {}): Promise<Dashboard> {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-dashboard-'));
+  const program = await startProgram({ directory, key: KEY, environment });
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  t.teardown(async () => {
+    await browser.close();
+    await stopProgram(program);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const open = async (path: string, { width = 1280 }: ProfileOptions = {}): Promise<Page> => {
+    const profile = await browser.newContext({ viewport: { width, height: 860 }, reducedMotion: 'reduce' });
+    await profile.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: program.api });
+    const page = await profile.newPage();
+    failOnErrors(t, page);
+    await page.goto(program.api + path);
+    return page;
+  };
+  return {
+    program,
+    directory,
+    key: KEY,
+    email: EMAIL,
+    browser,
+    call: (method, path, body) => callApi(program.api, method, path, body),
+    open,
+    async enter(path, { token, ...options } = {}) {
+      const page = await open('/sign-in', options);
+      await signIn(page.context(), program.api, token ?? KEY);
+      await page.goto(program.api + path);
+      return page;
+    },
+    inspect: (page, name) => inspect(t, page, name),
+  };
+}
+
+/** As the page does it, without typing. */
+async function signIn(profile: BrowserContext, api: string, token: string): Promise<void> {
+  const answer = await profile.request.post(`${api}/client/v4/user/sessions`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  if (!answer.ok()) throw new Error(`signing in: ${await answer.text()}`);
+}
+
+async function callApi(api: string, method: string, path: string, body?: unknown): Promise<ApiAnswer['result']> {
+  const response = await fetch(`${api}/client/v4${path}`, {
+    method,
+    headers: { authorization: `Bearer ${KEY}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const answer = (await response.json()) as ApiAnswer;
+  if (!answer.success) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+  return answer.result;
+}
+
+/** Refusals of the API are part of the tests; everything else that a page complains about is a fault. */
+function failOnErrors(t: Test, page: Page): void {
+  page.on('pageerror', (error) => t.fail(`a script failed: ${error.stack ?? error.message}`));
+  page.on('console', (message) => {
+    if (message.type() !== 'error' && message.type() !== 'warning') return;
+    if (/^Failed to load resource: the server responded with a status of 4\d\d/.test(message.text())) return;
+    t.fail(`the console says: ${message.text()}`);
+  });
+}
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly impact: string;
+    readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
+  }[];
+}
+
+async function inspect(t: Test, page: Page, name: string): Promise<void> {
+  mkdirSync(PICTURES, { recursive: true });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}.png`), fullPage: true });
+    // The policy of the page keeps out scripts that it does not know; those of the debugger are exempt.
+    const { violations } = (await page.evaluate(`${AXE}; axe.run()`)) as AxeResult;
+    const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+    t.strictSame(
+      grave.map(({ id, nodes }) => [id, ...nodes.map(({ target, failureSummary }) => `${target}: ${failureSummary}`)]),
+      [],
+      `${name} in ${colorScheme} is accessible`,
+    );
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  t.comment(`pictures: ${join(PICTURES, name)}-light.png, -dark.png`);
+}

@@ -1,0 +1,134 @@
+/** Requests to the API. The session is a cookie that scripts cannot read; writes carry the header that proves they are ours. */
+import type { Diff } from './types.js';
+
+/** Under which the API is served. */
+export const BASE = '/client/v4';
+
+export interface Message {
+  readonly code: number;
+  readonly message: string;
+  readonly source?: { readonly pointer: string };
+  readonly error_chain?: readonly { readonly code: number; readonly message: string }[];
+}
+
+export interface ResultInfo {
+  readonly page: number;
+  readonly per_page: number;
+  readonly count: number;
+  readonly total_count: number;
+  readonly total_pages: number;
+}
+
+/** An answer of the API, with the header fields that screens use. */
+export interface Answer<Result> {
+  readonly result: Result;
+  readonly messages: readonly Message[];
+  readonly info: ResultInfo | undefined;
+  /** The difference that resolvers would see: only of dry runs. */
+  readonly diff: Diff | undefined;
+  /** State of the zone, for `If-Match`. */
+  readonly etag: string | undefined;
+  /** Number of the change that a write made. */
+  readonly change: string | undefined;
+  readonly serial: string | undefined;
+}
+
+export interface CallOptions {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** A refusal of the API; status 0: the server cannot be reached. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly errors: readonly Message[],
+  ) {
+    super(sentenceOf(errors));
+    this.name = 'ApiError';
+  }
+  /** The problem with a member of the body, by JSON pointer. */
+  at(pointer: string): string | undefined {
+    return this.errors.find(({ source }) => source?.pointer === pointer)?.message;
+  }
+}
+
+/** The text of a refusal; the chain says what exactly is wrong. */
+function sentenceOf(errors: readonly Message[]): string {
+  return errors
+    .map(({ message, error_chain: chain = [] }) => [message, ...chain.map((item) => item.message)].join(' '))
+    .join(' ');
+}
+
+let onSignedOut: () => void = () => {};
+
+/** Calls `run` when an answer says that the session has ended. */
+export function whenSignedOut(run: () => void): void {
+  onSignedOut = run;
+}
+
+/** Sends a request below the API's base. Throws an {@link ApiError} for a refusal. */
+export async function call<Result>(method: string, path: string, options: CallOptions = {}): Promise<Answer<Result>> {
+  const response = await send(method, path, options);
+  const answer = await readAnswer(response);
+  if (!answer.success) {
+    if (response.status === 401 || answer.errors.some(({ code }) => code === 9106)) onSignedOut();
+    throw new ApiError(response.status, answer.errors);
+  }
+  const { headers } = response;
+  return {
+    result: answer.result as Result,
+    messages: answer.messages,
+    info: answer.result_info,
+    diff: answer.diff,
+    etag: headers.get('etag') ?? undefined,
+    change: headers.get('zoneplane-change') ?? undefined,
+    serial: headers.get('zoneplane-serial') ?? undefined,
+  };
+}
+
+async function send(method: string, path: string, { body, headers, signal }: CallOptions): Promise<Response> {
+  const plain = body === undefined || body instanceof FormData || body instanceof Blob;
+  try {
+    return await fetch(BASE + path, {
+      method,
+      headers: {
+        ...(method !== 'GET' && { 'zoneplane-dashboard': '1' }),
+        ...(!plain && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: plain ? (body as FormData | Blob) : JSON.stringify(body) }),
+      ...(signal && { signal }),
+      credentials: 'same-origin',
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, [{ code: 0, message: 'The server cannot be reached. What you typed is kept; try again.' }]);
+  }
+}
+
+interface Envelope {
+  readonly success: boolean;
+  readonly result: unknown;
+  readonly errors: readonly Message[];
+  readonly messages: readonly Message[];
+  readonly result_info?: ResultInfo;
+  readonly diff?: Diff;
+}
+
+async function readAnswer(response: Response): Promise<Envelope> {
+  try {
+    return (await response.json()) as Envelope;
+  } catch {
+    const message = `The server answered with status ${response.status} and no explanation.`;
+    return { success: false, result: null, errors: [{ code: 0, message }], messages: [] };
+  }
+}
+
+/** A path with its query; undefined and empty values are left out. */
+export function pathWith(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
+  const members = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(members.map(([name, value]) => [name, String(value)])).toString();
+  return path + (text && `?${text}`);
+}

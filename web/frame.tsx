@@ -1,0 +1,180 @@
+/** What stands around every screen: the name, the navigation, the account menu. */
+import type { ComponentType } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError, call } from './api.js';
+import { Empty, ErrorNote, Loading } from './parts/notes.js';
+import { go, Link, matchPath } from './router.js';
+import { FIRST, SCREENS, type Screen, type ScreenProps, ZONE_SCREENS } from './screens.js';
+import { mayRead, usePermissions } from './session.js';
+
+const ZoneFrame: Screen = {
+  path: '/zones/:zone',
+  title: 'Zone',
+  listed: false,
+  load: () => import('./zone-frame.js'),
+};
+
+interface Found {
+  readonly screen: Screen;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+function findScreen(path: string): Found | undefined {
+  for (const screen of SCREENS) {
+    const params = matchPath(screen.path, path);
+    if (params) return { screen, params };
+  }
+  const [, zones, zone, ...rest] = path.split('/');
+  if (zones !== 'zones' || !zone || ZONE_SCREENS.length === 0) return undefined;
+  return { screen: ZoneFrame, params: { zone: decodeURIComponent(zone), rest: rest.join('/') } };
+}
+
+export function Frame({ path, onSignOut }: { readonly path: string; readonly onSignOut: () => void }) {
+  const permissions = usePermissions();
+  useEffect(() => {
+    if (path === '/') go(FIRST, { replace: true });
+  }, [path]);
+  const found = findScreen(path);
+  const listed = SCREENS.filter(({ listed, needs }) => listed && (!needs || mayRead(permissions, needs)));
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class="bar">
+        <Link class="brand" href={FIRST}>
+          <Mark />
+          Zoneplane
+        </Link>
+        <nav aria-label="Main">
+          {listed.map(({ path: to, title }) => (
+            <Link key={to} href={to} aria-current={isWithin(path, to) ? 'page' : undefined}>
+              {title}
+            </Link>
+          ))}
+        </nav>
+        <AccountMenu email={permissions.email} onSignOut={onSignOut} />
+      </header>
+      <main id="main" tabIndex={-1}>
+        {found ? <LoadedScreen key={found.screen.path} {...found} /> : path !== '/' && <NotFound />}
+      </main>
+    </>
+  );
+}
+
+function isWithin(path: string, to: string): boolean {
+  return path === to || path.startsWith(`${to}/`);
+}
+
+function NotFound() {
+  return (
+    <Empty title="There is nothing here">
+      <p>
+        This address belongs to no screen. <Link href={FIRST}>Go to the start</Link>
+      </p>
+    </Empty>
+  );
+}
+
+/** Loads the file of a screen, then shows it. */
+export function LoadedScreen<Props extends ScreenProps>({
+  screen,
+  ...props
+}: { readonly screen: Screen<Props> } & Props) {
+  const [loaded, setLoaded] = useState<ComponentType<Props>>();
+  const [failed, setFailed] = useState(false);
+  const load = (): void => {
+    setFailed(false);
+    screen.load().then(
+      (module) => setLoaded(() => module.default),
+      () => setFailed(true),
+    );
+  };
+  useEffect(load, [screen]);
+  useEffect(() => {
+    document.title = `${screen.title} – Zoneplane`;
+  }, [screen]);
+  if (failed) {
+    const message = 'This screen could not be loaded. The server may have been replaced: reload the page.';
+    return <ErrorNote error={new ApiError(0, [{ code: 0, message }])} onRetry={() => location.reload()} />;
+  }
+  const Shown = loaded;
+  return Shown ? <Shown {...(props as unknown as Props)} /> : <Loading what={screen.title.toLowerCase()} />;
+}
+
+/** The sign of the program: layers of zones. */
+export function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+      <path class="mark-top" d="M5 11 16 5.500l11 5.500-11 5.500Z" />
+      <path class="mark-middle" d="m5 16.500 11 5.500 11-5.500" />
+      <path class="mark-low" d="m5 22 11 5.500L27 22" />
+    </svg>
+  );
+}
+
+const THEMES = ['auto', 'light', 'dark'] as const;
+type Theme = (typeof THEMES)[number];
+const THEME = 'zoneplane-theme';
+
+function storedTheme(): Theme {
+  const stored = localStorage.getItem(THEME);
+  return THEMES.find((theme) => theme === stored) ?? 'auto';
+}
+
+/** Light and dark as the system has it, unless somebody chose. */
+export function applyTheme(theme: Theme = storedTheme()): void {
+  if (theme === 'auto') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme;
+  localStorage.setItem(THEME, theme);
+}
+
+function AccountMenu({ email, onSignOut }: { readonly email: string; readonly onSignOut: () => void }) {
+  const menu = useRef<HTMLDetailsElement>(null);
+  const [theme, setTheme] = useState(storedTheme);
+  useEffect(() => {
+    const close = (event: Event): void => {
+      if (!menu.current?.open) return;
+      const isEscape = event instanceof KeyboardEvent && event.key === 'Escape';
+      if (event instanceof KeyboardEvent ? !isEscape : menu.current.contains(event.target as Node)) return;
+      menu.current.open = false;
+      if (isEscape) menu.current.querySelector('summary')?.focus();
+    };
+    addEventListener('pointerdown', close);
+    addEventListener('keydown', close);
+    return () => {
+      removeEventListener('pointerdown', close);
+      removeEventListener('keydown', close);
+    };
+  }, []);
+  const signOut = async (): Promise<void> => {
+    // A session that is over already is what was wanted.
+    await call('DELETE', '/user/sessions/current').catch(() => {});
+    onSignOut();
+    go('/sign-in');
+  };
+  const choose = (next: Theme): void => {
+    applyTheme(next);
+    setTheme(next);
+  };
+  return (
+    <details class="account" ref={menu}>
+      <summary aria-label={`Account of ${email}`}>{email}</summary>
+      <div class="menu">
+        <fieldset class="segments">
+          <legend>Appearance</legend>
+          {THEMES.map((name) => (
+            <label key={name}>
+              <input type="radio" name="theme" checked={theme === name} onChange={() => choose(name)} />
+              <span>{name === 'auto' ? 'System' : name === 'light' ? 'Light' : 'Dark'}</span>
+            </label>
+          ))}
+        </fieldset>
+        <a href="/docs">API description</a>
+        <button type="button" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,55 @@
+/** Starts the dashboard: asks who is signed in, then draws the screen of the address. */
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { ApiError, call, whenSignedOut } from './api.js';
+import { applyTheme, Frame } from './frame.js';
+import { ErrorNote, Loading } from './parts/notes.js';
+import { go, usePlace } from './router.js';
+import { SignIn } from './screens/sign-in.js';
+import { FIRST } from './screens.js';
+import { PermissionContext } from './session.js';
+import type { Permissions } from './types.js';
+
+function App() {
+  const { path, query } = usePlace();
+  const [permissions, setPermissions] = useState<Permissions>();
+  const [error, setError] = useState<ApiError>();
+  const enter = async (): Promise<void> => {
+    try {
+      setPermissions((await call<Permissions>('GET', '/user/permissions')).result);
+      setError(undefined);
+    } catch (caught) {
+      if (caught instanceof ApiError && caught.status !== 0 && caught.status < 500) leave();
+      else if (caught instanceof ApiError) setError(caught);
+      else throw caught;
+    }
+  };
+  useEffect(() => {
+    whenSignedOut(leave);
+    if (location.pathname !== '/sign-in') void enter();
+  }, []);
+  if (path === '/sign-in') {
+    const to = query.get('to');
+    const target = to !== null && /^\/(?![/\\])/.test(to) ? to : FIRST;
+    return <SignIn onSignedIn={() => enter().then(() => go(target, { replace: true }))} />;
+  }
+  if (error) return <ErrorNote error={error} onRetry={() => void enter()} />;
+  if (!permissions) return <Loading what="the dashboard" />;
+  return (
+    <PermissionContext.Provider value={permissions}>
+      <Frame path={path} onSignOut={() => setPermissions(undefined)} />
+    </PermissionContext.Provider>
+  );
+}
+
+/** To the sign-in page, and back here afterwards. */
+function leave(): void {
+  if (location.pathname === '/sign-in') return;
+  const here = location.pathname + location.search;
+  go(here === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(here)}`, { replace: true });
+}
+
+applyTheme();
+const root = document.getElementById('app')!;
+root.textContent = '';
+render(<App />, root);

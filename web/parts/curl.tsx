@@ -1,0 +1,61 @@
+/** «The same as curl»: the exact request that a button sends. */
+import { useState } from 'preact/hooks';
+import { BASE } from '../api.js';
+
+export interface Request {
+  readonly method: string;
+  /** Below the API's base. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Arguments instead of a body, such as `-F file=@zone.txt`. */
+  readonly form?: readonly string[];
+}
+
+/** A shell command; the credential is a variable that people set themselves. */
+function curlOf({ method, path, body, headers = {}, form = [] }: Request): string {
+  const parts = [
+    'curl',
+    ...(method === 'GET' || (method === 'POST' && (body !== undefined || form.length > 0)) ? [] : [`-X ${method}`]),
+    '-H "Authorization: Bearer $TOKEN"',
+    ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
+    ...form.map((argument) => `-F ${quote(argument)}`),
+    ...(body === undefined ? [] : [`-d ${quote(JSON.stringify(body))}`]),
+    quote(location.origin + BASE + path),
+  ];
+  return parts.join(' \\\n  ');
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+export function Curl({ request }: { readonly request: Request }) {
+  return (
+    <details class="curl">
+      <summary>The same as curl</summary>
+      <Copyable text={curlOf(request)} label="command" />
+    </details>
+  );
+}
+
+/** Text that is copied with one press. */
+function Copyable({ text, label }: { readonly text: string; readonly label: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 2000);
+  };
+  return (
+    <div class="copyable">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <pre tabIndex={0}>{text}</pre>
+      {'clipboard' in navigator && (
+        <button type="button" class="quiet" aria-label={`Copy the ${label}`} onClick={() => void copy()}>
+          {copied ? 'Copied' : 'Copy'}
+        </button>
+      )}
+    </div>
+  );
+}

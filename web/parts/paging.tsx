@@ -1,0 +1,55 @@
+/** Pages of a list: the page stands in the address. */
+import type { ResultInfo } from '../api.js';
+import { Link, withQuery } from '../router.js';
+
+export function Paging({ info, noun }: { readonly info: ResultInfo; readonly noun: string }) {
+  const { page, per_page: size, count, total_count: total, total_pages: pages } = info;
+  const first = (page - 1) * size + 1;
+  const text =
+    total === 0 || count === 0
+      ? `${number(total)} ${noun}`
+      : `${number(first)}–${number(first + count - 1)} of ${number(total)} ${noun}`;
+  return (
+    <nav class="paging" aria-label="Pages">
+      <span>{text}</span>
+      {pages > 1 && (
+        <span class="pages">
+          <PageLink to={page - 1} enabled={page > 1} label="Previous page" sign="‹" />
+          <span class="page-number">
+            {number(page)} / {number(pages)}
+          </span>
+          <PageLink to={page + 1} enabled={page < pages} label="Next page" sign="›" />
+        </span>
+      )}
+    </nav>
+  );
+}
+
+interface PageLinkProps {
+  readonly to: number;
+  readonly enabled: boolean;
+  readonly label: string;
+  readonly sign: string;
+}
+
+function PageLink({ to, enabled, label, sign }: PageLinkProps) {
+  if (!enabled) {
+    return (
+      <span class="page-link" aria-hidden="true">
+        {sign}
+      </span>
+    );
+  }
+  return (
+    <Link class="page-link" href={withQuery({ page: to === 1 ? undefined : String(to) })} aria-label={label}>
+      {sign}
+    </Link>
+  );
+}
+
+const format = new Intl.NumberFormat('en');
+
+/** A number as people read it. */
+function number(value: number): string {
+  return format.format(value);
+}

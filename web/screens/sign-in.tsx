@@ -1,0 +1,102 @@
+/** Signing in: with a key, a token, or the link that the program printed. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call } from '../api.js';
+import { Mark } from '../frame.js';
+import { useSending } from '../load.js';
+import { ErrorNote, Loading } from '../parts/notes.js';
+
+type Kind = 'token' | 'key';
+
+/** The secret of a sign-in link. It stands behind the `#`, which browsers do not send, so no log has it. */
+function takeLink(): string | undefined {
+  const link = /^#link=([\w-]+)$/.exec(location.hash)?.[1];
+  if (link !== undefined) history.replaceState(null, '', location.pathname + location.search);
+  return link;
+}
+
+export function SignIn({ onSignedIn }: { readonly onSignedIn: () => Promise<void> }) {
+  const [kind, setKind] = useState<Kind>('key');
+  const [email, setEmail] = useState('admin@localhost');
+  const [secret, setSecret] = useState('');
+  const [byLink, setByLink] = useState(false);
+  const sending = useSending();
+  const field = useRef<HTMLInputElement>(null);
+  const exchange = (headers: Record<string, string>): Promise<boolean> =>
+    sending.run(async () => {
+      await call('POST', '/user/sessions', { headers });
+      await onSignedIn();
+    });
+  useEffect(() => {
+    document.title = 'Sign in – Zoneplane';
+    const link = takeLink();
+    if (link === undefined) {
+      field.current?.focus();
+      return;
+    }
+    setByLink(true);
+    void exchange({ authorization: `Login-Link ${link}` }).then(() => setByLink(false));
+  }, []);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const text = secret.trim();
+    void exchange(
+      kind === 'token' ? { authorization: `Bearer ${text}` } : { 'x-auth-email': email.trim(), 'x-auth-key': text },
+    );
+  };
+  return (
+    <main class="sign-in" id="main">
+      <div class="brand">
+        <Mark />
+        Zoneplane
+      </div>
+      {byLink ? (
+        <Loading what="the dashboard: signing in with the link" />
+      ) : (
+        <form onSubmit={submit} aria-labelledby="sign-in-title">
+          <h1 id="sign-in-title">Sign in</h1>
+          <fieldset class="segments">
+            <legend class="hidden">Sign in with</legend>
+            {(['key', 'token'] as const).map((name) => (
+              <label key={name}>
+                <input type="radio" name="kind" checked={kind === name} onChange={() => setKind(name)} />
+                <span>{name === 'key' ? 'Key and e-mail' : 'API token'}</span>
+              </label>
+            ))}
+          </fieldset>
+          {kind === 'key' && (
+            <label class="field">
+              <span>E-mail address</span>
+              <input
+                type="text"
+                inputMode="email"
+                autocomplete="username"
+                required
+                value={email}
+                onInput={(event) => setEmail(event.currentTarget.value)}
+              />
+            </label>
+          )}
+          <label class="field">
+            <span>{kind === 'key' ? 'Key' : 'Token'}</span>
+            <input
+              ref={field}
+              type="password"
+              autocomplete="current-password"
+              required
+              value={secret}
+              onInput={(event) => setSecret(event.currentTarget.value)}
+            />
+          </label>
+          {sending.error && <ErrorNote error={sending.error} />}
+          <button type="submit" class="primary" disabled={sending.busy}>
+            {sending.busy ? 'Signing in…' : 'Sign in'}
+          </button>
+          <p class="hint">
+            The first start printed a key, or wrote it to <code>initial-key</code> in the data directory. No key at
+            hand? <code>zoneplane dashboard link</code> prints a link that signs you in.
+          </p>
+        </form>
+      )}
+    </main>
+  );
+}

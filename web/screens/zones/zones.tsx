@@ -1,0 +1,123 @@
+/** The list of zones: searched, sorted and divided into pages by the server, so that a hundred thousand feel like ten. */
+import { pathWith } from '../../api.js';
+import { useLoad } from '../../load.js';
+import { Curl } from '../../parts/curl.js';
+import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
+import { Paging } from '../../parts/paging.js';
+import { Search } from '../../parts/search.js';
+import { SortHeader, sortOf } from '../../parts/sort.js';
+import { TableFrame } from '../../parts/table.js';
+import { Time } from '../../parts/time.js';
+import { Link, usePlace } from '../../router.js';
+import type { Zone } from '../../types.js';
+
+const PER_PAGE = 50;
+const ORDERS = ['name', 'status', 'account.name'] as const;
+
+export default function Zones() {
+  const { query } = usePlace();
+  const search = query.get('search') ?? '';
+  const sort = sortOf(query, ORDERS, 'name');
+  const path = pathWith('/zones', {
+    name: search && `contains:${search}`,
+    order: sort.order,
+    direction: sort.direction,
+    page: query.get('page') ?? undefined,
+    per_page: PER_PAGE,
+  });
+  const { answer, error, busy, reload } = useLoad<Zone[]>(path);
+  return (
+    <>
+      <div class="head">
+        <h1>Zones</h1>
+      </div>
+      <div class="tools">
+        <Search name="search" label="Search zones" placeholder="Search zones by name" />
+      </div>
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {answer ? <Table zones={answer.result} search={search} busy={busy} /> : !error && <Loading what="zones" />}
+      {answer?.info && <Paging info={answer.info} noun="zones" />}
+      <Curl request={{ method: 'GET', path }} />
+    </>
+  );
+}
+
+interface TableProps {
+  readonly zones: readonly Zone[];
+  readonly search: string;
+  readonly busy: boolean;
+}
+
+function Table({ zones, search, busy }: TableProps) {
+  if (zones.length === 0) return <NoZones search={search} />;
+  return (
+    <TableFrame label="Zones" busy={busy}>
+      <thead>
+        <tr>
+          <SortHeader orders={ORDERS} order="name" usual="name">
+            Name
+          </SortHeader>
+          <SortHeader orders={ORDERS} order="status" usual="name">
+            Status
+          </SortHeader>
+          <SortHeader orders={ORDERS} order="account.name" usual="name">
+            Account
+          </SortHeader>
+          <th scope="col">Changed</th>
+        </tr>
+      </thead>
+      <tbody>
+        {zones.map((zone) => (
+          <tr key={zone.id}>
+            <th scope="row">
+              <Link class="name" href={zoneAddress(zone)}>
+                {zone.name}
+              </Link>
+            </th>
+            <td>
+              <Status zone={zone} />
+            </td>
+            <td class="muted">{zone.account.name}</td>
+            <td class="muted">
+              <Time at={zone.modified_on} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </TableFrame>
+  );
+}
+
+function NoZones({ search }: { readonly search: string }) {
+  if (search !== '') {
+    return (
+      <Empty title="No zone has such a name">
+        <p>
+          Nothing contains <strong dir="auto">{search}</strong>. <Link href="/zones">Show all zones</Link>
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="There are no zones yet">
+      <p>A zone is a domain whose records this server answers.</p>
+    </Empty>
+  );
+}
+
+/** The address of a zone: its name where that can mean no other zone. */
+export function zoneAddress({ id, name, status }: Zone): string {
+  return `/zones/${status === 'active' ? encodeURIComponent(name) : id}`;
+}
+
+const WORDS: Readonly<Record<Zone['status'], string>> = {
+  active: 'Active',
+  pending: 'Waits for its delegation',
+  initializing: 'Being set up',
+  moved: 'Delegated elsewhere',
+};
+
+export function Status({ zone }: { readonly zone: Zone }) {
+  const good = zone.status === 'active' && !zone.paused;
+  return <span class={`chip ${good ? 'good' : 'wait'}`}>{zone.paused ? 'Paused' : WORDS[zone.status]}</span>;
+}
