@@ -4,10 +4,12 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { AppError, messageOf, UserError } from '../base/errors.js';
 import { formatIssue } from '../base/result.js';
+import type { SignaturesWish } from '../control/imports/signatures.js';
 import { type ImportProgress, type ImportResult, importZone } from '../control/imports/zone.js';
 import type { Context } from '../control/write/context.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
+import { readKeyDirectory } from './dnssec/key-files.js';
 import { addSettingOptions } from './settings.js';
 import type { Terminal } from './terminal.js';
 import { placeIssue, sourceOf } from './zone-check.js';
@@ -17,6 +19,8 @@ interface ImportOptions {
   readonly list?: string;
   readonly automaticSoa?: boolean;
   readonly stripDnssec?: boolean;
+  readonly presigned?: boolean;
+  readonly keys?: string;
   readonly replace?: boolean;
   readonly proxied?: boolean;
   readonly account?: string;
@@ -26,7 +30,7 @@ interface ImportOptions {
 }
 
 /** `place`: what is said behind each zone about the data directory. */
-type ReportedOptions = ImportOptions & { readonly place: string };
+type ReportedOptions = ImportOptions & { readonly place: string; readonly signatures: SignaturesWish };
 
 /** One zone file and the name of its zone. */
 interface Target {
@@ -53,6 +57,8 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
       '--strip-dnssec',
       'import a signed zone without its signatures and keys; remove its DS records at the parent first',
     )
+    .option('--presigned', 'serve a signed zone with its signatures as they are; they are verified first')
+    .option('--keys <directory>', "sign a zone here with its own keys: BIND's files, a .key beside each .private")
     .option('--dry-run', 'read and check everything, and store nothing')
     .option('--replace', 'replace zones that exist already')
     .option('--init', 'create the data directory first if it has no database yet')
@@ -70,15 +76,17 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
     );
   addSettingOptions(command, DATA_SETTINGS).action(async (files: readonly string[], options: ImportOptions) => {
     const targets = readTargets(files, options);
+    const signatures = readWish(options);
     let dataDir = '';
     const outcomes = await withControl(
       command,
       environment,
-      (context, settings) => {
+      async (context, settings, unlock) => {
+        if (signatures.kind === 'sign') await unlock();
         dataDir = resolve(settings.dataDir);
         const place = targets.length === 1 ? ` (in ${dataDir})` : '';
         const run = options.dryRun ? { ...context, dryRun: true } : context;
-        return importAll(run, targets, { ...options, place }, terminal);
+        return importAll(run, targets, { ...options, signatures, place }, terminal);
       },
       options.init && !options.dryRun ? 'initialise' : 'refuse',
     );
@@ -90,6 +98,19 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
       terminal.print(`${targets.length - failures} of ${targets.length} zones ${done} into ${dataDir}`);
     }
   });
+}
+
+function readWish({ stripDnssec, presigned, keys, automaticSoa, proxied }: ImportOptions): SignaturesWish {
+  if ([stripDnssec, presigned, keys].filter((wish) => wish !== undefined).length > 1) {
+    throw new UserError('--presigned, --keys and --strip-dnssec exclude each other', undefined, 2);
+  }
+  if (presigned && (automaticSoa || proxied)) {
+    const other = automaticSoa ? '--automatic-soa' : '--proxied';
+    throw new UserError(`${other} changes what is signed, so it cannot be used with --presigned`, undefined, 2);
+  }
+  if (presigned) return { kind: 'presigned' };
+  if (keys !== undefined) return { kind: 'sign', keys: readKeyDirectory(keys) };
+  return { kind: stripDnssec ? 'strip' : 'refuse' };
 }
 
 function readTargets(files: readonly string[], { origin, list }: ImportOptions): Target[] {
@@ -150,7 +171,7 @@ async function importAll(
 async function importOne(
   context: Context,
   target: Target,
-  { automaticSoa, stripDnssec, replace, proxied, account }: ImportOptions,
+  { automaticSoa, signatures, replace, proxied, account }: ReportedOptions,
   onProgress: (progress: ImportProgress) => void,
 ): Promise<Outcome> {
   const { origin } = target;
@@ -161,7 +182,7 @@ async function importOne(
       onProgress,
       ...(origin === undefined ? {} : { origin }),
       ...(automaticSoa ? { automaticSoa } : {}),
-      ...(stripDnssec ? { stripDnssec } : {}),
+      signatures,
       ...(replace ? { replace } : {}),
       ...(proxied ? { proxied } : {}),
       ...(account === undefined ? {} : { accountId: account }),

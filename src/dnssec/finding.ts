@@ -1,4 +1,5 @@
 /** Findings of the verification of a signed zone. */
+import type { Issue } from '../base/result.js';
 import { printName } from '../dns/name.js';
 import { typeMnemonic } from '../dns/rr/registry.js';
 import type { PlacedRR } from './signed-zone.js';
@@ -11,6 +12,12 @@ export interface Finding {
   readonly message: string;
   /** The affected record; undefined when the whole zone or a missing record is concerned. */
   readonly place: PlacedRR | undefined;
+}
+
+/** A finding as files are judged. */
+export function issueOfFinding({ severity, code, message, place }: Finding): Issue {
+  const { file, line } = place ?? {};
+  return { severity, code, message, ...(line ? { line } : {}), ...(file === undefined ? {} : { file }) };
 }
 
 /** Owner and type for messages. */

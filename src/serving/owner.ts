@@ -18,7 +18,7 @@ import { challengeRecords } from '../zone/derive/challenges.js';
 import type { TargetFacts, TargetLookup } from '../zone/derive/flatten.js';
 import { hostRecords } from '../zone/derive/hosts.js';
 import { deriveRRsets, type RecordFacts, writtenRRsets } from '../zone/derive/owner.js';
-import { withApexRRsets, withSignatures } from './signed.js';
+import { isPresigned, withApexRRsets, withSignatures } from './signed.js';
 import { readSignedOwner } from './stored-signatures.js';
 import type { ServingZone } from './zone.js';
 
@@ -62,7 +62,7 @@ function sign({ signing }: ServingZone, served: ServedOwner, octets: Uint8Array 
  * targets of flattened names, reads records with this function and RRsets with {@link writtenAtOwner}.
  */
 export function recordsAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Array): readonly RecordFacts[] {
-  const texts = challengeTexts(store, zone.seq, ownerKey);
+  const texts = isPresigned(zone) ? [] : challengeTexts(store, zone.seq, ownerKey);
   return withAddedRecords(zone, { ownerKey, records: storedRecords(store, zone, ownerKey) }, texts);
 }
 
@@ -87,7 +87,7 @@ export function servedOwners(store: Store, zone: ServingZone): Generator<ServedO
 /** The same without signatures and NSEC records. `after`: begins with the owner after this key. */
 export function unsignedOwners(store: Store, zone: ServingZone, after?: Uint8Array): Generator<ServedOwner> {
   const rows = storedRows(store, zone.seq, after);
-  return serveRows(zone, rows, targetsOf(store), challengesOfZone(store, zone.seq), after);
+  return serveRows(zone, rows, targetsOf(store), challengesOfZone(store, zone), after);
 }
 
 /** Signatures are in the order of the owners. */
@@ -163,7 +163,7 @@ export function ownerExists(store: Store, zone: ServingZone, { ownerKey, records
 /** Whether any owner exists below this one. */
 function hasOwnersBelow(store: Store, zone: ServingZone, ownerKey: Uint8Array): boolean {
   if (hasDescendants(store, zone.seq, ownerKey)) return true;
-  return addedOwners(zone, challengeOwners(store, zone.seq)).some((key) => isOwnerKeyBelow(key, ownerKey));
+  return addedOwners(zone, ownersOfChallenges(store, zone)).some((key) => isOwnerKeyBelow(key, ownerKey));
 }
 
 function derive(zone: ServingZone, { ownerKey, records }: StandingOwner, targetOf: TargetLookup): ServedOwner {
@@ -190,8 +190,13 @@ function withAddedRecords(
   return [...records, ...added, ...challengeRecords(records, texts)];
 }
 
-function challengesOfZone(store: Store, zone: number): Challenges {
-  return new Map(challengeOwners(store, zone).map((key) => [textOfKey(key), challengeTexts(store, zone, key)]));
+function challengesOfZone(store: Store, zone: ServingZone): Challenges {
+  const owners = ownersOfChallenges(store, zone);
+  return new Map(owners.map((key) => [textOfKey(key), challengeTexts(store, zone.seq, key)]));
+}
+
+function ownersOfChallenges(store: Store, zone: ServingZone): readonly Uint8Array[] {
+  return isPresigned(zone) ? [] : challengeOwners(store, zone.seq);
 }
 
 function challengeKeys(challenges: Challenges): Uint8Array[] {

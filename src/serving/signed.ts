@@ -21,6 +21,11 @@ export interface ZoneSigning {
   readonly keys: readonly DnssecKeyRow[];
 }
 
+/** Whether a zone is signed elsewhere: it is served as it came, and nothing is added to it. */
+export function isPresigned({ signing }: { readonly signing?: ZoneSigning | undefined }): boolean {
+  return signing?.row.presigned === 1;
+}
+
 /** TTL of the keys of a zone, seconds. */
 export const KEY_TTL = 3600;
 /** SHA-256 (RFC 8624 §3.3). */
@@ -55,8 +60,12 @@ function apexRRsets(row: DnssecZoneRow, keys: readonly DnssecKeyRow[], apex: Uin
   return rrsets.filter(({ rdatas }) => rdatas.length > 0);
 }
 
-/** The RRsets of the apex with keys. Stored records of these types are left out: a zone's keys are the service's. */
-export function withApexRRsets(rrsets: readonly RRset[], { apexRRsets }: ZoneSigning): RRset[] {
+/**
+ * The RRsets of the apex with keys. Stored records of these types are left out, because a zone's keys are the service's, unless it is
+ * signed elsewhere.
+ */
+export function withApexRRsets(rrsets: readonly RRset[], { apexRRsets, row }: ZoneSigning): readonly RRset[] {
+  if (row.presigned === 1) return rrsets;
   const own = rrsets.filter(({ type }) => !KEY_TYPES.has(type));
   return [...own, ...apexRRsets].sort(directoryOrder);
 }

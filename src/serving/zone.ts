@@ -6,7 +6,7 @@ import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../store/zones/zones.js';
 import { edgeAddressesOf, zoneFactsOf } from '../zone/derive/facts.js';
 import { hostKeys } from '../zone/derive/hosts.js';
 import type { EdgeAddresses, ZoneFacts } from '../zone/derive/owner.js';
-import { signingOf, type ZoneSigning } from './signed.js';
+import { isPresigned, signingOf, type ZoneSigning } from './signed.js';
 
 /** The settings of the installation that affect answers. */
 export interface ServingSettings {
@@ -45,9 +45,12 @@ export function servingZone(store: Store, row: ZoneRow, settings: ServingSetting
   return row.signed === 1 ? signedZone(zone, signingOf(store, row.apex, row.seq)) : zone;
 }
 
-/** The zone as it is served with signatures. */
+/** The zone as it is served with signatures. One that is signed elsewhere is neither proxied nor flattened. */
 export function signedZone(zone: ServingZone, signing: ZoneSigning | undefined): ServingZone {
-  return signing ? { ...zone, signing, denial: signing.denial } : zone;
+  if (!signing) return zone;
+  const { denial } = signing;
+  if (!isPresigned({ signing })) return { ...zone, signing, denial };
+  return { ...zone, signing, denial, hosts: [], facts: { ...zone.facts, dnsOnly: true, flattenAll: false } };
 }
 
 /** The zone without signatures, even if it is signed. */

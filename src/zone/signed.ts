@@ -1,4 +1,4 @@
-/** Signed zone files (RFC 4034, RFC 5155). Their signatures are not taken over: zones are signed here, or not at all. */
+/** Signed zone files (RFC 4034, RFC 5155): whether a file is one, and what is said when nobody said what its signatures are for. */
 import type { Issue } from '../base/result.js';
 import { Type } from '../dns/codes.js';
 import { keyTag } from '../dns/rr/dnskey.js';
@@ -59,7 +59,7 @@ export function createSignedZone(): SignedZone {
     refusal: () =>
       issue(
         'error',
-        `the zone is signed, and signatures are not taken over. --strip-dnssec imports it without them. Then sign it with its own keys (zoneplane dnssec import) before the parent delegates it to this server; or ${warning()}`,
+        `the zone is signed. --presigned serves it with its signatures as they are, --keys signs it here with its own keys, and --strip-dnssec imports it without signatures; before that, ${warning()}`,
       ),
     advice: () => issue('warning', `signatures and keys were omitted: ${warning()}`),
   };

@@ -37,7 +37,7 @@ export interface Exchange {
 export async function exchange(
   way: Way,
   zones: readonly AskedZone[],
-  ours: ServedZones,
+  ours: Omit<ServedZones, 'writer'>,
   references: References,
   visit: (exchange: Exchange) => void,
 ): Promise<void> {
@@ -112,7 +112,7 @@ async function loadedZones(port: number, zones: readonly ZoneSource[]): Promise<
   );
 }
 
-function answerOf({ answer }: ServedZones, query: Buffer, way: Way): DecodedMessage {
+function answerOf({ answer }: Pick<ServedZones, 'answer'>, query: Buffer, way: Way): DecodedMessage {
   const out = Buffer.alloc(65535);
   const length = answer(query, 0, query.length, out, 0, out.length, isStream(way) ? Transport.tcp : Transport.udp);
   return decodeMessage(out.subarray(0, length));

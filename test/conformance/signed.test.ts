@@ -5,8 +5,13 @@
  * ZONEPLANE_CONFORMANCE_SEED makes other zones, ZONEPLANE_CONFORMANCE_ROUNDS (default 1) goes on with the seeds that follow.
  */
 import t from 'tap';
+import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
+import { importZone } from '../../src/control/imports/zone.js';
 import { Type } from '../../src/dns/codes.js';
 import type { Denial } from '../../src/dnssec/denial.js';
+import { startPublisher } from '../../src/publish/publisher.js';
+import { createZoneSource } from '../../src/publish/source.js';
+import { startControl } from '../control/fixture.js';
 import type { DecodedMessage, DecodedRR } from '../support/message.js';
 import { missingReferences } from '../support/reference-servers.js';
 import { serveZones } from '../support/served-zones.js';
@@ -21,6 +26,8 @@ const SEED = Number(process.env['ZONEPLANE_CONFORMANCE_SEED'] ?? 2178548);
 const ROUNDS = Number(process.env['ZONEPLANE_CONFORMANCE_ROUNDS'] ?? 1);
 const ZONES = 60;
 const QUESTIONS = 60;
+/** Zones that are imported with their signatures. */
+const PRESIGNED = 24;
 
 /** The random zones take turns. */
 const DENIALS: readonly Denial[] = [
@@ -45,6 +52,36 @@ for (let round = 0; round < ROUNDS; round++) {
     report(t, tally);
   });
 }
+
+/** Zones that are imported with their signatures, and served from the store. */
+t.test(`presigned random zones, seed ${SEED + 1000}`, { skip, timeout: 240_000 }, async (t) => {
+  const zones = makeRandomZones(SEED + 1000, PRESIGNED, QUESTIONS).map((zone, i) => ({
+    ...zone,
+    denial: DENIALS[i % 3]!,
+  }));
+  const { signed, refused } = serveZones(zones);
+  t.same([...refused], []);
+  const files = zones.map((zone) => ({ ...zone, text: signed.get(zone.apex)!.text }));
+  const { ctx, clock } = await startControl(t);
+  clock.advance(Date.now() - clock.nowMs());
+  for (const { apex, text } of files) {
+    const result = await importZone(ctx, { source: { text }, origin: apex, signatures: { kind: 'presigned' } });
+    if (!result.imported) throw new Error(`${apex} ${result.issues.map(({ message }) => message).join('; ')}`);
+  }
+  const publisher = startPublisher({
+    source: createZoneSource(ctx.store, ctx.settings),
+    engine: DEFAULT_ENGINE_SETTINGS,
+    clock,
+    log: ctx.log,
+    seed: 1,
+  });
+  const { answer } = publisher;
+  const tally = await compare(files, { answer, refused, signed }, SIGNED_WAYS, judgeSigned);
+  publisher.close();
+  t.ok(tally.compared > PRESIGNED * QUESTIONS, 'the references were asked');
+  t.strictSame(tally.faults.slice(0, 4), [], 'all is right');
+  report(t, tally);
+});
 
 function judgeSigned(heard: Exchange): Verdict {
   const theirs = new Map([...heard.theirs].map(([name, answer]) => [name, withoutProofs(answer)]));

@@ -19,7 +19,7 @@ export interface Tally {
 /** `zones`: as the references get them. */
 export async function compare(
   zones: readonly AskedZone[],
-  ours: ServedZones,
+  ours: Omit<ServedZones, 'writer'>,
   ways: readonly Way[],
   judge: (exchange: Exchange) => Verdict,
 ): Promise<Tally> {

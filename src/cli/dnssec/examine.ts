@@ -41,7 +41,10 @@ function examineZone(store: Store, row: DnssecZoneRow, now: number, nameServers:
     what,
     verdict: isOver ? 'fail' : 'warn',
     text: `${zone.name}: the first signature ${isOver ? 'ended' : 'ends'} at ${printInstant(expiry * 1e6)}`,
-    remedy: 'Signatures are replaced by a job: see `zoneplane job list --failed`, and whether the clock is right.',
+    remedy:
+      row.presigned === 1
+        ? 'The zone is signed elsewhere: import it again (`zoneplane zone import --replace --presigned`).'
+        : 'Signatures are replaced by a job: see `zoneplane job list --failed`, and whether the clock is right.',
   };
   return [...bogus, finding];
 }

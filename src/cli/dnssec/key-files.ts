@@ -1,16 +1,17 @@
 /** `zoneplane dnssec export|import`: keys as the files that BIND, Knot, NSD, ldns and PowerDNS read and write. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { UserError } from '../../base/errors.js';
 import { getDnssec } from '../../control/dnssec/delegation.js';
 import { type ExportedKey, exportKeys, importKeys } from '../../control/dnssec/key-files.js';
+import type { OfferedKey } from '../../control/imports/signatures.js';
 import { Type } from '../../dns/codes.js';
-import { parseName, ROOT } from '../../dns/name.js';
-import { readZone } from '../../dns/zonefile/parser.js';
+import { lowerName, parseName, ROOT } from '../../dns/name.js';
+import { type ParsedRecord, readZone } from '../../dns/zonefile/parser.js';
 import { printRecord } from '../../dns/zonefile/writer.js';
 import { parsePrivateKeyFile } from '../../dnssec/private-key-file.js';
-import { type KeyMaterial, keyMaterial, openKey, SigningKeyError } from '../../dnssec/signing-key.js';
+import { keyMaterial, openKey, SigningKeyError } from '../../dnssec/signing-key.js';
 import { type CommandContext, example } from '../command.js';
 import { DATA_SETTINGS, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
@@ -75,7 +76,11 @@ function addImport(dnssec: Command, { terminal, environment }: CommandContext): 
     await withControl(command, environment, async (ctx, _, unlock) => {
       await unlock();
       const zone = await requireZoneNamed(ctx, name);
-      await importKeys(ctx, zone.id, files.map(readKey));
+      await importKeys(
+        ctx,
+        zone.id,
+        files.map((file) => readKey(file).key),
+      );
       const { status, key } = await getDnssec(ctx, zone.id);
       terminal.print(`${zone.asciiName}: ${status}, signed with ${files.length} imported keys.`);
       if (key?.ds) terminal.print(`  ${key.ds.line}`);
@@ -83,27 +88,40 @@ function addImport(dnssec: Command, { terminal, environment }: CommandContext): 
   });
 }
 
+/** The keys of all `.private` files of a directory, for the zones that their DNSKEY records name. */
+export function readKeyDirectory(directory: string): OfferedKey[] {
+  let names: string[];
+  try {
+    names = readdirSync(directory);
+  } catch (error) {
+    throw new UserError(`${directory} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+  const files = names.filter((name) => name.endsWith('.private'));
+  if (files.length === 0) throw new UserError(`${directory} has no private keys (files with the ending .private)`);
+  return files.sort().map((name) => readKey(join(directory, name)));
+}
+
 /** A private key with the DNSKEY beside it, which says its flags. */
-function readKey(file: string): KeyMaterial {
-  const dnskey = readDnskey(`${file.replace(/\.(private|pem|key)$/, '')}.key`);
+function readKey(file: string): OfferedKey {
+  const { owner, rdata: dnskey } = readDnskey(`${file.replace(/\.(private|pem|key)$/, '')}.key`);
   try {
     const { key, algorithm = dnskey[3]! } = parsePrivateKeyFile(readText(file));
     const material = keyMaterial(key, algorithm, (dnskey[0]! << 8) | dnskey[1]!);
     openKey(dnskey, material.pkcs8);
-    return { ...material, dnskey };
+    return { apex: lowerName(owner), key: { ...material, dnskey } };
   } catch (error) {
     if (error instanceof SigningKeyError) throw new UserError(`${file}: ${error.message}`);
     throw error;
   }
 }
 
-function readDnskey(file: string): Uint8Array {
+function readDnskey(file: string): ParsedRecord {
   const reading = readZone({ text: readText(file) }, { origin: ROOT });
   const found = [...reading.records()].flat().filter(({ type }) => type === Type.dnskey);
   if (found.length !== 1) {
     throw new UserError(`${basename(file)} must have one DNSKEY record, but has ${found.length}`);
   }
-  return found[0]!.rdata;
+  return found[0]!;
 }
 
 function readText(file: string): string {

@@ -8,6 +8,7 @@ import { Type } from '../../dns/codes.js';
 import { NameError, parseName, printName, ROOT } from '../../dns/name.js';
 import { type ParsedRecord, readZone } from '../../dns/zonefile/parser.js';
 import { printRecord } from '../../dns/zonefile/writer.js';
+import { issueOfFinding } from '../../dnssec/finding.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
 import { type Verification, verifyZone } from '../../dnssec/verify.js';
 import { printTime } from '../../dnssec/verify-signatures.js';
@@ -50,7 +51,9 @@ export function addVerifyCommand(dnssec: Command, { terminal }: CommandContext):
       const progress = terminal.progress();
       const zone = readRecords(file, origin);
       const verification = verify(zone, now, progress);
-      const issues = [...zone.issues, ...verification.findings.map(issueOf)].map((issue) => placeIssue(issue, file));
+      const issues = [...zone.issues, ...verification.findings.map(issueOfFinding)].map((issue) =>
+        placeIssue(issue, file),
+      );
       const isSound = !issues.some(({ severity }) => severity === 'error');
       terminal.exitCode = isSound ? 0 : 1;
       const name = printName(zone.apex);
@@ -109,11 +112,6 @@ function verify({ apex, records }: ReadZoneFile, now: number, progress: Progress
   } finally {
     progress.end();
   }
-}
-
-function issueOf({ severity, code, message, place }: Verification['findings'][number]): Issue {
-  const where = place ? { line: place.line, ...(place.file === undefined ? {} : { file: place.file }) } : {};
-  return { severity, code, message, ...where };
 }
 
 function summary(name: string, { rrsets, signatures, denial }: Verification, firstExpiration = 'unknown'): string {

@@ -50,17 +50,33 @@ export async function listKeys(
 export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit): Promise<DnssecItem> {
   const { status, dnssec_multi_signer: multiSigner, dnssec_presigned: presigned, dnssec_use_nsec3: hashed } = edit;
   if (multiSigner) throw dnssecFailure('multiSigner');
-  if (presigned) throw dnssecFailure('presigned');
   const denial = edit.denial ?? (hashed == null ? undefined : hashed ? 'nsec3' : 'nsec');
   const servers = status === 'disabled' ? await askParent(ctx, requireZone(ctx, zoneId)) : undefined;
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    if (status === 'active') activate(ctx, draft, zone, edit.algorithm);
+    const isHeld = refusePresigned(ctx, zone, presigned, status === 'disabled' || denial !== undefined);
+    if (status === 'active' && !isHeld) activate(ctx, draft, zone, edit.algorithm);
     if (status === 'disabled') deactivate(ctx, draft, zone, servers);
     if (denial) changeDenial(ctx, draft, zone, denial);
     return dnssecItem(ctx, zone);
   });
   return value;
+}
+
+/**
+ * Whether a zone is signed elsewhere. Refuses to make it so, or not so, because signatures come and go with the records; and what needs
+ * its keys.
+ */
+function refusePresigned(
+  { store }: Context,
+  { seq, name }: ZoneRow,
+  wish: boolean | null | undefined,
+  needsKeys: boolean,
+): boolean {
+  const isPresigned = findDnssecZone(store, seq)?.presigned === 1;
+  if (wish && !isPresigned) throw dnssecFailure('presigned');
+  if (isPresigned && (wish === false || needsKeys)) throw dnssecFailure('presignedKeys', { zone: name });
+  return isPresigned;
 }
 
 /** Begins signing, or takes back that it was to end; the keys stay the same. */
@@ -113,6 +129,7 @@ export async function deleteDnssec(ctx: Context, zoneId: string): Promise<void> 
     const zone = requireZone(ctx, zoneId);
     const row = findDnssecZone(ctx.store, zone.seq);
     if (!row || row.phase === 'unsigning') return;
+    refusePresigned(ctx, zone, undefined, true);
     const parent = noteParent(ctx.store, zone.seq, servers, draft.now);
     const status = stateByParent(ctx.store, zone, row, parent);
     if (status !== 'disabled') throw dnssecFailure('stillEnabled', { status });
@@ -148,15 +165,16 @@ function dnssecItem({ store, clock }: Context, zone: ZoneRow): DnssecItem {
   const isGone = !row || row.phase === 'unsigning' || parentOf(store, seq).remove_at !== null;
   const keys = row ? keyItems(store, zone, row, clock.nowUs()) : [];
   const entryKeys = keys.filter(({ ds, state }) => ds !== undefined && state !== 'external');
-  const external = keysOfZone(store, seq).some(({ sealed }) => sealed === null);
+  const isPresigned = row?.presigned === 1;
+  const external = !isPresigned && keysOfZone(store, seq).some(({ sealed }) => sealed === null);
   return {
     zone: name,
     status: isGone ? 'disabled' : row.state,
     // The newest one that the parent is to have.
-    key: isGone ? undefined : (entryKeys.findLast(({ state }) => state === 'active') ?? entryKeys[0]),
+    key: isGone || isPresigned ? undefined : (entryKeys.findLast(({ state }) => state === 'active') ?? entryKeys[0]),
     modifiedAt: isGone ? undefined : row.modified_at,
     multiSigner: external,
-    presigned: row?.presigned === 1,
+    presigned: isPresigned,
     denial: isGone ? undefined : (row.next_denial ?? row.denial),
   };
 }

@@ -22,12 +22,14 @@ export interface EnableOptions {
   readonly algorithm?: NewKeyAlgorithm;
   /** Keys that the zone has already, instead of new ones. */
   readonly keys?: readonly KeyMaterial[];
+  /** Sign it in this commit, however large it is: its parent has a DS record, so it must not be served unsigned. */
+  readonly atOnce?: boolean;
 }
 
 /** Makes the keys of a zone and signs it, inside a commit; for a zone without a row in dnssec_zones. */
 export function beginSigning(ctx: Context, draft: Draft, zone: ZoneRow, options: EnableOptions): void {
   const { store } = ctx;
-  const isSmall = draft.recordCount(zone) <= MOST_AT_ONCE;
+  const isSmall = options.atOnce === true || draft.recordCount(zone) <= MOST_AT_ONCE;
   draft.noteSigning(zone.seq, { owners: [APEX], whole: isSmall });
   const phase = isSmall ? 'signed' : 'data';
   insertDnssecZone(store, { zone: zone.seq, state: 'pending', phase, denial: 'nsec', modified_at: draft.now });
@@ -68,8 +70,8 @@ export function endSigning(ctx: Context, draft: Draft, zone: ZoneRow): void {
   draft.audit({ action: 'dnssec.delete', zone: zone.id, object: zone.id });
 }
 
-/** Removes all rows of a zone that is not served signed. */
-function removeSigning(store: Store, zone: number): void {
+/** Removes all rows about the signing of a zone, except its keys. */
+export function removeSigning(store: Store, zone: number): void {
   while (removeSomeSignatures(store, zone, Number.MAX_SAFE_INTEGER));
   while (removeSomeHashed(store, zone, Number.MAX_SAFE_INTEGER));
   removeDnssecZone(store, zone);

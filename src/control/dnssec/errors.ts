@@ -38,12 +38,31 @@ export const dnssecFailure = defineErrors('dnssec', {
     text: 'Keys of algorithm {algorithm} are not made: 13 (ECDSAP256SHA256) or 15 (ED25519)',
   },
   multiSigner: { status: 400, code: 1004, text: 'Several signers of one zone are not supported.' },
-  presigned: { status: 400, code: 1004, text: 'Only secondary zones can be signed elsewhere.' },
+  presigned: {
+    status: 400,
+    code: 1004,
+    text: 'Only a zone that came with its signatures can be signed elsewhere: a secondary zone, or a file that was imported with --presigned.',
+  },
+  presignedFixed: {
+    status: 400,
+    code: 1004,
+    text: '{zone} is signed elsewhere and served as it came; this change would leave it with signatures that do not fit. Change it where it is signed, and import it again (zoneplane zone import --replace --presigned), or let it be signed here with its keys (--replace --keys DIRECTORY).',
+  },
+  presignedKeys: {
+    status: 400,
+    code: 1004,
+    text: '{zone} is signed elsewhere, so its keys and signatures are not in the hands of this server. To sign it here, import it again with its keys (zoneplane zone import --replace --keys DIRECTORY); to serve it without signatures, with --strip-dnssec.',
+  },
   exportRefused: { status: 403, code: 10000, text: 'Only a super administrator may export private keys.' },
   signedAlready: {
     status: 400,
     code: 1004,
     text: '{zone} is signed already. Keys can only be imported into a zone that is not.',
+  },
+  signedHere: {
+    status: 400,
+    code: 1004,
+    text: '{zone} is signed by this server, with keys that would be lost. Remove its signatures first (zoneplane dnssec disable).',
   },
   noEntryKey: {
     status: 400,

@@ -51,7 +51,7 @@ async function runSigning(ctx: Context, job: JobContext, zoneId: string): Promis
   for (;;) {
     const zone = findZoneById(ctx.store, parseId(zoneId)!);
     const row = zone && findDnssecZone(ctx.store, zone.seq);
-    if (!zone || !row) return DONE;
+    if (!zone || !row || row.presigned === 1) return DONE;
     const rest = await runPart(ctx, job, zone, row, ahead);
     const nowMs = ctx.clock.nowMs();
     if (rest > 0 || nowMs >= endMs || job.signal.aborted) return { againAtMs: nowMs + rest };

@@ -6,8 +6,9 @@ import { printPrivateKeyFile } from '../../dnssec/private-key-file.js';
 import type { KeyMaterial } from '../../dnssec/signing-key.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
 import { findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
-import { commit } from '../write/commit.js';
+import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { lookAtParentSoon } from './delegation.js';
 import { beginSigning } from './enable.js';
@@ -28,7 +29,9 @@ export async function exportKeys(ctx: Context, zoneId: string): Promise<readonly
   if (!ctx.actor.superAdministrator) throw dnssecFailure('exportRefused');
   const { seq, name, id } = requireZone(ctx, zoneId);
   const { zoneKeys } = ctx;
-  if (!findDnssecZone(ctx.store, seq)) throw dnssecFailure('notSigned');
+  const row = findDnssecZone(ctx.store, seq);
+  if (!row) throw dnssecFailure('notSigned');
+  if (row.presigned === 1) throw dnssecFailure('presignedKeys', { zone: name });
   if (!zoneKeys) throw dnssecFailure('noKeys', { zone: name, reason: 'this process has no master key' });
   const own = keysOfZone(ctx.store, seq).filter(({ sealed }) => sealed !== null);
   const exported = own.map((row) => {
@@ -48,13 +51,18 @@ export async function exportKeys(ctx: Context, zoneId: string): Promise<readonly
 export async function importKeys(ctx: Context, zoneId: string, keys: readonly KeyMaterial[]): Promise<void> {
   await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    if (findDnssecZone(ctx.store, zone.seq)) throw dnssecFailure('signedAlready', { zone: zone.name });
-    requireWhole(keys);
-    beginSigning(ctx, draft, zone, { keys });
-    // The parent has their DS record already, or has had it until now.
-    updateDnssecZone(ctx.store, zone.seq, { ds_seen_at: draft.now });
-    lookAtParentSoon(ctx, zone);
+    signWithKeys(ctx, draft, zone, keys);
   });
+}
+
+/** The same inside a commit, for a zone that is not signed. It is never served unsigned in between. */
+export function signWithKeys(ctx: Context, draft: Draft, zone: ZoneRow, keys: readonly KeyMaterial[]): void {
+  if (findDnssecZone(ctx.store, zone.seq)) throw dnssecFailure('signedAlready', { zone: zone.name });
+  requireWhole(keys);
+  beginSigning(ctx, draft, zone, { keys, atOnce: true });
+  // The parent has their DS record already, or has had it until now.
+  updateDnssecZone(ctx.store, zone.seq, { ds_seen_at: draft.now });
+  lookAtParentSoon(ctx, zone);
 }
 
 function requireWhole(keys: readonly KeyMaterial[]): void {

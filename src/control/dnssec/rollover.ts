@@ -28,6 +28,7 @@ export async function startRollover(
     const zone = requireZone(ctx, zoneId);
     const row = findDnssecZone(ctx.store, zone.seq);
     if (row?.phase !== 'signed') throw dnssecFailure('notSigned');
+    if (row.presigned === 1) throw dnssecFailure('presignedKeys', { zone: zone.name });
     const keys = keysOfZone(ctx.store, zone.seq).filter(({ sealed }) => sealed !== null);
     if (row.walk !== null || keys.some(({ state }) => state !== 'active')) throw dnssecFailure('rolling');
     const present = keys.find(({ role: own }) => own !== 'zsk')!.algorithm;

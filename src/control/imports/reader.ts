@@ -23,8 +23,11 @@ export interface ImportOrder {
   /** Whether to omit SOA and apex NS of the file. */
   readonly automaticSoa: boolean;
   readonly proxied: boolean;
-  /** Leave out what a signer made. */
-  readonly stripDnssec: boolean;
+  /**
+   * What becomes of what a signer made: it is refused; left out, because the zone is no longer signed or is signed here; or stored
+   * apart from the records, but for its keys.
+   */
+  readonly signatures: 'refuse' | 'strip' | 'replace' | 'apart';
   readonly limits: ControlLimits;
 }
 
@@ -54,7 +57,7 @@ export interface ImportedSoa {
 
 /** Yields the rows of a file and returns the rest. Throws a UserError when the file cannot be read. */
 export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEnd> {
-  const { source, apex, automaticSoa, proxied, limits, stripDnssec } = order;
+  const { source, apex, automaticSoa, proxied, limits, signatures } = order;
   const signed = createSignedZone();
   const isExport = exportedZone(source) !== undefined;
   const maker = createRowMaker({ apex, limits, proxied, oneIsAutomatic: isExport });
@@ -70,7 +73,8 @@ export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEn
   for (const batch of reading.records()) {
     const rows: ImportedRow[] = [];
     for (const record of batch) {
-      if (signed.note(record) && stripDnssec) continue;
+      const isMade = signed.note(record);
+      if (isMade && isLeftOut(signatures, record.type)) continue;
       if (!checker.add(record)) continue;
       if (isApexAuthority(record, apex)) {
         if (record.type === Type.soa) soa ??= soaOf(record);
@@ -87,9 +91,17 @@ export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEn
     parsed += batch.length;
     yield { rows, parsed, octetsRead: reading.octets };
   }
-  const signature = stripDnssec ? signed.advice() : signed.refusal();
+  const signature = signatures === 'refuse' ? signed.refusal() : signatures === 'strip' ? signed.advice() : undefined;
   const issues = [...(signature ? [signature] : []), ...reading.issues, ...checker.finish(), ...maker.issues];
   return { issues, soa, apexNameServers, unevenSets, longestRdata };
+}
+
+/** They are not records of the zone's owners, see control/dnssec/presigned. */
+const APART: ReadonlySet<number> = new Set([Type.rrsig, Type.nsec, Type.nsec3]);
+
+/** Whether a record that a signer made is none of the zone's rows. */
+function isLeftOut(signatures: ImportOrder['signatures'], type: number): boolean {
+  return signatures === 'apart' ? APART.has(type) : signatures !== 'refuse';
 }
 
 /** SOA rdata: two names and five numbers (RFC 1035 §3.3.13). */

@@ -22,6 +22,7 @@ import { zoneItem } from '../zones/item.js';
 import { loopbackEdge, shadowsParent, testNameServers } from '../zones/notices.js';
 import { addZone } from '../zones/write.js';
 import type { ImportOrder } from './reader.js';
+import { applySignatures, type ReadSignatures, readSignatures, type SignaturesWish } from './signatures.js';
 import { giveUp, type ImportProgress, isError, isLarge, type Staged, stageAtOnce, stageInParts } from './stage.js';
 
 export type { ImportProgress } from './stage.js';
@@ -33,8 +34,8 @@ export interface ImportInput {
   readonly origin?: string;
   /** Whether to omit SOA and apex NS of the file and use the service's. */
   readonly automaticSoa?: boolean;
-  /** Take a signed zone without its signatures and keys; otherwise it is refused. */
-  readonly stripDnssec?: boolean;
+  /** What becomes of signatures in the file; default: it must have none. */
+  readonly signatures?: SignaturesWish;
   /** Whether to replace a zone with the same name. If not, an existing zone is an error. */
   readonly replace?: boolean;
   /** Whether proxiable records become proxied. */
@@ -69,15 +70,21 @@ class FileHasErrors extends Error {
 export async function importZone(ctx: Context, input: ImportInput): Promise<ImportResult> {
   const name = nameOfZone(input);
   if ('severity' in name) return { imported: false, records: 0, duplicates: 0, issues: [name] };
+  const { signatures: wish = { kind: 'refuse' } } = input;
   const order: ImportOrder = {
     source: input.source,
     apex: name.apex,
     automaticSoa: input.automaticSoa ?? false,
     proxied: input.proxied ?? false,
-    stripDnssec: input.stripDnssec ?? false,
+    signatures: ORDERS[wish.kind],
     limits: ctx.settings.limits,
   };
-  const work: ImportWork = { name, input, order };
+  const signatures = readSignatures(input.source, name.apex, wish, Math.floor(ctx.clock.nowMs() / 1000));
+  if (signatures.issues.some(isError)) {
+    const issues = [...signatures.issues].sort(errorsFirst);
+    return { imported: false, name: name.name, records: 0, duplicates: 0, issues };
+  }
+  const work: ImportWork = { name, input, order, signatures };
   try {
     return isLarge(order) ? await importInParts(ctx, work) : await importAtOnce(ctx, work);
   } catch (error) {
@@ -86,10 +93,13 @@ export async function importZone(ctx: Context, input: ImportInput): Promise<Impo
   }
 }
 
+const ORDERS = { refuse: 'refuse', strip: 'strip', presigned: 'apart', sign: 'replace' } as const;
+
 interface ImportWork {
   readonly name: ImportedName;
   readonly input: ImportInput;
   readonly order: ImportOrder;
+  readonly signatures: ReadSignatures;
 }
 
 async function importAtOnce(ctx: Context, work: ImportWork): Promise<ImportResult> {
@@ -148,12 +158,12 @@ function apexText(apex: Uint8Array | undefined): string | undefined {
 function switchIn(
   ctx: Context,
   draft: Draft,
-  { name, input }: ImportWork,
+  { name, input, signatures }: ImportWork,
   { zone, isNew }: Place,
   stored: Staged,
 ): ImportResult {
   const { store } = ctx;
-  const issues = [...stored.issues, ...noticesOf(name, input)];
+  const issues = [...signatures.issues, ...stored.issues, ...noticesOf(name, input)];
   if (issues.some(isError)) throw new FileHasErrors(issues.sort(errorsFirst));
   if (!isNew) draft.noteReplacement(zone.seq);
   invariant(useRecordSet(store, stored.set), 'the staged records are there');
@@ -170,6 +180,8 @@ function switchIn(
   });
   if (!dropRecordSet(store, zone.record_set)) planRemoval(ctx);
   if (!isNew) draft.noteZone(zone.seq, 'zone-replaced');
+  const faults = applySignatures(ctx, draft, draft.zone(zone.seq)!, signatures);
+  if (faults.length > 0) throw new FileHasErrors(faults);
   const after = draft.zone(zone.seq)!;
   issues.push(...servedNotices(ctx, after, !input.automaticSoa && stored.apexNameServers === 0));
   const item = zoneItem(ctx, after);

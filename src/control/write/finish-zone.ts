@@ -6,7 +6,9 @@
 import { equalBytes, toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
 import { nextSerial } from '../../dns/serial.js';
-import { soaOf } from '../../serving/difference.js';
+import { isSameDenial } from '../../dnssec/denial.js';
+import { type Difference, soaOf } from '../../serving/difference.js';
+import { isPresigned } from '../../serving/signed.js';
 import type { ServingZone } from '../../serving/zone.js';
 import {
   type ChangedRR,
@@ -17,6 +19,7 @@ import {
 } from '../../store/log/changes.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { planZoneCertificate } from '../certificates/zone-certificate.js';
+import { dnssecFailure } from '../dnssec/errors.js';
 import { signZone } from '../dnssec/signing/sign-zone.js';
 import { refreshTargetsSoon, reindexFlattened } from '../flatten/index.js';
 import type { Context } from './context.js';
@@ -36,6 +39,7 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   const signed = signZone(ctx, touched, row, zone, owners);
   const difference = differenceOf(store, touched, zone, row, owners, signed?.difference);
   const dataRRs = difference ? [...difference.removed, ...difference.added] : [];
+  if (isPresigned(zone) && !touched.signing.prepared) return finishFixed(ctx, now, touched, row, zone, difference);
   // An unknown difference counts as a difference.
   const kind = touched.kind ?? (difference === undefined || dataRRs.length > 0 ? 'rrs' : undefined);
   if (!derived) {
@@ -57,6 +61,44 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
     complete: difference !== undefined,
   };
   return { zone: row.seq, id: toHex(row.id), apex: row.apex, kind, change, ...serials, version, ...known };
+}
+
+/**
+ * A zone that is signed elsewhere: nothing that it serves may change, not even its serial. Whether it is served may, and what
+ * resolvers do not see.
+ */
+function finishFixed(
+  ctx: Context,
+  now: number,
+  touched: TouchedZone,
+  row: ZoneRow,
+  zone: ServingZone,
+  difference: Difference | undefined,
+): ZoneOutcome {
+  const { before, serving } = touched;
+  const isSwitched = before.served !== row.served;
+  const isSame = isSwitched || (difference && difference.removed.length + difference.added.length === 0);
+  if (!isSame || 'soaFrom' in soaDifference(serving, zone, row.serial) || !isSameDenial(serving.denial, zone.denial)) {
+    throw dnssecFailure('presignedFixed', { zone: row.name });
+  }
+  const { serial } = row;
+  const version = touched.derived ? row.version : row.version + 1;
+  updateZone(ctx.store, row.seq, { record_count: row.record_count + touched.records, version });
+  const serials = { serialFrom: before.serial, serial };
+  const kind = isSwitched ? touched.kind : undefined;
+  const change = kind && logChange(ctx, now, { zone: row.seq, kind, ...serials, complete: false, rrs: [] });
+  if (!touched.derived) logEdit(ctx, now, touched, { version, change, ...serials });
+  return {
+    zone: row.seq,
+    id: toHex(row.id),
+    apex: row.apex,
+    kind,
+    change,
+    ...serials,
+    version,
+    rrs: [],
+    complete: !isSwitched,
+  };
 }
 
 /** Clients hold the version of what they edit, so answers that changed with a target do not change it. */

@@ -42,4 +42,9 @@ export const zoneFailure = defineErrors('zones', {
     code: 1061,
     text: '{name} already exists. Replace it explicitly to import it again.',
   },
+  importUnsigned: {
+    status: 400,
+    code: 1004,
+    text: '{name} is served with the signatures that it came with, and the file has none. --keys signs it here with its own keys; --strip-dnssec ends its signatures, which needs its DS records to be gone.',
+  },
 });

@@ -588,7 +588,7 @@ sub DS 2371 13 2 1F987CC6583E92DF0890718C42A2E0D8D9C1F1F1F1F1F1F1F1F1F1F1F1F1F1F
   const refused = await importZone(ctx, { source: { text: signed } });
   t.match(refused, { imported: false, issues: [{ severity: 'error', code: 'signed-zone', line: 8 }] });
   t.match(refused.issues[0]!.message, /--strip-dnssec .* DS records of its keys \(key tag 2371, algorithm 13\)/);
-  const stripped = await importZone(ctx, { source: { text: signed }, stripDnssec: true });
+  const stripped = await importZone(ctx, { source: { text: signed }, signatures: { kind: 'strip' } });
   t.match(stripped, { imported: true, records: 5, issues: [{ severity: 'warning', code: 'signed-zone' }] });
   const types = (await listRecords(ctx, stripped.zoneId!, {})).items.map(({ type }) => type);
   t.same([...new Set(types)].sort(), ['A', 'DS', 'NS']);
@@ -616,7 +616,7 @@ t.test('reading on a thread', async (t) => {
     apex: parseName('example.com.'),
     automaticSoa: false,
     proxied: true,
-    stripDnssec: false,
+    signatures: 'refuse' as const,
     limits: DEFAULT_LIMITS,
   };
   const [here, there] = [collect(readImport(order)), collect(readImportOnThread(order))];

@@ -53,7 +53,7 @@ export function openSigningZone(
 ): SigningZone | undefined {
   const { store } = ctx;
   const how = serving.signing ?? (zone.signed === 0 ? undefined : signingOf(store, zone.apex, zone.seq));
-  if (!how || how.row.phase === 'unsigning') return undefined;
+  if (!how || how.row.phase === 'unsigning' || how.row.presigned === 1) return undefined;
   const { row, keys } = how;
   const { soa } = serving.facts;
   const nowS = Math.floor(ctx.clock.nowMs() / 1000);

@@ -1,0 +1,36 @@
+/** Whether a zone that was signed elsewhere can be served as it is. */
+
+import { equalBytes } from '../../../base/bytes.js';
+import type { Issue } from '../../../base/result.js';
+import { Type } from '../../../dns/codes.js';
+import { issueOfFinding } from '../../../dnssec/finding.js';
+import type { PlacedRR } from '../../../dnssec/signed-zone.js';
+import { verifyZone } from '../../../dnssec/verify.js';
+
+/** What a validating resolver would say of the zone, and what cannot be served. `now`: seconds since 1970. */
+export function verifyPresigned(apex: Uint8Array, records: readonly PlacedRR[], now: number): Issue[] {
+  const verifying = verifyZone(apex, records, now);
+  let step = verifying.next();
+  while (!step.done) step = verifying.next();
+  const issues = step.value.findings.map(issueOfFinding);
+  const several = severalChains(records);
+  return several ? [...issues, several] : issues;
+}
+
+/** One chain proves absence: two would be needed only while one takes the place of the other. */
+function severalChains(records: readonly PlacedRR[]): Issue | undefined {
+  const parameters = records.filter(({ type }) => type === Type.nsec3param);
+  const hashed = records.filter(({ type }) => type === Type.nsec3);
+  const [first] = hashed;
+  const isMixed = hashed.some(({ rdata }) => !equalBytes(parametersOf(rdata), parametersOf(first!.rdata)));
+  const hasBoth = hashed.length > 0 && records.some(({ type }) => type === Type.nsec);
+  if (parameters.length <= 1 && !isMixed && !hasBoth) return undefined;
+  const message =
+    'the zone has several chains of NSEC or NSEC3 records; finish the change of its denial where it is signed';
+  return { severity: 'error', code: 'several-chains', message };
+}
+
+/** Hash algorithm, iterations and salt of an NSEC3 record (RFC 5155 §3.2). */
+function parametersOf(rdata: Uint8Array): Uint8Array {
+  return Uint8Array.of(rdata[0]!, ...rdata.subarray(2, 5 + rdata[4]!));
+}

@@ -1,0 +1,88 @@
+/** What becomes of the signatures of an imported zone file: left out, taken over, or replaced by our own with the same keys. */
+
+import { dirname, resolve } from 'node:path';
+import { equalBytes } from '../../base/bytes.js';
+import type { Issue } from '../../base/result.js';
+import { readZone } from '../../dns/zonefile/parser.js';
+import type { ZoneText } from '../../dns/zonefile/source.js';
+import type { PlacedRR } from '../../dnssec/signed-zone.js';
+import type { KeyMaterial } from '../../dnssec/signing-key.js';
+import { findDnssecZone } from '../../store/dnssec/zones.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { signWithKeys } from '../dnssec/key-files.js';
+import { dropPresigned, takePresigned } from '../dnssec/presigned/take.js';
+import { verifyPresigned } from '../dnssec/presigned/verify.js';
+import type { Draft } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+import { zoneFailure } from '../zones/errors.js';
+
+/** A key from a file, for the zone that its DNSKEY record names. */
+export interface OfferedKey {
+  /** Lower-case wire name. */
+  readonly apex: Uint8Array;
+  readonly key: KeyMaterial;
+}
+
+export type SignaturesWish =
+  /** The file must have none. */
+  | { readonly kind: 'refuse' }
+  | { readonly kind: 'strip' }
+  /** Serve them as they are. */
+  | { readonly kind: 'presigned' }
+  /** Leave them out, and sign with those of these keys that belong to the zone. */
+  | { readonly kind: 'sign'; readonly keys: readonly OfferedKey[] };
+
+/** What was found out about the signatures before anything is stored. */
+export interface ReadSignatures {
+  readonly wish: SignaturesWish;
+  /** All records, for a zone that is served with its signatures. */
+  readonly records: readonly PlacedRR[];
+  /** Keys of this zone. */
+  readonly keys: readonly KeyMaterial[];
+  readonly issues: readonly Issue[];
+}
+
+/** `now`: seconds since 1970. */
+export function readSignatures(source: ZoneText, apex: Uint8Array, wish: SignaturesWish, now: number): ReadSignatures {
+  if (wish.kind === 'presigned') {
+    const records = recordsOf(source, apex);
+    return { wish, records, keys: [], issues: verifyPresigned(apex, records, now) };
+  }
+  if (wish.kind !== 'sign') return { wish, records: [], keys: [], issues: [] };
+  const keys = wish.keys.filter((offered) => equalBytes(offered.apex, apex)).map(({ key }) => key);
+  if (keys.length > 0) return { wish, records: [], keys, issues: [] };
+  const issue: Issue = { severity: 'error', code: 'no-keys', message: 'the directory has no keys of this zone' };
+  return { wish, records: [], keys, issues: [issue] };
+}
+
+function recordsOf(source: ZoneText, apex: Uint8Array): PlacedRR[] {
+  const include = 'file' in source ? { includeDirectory: dirname(resolve(source.file)) } : {};
+  const records: PlacedRR[] = [];
+  for (const batch of readZone(source, { origin: apex, ...include }).records()) {
+    for (const { owner, type, ttl = 0, rdata, file, line } of batch)
+      records.push({ owner, type, ttl, rdata, file, line });
+  }
+  return records;
+}
+
+/**
+ * Gives the zone its signatures, in the commit in which it has got its records. Returns errors with which the commit has to be undone.
+ * `isNew`: whether the zone was added in it.
+ */
+export function applySignatures(
+  ctx: Context,
+  draft: Draft,
+  zone: ZoneRow,
+  { wish, records, keys }: ReadSignatures,
+): readonly Issue[] {
+  const wasPresigned = findDnssecZone(ctx.store, zone.seq)?.presigned === 1;
+  if (wish.kind === 'presigned') return takePresigned(ctx, draft, zone, records);
+  if (wish.kind === 'refuse') {
+    // The file has none, and the zone would lose those that it has.
+    if (wasPresigned) throw zoneFailure('importUnsigned', { name: zone.name });
+    return [];
+  }
+  if (wasPresigned) dropPresigned(ctx, draft, zone);
+  if (wish.kind === 'sign') signWithKeys(ctx, draft, draft.zone(zone.seq)!, keys);
+  return [];
+}
