@@ -30,7 +30,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   certs: ['control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   bucket: ['control', 'vault', 'http', 'store', 'base'],
   explain: ['control', 'publish', 'answer', 'image', 'resolver', 'serving', 'dnssec', 'zone', 'store', 'dns', 'base'],
-  transfer: ['control', 'answer', 'resolver', 'serving', 'vault', 'store', 'dns', 'base'],
+  transfer: ['control', 'answer', 'jobs', 'resolver', 'serving', 'vault', 'store', 'dns', 'base'],
   hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],
   edge: ['hostnames', 'certs', 'bucket', 'vault', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],

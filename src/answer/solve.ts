@@ -6,7 +6,7 @@
  * is searched from its apex downwards. In any other zone the whole name is looked up first.
  */
 // hot
-import { Rcode, Type } from '../dns/codes.js';
+import { Ede, Rcode, Type } from '../dns/codes.js';
 import { Flag, hashWildcard, NEGATIVE_SOA, NODE_HEADER, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import {
@@ -53,7 +53,9 @@ export function solve(query: Query, search: Search, response: Response, image: I
   response.apexAt = search.at + search.labelAt[apexLabel]!;
   response.authoritative = true;
   if (search.apexNode === 0) {
+    // The copy of a secondary zone is too old, or there is none yet (RFC 8914 §4.25).
     response.rcode = Rcode.servFail;
+    response.extendedError = Ede.invalidData;
     response.authoritative = false;
     return;
   }

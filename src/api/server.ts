@@ -65,6 +65,7 @@ import { addReceipt, checkPreferences } from './receipt.js';
 import { makeContextOf } from './request.js';
 import { createRequestMetrics, noteRequest, type RequestMetrics } from './request-metrics.js';
 import { secondaryAccountRoutes } from './secondary-dns/account-routes.js';
+import { incomingRoutes } from './secondary-dns/incoming-routes.js';
 import { secondaryZoneRoutes } from './secondary-dns/zone-routes.js';
 import { sessionRoutes } from './sessions/routes.js';
 import { tokenRoutes } from './tokens/routes.js';
@@ -327,6 +328,7 @@ async function registerVersion4(
   const { certificates } = hostnames;
   await scope.register(secondaryAccountRoutes, { contextOf, services: { vault: certificates.vault } });
   await scope.register(secondaryZoneRoutes, { contextOf });
+  await scope.register(incomingRoutes, { contextOf });
   await scope.register(packRoutes, { contextOf, certificates });
   await scope.register(packNeighbourRoutes, { contextOf, certificates });
   await scope.register(neighbourRoutes, { contextOf });

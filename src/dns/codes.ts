@@ -90,5 +90,6 @@ export const Ede = {
   notAuthoritative: 20,
   notSupported: 21,
   noReachableAuthority: 22,
+  invalidData: 24,
   unsupportedNsec3Iterations: 27,
 } as const;

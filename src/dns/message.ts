@@ -44,6 +44,8 @@ export interface ReadMessage extends MessageHead {
   readonly authorities: readonly ReadRecord[];
   /** Octets over UDP that the sender takes (RFC 6891 §6.2.3); undefined without an OPT record. */
   readonly payload: number | undefined;
+  /** The options of the OPT record (RFC 6891 §6.1.2). */
+  readonly options?: Uint8Array;
 }
 
 /** The octets are not a DNS message. */
@@ -54,6 +56,14 @@ class Unreadable extends Error {}
  */
 export function readMessage(octets: Uint8Array): ReadMessage | undefined {
   return orUndefined(() => readWhole(octets));
+}
+
+/**
+ * The same for a later message of a transfer, which may come without the question (RFC 5936 §2.2.1); it is then taken to be
+ * `question`.
+ */
+export function readLaterMessage(octets: Uint8Array, question: ReadMessage['question']): ReadMessage | undefined {
+  return orUndefined(() => readWhole(octets, question));
 }
 
 /** The first part of a message with exactly one question, whatever follows; undefined when it cannot be read. */
@@ -102,22 +112,27 @@ interface Head extends MessageHead {
   readonly counts: readonly [number, number, number];
 }
 
-function takeHead(cursor: Cursor): Head {
+/** `absent`: the question, if the message may come without it. */
+function takeHead(cursor: Cursor, absent?: MessageHead['question']): Head {
   const { octets } = cursor;
   const id = take16(cursor);
   const flags = take16(cursor);
   const questions = take16(cursor);
   const counts = [take16(cursor), take16(cursor), take16(cursor)] as const;
   const announced = counts[0] + counts[1] + counts[2];
-  if (questions !== 1 || (!(flags & TRUNCATED) && announced * SHORTEST_RECORD > octets.length - HEADER_LENGTH))
+  const isAbsent = questions === 0 && absent !== undefined;
+  if (
+    (questions !== 1 && !isAbsent) ||
+    (!(flags & TRUNCATED) && announced * SHORTEST_RECORD > octets.length - HEADER_LENGTH)
+  )
     throw new Unreadable();
-  const question = { name: takeName(cursor), type: take16(cursor), class: take16(cursor) };
+  const question = isAbsent ? absent : { name: takeName(cursor), type: take16(cursor), class: take16(cursor) };
   return { id, flags, question, counts };
 }
 
-function readWhole(octets: Uint8Array): ReadMessage {
+function readWhole(octets: Uint8Array, absent?: MessageHead['question']): ReadMessage {
   const cursor: Cursor = { octets, at: 0 };
-  const { id, flags, question, counts } = takeHead(cursor);
+  const { id, flags, question, counts } = takeHead(cursor, absent);
   // The rest of a truncated answer must not be used (RFC 2181 §9), and may be cut off anywhere.
   if (flags & TRUNCATED)
     return { id, flags, rcode: flags & 15, question, answers: [], authorities: [], payload: undefined };
@@ -126,7 +141,7 @@ function readWhole(octets: Uint8Array): ReadMessage {
   const opt = takeRecords(cursor, counts[2]).find(({ type }) => type === Type.opt);
   if (cursor.at !== octets.length) throw new Unreadable();
   const rcode = (flags & 15) | ((opt ? opt.ttl >>> 20 : 0) & 0xff0);
-  return { id, flags, rcode, question, answers, authorities, payload: opt?.class };
+  return { id, flags, rcode, question, answers, authorities, payload: opt?.class, ...(opt && { options: opt.rdata }) };
 }
 
 type TakeRdata = typeof takeRdata;
@@ -221,6 +236,18 @@ function takeName(cursor: Cursor): Uint8Array {
   }
   cursor.at = behind;
   return name.slice(0, length + 1);
+}
+
+/** The data of the first option with this code (RFC 6891 §6.1.2); undefined without one. */
+export function findOption({ options }: ReadMessage, code: number): Uint8Array | undefined {
+  for (let at = 0; options && at + 4 <= options.length; ) {
+    const length = (options[at + 2]! << 8) | options[at + 3]!;
+    const end = at + 4 + length;
+    if (((options[at]! << 8) | options[at + 1]!) === code)
+      return end <= options.length ? options.subarray(at + 4, end) : undefined;
+    at = end;
+  }
+  return undefined;
 }
 
 /**

@@ -138,6 +138,8 @@ export interface Signed {
   readonly prior?: Uint8Array;
   /** Whether it is a later message of a stream, whose digest has only the times (RFC 8945 §5.3.1). */
   readonly continues?: boolean;
+  /** The messages of the stream since the last signed one, which the digest covers too. */
+  readonly unsigned?: readonly Uint8Array[];
 }
 
 /**
@@ -229,9 +231,15 @@ export function timeOctets(seconds: number): Uint8Array {
 
 type Variables = Pick<TsigRecord, 'keyName' | 'algorithm' | 'time' | 'fudge' | 'error' | 'other'>;
 
-function macOf(key: TsigKey, message: Uint8Array, variables: Variables, { prior, continues }: Signed): Uint8Array {
+function macOf(
+  key: TsigKey,
+  message: Uint8Array,
+  variables: Variables,
+  { prior, continues, unsigned = [] }: Signed,
+): Uint8Array {
   const hmac = createHmac(ALGORITHMS[key.algorithm].hash, key.secret);
   if (prior) hmac.update(Uint8Array.of(prior.length >>> 8, prior.length)).update(prior);
+  for (const earlier of unsigned) hmac.update(earlier);
   hmac.update(message).update(continues ? timersOf(variables) : variablesOf(variables));
   return hmac.digest();
 }

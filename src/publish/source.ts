@@ -81,12 +81,13 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
     },
     recordCount: ({ seq }) => findServedZone(store, seq)?.record_count ?? 0,
     ownersOfSettings: (before, after) => ownersOfSettings(store, before, after, MOST_CHANGED_RRS),
-    owners: (zone) => servedOwners(store, zone),
+    // Without an apex, all answers are SERVFAIL.
+    owners: (zone) => (zone.expired ? [] : servedOwners(store, zone)),
     owner: (zone, ownerKey) => servedAtOwner(store, zone, ownerKey),
     hashedOwners: (zone) => servedHashedOwners(store, zone),
     hashedOwner: (zone, hash) => hashedAtOwner(store, zone, hash),
     hashedAtOrBefore: (zone, hash) => hashedAtOrBefore(store, zone, hash),
     memberAtOrBefore: ({ seq }, ownerKey) => memberAtOrBefore(store, seq, ownerKey),
-    exists: (zone, owner) => ownerExists(store, zone, owner),
+    exists: (zone, owner) => !zone.expired && ownerExists(store, zone, owner),
   };
 }

@@ -41,7 +41,7 @@ export function touchedOwners(
   const known = !first || first.sequence >= source.firstChange();
   if (!known || changes.some(({ complete }) => !complete)) return undefined;
   // Every name is proved in another way.
-  if (!isSameDenial(before.denial, zone.denial)) return undefined;
+  if (!isSameDenial(before.denial, zone.denial) || before.expired !== zone.expired) return undefined;
   const ofSettings = source.ownersOfSettings(before, zone);
   return ofSettings && [...ofSettings, ...changes.flatMap(({ sequence }) => source.touchedOwners(sequence))];
 }

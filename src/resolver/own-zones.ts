@@ -51,7 +51,9 @@ export function createOwnZones(store: Store, settings: ServingSettings): OwnZone
 
 /** The active zone with the longest apex at or above the name. */
 export function findActiveZone(store: Store, name: Uint8Array): ZoneRow | undefined {
-  return findZoneAbove(store, name, (zone) => zone.served === 1 && zone.status === 'active' && zone.type === 'full');
+  return findZoneAbove(store, name, ({ served, status, expired }) => {
+    return served === 1 && status === 'active' && expired === 0;
+  });
 }
 
 function askZone(store: Store, zone: ServingZone, name: Uint8Array, type: UpstreamType): OwnAnswer {

@@ -43,6 +43,7 @@ import { lockDataDirectory } from './lock.js';
 import { createReadiness, heldZoneNames, type ReadinessGate } from './readiness.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { startHostnames } from './services/hostnames.js';
+import { createIncoming } from './services/incoming.js';
 import { startNotifications } from './services/notifications.js';
 import { type OwnCertificateKeeper, startOwnCertificate } from './services/own-certificate.js';
 import { explainStoreFailure } from './store-failure.js';
@@ -85,7 +86,8 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version });
     const ownCertificate = await startOwnCertificate(settings, hostnames.certificates, options.onCertificate);
     const application = await startBucketApplication(options, { base, objects, lifecycle });
-    const jobs = await startJobs({ store, clock, log, objects, base, hostnames, ownCertificate });
+    const incoming = createIncoming(settings, base, vault);
+    const jobs = await startJobs({ store, clock, log, objects, base, hostnames, ownCertificate, incoming });
     const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
     const propagation = createPropagation(clock);
     const gate = createReadiness(clock, { ...options, heldZones: () => heldZoneNames(store, propagation) });
@@ -94,6 +96,8 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     afterCommit.push(...processes.afterCommit);
     const apiLog = log.child({});
     const requestMetrics = createRequestMetrics();
+    const services = [edge, application.metrics, resolverMetrics, refresher];
+    const measured = [requestMetrics, runner, processes, incoming, ...services];
     const api = buildApi({
       base: { ...base, log: apiLog },
       objects,
@@ -106,14 +110,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       trustedProxies: parseCidrSet(settings.trustProxies),
       metricsPublic: settings.metricsPublic === 'on',
       requestMetrics,
-      metrics: () =>
-        printMetrics([
-          ...[requestMetrics, edge, application.metrics, resolverMetrics, refresher, runner, processes].flatMap(
-            (part) => part.samples(),
-          ),
-          ...gate.dnsSamples(),
-          ...ownSamples(store, version, objects),
-        ]),
+      metrics: () => printAll(measured, gate, ownSamples(store, version, objects)),
     });
     const urls = await startListeners({ ...options, ownCertificate }, api, apiLog, lifecycle);
     return {
@@ -291,6 +288,14 @@ function closeStore(store: Store, log: Logger): void {
     log.warn({ reason: messageOf(error) }, 'the write-ahead log was not moved into the database');
   }
   store.close();
+}
+
+interface Measured {
+  samples(): readonly MetricSample[];
+}
+
+function printAll(parts: readonly Measured[], gate: ReadinessGate, own: readonly MetricSample[]): Promise<string> {
+  return printMetrics([...parts.flatMap((part) => part.samples()), ...gate.dnsSamples(), ...own]);
 }
 
 function ownSamples(store: Store, version: string, objects: ObjectStore): MetricSample[] {

@@ -21,6 +21,8 @@ import type { JobKinds } from '../jobs/kind.js';
 import { type Runner, startRunner } from '../jobs/runner.js';
 import { scheduleOnce } from '../jobs/schedule.js';
 import type { Store } from '../store/driver.js';
+import { incomingJobs } from '../transfer/in/jobs.js';
+import type { RefreshParts } from '../transfer/in/refresh.js';
 import { endOwnCertificate, OWN_CERTIFICATE_JOB, type OwnCertificateKeeper } from './services/own-certificate.js';
 
 export interface JobParts {
@@ -31,6 +33,7 @@ export interface JobParts {
   readonly base: ContextBase;
   readonly hostnames: HostnameServices;
   readonly ownCertificate: OwnCertificateKeeper | undefined;
+  readonly incoming: RefreshParts;
 }
 
 const DAY_MS = 86_400_000;
@@ -38,7 +41,7 @@ const DAY_MS = 86_400_000;
 const OWNER = 'admin';
 
 /** Every kind of job. */
-function jobKinds({ objects, base, hostnames, ownCertificate }: JobParts): JobKinds {
+function jobKinds({ objects, base, hostnames, ownCertificate, incoming }: JobParts): JobKinds {
   return {
     [HOSTNAME_JOB]: hostnameJobs(base, hostnames),
     ...certificateJobs(hostnames.certificates),
@@ -50,6 +53,7 @@ function jobKinds({ objects, base, hostnames, ownCertificate }: JobParts): JobKi
     [DEVELOPMENT_MODE_JOB]: developmentModeJobs(base),
     [SIGNING_JOB]: signingJob(base),
     [PARENT_JOB]: parentJob(base),
+    ...incomingJobs(incoming),
     /** Removes body files without an object, which crashes leave behind. */
     sweep_objects: {
       async handler({ clock }) {

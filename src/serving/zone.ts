@@ -30,6 +30,8 @@ export interface ServingZone {
   readonly hosts: readonly Uint8Array[];
   /** The addresses that these answer when the zone has none; 4 or 16 octets each. */
   readonly hostAddresses: readonly Uint8Array[];
+  /** Whether it is a secondary zone without a copy that may be served: everything is answered with SERVFAIL. */
+  readonly expired?: true;
   /**
    * How its negative answers are proved; absent for a zone that is served without signatures. A change of it is a change
    * of the whole zone.
@@ -58,7 +60,8 @@ export function unsignedZone(row: ZoneRow, settings: ServingSettings): ServingZo
   const { nameServers, nameServerAddresses: hostAddresses, edgeAddresses } = settings;
   const facts = zoneFactsOf(row, soaOfZone(row, nameServers), nsTtlOfZone(row), nameServers);
   const hosts = hostAddresses.length === 0 ? [] : withoutRepeats(hostKeys(facts));
-  return { seq: row.seq, facts, edge: edgeAddressesOf(edgeAddresses), hosts, hostAddresses };
+  const zone = { seq: row.seq, facts, edge: edgeAddressesOf(edgeAddresses), hosts, hostAddresses };
+  return row.expired === 1 ? { ...zone, expired: true } : zone;
 }
 
 function withoutRepeats(sorted: readonly Uint8Array[]): Uint8Array[] {

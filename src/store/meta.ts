@@ -13,6 +13,7 @@ export type MetaName =
   | 'auth_key_secret_set_at'
   | 'vault_check'
   | 'tsig_version'
+  | 'incoming_version'
   /** The highest number of an account when one was deleted. */
   | 'last_account';
 

@@ -34,6 +34,7 @@ import { validity } from './migrations/0028-validity.js';
 import { recordSets } from './migrations/0029-record-sets.js';
 import { sessions } from './migrations/0030-sessions.js';
 import { updates } from './migrations/0034-updates.js';
+import { transfersIn } from './migrations/0036-transfers-in.js';
 import type { Migration } from './migrations/migration.js';
 
 /** In order; a released migration never changes. */
@@ -69,6 +70,7 @@ const MIGRATIONS: readonly Migration[] = [
   recordSets,
   sessions,
   updates,
+  transfersIn,
 ];
 
 /** The schema version after all migrations. */

@@ -249,8 +249,8 @@ const OTHERS: readonly Case[] = [
   [
     'POST',
     '/zones',
-    { name: 'x.test', type: 'secondary' },
-    { code: 1002, says: 'Zones of type secondary are not supported.', at: '/type' },
+    { name: 'x.test', type: 'internal' },
+    { code: 1002, says: 'Zones of type internal are not supported.', at: '/type' },
   ],
   [
     'POST',

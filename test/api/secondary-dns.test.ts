@@ -77,6 +77,52 @@ t.test('the vendor’s client makes everything and takes it away again', async (
   t.strictSame(misfits, []);
 });
 
+t.test('the vendor’s client makes a secondary zone and says where it comes from', async (t) => {
+  const world = await startWorld(t);
+  const { app, account: account_id, misfits, call } = world;
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  const client = new Cloudflare({
+    baseURL: `http://127.0.0.1:${port}/client/v4`,
+    apiEmail: ADMIN_HEADERS['x-auth-email'],
+    apiKey: ADMIN_HEADERS['x-auth-key'],
+    maxRetries: 0,
+  });
+  const { peers, incoming, forceAXFR } = client.dns.zoneTransfers;
+  const zone = await client.zones.create({ account: { id: account_id }, name: 'in.test', type: 'secondary' });
+  t.match(zone, { type: 'secondary', status: 'active' });
+  const { result: listed } = await client.zones.list({ type: ['secondary'] } as never);
+  t.same(
+    listed.map(({ name }) => name),
+    ['in.test'],
+  );
+  const zone_id = zone.id;
+  const path = `/zones/${zone_id}/secondary_dns/incoming`;
+  t.equal((await call('GET', path)).status, 404, 'nothing is said yet');
+  const peer = await peers.create({ account_id, name: 'nowhere' });
+  const refused = await call('POST', path, { name: 'in.test', peers: [peer.id], auto_refresh_seconds: 300 });
+  t.match(refused, { status: 400, json: { errors: [{ message: /has no ip/ }] } });
+  await peers.update(peer.id, { account_id, name: 'ns1', ip: '127.0.0.1', port: 1 });
+  const wanted = { name: 'in.test.', peers: [peer.id], auto_refresh_seconds: 86_400 };
+  const made = await incoming.create({ zone_id, ...wanted });
+  t.match(made, { id: zone_id, ...wanted, checked_time: null, soa_serial: null });
+  t.match(await incoming.get({ zone_id }), wanted);
+  t.equal((await call('POST', path, wanted)).status, 400, 'it exists');
+  t.equal((await call('PUT', path, { ...wanted, auto_refresh_seconds: 299 })).status, 400);
+  t.equal((await call('PUT', path, { ...wanted, name: 'other.test' })).status, 400);
+  t.match(await incoming.update({ zone_id, ...wanted, auto_refresh_seconds: 300 }), { auto_refresh_seconds: 300 });
+  t.equal(await forceAXFR.create({ zone_id, body: {} } as never), 'OK');
+  t.equal((await call('DELETE', `/accounts/${account_id}/secondary_dns/peers/${peer.id}`)).status, 400, 'in use');
+  t.match((await call('GET', `${path}/status`)).json.result, { state: 'waiting', primaries: [{ name: 'ns1' }] });
+  const record = await call('POST', `/zones/${zone_id}/dns_records`, { type: 'A', name: 'a', content: '192.0.2.1' });
+  t.match(record, { status: 400, json: { errors: [{ code: 1004, message: /come from its primary/ }] } });
+  t.same(await incoming.delete({ zone_id }), { id: zone_id });
+  t.equal((await call('POST', `/zones/${zone_id}/secondary_dns/force_axfr`)).status, 404);
+  t.equal((await call('POST', `/zones/${world.zoneId}/secondary_dns/incoming`, { ...wanted, name: ZONE })).status, 400);
+  t.equal((await call('PATCH', `/zones/${world.zoneId}`, { type: 'secondary' })).status, 400);
+  t.strictSame(misfits, []);
+});
+
 t.test('what is wrong is refused, and nothing is half done', async (t) => {
   const { call, account, zoneId, misfits } = await startWorld(t);
   const base = `/accounts/${account}/secondary_dns`;

@@ -55,6 +55,8 @@ export const peer = z
     ixfr_enable: z.boolean().describe('Whether incoming transfers may be incremental'),
     port: z.int(),
     tsig_id: z.string().optional(),
+    tls_name: z.string().optional(),
+    tls_pin: z.string().optional(),
   })
   .meta({ id: 'TransferPeer' });
 
@@ -65,6 +67,14 @@ export const peerBody = z
     port: z.number({ error: 'a number' }).nullish().describe('Default 53'),
     ixfr_enable: z.boolean({ error: 'true or false' }).nullish(),
     tsig_id: z.string({ error: 'a text' }).nullish().describe('The key that signs everything; absent: no key'),
+    tls_name: z
+      .string({ error: 'a text' })
+      .nullish()
+      .describe('Transfers from it come over TLS, and its certificate has this name (ours)'),
+    tls_pin: z
+      .string({ error: 'a text' })
+      .nullish()
+      .describe('Transfers from it come over TLS, and the SHA-256 hash of its public key is this (ours)'),
   })
   .meta({ id: 'TransferPeerBody', examples: [{ name: 'ns2', ip: '192.0.2.53', port: 53 }] });
 
@@ -91,6 +101,61 @@ export const outgoingBody = z
     id: 'OutgoingTransfersBody',
     examples: [{ name: 'example.com.', peers: ['023e105f4ecef8ad9ca31a8372d0c353'] }],
   });
+
+export const incoming = z
+  .object({
+    id: z.string(),
+    auto_refresh_seconds: z.int().nullable().describe('Null: as the SOA says (ours)'),
+    checked_time: time.nullable().describe('When a primary answered last'),
+    created_time: time,
+    modified_time: time,
+    name: z.string(),
+    peers: z.array(z.string()),
+    soa_serial: z.int().nullable().describe('The serial that was transferred; null: nothing was yet'),
+  })
+  .meta({ id: 'IncomingTransfers' });
+
+export type Incoming = z.output<typeof incoming>;
+
+export const incomingBody = z
+  .object({
+    name: name.describe('The name of the zone'),
+    peers: z
+      .array(z.string({ error: 'a text' }), { error: 'a list' })
+      .describe('Identifiers of peers; the first that answers is used'),
+    auto_refresh_seconds: z.number({ error: 'a number' }).nullish().describe('At least 300; absent: as the SOA says'),
+  })
+  .meta({
+    id: 'IncomingTransfersBody',
+    examples: [{ name: 'example.com.', peers: ['023e105f4ecef8ad9ca31a8372d0c353'], auto_refresh_seconds: 86400 }],
+  });
+
+export const incomingStatus = z
+  .object({
+    id: z.string(),
+    state: z.enum(['waiting', 'current', 'failing', 'expired']),
+    soa_serial: z.int().nullable(),
+    checked_time: time.nullable(),
+    last_transferred_time: time.nullable(),
+    expires_time: time.nullable().describe('When the copy is answered no more, unless a primary answers before'),
+    next_check_time: time.nullable(),
+    error: z.string().nullable().describe('Why the last check failed'),
+    notice: z.string().nullable().describe('What is remarkable about the copy'),
+    primaries: z.array(
+      z.object({
+        id: z.string(),
+        name: z.string(),
+        ip: z.string().nullable(),
+        port: z.int(),
+        serial: z.int().nullable(),
+        seen_time: time.nullable(),
+        error: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'IncomingStatus' });
+
+export type IncomingStatus = z.output<typeof incomingStatus>;
 
 /** Clients send no body or an empty object. */
 export const emptyBody = z

@@ -1,9 +1,10 @@
 /** Transfers of a zone as v4 clients read them. */
+import type { IncomingItem, IncomingStatusItem } from '../../control/secondary/incoming.js';
 import type { OutgoingItem, PeerStatusItem } from '../../control/secondary/outgoing.js';
 import type { TsigItem } from '../../control/secondary/tsigs.js';
 import { printOptionalTime, printTime } from '../times.js';
 import { policyView } from '../tokens/view.js';
-import type { Outgoing, PeerStatus, Tsig } from './schema.js';
+import type { Incoming, IncomingStatus, Outgoing, PeerStatus, Tsig } from './schema.js';
 
 export function outgoingView(item: OutgoingItem): Outgoing {
   return {
@@ -26,4 +27,35 @@ export function peerStatusView({ seenAt, inSync, ...status }: PeerStatusItem): P
 
 export function tsigView({ policies, ...item }: TsigItem): Tsig {
   return { ...item, policies: policies.map(policyView) };
+}
+
+export function incomingView(item: IncomingItem): Incoming {
+  return {
+    id: item.id,
+    auto_refresh_seconds: item.refreshSeconds,
+    checked_time: printOptionalTime(item.checkedAt),
+    created_time: printTime(item.createdAt),
+    modified_time: printTime(item.modifiedAt),
+    name: item.name,
+    peers: [...item.peers],
+    soa_serial: item.serial,
+  };
+}
+
+export function incomingStatusView(item: IncomingStatusItem): IncomingStatus {
+  return {
+    id: item.id,
+    state: item.state,
+    soa_serial: item.serial,
+    checked_time: printOptionalTime(item.checkedAt),
+    last_transferred_time: printOptionalTime(item.transferredAt),
+    expires_time: printOptionalTime(item.expiresAt),
+    next_check_time: printOptionalTime(item.nextAt),
+    error: item.error,
+    notice: item.notice,
+    primaries: item.primaries.map(({ seenAt, ...primary }) => {
+      const { id, name, ip, port, serial, error } = primary;
+      return { id, name, ip, port, serial, seen_time: printOptionalTime(seenAt), error };
+    }),
+  };
 }

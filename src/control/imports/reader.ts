@@ -104,8 +104,8 @@ function isLeftOut(signatures: ImportOrder['signatures'], type: number): boolean
   return signatures === 'apart' ? APART.has(type) : signatures !== 'refuse';
 }
 
-/** SOA rdata: two names and five numbers (RFC 1035 §3.3.13). */
-function soaOf({ rdata, ttl }: ParsedRecord): ImportedSoa {
+/** SOA rdata: two names and five numbers (RFC 1035 §3.3.13). `ttl`: seconds. */
+export function soaOf({ rdata, ttl }: Pick<ParsedRecord, 'rdata' | 'ttl'>): ImportedSoa {
   const rnameAt = nameLength(rdata);
   const numbersAt = rnameAt + nameLength(rdata, rnameAt);
   const reader = new ByteReader(rdata, numbersAt);

@@ -84,26 +84,51 @@ export function stageAtOnce(ctx: Context, order: ImportOrder, now: number, onPro
   return { ...end, issues, set, records: count.records, duplicates: count.rows - count.records };
 }
 
-/** Stores all records in parts, outside of a write. The caller uses the set, or calls {@link giveUp}. */
-export async function stageInParts(ctx: Context, order: ImportOrder, onProgress: OnProgress): Promise<Staged> {
+/** A set of records that grows in writes of its own, between which other writers get the lock. */
+export interface Staging {
+  /** Number of the set. */
+  readonly set: number;
+  /** Stores rows; resolves to how many were no duplicates. */
+  store(rows: readonly ImportedRow[]): Promise<number>;
+  /** Runs another write on the set. */
+  write<T>(work: () => T): Promise<T>;
+}
+
+/** Begins a set, outside of a write. The caller uses it in the end, or calls {@link giveUp}. */
+export async function beginStaging(ctx: Context): Promise<Staging> {
   const { store, clock } = ctx;
   const now = clock.nowUs();
   const set = await store.write(() => {
     planRemovalOfAbandoned(ctx);
     return stageRecordSet(store, now);
   });
+  const inserter = createInserter(ctx, set, now);
+  return {
+    set,
+    async store(rows) {
+      let records = 0;
+      for (let at = 0; at < rows.length; ) {
+        const part = await writePart(ctx, set, () => insertForAWhile(ctx, inserter, rows, at));
+        records += part.records;
+        at = part.end;
+      }
+      return records;
+    },
+    write: (work) => writePart(ctx, set, work),
+  };
+}
+
+/** Stores all records in parts, outside of a write. The caller uses the set, or calls {@link giveUp}. */
+export async function stageInParts(ctx: Context, order: ImportOrder, onProgress: OnProgress): Promise<Staged> {
+  const staging = await beginStaging(ctx);
+  const { set } = staging;
   const reading = isOnThread(order) ? readImportOnThread(order) : readImport(order);
   try {
-    const inserter = createInserter(ctx, set, now);
     const count = { records: 0, rows: 0 };
     let step = reading.next();
     for (; !step.done; step = reading.next()) {
       const { rows } = step.value;
-      for (let at = 0; at < rows.length; ) {
-        const part = await writePart(ctx, set, () => insertForAWhile(ctx, inserter, rows, at));
-        count.records += part.records;
-        at = part.end;
-      }
+      count.records += await staging.store(rows);
       count.rows += rows.length;
       tell(onProgress, step.value);
     }
@@ -112,7 +137,7 @@ export async function stageInParts(ctx: Context, order: ImportOrder, onProgress:
     const sets = issues.some(isError) ? [] : setsToSettle(ctx, set, end);
     for (let at = 0; at < sets.length; at += SETS_AT_ONCE) {
       const some = sets.slice(at, at + SETS_AT_ONCE);
-      issues.push(...(await writePart(ctx, set, () => settle(ctx, some))));
+      issues.push(...(await staging.write(() => settle(ctx, some))));
     }
     return { ...end, issues, set, records: count.records, duplicates: count.rows - count.records };
   } catch (error) {

@@ -26,6 +26,11 @@ export const recordFailure = defineErrors('records', {
     text: 'DNS record comment exceeds the maximum length of {maximum} characters.',
   },
   validation: { status: 400, code: 1004, text: 'DNS Validation Error: {reason}.' },
+  ofPrimary: {
+    status: 400,
+    code: 1004,
+    text: 'The records of {zone} come from its primary; change them there. With secondary_overrides in its DNS settings, its A, AAAA and CNAME records can be proxied here.',
+  },
   identical: { status: 400, code: 81058, text: 'An identical record already exists.' },
   hostExists: {
     status: 400,

@@ -1,8 +1,9 @@
 /** Checks what clients write about keys, networks and peers. */
-import { fromBase64 } from '../../base/bytes.js';
+import { fromBase64, fromHex } from '../../base/bytes.js';
 import { parseIP, parseNetwork } from '../../base/ip.js';
 import { lowerName, NameError, parseName } from '../../dns/name.js';
 import { parseTsigAlgorithm, type TsigAlgorithm } from '../../dns/tsig.js';
+import { parseHostName } from '../rules/names.js';
 import { badBody } from '../write/errors.js';
 
 const LONGEST_NAME = 255;
@@ -12,6 +13,9 @@ const MOST_SECRET = 512;
 /** The largest networks (v4: secondary DNS). */
 const LEAST_BITS = { 4: 24, 16: 64 } as const;
 const DEFAULT_PORT = 53;
+/** RFC 9103 §7.1. */
+const TLS_PORT = 853;
+const PIN_OCTETS = 32;
 
 /** A name that people gave to something. */
 export function readLabel(name: string): string {
@@ -70,6 +74,8 @@ export interface PeerInput {
   readonly port?: number | null | undefined;
   readonly ixfr_enable?: boolean | null | undefined;
   readonly tsig_id?: string | null | undefined;
+  readonly tls_name?: string | null | undefined;
+  readonly tls_pin?: string | null | undefined;
 }
 
 export interface ReadPeer {
@@ -77,13 +83,31 @@ export interface ReadPeer {
   readonly ip: string | null;
   readonly port: number;
   readonly ixfr_enable: number;
+  readonly tls_name: string | null;
+  readonly tls_pin: Uint8Array | null;
 }
 
-export function readPeer({ name, ip, port, ixfr_enable: ixfrEnable }: PeerInput): ReadPeer {
+export function readPeer(input: PeerInput): ReadPeer {
+  const { name, ip, port, ixfr_enable: ixfrEnable, tls_name: tlsName, tls_pin: tlsPin } = input;
   if (ip && !parseIP(ip)) throw badBody('ip is an address, such as 192.0.2.53', '/ip');
   if (typeof port === 'number' && !(Number.isInteger(port) && port >= 0 && port <= 65535)) {
     throw badBody('port is a number from 1 to 65535', '/port');
   }
+  const tls = { tls_name: tlsName ? readHost(tlsName) : null, tls_pin: tlsPin ? readPin(tlsPin) : null };
+  const defaultPort = tls.tls_name === null && tls.tls_pin === null ? DEFAULT_PORT : TLS_PORT;
   // Clients without a port send 0.
-  return { name: readLabel(name), ip: ip || null, port: port || DEFAULT_PORT, ixfr_enable: ixfrEnable ? 1 : 0 };
+  return { name: readLabel(name), ip: ip || null, port: port || defaultPort, ixfr_enable: ixfrEnable ? 1 : 0, ...tls };
+}
+
+function readHost(text: string): string {
+  const name = parseHostName(text);
+  if (name === undefined) throw badBody('tls_name is a host name, such as ns1.example.com', '/tls_name');
+  return name;
+}
+
+/** A SHA-256 hash in hexadecimal digits or base 64. */
+function readPin(text: string): Uint8Array {
+  const octets = /^[0-9a-f]{64}$/i.test(text) ? fromHex(text) : fromBase64(text);
+  if (octets?.length !== PIN_OCTETS) throw badBody('tls_pin is a SHA-256 hash in hexadecimal or base 64', '/tls_pin');
+  return octets;
 }

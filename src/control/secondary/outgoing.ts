@@ -19,7 +19,7 @@ import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { secondaryFailure } from './errors.js';
-import { requireOneKey, requirePeer } from './peers.js';
+import { requireOneKey, requirePeer, requireZoneName } from './peers.js';
 
 export interface OutgoingItem {
   /** Identifier of the zone. */
@@ -166,9 +166,7 @@ async function change(
 }
 
 function readPeers(ctx: Context, zone: ZoneRow, { name, peers }: OutgoingInput): number[] {
-  if (name.toLowerCase().replace(/\.$/, '') !== zone.name) {
-    throw secondaryFailure('wrongName', { zone: zone.name, name: name.slice(0, 255) }, { pointer: '/name' });
-  }
+  requireZoneName(zone, name);
   if (peers.length > MOST_PEERS_OF_ZONE) throw badBody(`a zone has at most ${MOST_PEERS_OF_ZONE} peers`, '/peers');
   const account = accountIdOf(ctx.store, zone);
   const rows = [...new Set(peers)].map((id) => requirePeer(ctx, account, id));

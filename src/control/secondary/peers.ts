@@ -1,7 +1,8 @@
-/** Use cases of peers: servers of other operators to which zones are transferred (v4: secondary DNS). */
+/** Use cases of peers: servers of other operators, to which or from which zones are transferred (v4: secondary DNS). */
 import { toHex } from '../../base/bytes.js';
 import { makeId } from '../../base/random.js';
 import type { Store } from '../../store/driver.js';
+import { primariesOfZone, zonesOfPrimary } from '../../store/secondary/incoming.js';
 import { peersOfZone, zonesOfPeer } from '../../store/secondary/outgoing.js';
 import {
   findTransferPeer,
@@ -13,7 +14,7 @@ import {
   updateTransferPeer,
 } from '../../store/secondary/peers.js';
 import { findTsigKey } from '../../store/secondary/tsig-keys.js';
-import { findZone } from '../../store/zones/zones.js';
+import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireAccount } from '../access/access.js';
 import { commit } from '../write/commit.js';
 import type { Context } from '../write/context.js';
@@ -28,6 +29,9 @@ export interface PeerItem {
   readonly ixfr_enable: boolean;
   readonly port: number;
   readonly tsig_id?: string;
+  readonly tls_name?: string;
+  /** Hexadecimal. */
+  readonly tls_pin?: string;
 }
 
 const MOST_PEERS = 200;
@@ -52,9 +56,9 @@ export async function createPeer(ctx: Context, accountId: string, input: PeerInp
     }
     const tsig = keyOf(ctx, accountId, input);
     insertTransferPeer(store, id, account.seq, { ...after, tsig }, draft.now);
-    const audited = { ...after, tsig_id: input.tsig_id ?? null };
-    draft.audit({ action: 'transfer_peer.create', account: account.seq, object: id, after: audited });
-    return itemOf(store, findTransferPeerById(store, id)!);
+    const item = itemOf(store, findTransferPeerById(store, id)!);
+    draft.audit({ action: 'transfer_peer.create', account: account.seq, object: id, after: item });
+    return item;
   });
   return value;
 }
@@ -74,6 +78,7 @@ export async function replacePeer(
     for (const zone of zonesOfPeer(store, row.seq)) {
       requireOneKey(findZone(store, zone)!.name, peersOfZone(store, zone));
     }
+    for (const zone of zonesOfPrimary(store, row.seq)) requireStillPrimary(ctx, zone);
     const item = itemOf(store, findTransferPeer(store, row.seq)!);
     draft.audit({ action: 'transfer_peer.edit', account: row.account, object: row.id, before, after: item });
     return item;
@@ -81,13 +86,15 @@ export async function replacePeer(
   return value;
 }
 
-/** Throws 400 while a zone is transferred to the peer. */
+/** Throws 400 while a zone is transferred to or from the peer. */
 export async function deletePeer(ctx: Context, accountId: string, peerId: string): Promise<{ readonly id: string }> {
   const { value } = await commit(ctx, (draft) => {
     const { store } = ctx;
     const row = requirePeer(ctx, accountId, peerId);
     const [zone] = zonesOfPeer(store, row.seq);
     if (zone !== undefined) throw secondaryFailure('peerInUse', { zone: findZone(store, zone)!.name });
+    const [incoming] = zonesOfPrimary(store, row.seq);
+    if (incoming !== undefined) throw secondaryFailure('primaryInUse', { zone: findZone(store, incoming)!.name });
     const before = itemOf(store, row);
     removeTransferPeer(store, row.seq);
     draft.audit({ action: 'transfer_peer.delete', account: row.account, object: row.id, before });
@@ -105,16 +112,31 @@ export function requirePeer(ctx: Context, accountId: string, peerId: string): Tr
   return row;
 }
 
+/** Clients repeat the name of the zone in bodies, with or without the final dot. Throws 400. */
+export function requireZoneName(zone: ZoneRow, name: string): void {
+  if (name.toLowerCase().replace(/\.$/, '') === zone.name) return;
+  throw secondaryFailure('wrongName', { zone: zone.name, name: name.slice(0, 255) }, { pointer: '/name' });
+}
+
 /** A peer without a key beside one with a key would make the key useless. Throws 400. */
 export function requireOneKey(zone: string, peers: readonly TransferPeerRow[]): void {
   if (new Set(peers.map(({ tsig }) => tsig)).size > 1) throw secondaryFailure('mixedKeys', { zone });
+}
+
+/** After a change of a peer. Throws 400. */
+function requireStillPrimary({ store }: Context, zone: number): void {
+  const primaries = primariesOfZone(store, zone);
+  requireOneKey(findZone(store, zone)!.name, primaries);
+  const without = primaries.find(({ ip }) => ip === null);
+  if (without) throw secondaryFailure('peerWithoutAddress', { peer: without.name }, { pointer: '/ip' });
 }
 
 function keyOf(ctx: Context, accountId: string, { tsig_id: keyId }: PeerInput): number | null {
   return keyId ? requireKey(ctx, accountId, keyId).seq : null;
 }
 
-function itemOf(store: Store, { id, name, ip, port, ixfr_enable: ixfrEnable, tsig }: TransferPeerRow): PeerItem {
+function itemOf(store: Store, row: TransferPeerRow): PeerItem {
+  const { id, name, ip, port, ixfr_enable: ixfrEnable, tsig, tls_name: tlsName, tls_pin: tlsPin } = row;
   const key = tsig === null ? undefined : findTsigKey(store, tsig);
   return {
     id: toHex(id),
@@ -123,5 +145,7 @@ function itemOf(store: Store, { id, name, ip, port, ixfr_enable: ixfrEnable, tsi
     ixfr_enable: ixfrEnable === 1,
     port,
     ...(key && { tsig_id: toHex(key.id) }),
+    ...(tlsName !== null && { tls_name: tlsName }),
+    ...(tlsPin !== null && { tls_pin: toHex(tlsPin) }),
   };
 }

@@ -44,7 +44,8 @@ export const OPERATOR: Actor = {
   readOnly: false,
 };
 
-export type Source = 'api' | 'cli' | 'import' | 'update' | 'service';
+/** `transfer`: from the primary of a zone. */
+export type Source = 'api' | 'cli' | 'import' | 'update' | 'service' | 'transfer';
 
 /** Limits that depend on the plan in the v4 service. */
 export interface ControlLimits {

@@ -18,6 +18,7 @@ import {
 import { findZone, findZoneById, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
 import { requireRecord } from '../access/access.js';
 import { recordFailure } from '../records/errors.js';
+import { requireOwnRecord } from '../rules/of-primary.js';
 import { isProxiableType } from '../rules/proxiable.js';
 import type { Context } from './context.js';
 import { finishZone } from './finish-zone.js';
@@ -78,8 +79,9 @@ export interface OpenDraft extends Draft {
 function touchOwnerIn(zones: Map<number, TouchedZone>, ctx: Context, row: NewRecordRow): TouchedZone {
   const { zone, owner_key: ownerKey, name, type } = row;
   requireRecord(ctx.actor, name, typeMnemonic(type));
-  requireNoBucket(ctx.store, zone, name, type);
   const touched = edited(touchIn(zones, ctx, zone));
+  if (ctx.source !== 'transfer') requireOwnRecord(touched.before, row);
+  requireNoBucket(ctx.store, zone, name, type);
   noteOwner(ctx.store, touched, ownerKey).edited = true;
   return touched;
 }

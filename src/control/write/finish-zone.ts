@@ -103,12 +103,13 @@ function finishFixed(
 
 /** Clients hold the version of what they edit, so answers that changed with a target do not change it. */
 function nextState(
-  { derived }: TouchedZone,
+  { before, derived }: TouchedZone,
   { version, serial }: ZoneRow,
   kind: ChangeKind | undefined,
 ): { readonly version: number; readonly serial: number } {
-  // A new or replaced zone keeps the serial it was given.
-  const moves = kind !== undefined && kind !== 'zone-added' && kind !== 'zone-replaced';
+  // A zone keeps the serial that it was given in this write: a new or replaced one, and one that has a primary.
+  const isGiven = kind === 'zone-added' || kind === 'zone-replaced' || serial !== before.serial;
+  const moves = kind !== undefined && !isGiven;
   return { version: derived ? version : version + 1, serial: moves ? nextSerial(serial) : serial };
 }
 

@@ -201,6 +201,7 @@ export function differenceOf(
   const { before, kind, copy } = touched;
   // If the zone starts or stops being served, its records do not show the whole difference.
   if (!touched.complete || kind === 'zone-added' || before.served !== row.served) return undefined;
+  if (before.expired !== row.expired) return undefined;
   if (copy && row.record_count > MOST_COMPARED) return undefined;
   if (copy) return diffCopies(copy, copyServed(store, after));
   return signed ?? diffOwners(store, after, owners);

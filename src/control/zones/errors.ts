@@ -35,6 +35,11 @@ export const zoneFailure = defineErrors('zones', {
   settingUnknown: { status: 400, code: 1003, text: 'Undefined zone setting: {name}' },
   scansBusy: { status: 429, code: 971, text: '{most} scans are running. Please wait and try again.' },
   badSetting: { status: 400, code: 1007, text: 'Invalid value for zone setting {name}' },
+  becomesSecondary: {
+    status: 400,
+    code: 1002,
+    text: 'A zone cannot become secondary. Delete it, and create one of this type.',
+  },
   typeUnsupported: { status: 400, code: 1002, text: 'Zones of type {type} are not supported.' },
   badEdit: { status: 400, code: 1006, text: '{reason}' },
   importExists: {

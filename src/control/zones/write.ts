@@ -54,7 +54,7 @@ export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   }
   const contested = !superAdministrator && isBelowForeign(ctx.store, zone);
   const active = trusted && !contested;
-  const served = type === 'full' && !contested && sameName.every((other) => other.served === 0) ? 1 : 0;
+  const served = isServedType(type) && !contested && sameName.every((other) => other.served === 0) ? 1 : 0;
   const seq = insertZone(ctx.store, {
     id: makeId(ctx.clock.nowUs(), ctx.random),
     account,
@@ -71,7 +71,9 @@ export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
     modified_at: draft.now,
     activated_at: active ? draft.now : null,
   });
-  updateZone(ctx.store, seq, settingsOfNewZones(ctx.store, account));
+  // There is nothing to serve before the first transfer.
+  const expired = type === 'secondary' ? 1 : 0;
+  updateZone(ctx.store, seq, { ...settingsOfNewZones(ctx.store, account), expired });
   draft.noteZone(seq, 'zone-added');
   const row = draft.zone(seq);
   invariant(row, 'a zone just added is there');
@@ -149,9 +151,14 @@ export function applyChange(
   return zone.seq;
 }
 
-/** A full zone is served unless it is moved, not proven yet, or another account's zone with its name is served. */
+/** Whether this service answers for zones of this type. */
+function isServedType(type: ZoneType): boolean {
+  return type === 'full' || type === 'secondary';
+}
+
+/** A full or secondary zone is served unless it is moved, not proven yet, or another account's zone with its name is served. */
 function servedAfter(ctx: Context, zone: ZoneRow): number {
-  if (zone.type !== 'full' || zone.status === 'moved') return 0;
+  if (!isServedType(zone.type) || zone.status === 'moved') return 0;
   if (zone.status !== 'active' && zone.served === 0 && isBelowForeign(ctx.store, zone)) return 0;
   const others = zonesOfName(ctx.store, zone.name);
   return others.some((other) => other.seq !== zone.seq && other.served === 1) ? 0 : 1;

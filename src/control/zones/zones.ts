@@ -23,6 +23,7 @@ import { accountIdOf, chooseAccount, maySeeZone, parseId, requireZone } from '..
 import { dropCertificatesOfZone } from '../certificates/drop.js';
 import { planRemoval } from '../records/unused-records.js';
 import { parseHostName, parseNewZoneName, parseZoneName } from '../rules/names.js';
+import { dropIncoming } from '../secondary/incoming.js';
 import { commit, commitAndRead, type Draft } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
 import { zoneFailure } from './errors.js';
@@ -127,12 +128,13 @@ function findVisibleZone(ctx: Context, name: string): ZoneRow | undefined {
 export async function createZone(ctx: Context, input: ZoneInput): Promise<ZoneItem> {
   const parsed = parseNewZoneName(input.name);
   if ('reason' in parsed) throw zoneFailure('badName', parsed, { pointer: '/name' });
-  const type = creatableType(input.type) ?? 'full';
+  const type = input.type === 'secondary' ? input.type : (creatableType(input.type) ?? 'full');
   const { account } = input;
   const accountId = (typeof account === 'string' ? account : account?.id) || undefined;
   const create = (draft: Draft): number => {
     const account = chooseAccount(ctx, accountId);
-    const zone = addZone(ctx, draft, { ...parsed, account: account.seq, type });
+    const nameServerMode = type === 'secondary' ? 'records' : 'service';
+    const zone = addZone(ctx, draft, { ...parsed, account: account.seq, type, nameServerMode });
     draft.audit({ action: 'zone.create', zone: zone.id, object: zone.id, after: zoneItem(ctx, zone) });
     return zone.seq;
   };
@@ -141,13 +143,24 @@ export async function createZone(ctx: Context, input: ZoneInput): Promise<ZoneIt
 }
 
 function creatableType(type: ZoneType | null | undefined): 'full' | 'partial' | undefined {
-  if (type === 'secondary' || type === 'internal') throw zoneFailure('typeUnsupported', { type }, { pointer: '/type' });
+  if (type === 'internal') throw zoneFailure('typeUnsupported', { type }, { pointer: '/type' });
+  if (type === 'secondary') throw zoneFailure('becomesSecondary', {}, { pointer: '/type' });
   return type ?? undefined;
 }
 
 export async function editZone(ctx: Context, zoneId: string, edit: ZoneEdit): Promise<ZoneItem> {
   const change = readEdit(edit);
-  return zoneItem(ctx, await changeZone(ctx, zoneId, 'zone.edit', () => change));
+  return zoneItem(
+    ctx,
+    await changeZone(ctx, zoneId, 'zone.edit', (zone) => ({ ...change, ...detach(ctx, zone, change) })),
+  );
+}
+
+/** A secondary zone of another type keeps its records, and has no primaries any more. */
+function detach({ store }: Context, { seq, type }: ZoneRow, change: ZoneChange): ZoneChange {
+  if (type !== 'secondary' || change.type === undefined) return {};
+  dropIncoming(store, seq);
+  return { expired: 0 };
 }
 
 function readEdit(edit: ZoneEdit): ZoneChange {

@@ -1,4 +1,4 @@
-/** Servers of other operators to which an account's zones are transferred. */
+/** Servers of other operators, to which or from which an account's zones are transferred. */
 import { perStore, type Store } from '../driver.js';
 
 export interface TransferPeerRow {
@@ -14,12 +14,16 @@ export interface TransferPeerRow {
   readonly ixfr_enable: number;
   /** Store number of its key. */
   readonly tsig: number | null;
+  /** The name in its certificate; null: its transfers come over TCP unless there is a pin. */
+  readonly tls_name: string | null;
+  /** SHA-256 hash of the public key of its certificate (SubjectPublicKeyInfo), 32 octets; null: any key. */
+  readonly tls_pin: Uint8Array | null;
   /** Microseconds since 1970. */
   readonly created_at: number;
   readonly modified_at: number;
 }
 
-type Values = Pick<TransferPeerRow, 'name' | 'ip' | 'port' | 'ixfr_enable' | 'tsig'>;
+type Values = Pick<TransferPeerRow, 'name' | 'ip' | 'port' | 'ixfr_enable' | 'tsig' | 'tls_name' | 'tls_pin'>;
 
 const statements = perStore((store) => ({
   bySeq: store.prepare<[seq: number], TransferPeerRow>('SELECT * FROM transfer_peers WHERE seq = ?'),
@@ -37,12 +41,14 @@ const statements = perStore((store) => ({
       port: number,
       ixfrEnable: number,
       tsig: number | null,
+      tlsName: string | null,
+      tlsPin: Uint8Array | null,
       createdAt: number,
       modifiedAt: number,
     ]
   >(
-    `INSERT INTO transfer_peers (id, account, name, ip, port, ixfr_enable, tsig, created_at, modified_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO transfer_peers (id, account, name, ip, port, ixfr_enable, tsig, tls_name, tls_pin, created_at, modified_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   update: store.prepare<
     [
@@ -51,10 +57,15 @@ const statements = perStore((store) => ({
       port: number,
       ixfrEnable: number,
       tsig: number | null,
+      tlsName: string | null,
+      tlsPin: Uint8Array | null,
       modifiedAt: number,
       seq: number,
     ]
-  >('UPDATE transfer_peers SET name = ?, ip = ?, port = ?, ixfr_enable = ?, tsig = ?, modified_at = ? WHERE seq = ?'),
+  >(
+    `UPDATE transfer_peers SET name = ?, ip = ?, port = ?, ixfr_enable = ?, tsig = ?, tls_name = ?, tls_pin = ?,
+       modified_at = ? WHERE seq = ?`,
+  ),
   remove: store.prepare<[seq: number]>('DELETE FROM transfer_peers WHERE seq = ?'),
 }));
 
@@ -78,13 +89,13 @@ export function transferPeersOfKey(store: Store, tsig: number): TransferPeerRow[
 
 /** `now`: microseconds since 1970. */
 export function insertTransferPeer(store: Store, id: Uint8Array, account: number, values: Values, now: number): void {
-  const { name, ip, port, ixfr_enable: ixfrEnable, tsig } = values;
-  statements(store).insert.run(id, account, name, ip, port, ixfrEnable, tsig, now, now);
+  const { name, ip, port, ixfr_enable: ixfrEnable, tsig, tls_name: tlsName, tls_pin: tlsPin } = values;
+  statements(store).insert.run(id, account, name, ip, port, ixfrEnable, tsig, tlsName, tlsPin, now, now);
 }
 
 export function updateTransferPeer(store: Store, seq: number, values: Values, now: number): void {
-  const { name, ip, port, ixfr_enable: ixfrEnable, tsig } = values;
-  statements(store).update.run(name, ip, port, ixfrEnable, tsig, now, seq);
+  const { name, ip, port, ixfr_enable: ixfrEnable, tsig, tls_name: tlsName, tls_pin: tlsPin } = values;
+  statements(store).update.run(name, ip, port, ixfrEnable, tsig, tlsName, tlsPin, now, seq);
 }
 
 export function removeTransferPeer(store: Store, seq: number): void {

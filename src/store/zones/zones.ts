@@ -22,6 +22,8 @@ export interface ZoneRow {
   readonly status: ZoneStatus;
   readonly served: number;
   readonly paused: number;
+  /** A secondary zone without a copy that may be served: answers are SERVFAIL. */
+  readonly expired: number;
   readonly type: ZoneType;
   readonly serial: number;
   /** Names in presentation form without the final dot; null = default. */

@@ -2,14 +2,15 @@
 import type { Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { Random } from '../../base/random.js';
-import { Class, Opcode, RCODE_MNEMONICS, Rcode, Type } from '../../dns/codes.js';
+import { Class, Opcode, Rcode, Type } from '../../dns/codes.js';
 import { type ReadMessage, readMessage } from '../../dns/message.js';
 import { MessageWriter } from '../../dns/message-writer.js';
 import { nameEquals } from '../../dns/name.js';
-import { findTsig, signMessage, TsigError, type TsigKey, verifyMessage } from '../../dns/tsig.js';
+import { findTsig, signMessage, type TsigKey } from '../../dns/tsig.js';
 import { askByDatagram, type DatagramServer } from '../../resolver/datagram-question.js';
 import type { SoaRR } from '../../store/log/changes.js';
 import { nowSeconds } from '../keys.js';
+import { rcodeText, signatureFault } from '../peer-answer.js';
 
 export interface Peer extends DatagramServer {
   /** Signs messages to it, and checks its answers. */
@@ -42,7 +43,7 @@ export async function notifyPeer(
     class: Class.in,
   });
   writer.add('answer', apex, Type.soa, soa.ttl, soa.rdata);
-  const answer = await ask(context, peer, writer.finish(), apex, timeoutMs);
+  const answer = await exchangeDatagram(context, peer, writer.finish(), apex, timeoutMs);
   if ('error' in answer) return answer;
   return answer.rcode === Rcode.noError ? undefined : { error: `it answered NOTIFY with ${rcodeText(answer.rcode)}` };
 }
@@ -57,7 +58,7 @@ export async function askSerial(
   const writer = new MessageWriter(4096);
   writer.begin(idOf(context.random), Opcode.query << OPCODE_SHIFT, { name: apex, type: Type.soa, class: Class.in });
   // Unsigned: everybody may ask it, and some servers sign only transfers.
-  const answer = await ask(context, { ...peer, key: undefined }, writer.finish(), apex, timeoutMs);
+  const answer = await exchangeDatagram(context, { ...peer, key: undefined }, writer.finish(), apex, timeoutMs);
   if ('error' in answer) return answer;
   const soa = answer.answers.find(({ type, owner }) => type === Type.soa && nameEquals(owner, apex));
   if (answer.rcode !== Rcode.noError) return { error: `it answers SOA with ${rcodeText(answer.rcode)}` };
@@ -66,48 +67,36 @@ export async function askSerial(
   return { serial: new DataView(buffer, byteOffset + length - 20).getUint32(0) };
 }
 
-async function ask(
-  { clock }: PeerContext,
+/** Sends a query over UDP, signed when the peer has a key, and checks that the answer belongs to it. */
+export async function exchangeDatagram(
+  { clock }: Pick<PeerContext, 'clock'>,
   peer: Peer,
   query: Uint8Array,
   apex: Uint8Array,
   timeoutMs: number,
-): Promise<ReadMessage | PeerFailure> {
+): Promise<ReadMessage | (PeerFailure & { readonly isSignature: boolean })> {
   const { key } = peer;
   const signed = key && signMessage(query, key, { time: nowSeconds(clock) });
   const id = (query[0]! << 8) | query[1]!;
   const opcode = query[2]! & 0x78;
-  const accept = (datagram: Uint8Array): ReadMessage | PeerFailure | undefined => {
+  const accept = (datagram: Uint8Array): ReadMessage | (PeerFailure & { readonly isSignature: true }) | undefined => {
     const octets = new Uint8Array(datagram);
     const message = readMessage(octets);
     const isAnswer = message?.id === id && (message.flags & 0x8000) !== 0 && ((message.flags >>> 8) & 0x78) === opcode;
     if (!message || !isAnswer || !nameEquals(message.question.name, apex)) return undefined;
-    const fault = key && signatureFault(octets, key, signed!.mac, clock);
-    return fault === undefined ? message : { error: fault };
+    const prior = signed?.mac;
+    const fault = key && signatureFault(octets, findTsig(octets), key, nowSeconds(clock), { prior: prior! });
+    return fault === undefined ? message : { error: fault, isSignature: true };
   };
   try {
     const answer = await askByDatagram(peer, signed?.message ?? query, accept, clock, timeoutMs);
-    return answer ?? { error: 'it did not answer' };
+    return answer ?? { error: 'it did not answer', isSignature: false };
   } catch (error) {
-    return { error: messageOf(error) };
+    return { error: messageOf(error), isSignature: false };
   }
-}
-
-function signatureFault(answer: Uint8Array, key: TsigKey, prior: Uint8Array, clock: Clock): string | undefined {
-  const tsig = findTsig(answer);
-  if (tsig === 'none' || tsig === 'malformed') return 'its answer is not signed';
-  if (tsig.error === TsigError.badKey) return 'it does not know the key';
-  if (tsig.error === TsigError.badSig) return 'it has another secret for the key';
-  if (tsig.error === TsigError.badTime) return 'its clock is different';
-  const error = verifyMessage(answer, tsig, key, nowSeconds(clock), { prior });
-  return error === TsigError.none ? undefined : 'the signature of its answer is wrong';
 }
 
 function idOf(random: Random): number {
   const [high, low] = random.bytes(2);
   return (high! << 8) | low!;
-}
-
-function rcodeText(rcode: number): string {
-  return RCODE_MNEMONICS[rcode] ?? `RCODE ${rcode}`;
 }

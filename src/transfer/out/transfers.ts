@@ -191,6 +191,7 @@ function judge(
   const address = parsePeerAddress(client.address) ?? new Uint8Array(0);
   const reason = transferRefusal(store, zone, { address, key: key?.seq }, allowed);
   if (reason !== undefined) return refuse(Rcode.refused, reason, key);
+  if (zone.expired === 1) return refuse(Rcode.servFail, 'its own copy has expired', key);
   const from = message.question.type === Type.ixfr ? serialOf(message) : undefined;
   if (message.question.type === Type.ixfr && from === undefined) {
     return refuse(Rcode.formErr, 'an incremental one needs the SOA of the client', key);

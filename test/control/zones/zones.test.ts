@@ -89,7 +89,7 @@ t.test('create', async (t) => {
   for (const [name, code, message] of refused) {
     t.match(await refusal(createZone(ctx, { name })), { status: 400, code, message }, String(name));
   }
-  t.match(await refusal(createZone(ctx, { name: 'x.example', type: 'secondary' })), { status: 400, code: 1002 });
+  t.match(await refusal(createZone(ctx, { name: 'x.example', type: 'internal' })), { status: 400, code: 1002 });
   t.match(await refusal(createZone(ctx, { name: 'x.example', account: { id: '0'.repeat(32) } })), { status: 404 });
   t.match(changesAfter(ctx.store, 0, 1)[0], { kind: 'zone-added', serial_to: zone.soa.serial });
 });

@@ -1,0 +1,21 @@
+/** Which records of a secondary zone may be changed here. Pure. */
+import { Type } from '../../dns/codes.js';
+import type { NewRecordRow } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { recordFailure } from '../records/errors.js';
+
+type Place = Pick<NewRecordRow, 'proxied' | 'type' | 'owner_key'>;
+
+/** Whether a record of a secondary zone was made here (v4: `secondary_overrides`); transfers leave it alone. */
+export function isOverride({ proxied, type, owner_key: ownerKey }: Place): boolean {
+  return proxied === 1 || (type === Type.cname && ownerKey.length === 0);
+}
+
+/**
+ * The records of a secondary zone are those of its primary. With `secondary_overrides`, names may be proxied all the same, and the
+ * apex may have a CNAME. Throws 400.
+ */
+export function requireOwnRecord({ type, secondary_overrides: overrides, name }: ZoneRow, row: Place): void {
+  if (type !== 'secondary' || (overrides === 1 && isOverride(row))) return;
+  throw recordFailure('ofPrimary', { zone: name });
+}

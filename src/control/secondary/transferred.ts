@@ -1,0 +1,225 @@
+/**
+ * What came from the primary becomes the zone, in one commit: records that stay keep their rows, and everybody who follows the
+ * change log sees one difference.
+ */
+import { sleep } from '../../base/clock.js';
+import { invariant } from '../../base/errors.js';
+import { makeId } from '../../base/random.js';
+import { nextSerial, serialIsAfter } from '../../dns/serial.js';
+import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
+import { compareSets, moveProxied, recordOfSet } from '../../store/records/compare.js';
+import type { ImportedRow } from '../../store/records/import.js';
+import { dropRecordSet, useRecordSet } from '../../store/records/record-sets.js';
+import { findSameRecord, type RecordRow } from '../../store/records/records.js';
+import { findIncoming, type IncomingChange, noteIncoming } from '../../store/secondary/incoming.js';
+import { findZone, type ZoneRow } from '../../store/zones/zones.js';
+import { type ImportedSoa, soaOf } from '../imports/reader.js';
+import { planRemoval } from '../records/unused-records.js';
+import { isOverride } from '../rules/of-primary.js';
+import { commitAlone, type Draft } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+
+/** A version of a zone at its primary. */
+export interface Version {
+  /** The SOA: its rdata, and its TTL in seconds. */
+  readonly soa: { readonly rdata: Uint8Array; readonly ttl: number };
+  /** What is noted about the transfer in the same commit. */
+  readonly noted: IncomingChange;
+}
+
+/** One step between two versions. */
+export interface Difference {
+  readonly removed: readonly ImportedRow[];
+  readonly added: readonly ImportedRow[];
+}
+
+/** What was read does not belong to what is stored: a difference removes what is not there, or adds what is. */
+export class DoesNotFit extends Error {}
+
+/** Differences with more records replace the set of records. */
+const MOST_EDITS = MOST_CHANGED_RRS;
+const PAUSE_MS = 2;
+const MOST_ATTEMPTS = 5;
+
+/**
+ * Applies differences, one after the other, as one change. Throws {@link DoesNotFit}, and then nothing has changed. Resolves to
+ * false when the zone has no primaries any more.
+ */
+export async function applyDifferences(
+  ctx: Context,
+  seq: number,
+  from: number,
+  differences: readonly Difference[],
+  version: Version,
+): Promise<boolean> {
+  const { value } = await commitAlone(ctx, (draft) => {
+    const zone = zoneToWrite(ctx, seq);
+    if (!zone) return false;
+    if (findIncoming(ctx.store, seq)!.serial !== from) throw new DoesNotFit('the stored version is another one');
+    for (const difference of condense(ctx, zone, differences)) edit(ctx, draft, zone, difference);
+    finish(ctx, draft, zone, version);
+    return true;
+  });
+  return value;
+}
+
+interface Edit {
+  readonly before: RecordRow | undefined;
+  readonly after: ImportedRow | undefined;
+}
+
+/** Each record once, with what it was and what it becomes; checked step by step (RFC 1995 §4). */
+function condense(ctx: Context, { seq: zone }: ZoneRow, differences: readonly Difference[]): Edit[] {
+  const edits = new Map<string, { before: RecordRow | undefined; after: ImportedRow | undefined }>();
+  const find = (row: ImportedRow) => {
+    const key = `${row.type} ${text(row.owner_key)} ${text(row.rdata_key)}`;
+    let known = edits.get(key);
+    if (!known) {
+      const stored = findSameRecord(ctx.store, { ...row, zone });
+      const before = stored && isOverride(stored) ? undefined : stored;
+      known = { before, after: before };
+      edits.set(key, known);
+    }
+    return known;
+  };
+  for (const { removed, added } of differences) {
+    for (const row of removed) {
+      const known = find(row);
+      if (!known.after) throw new DoesNotFit(`it removes a record of ${row.name} that is not there`);
+      known.after = undefined;
+    }
+    for (const row of added) {
+      const known = find(row);
+      if (known.after) throw new DoesNotFit(`it adds a record of ${row.name} that is there`);
+      known.after = row;
+    }
+  }
+  return [...edits.values()];
+}
+
+function text(octets: Uint8Array): string {
+  return Buffer.from(octets).toString('latin1');
+}
+
+function edit(ctx: Context, draft: Draft, zone: ZoneRow, { before, after }: Edit): void {
+  if (before && !after) draft.removeRecord(before);
+  if (!after || after === before) return;
+  const { owner_key, name, type, content, rdata, rdata_key, ttl } = after;
+  const data = { owner_key, name, type, content, rdata, rdata_key, ttl, zone: zone.seq, modified_at: draft.now };
+  const own = { proxied: 0, settings: null, comment: null, tags: null, private_routing: null };
+  const row = { ...data, ...own, created_at: draft.now, comment_modified_at: null, tags_modified_at: null };
+  if (before) draft.updateRecord(before, { ...before, ...data });
+  // A record that was made here hides the same one of the primary.
+  else if (!findSameRecord(ctx.store, row)) {
+    draft.insertRecord({ ...row, id: makeId(ctx.clock.nowUs(), ctx.random) });
+  }
+}
+
+/** The records of a whole version, which stand in a set of their own. */
+export interface StagedVersion extends Version {
+  readonly set: number;
+  readonly records: number;
+}
+
+/**
+ * Makes the zone what a staged set says. Few differences are applied to the records of the zone; with many it gets the set. In both
+ * cases the set is used up afterwards. False as above; then the caller gives the set up.
+ */
+export async function applyVersion(ctx: Context, seq: number, staged: StagedVersion): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    const zone = zoneToWrite(ctx, seq);
+    if (!zone) return false;
+    const pairs = await compare(ctx, zone, staged.set);
+    const applied = await commitAlone(ctx, (draft) => {
+      const current = zoneToWrite(ctx, seq);
+      if (!current) return 'gone';
+      // Somebody wrote meanwhile.
+      if (current.version !== zone.version || current.record_set !== zone.record_set) return 'stale';
+      if (pairs) editPairs(ctx, draft, current, pairs);
+      else replaceSet(ctx, draft, current, staged);
+      finish(ctx, draft, current, staged);
+      if (pairs && !dropRecordSet(ctx.store, staged.set)) planRemoval(ctx);
+      return 'applied';
+    });
+    if (applied.value !== 'stale') return applied.value === 'applied';
+    if (attempt === MOST_ATTEMPTS) throw new Error(`the zone ${zone.name} changed ${attempt} times during a transfer`);
+  }
+}
+
+/** Store numbers of rows. */
+interface Pair {
+  readonly before: number | undefined;
+  readonly after: number | undefined;
+}
+
+/** What differs between the zone and the set; undefined when that is more than {@link MOST_EDITS}. */
+async function compare({ store }: Context, zone: ZoneRow, set: number): Promise<readonly Pair[] | undefined> {
+  const pairs: Pair[] = [];
+  for (const difference of compareSets(store, zone.record_set, set)) {
+    if (difference === 'pause') {
+      await sleep(PAUSE_MS);
+      continue;
+    }
+    const { before, after } = difference;
+    if (before && isOverride(before)) continue;
+    pairs.push({ before: before?.seq, after: after?.seq });
+    if (pairs.length > MOST_EDITS) return undefined;
+  }
+  return pairs;
+}
+
+function editPairs(ctx: Context, draft: Draft, zone: ZoneRow, pairs: readonly Pair[]): void {
+  const read = (seq: number | undefined): RecordRow | undefined =>
+    seq === undefined ? undefined : recordOfSet(ctx.store, zone.seq, seq);
+  for (const { before, after } of pairs) edit(ctx, draft, zone, { before: read(before), after: read(after) });
+}
+
+function replaceSet(ctx: Context, draft: Draft, zone: ZoneRow, { set, records }: StagedVersion): void {
+  const { store } = ctx;
+  draft.noteReplacement(zone.seq);
+  invariant(useRecordSet(store, set), 'the staged records are there');
+  const kept = moveProxied(store, zone.record_set, set);
+  draft.setZone(zone.seq, { record_set: set, record_count: records + kept });
+  if (!dropRecordSet(store, zone.record_set)) planRemoval(ctx);
+  draft.noteZone(zone.seq, 'zone-replaced');
+}
+
+/** SOA, serial, and what is noted. */
+function finish(ctx: Context, draft: Draft, zone: ZoneRow, { soa, noted }: Version): void {
+  const { columns, serial }: ImportedSoa = soaOf(soa);
+  // What is changed here (signatures, proxied names) has serials of its own, which only go up.
+  const isNewer = zone.expired === 1 || serialIsAfter(serial, zone.serial);
+  const next = isNewer ? serial : nextSerial(zone.serial);
+  draft.setZone(zone.seq, { ...columns, serial: next, expired: 0 });
+  draft.noteZone(zone.seq, zone.expired === 1 ? 'zone-replaced' : 'settings');
+  noteIncoming(ctx.store, zone.seq, noted);
+  draft.audit({ action: 'zone.transfer', zone: zone.id, object: zone.id, after: { serial } });
+}
+
+/** The zone, if it still has primaries. */
+function zoneToWrite({ store }: Context, seq: number): ZoneRow | undefined {
+  const zone = findZone(store, seq);
+  return zone?.type === 'secondary' && findIncoming(store, seq) ? zone : undefined;
+}
+
+/** No primary was reached for too long, or no version can be used: the zone is not answered any more (RFC 1035 §3.3.13). */
+export async function expireZone(ctx: Context, seq: number): Promise<void> {
+  await commitAlone(ctx, (draft) => {
+    const zone = zoneToWrite(ctx, seq);
+    if (!zone || zone.expired === 1) return;
+    draft.setZone(seq, { expired: 1, serial: zone.serial });
+    draft.noteZone(seq, 'zone-replaced');
+    draft.audit({ action: 'zone.expire', zone: zone.id, object: zone.id });
+  });
+}
+
+/** The copy may be served again: a primary still has the stored version. */
+export async function reviveZone(ctx: Context, seq: number): Promise<void> {
+  await commitAlone(ctx, (draft) => {
+    const zone = zoneToWrite(ctx, seq);
+    if (!zone || zone.expired === 0 || findIncoming(ctx.store, seq)!.serial === null) return;
+    draft.setZone(seq, { expired: 0 });
+    draft.noteZone(seq, 'zone-replaced');
+    draft.audit({ action: 'zone.revive', zone: zone.id, object: zone.id });
+  });
+}

@@ -1,0 +1,82 @@
+/** Compares the records of two sets, a part at a time. */
+import { compareBytes, equalBytes } from '../../base/bytes.js';
+import { perStore, type Store } from '../driver.js';
+import type { RecordRow } from './records.js';
+
+type Compared = Pick<RecordRow, 'seq' | 'owner_key' | 'type' | 'rdata_key' | 'rdata' | 'ttl' | 'proxied'>;
+
+/** A record that only one of the sets has, or that both have with different TTLs or upper and lower case. */
+export interface SetDifference {
+  readonly before: Compared | undefined;
+  readonly after: Compared | undefined;
+}
+
+/** Rows read in one step. */
+const CHUNK = 2000;
+
+const statements = perStore((store) => ({
+  part: store.prepare<[set: number, ownerKey: Uint8Array, type: number, rdataKey: Uint8Array, limit: number], Compared>(
+    `SELECT seq, owner_key, type, rdata_key, rdata, ttl, proxied FROM record_rows
+     WHERE record_set = ? AND (owner_key, type, rdata_key) > (?, ?, ?) ORDER BY owner_key, type, rdata_key LIMIT ?`,
+  ),
+  bySeq: store.prepare<[zone: number, seq: number], RecordRow>(
+    'SELECT ? AS zone, record_rows.* FROM record_rows WHERE seq = ?',
+  ),
+  move: store.prepare<[after: number, before: number]>(
+    'UPDATE OR IGNORE record_rows SET record_set = ? WHERE record_set = ? AND proxied = 1',
+  ),
+}));
+
+/** The records of a set in the order of the index. */
+function* rowsOfSet(store: Store, set: number): Generator<Compared | 'pause'> {
+  let last: Pick<Compared, 'owner_key' | 'type' | 'rdata_key'> = {
+    owner_key: new Uint8Array(0),
+    type: -1,
+    rdata_key: new Uint8Array(0),
+  };
+  for (;;) {
+    const rows = statements(store).part.all(set, last.owner_key, last.type, last.rdata_key, CHUNK);
+    yield* rows;
+    if (rows.length < CHUNK) return;
+    last = rows.at(-1)!;
+    yield 'pause';
+  }
+}
+
+/**
+ * The differences between two sets. `pause` comes between parts of some milliseconds, when the caller may let others run; what is
+ * read after it may be newer.
+ */
+export function* compareSets(store: Store, before: number, after: number): Generator<SetDifference | 'pause'> {
+  const [old, fresh] = [rowsOfSet(store, before), rowsOfSet(store, after)];
+  let [a, b] = [old.next(), fresh.next()];
+  while (!a.done || !b.done) {
+    if (a.value === 'pause' || b.value === 'pause') {
+      yield 'pause';
+      if (a.value === 'pause') a = old.next();
+      if (b.value === 'pause') b = fresh.next();
+      continue;
+    }
+    const [was, is] = [a.done ? undefined : a.value, b.done ? undefined : b.value];
+    const order = !was ? 1 : !is ? -1 : compareKeys(was, is);
+    if (order < 0) yield { before: was, after: undefined };
+    else if (order > 0) yield { before: undefined, after: is };
+    else if (was!.ttl !== is!.ttl || !equalBytes(was!.rdata, is!.rdata)) yield { before: was, after: is };
+    if (order <= 0) a = old.next();
+    if (order >= 0) b = fresh.next();
+  }
+}
+
+function compareKeys(a: Compared, b: Compared): number {
+  return compareBytes(a.owner_key, b.owner_key) || a.type - b.type || compareBytes(a.rdata_key, b.rdata_key);
+}
+
+/** A record of any set as one of a zone (store number). */
+export function recordOfSet(store: Store, zone: number, seq: number): RecordRow | undefined {
+  return statements(store).bySeq.get(zone, seq);
+}
+
+/** Gives the proxied records of a set to another one. Returns their number. */
+export function moveProxied(store: Store, before: number, after: number): number {
+  return statements(store).move.run(after, before).changes;
+}

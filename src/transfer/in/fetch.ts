@@ -1,0 +1,163 @@
+/** Transfers one zone from one primary: differences where they may do, otherwise the whole zone. */
+import { messageOf } from '../../base/errors.js';
+import { createRowMaker, type RowMaker } from '../../control/imports/row.js';
+import { beginStaging, giveUp, type Staging } from '../../control/imports/stage.js';
+import { applyDifferences, applyVersion, DoesNotFit } from '../../control/secondary/transferred.js';
+import type { Context } from '../../control/write/context.js';
+import { Type } from '../../dns/codes.js';
+import type { ReadRecord } from '../../dns/message.js';
+import type { ImportedRow } from '../../store/records/import.js';
+import type { IncomingChange } from '../../store/secondary/incoming.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { TransferFailed } from './failure.js';
+import { type PrimaryContext, transferQuery } from './primary.js';
+import { createTransferReader, type Soa, type TransferEnd } from './reading.js';
+import { type Primary, transferMessages } from './stream.js';
+
+export interface FetchOrder {
+  readonly zone: ZoneRow;
+  readonly primary: Primary;
+  /** The SOA of the stored version; undefined: the whole zone is wanted. */
+  readonly from: { readonly serial: number; readonly rdata: Uint8Array; readonly ttl: number } | undefined;
+  /** What is noted with a version, in the commit that stores it. */
+  readonly noted: (soa: Soa, notice: string | null) => IncomingChange;
+}
+
+export interface Fetched {
+  readonly soa: Soa;
+  /** Whether the zone has another version now. */
+  readonly kind: TransferEnd['kind'];
+  readonly records: number;
+}
+
+/** Throws {@link TransferFailed}; the stored version is then as it was. */
+export async function fetchZone(ctx: Context, context: PrimaryContext, order: FetchOrder): Promise<Fetched> {
+  if (!order.from) return fetchOnce(ctx, context, order);
+  try {
+    return await fetchOnce(ctx, context, order);
+  } catch (error) {
+    if (!(error instanceof TransferFailed) || !ENDS_DIFFERENCES.has(error.fault)) throw error;
+    ctx.log.info(
+      { zone: order.zone.name, reason: error.message },
+      'differences could not be used; the whole zone is transferred',
+    );
+    return fetchOnce(ctx, context, { ...order, from: undefined });
+  }
+}
+
+/** Whatever is doubtful about differences is settled by the whole zone. */
+const ENDS_DIFFERENCES: ReadonlySet<string> = new Set(['unfit', 'lying', 'refused', 'limit']);
+
+async function fetchOnce(ctx: Context, context: PrimaryContext, order: FetchOrder): Promise<Fetched> {
+  const { zone, from } = order;
+  const reader = createTransferReader(zone.apex, from?.serial);
+  const collection = createCollection(ctx, zone);
+  try {
+    const query = transferQuery(context.random, zone.apex, from);
+    for await (const { message, isCovered } of transferMessages(context, order.primary, query)) {
+      await collection.take(reader.read(message));
+      if (!reader.end) continue;
+      if (!isCovered) throw new TransferFailed('signature', 'its last message is not signed');
+      return await store(ctx, order, reader.end, collection);
+    }
+    throw new TransferFailed('unreachable', 'it sent no answer');
+  } finally {
+    await collection.release();
+  }
+}
+
+async function store(ctx: Context, order: FetchOrder, end: TransferEnd, collection: Collection): Promise<Fetched> {
+  const { zone, from, noted } = order;
+  const { soa, kind } = end;
+  if (kind === 'current') return { soa, kind, records: 0 };
+  const version = (notice: string | null) => ({ soa: soa.record, noted: noted(soa, notice) });
+  if (kind === 'whole') {
+    const { set, records } = await collection.finish();
+    const notice = end.outside === 0 ? null : `${end.outside} records outside the zone were left out`;
+    if (await applyVersion(ctx, zone.seq, { set, records, ...version(notice) })) collection.keep();
+    return { soa, kind, records };
+  }
+  const differences = end.steps.map(({ removed, added }) => {
+    return { removed: collection.rowsOf(removed), added: collection.rowsOf(added) };
+  });
+  try {
+    await applyDifferences(ctx, zone.seq, from!.serial, differences, version(null));
+  } catch (error) {
+    if (error instanceof DoesNotFit) throw new TransferFailed('unfit', error.message);
+    throw error;
+  }
+  return { soa, kind, records: end.steps.reduce((sum, { removed, added }) => sum + removed.length + added.length, 0) };
+}
+
+/** The records of a whole zone on their way into a set of their own. */
+interface Collection {
+  take(records: readonly ReadRecord[]): Promise<void>;
+  rowsOf(records: readonly ReadRecord[]): ImportedRow[];
+  /** Stores what is left. */
+  finish(): Promise<{ readonly set: number; readonly records: number }>;
+  /** The set belongs to the zone now, or is removed already. */
+  keep(): void;
+  release(): Promise<void>;
+}
+
+/** Rows that are stored together. */
+const ROWS_AT_ONCE = 2000;
+
+function createCollection(ctx: Context, { apex }: ZoneRow): Collection {
+  const { limits } = ctx.settings;
+  const maker = createRowMaker({ apex, limits, proxied: false, oneIsAutomatic: false });
+  const most = limits.recordsPerZone ?? Number.POSITIVE_INFINITY;
+  let staging: Staging | undefined;
+  let waiting: ImportedRow[] = [];
+  let records = 0;
+  let isKept = false;
+  const flush = async (): Promise<number> => {
+    staging ??= await beginStaging(ctx);
+    const rows = waiting;
+    waiting = [];
+    records += await staging.store(rows);
+    return staging.set;
+  };
+  return {
+    async take(more) {
+      for (const row of rowsOf(maker, more)) waiting.push(row);
+      if (records + waiting.length > most) {
+        throw new TransferFailed('limit', `the zone has more than ${most} records, which is the limit`);
+      }
+      if (waiting.length >= ROWS_AT_ONCE) await flush();
+    },
+    rowsOf: (some) => rowsOf(maker, some),
+    async finish() {
+      const set = await flush();
+      return { set, records };
+    },
+    keep() {
+      isKept = true;
+    },
+    async release() {
+      if (!staging || isKept) return;
+      try {
+        await giveUp(ctx, staging.set);
+      } catch (error) {
+        // It is removed by the job, as after the end of the process.
+        ctx.log.warn({ reason: messageOf(error) }, 'the records of a failed transfer were not removed at once');
+      }
+    },
+  };
+}
+
+/** They show that a zone is signed by its primary. */
+const PROOFS: ReadonlySet<number> = new Set([Type.rrsig, Type.nsec, Type.nsec3, Type.nsec3param]);
+
+function rowsOf(maker: RowMaker, records: readonly ReadRecord[]): ImportedRow[] {
+  return records.map((record) => {
+    if (PROOFS.has(record.type)) {
+      throw new TransferFailed(
+        'unsupported',
+        'the zone is signed at the primary, and its signatures cannot be taken over',
+      );
+    }
+    const nowhere = { line: 1, column: 1, file: undefined, comment: undefined };
+    return maker.rowOf({ ...record, ...nowhere, flattened: false });
+  });
+}

@@ -1,0 +1,41 @@
+/** The jobs of zones with primaries: checks that are due, and those that NOTIFY or a person asked for. */
+import { NOTIFIED_JOB, REFRESH_JOB } from '../../control/secondary/incoming.js';
+import type { JobHandler, JobKinds } from '../../jobs/kind.js';
+import { schedule } from '../../jobs/schedule.js';
+import { type RefreshParts, refreshZone } from './refresh.js';
+
+/** Checks and transfers at once; those asked for have places of their own, so that they do not wait behind the others. */
+const AT_ONCE = 10;
+/** Milliseconds until a zone whose other job is running gets its turn. */
+const BUSY_MS = 250;
+/** Longer than any transfer. */
+const LIMIT_MS = 7_500_000;
+/** Unexpected errors, such as a store that is full. */
+const BACKOFF = { firstMs: 60_000, mostMs: 3_600_000 };
+
+export function incomingJobs(parts: RefreshParts): JobKinds {
+  const { store, clock } = parts.base;
+  const running = new Set<string>();
+
+  const handler =
+    (isNotified: boolean): JobHandler =>
+    async ({ signal }, subject) => {
+      if (running.has(subject)) return { againAtMs: clock.nowMs() + BUSY_MS };
+      running.add(subject);
+      try {
+        const nextMs = await refreshZone(parts, Number(subject), isNotified, signal);
+        if (nextMs === undefined) return { done: true };
+        if (!isNotified) return { againAtMs: nextMs };
+        await store.write(() => schedule(store, { kind: REFRESH_JOB, subject, runAtMs: nextMs }, clock.nowMs()));
+        return { done: true };
+      } finally {
+        running.delete(subject);
+      }
+    };
+
+  const common = { atOnce: AT_ONCE, limitMs: LIMIT_MS, backoff: BACKOFF };
+  return {
+    [REFRESH_JOB]: { ...common, handler: handler(false), overduePerSecond: 50 },
+    [NOTIFIED_JOB]: { ...common, handler: handler(true), overduePerSecond: 50 },
+  };
+}

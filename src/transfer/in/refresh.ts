@@ -1,0 +1,203 @@
+/**
+ * Keeps the copy of a secondary zone like the zone of its primaries (RFC 1034 §4.3.5): asks for the SOA, transfers what is
+ * newer, goes to the next primary when one fails, and lets the copy expire when none answers for too long.
+ */
+import { messageOf } from '../../base/errors.js';
+import { expireZone, reviveZone } from '../../control/secondary/transferred.js';
+import { type Context, type ContextBase, OPERATOR } from '../../control/write/context.js';
+import { serialIsAfter } from '../../dns/serial.js';
+import { soaOf as servedSoa } from '../../serving/difference.js';
+import { servingZone } from '../../serving/zone.js';
+import {
+  findIncoming,
+  type IncomingChange,
+  type IncomingRow,
+  noteIncoming,
+  notePrimary,
+  type PrimaryRow,
+  primariesOfZone,
+} from '../../store/secondary/incoming.js';
+import { findZone, ZONE_DEFAULTS, type ZoneRow } from '../../store/zones/zones.js';
+import type { Vault } from '../../vault/vault.js';
+import { TransferFailed } from './failure.js';
+import { fetchZone } from './fetch.js';
+import type { IncomingCounts } from './metrics.js';
+import { askSoa, type PrimaryContext, primaryOf, type SoaSight } from './primary.js';
+import type { Soa } from './reading.js';
+
+export interface RefreshParts {
+  readonly base: ContextBase;
+  readonly vault: Vault;
+  /** Certificates of further authorities, PEM. */
+  readonly authorities: string | undefined;
+  readonly counts: IncomingCounts;
+}
+
+/** Seconds. */
+const LEAST_REFRESH = 300;
+const MOST_REFRESH = 2_419_200;
+const LEAST_RETRY = 60;
+const MOST_RETRY = 3600;
+const LEAST_EXPIRE = 3600;
+const MOST_EXPIRE = 31_536_000;
+/** A part of the time between two checks by which zones differ, so that they are not all checked at once. */
+const SPREAD = 0.1;
+const SECOND_US = 1_000_000;
+
+/**
+ * Asks the primaries of a zone (store number), in their order. `all`: even when one has nothing newer, because another has sent
+ * NOTIFY. Resolves to the time of the next check, in milliseconds since 1970; undefined when the zone has no primaries.
+ */
+export async function refreshZone(
+  parts: RefreshParts,
+  seq: number,
+  all: boolean,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { base, counts } = parts;
+  const ctx: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'transfer' };
+  const context: PrimaryContext = { clock: base.clock, random: base.random, signal };
+  const failures: string[] = [];
+  let sight: Sight | undefined;
+  for (const primary of primariesOfZone(base.store, seq)) {
+    const zone = findZone(base.store, seq);
+    const row = findIncoming(base.store, seq);
+    if (zone?.type !== 'secondary' || !row) return undefined;
+    try {
+      const seen = await visit(parts, ctx, context, zone, row, primary);
+      sight ??= seen;
+      counts.checks++;
+      if (seen.isNewer || !(all || seen.isBehind)) break;
+    } catch (error) {
+      if (!(error instanceof TransferFailed)) throw error;
+      counts.failed(error.fault);
+      base.log.warn(
+        { zone: zone.name, primary: primary.name, fault: error.fault, reason: error.message },
+        'a primary failed',
+      );
+      failures.push(`${primary.name}: ${error.message}`);
+      await noteFailure(ctx, primary, error);
+    }
+    if (signal.aborted) break;
+  }
+  return conclude(ctx, seq, sight, failures);
+}
+
+interface Sight {
+  /** Whether the zone has another version now. */
+  readonly isNewer: boolean;
+  /** Whether the primary has an older version than the stored one, so that another one may have a newer. */
+  readonly isBehind: boolean;
+  /** Seconds until the copy expires. */
+  readonly expire: number;
+  readonly notice: string | null;
+}
+
+/** Asks one primary, and transfers the zone when it has a newer version. Throws {@link TransferFailed}. */
+async function visit(
+  parts: RefreshParts,
+  ctx: Context,
+  context: PrimaryContext,
+  zone: ZoneRow,
+  row: IncomingRow,
+  of: PrimaryRow,
+): Promise<Sight> {
+  const { store, log, settings } = ctx;
+  const primary = primaryOf(store, parts.vault, of, parts.authorities);
+  const seen = await askSoa(context, primary, zone.apex);
+  const { soa } = seen;
+  const { serial } = row;
+  const isForced = row.forced === 1 || serial === null;
+  if (!isForced && !serialIsAfter(soa.serial, serial)) {
+    await noteSight(ctx, of, soa.serial);
+    const isBehind = soa.serial !== serial;
+    return { isNewer: false, isBehind, expire: expireOf(soa, seen), notice: olderNotice(of, soa.serial, serial) };
+  }
+  const mayDiffer = of.ixfr_enable === 1 && !isForced;
+  const stored = servedSoa(servingZone(store, zone, settings), serial ?? 0);
+  const from = mayDiffer ? { ...stored, serial } : undefined;
+  const noted = (newer: Soa, notice: string | null): IncomingChange => {
+    const now = context.clock.nowUs();
+    const expiresAt = now + expireOf(newer, seen) * SECOND_US;
+    const ended = { serial: newer.serial, forced: 0, checked_at: now, transferred_at: now, expires_at: expiresAt };
+    return { ...ended, failures: 0, error: null, notice };
+  };
+  const fetched = await fetchZone(ctx, context, { zone, primary, from, noted });
+  parts.counts.transferred(fetched.kind, fetched.records);
+  const { kind, records } = fetched;
+  log.info(
+    { zone: zone.name, primary: of.name, serial: fetched.soa.serial, from: serial, kind, records },
+    'a zone was transferred from its primary',
+  );
+  await noteSight(ctx, of, fetched.soa.serial);
+  const { notice = null } = findIncoming(store, zone.seq) ?? {};
+  return { isNewer: kind !== 'current', isBehind: false, expire: expireOf(fetched.soa, seen), notice };
+}
+
+function olderNotice({ name }: PrimaryRow, theirs: number, ours: number): string | null {
+  if (theirs === ours) return null;
+  return `${name} has the serial ${theirs}, which is older than the ${ours} that was transferred; force a transfer to go back`;
+}
+
+/** Seconds until a copy expires: the SOA's EXPIRE, or less if the primary is a secondary itself (RFC 7314 §4). */
+function expireOf({ expire }: Soa, { expire: left }: SoaSight): number {
+  return Math.min(left ?? MOST_EXPIRE, Math.max(LEAST_EXPIRE, Math.min(MOST_EXPIRE, expire)));
+}
+
+/** Writes the result of a check. Resolves to the time of the next one. */
+async function conclude(
+  ctx: Context,
+  seq: number,
+  sight: Sight | undefined,
+  failures: readonly string[],
+): Promise<number | undefined> {
+  const { store, clock } = ctx;
+  const zone = findZone(store, seq);
+  const row = findIncoming(store, seq);
+  if (!zone || !row) return undefined;
+  const now = clock.nowUs();
+  if (!sight) {
+    const expires = row.expires_at !== null && row.expires_at <= now;
+    if (expires && zone.expired === 0) await expireZone(ctx, seq);
+    const delay = retryMs(zone, row.failures);
+    const untilExpiry = !expires && row.expires_at !== null ? (row.expires_at - now) / 1000 : delay;
+    const nextMs = clock.nowMs() + Math.ceil(Math.min(delay, untilExpiry));
+    const error = failures.join('; ') || 'it has no primaries';
+    await note(ctx, seq, { failures: row.failures + 1, error, next_at: nextMs * 1000 });
+    return nextMs;
+  }
+  if (zone.expired === 1) await reviveZone(ctx, seq);
+  const nextMs = clock.nowMs() + refreshMs(ctx, zone, row);
+  const expiresAt = now + sight.expire * SECOND_US;
+  const ended = { checked_at: now, expires_at: expiresAt, next_at: nextMs * 1000, failures: 0 };
+  await note(ctx, seq, { ...ended, error: failures.length === 0 ? null : failures.join('; '), notice: sight.notice });
+  return nextMs;
+}
+
+function note({ store }: Context, seq: number, change: IncomingChange): Promise<void> {
+  return store.write(() => noteIncoming(store, seq, change));
+}
+
+/** Milliseconds until the next check: the setting of the zone, or REFRESH of the SOA, and up to a tenth more or less. */
+function refreshMs({ random }: Context, { soa_refresh: refresh }: ZoneRow, row: IncomingRow): number {
+  const seconds = row.refresh ?? Math.min(MOST_REFRESH, Math.max(LEAST_REFRESH, refresh ?? ZONE_DEFAULTS.refresh));
+  const [octet] = random.bytes(1);
+  return Math.round(seconds * 1000 * (1 - SPREAD + (2 * SPREAD * octet!) / 255));
+}
+
+/** Milliseconds until a failed check is repeated: a minute, then twice as long each time, up to RETRY of the SOA or an hour. */
+function retryMs({ soa_retry: retry }: ZoneRow, failures: number): number {
+  const most = Math.min(MOST_RETRY, Math.max(LEAST_RETRY, retry ?? ZONE_DEFAULTS.retry));
+  return Math.min(most, LEAST_RETRY * 2 ** Math.min(failures, 10)) * 1000;
+}
+
+/** Writes what a primary answered, unless the same is stored. */
+async function noteSight({ store, clock }: Context, of: PrimaryRow, serial: number): Promise<void> {
+  if (of.serial === serial && of.error === null) return;
+  await store.write(() => notePrimary(store, of, { serial, now: clock.nowUs() }));
+}
+
+async function noteFailure({ store }: Context, of: PrimaryRow, error: TransferFailed): Promise<void> {
+  const text = messageOf(error);
+  if (of.error !== text) await store.write(() => notePrimary(store, of, { error: text }));
+}

@@ -1,0 +1,232 @@
+/**
+ * NSD, Knot and BIND as primaries of the real program: zones with a key, differences and restarts of either side; after random
+ * changes there our copy equals theirs.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import t, { type Test } from 'tap';
+import { sleep } from '../../src/base/clock.js';
+import { parseName } from '../../src/dns/name.js';
+import type { TsigKey } from '../../src/dns/tsig.js';
+import { freePort } from '../support/free-ports.js';
+import { makeQuery } from '../support/message.js';
+import { type Program, startProgram, stopProgram } from '../support/program.js';
+import { askAll, missingReferences } from '../support/reference-servers.js';
+import { createSecondary, type Secondary } from '../support/secondaries.js';
+import { seededRandom } from '../support/seeded-random.js';
+import { asSet, serialInAnswer, serialOf, transfer } from '../support/transfer-client.js';
+
+const API_KEY = 'primaries-key-0123456789-0123456789-0123456789-01';
+const HEADERS = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' };
+const CHANGES = 12;
+const SECRET = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64');
+const KEY: TsigKey = {
+  name: parseName('k.test.'),
+  algorithm: 'hmac-sha256',
+  secret: new Uint8Array(Buffer.from(SECRET, 'base64')),
+};
+const missing = missingReferences();
+const skip = missing.length > 0 && process.env['CI'] !== 'true' ? `not installed: ${missing.join(', ')}` : false;
+
+interface World {
+  readonly directory: string;
+  program: Program;
+  readonly restart: (signal?: 'SIGTERM' | 'SIGKILL') => Promise<void>;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
+  readonly call: (method: string, path: string, body?: unknown) => Promise<any>;
+  readonly account: string;
+  readonly key: string;
+}
+
+async function startWorld(t: Test): Promise<World> {
+  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-primaries-'));
+  mkdirSync(join(directory, 'zones'));
+  const options = { directory, key: API_KEY, detached: true };
+  let program = await startProgram(options);
+  const call: World['call'] = async (method, path, body) => {
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(`${program.api}/client/v4${path}`, { method, headers: HEADERS, ...sent });
+    return response.json();
+  };
+  t.teardown(async () => {
+    await stopProgram(program);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const account = (await call('GET', '/accounts')).result[0].id;
+  const tsig = { name: 'k.test.', algo: 'hmac-sha256.', secret: SECRET };
+  const key = (await call('POST', `/accounts/${account}/secondary_dns/tsigs`, tsig)).result.id;
+  return {
+    directory,
+    get program() {
+      return program;
+    },
+    async restart(signal = 'SIGTERM') {
+      await stopProgram(program, signal);
+      const { dnsPort } = program;
+      program = await startProgram({ ...options, environment: { ZONEPLANE_DNS_PORT: String(dnsPort) } });
+      program = { ...program, dnsPort };
+    },
+    call,
+    account,
+    key,
+  };
+}
+
+async function until(what: string, holds: () => Promise<boolean>, hint: () => string = () => ''): Promise<void> {
+  for (let attempt = 0; attempt < 600; attempt++) {
+    if (await holds()) return;
+    await sleep(25);
+  }
+  throw new Error(`it never came to this: ${what}; ${hint()}`);
+}
+
+async function serialAt(port: number, zone: string): Promise<number | undefined> {
+  const [answer] = await askAll(port, [makeQuery(parseName(`${zone}.`), 6)], 500, 2);
+  return serialInAnswer(answer);
+}
+
+/** A secondary zone from a primary at this port, with differences. */
+async function follow(world: World, zone: string, port: number): Promise<string> {
+  const { call, account, key } = world;
+  const peer = { name: zone, ip: '127.0.0.1', port, tsig_id: key, ixfr_enable: true };
+  const { id } = (await call('POST', `/accounts/${account}/secondary_dns/peers`, peer)).result;
+  const made = (await call('POST', '/zones', { name: zone, type: 'secondary', account: { id: account } })).result;
+  await call('POST', `/zones/${made.id}/secondary_dns/incoming`, { name: zone, peers: [id] });
+  // So that the copy can be compared.
+  await call('POST', `/zones/${made.id}/secondary_dns/outgoing`, { name: zone, peers: [id] });
+  await call('POST', `/zones/${made.id}/secondary_dns/outgoing/enable`);
+  return made.id;
+}
+
+interface Version {
+  readonly serial: number;
+  readonly records: readonly string[];
+}
+
+async function versionAt(port: number, zone: string): Promise<Version> {
+  const { records } = await transfer(port, parseName(`${zone}.`), { key: KEY });
+  return { serial: serialOf(records[0]!), records: asSet(records) };
+}
+
+/** Waits until our copy is what the primary has, record by record. */
+async function untilEqual(world: World, zone: string, primary: Secondary, zoneId: string): Promise<void> {
+  let status = '';
+  await until(
+    `our copy of ${zone} is that of ${primary.name}`,
+    async () => {
+      if ((await serialAt(world.program.dnsPort, zone)) !== (await serialAt(primary.port, zone))) return false;
+      const [ours, theirs] = [await versionAt(world.program.dnsPort, zone), await versionAt(primary.port, zone)];
+      status = JSON.stringify((await world.call('GET', `/zones/${zoneId}/secondary_dns/incoming/status`)).result);
+      return isDeepStrictEqual(ours, theirs);
+    },
+    () => `${status}\n${primary.log().slice(-1500)}\n${world.program.printed().slice(-3000)}`,
+  );
+}
+
+const ZONE_TEXT = (zone: string, serial: number, more = ''): string =>
+  `$ORIGIN ${zone}.\n$TTL 300\n@ SOA ns h ${serial} 3600 600 86400 60\n@ NS ns\nns A 192.0.2.1\n*.wild TXT "w"\nsub NS ns.sub\n` +
+  `ns.sub A 192.0.2.3\nMixed MX 10 Mail\nmail A 192.0.2.4\nu TYPE65400 \\# 3 010203\n` +
+  `${Array.from({ length: 300 }, (_, i) => `h${i} A 192.0.2.${i % 250}\n`).join('')}${more}`;
+
+/** Changes of one record, as `nsupdate` and `knotc` take them. */
+function randomChanges(seed: number, count: number): readonly (readonly ['add' | 'delete', string, string])[] {
+  const random = seededRandom(seed);
+  const pick = (most: number): number => random.bytes(1)[0]! % most;
+  return Array.from({ length: count }, () => {
+    const name = ['h3', 'h7', 'new', 'deep.er', 'x.wild', `n${pick(9)}`][pick(6)]!;
+    return [pick(3) === 0 ? 'delete' : 'add', name, `192.0.2.${pick(200)}`];
+  });
+}
+
+t.test('BIND, written by nsupdate, with NOTIFY to nobody: checks are forced', { skip, timeout: 180_000 }, async (t) => {
+  const zone = 'bind.test';
+  const world = await startWorld(t);
+  const bind = createSecondary('bind', world.directory, await freePort());
+  t.teardown(() => bind.stop());
+  writeFileSync(join(world.directory, 'bind', 'zone'), ZONE_TEXT(zone, 100));
+  const key = `key k.test { algorithm hmac-sha256; secret "${SECRET}"; };\n`;
+  await bind.start(
+    `${key}zone ${zone} { type primary; file "zone"; allow-transfer { key k.test; }; allow-update { key k.test; }; ixfr-from-differences yes; };\n`,
+  );
+  const id = await follow(world, zone, bind.port);
+  await untilEqual(world, zone, bind, id);
+  for (const [index, [action, name, address]] of randomChanges(3, CHANGES).entries()) {
+    const line = action === 'add' ? `update add ${name}.${zone} 60 A ${address}` : `update delete ${name}.${zone}`;
+    const script = `server 127.0.0.1 ${bind.port}\nkey hmac-sha256:k.test ${SECRET}\nzone ${zone}\n${line}\nsend\n`;
+    execFileSync('nsupdate', [], { input: script });
+    if (index === 4) await world.restart();
+    if (index === 7) await bind.stop().then(() => bind.start());
+    await refresh(world, id);
+    await untilEqual(world, zone, bind, id);
+  }
+  t.pass(`${CHANGES} changes`);
+});
+
+/** As NOTIFY would: the next check is due now. */
+async function refresh(world: World, id: string): Promise<void> {
+  const incoming = (await world.call('GET', `/zones/${id}/secondary_dns/incoming`)).result;
+  await world.call('PUT', `/zones/${id}/secondary_dns/incoming`, { name: incoming.name, peers: incoming.peers });
+}
+
+t.test('Knot, written by knotc', { skip, timeout: 180_000 }, async (t) => {
+  const zone = 'knot.test';
+  const world = await startWorld(t);
+  const knot = createSecondary('knot', world.directory, await freePort());
+  t.teardown(() => knot.stop());
+  const own = join(world.directory, 'knot');
+  writeFileSync(join(own, 'knot.test.zone'), ZONE_TEXT(zone, 100));
+  const control = join(own, 'control');
+  await knot.start(
+    `control:\n  listen: ${control}\nkey:\n  - id: k.test\n    algorithm: hmac-sha256\n    secret: ${SECRET}\n` +
+      `acl:\n  - id: out\n    key: k.test\n    action: transfer\nzone:\n  - domain: ${zone}\n    file: knot.test.zone\n    acl: out\n` +
+      `    zonefile-load: difference\n    journal-content: changes\n`,
+  );
+  const knotc = (...args: string[]): void => void execFileSync('knotc', ['-s', control, ...args], { stdio: 'pipe' });
+  const id = await follow(world, zone, knot.port);
+  await untilEqual(world, zone, knot, id);
+  for (const [index, [action, name, address]] of randomChanges(5, CHANGES).entries()) {
+    knotc('zone-begin', zone);
+    try {
+      if (action === 'add') knotc('zone-set', zone, `${name}.${zone}.`, '300', 'A', address);
+      else knotc('zone-unset', zone, `${name}.${zone}.`, 'A');
+      knotc('zone-commit', zone);
+    } catch {
+      knotc('zone-abort', zone);
+    }
+    if (index === 4) await world.restart('SIGKILL');
+    await refresh(world, id);
+    await untilEqual(world, zone, knot, id);
+  }
+  t.pass(`${CHANGES} changes`);
+});
+
+t.test('NSD, which reads its files again', { skip, timeout: 180_000 }, async (t) => {
+  const zone = 'nsd.test';
+  const world = await startWorld(t);
+  const nsd = createSecondary('nsd', world.directory, await freePort());
+  t.teardown(() => nsd.stop());
+  const file = join(world.directory, 'nsd', 'zone');
+  writeFileSync(file, ZONE_TEXT(zone, 100));
+  await nsd.start(
+    `key:\n  name: k.test\n  algorithm: hmac-sha256\n  secret: "${SECRET}"\nzone:\n  name: ${zone}\n  zonefile: "zone"\n  provide-xfr: 127.0.0.1 k.test\n`,
+  );
+  const id = await follow(world, zone, nsd.port);
+  await untilEqual(world, zone, nsd, id);
+  const more = Array.from({ length: 3000 }, (_, i) => `many${i} TXT "${'t'.repeat(60)} ${i}"\n`).join('');
+  for (const [serial, text] of [
+    [101, 'extra A 192.0.2.77\n'],
+    [102, more],
+    [103, ''],
+  ] as const) {
+    writeFileSync(file, ZONE_TEXT(zone, serial, text));
+    await nsd.stop();
+    await nsd.start();
+    await refresh(world, id);
+    await untilEqual(world, zone, nsd, id);
+  }
+  const answer = (await world.call('GET', `/zones/${id}/secondary_dns/incoming/status`)).result;
+  t.match(answer, { state: 'current', soa_serial: 103, error: null });
+});

@@ -1,0 +1,411 @@
+/** Zones from a primary that does what a test says: right, wrong and silent ones, and what is served and said afterwards. */
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { SystemClock } from '../../src/base/clock.js';
+import { systemRandom } from '../../src/base/random.js';
+import { createRecord, listRecords } from '../../src/control/records/records.js';
+import { createIncoming, forceTransfer, getIncomingStatus } from '../../src/control/secondary/incoming.js';
+import { createPeer } from '../../src/control/secondary/peers.js';
+import { createTsig } from '../../src/control/secondary/tsigs.js';
+import { type Context, DEFAULT_LIMITS, OPERATOR } from '../../src/control/write/context.js';
+import { createZone, deleteZone, editZone } from '../../src/control/zones/zones.js';
+import { Type } from '../../src/dns/codes.js';
+import { parseName } from '../../src/dns/name.js';
+import type { TsigKey } from '../../src/dns/tsig.js';
+import { findChange, lastChange } from '../../src/store/log/changes.js';
+import { findZoneByName } from '../../src/store/zones/zones.js';
+import { createIncomingCounts } from '../../src/transfer/in/metrics.js';
+import { type RefreshParts, refreshZone } from '../../src/transfer/in/refresh.js';
+import { fileKeys } from '../../src/vault/master-key.js';
+import { unlockVault } from '../../src/vault/unlock.js';
+import { startControl } from '../control/fixture.js';
+import {
+  type Asked,
+  address,
+  type Say,
+  type ScriptedPrimary,
+  type ScriptedRR,
+  soa,
+  startScriptedPrimary,
+} from '../support/scripted-primary.js';
+
+const ZONE = 'in.test';
+const SECRET = Buffer.from('0123456789abcdef0123456789abcdef');
+const KEY: TsigKey = { name: parseName('k.test.'), algorithm: 'hmac-sha256', secret: new Uint8Array(SECRET) };
+const SOA = (serial: number): ScriptedRR => soa(ZONE, serial);
+const NS: ScriptedRR = [`${ZONE}.`, 300, Type.ns, parseName(`ns.${ZONE}.`)];
+const HOST = (name: string, last: number, ttl?: number): ScriptedRR => address(`${name}.${ZONE}.`, last, ttl);
+const BASE = [NS, HOST('ns', 1), HOST('a', 2), HOST('b', 3)];
+
+interface World {
+  readonly ctx: Context;
+  readonly parts: RefreshParts;
+  readonly primaries: readonly ScriptedPrimary[];
+  readonly primary: ScriptedPrimary;
+  readonly zoneId: string;
+  readonly seq: number;
+  /** Checks the zone now; resolves to what is said of it. */
+  check(all?: boolean): ReturnType<typeof getIncomingStatus>;
+  /** Owners and contents of the zone. */
+  records(): Promise<string[]>;
+}
+
+interface Options {
+  readonly key?: boolean;
+  readonly ixfr?: boolean;
+  readonly primaries?: number;
+  readonly limit?: number;
+}
+
+async function start(t: Test, { key = false, ixfr = true, primaries: count = 1, limit }: Options = {}): Promise<World> {
+  const limits = limit === undefined ? DEFAULT_LIMITS : { ...DEFAULT_LIMITS, recordsPerZone: limit };
+  const { ctx: fixture, directory } = await startControl(t, { limits });
+  // Sockets do not stand still.
+  const ctx: Context = { ...fixture, clock: new SystemClock(), random: systemRandom };
+  const { store } = ctx;
+  const keys = fileKeys(join(directory, 'master.key'));
+  const vault = await unlockVault({ store, keys, random: systemRandom, purposes: ['check', 'tsig'] });
+  const account = (await createZone(ctx, { name: 'other.test' })).account.id;
+  const tsig = await createTsig(ctx, { vault }, account, {
+    name: 'k.test.',
+    algo: 'hmac-sha256',
+    secret: SECRET.toString('base64'),
+  });
+  const primaries: ScriptedPrimary[] = [];
+  const peers: string[] = [];
+  for (let index = 0; index < count; index++) {
+    const primary = await startScriptedPrimary(ZONE, key ? KEY : undefined);
+    t.teardown(() => primary.close());
+    primaries.push(primary);
+    const own = { name: `p${index}`, ip: '127.0.0.1', port: primary.port, ixfr_enable: ixfr };
+    peers.push((await createPeer(ctx, account, { ...own, tsig_id: key ? tsig.id : null })).id);
+  }
+  const { id: zoneId } = await createZone(ctx, { name: ZONE, type: 'secondary' });
+  await createIncoming(ctx, zoneId, { name: ZONE, peers });
+  const { seq } = findZoneByName(store, ZONE)!;
+  const base = { store, clock: ctx.clock, random: ctx.random, log: ctx.log, settings: ctx.settings };
+  const parts: RefreshParts = { base, vault, authorities: undefined, counts: createIncomingCounts() };
+  return {
+    ctx,
+    parts,
+    primaries,
+    primary: primaries[0]!,
+    zoneId,
+    seq,
+    async check(all = false) {
+      await refreshZone(parts, seq, all, new AbortController().signal);
+      return getIncomingStatus(ctx, zoneId);
+    },
+    async records() {
+      const { items } = await listRecords(ctx, zoneId, { perPage: 1000 });
+      return items
+        .map(({ name, type, content, ttl }) => `${name.replace(`.${ZONE}`, '')} ${ttl} ${type} ${content}`)
+        .sort();
+    },
+  };
+}
+
+const whole =
+  (serial: number, records: readonly ScriptedRR[]) =>
+  (_: Asked, say: Say): void =>
+    say.message([SOA(serial), ...records, SOA(serial)]);
+
+t.test(
+  'a zone comes whole, in several messages, and then as differences; records that stay keep their rows',
+  async (t) => {
+    const { ctx, primary, check, records, zoneId, seq } = await start(t, { key: true });
+    const { store } = ctx;
+    t.equal(findZoneByName(store, ZONE)!.expired, 1, 'nothing is answered before');
+    primary.script.serial = 10;
+    primary.script.transfer = (_, say) => {
+      say.message([SOA(10), NS]);
+      say.message([HOST('ns', 1), HOST('a', 2)], { withoutQuestion: true, signature: 'none' });
+      say.message([HOST('b', 3), SOA(10)]);
+    };
+    const first = await check();
+    t.match(first, { state: 'current', serial: 10, error: null, primaries: [{ serial: 10, error: null }] });
+    t.equal(findZoneByName(store, ZONE)!.expired, 0);
+    t.equal(findZoneByName(store, ZONE)!.serial, 10, 'the serial is the primary’s');
+    t.same(await records(), [
+      'a 300 A 192.0.2.2',
+      'b 300 A 192.0.2.3',
+      `${ZONE} 300 NS ns.${ZONE}`,
+      'ns 300 A 192.0.2.1',
+    ]);
+    const idsOf = async () => new Map((await listRecords(ctx, zoneId, {})).items.map(({ name, id }) => [name, id]));
+    const before = await idsOf();
+
+    primary.script.serial = 12;
+    primary.script.transfer = (asked, say) => {
+      t.match(asked, { type: Type.ixfr, from: 10 });
+      say.message([SOA(12), SOA(10), HOST('a', 2), SOA(11), HOST('a', 2, 60), HOST('c', 4), SOA(11), HOST('c', 4)]);
+      say.message([SOA(12), HOST('d', 5), SOA(12)]);
+    };
+    await check();
+    t.same(await records(), [
+      'a 60 A 192.0.2.2',
+      'b 300 A 192.0.2.3',
+      'd 300 A 192.0.2.5',
+      `${ZONE} 300 NS ns.${ZONE}`,
+      'ns 300 A 192.0.2.1',
+    ]);
+    const after = await idsOf();
+    for (const name of ['a', 'b', 'ns'])
+      t.equal(after.get(`${name}.${ZONE}`), before.get(`${name}.${ZONE}`), `the row of ${name}`);
+    t.match(
+      findChange(store, lastChange(store)),
+      { serial_from: 10, serial_to: 12, complete: 1 },
+      'one complete change',
+    );
+    t.equal(findZoneByName(store, ZONE)!.record_count, 5);
+
+    primary.script.serial = 13;
+    primary.script.transfer = whole(13, [NS, HOST('ns', 1), HOST('e', 9)]);
+    await check();
+    t.equal((await records()).length, 3, 'an answer to IXFR may be the whole zone');
+    t.equal((await idsOf()).get(`ns.${ZONE}`), before.get(`ns.${ZONE}`));
+    t.match(findChange(store, lastChange(store)), { serial_from: 12, serial_to: 13, complete: 1 });
+
+    const asked = primary.asked.length;
+    t.match(await check(), { state: 'current', serial: 13 });
+    t.equal(primary.asked.length, asked, 'the same serial is not transferred again');
+    await forceTransfer(ctx, zoneId);
+    await check();
+    t.match(primary.asked.at(-1), { type: Type.axfr }, 'unless a person wants it');
+    t.equal(findZoneByName(store, ZONE)!.seq, seq);
+  },
+);
+
+/** What a primary may do wrong, in the words that people read. */
+const LIES: readonly (readonly [
+  what: string,
+  said: RegExp,
+  transfer: (asked: Asked, say: Say) => void | Promise<void>,
+])[] = [
+  ['no SOA at the beginning', /did not begin with the SOA/, (_, say) => say.message([NS, SOA(20)])],
+  [
+    'another SOA at the end',
+    /first SOA has the serial 20, its last one 21/,
+    (_, say) => say.message([SOA(20), NS, SOA(21)]),
+  ],
+  [
+    'the end is missing',
+    /closed the connection before the end/,
+    (_, say) => {
+      say.message([SOA(20), NS]);
+      say.socket.end();
+    },
+  ],
+  [
+    'the SOA of another zone',
+    /sent the SOA of other\.test/,
+    (_, say) => say.message([SOA(20), soa('other.test', 20), SOA(20)]),
+  ],
+  [
+    'another question',
+    /answered another question/,
+    (_, say) => say.message([SOA(20), NS, SOA(20)], { question: 'other.test' }),
+  ],
+  ['another ID', /answered another question/, (a, say) => say.message([SOA(20), NS, SOA(20)], { id: a.id ^ 1 })],
+  ['another class', /class 3/, (_, say) => say.message([SOA(20), NS, SOA(20)], { class: 3 })],
+  ['records behind the end', /follow its last SOA/, (_, say) => say.message([SOA(20), NS, SOA(20), HOST('x', 1)])],
+  ['a refusal', /answered REFUSED/, (_, say) => say.message([], { rcode: 5 })],
+  ['nothing', /answered without records/, (_, say) => say.message([])],
+  ['no DNS', /cannot be read/, (_, say) => say.octets(Buffer.alloc(40, 7))],
+  ['a frame of two octets', /not DNS/, (_, say) => say.octets(Buffer.from([1, 2]))],
+  [
+    'a meta type',
+    /record of the type/,
+    (_, say) => say.message([SOA(20), [`x.${ZONE}.`, 1, 252, new Uint8Array(3)], SOA(20)]),
+  ],
+  [
+    'a wrong signature in the middle',
+    /signature/,
+    (_, say) => {
+      say.message([SOA(20), NS]);
+      say.message([HOST('x', 1)], { signature: 'wrong' });
+      say.message([SOA(20)]);
+    },
+  ],
+  ['no signature at all', /not signed/, (_, say) => say.message([SOA(20), NS, SOA(20)], { signature: 'none' })],
+  [
+    'no signature at the end',
+    /last message is not signed/,
+    (_, say) => {
+      say.message([SOA(20), NS]);
+      say.message([SOA(20)], { signature: 'none' });
+    },
+  ],
+  [
+    'a hundred messages without a signature',
+    /100 messages came without a signature/,
+    (_, say) => {
+      say.message([SOA(20), NS]);
+      for (let i = 0; i < 101; i++) say.message([HOST(`x${i}`, 1)], { signature: 'none' });
+      say.message([SOA(20)]);
+    },
+  ],
+  [
+    'no end',
+    /more than 3000 records/,
+    async (_, say) => {
+      say.message([SOA(20)]);
+      const [name, many] = ['y'.repeat(60), 200];
+      for (let i = 0; !say.socket.destroyed; i++) {
+        say.message(Array.from({ length: many }, (_, j) => HOST(`${name}.z${i}-${j}`, 1)));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+  ],
+];
+
+t.test('whatever a primary does wrong, the stored version stays and the reason is said', async (t) => {
+  const { ctx, primary, check, records, parts } = await start(t, { key: true, limit: 3000 });
+  primary.script.serial = 10;
+  primary.script.transfer = whole(10, BASE);
+  await check();
+  const stored = await records();
+  primary.script.serial = 20;
+  for (const [what, said, transfer] of LIES) {
+    primary.script.transfer = transfer;
+    const status = await check();
+    t.match(status.error, said, what);
+    t.equal(status.state, 'failing', what);
+    t.match(status.primaries[0]?.error, said);
+    t.same(await records(), stored, `after ${what}`);
+    t.match(findZoneByName(ctx.store, ZONE), { serial: 10, expired: 0 });
+  }
+  primary.script.transfer = whole(20, BASE.slice(0, 3));
+  t.match(await check(), { state: 'current', serial: 20, error: null }, 'then it is right');
+  t.match(
+    parts.counts.samples(ctx.store).filter(({ name }) => name === 'secondary_zones'),
+    [{ labels: { state: 'current' }, value: 1 }],
+  );
+  const left = ctx.store.prepareTuples<[], [number]>("SELECT count(*) FROM record_sets WHERE state = 'staged'").get();
+  t.same(left, [0], 'no set of records is left over');
+});
+
+t.test('differences that do not fit are settled by the whole zone at once', async (t) => {
+  const { primary, check, records } = await start(t);
+  primary.script.serial = 10;
+  primary.script.transfer = whole(10, BASE);
+  await check();
+  const bad: readonly (readonly [string, readonly ScriptedRR[]])[] = [
+    ['removes what is not there', [SOA(10), HOST('x', 1), SOA(20)]],
+    ['adds what is there', [SOA(10), SOA(20), HOST('a', 2)]],
+    ['has a gap', [SOA(10), HOST('a', 2), SOA(15), SOA(16), SOA(20)]],
+  ];
+  let serial = 20;
+  for (const [what, part] of bad) {
+    const [from, to] = [serial - 10 || 10, serial];
+    primary.script.serial = to;
+    const moved = part.map((record) => (record[2] === Type.soa ? shift(record, from - 10, to) : record));
+    primary.script.transfer = (asked, say) =>
+      say.message(asked.type === Type.ixfr ? [SOA(to), ...moved, SOA(to)] : [SOA(to), ...BASE, HOST('n', to), SOA(to)]);
+    const before = primary.asked.length;
+    t.match(await check(), { serial: to, error: null }, what);
+    t.same(
+      primary.asked.slice(before).map(({ type }) => type),
+      [Type.ixfr, Type.axfr],
+      what,
+    );
+    t.ok((await records()).includes(`n 300 A 192.0.2.${to}`));
+    serial += 10;
+  }
+  primary.script.serial = 60;
+  primary.script.transfer = (asked, say) => {
+    if (asked.type === Type.ixfr) say.message([], { rcode: 4 });
+    else say.message([SOA(60), NS, address('x.other.test.', 1), HOST('a', 2), SOA(60)]);
+  };
+  t.match(await check(), { serial: 60, notice: /1 records outside the zone/ }, 'IXFR is not implemented there');
+  t.equal((await records()).length, 2);
+});
+
+/** The serials 10 and 20 of a script become others. */
+function shift(record: ScriptedRR, by: number, last: number): ScriptedRR {
+  const serial = Buffer.from(record[3]).readUInt32BE(record[3].length - 20);
+  return SOA(serial === 20 ? last : serial + by);
+}
+
+t.test('a primary that went back is not followed; another primary is', async (t) => {
+  const { ctx, primaries, check, zoneId } = await start(t, { primaries: 2, ixfr: false });
+  const [one, two] = primaries as [ScriptedPrimary, ScriptedPrimary];
+  one.script.serial = 0xffff_fff0;
+  one.script.transfer = whole(0xffff_fff0, BASE);
+  t.match(await check(), { serial: 0xffff_fff0 });
+  t.equal(two.questions(), 0, 'the second is not asked when the first answers');
+  one.script.serial = 5;
+  one.script.transfer = whole(5, BASE);
+  t.match(await check(), { serial: 5 }, 'serials go around (RFC 1982)');
+  one.script.serial = 4;
+  two.script.serial = 4;
+  const status = await check();
+  t.match(status, { serial: 5, state: 'current', notice: /serial 4, which is older than the 5/ });
+  two.script.serial = 7;
+  two.script.transfer = whole(7, BASE);
+  t.match(await check(), { serial: 7, error: null }, 'the second has a newer version');
+  one.script.serial = undefined;
+  two.script.serial = 8;
+  two.script.transfer = whole(8, BASE);
+  await one.close();
+  t.match(await check(), { serial: 8, error: /p0: / }, 'the first is away');
+  one.script.serial = 1;
+  two.script.serial = 3;
+  two.script.transfer = whole(3, BASE);
+  await forceTransfer(ctx, zoneId);
+  t.match(await check(), { serial: 3, notice: null }, 'a person may go back');
+  t.equal(findZoneByName(ctx.store, ZONE)!.serial, 9, 'what is served never does');
+});
+
+t.test('a zone whose primaries are away expires, and comes back', async (t) => {
+  const { ctx, primary, check } = await start(t);
+  primary.script.serial = 10;
+  const far = soa(ZONE, 10, [300, 300, 3600]);
+  primary.script.transfer = (_, say) => say.message([far, ...BASE, far]);
+  await check();
+  const { store } = ctx;
+  await primary.close();
+  t.match(await check(), { state: 'failing' });
+  t.equal(findZoneByName(store, ZONE)!.expired, 0, 'not yet');
+  await store.write(() => {
+    store.prepare<[]>('UPDATE zone_incoming SET expires_at = 1000').run();
+  });
+  t.match(await check(), { state: 'expired' });
+  t.equal(findZoneByName(store, ZONE)!.expired, 1);
+});
+
+t.test('records of a secondary zone cannot be edited; as a full zone it keeps them', async (t) => {
+  const { ctx, primary, check, records, zoneId } = await start(t);
+  primary.script.serial = 10;
+  primary.script.transfer = whole(10, BASE);
+  await check();
+  const refused = await createRecord(ctx, zoneId, { type: 'A', name: 'new', content: '192.0.2.9' }).catch(
+    (error) => error,
+  );
+  t.match(refused, { key: 'records.ofPrimary', status: 400 });
+  t.equal((await records()).length, 4);
+  t.equal((await editZone(ctx, zoneId, { type: 'full' })).type, 'full');
+  await createRecord(ctx, zoneId, { type: 'A', name: 'new', content: '192.0.2.9' });
+  t.equal((await records()).length, 5);
+  await deleteZone({ ...ctx, actor: OPERATOR }, zoneId);
+});
+
+t.test('a large zone is stored in parts and given to the zone at once', async (t) => {
+  const { ctx, primary, check } = await start(t, { key: true });
+  const send = (serial: number, count: number) => (_: Asked, say: Say) => {
+    say.message([SOA(serial), ...BASE]);
+    for (let i = 0; i < count; i += 500) {
+      say.message(Array.from({ length: 500 }, (_, j) => HOST(`h${i + j}`, (i + j + serial) % 250)));
+    }
+    say.message([SOA(serial)]);
+  };
+  primary.script.serial = 1;
+  primary.script.transfer = send(1, 8000);
+  t.match(await check(), { serial: 1, error: null });
+  t.equal(findZoneByName(ctx.store, ZONE)!.record_count, 8004);
+  primary.script.serial = 2;
+  primary.script.transfer = send(2, 7000);
+  t.match(await check(), { serial: 2, error: null });
+  t.equal(findZoneByName(ctx.store, ZONE)!.record_count, 7004);
+  t.match(findChange(ctx.store, lastChange(ctx.store)), { serial_from: 1, serial_to: 2 });
+});
