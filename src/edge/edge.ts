@@ -218,7 +218,7 @@ function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void) {
     const more = [storedRootsPem(store, clock.nowMs()), caBundle ?? ''].filter((pem) => pem !== '');
     return [...rootCertificates, ...more];
   };
-  const pools = createOriginPools({ trustedRoots, times: options.originTimes });
+  const pools = createOriginPools({ clock, trustedRoots, times: options.originTimes });
   const loopId = loopIdOf(store);
   return {
     planner,

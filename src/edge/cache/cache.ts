@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';
 import { type CachedItem, purgedUrl } from '../purge/purged.js';
-import { type Answer, answerPassed, answerStored } from './answer.js';
+import { type Answer, answerHit, answerPassed, answerStored } from './answer.js';
 import type { CacheOptions, CacheRequest, CacheState, Forward, Lookup } from './cache-state.js';
 import { fillCache, joinFill } from './fill-cache.js';
 import { createMemoryStore } from './memory-store.js';
@@ -52,7 +52,7 @@ function serve(cache: CacheState, request: CacheRequest, forward: Forward): Answ
   const stored = find(cache, key, fields, always);
   const nowMs = cache.clock.nowMs();
   const use = stored && useOf(stored, nowMs);
-  if (stored && use === 'fresh') return answerStored(stored, request, { result: 'HIT' }, nowMs);
+  if (stored && use === 'fresh') return answerHit(stored, request, nowMs);
   const lookup: Lookup = { request, forward, key, item: itemOf(request), always, eligibility, stored };
   if (stored && use === 'stale-while-revalidate') {
     if (method === 'GET') validateBehind(cache, lookup);

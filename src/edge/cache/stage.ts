@@ -6,6 +6,7 @@ import {
   type EdgeRequest,
   type HeaderList,
   headerFields,
+  headerList,
   type ResponseFlow,
   type ResponseSink,
   type ServedRoute,
@@ -70,16 +71,6 @@ function cacheRequest(request: EdgeRequest, { zone, settings }: ServedRoute): Ca
   };
 }
 
-function headerList(fields: HeaderFields): string[] {
-  const list: string[] = [];
-  for (const name in fields) {
-    const value = fields[name];
-    if (typeof value === 'string') list.push(name, value);
-    else if (value !== undefined) for (const line of value) list.push(name, line);
-  }
-  return list;
-}
-
 const NO_FLOW: ResponseFlow = { showsItsEnd: true, pause() {}, resume() {}, abort() {} };
 
 /** Sends an answer to a client, which may disconnect at any time. */
@@ -98,7 +89,7 @@ class Delivery {
     if (!this.hasBegun && !this.hasLeft) this.sink.onInformation(status, headers);
   }
 
-  deliver({ status, fields, body }: Answer): void {
+  deliver({ status, fields, headers, body }: Answer): void {
     const { sink } = this;
     this.hasBegun = true;
     if (this.hasLeft) {
@@ -109,7 +100,7 @@ class Delivery {
       body.passTo(status, headerList(fields), sink);
     } else if (body instanceof Readable) this.stream(status, fields, body);
     else {
-      sink.onHead(status, headerList(fields), NO_FLOW);
+      sink.onHead(status, headers ?? headerList(fields), NO_FLOW);
       if (body) sink.onData(body as Buffer);
       sink.onEnd([]);
     }

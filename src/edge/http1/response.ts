@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { printHttpDate } from '../../http/date.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from '../listen/client-response.js';
 import type { HeaderList } from '../proxy/exchange.js';
+import { printFieldLines } from './field-lines.js';
 
 /** The connection, as a response sees it. */
 export interface Channel {
@@ -18,9 +19,6 @@ export interface Channel {
 /** Head and body up to this many octets are written as one. */
 const JOINED = 65_536;
 const LAST_CHUNK = '0\r\n';
-/** Octets that would end a field line early, and other controls (RFC 9110 §5.5). */
-const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
-
 export class PlainResponse implements ClientResponse {
   readonly endsAtLength = true;
   isGone = false;
@@ -46,18 +44,19 @@ export class PlainResponse implements ClientResponse {
 
   inform(status: number, headers: HeaderList): void {
     if (status !== 102 && status !== 103) return;
-    const fields = status === 103 ? linesOf(headers) : '';
+    const fields = status === 103 ? printFieldLines(headers) : '';
     this.channel.socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}\r\n`, 'latin1');
   }
 
   head(status: number, headers: HeaderList, more: HeaderList): void {
     if (status === 204 || status === 304) this.hasBody = false;
-    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n${linesOf(headers)}${linesOf(more)}`;
-    if (!has(headers, 'date')) text += `Date: ${dateOf(this.channel.nowMs())}\r\n`;
+    const fields = printed(headers);
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n${fields.lines}${printFieldLines(more)}`;
+    if (!fields.hasDate) text += `Date: ${dateOf(this.channel.nowMs())}\r\n`;
     text += this.isLast
       ? 'Connection: close\r\n'
       : `Connection: keep-alive\r\nKeep-Alive: ${this.channel.keepAlive}\r\n`;
-    if (this.hasBody && !has(headers, 'content-length')) {
+    if (this.hasBody && !fields.hasLength) {
       this.isChunked = true;
       text += 'Transfer-Encoding: chunked\r\n';
     }
@@ -80,7 +79,7 @@ export class PlainResponse implements ClientResponse {
   end(chunk: Buffer | undefined, trailers: HeaderList): void {
     if (this.isOver) return;
     if (chunk) this.write(chunk);
-    if (this.isChunked) this.sendHead(`${LAST_CHUNK}${linesOf(trailers)}\r\n`);
+    if (this.isChunked) this.sendHead(`${LAST_CHUNK}${printFieldLines(trailers)}\r\n`);
     else if (this.waiting !== '') this.sendHead('');
     this.isWritten = true;
     // The rest of a long body still waits for the client.
@@ -140,15 +139,23 @@ export class PlainResponse implements ClientResponse {
   }
 }
 
-/** Field lines. Throws a TypeError for a value that no field may have. */
-function linesOf(headers: HeaderList): string {
-  let text = '';
-  for (let i = 0; i < headers.length; i += 2) {
-    const value = headers[i + 1]!;
-    if (FORBIDDEN.test(value)) throw new TypeError(`the value of ${headers[i]} holds what no field may`);
-    text += `${headers[i]}: ${value}\r\n`;
-  }
-  return text;
+interface Printed {
+  readonly lines: string;
+  readonly hasDate: boolean;
+  readonly hasLength: boolean;
+}
+
+/** Lists that cannot change are printed once. */
+const known = new WeakMap<HeaderList, Printed>();
+
+function printed(headers: HeaderList): Printed {
+  const isFrozen = Object.isFrozen(headers);
+  const before = isFrozen ? known.get(headers) : undefined;
+  if (before) return before;
+  const lines = printFieldLines(headers);
+  const made = { lines, hasDate: has(headers, 'date'), hasLength: has(headers, 'content-length') };
+  if (isFrozen) known.set(headers, made);
+  return made;
 }
 
 function has(headers: HeaderList, name: string): boolean {
@@ -156,11 +163,11 @@ function has(headers: HeaderList, name: string): boolean {
   return false;
 }
 
-let printed = { second: 0, text: '' };
+let today = { second: 0, text: '' };
 
 /** The same text for all responses of one second. */
 function dateOf(nowMs: number): string {
   const second = Math.floor(nowMs / 1000);
-  if (second !== printed.second) printed = { second, text: printHttpDate(second * 1_000_000) };
-  return printed.text;
+  if (second !== today.second) today = { second, text: printHttpDate(second * 1_000_000) };
+  return today.text;
 }

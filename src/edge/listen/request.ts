@@ -28,41 +28,43 @@ const AUTHORITY = /^([a-z0-9_](?:[a-z0-9_.-]{0,253})?|\[[0-9a-f:.]{2,45}\])(?::(
 
 export function readHttp1(message: IncomingMessage, facts: RequestFacts): ReadRequest {
   const { method = '', url: target = '', httpVersion } = message;
-  const head = { method, target, httpVersion, headers: lowerNames(message.rawHeaders) };
-  return readHead(head, facts, () => limitedBody(message, facts.bodyLimit, facts.bodyDeadline));
-}
-
-/** A request without a body, whose head is plain. */
-export function readPlain({ method, url, httpVersion, rawHeaders }: PlainHead, facts: RequestFacts): ReadRequest {
-  return readHead({ method, target: url, httpVersion, headers: rawHeaders }, facts, undefined);
-}
-
-interface Http1Head {
-  readonly method: string;
-  readonly target: string;
-  readonly httpVersion: string;
-  /** Names in lower case. */
-  readonly headers: readonly string[];
-}
-
-function readHead(head: Http1Head, facts: RequestFacts, openBody: (() => Readable) | undefined): ReadRequest {
-  const { method, target, headers } = head;
-  const hosts = valuesOf(headers, 'host');
-  const refuse = (failure: Failure) => refusal(failure, hosts[0], headers);
-  if (headers.length > 2 * MOST_FIELDS) return refuse(failureOf('headersTooLarge', 'too many fields'));
-  if (hosts.length !== 1) return refuse(failureOf('badRequest', 'exactly one Host field is needed'));
-  const host = parseAuthority(hosts[0]!);
-  if (host === undefined) return refuse(failureOf('badRequest', 'the Host field is no host'));
-  const path = pathOf(target, hosts[0]!);
-  if (typeof path !== 'string') return refuse(path);
-  const framing = framingFault(headers, head.httpVersion);
-  if (framing) return refuse(framing);
+  const headers = lowerNames(message.rawHeaders);
+  const place = placeOf(target, headers);
+  if ('failure' in place) return place;
+  const framing = framingFault(headers, httpVersion);
+  if (framing) return refusal(framing, place.authority, headers);
   const length = contentLengthOf(headers);
   const hasBody = length === undefined ? valuesOf(headers, 'transfer-encoding').length > 0 : length > 0;
-  if (hasBody && !openBody) return refuse(failureOf('badRequest', 'a body where none can be'));
-  const httpVersion = head.httpVersion === '1.0' ? '1.0' : '1.1';
-  const parts = { method, path, host, authority: hosts[0]!, httpVersion, headers, length } as const;
+  const openBody = (): Readable => limitedBody(message, facts.bodyLimit, facts.bodyDeadline);
+  const version = httpVersion === '1.0' ? '1.0' : '1.1';
+  const parts = { ...place, method, httpVersion: version, headers: withoutLength(headers), length } as const;
   return finish(parts, facts, hasBody ? openBody : undefined);
+}
+
+/** A plain request has none of the fields that say where a body ends. */
+export function readPlain(
+  { method, url, httpVersion, rawHeaders: headers }: PlainHead,
+  facts: RequestFacts,
+): ReadRequest {
+  const place = placeOf(url, headers);
+  if ('failure' in place) return place;
+  return finish({ ...place, method, httpVersion, headers, length: undefined }, facts, undefined);
+}
+
+type Refusal = Extract<ReadRequest, { readonly failure: Failure }>;
+
+/** Where a request of HTTP/1.1 leads. */
+function placeOf(target: string, headers: readonly string[]): Pick<Parts, 'host' | 'path' | 'authority'> | Refusal {
+  const [authority, ...others] = valuesOf(headers, 'host');
+  const refuse = (failure: Failure) => refusal(failure, authority, headers);
+  if (headers.length > 2 * MOST_FIELDS) return refuse(failureOf('headersTooLarge', 'too many fields'));
+  if (authority === undefined || others.length > 0) {
+    return refuse(failureOf('badRequest', 'exactly one Host field is needed'));
+  }
+  const host = parseAuthority(authority);
+  if (host === undefined) return refuse(failureOf('badRequest', 'the Host field is no host'));
+  const path = pathOf(target, authority);
+  return typeof path === 'string' ? { host, path, authority } : refuse(path);
 }
 
 export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): ReadRequest {
@@ -85,7 +87,7 @@ export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): Rea
   const hasBody = !opens && !message.stream.endAfterHeaders;
   const method = opens ? 'GET' : message.method;
   const openBody = (): Readable => limitedBody(message, facts.bodyLimit, facts.bodyDeadline);
-  const parts = { method, path, host, authority, httpVersion: '2.0', headers, length } as const;
+  const parts = { method, path, host, authority, httpVersion: '2.0', headers: withoutLength(headers), length } as const;
   return finish(parts, facts, hasBody ? openBody : undefined);
 }
 
@@ -95,6 +97,7 @@ interface Parts {
   readonly host: string;
   readonly authority: string;
   readonly httpVersion: EdgeRequest['httpVersion'];
+  /** Without Content-Length. */
   readonly headers: readonly string[];
   readonly length: number | undefined;
 }
@@ -111,13 +114,13 @@ function finish(parts: Parts, facts: RequestFacts, openBody: (() => Readable) | 
     ...{ ray, method, scheme, host, authority, client },
     target: path,
     httpVersion,
-    headers: endToEndHeaders(withoutLength(headers)),
+    headers: endToEndHeaders(headers),
     body: openBody?.(),
     bodyLength: openBody && length,
   };
 }
 
-function refusal(failure: Failure, host: string | undefined, headers: readonly string[]): ReadRequest {
+function refusal(failure: Failure, host: string | undefined, headers: readonly string[]): Refusal {
   const accept = valuesOf(headers, 'accept')[0];
   return { failure, host: (host ?? '').slice(0, 255), ...(accept !== undefined && { accept }) };
 }

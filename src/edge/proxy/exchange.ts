@@ -53,6 +53,32 @@ export interface ResponseSink {
   onFailure(failure: Failure): void;
 }
 
+/** A request as it is sent to an origin. */
+export interface OriginRequest {
+  readonly method: string;
+  readonly target: string;
+  /** With `host`; without fields that concern only the connection. */
+  readonly headers: HeaderList;
+  readonly body: Readable | undefined;
+}
+
+/** What an origin's connection tells about the response, up to its end or an error. Fields are as the origin sent them. */
+export interface OriginEvents {
+  onInformation(status: number, headers: HeaderList): void;
+  /** `showsItsEnd`: as in {@link ResponseFlow}. */
+  onHead(status: number, headers: HeaderList, showsItsEnd: boolean): void;
+  onData(chunk: Buffer): void;
+  onEnd(trailers: HeaderList): void;
+  onError(error: Error): void;
+}
+
+/** Controls a response of an origin. After `abort` it tells nothing more. */
+export interface OriginControl {
+  pause(): void;
+  resume(): void;
+  abort(): void;
+}
+
 /** A route to something that answers. */
 export type ServedRoute = OriginRoute | BucketRoute;
 
@@ -75,4 +101,15 @@ export function headerFields(headers: HeaderList): HeaderFields {
     else known.push(value);
   }
   return fields;
+}
+
+/** The reverse of {@link headerFields}. */
+export function headerList(fields: HeaderFields): string[] {
+  const list: string[] = [];
+  for (const name in fields) {
+    const value = fields[name];
+    if (typeof value === 'string') list.push(name, value);
+    else if (value !== undefined) for (const line of value) list.push(name, line);
+  }
+  return list;
 }

@@ -1,10 +1,16 @@
 /** Maps errors between edge and origin to failures of the 52x family. Pure. */
 import { type Failure, failureOf } from '../error-pages/failures.js';
 
-/** By the error codes of Node and undici. */
+/** Codes of the errors of our own connections to origins. */
+export const ORIGIN_CLOSED = 'ORIGIN_CLOSED';
+export const ORIGIN_CONNECT_TIMEOUT = 'ORIGIN_CONNECT_TIMEOUT';
+export const ORIGIN_RESPONSE_TIMEOUT = 'ORIGIN_RESPONSE_TIMEOUT';
+
+/** By the error codes of Node, of undici and of our own connections. */
 const BY_CODE: Readonly<Record<string, Parameters<typeof failureOf>[0]>> = {
   ECONNREFUSED: 'refused',
   UND_ERR_CONNECT_TIMEOUT: 'connectTimeout',
+  [ORIGIN_CONNECT_TIMEOUT]: 'connectTimeout',
   ETIMEDOUT: 'connectTimeout',
   EHOSTUNREACH: 'unreachable',
   ENETUNREACH: 'unreachable',
@@ -12,6 +18,7 @@ const BY_CODE: Readonly<Record<string, Parameters<typeof failureOf>[0]>> = {
   EHOSTDOWN: 'unreachable',
   UND_ERR_HEADERS_TIMEOUT: 'responseTimeout',
   UND_ERR_BODY_TIMEOUT: 'responseTimeout',
+  [ORIGIN_RESPONSE_TIMEOUT]: 'responseTimeout',
   EPROTO: 'tlsHandshake',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'originCertificate',
   SELF_SIGNED_CERT_IN_CHAIN: 'originCertificate',
@@ -41,6 +48,7 @@ export function mayBeRepeated(error: Error): boolean {
 
 const REPEATABLE: ReadonlySet<string> = new Set([
   'UND_ERR_SOCKET',
+  ORIGIN_CLOSED,
   'ECONNRESET',
   'EPIPE',
   'ECONNREFUSED',

@@ -1,13 +1,21 @@
 /** Keeps connections to origins open and shares them among requests to the same endpoint with the same settings. */
 import { LRUCache } from 'lru-cache';
-import { Client, type Dispatcher, Pool } from 'undici';
+import { Client, Pool } from 'undici';
+import type { Clock } from '../../base/clock.js';
+import { createPlainOrigins } from '../http1/origins.js';
+import { dispatch } from './dispatched.js';
+import type { OriginControl, OriginEvents, OriginRequest } from './exchange.js';
 import type { OriginEndpoint, OriginPlan } from './origin-plan.js';
 
 export interface OriginPools {
-  /** Shared: the caller must not close it. */
-  poolFor(plan: OriginPlan, endpoint: OriginEndpoint): Dispatcher;
-  /** A new private connection, closed after one request. */
-  freshFor(plan: OriginPlan, endpoint: OriginEndpoint): Dispatcher;
+  /** `isFresh`: over a new connection, closed after this request. Throws if the request holds what no request may. */
+  send(
+    plan: OriginPlan,
+    endpoint: OriginEndpoint,
+    request: OriginRequest,
+    isFresh: boolean,
+    events: OriginEvents,
+  ): OriginControl;
   close(): Promise<void>;
 }
 
@@ -29,6 +37,7 @@ const MOST_CONNECTIONS = 256;
 const MOST_HEADER_OCTETS = 32_768;
 
 export interface PoolOptions {
+  readonly clock: Clock;
   /** PEM; root certificates for origins whose certificate is verified. */
   readonly trustedRoots: () => string[];
   readonly times?: OriginTimes | undefined;
@@ -36,23 +45,42 @@ export interface PoolOptions {
 
 export function createOriginPools(options: PoolOptions): OriginPools {
   const pools = new LRUCache<string, Pool>({ max: MOST_POOLS, dispose: (pool) => void pool.close() });
+  const { clock, times = TIMES } = options;
+  const plain = createPlainOrigins({
+    ...{ clock, ...times },
+    keepAliveMs: KEEP_ALIVE_MS,
+    mostConnections: MOST_CONNECTIONS,
+  });
+
+  function poolFor(plan: OriginPlan, endpoint: OriginEndpoint): Pool {
+    const key = keyOf(plan, endpoint);
+    let pool = pools.get(key);
+    if (!pool) {
+      pool = new Pool(urlOf(plan, endpoint), { ...clientOptions(plan, options), connections: MOST_CONNECTIONS });
+      pools.set(key, pool);
+    }
+    return pool;
+  }
+
   return {
-    poolFor(plan, endpoint) {
-      const key = keyOf(plan, endpoint);
-      let pool = pools.get(key);
-      if (!pool) {
-        pool = new Pool(urlOf(plan, endpoint), { ...clientOptions(plan, options), connections: MOST_CONNECTIONS });
-        pools.set(key, pool);
-      }
-      return pool;
+    send(plan, endpoint, request, isFresh, events) {
+      if (isPlain(plan, request)) return plain.send(endpoint.address, endpoint.port, request, isFresh, events);
+      const dispatcher = isFresh
+        ? new Client(urlOf(plan, endpoint), clientOptions(plan, options))
+        : poolFor(plan, endpoint);
+      return dispatch(dispatcher, request, isFresh, events);
     },
-    freshFor: (plan, endpoint) => new Client(urlOf(plan, endpoint), clientOptions(plan, options)),
     async close() {
+      plain.close();
       const open = [...pools.values()];
       pools.clear();
       await Promise.all(open.map((pool) => pool.destroy()));
     },
   };
+}
+
+function isPlain({ scheme }: OriginPlan, { method, body }: OriginRequest): boolean {
+  return scheme === 'http' && body === undefined && (method === 'GET' || method === 'HEAD');
 }
 
 /** Without TLS, all hosts with the same origin share its connections: a pool takes 20 KB. */

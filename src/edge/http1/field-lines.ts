@@ -1,0 +1,67 @@
+/** Field lines of HTTP/1.1 (RFC 9112 §5), read strictly: no folded lines, no blanks before the colon, CR LF at the end of each. Pure. */
+
+const [CR, LF, COLON, SPACE, TAB] = [13, 10, 58, 32, 9];
+
+/** Octets of field names (RFC 9110 §5.6.2). */
+const NAME_OCTETS = octetsOf(/[!#$%&'*+.^_`|~0-9A-Za-z-]/);
+/** Octets of values; those above 127 are obsolete (RFC 9110 §5.5). */
+export const ASCII_VALUE_OCTETS = octetsOf(/[\t -~]/);
+export const VALUE_OCTETS = octetsOf(/[\t -~\x80-\xff]/);
+
+/**
+ * Alternating names, in lower case, and values without whitespace around them; undefined if a line is not as it must be. `text`: one
+ * character for each octet; its last line ends it. `allowed`: octets of values.
+ */
+export function readFieldLines(text: string, from: number, allowed: Uint8Array): string[] | undefined {
+  const list: string[] = [];
+  for (let at = from; at < text.length; ) {
+    const nameEnd = endOf(text, at, NAME_OCTETS);
+    if (nameEnd === at || text.charCodeAt(nameEnd) !== COLON) return undefined;
+    const lineEnd = endOf(text, nameEnd + 1, allowed);
+    if (text.charCodeAt(lineEnd) !== CR || text.charCodeAt(lineEnd + 1) !== LF) return undefined;
+    list.push(text.slice(at, nameEnd).toLowerCase(), trimmed(text, nameEnd + 1, lineEnd));
+    at = lineEnd + 2;
+  }
+  return list;
+}
+
+/** The place of the first character that is not allowed. */
+export function endOf(text: string, from: number, allowed: Uint8Array): number {
+  let at = from;
+  while (allowed[text.charCodeAt(at)] === 1) at++;
+  return at;
+}
+
+/** Without spaces and tabs at both ends (RFC 9112 §5.1). */
+function trimmed(text: string, from: number, to: number): string {
+  let [start, end] = [from, to];
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(octet: number): boolean {
+  return octet === SPACE || octet === TAB;
+}
+
+/** A table of octets: 1 for those that the pattern matches. */
+export function octetsOf(pattern: RegExp): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, octet) => (pattern.test(String.fromCharCode(octet)) ? 1 : 0));
+}
+
+/** Octets that would end a field line early, and other controls (RFC 9110 §5.5). */
+const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
+
+/** Prints a list of fields. Throws a TypeError for a name or a value that no field may have. */
+export function printFieldLines(headers: readonly string[]): string {
+  let text = '';
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    const value = headers[i + 1]!;
+    if (name === '' || endOf(name, 0, NAME_OCTETS) < name.length || FORBIDDEN.test(value)) {
+      throw new TypeError('a field holds what no field may');
+    }
+    text += `${name}: ${value}\r\n`;
+  }
+  return text;
+}

@@ -1,0 +1,212 @@
+/**
+ * Reads the response of an origin over HTTP/1.1, piece by piece as it arrives. It is as strict as the readers of clients' requests: a
+ * response whose end is not certain is refused (RFC 9112 §6.3).
+ */
+import type { HeaderList, OriginEvents } from '../proxy/exchange.js';
+import { readFieldLines, VALUE_OCTETS } from './field-lines.js';
+
+/** The response cannot be understood. */
+export class UnreadableResponse extends Error {}
+
+type State = 'head' | 'length' | 'chunk-size' | 'chunk' | 'chunk-end' | 'trailers' | 'until-close' | 'done';
+
+/** Octets of a head, and of trailers. */
+const MOST_HEAD_OCTETS = 32_768;
+/** Octets of a line with the size of a chunk. Extensions are ignored (RFC 9112 §7.1.1). */
+const MOST_SIZE_OCTETS = 1024;
+/** Responses before the final one. */
+const MOST_INTERIM = 64;
+
+const LINE_END = Buffer.from('\r\n');
+const HEAD_END = Buffer.from('\r\n\r\n');
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t -~\x80-\xff]*)?\r\n/;
+const CHUNK_SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;[\t -~\x80-\xff]*)?$/i;
+const LENGTH = /^\d{1,15}$/;
+const TIMEOUT = /(?:^|[,\s])timeout=(\d{1,6})(?:$|[,\s])/i;
+const NONE: HeaderList = [];
+
+export class ResponseReader {
+  /** Whether the connection may be used for another request. */
+  isReusable = false;
+  /** What the origin says about how long it keeps the connection; seconds. */
+  keepAliveS: number | undefined;
+  /** Of a response that is done. */
+  trailers: HeaderList = NONE;
+  private state: State = 'head';
+  /** The beginning of what is read next. */
+  private partial: Buffer | undefined;
+  /** Octets of the body, or of the chunk, that have not arrived. */
+  private missing = 0;
+  private interim = 0;
+
+  constructor(
+    private readonly events: OriginEvents,
+    private readonly isHead: boolean,
+  ) {}
+
+  /** Whether the whole response has arrived. */
+  get isDone(): boolean {
+    return this.state === 'done';
+  }
+
+  /** Whether the final head has arrived. */
+  get hasHead(): boolean {
+    return this.state !== 'head';
+  }
+
+  /** Keeps nothing of `octets`, which may be overwritten afterwards. Throws an {@link UnreadableResponse}. */
+  feed(octets: Buffer): void {
+    const all = this.partial ? Buffer.concat([this.partial, octets]) : octets;
+    this.partial = undefined;
+    for (let at = 0; at < all.length; ) {
+      if (this.state === 'done') {
+        // Nobody asked for what follows.
+        this.isReusable = false;
+        return;
+      }
+      const next = this.step(all, at);
+      if (next < 0) {
+        this.partial = Buffer.from(all.subarray(at));
+        return;
+      }
+      at = next;
+    }
+  }
+
+  /** The connection has ended. Returns whether the response is complete. */
+  close(): boolean {
+    if (this.state === 'until-close') this.end(NONE);
+    return this.isDone;
+  }
+
+  /** Reads from `at` on and returns where to continue; -1 if more is needed. */
+  private step(octets: Buffer, at: number): number {
+    switch (this.state) {
+      case 'head':
+        return this.readHead(octets, at);
+      case 'length':
+      case 'chunk':
+        return this.readData(octets, at);
+      case 'chunk-size':
+        return this.readSize(octets, at);
+      case 'chunk-end':
+        return this.readChunkEnd(octets, at);
+      case 'trailers':
+        return this.readTrailers(octets, at);
+      default:
+        this.events.onData(Buffer.from(octets.subarray(at)));
+        return octets.length;
+    }
+  }
+
+  private readHead(octets: Buffer, at: number): number {
+    const end = octets.indexOf(HEAD_END, at);
+    if ((end < 0 ? octets.length : end) - at > MOST_HEAD_OCTETS) throw new UnreadableResponse('its head is too long');
+    if (end < 0) return this.waitForHead(octets, at);
+    const text = octets.toString('latin1', at, end + LINE_END.length);
+    const line = STATUS_LINE.exec(text);
+    const headers = line && readFieldLines(text, line[0].length, VALUE_OCTETS);
+    if (!headers) throw new UnreadableResponse('its head is malformed');
+    const status = Number(line[2]);
+    if (status >= 200) this.beginBody(status, line[1] === '1', headers);
+    else if (status === 101 || ++this.interim > MOST_INTERIM) throw new UnreadableResponse(`it begins with ${status}`);
+    else this.events.onInformation(status, headers);
+    return end + HEAD_END.length;
+  }
+
+  /** What does not begin as a response never becomes one. */
+  private waitForHead(octets: Buffer, at: number): number {
+    const start = octets.toString('latin1', at, at + 7);
+    if (!'HTTP/1.'.startsWith(start)) throw new UnreadableResponse('it is no response of HTTP/1.1');
+    return -1;
+  }
+
+  private beginBody(status: number, isVersion11: boolean, headers: readonly string[]): void {
+    const codings = valuesOf(headers, 'transfer-encoding');
+    const lengths = valuesOf(headers, 'content-length');
+    const isChunked = codings.length > 0;
+    if (
+      isChunked &&
+      (!isVersion11 || codings.length > 1 || codings[0]!.toLowerCase() !== 'chunked' || lengths.length > 0)
+    ) {
+      throw new UnreadableResponse('where its body ends is not certain');
+    }
+    if (lengths.length > 1 || (lengths.length === 1 && !LENGTH.test(lengths[0]!))) {
+      throw new UnreadableResponse('its length is malformed');
+    }
+    this.missing = Number(lengths[0] ?? 0);
+    const hasBody = !this.isHead && status !== 204 && status !== 304;
+    const isBounded = !hasBody || isChunked || lengths.length > 0;
+    this.state = isChunked ? 'chunk-size' : lengths.length > 0 ? 'length' : 'until-close';
+    this.isReusable = isVersion11 && isBounded && !namesClose(headers);
+    this.keepAliveS = keepAliveOf(headers);
+    this.events.onHead(status, headers, isChunked || lengths.length > 0);
+    if (!hasBody || (this.state === 'length' && this.missing === 0)) this.end(NONE);
+  }
+
+  private readData(octets: Buffer, at: number): number {
+    const end = Math.min(octets.length, at + this.missing);
+    this.missing -= end - at;
+    this.events.onData(Buffer.from(octets.subarray(at, end)));
+    if (this.missing > 0) return end;
+    if (this.state === 'chunk') this.state = 'chunk-end';
+    else this.end(NONE);
+    return end;
+  }
+
+  private readSize(octets: Buffer, at: number): number {
+    const end = octets.indexOf(LINE_END, at);
+    if ((end < 0 ? octets.length : end) - at > MOST_SIZE_OCTETS)
+      throw new UnreadableResponse('the size of a chunk is too long');
+    if (end < 0) return -1;
+    const size = CHUNK_SIZE.exec(octets.toString('latin1', at, end));
+    if (!size) throw new UnreadableResponse('the size of a chunk is malformed');
+    this.missing = Number.parseInt(size[1]!, 16);
+    this.state = this.missing === 0 ? 'trailers' : 'chunk';
+    return end + LINE_END.length;
+  }
+
+  private readChunkEnd(octets: Buffer, at: number): number {
+    if (octets.length - at < LINE_END.length) return -1;
+    if (octets[at] !== LINE_END[0] || octets[at + 1] !== LINE_END[1]) {
+      throw new UnreadableResponse('a chunk is longer than it says');
+    }
+    this.state = 'chunk-size';
+    return at + LINE_END.length;
+  }
+
+  private readTrailers(octets: Buffer, at: number): number {
+    if (octets.length - at < LINE_END.length) return -1;
+    const isEmpty = octets[at] === LINE_END[0] && octets[at + 1] === LINE_END[1];
+    const found = isEmpty ? at - LINE_END.length : octets.indexOf(HEAD_END, at);
+    const isMissing = !isEmpty && found < 0;
+    const end = isMissing ? octets.length : found + LINE_END.length;
+    if (end - at > MOST_HEAD_OCTETS) throw new UnreadableResponse('its trailers are too long');
+    if (isMissing) return -1;
+    const trailers = readFieldLines(octets.toString('latin1', at, end), 0, VALUE_OCTETS);
+    if (!trailers) throw new UnreadableResponse('its trailers are malformed');
+    this.end(trailers);
+    return end + LINE_END.length;
+  }
+
+  private end(trailers: HeaderList): void {
+    this.state = 'done';
+    this.trailers = trailers;
+  }
+}
+
+function valuesOf(headers: readonly string[], name: string): string[] {
+  const values: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) values.push(headers[i + 1]!);
+  return values;
+}
+
+function namesClose(headers: readonly string[]): boolean {
+  return valuesOf(headers, 'connection').some((value) => /(?:^|,)\s*close\s*(?:,|$)/i.test(value));
+}
+
+function keepAliveOf(headers: readonly string[]): number | undefined {
+  const [value] = valuesOf(headers, 'keep-alive');
+  const seconds = value === undefined ? undefined : TIMEOUT.exec(value)?.[1];
+  return seconds === undefined ? undefined : Number(seconds);
+}

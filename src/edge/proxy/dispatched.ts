@@ -1,0 +1,104 @@
+/** A request to an origin through undici, which knows TLS, HTTP/2 and bodies of requests. */
+import type { Dispatcher } from 'undici';
+import type { HeaderList, OriginControl, OriginEvents, OriginRequest } from './exchange.js';
+
+const GONE = new Error('the client is gone');
+
+/** `isFresh`: the dispatcher is closed after the request. Throws if undici does not take the request. */
+export function dispatch(
+  dispatcher: Dispatcher,
+  { method, target, headers, body }: OriginRequest,
+  isFresh: boolean,
+  events: OriginEvents,
+): OriginControl {
+  const dispatched = new Dispatched(events, () => {
+    if (isFresh) void dispatcher.close();
+  });
+  dispatcher.dispatch(
+    {
+      path: target,
+      method: method as Dispatcher.HttpMethod,
+      headers: headers as string[],
+      body: body ?? null,
+      reset: isFresh,
+    },
+    dispatched,
+  );
+  return dispatched;
+}
+
+class Dispatched implements Dispatcher.DispatchHandler, OriginControl {
+  private controller: Dispatcher.DispatchController | undefined;
+  private isAborted = false;
+
+  constructor(
+    private readonly events: OriginEvents,
+    private readonly release: () => void,
+  ) {}
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.isAborted) controller.abort(GONE);
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    const headers = headerList(controller.rawHeaders);
+    if (status < 200) this.events.onInformation(status, headers);
+    // HTTP/2 marks the last frame.
+    else this.events.onHead(status, headers, !Array.isArray(controller.rawHeaders) || isDelimited(headers));
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.events.onData(chunk);
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    this.release();
+    this.events.onEnd(headerList(controller.rawTrailers));
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.release();
+    this.events.onError(error);
+  }
+
+  pause(): void {
+    this.controller?.pause();
+  }
+
+  resume(): void {
+    this.controller?.resume();
+  }
+
+  abort(): void {
+    this.isAborted = true;
+    this.controller?.abort(GONE);
+  }
+}
+
+/** Any other body ends with its connection (RFC 9112 §6.3). */
+function isDelimited(headers: HeaderList): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] === 'content-length' || headers[i] === 'transfer-encoding') return true;
+  }
+  return false;
+}
+
+/** Undici gives alternating names and values as octets, and an object for HTTP/2. */
+function headerList(raw: Dispatcher.DispatchController['rawHeaders']): string[] {
+  if (!Array.isArray(raw)) return Object.entries(raw ?? {}).flatMap(([name, value]) => fieldsOf(name, value));
+  const list: string[] = [];
+  for (let i = 0; i < raw.length; i += 2) {
+    list.push(latin1(raw[i]!).toLowerCase(), latin1(raw[i + 1]!));
+  }
+  return list;
+}
+
+function fieldsOf(name: string, value: string | string[] | undefined): string[] {
+  if (name.startsWith(':') || value === undefined) return [];
+  return [value].flat().flatMap((text) => [name, text]);
+}
+
+function latin1(value: Buffer | string): string {
+  return typeof value === 'string' ? value : value.toString('latin1');
+}

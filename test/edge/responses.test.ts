@@ -1,0 +1,333 @@
+/** Responses of origins over HTTP/1.1, read by the edge itself: as Node reads them, or not at all; and the connections they come over. */
+import { once } from 'node:events';
+import { request as requestHttp } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { duplexPair } from 'node:stream';
+import fc from 'fast-check';
+import t, { type Test } from 'tap';
+import { SystemClock, sleep } from '../../src/base/clock.js';
+import { createPlainOrigins } from '../../src/edge/http1/origins.js';
+import { ResponseReader, UnreadableResponse } from '../../src/edge/http1/response-reader.js';
+import type { OriginControl, OriginEvents } from '../../src/edge/proxy/exchange.js';
+
+interface Heard {
+  readonly status: number | undefined;
+  readonly headers: readonly string[];
+  readonly body: string;
+  readonly trailers: readonly string[];
+  readonly informed: readonly number[];
+}
+
+/** Notes what a response says. */
+function listen() {
+  const heard = { status: undefined as number | undefined, body: '', headers: [] as readonly string[] };
+  const informed: number[] = [];
+  const events: OriginEvents = {
+    onInformation: (status) => void informed.push(status),
+    onHead(status, headers) {
+      heard.status = status;
+      heard.headers = headers;
+    },
+    onData: (chunk) => (heard.body += chunk.toString('latin1')),
+    onEnd() {},
+    onError() {},
+  };
+  return { events, sum: (trailers: readonly string[]): Heard => ({ ...heard, informed, trailers }) };
+}
+
+/** Undefined if it is refused, or incomplete. */
+function readHere(pieces: readonly Buffer[], isHead = false): Heard | undefined {
+  const { events, sum } = listen();
+  const reader = new ResponseReader(events, isHead);
+  try {
+    for (const piece of pieces) reader.feed(piece);
+  } catch (error) {
+    if (error instanceof UnreadableResponse) return undefined;
+    throw error;
+  }
+  return reader.close() ? sum(reader.trailers) : undefined;
+}
+
+function isRefused(text: string): boolean {
+  try {
+    new ResponseReader(listen().events, false).feed(Buffer.from(text));
+    return false;
+  } catch (error) {
+    return error instanceof UnreadableResponse;
+  }
+}
+
+/** Octets until the response is whole. */
+function lengthOf(octets: Buffer): number {
+  const reader = new ResponseReader(listen().events, false);
+  for (let at = 0; at < octets.length; at++) {
+    reader.feed(octets.subarray(at, at + 1));
+    if (reader.isDone) return at + 1;
+  }
+  return octets.length;
+}
+
+async function readByNode(text: string): Promise<Heard | undefined> {
+  const [near, far] = duplexPair();
+  far.on('error', () => {});
+  const asked = requestHttp({ createConnection: () => near as Socket, host: 'www.example.org' });
+  const informed: number[] = [];
+  const answered = new Promise<Heard | undefined>((resolve) => {
+    asked.on('information', ({ statusCode }) => informed.push(statusCode));
+    asked.on('upgrade', () => resolve(undefined));
+    asked.on('error', () => resolve(undefined));
+    asked.on('response', (response) => {
+      let body = '';
+      response.on('data', (piece: Buffer) => (body += piece.toString('latin1')));
+      response.on('error', () => resolve(undefined));
+      response.on('close', () => resolve(undefined));
+      response.on('end', () => {
+        const { statusCode: status, rawHeaders, rawTrailers } = response;
+        resolve({ status, body, informed, headers: lower(rawHeaders), trailers: lower(rawTrailers) });
+      });
+    });
+  });
+  asked.end();
+  far.resume();
+  far.end(Buffer.from(text, 'latin1'));
+  const heard = await answered;
+  near.destroy();
+  far.destroy();
+  return heard;
+}
+
+const lower = (raw: readonly string[]): string[] => raw.map((one, i) => (i % 2 ? one : one.toLowerCase()));
+
+const often = (usual: readonly string[], ...others: string[]) =>
+  fc.oneof({ weight: 12, arbitrary: fc.constantFrom(...usual) }, fc.constantFrom(...others));
+const lineEnd = fc.oneof({ weight: 60, arbitrary: fc.constant('\r\n') }, fc.constantFrom('\n', '\r', '\r\n ', ''));
+const field = fc
+  .tuple(
+    often(['X-A', 'content-type', 'Set-Cookie'], 'x y', '', 'x\x80'),
+    often([': ', ':', ':\t'], ' : ', ''),
+    fc.string({ unit: fc.constantFrom('a', ' ', '\t', '\xe9', ','), maxLength: 6 }),
+    lineEnd,
+  )
+  .map((parts) => parts.join(''));
+const framing = fc
+  .tuple(
+    often(
+      ['Content-Length: 5', 'Transfer-Encoding: chunked', 'Content-Length: 0', 'X: 1'],
+      'Content-Length: +5',
+      'Content-Length: 5, 5',
+      'Transfer-Encoding: gzip',
+      'Transfer-Encoding: xchunked',
+      'Content-Length: 5\r\nContent-Length: 5',
+      'Content-Length: 5\r\nTransfer-Encoding: chunked',
+    ),
+    lineEnd,
+  )
+  .map((parts) => parts.join(''));
+const body = fc.constantFrom(
+  'hello',
+  '',
+  '5\r\nhello\r\n0\r\n\r\n',
+  '2;a=b\r\nhe\r\n03\r\nllo\r\n0\r\nX-Sum: 1\r\n\r\n',
+  '5\r\nhelloo\r\n0\r\n\r\n',
+  'zz\r\nhello\r\n0\r\n\r\n',
+  '5\nhello\r\n0\r\n\r\n',
+  'A\r\n0123456789\r\n000\r\n\r\n',
+  '-1\r\nhello\r\n0\r\n\r\n',
+);
+const response = fc
+  .tuple(
+    fc.constantFrom('', '', '', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n', 'HTTP/1.1 100 Continue\r\n\r\n'),
+    often(
+      ['HTTP/1.1 200 OK', 'HTTP/1.1 404 Not \xe9', 'HTTP/1.0 200 OK', 'HTTP/1.1 204 No', 'HTTP/1.1 304 Not'],
+      'HTTP/1.1 200',
+      'HTTP/2.0 200 OK',
+      'HTTP/1.1 20 OK',
+      'http/1.1 200 OK',
+      'HTTP/1.1  200 OK',
+      'HTTP/1.1 101 Switching',
+    ),
+    lineEnd,
+    fc.array(field, { maxLength: 2 }),
+    framing,
+    lineEnd,
+    body,
+  )
+  .map(([interim, start, first, fields, length, last, content]) =>
+    [interim, start, first, ...fields, length, last, content].join(''),
+  );
+
+t.test('what is accepted here, Node reads in the same way, and so however it is split', async (t) => {
+  let accepted = 0;
+  await fc.assert(
+    fc.asyncProperty(response, fc.array(fc.nat(120), { maxLength: 4 }), async (text, cuts) => {
+      const octets = Buffer.from(text, 'latin1');
+      const own = readHere([octets]);
+      const at = [0, ...cuts.map((cut) => Math.min(cut, octets.length)).sort((a, b) => a - b), octets.length];
+      const pieces = at.slice(1).map((end, i) => octets.subarray(at[i], end));
+      t.strictSame(readHere(pieces), own, JSON.stringify(pieces.map(String)));
+      t.strictSame(readHere([...octets].map((octet) => Buffer.of(octet))), own);
+      if (!own) return;
+      accepted += 1;
+      // Node fails after octets that nobody asked for.
+      t.strictSame(own, await readByNode(text.slice(0, lengthOf(octets))), JSON.stringify(text));
+    }),
+    { numRuns: 1500, seed: 13 },
+  );
+  t.ok(accepted > 200, `${accepted} were accepted`);
+});
+
+t.test('what no response may be is refused', async (t) => {
+  const long = 'x'.repeat(40_000);
+  for (const text of [
+    'this is no HTTP',
+    `HTTP/1.1 200 OK\r\nX: ${long}`,
+    `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;${long}`,
+    `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ${long}`,
+    'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100),
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n',
+    'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello',
+    'HTTP/1.1 200 OK\r\nContent-Length: 1e1\r\n\r\nhello',
+  ]) {
+    t.ok(isRefused(text), text.slice(0, 60));
+  }
+  t.match(
+    readHere([Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n')], true),
+    { status: 200, body: '' },
+    'HEAD',
+  );
+  t.equal(readHere([Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell')]), undefined, 'cut off');
+  t.match(readHere([Buffer.from('HTTP/1.1 200 OK\r\n\r\nhello')]), { body: 'hello' }, 'until the connection ends');
+});
+
+/** An origin that answers each request as `answer` says, with the number of its connection. */
+async function startRaw(t: Test, answer: (connection: number, socket: Socket, text: string) => void) {
+  let connections = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    const number = ++connections;
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', (text: Buffer) => answer(number, socket, text.toString('latin1')));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, connections: () => connections, sockets };
+}
+
+const OPTIONS = { clock: new SystemClock(), connectMs: 1000, waitMs: 200, keepAliveMs: 10_000, mostConnections: 2 };
+
+function start(t: Test, more: Partial<typeof OPTIONS> = {}) {
+  const origins = createPlainOrigins({ ...OPTIONS, ...more });
+  t.teardown(origins.close);
+  /** The body, or the code of the error. */
+  const ask = (port: number, target = '/', control?: (to: OriginControl, octets: number) => void): Promise<string> =>
+    new Promise((resolve) => {
+      let text = '';
+      const request = { method: 'GET', target, headers: ['host', 'a.example'], body: undefined };
+      const to: OriginControl = origins.send('127.0.0.1', port, request, false, {
+        onInformation() {},
+        onHead: () => control?.(to, 0),
+        onData(chunk) {
+          text += chunk.toString();
+          control?.(to, text.length);
+        },
+        onEnd: () => resolve(text),
+        onError: (error) => resolve(String('code' in error ? error.code : error.message)),
+      });
+    });
+  return { origins, ask };
+}
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n';
+
+t.test('connections are used again if nothing speaks against it', async (t) => {
+  const extras: Readonly<Record<string, string>> = {
+    '/close': `${OK}Connection: close\r\n\r\n`,
+    '/short': `${OK}Keep-Alive: timeout=1\r\n\r\n`,
+    '/more': `${OK}\r\n`,
+    '/keep': `${OK}Keep-Alive: timeout=60\r\n\r\n`,
+  };
+  const origin = await startRaw(t, (number, socket, text) => {
+    const target = text.split(' ')[1]!;
+    socket.write(`${extras[target] ?? `${OK}\r\n`}${number}${target === '/more' ? 'HTTP/1.1 200 OK\r\n' : ''}`);
+  });
+  const { ask } = start(t);
+  t.equal(await ask(origin.port), '1');
+  t.equal(await ask(origin.port, '/keep'), '1');
+  for (const [i, target] of ['/close', '/short', '/more'].entries()) {
+    t.equal(await ask(origin.port, target), String(i + 1), target);
+    t.equal(await ask(origin.port), String(i + 2), `not after ${target}`);
+  }
+  for (const socket of origin.sockets) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil');
+  await sleep(50);
+  t.equal(await ask(origin.port), '5', 'not after an answer that nobody asked for');
+  for (const socket of origin.sockets) socket.end();
+  await sleep(50);
+  t.equal(await ask(origin.port), '6', 'not after the origin has closed it');
+});
+
+t.test('requests wait for a connection when there are many, and are left out when they are given up', async (t) => {
+  const waiting: Socket[] = [];
+  const targets: string[] = [];
+  const origin = await startRaw(t, (_number, socket, text) => {
+    targets.push(text.split(' ')[1]!);
+    waiting.push(socket);
+  });
+  const { ask, origins } = start(t, { waitMs: 5000 });
+  const answers = ['/1', '/2', '/3'].map((target) => ask(origin.port, target));
+  const none = () => {};
+  const events = { onInformation: none, onHead: none, onData: none, onEnd: none, onError: none };
+  const request = { method: 'GET', target: '/gone', headers: ['host', 'a.example'], body: undefined };
+  origins.send('127.0.0.1', origin.port, request, false, events).abort();
+  while (waiting.length < 2) await sleep(2);
+  await sleep(20);
+  t.equal(waiting.length, 2);
+  for (let i = 0; i < 3; i++) {
+    while (waiting.length <= i) await sleep(2);
+    waiting[i]!.write(`${OK}\r\n${i}`);
+  }
+  t.strictSame(await Promise.all(answers), ['0', '1', '2']);
+  t.strictSame(targets, ['/1', '/2', '/3']);
+  t.equal(origin.connections(), 2);
+});
+
+t.test('times', async (t) => {
+  const origin = await startRaw(t, (_number, socket, text) => {
+    const target = text.split(' ')[1]!;
+    if (target === '/slow') socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n1');
+    if (target === '/large') socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n${'x'.repeat(5_000_000)}`);
+  });
+  const { ask } = start(t);
+  t.equal(await ask(origin.port, '/silent'), 'ORIGIN_RESPONSE_TIMEOUT');
+  t.equal(await ask(origin.port, '/slow'), 'ORIGIN_RESPONSE_TIMEOUT');
+  let waits = 0;
+  const slow = await ask(origin.port, '/large', (to) => {
+    if (waits++ > 0) return;
+    to.pause();
+    setTimeout(() => to.resume(), 700);
+  });
+  t.equal(slow.length, 5_000_000, 'a client that is slow does not count');
+});
+
+t.test('a request is one request, whatever its fields hold', async (t) => {
+  const { origins } = start(t);
+  const { events } = listen();
+  for (const headers of [
+    ['x', 'a\r\nb: c'],
+    ['x', '\0'],
+    ['x: y\r\nz', 'a'],
+    ['', 'a'],
+  ]) {
+    const request = { method: 'GET', target: '/', headers, body: undefined };
+    t.throws(() => origins.send('127.0.0.1', 1, request, false, events), { name: 'TypeError' });
+  }
+  for (const target of ['/ HTTP/1.1\r\nX: ', '', '/a b']) {
+    const request = { method: 'GET', target, headers: ['host', 'a'], body: undefined };
+    t.throws(() => origins.send('127.0.0.1', 1, request, false, events), { name: 'TypeError' });
+  }
+});
