@@ -181,7 +181,7 @@ function dispatch(engine: Engine, image: ImageReader, transport: number): void {
 /** Whether the key of a signed query may be one of ours. Another part knows, and can check the signature. */
 function mayDefer({ keyNames, query, transport }: Engine): boolean {
   if (keyNames === undefined || query.opcode === Opcode.notify || transport === Transport.https) return false;
-  return isMarkedKey(keyNames, query.request, query.tsigAt, query.end);
+  return isMarkedKey(keyNames, query.request, query.start, query.tsigAt, query.end);
 }
 
 function answerInternet(engine: Engine, image: ImageReader): void {

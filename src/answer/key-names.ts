@@ -3,9 +3,11 @@
  * exist, so that a flood of queries with invented keys stays there.
  */
 // hot
-import { plainNameEnd } from '../dns/wire-name.js';
+import { copyWholeName } from '../dns/wire-name.js';
 
 const BITS = 65_536;
+/** The name that is looked up: some clients compress the names of keys. */
+const whole = new Uint8Array(255);
 
 /** Memory without marks. */
 export function createKeyNames(): SharedArrayBuffer {
@@ -24,11 +26,11 @@ export function markKeyNames(memory: SharedArrayBuffer, names: readonly Uint8Arr
   for (let word = 0; word < marks.length; word++) Atomics.store(marks, word, fresh[word]!);
 }
 
-/** Whether the name at `at` is marked; false when it is compressed or malformed. */
-export function isMarkedKey(marks: Int32Array, bytes: Uint8Array, at: number, end: number): boolean {
-  const nameEnd = plainNameEnd(bytes, at, end);
-  if (nameEnd < 0) return false;
-  const hash = hashName(bytes, at, nameEnd);
+/** Whether the name at `at` of the message from `start` to `end` is marked; false when it is malformed. */
+export function isMarkedKey(marks: Int32Array, bytes: Uint8Array, start: number, at: number, end: number): boolean {
+  const length = copyWholeName(bytes, start, at, end, whole);
+  if (length < 0) return false;
+  const hash = hashName(whole, 0, length);
   return (Atomics.load(marks, hash >>> 5) & (1 << (hash & 31))) !== 0;
 }
 

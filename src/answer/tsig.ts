@@ -1,10 +1,12 @@
 /** The answer of a server without keys to a signed query: NOTAUTH with an unsigned TSIG, error BADKEY (RFC 8945 §5.2.1, §5.3.2). */
 // hot
-import { plainNameEnd } from '../dns/wire-name.js';
+import { copyWholeName, nameEnd, plainNameEnd } from '../dns/wire-name.js';
 import { type Query, u16 } from './query.js';
 import type { Response } from './response.js';
 
 const BADKEY = 17;
+/** The name of the key: some clients compress it. */
+const keyName = new Uint8Array(255);
 
 /**
  * Appends the query's TSIG without its MAC and with the error; writes nothing when the record is malformed or there is
@@ -12,19 +14,21 @@ const BADKEY = 17;
  */
 export function writeUnknownKey(query: Query, response: Response): void {
   const { request, end } = query;
-  const key = query.tsigAt;
-  const fixed = plainNameEnd(request, key, end);
+  const nameLength = copyWholeName(request, query.start, query.tsigAt, end, keyName);
+  if (nameLength < 0) return;
+  const fixed = nameEnd(request, query.tsigAt, end);
   const algorithm = fixed + 10;
   const time = plainNameEnd(request, algorithm, end);
-  if (fixed < 0 || time < 0 || time + 10 > end) return;
+  if (time < 0 || time + 10 > end) return;
   const macLength = u16(request, time + 8);
   const originalId = time + 10 + macLength;
   if (originalId + 6 > end) return;
-  const length = originalId - macLength - key + 6;
+  const length = nameLength + originalId - macLength - fixed + 6;
   if (response.at + length > response.limit) return;
   const out = response.bytes;
   let at = response.base + response.at;
-  for (let i = key; i < time + 8; i++) out[at++] = request[i]!;
+  for (let i = 0; i < nameLength; i++) out[at++] = keyName[i]!;
+  for (let i = fixed; i < time + 8; i++) out[at++] = request[i]!;
   out[at++] = 0;
   out[at++] = 0;
   out[at++] = request[originalId]!;
@@ -34,7 +38,7 @@ export function writeUnknownKey(query: Query, response: Response): void {
   out[at++] = 0;
   out[at++] = 0;
   const rdata = time - algorithm + 8 + 8;
-  const lengthAt = response.base + response.at + (fixed - key) + 8;
+  const lengthAt = response.base + response.at + nameLength + 8;
   out[lengthAt] = rdata >>> 8;
   out[lengthAt + 1] = rdata;
   response.at += length;

@@ -9,7 +9,7 @@ import { Type } from './codes.js';
 import { isAtOrBelow, MAX_NAME_LENGTH } from './name.js';
 import { typeByCode } from './rr/registry.js';
 import { RdataError } from './rr/type.js';
-import { nameTail, POINTER } from './wire-name.js';
+import { copyWholeName, nameEnd } from './wire-name.js';
 
 const HEADER_LENGTH = 12;
 /** The flag that says that the answer was truncated. */
@@ -214,28 +214,14 @@ function take16(cursor: Cursor): number {
   return (octets[at]! << 8) | octets[at + 1]!;
 }
 
-/**
- * Reads a name and follows its pointers. Each pointer must point before the previous one, so that the loop ends (RFC
- * 1035 §4.1.4).
- */
+/** Reads a name and follows its pointers (RFC 1035 §4.1.4). */
 function takeName(cursor: Cursor): Uint8Array {
-  const { octets } = cursor;
+  const { octets, at } = cursor;
   const name = new Uint8Array(MAX_NAME_LENGTH);
-  let length = 0;
-  let behind = -1;
-  for (let from = cursor.at; ; ) {
-    const tail = nameTail(octets, from, octets.length);
-    if (tail < 0 || length + tail - from >= MAX_NAME_LENGTH) throw new Unreadable();
-    name.set(octets.subarray(from, tail), length);
-    length += tail - from;
-    if (behind < 0) behind = octets[tail] === 0 ? tail + 1 : tail + 2;
-    if (octets[tail] === 0) break;
-    const target = ((octets[tail]! & ~POINTER) << 8) | (octets[tail + 1] ?? 0);
-    if (tail + 2 > octets.length || target >= from) throw new Unreadable();
-    from = target;
-  }
-  cursor.at = behind;
-  return name.slice(0, length + 1);
+  const length = copyWholeName(octets, 0, at, octets.length, name);
+  if (length < 0) throw new Unreadable();
+  cursor.at = nameEnd(octets, at, octets.length);
+  return name.slice(0, length);
 }
 
 /** The data of the first option with this code (RFC 6891 §6.1.2); undefined without one. */

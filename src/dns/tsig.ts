@@ -8,8 +8,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ByteWriter, concatBytes } from '../base/bytes.js';
 import { Class, Type } from './codes.js';
 import { LONGEST_MESSAGE } from './message-writer.js';
-import { lowerName, parseName } from './name.js';
-import { nameEnd, plainNameEnd } from './wire-name.js';
+import { lowerName, MAX_NAME_LENGTH, parseName } from './name.js';
+import { copyWholeName, nameEnd, plainNameEnd } from './wire-name.js';
 
 /** Errors of a TSIG record (RFC 8945 §3). */
 export const TsigError = { none: 0, badSig: 16, badKey: 17, badTime: 18, badTrunc: 22 } as const;
@@ -108,15 +108,17 @@ function readRecord(message: Uint8Array, at: number, fixed: number): TsigRecord 
   const view = viewOf(message);
   const start = fixed + 10;
   const timeAt = plainNameEnd(message, start, message.length);
-  if (plainNameEnd(message, at, message.length) !== fixed || timeAt < 0 || timeAt + 10 > message.length)
-    return undefined;
+  // Some clients compress it (RFC 8945 §4.3.3 has it uncompressed in the digest).
+  const keyName = new Uint8Array(MAX_NAME_LENGTH);
+  const nameLength = copyWholeName(message, 0, at, message.length, keyName);
+  if (nameLength < 0 || timeAt < 0 || timeAt + 10 > message.length) return undefined;
   if (view.getUint16(fixed + 2) !== Class.any || view.getUint32(fixed + 4) !== 0) return undefined;
   const macAt = timeAt + 10;
   const after = macAt + view.getUint16(timeAt + 8);
   if (after + 6 > message.length || after + 6 + view.getUint16(after + 4) !== message.length) return undefined;
   return {
     at,
-    keyName: lowerName(copyOf(message, at, fixed)),
+    keyName: lowerName(keyName.slice(0, nameLength)),
     algorithm: lowerName(copyOf(message, start, timeAt)),
     time: view.getUint16(timeAt) * 0x1_0000_0000 + view.getUint32(timeAt + 2),
     fudge: view.getUint16(timeAt + 6),

@@ -25,10 +25,32 @@ export function nameEnd(octets: Uint8Array, from: number, end: number): number {
 }
 
 /**
+ * Writes a whole name, its pointers followed, to the beginning of `out`, which has room for 255 octets; returns its octets, or -1
+ * when it is malformed. `start`: where the message begins, from which pointers count; each must point before the previous one, so
+ * that the loop ends.
+ */
+export function copyWholeName(octets: Uint8Array, start: number, from: number, end: number, out: Uint8Array): number {
+  let length = 0;
+  for (let at = from; ; ) {
+    const tail = nameTail(octets, at, end);
+    if (tail < 0 || length + tail - at >= LONGEST) return -1;
+    for (let i = at; i < tail; i++) out[length++] = octets[i]!;
+    if (octets[tail] === 0) {
+      out[length] = 0;
+      return length + 1;
+    }
+    if (tail + 2 > end) return -1;
+    const target = start + (((octets[tail]! & ~POINTER) << 8) | octets[tail + 1]!);
+    if (target >= at) return -1;
+    at = target;
+  }
+}
+
+/**
  * Offset of the octet that ends a name: the root's zero or the first octet of a pointer; -1 when there is none within
  * bounds.
  */
-export function nameTail(octets: Uint8Array, from: number, end: number): number {
+function nameTail(octets: Uint8Array, from: number, end: number): number {
   const stop = Math.min(end, from + LONGEST);
   let at = from;
   while (at < stop) {

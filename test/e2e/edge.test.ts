@@ -13,7 +13,7 @@ import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { freePort } from '../support/free-ports.js';
 import { fileOfNginx, hasNginx, startNginx } from '../support/nginx.js';
-import { type Program, startProgram, stopProgram } from '../support/program.js';
+import { childOf, type Program, startProgram, stopProgram } from '../support/program.js';
 
 const KEY = 'edge-key-0123456789-0123456789-0123456789';
 const missing = ['curl', 'dig', 'h2load', 'wrk'].filter(
@@ -291,13 +291,6 @@ async function lineOf(
     return found !== undefined;
   });
   return found;
-}
-
-/** Undefined where there is none. */
-function childOf(parent: number, role: string): number | undefined {
-  const { stdout } = spawnSync('ps', ['--ppid', String(parent), '-o', 'pid=,args='], { encoding: 'utf8' });
-  const found = stdout.split('\n').find((line) => line.includes(`--role ${role}`));
-  return found ? Number(found.trim().split(' ')[0]) : undefined;
 }
 
 /** Throws when curl fails. */

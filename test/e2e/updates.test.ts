@@ -3,84 +3,18 @@
  * code, resulting zone, and whether the serial moved on.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import t, { type Test } from 'tap';
-import { parseName } from '../../src/dns/name.js';
+import t from 'tap';
+import { sleep } from '../../src/base/clock.js';
 import { freePort } from '../support/free-ports.js';
-import { type Program, startProgram, stopProgram } from '../support/program.js';
 import { createSecondary } from '../support/secondaries.js';
-import { asSet, serialOf, transfer } from '../support/transfer-client.js';
+import { copyOf, HEADERS, makeKey, policyFor, SECRET, startWorld, ZONE } from '../support/update-world.js';
 
-const KEY = 'updates-key-0123456789-0123456789-0123456789';
-const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
-const APEX = parseName('example.com.');
-const SECRET = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64');
-const ZONE = `$ORIGIN example.com.
-$TTL 300
-@ SOA ns hostmaster 1 3600 600 86400 60
-@ NS ns
-@ NS ns2.example.net.
-@ MX 10 mail
-ns A 192.0.2.1
-a A 192.0.2.10
-a A 192.0.2.11
-a TXT "one"
-mail A 192.0.2.25
-alias CNAME a.example.com.
-*.wild TXT "w"
-deep.ent TXT "below an empty name"
-sub NS ns.sub
-ns.sub A 192.0.2.53
-`;
 const PROGRAMS = ['/usr/bin/nsupdate', '/usr/bin/knsupdate', '/usr/sbin/named'];
 const absent = PROGRAMS.filter((path) => !existsSync(path));
 const skip = absent.length > 0 && process.env['CI'] !== 'true' ? `not installed: ${absent.join(', ')}` : false;
-
-interface World {
-  readonly directory: string;
-  readonly program: Program;
-  readonly zone: string;
-  readonly account: string;
-  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
-  readonly call: (method: string, path: string, body?: unknown) => Promise<any>;
-}
-
-const DNS_WRITE = '4755a26eedb94da69e1066d98aa820be';
-
-function policyFor(zone: string, records?: { names?: string[]; types?: string[] }) {
-  const resources = { [`com.cloudflare.api.account.zone.${zone}`]: '*' };
-  return { effect: 'allow', permission_groups: [{ id: DNS_WRITE }], resources, ...(records && { records }) };
-}
-
-async function startWorld(t: Test): Promise<World> {
-  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-updates-'));
-  mkdirSync(join(directory, 'zones'));
-  writeFileSync(join(directory, 'zones', 'example.com.zone'), ZONE);
-  const environment = { ZONEPLANE_TRANSFER_ALLOW: '127.0.0.1/32' };
-  const program = await startProgram({ directory, key: KEY, environment });
-  t.teardown(async () => {
-    await stopProgram(program);
-    rmSync(directory, { recursive: true, force: true });
-  });
-  const call: World['call'] = async (method, path, body) => {
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const response = await fetch(`${program.api}/client/v4${path}`, { method, headers: HEADERS, ...sent });
-    return response.json();
-  };
-  const [zone] = (await call('GET', '/zones')).result;
-  const world = { directory, program, zone: zone.id, account: zone.account.id, call };
-  await makeKey(world, 'update.test.', [policyFor(zone.id)]);
-  return world;
-}
-
-async function makeKey({ call, account }: World, name: string, policies?: unknown): Promise<void> {
-  const body = { name, algo: 'hmac-sha256.', secret: SECRET, ...(policies !== undefined && { policies }) };
-  const made = await call('POST', `/accounts/${account}/secondary_dns/tsigs`, body);
-  if (!made.success) throw new Error(JSON.stringify(made));
-}
 
 /** Runs a client with this script; returns the response code that it names. */
 async function update(
@@ -100,12 +34,6 @@ async function update(
   const [, rcode] = /(?:update failed: |update failed with error '|failed \(?)([A-Z]+)/.exec(said) ?? [];
   if (rcode !== undefined) return rcode;
   return said.trim() === '' ? 'NOERROR' : said.trim();
-}
-
-async function copyOf(port: number): Promise<{ serial: number; records: string[] }> {
-  const { records } = await transfer(port, APEX);
-  const data = asSet(records.filter(({ type }) => type !== 6));
-  return { serial: serialOf(records[0]!), records: data };
 }
 
 /** Each script meets the zone that the ones before it left. */
@@ -198,4 +126,108 @@ t.test('nsupdate: outcomes are those of BIND', { skip }, async (t) => {
     t.equal(moved[0], moved[1], `serial after: ${what}`);
     [ours, theirs] = after;
   }
+});
+
+t.test('a key changes what its policies allow, and all of an update or nothing', { skip }, async (t) => {
+  const world = await startWorld(t);
+  const { call, account, zone, program } = world;
+  const acme = { names: ['_acme-challenge.example.com', '*.acme.example.com'], types: ['TXT'] };
+  await makeKey(world, 'acme.test.', [policyFor(zone, acme)]);
+  await makeKey(world, 'nothing.test.');
+  const before = await copyOf(program.dnsPort);
+  const table: readonly (readonly [key: string, script: string, rcode: string])[] = [
+    ['acme.test', 'update add _acme-challenge.example.com 60 TXT "token"', 'NOERROR'],
+    ['acme.test', 'update add _acme-challenge.example.com 60 CAA 0 issue "x"', 'REFUSED'],
+    ['acme.test', 'update add www.example.com 60 TXT "token"', 'REFUSED'],
+    ['acme.test', 'update add x.acme.example.com 60 TXT "1"\nupdate add a.example.com 60 TXT "2"', 'REFUSED'],
+    ['acme.test', 'update delete a.example.com', 'REFUSED'],
+    ['acme.test', 'update delete a.example.com A 192.0.2.10', 'REFUSED'],
+    ['acme.test', 'update add example.com 300 SOA ns h 900000 1 1 1 1', 'REFUSED'],
+    ['acme.test', 'update delete _acme-challenge.example.com', 'NOERROR'],
+    ['nothing.test', 'update add _acme-challenge.example.com 60 TXT "token"', 'REFUSED'],
+    ['nothing.test', 'prereq yxdomain a.example.com', 'REFUSED'],
+    ['unknown.test', 'update add _acme-challenge.example.com 60 TXT "token"', 'NOTAUTH'],
+  ];
+  for (const [key, script, rcode] of table) {
+    t.equal(await update('/usr/bin/nsupdate', program.dnsPort, script, { key }), rcode, `${key}: ${script}`);
+  }
+  const after = await copyOf(program.dnsPort);
+  t.strictSame(after.records, before.records, 'nothing else happened');
+  t.equal(after.serial, before.serial + 2);
+
+  const keys = `/accounts/${account}/secondary_dns/tsigs`;
+  const bad = [
+    [{ ...policyFor(zone), permission_groups: [{ id: 'e6d2666161e84845a636613608cee8d5' }] }],
+    [{ ...policyFor(zone), networks: ['192.0.2.0/24'] }],
+    [policyFor(zone, { ...acme, owners: ['x'] } as object)],
+    [policyFor(zone, { types: ['NOTYPE'] })],
+    [{ ...policyFor(zone), resources: { 'com.cloudflare.api.account.zone.0123': '*' } }],
+  ];
+  for (const policies of bad) {
+    const refused = await call('POST', keys, { name: 'bad.test', algo: 'hmac-sha256', secret: SECRET, policies });
+    t.equal(refused.success, false, JSON.stringify(policies));
+  }
+  const known = (await call('GET', keys)).result.find(({ name }: { name: string }) => name === 'acme.test.');
+  t.match(known.policies, [{ effect: 'allow', records: acme }]);
+  const { name, algo, secret } = known;
+  const kept = await call('PUT', `${keys}/${known.id}`, { name, algo, secret });
+  t.match(kept.result.policies, [{ records: acme }], 'a client that knows no policies leaves them');
+  await call('PUT', `${keys}/${known.id}`, { name, algo, secret, policies: [] });
+  const script = 'update add _acme-challenge.example.com 60 TXT "token"';
+  t.equal(await update('/usr/bin/nsupdate', program.dnsPort, script, { key: 'acme.test' }), 'REFUSED');
+});
+
+t.test('records of the API under updates', { skip }, async (t) => {
+  const { call, account, zone, program } = await startWorld(t);
+  const records = `/zones/${zone}/dns_records`;
+  const kept = {
+    type: 'TXT',
+    name: 'note.example.com',
+    content: '"kept"',
+    ttl: 300,
+    comment: 'by hand',
+    tags: ['team:a'],
+  };
+  const { result: made } = await call('POST', records, kept);
+  await call('POST', records, { type: 'A', name: 'www.example.com', content: '203.0.113.7', proxied: true });
+  const send = (script: string): Promise<string> => update('/usr/bin/nsupdate', program.dnsPort, script);
+  t.equal(
+    await send(
+      'update delete note.example.com\nupdate add note.example.com 120 TXT "kept"\nupdate add note.example.com 120 TXT "new"',
+    ),
+    'NOERROR',
+  );
+  const { result: found } = await call('GET', `${records}?name=note.example.com&order=content`);
+  t.match(
+    found.find(({ id }: { id: string }) => id === made.id),
+    { comment: 'by hand', tags: ['team:a'], ttl: 120 },
+  );
+  t.match(
+    found.find(({ id }: { id: string }) => id !== made.id),
+    { content: '"new"', comment: 'update key update.test' },
+  );
+
+  t.equal(await send('update add www.example.com 60 A 192.0.2.1'), 'REFUSED', 'a proxied name');
+  t.equal(await send('update delete www.example.com'), 'REFUSED');
+  t.equal(await send('update add www.example.com 60 TXT "beside"'), 'NOERROR');
+  t.equal(await send('prereq yxrrset www.example.com A 203.0.113.7\nupdate add y.example.com 60 TXT "x"'), 'NXRRSET');
+
+  const { result: audit } = await call('GET', `/accounts/${account}/audit_logs?per_page=50`);
+  const actors = audit.map(({ actor }: { actor: { email: string } }) => actor.email);
+  t.ok(actors.includes('update key update.test'), 'the audit log names the key');
+  t.match(program.printed(), /"actor":"update key update.test".*"msg":"dynamic update"/);
+  const metrics = await (await fetch(`${program.api}/metrics`, { headers: HEADERS })).text();
+  t.match(metrics, /zoneplane_updates_total\{rcode="NOERROR"\} 2/);
+  t.match(metrics, /zoneplane_updates_total\{rcode="REFUSED"\} 2/);
+
+  await call('PATCH', `/zones/${zone}/dnssec`, { status: 'active' });
+  const isSigned = async (): Promise<boolean> => (await copyOf(program.dnsPort)).records.some((rr) => / 46 /.test(rr));
+  for (let attempt = 0; !(await isSigned()) && attempt < 200; attempt++) await sleep(50);
+  const before = await copyOf(program.dnsPort);
+  t.equal(await send('update add fresh.example.com 60 TXT "signed"'), 'NOERROR');
+  const after = await copyOf(program.dnsPort);
+  t.equal(after.serial, before.serial + 1, 'signed in the same commit');
+  const types = after.records.filter((rr) => rr.startsWith('fresh.example.com. ')).map((rr) => rr.split(' ')[2]);
+  t.strictSame(types.sort(), ['16', '46', '46', '47']);
+  t.equal(await send('update delete example.com DNSKEY'), 'REFUSED');
 });

@@ -1,5 +1,5 @@
 /** The real program, which a test starts on its own ports and stops. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -79,4 +79,11 @@ export async function stopProgram(
   else child.kill(signal);
   await ended;
   return child.exitCode;
+}
+
+/** The process of a role; undefined where there is none. */
+export function childOf(parent: number, role: string): number | undefined {
+  const { stdout } = spawnSync('ps', ['--ppid', String(parent), '-o', 'pid=,args='], { encoding: 'utf8' });
+  const found = stdout.split('\n').find((line) => line.includes(`--role ${role}`));
+  return found ? Number(found.trim().split(' ')[0]) : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * A complete DNS challenge (RFC 8555 §8.4) with independent programs: certbot with its unmodified dns-cloudflare plugin
- * writes to our API, Pebble looks the challenge up at our name server and issues a wildcard certificate.
+ * A complete DNS challenge (RFC 8555 §8.4) with independent programs: certbot with its unmodified plugins writes to our API
+ * (dns-cloudflare), or by dynamic update with a key for the challenge alone (dns-rfc2136); Pebble looks the challenge up at our name server and issues a wildcard certificate.
  */
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
@@ -16,31 +16,37 @@ import { startProgram, stopProgram } from '../../support/program.js';
 import { askAll } from '../../support/reference-servers.js';
 
 const CERTBOT = '/usr/bin/certbot';
-const PLUGIN = '/usr/lib/python3/dist-packages/certbot_dns_cloudflare';
+const PLUGINS = '/usr/lib/python3/dist-packages/certbot_dns_';
 const KEY = 'certbot-key-0123456789-0123456789-0123456789';
 const EMAIL = 'admin@certbot.test';
 const ZONE = 'certbot.test';
 
-const absent = [CERTBOT, PLUGIN].filter((path) => !existsSync(path));
+const absent = [CERTBOT, `${PLUGINS}cloudflare`, `${PLUGINS}rfc2136`].filter((path) => !existsSync(path));
 const skip = absent.length > 0 && process.env['CI'] !== 'true' ? `not installed: ${absent.join(', ')}` : withoutPebble;
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-certbot-'));
 t.teardown(() => rmSync(directory, { recursive: true, force: true }));
 
 t.test('a wildcard certificate', { skip }, async (t) => {
-  const { api, dnsPort } = await startZoneplane(t);
+  const { api, dnsPort, adminApi } = await startZoneplane(t);
   const pebble = await startPebble({ dnsPort });
   t.teardown(() => pebble.stop());
+  const secret = await makeChallengeKey(adminApi);
   const credentials = {
-    'e-mail and key': `dns_cloudflare_email = ${EMAIL}\ndns_cloudflare_api_key = ${KEY}\n`,
-    'bearer token': `dns_cloudflare_api_token = ${KEY}\n`,
-  };
-  for (const [index, [what, lines]] of Object.entries(credentials).entries()) {
+    'e-mail and key': ['cloudflare', `dns_cloudflare_email = ${EMAIL}\ndns_cloudflare_api_key = ${KEY}\n`],
+    'bearer token': ['cloudflare', `dns_cloudflare_api_token = ${KEY}\n`],
+    'dynamic update': [
+      'rfc2136',
+      `dns_rfc2136_server = 127.0.0.1\ndns_rfc2136_port = ${dnsPort}\ndns_rfc2136_name = acme.${ZONE}.\n` +
+        `dns_rfc2136_secret = ${secret}\ndns_rfc2136_algorithm = HMAC-SHA256\n`,
+    ],
+  } as const;
+  for (const [index, [what, [plugin, lines]]] of Object.entries(credentials).entries()) {
     const home = join(directory, `certbot-${index}`);
     mkdirSync(home);
-    const file = join(home, 'cloudflare.ini');
+    const file = join(home, 'credentials.ini');
     writeFileSync(file, lines, { mode: 0o600 });
-    await runCertbot(home, file, api, pebble.directoryUrl);
+    await runCertbot(home, plugin, file, api, pebble.directoryUrl);
     const chain = readFileSync(join(home, 'config', 'live', ZONE, 'fullchain.pem'));
     const names = new X509Certificate(chain).subjectAltName?.split(', ').sort();
     t.strictSame(names, [`DNS:*.${ZONE}`, `DNS:${ZONE}`], what);
@@ -49,7 +55,7 @@ t.test('a wildcard certificate', { skip }, async (t) => {
 });
 
 /** The program as users start it, with one zone. */
-async function startZoneplane(t: Test): Promise<{ api: string; dnsPort: number }> {
+async function startZoneplane(t: Test): Promise<{ api: string; adminApi: string; dnsPort: number }> {
   const zones = join(directory, 'zones');
   mkdirSync(zones);
   writeFileSync(
@@ -58,15 +64,39 @@ async function startZoneplane(t: Test): Promise<{ api: string; dnsPort: number }
   );
   const program = await startProgram({ directory, key: KEY, environment: { ZONEPLANE_ADMIN_EMAIL: EMAIL } });
   t.teardown(() => stopProgram(program));
-  return { api: `${program.api}/client/v4/`, dnsPort: program.dnsPort };
+  const adminApi = `${program.api}/client/v4`;
+  return { api: `${adminApi}/`, adminApi, dnsPort: program.dnsPort };
+}
+
+/** A key that may change the challenges of the zone and nothing else; returns its secret. */
+async function makeChallengeKey(api: string): Promise<string> {
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+  const zones = await fetch(`${api}/zones`, { headers });
+  const [zone] = ((await zones.json()) as { result: { id: string; account: { id: string } }[] }).result;
+  const secret = Buffer.from('a secret for challenges of certbot').toString('base64');
+  const policy = {
+    effect: 'allow',
+    permission_groups: [{ id: '4755a26eedb94da69e1066d98aa820be' }],
+    resources: { [`com.cloudflare.api.account.zone.${zone!.id}`]: '*' },
+    records: { names: [`_acme-challenge.${ZONE}`], types: ['TXT'] },
+  };
+  const body = JSON.stringify({ name: `acme.${ZONE}.`, algo: 'hmac-sha256', secret, policies: [policy] });
+  await fetch(`${api}/accounts/${zone!.account.id}/secondary_dns/tsigs`, { method: 'POST', headers, body });
+  return secret;
 }
 
 /** Throws with what certbot printed when it fails. */
-async function runCertbot(home: string, credentials: string, api: string, server: string): Promise<void> {
+async function runCertbot(
+  home: string,
+  plugin: string,
+  credentials: string,
+  api: string,
+  server: string,
+): Promise<void> {
   const args = [
     ...['certonly', '--non-interactive', '--agree-tos', '--register-unsafely-without-email', '--no-verify-ssl'],
-    ...['--server', server, '--dns-cloudflare', '--dns-cloudflare-credentials', credentials],
-    ...['--dns-cloudflare-propagation-seconds', '0', '--config-dir', join(home, 'config')],
+    ...['--server', server, `--dns-${plugin}`, `--dns-${plugin}-credentials`, credentials],
+    ...[`--dns-${plugin}-propagation-seconds`, '0', '--config-dir', join(home, 'config')],
     ...['--work-dir', join(home, 'work'), '--logs-dir', join(home, 'logs'), '-d', ZONE, '-d', `*.${ZONE}`],
   ];
   const env = { PATH: process.env['PATH'], HOME: home, CLOUDFLARE_API_URL: api };
