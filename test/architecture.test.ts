@@ -25,6 +25,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   image: ['dnssec', 'zone', 'dns', 'base'],
   resolver: ['serving', 'store', 'dns', 'base'],
   answer: ['image', 'dns', 'base'],
+  observe: ['answer', 'dns', 'base'],
   publish: ['answer', 'image', 'serving', 'dnssec', 'zone', 'store', 'dns', 'base'],
   control: ['vault', 'resolver', 'jobs', 'serving', 'dnssec', 'zone', 'store', 'dns', 'base'],
   certs: ['control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
@@ -34,7 +35,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   hostnames: ['certs', 'control', 'vault', 'jobs', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
   server: ['answer', 'image', 'publish', 'dns', 'base'],
   edge: ['hostnames', 'certs', 'bucket', 'vault', 'resolver', 'serving', 'http', 'store', 'dns', 'base'],
-  api: ['explain', 'hostnames', 'certs', 'bucket', 'control', 'http', 'store', 'dns', 'base'],
+  api: ['explain', 'observe', 'hostnames', 'certs', 'bucket', 'control', 'http', 'store', 'dns', 'base'],
   roles: [],
   cli: ['roles'],
 };

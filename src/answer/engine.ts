@@ -61,6 +61,7 @@ function answerOnce(
   engine.search.firstNode = 0;
   engine.search.names = 0;
   engine.search.zone = 0;
+  engine.search.zoneRecord = 0;
   if (query.cookieLength !== 0 && client !== undefined) takeCookie(engine, client);
   resetResponse(query, response, out, at);
   response.rcode = status;
@@ -76,6 +77,7 @@ function answerOnce(
     if (verdict === Verdict.drop) return 0;
     if (verdict === Verdict.truncate) response.truncated = true;
   }
+  engine.sources = response.sources;
   if (!response.truncated && isWhole(response.rcode)) writeAdditional(query, engine.search, response, image);
   if (response.truncated || !isWhole(response.rcode)) clearSections(response, questionEnd);
   response.limit = size;
@@ -126,6 +128,7 @@ function resetResponse(query: Query, response: Response, out: Uint8Array, base: 
   response.authorities = 0;
   response.additionals = 0;
   response.extendedError = 0;
+  response.sources = 0;
   response.truncated = false;
   response.authoritative = false;
   response.dnssecOk = query.edns && query.dnssecOk;

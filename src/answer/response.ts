@@ -4,7 +4,7 @@
  */
 // hot
 import { Ede, Rcode } from '../dns/codes.js';
-import { MISSING_SIGNATURES, NODE_HEADER, RRSET_HEADER } from '../image/layout.js';
+import { MISSING_SIGNATURES, NODE_HEADER, RRSET_HEADER, SOURCE_SHIFT } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 
 /** Pointers cannot refer to an offset above this (RFC 1035 §4.1.4). */
@@ -30,6 +30,8 @@ export interface Response {
   rcode: number;
   /** Info code of an extended error (RFC 8914 §4); 0 for none, because code 0 ("other") is never sent. */
   extendedError: number;
+  /** RRsetSource bits of the written RRsets. */
+  sources: number;
   /** Position of the zone's apex inside the question. */
   apexAt: number;
   /** The written RRset whose targets' addresses belong in the additional section; 0 for none. */
@@ -54,6 +56,7 @@ export function createResponse(): Response {
     dnssecOk: false,
     rcode: 0,
     extendedError: 0,
+    sources: 0,
     apexAt: 12,
     targetsOf: 0,
     targetsAt: 0,
@@ -94,8 +97,20 @@ function writeRRset(response: Response, image: ImageReader, rrset: number, owner
   }
   response.at = start + length;
   const head = words[rrset]!;
-  if (head >>> 16 !== 0) response.extendedError = head >>> 16;
+  if (head >>> 16 !== 0) noteHead(response, head);
   return (head & 0xffff) + (signed >>> 16);
+}
+
+/** Keeps the extended error and the source of an RRset. */
+function noteHead(response: Response, head: number): void {
+  const extendedError = extendedErrorOf(head);
+  if (extendedError !== 0) response.extendedError = extendedError;
+  response.sources |= head >>> SOURCE_SHIFT;
+}
+
+/** From the first word of an RRset. */
+function extendedErrorOf(head: number): number {
+  return (head >>> 16) & ((1 << (SOURCE_SHIFT - 16)) - 1);
 }
 
 /** Sets the owner of each RR between two positions in the output; their owners are pointers. */
@@ -234,7 +249,7 @@ function isInQuestion(response: Response, image: ImageReader, from: number, leng
 function giveUp(response: Response, image: ImageReader, rrset: number): void {
   const words = image.words;
   // No transport can carry it, or its data is not known yet.
-  if (words[rrset + 1] === 0) fail(response, words[rrset]! >>> 16);
+  if (words[rrset + 1] === 0) fail(response, extendedErrorOf(words[rrset]!));
   else if (response.dnssecOk && words[rrset + 5] === MISSING_SIGNATURES) fail(response, Ede.rrsigsMissing);
   else truncate(response);
 }

@@ -48,6 +48,8 @@ export interface Engine {
   readonly limiter: RateLimiter | undefined;
   /** Marks of the names of TSIG keys; undefined: there are none. */
   readonly keyNames: Int32Array | undefined;
+  /** RRsetSource bits of the answer without its additional section. */
+  sources: number;
   /** Whether another part answers the query. */
   deferred: boolean;
   /** Result of checking the query's cookie, a Cookie code; none without a client. */
@@ -73,6 +75,7 @@ export function createEngineState(settings: EngineSettings): Engine {
     jar: createCookieJar(settings.cookieSecrets),
     limiter: settings.rateLimit && createRateLimiter(settings.rateLimit),
     keyNames: settings.keyNames && new Int32Array(settings.keyNames),
+    sources: 0,
     deferred: false,
     cookie: 0,
     client: createClient(),

@@ -13,12 +13,35 @@ export interface Client {
   source: Uint8Array;
   at: number;
   length: number;
+  port: number;
+  /** The address that the query was sent to: octets of `own` from `ownAt`; none when `ownLength` is 0. */
+  own: Uint8Array;
+  ownAt: number;
+  ownLength: number;
   /** Seconds since 1970. */
   seconds: number;
 }
 
 export function createClient(): Client {
-  return { source: new Uint8Array(16), at: 0, length: 0, seconds: 0 };
+  return { source: NO_OCTETS, at: 0, length: 0, port: 0, own: NO_OCTETS, ownAt: 0, ownLength: 0, seconds: 0 };
+}
+
+const NO_OCTETS = new Uint8Array(16);
+
+/** Refills `client`; `own`: the address that the query was sent to. Undefined addresses are unknown. */
+export function setAddresses(
+  client: Client,
+  source: Uint8Array | undefined,
+  port: number,
+  own: Uint8Array | undefined,
+): void {
+  client.source = source ?? NO_OCTETS;
+  client.at = 0;
+  client.length = source?.length ?? 0;
+  client.port = port;
+  client.own = own ?? NO_OCTETS;
+  client.ownAt = 0;
+  client.ownLength = own?.length ?? 0;
 }
 
 /**

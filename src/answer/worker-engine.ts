@@ -1,10 +1,13 @@
 /** The engine of a worker thread: its view of the shared image, which is updated between batches. */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { SystemClock } from '../base/clock.js';
 import { createSharedMemoryUse } from '../base/shared-memory.js';
 import { generationOctets } from '../image/buffers.js';
 import type { ImageBuffers } from '../image/layout.js';
 import { ImageReader } from '../image/reader.js';
 import { createEngine } from './engine.js';
+import type { ObservationPlace } from './observation.js';
+import { createObservedEngine } from './observe.js';
 import type { EngineSettings } from './state.js';
 import type { Answer } from './transport.js';
 
@@ -12,6 +15,8 @@ import type { Answer } from './transport.js';
 export interface EngineData {
   readonly image: ImageBuffers;
   readonly settings: EngineSettings;
+  /** Where the thread leaves what it observes; absent: nowhere. */
+  readonly place?: ObservationPlace | undefined;
 }
 
 export interface WorkerEngine {
@@ -23,12 +28,12 @@ export interface WorkerEngine {
 }
 
 export function createWorkerEngine(data: unknown): WorkerEngine {
-  const { image, settings } = data as EngineData;
+  const { image, settings, place } = data as EngineData;
   const reader = new ImageReader(image);
   const memory = createSharedMemoryUse();
   let octets = generationOctets(image);
   return {
-    answer: createEngine(reader, settings),
+    answer: place ? createObservedEngine(reader, settings, place, new SystemClock()) : createEngine(reader, settings),
     isStale: () => reader.isStale(),
     refresh(port) {
       let unused = 0;

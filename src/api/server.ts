@@ -24,7 +24,9 @@ import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/write/context.js';
 import type { Propagation } from '../control/write/propagation.js';
 import type { HostnameServices } from '../hostnames/context.js';
+import { type Activity, createActivity } from '../observe/activity.js';
 import { accountRoutes } from './accounts/routes.js';
+import { activityRoutes } from './activity/routes.js';
 import { auditLogRoutes } from './audit-logs/routes.js';
 import { authenticate } from './auth.js';
 import { authorityRootRoutes } from './authority-root/routes.js';
@@ -98,6 +100,8 @@ export interface ApiOptions {
   readonly trustedProxies?: CidrSet;
   /** What the DNS processes serve; without it nothing is known about them. */
   readonly propagation?: Propagation;
+  /** What is known about questions; absent: nothing. */
+  readonly activity?: Activity;
 }
 
 /** Base paths of the v4 routes: the vendor's, and the short one (v4: §0.20). */
@@ -293,7 +297,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
 
 async function registerVersion4(
   scope: FastifyInstance,
-  { base, objects, hostnames, propagation }: ApiOptions,
+  { base, objects, hostnames, propagation, activity }: ApiOptions,
 ): Promise<void> {
   scope.addHook('onRoute', requireArea);
   const declared = declaredMethods(scope);
@@ -309,6 +313,7 @@ async function registerVersion4(
   await scope.register(purgeCacheRoutes, { contextOf });
   await scope.register(zoneSettingsRoutes, { contextOf });
   await scope.register(zoneChangeRoutes, { contextOf, propagation });
+  await scope.register(activityRoutes, { contextOf, activity: activity ?? createActivity(base.clock) });
   await scope.register(zoneHistoryRoutes, { contextOf });
   await scope.register(userRoutes, { contextOf });
   await scope.register(sessionRoutes, { contextOf });

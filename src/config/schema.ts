@@ -4,6 +4,7 @@ import { parseOctets } from '../base/bytes.js';
 import { parseIP } from '../base/ip.js';
 import { AUTHORITY_NAMES, authoritySettings } from './authority-settings.js';
 import { edgeSettings } from './edge-settings.js';
+import { observeSettings } from './observe-settings.js';
 import { about, type SettingAbout } from './setting-about.js';
 import { isAddress, isCidr, port, text, texts, wholeNumber } from './values.js';
 
@@ -352,6 +353,8 @@ export const settingsSchema = z.strictObject({
   }),
 
   ...edgeSettings,
+
+  ...observeSettings,
 });
 
 /** All validated settings, including defaults. */

@@ -25,4 +25,17 @@ export interface RRset {
    * signed, but no stored signature fits its data.
    */
   readonly signatures?: readonly Uint8Array[];
+  /** Where the data comes from, for statistics; absent: it was written. */
+  readonly source?: RRsetSource;
 }
+
+/** Bits, so that an answer of several RRsets tells all its sources. */
+export const RRsetSource = {
+  /** Addresses of the target of a flattened CNAME. */
+  flattened: 1,
+  /** Addresses of the edge. */
+  proxied: 2,
+  /** An HTTPS record that the service made. */
+  https: 4,
+} as const;
+export type RRsetSource = (typeof RRsetSource)[keyof typeof RRsetSource];

@@ -10,7 +10,7 @@ import { Type } from '../dns/codes.js';
 import { isAtOrBelow, isWildcard, lowerName, nameLength } from '../dns/name.js';
 import { typeByCode } from '../dns/rr/registry.js';
 import type { RRset } from '../dns/rr.js';
-import { Flag, hashName, MAX_TARGETS, MISSING_SIGNATURES, NODE_HEADER, RRSET_HEADER } from './layout.js';
+import { Flag, hashName, MAX_TARGETS, MISSING_SIGNATURES, NODE_HEADER, RRSET_HEADER, SOURCE_SHIFT } from './layout.js';
 
 /** The largest size of an RRset in octets; a larger one cannot be sent over any transport. */
 const MAX_BODY = 0xffff;
@@ -77,7 +77,11 @@ export function compileNode(source: NodeSource, zone: number, seed: number): Com
     words[NODE_HEADER + i * 2 + 1] = at;
     compileBody(source, rrset);
     signatureWord = appendSignatures(rrset);
-    at = putRRset(at, rrset.rdatas.length | ((rrset.extendedError ?? 0) << 16), seed);
+    at = putRRset(
+      at,
+      rrset.rdatas.length | ((rrset.extendedError ?? 0) << 16) | ((rrset.source ?? 0) << SOURCE_SHIFT),
+      seed,
+    );
   }
   words[0] = hash;
   words[1] = zone;

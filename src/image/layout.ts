@@ -17,7 +17,7 @@
  *   0 hash   1 zone number   2 name length | flags << 8 | number of RRsets << 16   3 length of the node in words
  *   4… directory: two words for each RRset: type, word offset of the RRset from the node; then the name, lower case, padded
  * RRset:
- *   0 number of RRs | extended error << 16   1 octets of the body: 0 when it cannot be answered
+ *   0 number of RRs | extended error << 16 | RRsetSource << 28   1 octets of the body: 0 when it cannot be answered
  *   2 number of owner slots (the first RR's own not counted) | number of apex slots << 16
  *   3 number of relative slots | number of targets << 16   4 word offset of the body from the RRset
  *   5 octets of the signatures | number of signatures << 16; MISSING_SIGNATURES when they are not known
@@ -53,6 +53,8 @@ export const HEAP_START = 4;
 
 export const NODE_HEADER = 4;
 export const RRSET_HEADER = 6;
+/** In the first word of an RRset: its extended error is below this bit. */
+export const SOURCE_SHIFT = 28;
 /** An RRset that must be signed, but whose signatures are not known. */
 export const MISSING_SIGNATURES = -1;
 

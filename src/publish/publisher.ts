@@ -4,6 +4,8 @@
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { createEngine } from '../answer/engine.js';
+import type { Observation } from '../answer/observation.js';
+import { createObservedEngine } from '../answer/observe.js';
 import type { EngineSettings } from '../answer/state.js';
 import type { Answer } from '../answer/transport.js';
 import type { EngineData } from '../answer/worker-engine.js';
@@ -35,6 +37,8 @@ const LONGEST_REST_MS = 5000;
 export interface PublisherOptions {
   readonly source: ZoneSource;
   readonly engine: EngineSettings;
+  /** Where engines leave what they observe, the one of this thread in the first block; absent: nowhere. */
+  readonly observation?: Observation | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /** Unpredictable 32 bits that seed the image's hash. */
@@ -63,8 +67,8 @@ export interface PublisherStatus extends Progress {
 export interface Publisher {
   /** The engine of this thread. */
   readonly answer: Answer;
-  /** The data with which a worker thread starts its engine, and the port that delivers new images to it. */
-  connectWorker(): { readonly data: EngineData; readonly port: MessagePort };
+  /** The data with which worker thread `worker` starts its engine, and the port that delivers new images to it. */
+  connectWorker(worker?: number): { readonly data: EngineData; readonly port: MessagePort };
   status(): PublisherStatus;
   /** Polls the store at once after a commit. Costs little when nothing was committed. */
   wake(): void;
@@ -84,7 +88,7 @@ function roomFor(records: number): { readonly heapWords: number; readonly slots:
  * zones exist but none could be loaded.
  */
 export function startPublisher(options: PublisherOptions): Publisher {
-  const { source, engine, clock, log, seed } = options;
+  const { source, engine, observation, clock, log, seed } = options;
   const writer = new ImageWriter({ seed, ...roomFor(source.servedRecords()) });
   const follower = createFollower({ source, writer, clock, log });
   const ports = new Set<MessagePort>();
@@ -103,13 +107,18 @@ export function startPublisher(options: PublisherOptions): Publisher {
   const watch = watchStore(options, follower);
 
   return {
-    answer: createEngine(writer.reader, engine),
-    connectWorker() {
+    answer: observation
+      ? createObservedEngine(writer.reader, engine, { observation, thread: 0 }, clock)
+      : createEngine(writer.reader, engine),
+    connectWorker(worker = 0) {
       const { port1, port2 } = new MessageChannel();
       ports.add(port1);
       port1.unref();
       port1.on('close', () => ports.delete(port1));
-      return { data: { image: writer.current(), settings: engine }, port: port2 };
+      return {
+        data: { image: writer.current(), settings: engine, place: observation && { observation, thread: 1 + worker } },
+        port: port2,
+      };
     },
     status: () => ({
       zones: follower.zoneCount(),

@@ -7,8 +7,8 @@
  * their process number and the last row of `edge_changes` that they have read.
  *
  * DNS processes also say `keys` when they need keys of TSIG secrets, which are answered with `keys` and the keys, and
- * `transferred zone address` when a transfer has ended. Messages that only the admin process may answer go through the same socket
- * (services/relay.ts).
+ * `transferred zone address` when a transfer has ended, and `observed` with a report of the questions of a second
+ * (observe/report.ts). Messages that only the admin process may answer go through the same socket (services/relay.ts).
  *
  * Who has committed says `committed`: the admin process to everybody, commands to the admin process, which passes it on. It only wakes;
  * what was committed is read from the store.
@@ -43,6 +43,9 @@ const COMMITTED = 'committed';
 const KEYS = 'keys';
 /** A line that cannot be any message. */
 const LONGEST_OF_ALL = 100_000;
+const OBSERVED = 'observed ';
+/** Octets that may wait for the admin process before reports are dropped. */
+const MOST_WAITING = 4 * 1024 * 1024;
 const TRANSFERRED = /^transferred (\d{1,16}) ([0-9a-fA-F.:]{2,64})$/;
 
 interface SocketPath {
@@ -62,6 +65,8 @@ function socketPath(dataDir: string): SocketPath {
 export interface ProcessListeners {
   readonly propagation: Propagation;
   readonly edges: EdgeReports;
+  /** Takes reports about questions. */
+  readonly observed?: (line: string) => void;
   /** Without it, DNS processes get no keys. */
   readonly transfers?: TransferHearing;
 }
@@ -147,6 +152,10 @@ function hearProcess(socket: Socket, connection: number, listeners: ProcessListe
       socket.write(`${KEYS} ${listeners.transfers?.keys() ?? ''}\n`);
       return;
     }
+    if (line.startsWith(OBSERVED)) {
+      listeners.observed?.(line.slice(OBSERVED.length));
+      return;
+    }
     const relayed = line.length <= LONGEST_OF_ALL ? parseRelayed(line) : undefined;
     if (relayed) {
       void answerRelayed(socket, relayed, listeners.transfers);
@@ -226,6 +235,8 @@ export interface Acknowledger<Said> {
   tellTransferred(zone: number, address: string): void;
   /** Has the admin process answer a message from this address. Never rejects. */
   relay(request: Uint8Array, address: string): Promise<RelayedAnswer>;
+  /** A report about questions; dropped while nobody listens. */
+  tellObserved(line: string): void;
   close(): void;
 }
 
@@ -308,6 +319,9 @@ function startTelling<Said>(
     askKeys: () => void socket?.write(`${KEYS}\n`),
     tellTransferred: (zone, address) => void socket?.write(`transferred ${zone} ${address}\n`),
     relay: relay.send,
+    tellObserved(line) {
+      if (socket && socket.writableLength < MOST_WAITING) socket.write(`${OBSERVED}${line}\n`);
+    },
     close() {
       closed = true;
       cancel();

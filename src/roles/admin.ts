@@ -22,6 +22,8 @@ import type { ContextBase } from '../control/write/context.js';
 import { createPropagation, type Propagation } from '../control/write/propagation.js';
 import { noticesOfInstallation } from '../control/zones/notices.js';
 import { logServingSettings } from '../control/zones/serving-settings.js';
+import { type Activity, createActivity } from '../observe/activity.js';
+import { parseReport } from '../observe/report.js';
 import { createResolver, type Resolver } from '../resolver/resolve.js';
 import { createResolverMetrics, type ResolverMetrics } from '../resolver/resolver-metrics.js';
 import { createUpstream } from '../resolver/upstream.js';
@@ -90,9 +92,10 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const jobs = await startJobs({ store, clock, log, objects, base, hostnames, ownCertificate, incoming });
     const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
     const propagation = createPropagation(clock);
+    const activity = createActivity(clock);
     const gate = createReadiness(clock, { ...options, heldZones: () => heldZoneNames(store, propagation) });
     const edge = watchEdge(options, store, lifecycle);
-    const processes = await hearProcesses(options, { base, vault, propagation, refresher, edge, lifecycle });
+    const processes = await hearProcesses(options, { base, vault, propagation, activity, refresher, edge, lifecycle });
     afterCommit.push(...processes.afterCommit);
     const apiLog = log.child({});
     const requestMetrics = createRequestMetrics();
@@ -106,6 +109,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       version,
       readiness: gate.readiness,
       propagation,
+      activity,
       rateLimit: settings.adminRateLimit,
       trustedProxies: parseCidrSet(settings.trustProxies),
       metricsPublic: settings.metricsPublic === 'on',
@@ -147,6 +151,7 @@ interface HearingParts {
   readonly base: ContextBase;
   readonly vault: Vault;
   readonly propagation: Propagation;
+  readonly activity: Activity;
   readonly refresher: FlattenRefresher;
   readonly edge: Pick<EdgeNeed, 'look'>;
   readonly lifecycle: Lifecycle;
@@ -155,14 +160,19 @@ interface HearingParts {
 /** Hears the other processes, notifies peers, and answers dynamic updates. `afterCommit`: what is to be called after each commit. */
 async function hearProcesses(
   options: AdminOptions,
-  { base, vault, propagation, refresher, edge, lifecycle }: HearingParts,
+  { base, vault, propagation, activity, refresher, edge, lifecycle }: HearingParts,
 ): Promise<{ readonly afterCommit: readonly (() => void)[]; readonly samples: () => MetricSample[] }> {
   const { settings, clock, log } = options;
   const edges = hearEdges(base.store, clock);
   const transfers = startNotifications({ base, vault, propagation, masterKeys: masterKeysOf(options) });
   lifecycle.own('notifications', transfers, (part) => part.close());
   const afterCommit = [refresher.wake, edges.noteChanges, transfers.wake, edge.look];
-  const hearing = await hearAcknowledgements(settings.dataDir, { propagation, edges, transfers }, log, () => {
+  const observed = (line: string): void => {
+    const report = parseReport(line);
+    if (report) activity.add(report);
+  };
+  const listeners = { propagation, edges, transfers, observed };
+  const hearing = await hearAcknowledgements(settings.dataDir, listeners, log, () => {
     for (const run of afterCommit) run();
   });
   lifecycle.own('acknowledgements', hearing, (part) => part.close());

@@ -1,4 +1,5 @@
 /** The DNS process: reads the store, publishes the zones as an image, and answers queries. It never writes. */
+import type { Observation } from '../answer/observation.js';
 import type { EngineSettings } from '../answer/state.js';
 import { messageOf } from '../base/errors.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
@@ -6,7 +7,7 @@ import type { MetricSample } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import { type Progress, type Publisher, startPublisher } from '../publish/publisher.js';
 import { createZoneSource } from '../publish/source.js';
-import { type DnsServers, startDnsServers } from '../server/start.js';
+import { type DnsServers, startDnsServers, udpThreads } from '../server/start.js';
 import type { TlsCredentials } from '../server/tls.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
@@ -19,6 +20,7 @@ import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
 import { STATUS_PERIOD_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { createDnsTransfers, type DnsTransfers } from './services/dns-transfers.js';
+import { observationOf, startObservation } from './services/observation.js';
 import { explainStoreFailure } from './store-failure.js';
 import { readTlsFiles, type TlsMaterial, watchTlsFiles } from './tls-files.js';
 
@@ -57,7 +59,10 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     });
     lifecycle.own('transfers', transfers, (part) => part.close());
     const engine = { ...engineOptions, keyNames: transfers.keyNames };
-    const publisher = lifecycle.own('publisher', publish(options, engine, store, onProgress), (part) => part.close());
+    const observation = observationOf(settings, 1 + udpThreads(settings.dnsWorkers));
+    const publisher = lifecycle.own('publisher', publish(options, engine, observation, store, onProgress), (part) =>
+      part.close(),
+    );
     const encrypts = settings.dotPort !== undefined || settings.dohPort !== undefined;
     const tls = encrypts ? readTlsFiles(settings) : undefined;
     const servers = lifecycle.own('listeners', await listen(options, publisher, transfers, tls), (part) =>
@@ -76,11 +81,14 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     const status = (): Progress => publisher.status();
     acknowledger = startAcknowledger(settings.dataDir, status, clock, wake, transfers.setKeys);
     lifecycle.own('acknowledgements', acknowledger, (part) => part.close());
+    const observing = observation && (await startObservation(options, observation, acknowledger.tellObserved));
+    if (observing) lifecycle.own('observation', observing, (part) => part.close());
     const samples = (): MetricSample[] => [
       ...servers.readCounters(),
       ...gauges(publisher),
       ...engineSamples(engine),
       ...transfers.samples(),
+      ...(observing?.metrics() ?? []),
     ];
     if (onStatus) reportStatus(options, onStatus, publisher, samples, lifecycle);
     return {
@@ -97,12 +105,14 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
 function publish(
   { settings, clock, log }: DnsOptions,
   engine: EngineSettings,
+  observation: Observation | undefined,
   store: Store,
   onProgress: (progress: Progress) => void,
 ): Publisher {
   return startPublisher({
     source: createZoneSource(store, servingSettings(settings)),
     engine,
+    observation,
     clock,
     log,
     seed: Buffer.from(systemRandom.bytes(4)).readUInt32LE(),
@@ -125,7 +135,7 @@ function listen(
     answer: publisher.answer,
     answerTransfer: transfers.answer,
     answerDeferred: transfers.answerDeferred(publisher.answer),
-    workerEngine: { connect: () => publisher.connectWorker() },
+    workerEngine: { connect: (worker) => publisher.connectWorker(worker) },
     ...(settings.dotPort !== undefined && { tls: { port: settings.dotPort, credentials: tls?.credentials } }),
     ...(settings.dohPort !== undefined && { https: { port: settings.dohPort, credentials: tls?.credentials } }),
     log,

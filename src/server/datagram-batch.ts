@@ -103,7 +103,7 @@ export function createDatagramBatch(addressOf: (buffer: ArrayBuffer) => number):
     slots[slot] = -1;
   }
   const bytes = new Uint8Array(memory);
-  const client = { source: bytes, at: 0, length: 0, seconds: 0 };
+  const client = { source: bytes, at: 0, length: 0, port: 0, own: bytes, ownAt: 0, ownLength: 0, seconds: 0 };
   return { words, bytes, base, slots, client, used: BATCH, deferred: new Int32Array(BATCH), deferrals: 0 };
 }
 
@@ -171,6 +171,10 @@ export function answerBatch(
     const isMapped = !isV4 && isMappedIPv4(bytes, address + 8);
     client.at = address + (isV4 ? 4 : isMapped ? 20 : 8);
     client.length = isV4 || isMapped ? 4 : 16;
+    client.port = (bytes[address + 2]! << 8) | bytes[address + 3]!;
+    // IP_PKTINFO has the interface and the address; IPV6_PKTINFO begins with the address, which may be a mapped one.
+    client.ownAt = CONTROLS + slot * CONTROL + CONTROL_DATA * 4 + (isV4 ? 4 : isMapped ? 12 : 0);
+    client.ownLength = words[header + CONTROL_LENGTH] === 0 ? 0 : client.length;
     const written = answer(bytes, request, length, bytes, response, RESPONSE_ROOM, Transport.udp, client);
     if (written === 0) continue;
     if (written === DEFERRED) {

@@ -1,6 +1,6 @@
 /** DNS over HTTPS (RFC 8484): a message in the body of a POST or the query of a GET, over HTTP/2 and, for old clients, HTTP/1.1. */
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import { type Answer, createClient, Transport } from '../answer/transport.js';
+import { type Answer, createClient, setAddresses, Transport } from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
 import { parsePeerAddress } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
@@ -90,8 +90,8 @@ function createHandler({ answer, connections, clock }: HttpsListenOptions): Resp
     response: Http2ServerResponse,
     message: Uint8Array,
   ) => {
-    client.source = parsePeerAddress(request.socket.remoteAddress ?? '') ?? new Uint8Array(0);
-    client.length = client.source.length;
+    const { remoteAddress = '', remotePort = 0, localAddress = '' } = request.socket;
+    setAddresses(client, parsePeerAddress(remoteAddress), remotePort, parsePeerAddress(localAddress));
     client.seconds = Math.floor(clock.nowMs() / 1000);
     const tooShort = message.length < SHORTEST_MESSAGE;
     const length = tooShort ? 0 : answer(message, 0, message.length, out, 0, out.length, Transport.https, client);

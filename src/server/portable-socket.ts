@@ -1,6 +1,6 @@
 /** One UDP socket of node:dgram: binding and answering. */
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
-import { type Answer, createClient, DEFERRED, Transport } from '../answer/transport.js';
+import { type Answer, createClient, DEFERRED, setAddresses, Transport } from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
 import { parsePeerAddress } from '../base/ip.js';
 import { Count, type CountBlock, countLatency, isTimed } from './counters.js';
@@ -29,7 +29,6 @@ export interface PortableService {
 
 /** The largest number of answers that wait in the process for the kernel; further ones are dropped. */
 const WAITING = 128;
-const NO_ADDRESS = new Uint8Array(0);
 /** Requested kernel queue in octets, each way. */
 const QUEUE_OCTETS = 1024 * 1024;
 
@@ -84,8 +83,7 @@ export function answerPortable(socket: Socket, service: PortableService): void {
       return;
     }
     const at = place * RESPONSE_ROOM;
-    client.source = parsePeerAddress(peer.address) ?? NO_ADDRESS;
-    client.length = client.source.length;
+    setAddresses(client, parsePeerAddress(peer.address), peer.port, undefined);
     client.seconds = Math.floor(clock.nowMs() / 1000);
     const length = answer(request, 0, request.length, responses, at, RESPONSE_ROOM, Transport.udp, client);
     if (length === DEFERRED) service.onDeferred(new Uint8Array(request), peer);

@@ -73,6 +73,11 @@ export interface DnsServers {
   close(): Promise<void>;
 }
 
+/** Threads that answer over UDP. `wanted` undefined: one for each core. */
+export function udpThreads(wanted: number | undefined): number {
+  return Math.max(1, wanted ?? availableParallelism());
+}
+
 /** Attempts to find a port that is free for both UDP and TCP. */
 const PORT_ATTEMPTS = 20;
 /** Time for sending written answers at shutdown, in milliseconds. */
@@ -133,7 +138,7 @@ interface Bound {
 
 async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined): Promise<DnsServers> {
   const { addresses, log, clock } = options;
-  const workers = Math.max(1, options.workers ?? availableParallelism());
+  const workers = udpThreads(options.workers);
   const counters = createCounters(1 + workers);
   const counts = countBlock(counters.memory, 0);
   const answer = guardAnswer(options.answer, counts, faultLogger(log));

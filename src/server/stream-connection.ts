@@ -16,6 +16,7 @@ import {
   createClient,
   DEFERRED,
   type DeferredResult,
+  setAddresses,
   Transport,
   type TransportCode,
 } from '../answer/transport.js';
@@ -98,9 +99,8 @@ export class StreamConnection {
     this.times = { activeAtMs: context.now(), partialSinceMs: 0, blockedSinceMs: 0, closingSinceMs: 0 };
     const mayTransfer = transport !== Transport.tls || isDot(socket as TLSSocket);
     this.peer = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0, transport, mayTransfer };
-    const address = parsePeerAddress(this.peer.address);
-    if (address) this.client.source = address;
-    this.client.length = address?.length ?? 0;
+    const own = parsePeerAddress(socket.localAddress ?? '');
+    setAddresses(this.client, parsePeerAddress(this.peer.address), this.peer.port, own);
     socket.on('data', (chunk: Buffer) => this.read(chunk));
     socket.on('drain', () => this.resume());
     socket.on('end', () => this.endInput());

@@ -16,6 +16,7 @@ import {
   OPERATOR,
 } from '../../src/control/write/context.js';
 import type { HostnameServices } from '../../src/hostnames/context.js';
+import { type Activity, createActivity } from '../../src/observe/activity.js';
 import type { Store } from '../../src/store/driver.js';
 import { hostnameServices } from '../support/hostname-services.js';
 import { seededRandom } from '../support/seeded-random.js';
@@ -67,6 +68,7 @@ export interface Installation {
   readonly app: FastifyInstance;
   readonly store: Store;
   readonly clock: TestClock;
+  readonly activity: Activity;
   readonly base: ContextBase;
   /** The operator's context, to prepare things behind the API's back. */
   readonly operator: Context;
@@ -110,9 +112,11 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     directory,
     ...(options.publicNames !== undefined && { publicNames: options.publicNames }),
   });
+  const activity = createActivity(clock);
   const app = buildApi({
     base,
     hostnames,
+    activity,
     objects: createLocalStore(base),
     host: options.host ?? '127.0.0.1',
     version: '0.0.0-test',
@@ -147,6 +151,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     app,
     store,
     clock,
+    activity,
     base,
     operator,
     hostnames,

@@ -28,6 +28,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'DNS settings': 'SOA, name servers and modes of a zone, and what new zones of an account begin with.',
   DNSSEC: 'Signing of zones, their keys and the DS records for parents.',
   'Secondary DNS': 'Zone transfers: keys, networks and peers.',
+  Activity: 'What is asked: counts over time, the names asked for most, the newest questions.',
   'Zone history': 'Past states of a zone, their differences, and returning to one.',
   Cache: 'Purging stored responses of the edge.',
   'Custom hostnames': 'Names of customers that a zone serves.',

@@ -24,6 +24,11 @@ const DNS_ONLY: readonly SettingKey[] = [
   'dnsRateLimit',
   'dnsRateSlip',
   'dnsRateExempt',
+  'dnsStatistics',
+  'queryLog',
+  'queryLogSample',
+  'queryLogClients',
+  'dnstap',
 ];
 
 /**

@@ -3,7 +3,7 @@
  * may be at the apex and have other types, which RFC 1034 §3.6.2 forbids for a CNAME.
  */
 import { Ede, Type } from '../../dns/codes.js';
-import type { RRset } from '../../dns/rr.js';
+import { type RRset, RRsetSource } from '../../dns/rr.js';
 
 /** The last result for a target. */
 export interface TargetFacts {
@@ -37,10 +37,12 @@ function familyRRsets(
   facts: TargetFacts | undefined,
   addresses: readonly Uint8Array[] | undefined,
 ): RRset[] {
+  const source = RRsetSource.flattened;
   if (addresses === undefined) {
-    return [{ type, ttl: 0, rdatas: [], extendedError: facts ? Ede.noReachableAuthority : Ede.notReady }];
+    const extendedError = facts ? Ede.noReachableAuthority : Ede.notReady;
+    return [{ type, ttl: 0, rdatas: [], extendedError, source }];
   }
   if (addresses.length === 0) return [];
-  if (!facts!.stale) return [{ type, ttl: Math.min(ttl, facts!.ttl), rdatas: addresses }];
-  return [{ type, ttl: Math.min(ttl, STALE_TTL), rdatas: addresses, extendedError: Ede.staleAnswer }];
+  if (!facts!.stale) return [{ type, ttl: Math.min(ttl, facts!.ttl), rdatas: addresses, source }];
+  return [{ type, ttl: Math.min(ttl, STALE_TTL), rdatas: addresses, extendedError: Ede.staleAnswer, source }];
 }

@@ -4,7 +4,7 @@
  */
 import { Type } from '../../dns/codes.js';
 import { lowerName } from '../../dns/name.js';
-import type { RRset } from '../../dns/rr.js';
+import { type RRset, RRsetSource } from '../../dns/rr.js';
 import { AUTOMATIC_TTL, servedTtl } from '../../dns/ttl.js';
 import { flattenedRRsets, NO_TARGETS, type TargetLookup } from './flatten.js';
 import { type HttpsFacts, httpsRRset } from './https.js';
@@ -118,10 +118,10 @@ function groupByType(
 ): Map<number, RRset> {
   const isApex = ownerKey.length === 0;
   const byType = new Map<number, GrowingRRset>();
-  const add: AddRecord = (type, ttl, rdata) => {
+  const add: AddRecord = (type, ttl, rdata, source) => {
     const known = byType.get(type);
     if (!known) {
-      byType.set(type, { type, ttl, rdatas: [rdata] });
+      byType.set(type, { type, ttl, rdatas: [rdata], ...(source !== undefined && { source }) });
       return;
     }
     // An RRset has one TTL, the lowest (RFC 2181 §5.2).
@@ -162,7 +162,7 @@ export function flattenedAlias(
 
 const LEADS_TO_ORIGIN: ReadonlySet<number> = new Set([Type.a, Type.aaaa, Type.cname]);
 
-type AddRecord = (type: number, ttl: number, rdata: Uint8Array) => void;
+type AddRecord = (type: number, ttl: number, rdata: Uint8Array, source?: RRsetSource) => void;
 
 interface ProxiedOwner {
   readonly zone: ZoneFacts;
@@ -178,10 +178,10 @@ interface ProxiedOwner {
 function addEdge({ zone, ownerKey, proxied, edge, byType }: ProxiedOwner, add: AddRecord): void {
   const ipv4 = proxied.every((record) => record.ipv6Only) ? [] : edge.ipv4;
   const ipv6 = proxied.every((record) => record.ipv4Only) ? [] : edge.ipv6;
-  for (const address of ipv4) add(Type.a, AUTOMATIC_TTL, address);
-  for (const address of ipv6) add(Type.aaaa, AUTOMATIC_TTL, address);
+  for (const address of ipv4) add(Type.a, AUTOMATIC_TTL, address, RRsetSource.proxied);
+  for (const address of ipv6) add(Type.aaaa, AUTOMATIC_TTL, address, RRsetSource.proxied);
   const https = byType.has(Type.https) ? undefined : httpsRRset(zone, ownerKey, ipv4, ipv6);
-  if (https) add(Type.https, https.ttl, https.rdatas[0]!);
+  if (https) add(Type.https, https.ttl, https.rdatas[0]!, RRsetSource.https);
 }
 
 function addNameServer(byType: ReadonlyMap<number, RRset>, ttl: number, name: Uint8Array, add: AddRecord): void {

@@ -1,0 +1,138 @@
+/**
+ * The shared memory in which answering threads leave what they saw: counters for each zone, and a ring of samples.
+ *
+ * Every thread owns one block and is its only writer; one reader (observe/reader.ts) reads all blocks. Neither waits
+ * for the other: counters are plain additions, and a sample that does not fit into the ring is dropped and counted.
+ *
+ * A block has three parts:
+ * - control words, {@link Word};
+ * - rows of counters, {@link Row}, as doubles: row 0 counts what belongs to no other row, each further row belongs to a
+ *   zone, whose apex stands behind the counters, its length first;
+ * - the ring: samples in whole words, {@link SampleWord}, one behind the other. One that would pass the end begins again
+ *   at the start; {@link SKIP} marks the gap.
+ */
+
+export const Word = {
+  /** Positions in the ring in words, counted up for ever: `head` is the writer's, `tail` the reader's. */
+  head: 0,
+  tail: 1,
+  dropped: 2,
+  /** One in this many answers is sampled for statistics; 0: none. The reader adapts it to the load. */
+  stride: 3,
+  /** The same for the query log. */
+  logStride: 4,
+  /** 1: every message is copied, for dnstap. */
+  tap: 5,
+  length: 16,
+} as const;
+
+/** Places of the counters in a row. */
+export const Row = {
+  /** Number of the zone in the image; 0: the row is free. */
+  zone: 0,
+  /** Falls while other zones want the row; at 0 it is given up. */
+  age: 1,
+  queries: 2,
+  octets: 3,
+  nxDomain: 4,
+  servFail: 5,
+  refused: 6,
+  otherRcode: 7,
+  unanswered: 8,
+  truncated: 9,
+  flattened: 10,
+  proxied: 11,
+  https: 12,
+  signed: 13,
+  /** Answers by no zone. */
+  foreign: 14,
+  apex: 16,
+} as const;
+
+export const FIRST_COUNT = Row.queries;
+const APEX_OCTETS = 256;
+/** Doubles in a row. */
+export const ROW = Row.apex + APEX_OCTETS / 8;
+/** Rows of zones; a power of two. */
+export const ROWS = 1024;
+/** Neighbouring rows in which a zone may be counted. */
+export const NEIGHBOURS = 8;
+
+/** Words of a sample before its octets. */
+export const SampleWord = {
+  /** Words in all. */
+  length: 0,
+  /** Seconds since 1970, and microseconds. */
+  seconds: 1,
+  micros: 2,
+  /** Microseconds that the answer took. */
+  took: 3,
+  /** Mark | transport << 8 | RRsetSource << 16 | 1 << 24 when it is signed | 1 << 25 with DO. */
+  facts: 4,
+  /** Rcode with its upper bits | length of the client's address << 16 | length of the own address << 24. */
+  rcode: 5,
+  /** Length of the apex of the zone | port of the client << 16. */
+  apex: 6,
+  /** Octets of the request | octets of the answer << 16. */
+  messages: 7,
+  /** The octets of the answer that was sent, also when it is not copied. */
+  size: 8,
+  /** Octets: the client's address, own address (16 each), apex, request, answer. */
+  octets: 9,
+} as const;
+
+/** What a sample is for. */
+export const Mark = { statistics: 1, log: 2, tap: 4 } as const;
+export const SIGNED = 1 << 24;
+export const DNSSEC_OK = 1 << 25;
+/** In place of a length: the ring continues at its start. */
+export const SKIP = -1;
+
+const CONTROL_OCTETS = Word.length * 4;
+const ROWS_OCTETS = (1 + ROWS) * ROW * 8;
+
+/** The memory of all threads. */
+export interface Observation {
+  readonly memory: SharedArrayBuffer;
+  readonly threads: number;
+  /** Octets of each ring; a power of two. */
+  readonly ringOctets: number;
+}
+
+/** One thread's part. Posted to workers with the thread's number. */
+export interface ObservationPlace {
+  readonly observation: Observation;
+  readonly thread: number;
+}
+
+export interface ObservationBlock {
+  readonly control: Int32Array<SharedArrayBuffer>;
+  readonly rows: Float64Array<SharedArrayBuffer>;
+  /** The octets of all rows. */
+  readonly rowOctets: Uint8Array<SharedArrayBuffer>;
+  readonly ring: Int32Array<SharedArrayBuffer>;
+  readonly ringOctets: Uint8Array<SharedArrayBuffer>;
+}
+
+export function createObservation(threads: number, ringOctets: number): Observation {
+  const octets = threads * (CONTROL_OCTETS + ROWS_OCTETS + ringOctets);
+  return { memory: new SharedArrayBuffer(octets), threads, ringOctets };
+}
+
+export function observationBlock({ observation, thread }: ObservationPlace): ObservationBlock {
+  const { memory, ringOctets } = observation;
+  const start = thread * (CONTROL_OCTETS + ROWS_OCTETS + ringOctets);
+  const rows = start + CONTROL_OCTETS;
+  const ring = rows + ROWS_OCTETS;
+  return {
+    control: new Int32Array(memory, start, Word.length),
+    rows: new Float64Array(memory, rows, (1 + ROWS) * ROW),
+    rowOctets: new Uint8Array(memory, rows, ROWS_OCTETS),
+    ring: new Int32Array(memory, ring, ringOctets / 4),
+    ringOctets: new Uint8Array(memory, ring, ringOctets),
+  };
+}
+
+export function createObservationBlocks(observation: Observation): ObservationBlock[] {
+  return Array.from({ length: observation.threads }, (_, thread) => observationBlock({ observation, thread }));
+}

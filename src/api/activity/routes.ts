@@ -1,0 +1,144 @@
+/** `/activity` and `/zones/{zone_id}/activity`: what is asked, and the newest questions as they come (ours). */
+
+import type { FastifyRequest } from 'fastify';
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { toHex } from '../../base/bytes.js';
+import { requireZone } from '../../control/access/access.js';
+import type { Activity, NumberedQuery } from '../../observe/activity.js';
+import { success, successPage } from '../envelope.js';
+import { failure } from '../errors.js';
+import { resultInfo } from '../paging.js';
+import { choiceValue, type Query, textValue } from '../query.js';
+import { type ContextOf, queryOf } from '../request.js';
+import { answersList, answersOne } from '../schema.js';
+import { zoneParams } from '../zones/schema.js';
+import { activityQuery, activity as activitySchema, queriesQuery, sampledQuery } from './schema.js';
+import { activityView, sampledQueryView } from './view.js';
+import { onlyZone, type VisibleZones, visibleZones } from './visible.js';
+
+export interface ActivityOptions {
+  readonly contextOf: ContextOf;
+  readonly activity: Activity;
+}
+
+const tags = ['Activity'];
+const MOST_SAMPLES = 500;
+const USUAL_SAMPLES = 100;
+const LONGEST_WAIT_SECONDS = 25;
+
+export const activityRoutes: FastifyPluginAsyncZod<ActivityOptions> = async (app, { contextOf, activity }) => {
+  // Requests that wait must not delay a stop.
+  app.addHook('preClose', async () => activity.endWaiting());
+
+  app.get(
+    '/activity',
+    {
+      config: { area: 'any' },
+      schema: {
+        tags,
+        summary: 'Count the questions for your zones',
+        querystring: activityQuery,
+        response: answersOne(activitySchema),
+      },
+    },
+    async (request) => {
+      const context = contextOf(request);
+      const visible = visibleZones(context);
+      const scope = visible.all ? 'server' : 'zones';
+      const asked = { period: periodOf(queryOf(request)), nowMs: context.clock.nowMs() };
+      return success(activityView(activity, scope, visible, asked));
+    },
+  );
+
+  app.get(
+    '/zones/:zone_id/activity',
+    {
+      config: { area: 'dns' },
+      schema: {
+        tags,
+        summary: 'Count the questions for a zone',
+        params: zoneParams,
+        querystring: activityQuery,
+        response: answersOne(activitySchema),
+      },
+    },
+    async (request) => {
+      const context = contextOf(request);
+      const zone = requireZone(context, request.params.zone_id);
+      const asked = { period: periodOf(queryOf(request)), nowMs: context.clock.nowMs() };
+      return success(activityView(activity, 'zone', onlyZone(zone.name, toHex(zone.id)), asked));
+    },
+  );
+
+  app.get(
+    '/activity/queries',
+    {
+      config: { area: 'any' },
+      schema: {
+        tags,
+        summary: 'List the newest questions for your zones',
+        querystring: queriesQuery,
+        response: answersList(sampledQuery),
+      },
+    },
+    async (request) => listQueries(activity, request, visibleZones(contextOf(request))),
+  );
+
+  app.get(
+    '/zones/:zone_id/activity/queries',
+    {
+      config: { area: 'dns' },
+      schema: {
+        tags,
+        summary: 'List the newest questions for a zone',
+        params: zoneParams,
+        querystring: queriesQuery,
+        response: answersList(sampledQuery),
+      },
+    },
+    async (request) => {
+      const zone = requireZone(contextOf(request), request.params.zone_id);
+      return listQueries(activity, request, onlyZone(zone.name, toHex(zone.id)));
+    },
+  );
+};
+
+function periodOf(query: Query): '15m' | '24h' {
+  return choiceValue(query, 'period', ['15m', '24h'] as const) ?? '15m';
+}
+
+/** Answers at once when there is something to tell, else when something comes or the time is over. */
+async function listQueries(activity: Activity, request: FastifyRequest, visible: VisibleZones) {
+  const query = queryOf(request);
+  const after = numberOf(query, 'after', 0, Number.MAX_SAFE_INTEGER) ?? 0;
+  const limit = numberOf(query, 'limit', 1, MOST_SAMPLES) ?? USUAL_SAMPLES;
+  const waitMs = (numberOf(query, 'timeout', 0, LONGEST_WAIT_SECONDS) ?? 0) * 1000;
+  const isWanted = wanted(query, visible);
+  const find = () => activity.recent(after, limit, isWanted);
+  const gone = new AbortController();
+  request.raw.once('close', () => gone.abort());
+  let found = find();
+  if (found.length === 0 && waitMs > 0 && (await activity.waitForMore(waitMs, gone.signal))) found = find();
+  const items = found.map((sample) => sampledQueryView(sample, visible));
+  return successPage(items, resultInfo({ page: 1, perPage: limit }, items.length, items.length));
+}
+
+function wanted(query: Query, visible: VisibleZones): (sample: NumberedQuery) => boolean {
+  const name = textValue(query, 'name')?.toLowerCase();
+  const type = textValue(query, 'type')?.toUpperCase();
+  const rcode = textValue(query, 'rcode')?.toUpperCase();
+  return (sample) =>
+    (name === undefined || sample.name.includes(name)) &&
+    (type === undefined || sample.type === type) &&
+    (rcode === undefined || sample.rcode === rcode) &&
+    (sample.zone === '' ? visible.all : visible.all || visible.idOf(sample.zone) !== undefined);
+}
+
+/** A whole number in a range. Throws 400 for anything else. */
+function numberOf(query: Query, name: string, least: number, most: number): number | undefined {
+  const text = textValue(query, name);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d{1,16}$/.test(text) && value >= least && value <= most) return value;
+  throw failure('badParameter', { name, expected: `a whole number from ${least} to ${most}` });
+}

@@ -1,0 +1,122 @@
+/** Activity as the API shows it. */
+import type { Activity, NumberedQuery } from '../../observe/activity.js';
+import { COUNT_NAMES } from '../../observe/counts.js';
+import {
+  type Period,
+  PLACES,
+  percentile,
+  type Series,
+  type Step,
+  stepCount,
+  stepSeconds,
+} from '../../observe/series.js';
+import type { TopName } from '../../observe/top-names.js';
+import type { ActivityAnswer, SampledQueryAnswer } from './schema.js';
+import type { VisibleZones } from './visible.js';
+
+/** Zones and names in an answer. */
+const MOST_LISTED = 20;
+
+export function activityView(
+  activity: Activity,
+  scope: ActivityAnswer['scope'],
+  visible: VisibleZones,
+  { period, nowMs }: { readonly period: Period; readonly nowMs: number },
+): ActivityAnswer {
+  const now = Math.floor(nowMs / 1000);
+  const zones = activity.zones().flatMap((name) => {
+    const id = visible.idOf(name);
+    const steps = id === undefined ? [] : (activity.zone(name)?.steps(period, now) ?? []);
+    return id === undefined ? [] : [{ id, name, steps, queries: countOf(sumOf(steps), 'queries') }];
+  });
+  const steps = scope === 'server' ? activity.server.steps(period, now) : addedSteps(zones.map((zone) => zone.steps));
+  const sums = sumOf(steps);
+  const names = activity.names.names((zone) => zone !== '' && visible.idOf(zone) !== undefined);
+  return {
+    scope,
+    period,
+    step_seconds: stepSeconds(period),
+    totals: totalsView(sums),
+    latency_micros: { p50: percentile(sums, 0.5), p90: percentile(sums, 0.9), p99: percentile(sums, 0.99) },
+    series: seriesView(steps, period, now),
+    zones: zones
+      .sort((a, b) => b.queries - a.queries)
+      .slice(0, MOST_LISTED)
+      .map(({ id, name, queries }) => ({ id, name, queries })),
+    names: names
+      .sort((a, b) => b.queries - a.queries)
+      .slice(0, MOST_LISTED)
+      .map((name) => nameView(name, visible)),
+    slow: names
+      .sort((a, b) => b.averageMicros - a.averageMicros)
+      .slice(0, MOST_LISTED)
+      .map((name) => nameView(name, visible)),
+  };
+}
+
+/** The steps of several series, added. */
+function addedSteps(all: readonly ReturnType<Series['steps']>[]): Step[] {
+  const sums = new Map<number, Float32Array>();
+  for (const { at, places } of all.flat()) {
+    const sum = sums.get(at);
+    if (!sum) sums.set(at, places);
+    else for (let place = 0; place < PLACES; place++) sum[place]! += places[place]!;
+  }
+  return [...sums].map(([at, places]) => ({ at, places })).sort((a, b) => a.at - b.at);
+}
+
+function sumOf(steps: readonly Step[]): number[] {
+  const sums = new Array<number>(PLACES).fill(0);
+  for (const { places } of steps) for (let place = 0; place < PLACES; place++) sums[place]! += places[place]!;
+  return sums;
+}
+
+function countOf(places: ArrayLike<number>, name: (typeof COUNT_NAMES)[number]): number {
+  return places[COUNT_NAMES.indexOf(name)]!;
+}
+
+function totalsView(sums: ArrayLike<number>): ActivityAnswer['totals'] {
+  const pick = (names: readonly (typeof COUNT_NAMES)[number][]): Record<string, number> =>
+    Object.fromEntries(names.map((name) => [name, countOf(sums, name)]));
+  return {
+    queries: countOf(sums, 'queries'),
+    octets: countOf(sums, 'octets'),
+    unanswered: countOf(sums, 'unanswered'),
+    truncated: countOf(sums, 'truncated'),
+    rcodes: pick(['noerror', 'nxdomain', 'servfail', 'refused', 'other']),
+    sources: pick(['plain', 'flattened', 'proxied', 'https', 'signed']),
+  };
+}
+
+/** One entry for every step, also for those without questions. The last whole step is the last. */
+function seriesView(steps: readonly Step[], period: Period, now: number): ActivityAnswer['series'] {
+  const seconds = stepSeconds(period);
+  const last = Math.floor(now / seconds) * seconds;
+  const known = new Map(steps.map(({ at, places }) => [at, places]));
+  const at = Array.from({ length: stepCount(period) }, (_, i) => last - (stepCount(period) - 1 - i) * seconds);
+  const counted = (...names: (typeof COUNT_NAMES)[number][]): number[] =>
+    at.map((time) => {
+      const places = known.get(time);
+      return places ? names.reduce((sum, name) => sum + countOf(places, name), 0) : 0;
+    });
+  return { at, queries: counted('queries'), nxdomain: counted('nxdomain'), failed: counted('servfail', 'refused') };
+}
+
+function nameView(top: TopName, visible: VisibleZones): ActivityAnswer['names'][number] {
+  const { zone, name, type, queries, missing, averageMicros, maxMicros } = top;
+  const zoneId = visible.idOf(zone)!;
+  return { zone_id: zoneId, zone, name, type, queries, missing, average_micros: averageMicros, max_micros: maxMicros };
+}
+
+export function sampledQueryView(query: NumberedQuery, visible: VisibleZones): SampledQueryAnswer {
+  const { number, atMs, tookUs, zone, flags, ...rest } = query;
+  return {
+    number: String(number),
+    at: new Date(atMs).toISOString(),
+    ...rest,
+    flags: [...flags],
+    zone_id: visible.idOf(zone) ?? '',
+    zone,
+    micros: tookUs,
+  };
+}

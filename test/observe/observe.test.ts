@@ -1,0 +1,200 @@
+/** What answering threads observe: counters by zone, samples, full rings, and how the reader takes them. */
+import t from 'tap';
+import { createObservation, createObservationBlocks, Mark, ROWS, Word } from '../../src/answer/observation.js';
+import { createObservedEngine } from '../../src/answer/observe.js';
+import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
+import { createClient, Transport } from '../../src/answer/transport.js';
+import { parseIP } from '../../src/base/ip.js';
+import { silentLogger } from '../../src/base/log.js';
+import { parseName } from '../../src/dns/name.js';
+import { typeByMnemonic } from '../../src/dns/rr/registry.js';
+import { RRsetSource } from '../../src/dns/rr.js';
+import { COUNT_NAMES, type Counts, createCountsReader } from '../../src/observe/counts.js';
+import { createActivityMetrics } from '../../src/observe/metrics.js';
+import { describeSample, type SampledQuery } from '../../src/observe/query.js';
+import { startReader } from '../../src/observe/reader.js';
+import type { ActivityReport } from '../../src/observe/report.js';
+import { readSamples, type Sample } from '../../src/observe/samples.js';
+import { makeQuery } from '../support/message.js';
+import { type ServedZones, serveOwners, serveZones } from '../support/served-zones.js';
+import { TestClock } from '../support/test-clock.js';
+
+const ZONE = '$TTL 60\n@ SOA ns h 1 3600 600 86400 60\n@ NS ns\nns A 192.0.2.1\nwww A 192.0.2.2\n';
+const zoneOf = (apex: string) => ({ apex, text: `$ORIGIN ${apex}\n${ZONE}` });
+
+function observed(zones: Pick<ServedZones, 'writer'>, { ringOctets = 64 * 1024 } = {}) {
+  const clock = new TestClock(1_700_000_000_000);
+  const observation = createObservation(1, ringOctets);
+  const [block] = createObservationBlocks(observation);
+  const place = { observation, thread: 0 };
+  const answer = createObservedEngine(zones.writer.reader, DEFAULT_ENGINE_SETTINGS, place, clock);
+  const out = Buffer.alloc(4096);
+  const ask = (name: string, type = 'A', from = '198.51.100.7', options: object = {}): number => {
+    const query = makeQuery(parseName(name), typeByMnemonic(type)!.code, { edns: 1232, ...options });
+    const source = parseIP(from)!;
+    const client = { ...createClient(), source, length: source.length, port: 4711, seconds: 1 };
+    return answer(query, 0, query.length, out, 0, out.length, Transport.udp, client);
+  };
+  return { clock, observation, block: block!, ask };
+}
+
+function named(counts: Counts): Partial<Record<(typeof COUNT_NAMES)[number], number>> {
+  return Object.fromEntries(
+    COUNT_NAMES.map((name, place) => [name, counts[place]!]).filter(([, count]) => count !== 0),
+  );
+}
+
+/** Copies: the octets of a sample are those of the ring. */
+function takeAll(block: Parameters<typeof readSamples>[0]): SampledQuery[] {
+  const queries: SampledQuery[] = [];
+  readSamples(block, (sample) => queries.push(describeSample(sample, 'prefix')));
+  return queries;
+}
+
+t.test('answers are counted by zone, response code and source', async (t) => {
+  const rrset = (type: string, source?: RRsetSource) => {
+    const { code } = typeByMnemonic(type)!;
+    return { type: code, ttl: 60, rdatas: [new Uint8Array(type === 'AAAA' ? 16 : 4)], ...(source && { source }) };
+  };
+  const apex = parseName('example.com.');
+  const soa = serveZones([zoneOf('example.com.')]);
+  t.equal(soa.refused.size, 0);
+  const owner = (label: string, rrsets: ReturnType<typeof rrset>[]) => ({
+    ownerKey: new Uint8Array(Buffer.from(`${label}\0`)),
+    records: [],
+    rrsets,
+  });
+  const zones = serveOwners(apex, [
+    { ownerKey: new Uint8Array(0), records: [], rrsets: [] },
+    owner('flat', [rrset('A', RRsetSource.flattened)]),
+    owner('plain', [rrset('A')]),
+    owner('proxied', [rrset('A', RRsetSource.proxied), { ...rrset('HTTPS', RRsetSource.https) }]),
+  ]);
+  const { ask, block } = observed(zones);
+  const reader = createCountsReader([block]);
+  for (const name of ['flat', 'plain', 'plain', 'proxied', 'proxied', 'proxied', 'none']) ask(`${name}.example.com.`);
+  ask('proxied.example.com.', 'HTTPS');
+  ask('www.example.org.');
+  const { total, zones: gained } = reader.gain();
+  const { octets = 0, ...counts } = named(total);
+  const expected = { flattened: 1, proxied: 3, https: 1, nxdomain: 1, plain: 3, noerror: 7 };
+  t.strictSame(counts, { queries: 9, ...expected, refused: 1, foreign: 1 });
+  t.ok(octets > 9 * 12);
+  t.equal(gained.length, 1);
+  const [zone] = gained;
+  t.equal(zone!.apex, Buffer.from(apex).toString('latin1'));
+  t.match(named(zone!.counts), { queries: 8, ...expected });
+  t.strictSame(reader.gain().zones, [], 'nothing new');
+  ask('plain.example.com.');
+  t.match(named(reader.gain().zones[0]!.counts), { queries: 1, noerror: 1, plain: 1 }, 'only what was gained');
+});
+
+t.test('more zones than rows: the sums stay whole, and busy zones keep their rows', async (t) => {
+  const many = Array.from({ length: ROWS * 2 }, (_, i) => zoneOf(`z${i}.test.`));
+  const { ask, block } = observed(serveZones([zoneOf('busy.test.'), ...many]));
+  const reader = createCountsReader([block]);
+  let asked = 0;
+  let busy = 0;
+  const seen = new Map<string, number>();
+  for (let round = 0; round < 3; round++) {
+    for (let i = 0; i < many.length; i++) {
+      ask('www.busy.test.');
+      ask(`www.z${i}.test.`);
+      busy += 1;
+    }
+    const { total, zones } = reader.gain();
+    asked += total[0]!;
+    for (const { apex, counts } of zones) seen.set(apex, (seen.get(apex) ?? 0) + counts[0]!);
+  }
+  t.equal(asked, 2 * busy);
+  t.equal(seen.get('\x04busy\x04test\0'), busy);
+  t.ok(seen.size <= ROWS * 3);
+});
+
+t.test('samples tell what was asked and answered; strides thin them out', async (t) => {
+  const { ask, block, clock } = observed(serveZones([zoneOf('example.com.')]));
+  ask('www.example.com.');
+  t.strictSame(takeAll(block), [], 'none is wanted');
+  block.control[Word.stride] = 1;
+  for (let i = 0; i < 64; i++) ask('www.example.com.');
+  takeAll(block);
+  ask('WWW.example.com.', 'A', '2001:db8:1:2ff:3::4', { dnssecOk: true });
+  ask('none.example.com.', 'TXT');
+  ask('www.example.org.');
+  const samples = takeAll(block);
+  t.match(samples, [
+    { name: 'www.example.com', type: 'A', rcode: 'NOERROR', zone: 'example.com', client: '2001:db8:1:200::/56' },
+    { name: 'none.example.com', type: 'TXT', rcode: 'NXDOMAIN', zone: 'example.com', client: '198.51.100.0/24' },
+    { name: 'www.example.org', type: 'A', rcode: 'REFUSED', zone: '', source: 'plain', protocol: 'udp' },
+  ]);
+  t.ok(samples.every(({ atMs, size }) => Math.abs(atMs - clock.nowMs()) < 60_000 && size > 12));
+  t.equal(samples[0]!.flags.includes('do'), true);
+  block.control[Word.stride] = 10;
+  for (let i = 0; i < 1000; i++) ask('www.example.com.');
+  const thin = takeAll(block).length;
+  t.ok(thin >= 95 && thin <= 101, `${thin} of 1000`);
+  block.control[Word.stride] = 0;
+  block.control[Word.logStride] = 7;
+  for (let i = 0; i < 700 + 64; i++) ask('www.example.com.');
+  const marks: number[] = [];
+  readSamples(block, (sample) => marks.push(sample.marks));
+  t.ok(
+    marks.length >= 100 && marks.length <= 110 && marks.every((mark) => mark === Mark.log),
+    `${marks.length} of 764`,
+  );
+});
+
+t.test('a full ring drops samples, counts them, and never waits', async (t) => {
+  const { ask, block } = observed(serveZones([zoneOf('example.com.')]), { ringOctets: 4096 });
+  block.control[Word.tap] = 1;
+  for (let i = 0; i < 1000; i++) t.ok(ask('www.example.com.') > 0);
+  const first: Sample[] = [];
+  const kept = readSamples(block, (sample) => first.push({ ...sample, request: sample.request.slice() }));
+  t.ok(kept > 5 && kept < 40, `${kept} fit`);
+  t.equal(block.control[Word.dropped], 1000 - kept);
+  t.equal(first[0]!.request.length > 12, true);
+  // Many rounds over the end of the ring: nothing is mixed up.
+  for (let i = 0; i < 3000; i++) {
+    const label = 'x'.repeat(1 + (i % 60));
+    ask(`${label}.example.com.`);
+    if (i % 3 === 2) {
+      const names = takeAll(block).map(({ name }) => name);
+      const expected = [i - 2, i - 1, i].map((n) => `${'x'.repeat(1 + (n % 60))}.example.com`);
+      if (names.join() !== expected.join()) t.strictSame(names, expected);
+    }
+  }
+  t.equal(block.control[Word.dropped], 1000 - kept, 'no more were dropped');
+});
+
+t.test('the reader reports each second, and asks for fewer samples under load', async (t) => {
+  const { ask, block, clock, observation } = observed(serveZones([zoneOf('example.com.')]));
+  const reports: ActivityReport[] = [];
+  const metrics = createActivityMetrics();
+  const tapServer = { identity: '', version: '', addresses: [], ports: [] };
+  const settings = { observation, statistics: true, tapServer, clients: 'none' as const };
+  const reader = startReader(settings, clock, silentLogger(), (report, losses) => {
+    reports.push(report);
+    metrics.add(report, losses);
+  });
+  ask('www.example.com.');
+  clock.advance(1000);
+  t.match(reports, [
+    { zones: [{ zone: 'example.com' }], samples: [{ name: 'www.example.com', client: '', weight: 1 }] },
+  ]);
+  for (let i = 0; i < 20_000; i++) {
+    ask('www.example.com.');
+    if (i % 2000 === 1999) clock.advance(100);
+  }
+  t.ok(block.control[Word.stride]! > 50, 'a share is enough');
+  const [, second] = reports;
+  t.equal(second!.total[0], 20_000);
+  t.ok(second!.samples.length <= 400);
+  clock.advance(2000);
+  t.equal(block.control[Word.stride], 1, 'all again');
+  const text = metrics.samples();
+  t.match(
+    text.find(({ name }) => name === 'dns_zone_queries_total'),
+    { labels: { zone: 'example.com' }, value: 20_001 },
+  );
+  await reader.close();
+});
