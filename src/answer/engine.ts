@@ -163,10 +163,11 @@ function dispatch(engine: Engine, image: ImageReader, transport: number): void {
   } else if (query.tsigAt !== 0) {
     // The engine has no keys: each is unknown to it (RFC 8945 §5.2.1).
     response.rcode = Rcode.notAuth;
-    engine.deferred = mayDefer(engine);
+    engine.deferred = mayDefer(engine) && (query.opcode !== Opcode.notify || mayBeNotified(engine));
   } else if (query.opcode !== Opcode.query) {
     // Updates and notifications are not accepted from any client (RFC 2136 §3.3, RFC 1996 §3.10).
     response.rcode = Rcode.refused;
+    engine.deferred = query.opcode === Opcode.notify && mayBeNotified(engine);
   } else if (query.class === Class.ch) {
     answerChaos(engine);
   } else if (!isInternet(query)) {
@@ -183,8 +184,14 @@ function dispatch(engine: Engine, image: ImageReader, transport: number): void {
 
 /** Whether the key of a signed query may be one of ours. Another part knows, and can check the signature. */
 function mayDefer({ keyNames, query, transport }: Engine): boolean {
-  if (keyNames === undefined || query.opcode === Opcode.notify || transport === Transport.https) return false;
+  if (keyNames === undefined || transport === Transport.https) return false;
   return isMarkedKey(keyNames, query.request, query.start, query.tsigAt, query.end);
+}
+
+/** Whether the name is that of a zone that may have primaries, so that another part looks who sends NOTIFY. */
+function mayBeNotified({ secondaryNames, query, transport }: Engine): boolean {
+  if (secondaryNames === undefined || transport === Transport.https) return false;
+  return isMarkedKey(secondaryNames, query.name, 0, 0, query.nameLength);
 }
 
 function answerInternet(engine: Engine, image: ImageReader): void {

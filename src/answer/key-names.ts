@@ -1,6 +1,6 @@
 /**
- * Marks of the names of all TSIG keys: a set of hashes in shared memory. It tells a thread without keys whether a key may
- * exist, so that a flood of queries with invented keys stays there.
+ * Marks of names, of all TSIG keys or of all zones with primaries: a set of hashes in shared memory. It tells a thread that has
+ * neither keys nor rows whether a name may be one of them, so that a flood with invented names stays there.
  */
 // hot
 import { copyWholeName } from '../dns/wire-name.js';

@@ -26,6 +26,8 @@ export interface EngineSettings {
   readonly rateLimit?: RateLimitSettings | undefined;
   /** Marks of the names of TSIG keys (key-names.ts), shared by all threads; absent: there are none. */
   readonly keyNames?: SharedArrayBuffer | undefined;
+  /** The same of the apexes of zones that have primaries, from which NOTIFY may come; absent: there are none. */
+  readonly secondaryNames?: SharedArrayBuffer | undefined;
 }
 
 export const DEFAULT_ENGINE_SETTINGS: EngineSettings = {
@@ -50,6 +52,8 @@ export interface Engine {
   readonly keyNames: Int32Array | undefined;
   /** RRsetSource bits of the answer without its additional section. */
   sources: number;
+  /** Marks of the apexes of zones that have primaries; undefined: there are none. */
+  readonly secondaryNames: Int32Array | undefined;
   /** Whether another part answers the query. */
   deferred: boolean;
   /** Result of checking the query's cookie, a Cookie code; none without a client. */
@@ -76,6 +80,7 @@ export function createEngineState(settings: EngineSettings): Engine {
     limiter: settings.rateLimit && createRateLimiter(settings.rateLimit),
     keyNames: settings.keyNames && new Int32Array(settings.keyNames),
     sources: 0,
+    secondaryNames: settings.secondaryNames && new Int32Array(settings.secondaryNames),
     deferred: false,
     cookie: 0,
     client: createClient(),

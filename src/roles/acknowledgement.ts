@@ -7,8 +7,9 @@
  * their process number and the last row of `edge_changes` that they have read.
  *
  * DNS processes also say `keys` when they need keys of TSIG secrets, which are answered with `keys` and the keys, and
- * `transferred zone address` when a transfer has ended, and `observed` with a report of the questions of a second
- * (observe/report.ts). Messages that only the admin process may answer go through the same socket (services/relay.ts).
+ * `transferred zone address` when a transfer has ended, `notified zone` when a primary has sent NOTIFY, and `observed` with a report
+ * of the questions of a second (observe/report.ts). Messages that only the admin process may answer go through the same socket
+ * (services/relay.ts).
  *
  * Who has committed says `committed`: the admin process to everybody, commands to the admin process, which passes it on. It only wakes;
  * what was committed is read from the store.
@@ -46,6 +47,7 @@ const LONGEST_OF_ALL = 100_000;
 const OBSERVED = 'observed ';
 /** Octets that may wait for the admin process before reports are dropped. */
 const MOST_WAITING = 4 * 1024 * 1024;
+const NOTIFIED = /^notified (\d{1,16})$/;
 const TRANSFERRED = /^transferred (\d{1,16}) ([0-9a-fA-F.:]{2,64})$/;
 
 interface SocketPath {
@@ -77,6 +79,8 @@ export interface TransferHearing {
   keys(): string;
   /** A transfer of a zone (store number) to an address has ended. */
   transferred(zone: number, address: string): void;
+  /** A primary has sent NOTIFY for a zone (store number). */
+  notified(zone: number): void;
   /** Answers a message that a DNS process received from this address; undefined: there is no answer. Never rejects. */
   answer(request: Uint8Array, address: string): Promise<Uint8Array | undefined>;
 }
@@ -161,6 +165,11 @@ function hearProcess(socket: Socket, connection: number, listeners: ProcessListe
       void answerRelayed(socket, relayed, listeners.transfers);
       return;
     }
+    const [, notified] = NOTIFIED.exec(line) ?? [];
+    if (notified !== undefined) {
+      listeners.transfers?.notified(Number(notified));
+      return;
+    }
     const [, zone, address] = TRANSFERRED.exec(line) ?? [];
     if (zone !== undefined && address !== undefined) {
       listeners.transfers?.transferred(Number(zone), address);
@@ -233,6 +242,8 @@ export interface Acknowledger<Said> {
   askKeys(): void;
   /** A transfer of a zone (store number) to an address has ended. */
   tellTransferred(zone: number, address: string): void;
+  /** A primary has sent NOTIFY for a zone (store number). */
+  tellNotified(zone: number): void;
   /** Has the admin process answer a message from this address. Never rejects. */
   relay(request: Uint8Array, address: string): Promise<RelayedAnswer>;
   /** A report about questions; dropped while nobody listens. */
@@ -317,6 +328,7 @@ function startTelling<Said>(
   return {
     tell,
     askKeys: () => void socket?.write(`${KEYS}\n`),
+    tellNotified: (zone) => void socket?.write(`notified ${zone}\n`),
     tellTransferred: (zone, address) => void socket?.write(`transferred ${zone} ${address}\n`),
     relay: relay.send,
     tellObserved(line) {

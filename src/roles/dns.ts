@@ -55,10 +55,11 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
       log,
       askKeys: () => acknowledger?.askKeys(),
       onTransferred: (zone, address) => acknowledger?.tellTransferred(zone, address),
+      onNotified: (zone) => acknowledger?.tellNotified(zone),
       relay: async (request, address) => acknowledger?.relay(request, address) ?? 'away',
     });
     lifecycle.own('transfers', transfers, (part) => part.close());
-    const engine = { ...engineOptions, keyNames: transfers.keyNames };
+    const engine = { ...engineOptions, keyNames: transfers.keyNames, secondaryNames: transfers.secondaryNames };
     const observation = observationOf(settings, 1 + udpThreads(settings.dnsWorkers));
     const publisher = lifecycle.own('publisher', publish(options, engine, observation, store, onProgress), (part) =>
       part.close(),

@@ -21,7 +21,7 @@ import type { JobKinds } from '../jobs/kind.js';
 import { type Runner, startRunner } from '../jobs/runner.js';
 import { scheduleOnce } from '../jobs/schedule.js';
 import type { Store } from '../store/driver.js';
-import { incomingJobs } from '../transfer/in/jobs.js';
+import { checkAfterStart, incomingJobs } from '../transfer/in/jobs.js';
 import type { RefreshParts } from '../transfer/in/refresh.js';
 import { endOwnCertificate, OWN_CERTIFICATE_JOB, type OwnCertificateKeeper } from './services/own-certificate.js';
 
@@ -69,5 +69,6 @@ export async function startJobs(parts: JobParts): Promise<Runner> {
   const { store, clock, log } = parts;
   const nowMs = clock.nowMs();
   await store.write(() => scheduleOnce(store, { kind: 'sweep_objects', subject: '', runAtMs: nowMs }, nowMs));
+  await checkAfterStart(parts.incoming);
   return startRunner({ store, clock, log, owner: OWNER, kinds: jobKinds(parts) });
 }

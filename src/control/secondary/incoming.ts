@@ -140,7 +140,7 @@ export async function forceTransfer(ctx: Context, zoneId: string): Promise<void>
 }
 
 /** Has the primaries of a zone (store number) asked at once, before checks that are merely due; inside a write. */
-function refreshSoon({ store, clock }: Pick<Context, 'store' | 'clock'>, zone: number): void {
+export function refreshSoon({ store, clock }: Pick<Context, 'store' | 'clock'>, zone: number): void {
   const nowMs = clock.nowMs();
   schedule(store, { kind: NOTIFIED_JOB, subject: String(zone), runAtMs: nowMs }, nowMs);
 }

@@ -9,7 +9,9 @@ import type { Settings } from '../../config/schema.js';
 import { Opcode } from '../../dns/codes.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
+import { incomingApexes, incomingVersion } from '../../store/secondary/incoming.js';
 import { tsigKeyNames, tsigVersion } from '../../store/secondary/tsig-keys.js';
+import { createNotifyReceiver } from '../../transfer/in/notified.js';
 import { createTransfers, type Transfers } from '../../transfer/out/transfers.js';
 import { answerSigned } from '../../transfer/signed-query.js';
 import { createForwarder, type Forwarder, type ForwarderOptions } from '../../transfer/update/forward.js';
@@ -29,11 +31,14 @@ export interface DnsTransfersOptions {
   readonly onTransferred: (zone: number, address: string) => void;
   /** Has the admin process answer a message. */
   readonly relay: ForwarderOptions['relay'];
+  /** A primary has sent NOTIFY for a zone (store number). */
+  readonly onNotified: (zone: number) => void;
 }
 
 export interface DnsTransfers extends Pick<Transfers, 'answer' | 'close'>, Pick<Forwarder, 'samples'> {
   /** Shared with the engines of all threads. */
   readonly keyNames: SharedArrayBuffer;
+  readonly secondaryNames: SharedArrayBuffer;
   /** `engine`: that of this thread. */
   answerDeferred(engine: Answer): AnswerDeferred;
   /** Takes the keys of TSIG secrets from the admin process. */
@@ -46,7 +51,7 @@ export interface DnsTransfers extends Pick<Transfers, 'answer' | 'close'>, Pick<
 const LOOK_MS = 1000;
 
 export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
-  const { settings, store, serving, udpSize, clock, log, askKeys, onTransferred, relay } = options;
+  const { settings, store, serving, udpSize, clock, log, askKeys, onTransferred, relay, onNotified } = options;
   let known: readonly VaultKey[] = [];
   const vault = createVault({
     store,
@@ -58,13 +63,11 @@ export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
     },
   });
   const keyNames = createKeyNames();
-  let version: number | undefined;
-  const wake = (): void => {
-    const current = tsigVersion(store);
-    if (current === version) return;
-    version = current;
-    markKeyNames(keyNames, tsigKeyNames(store));
-  };
+  const secondaryNames = createKeyNames();
+  const wake = followNames([
+    { version: () => tsigVersion(store), mark: () => markKeyNames(keyNames, tsigKeyNames(store)) },
+    { version: () => incomingVersion(store), mark: () => markKeyNames(secondaryNames, incomingApexes(store)) },
+  ]);
   wake();
   const cancel = clock.every(LOOK_MS, wake);
   const allowed = parseCidrSet(settings.transferAllow);
@@ -79,22 +82,46 @@ export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
     onTransferred,
   });
   const updates = createForwarder({ store, vault, clock, log, relay });
+  const notified = createNotifyReceiver({ store, vault, clock, log, onNotified });
   return {
     keyNames,
+    secondaryNames,
     answer: transfers.answer,
     samples: updates.samples,
-    answerDeferred: (engine) => (request, transport, address) =>
-      opcodeOf(request) === Opcode.update
-        ? updates.answer(request, address)
-        : answerSigned({ store, vault, clock, log, answer: engine, udpSize }, request, transport),
+    answerDeferred: (engine) => (request, transport, address) => {
+      const opcode = opcodeOf(request);
+      if (opcode === Opcode.update) return updates.answer(request, address);
+      if (opcode === Opcode.notify) return notified.answer(request, address);
+      return answerSigned({ store, vault, clock, log, answer: engine, udpSize }, request, transport);
+    },
     setKeys(text) {
       known = readKeys(text, 'tsig');
     },
     wake,
     async close() {
       cancel();
+      notified.close();
       await transfers.close();
     },
+  };
+}
+
+/** Names that threads know by marks, and a number that changes with them. */
+interface MarkedNames {
+  version(): number;
+  mark(): void;
+}
+
+/** Returns what marks the names that have changed. */
+function followNames(all: readonly MarkedNames[]): () => void {
+  const known = new Map<MarkedNames, number>();
+  return () => {
+    for (const names of all) {
+      const version = names.version();
+      if (known.get(names) === version) continue;
+      known.set(names, version);
+      names.mark();
+    }
   };
 }
 

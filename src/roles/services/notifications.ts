@@ -1,5 +1,6 @@
 /** NOTIFY in the admin process, and what DNS processes ask and tell about transfers. */
 import { messageOf } from '../../base/errors.js';
+import { refreshSoon } from '../../control/secondary/incoming.js';
 import type { ContextBase } from '../../control/write/context.js';
 import type { Propagation } from '../../control/write/propagation.js';
 import { findOutgoing, noteTransferred } from '../../store/secondary/outgoing.js';
@@ -39,6 +40,11 @@ export function startNotifications({ base, vault, propagation, masterKeys }: Not
       store
         .write(() => noteTransferred(store, zone, clock.nowUs()))
         .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'the time of a transfer was not stored'));
+    },
+    notified(zone) {
+      store
+        .write(() => refreshSoon(base, zone))
+        .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'a zone is not refreshed after NOTIFY'));
     },
     close: notifier.close,
   };

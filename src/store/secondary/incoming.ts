@@ -1,5 +1,6 @@
 /** Zones that are transferred from primaries, and what the primaries answered. */
 import { perStore, type Store } from '../driver.js';
+import { findMeta } from '../meta.js';
 import type { TransferPeerRow } from './peers.js';
 
 export interface IncomingRow {
@@ -51,6 +52,9 @@ export type IncomingChange = Partial<
 const statements = perStore((store) => ({
   find: store.prepare<[zone: number], IncomingRow>('SELECT * FROM zone_incoming WHERE zone = ?'),
   all: store.prepare<[], IncomingRow>('SELECT * FROM zone_incoming ORDER BY zone'),
+  apexes: store.prepareTuples<[], [apex: Uint8Array]>(
+    'SELECT apex FROM zones WHERE seq IN (SELECT zone FROM zone_incoming) AND served = 1 ORDER BY seq',
+  ),
   insert: store.prepare<[zone: number, name: string, refresh: number | null, createdAt: number, modifiedAt: number]>(
     'INSERT INTO zone_incoming (zone, name, refresh, created_at, modified_at) VALUES (?, ?, ?, ?, ?)',
   ),
@@ -100,6 +104,18 @@ export function findIncoming(store: Store, zone: number): IncomingRow | undefine
 /** Those of all accounts. */
 export function allIncoming(store: Store): IncomingRow[] {
   return statements(store).all.all();
+}
+
+/** Wire names, lower case, of the served zones that have primaries. */
+export function incomingApexes(store: Store): Uint8Array[] {
+  return statements(store)
+    .apexes.all()
+    .map(([apex]) => apex);
+}
+
+/** A number that changes whenever a zone begins or ceases to have primaries. */
+export function incomingVersion(store: Store): number {
+  return Number(findMeta(store, 'incoming_version') ?? 0);
 }
 
 /** `now`: microseconds since 1970. */

@@ -2,6 +2,7 @@
 import { NOTIFIED_JOB, REFRESH_JOB } from '../../control/secondary/incoming.js';
 import type { JobHandler, JobKinds } from '../../jobs/kind.js';
 import { schedule } from '../../jobs/schedule.js';
+import { allIncoming } from '../../store/secondary/incoming.js';
 import { type RefreshParts, refreshZone } from './refresh.js';
 
 /** Checks and transfers at once; those asked for have places of their own, so that they do not wait behind the others. */
@@ -12,6 +13,22 @@ const BUSY_MS = 250;
 const LIMIT_MS = 7_500_000;
 /** Unexpected errors, such as a store that is full. */
 const BACKOFF = { firstMs: 60_000, mostMs: 3_600_000 };
+
+/** Zones that are checked in a second after a start. */
+const STARTED_PER_SECOND = 50;
+
+/** NOTIFY that came while nothing ran here is lost, so all zones are checked after a start, one after the other. */
+export async function checkAfterStart({ base: { store, clock } }: Pick<RefreshParts, 'base'>): Promise<void> {
+  const zones = allIncoming(store);
+  if (zones.length === 0) return;
+  const nowMs = clock.nowMs();
+  await store.write(() => {
+    for (const [index, { zone }] of zones.entries()) {
+      const runAtMs = nowMs + (index * 1000) / STARTED_PER_SECOND;
+      schedule(store, { kind: REFRESH_JOB, subject: String(zone), runAtMs }, nowMs);
+    }
+  });
+}
 
 export function incomingJobs(parts: RefreshParts): JobKinds {
   const { store, clock } = parts.base;
