@@ -1,9 +1,10 @@
 /**
  * Receipts of writes (ours): two response headers with the change and the zone's new serial; the entity tag; with
- * `?wait=insync` whether every DNS process serves the change; for a dry run, the difference for resolvers.
+ * `?wait=insync` whether every DNS process, and every secondary that answers, serves the change; for a dry run, the difference for resolvers.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fromHex } from '../base/bytes.js';
+import { type PeerProgress, peerProgress } from '../control/secondary/progress.js';
 import { zoneTag } from '../control/write/precondition.js';
 import { isHeld, type Propagation } from '../control/write/propagation.js';
 import { printDiff, type ZoneOutcome } from '../control/write/zone-outcome.js';
@@ -78,11 +79,19 @@ export async function addReceipt(
   if (version !== undefined && serial !== undefined) reply.header('etag', zoneTag({ version, serial }));
   const waitMs = waitOf(request);
   if (waitMs === undefined) return answer;
-  const served =
-    change === undefined || ((await propagation?.whenServed({ change, zone: zone.zone }, waitMs)) ?? false);
-  reply.header(STATUS_HEADER, served ? 'INSYNC' : 'PENDING');
-  if (served) return answer;
-  const held = propagation?.processes().some((process) => isHeld(process, { change, zone: zone.zone })) ?? false;
+  if (change === undefined) {
+    reply.header(STATUS_HEADER, 'INSYNC');
+    return answer;
+  }
+  const of = { change, zone: zone.zone };
+  const behind = (): PeerProgress[] =>
+    peerProgress(store, zone.zone, serial ?? null).filter((peer) => !peer.served && (peer.isAwaited || peer.error));
+  const isServed = (): boolean => propagation?.isServed(of) ?? false;
+  const inSync = (): boolean => isServed() && !behind().some(({ isAwaited }) => isAwaited);
+  const done = (await propagation?.whenHolds(inSync, waitMs)) ?? false;
+  reply.header(STATUS_HEADER, done ? 'INSYNC' : 'PENDING');
+  if (isServed()) return behind().reduce((whole, peer) => withMessage(whole, behindMessage(change, peer)), answer);
+  const held = propagation?.processes().some((process) => isHeld(process, of)) ?? false;
   return withMessage(answer, held ? heldMessage(change) : pendingMessage(change));
 }
 
@@ -117,6 +126,11 @@ function pendingMessage(change: number): Message {
 function heldMessage(change: number): Message {
   const consequence = 'queries see the zone in its former state, and the log of that process has the reason';
   return { code: 10203, message: `Change ${change} is stored, but a DNS process cannot publish it: ${consequence}.` };
+}
+
+function behindMessage(change: number, { name, serial, error }: PeerProgress): Message {
+  const state = error ?? (serial === null ? 'it has not been seen yet' : `it serves serial ${serial}`);
+  return { code: 10204, message: `Change ${change} is not known to be served by the secondary ${name}: ${state}.` };
 }
 
 function withMessage(answer: unknown, message: Message): unknown {

@@ -23,6 +23,7 @@ import { printInstant } from './control.js';
 import { examineSignedZones } from './dnssec/examine.js';
 import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
+import { examineSecondaries } from './operations/examine-secondaries.js';
 import { examineNameServers, examineZones } from './operations/examine-zones.js';
 import type { Finding } from './operations/finding.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
@@ -268,6 +269,7 @@ function examineExpiry({ dataDir, nameservers }: Settings, clock: Clock): Findin
     requireSchema(opened);
     const nowMs = clock.nowMs();
     return opened.snapshot(() => [
+      ...examineSecondaries(opened, clock.nowUs()),
       ...examineCertificates(opened, nowMs),
       ...examineSignedZones(opened, nowMs, nameservers),
     ]);

@@ -18,6 +18,7 @@ import type { OwnCertificate } from '../certs/own-certificate.js';
 import { dnssecSamples } from '../control/dnssec/samples.js';
 import { createZoneKeys, type ZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
+import { peerSamples } from '../control/secondary/status.js';
 import type { ContextBase } from '../control/write/context.js';
 import { createPropagation, type Propagation } from '../control/write/propagation.js';
 import { noticesOfInstallation } from '../control/zones/notices.js';
@@ -322,6 +323,7 @@ function ownSamples(store: Store, version: string, objects: ObjectStore): Metric
     gauge('bucket_open_objects', 'Objects being read', objects.openCount()),
     ...openFileSamples(),
     ...dnssecSamples(store),
+    ...peerSamples(store),
     gauge('admin_resident_memory_bytes', 'Memory of the admin process', process.memoryUsage.rss()),
   ];
 }

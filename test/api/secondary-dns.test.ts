@@ -2,8 +2,10 @@
 import type { AddressInfo } from 'node:net';
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
+import { examineSecondaries } from '../../src/cli/operations/examine-secondaries.js';
 import { createAccount } from '../../src/control/access/accounts.js';
-import { notePeer, peersOfZone } from '../../src/store/secondary/outgoing.js';
+import { peerSamples } from '../../src/control/secondary/status.js';
+import { notePeer, type PeerSight, peersOfZone } from '../../src/store/secondary/outgoing.js';
 import { tsigKeyNames } from '../../src/store/secondary/tsig-keys.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
 import { latestAudit } from '../support/rows.js';
@@ -194,13 +196,50 @@ t.test('a change says which peers serve it', async (t) => {
   const serial = Number(headers['zoneplane-serial']);
   const secondaries = async () =>
     (await call('GET', `/zones/${zoneId}/changes/${headers['zoneplane-change']}`)).json.result.secondaries;
-  t.strictSame(await secondaries(), [{ name: 'ns2', serial: null, status: 'PENDING' }]);
+  t.strictSame(await secondaries(), [{ name: 'ns2', serial: null, status: 'PENDING', error: null }]);
   const zone = findZoneByName(store, ZONE)!.seq;
   const [{ seq } = { seq: 0 }] = peersOfZone(store, zone);
   await store.write(() => notePeer(store, zone, seq, { serial: serial - 1 }, clock.nowUs()));
-  t.strictSame(await secondaries(), [{ name: 'ns2', serial: serial - 1, status: 'PENDING' }]);
+  t.strictSame(await secondaries(), [{ name: 'ns2', serial: serial - 1, status: 'PENDING', error: null }]);
   await store.write(() => notePeer(store, zone, seq, { serial }, clock.nowUs()));
-  t.strictSame(await secondaries(), [{ name: 'ns2', serial, status: 'INSYNC' }]);
+  t.strictSame(await secondaries(), [{ name: 'ns2', serial, status: 'INSYNC', error: null }]);
   t.match((await call('GET', `/zones/${zoneId}/secondary_dns/status`)).json.result, [{ serial, in_sync: true }]);
   t.strictSame(misfits, []);
+});
+
+t.test('metrics and doctor tell of secondaries that are behind or do not answer', async (t) => {
+  const { call, account, zoneId, store, clock } = await startWorld(t);
+  const ids: string[] = [];
+  for (const [i, name] of ['ns2', 'ns3', 'ns4'].entries()) {
+    const body = { name, ...(i < 2 && { ip: `192.0.2.${i + 1}` }) };
+    ids.push((await call('POST', `/accounts/${account}/secondary_dns/peers`, body)).json.result.id);
+  }
+  const outgoing = `/zones/${zoneId}/secondary_dns/outgoing`;
+  await call('POST', outgoing, { name: ZONE, peers: ids });
+  t.strictSame([peerSamples(store), examineSecondaries(store, clock.nowUs())], [[], []], 'not enabled');
+  await call('POST', `${outgoing}/enable`);
+  const zone = findZoneByName(store, ZONE)!;
+  const [first, second] = peersOfZone(store, zone.seq);
+  const note = (peer: number, sight: PeerSight) =>
+    store.write(() => notePeer(store, zone.seq, peer, sight, clock.nowUs()));
+  const counts = () =>
+    peerSamples(store)
+      .filter(({ value }) => value > 0)
+      .map(({ labels }) => `${labels['secondary']} ${labels['state']}`)
+      .sort();
+  const texts = () => examineSecondaries(store, clock.nowUs()).map(({ verdict, text }) => `${verdict}: ${text}`);
+  t.strictSame(counts(), ['ns2 behind', 'ns3 behind'], 'never seen; the third has no address');
+  t.match(texts(), [/^ok/], 'for a minute that is nothing unusual');
+  clock.advance(61_000);
+  t.match(texts(), [/^warn: ns2 serves an older version of secondary.test$/, /^warn: ns3/]);
+  await note(first!.seq, { serial: zone.serial });
+  await note(second!.seq, { error: 'it did not answer' });
+  t.strictSame(counts(), ['ns2 in_sync', 'ns3 unreachable']);
+  t.strictSame(texts(), ['warn: ns3, asked about secondary.test: it did not answer']);
+  await note(second!.seq, { serial: zone.serial + 3 });
+  t.strictSame(texts(), ['ok: all 2 serve what this server serves'], 'a newer serial is not behind');
+  await call('POST', `/zones/${zoneId}/dns_records`, { type: 'A', name: 'www', content: '192.0.2.7' });
+  t.match(texts(), [/^ok/], 'it has a minute again');
+  clock.advance(61_000);
+  t.match(texts(), [/^warn: ns2/]);
 });

@@ -185,6 +185,13 @@ t.test('three secondaries follow', { skip }, async (t) => {
         ['bind', 'in sync'],
       ],
     );
+    for (let i = 0; i < 10; i++) {
+      const record = { type: 'A', name: `waited${i}`, content: '192.0.2.9', ttl: 60 };
+      const { status, serial, messages } = await write(world, '?wait=insync', record);
+      t.strictSame([status, messages], ['INSYNC', []]);
+      const serials = await Promise.all(secondaries.map(({ port }) => serialAt(port)));
+      t.strictSame(serials, [serial, serial, serial], 'when the API answers, all of them do');
+    }
     const outgoing = async () => (await world.call('GET', `/zones/${world.zone}/secondary_dns/outgoing`)).result;
     await until('the time of a transfer is stored', async () => (await outgoing()).last_transferred_time !== null);
   });
@@ -214,6 +221,13 @@ t.test('three secondaries follow', { skip }, async (t) => {
       if (round === 12) for (const secondary of secondaries) await secondary.stop().then(() => secondary.start());
       if (round === 18) await world.restart();
       await changeSomething(world, pick);
+      if (round === 10) {
+        // The one that is away is waited for until it is known not to answer, and named then.
+        const waits = async () => (await write(world, '?wait=insync&wait_limit=1', nextRecord())).messages.length > 0;
+        await until('the one that is away is named', waits);
+        const { status, messages } = await write(world, '?wait=insync', nextRecord());
+        t.match([status, messages], ['INSYNC', [{ code: 10204, message: /did not answer|ECONNREFUSED/ }]]);
+      }
       if (round >= 10 && round < 12) continue;
       const { serial, records } = await untilInSync(t, world, `change ${round}`);
       versions.set(serial, records);
@@ -275,7 +289,24 @@ function withTransfers(name: ReferenceName, printed: string): string {
     .replace('acl: zoneplane-notify', 'acl: [zoneplane-notify, back]');
 }
 
+/** Creates a record; what its receipt says. */
+async function write(
+  { program, zone }: World,
+  query: string,
+  record: object,
+): Promise<{ readonly status: string | null; readonly serial: number; readonly messages: readonly unknown[] }> {
+  const url = `${program.api}/client/v4/zones/${zone}/dns_records${query}`;
+  const response = await fetch(url, { method: 'POST', headers: HEADERS, body: JSON.stringify(record) });
+  const { messages } = (await response.json()) as { messages: unknown[] };
+  const { headers } = response;
+  return { status: headers.get('zoneplane-status'), serial: Number(headers.get('zoneplane-serial')), messages };
+}
+
 let counter = 0;
+
+function nextRecord(): object {
+  return { type: 'A', name: `next${counter++}`, content: '192.0.2.10', ttl: 60 };
+}
 
 async function changeSomething({ call, zone }: World, pick: (below: number) => number): Promise<void> {
   const path = `/zones/${zone}/dns_records`;

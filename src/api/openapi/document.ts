@@ -16,7 +16,7 @@ the number of the change, and \`zoneplane-serial\`, the SOA serial of the zone a
 
 Reads of a zone and of what belongs to it answer with an \`ETag\` and heed \`If-None-Match\`. Writes to a zone heed \`If-Match\`
 and \`If-None-Match\` (412), and these parameters: \`dry_run=true\` checks and answers the same, adds \`diff\` and changes nothing;
-\`wait=insync\` answers when every DNS process serves the change, \`wait_limit\` seconds later at the latest (10, at most 60),
+\`wait=insync\` answers when every DNS process and every secondary that can be reached serves the change, \`wait_limit\` seconds later at the latest (10, at most 60),
 and says in the header \`zoneplane-status\` whether that is so.`;
 
 /** In the order of the page. */

@@ -44,7 +44,7 @@ const WRITE_QUERY = {
   wait: {
     type: 'string',
     enum: ['insync', 'true', 'false', ''],
-    description: 'Answer when every DNS process serves the change. Without a value: `insync`',
+    description: 'Answer when every DNS process and secondary serves the change. Without a value: `insync`',
   },
   wait_limit: { type: 'string', pattern: '^[0-9]{1,2}$', description: 'Seconds to wait at most: 10, up to 60' },
 };
@@ -105,7 +105,7 @@ function stateOf(zoneState: FastifyContextConfig['zoneState']): string[] {
   if (zoneState === 'read') return ['The answer has an entity tag, which stands for the state of the zone.'];
   if (zoneState === undefined) return [];
   return [
-    'Can be a dry run, can depend on the state of the zone, and can wait until every DNS process serves the change.',
+    'Can be a dry run, can depend on the state of the zone, and can wait until every DNS process and secondary serves the change.',
   ];
 }
 

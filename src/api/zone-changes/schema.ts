@@ -15,7 +15,7 @@ export const zoneChange = z
     complete: z
       .boolean()
       .describe('False when the log does not list the whole difference: secondaries then read the whole zone'),
-    status: status.describe('`INSYNC` when every DNS process serves it'),
+    status: status.describe('`INSYNC` when every DNS process serves it, and every secondary that answers'),
     submitted_on: time,
     actor: z.string(),
     request_id: z.string(),
@@ -33,9 +33,10 @@ export const zoneChange = z
           name: z.string(),
           serial: z.int().nullable().describe('The serial that it served last; null: not seen yet'),
           status,
+          error: z.string().nullable().describe('Why it did not answer the last time; it is not waited for then'),
         }),
       )
-      .describe('The peers to which the zone is transferred; `status` above is about our own processes'),
+      .describe('The peers to which the zone is transferred'),
   })
   .meta({ id: 'ZoneChange' });
 

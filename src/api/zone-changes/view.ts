@@ -6,7 +6,10 @@ import type { ZoneChange } from './schema.js';
 
 /** Without a DNS process nothing is served. */
 export function zoneChangeView(item: ChangeItem, processes: readonly DnsProcess[]): ZoneChange {
-  const served = processes.length > 0 && processes.every((process) => serves(process, item));
+  const served =
+    processes.length > 0 &&
+    processes.every((process) => serves(process, item)) &&
+    item.secondaries.every((peer) => peer.served || !peer.isAwaited);
   return {
     id: String(item.change),
     zone_id: item.zoneId,
@@ -22,10 +25,11 @@ export function zoneChangeView(item: ChangeItem, processes: readonly DnsProcess[
       status: serves(process, item) ? 'INSYNC' : 'PENDING',
       held: isHeld(process, item),
     })),
-    secondaries: item.secondaries.map(({ name, serial, served: isServed }) => ({
+    secondaries: item.secondaries.map(({ name, serial, served: isServed, error }) => ({
       name,
       serial,
       status: isServed ? 'INSYNC' : 'PENDING',
+      error,
     })),
   };
 }

@@ -1,6 +1,5 @@
 /** Use cases of a zone's transfers to its peers (v4: secondary DNS, outgoing). */
 import { toHex } from '../../base/bytes.js';
-import { serialIsAfter } from '../../dns/serial.js';
 import type { Store } from '../../store/driver.js';
 import { lastChange } from '../../store/log/changes.js';
 import {
@@ -20,6 +19,7 @@ import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { secondaryFailure } from './errors.js';
 import { requireOneKey, requirePeer, requireZoneName } from './peers.js';
+import { isInSync } from './progress.js';
 
 export interface OutgoingItem {
   /** Identifier of the zone. */
@@ -132,11 +132,6 @@ function peerStatusOf(store: Store, { seq, serial: current }: ZoneRow): readonly
     seenAt,
     error,
   }));
-}
-
-/** Whether a peer with this serial (null: never seen) has everything of the zone. */
-export function isInSync(current: number, serial: number | null): boolean {
-  return serial !== null && !serialIsAfter(current, serial);
 }
 
 async function change(

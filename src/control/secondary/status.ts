@@ -1,11 +1,20 @@
 /** What the peers of an account serve. */
+import { toHex } from '../../base/bytes.js';
+import type { MetricSample } from '../../base/metrics.js';
 import type { Store } from '../../store/driver.js';
-import { findOutgoing, peersOfZone, zonesOfPeer } from '../../store/secondary/outgoing.js';
+import { changesSince } from '../../store/log/changes.js';
+import {
+  countZonesOfPeers,
+  findOutgoing,
+  laggingPeers,
+  peersOfZone,
+  zonesOfPeer,
+} from '../../store/secondary/outgoing.js';
 import { findTransferPeerById, transferPeersOfAccount } from '../../store/secondary/peers.js';
 import { findZone } from '../../store/zones/zones.js';
 import { requireAccount } from '../access/access.js';
 import type { Context } from '../write/context.js';
-import { isInSync } from './outgoing.js';
+import { isInSync } from './progress.js';
 
 /** `not watched`: the peer has no address. */
 export type PeerState = 'in sync' | 'behind' | 'unreachable' | 'disabled' | 'not watched';
@@ -34,6 +43,55 @@ export async function fleetStatus(ctx: Context, accountId: string): Promise<read
       zonesOfPeer(store, seq).map((zone) => statusOf(store, zone, seq)),
     );
   });
+}
+
+/** Peers whose zones are counted in metrics. */
+const MOST_COUNTED = 100;
+
+/** How many zones each peer serves as they are. */
+export function peerSamples(store: Store): MetricSample[] {
+  const about = {
+    name: 'secondary_zones',
+    type: 'gauge',
+    help: 'Zones by secondary and by what it serves of them',
+  } as const;
+  return countZonesOfPeers(store, MOST_COUNTED).flatMap(({ id, name, in_sync: inSync, behind, unreachable }) => {
+    const counts = { in_sync: inSync, behind, unreachable };
+    return Object.entries(counts).map(([state, value]) => ({
+      ...about,
+      labels: { secondary: name, id: toHex(id), state },
+      value,
+    }));
+  });
+}
+
+/** A secondary that does not serve zones as they are, although they changed a while ago. */
+export interface PeerNotice {
+  readonly peer: string;
+  /** Why it did not answer; undefined: it is behind. */
+  readonly error: string | undefined;
+  /** Names, some of them. */
+  readonly zones: readonly string[];
+  /** All of them. */
+  readonly count: number;
+}
+
+/** Zones that are looked at, and that are named for each peer. */
+const MOST_LOOKED_AT = 10_000;
+const MOST_NAMED = 3;
+
+/** `graceUs`: how long a peer may be behind without a notice, in microseconds. */
+export function peerNotices(store: Store, nowUs: number, graceUs: number): PeerNotice[] {
+  const late = laggingPeers(store, MOST_LOOKED_AT).filter(({ error, seq, serial, modified_at: modified }) => {
+    const since = serial === null ? modified : (changesSince(store, seq, serial, 0)[0]?.at_us ?? 0);
+    return error !== null || since < nowUs - graceUs;
+  });
+  return [...Map.groupBy(late, ({ peer, error }) => JSON.stringify([peer, error])).values()].map((rows) => ({
+    peer: rows[0]!.peer,
+    error: rows[0]!.error ?? undefined,
+    zones: rows.slice(0, MOST_NAMED).map(({ zone }) => zone),
+    count: rows.length,
+  }));
 }
 
 function statusOf(store: Store, seq: number, peer: number): ZoneAtPeer {

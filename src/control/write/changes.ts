@@ -1,8 +1,7 @@
 /** Use case: the progress of a zone's change (ours). */
-import { serialIsAfter } from '../../dns/serial.js';
 import { findChange } from '../../store/log/changes.js';
-import { peersOfZone } from '../../store/secondary/outgoing.js';
 import { requireZone } from '../access/access.js';
+import { type PeerProgress, peerProgress } from '../secondary/progress.js';
 import { zoneFailure } from '../zones/errors.js';
 import type { Context } from './context.js';
 
@@ -21,15 +20,7 @@ export interface ChangeItem {
   readonly actor: string;
   readonly requestId: string;
   /** The peers of the zone, with the serial that each served last. */
-  readonly secondaries: readonly SecondaryProgress[];
-}
-
-export interface SecondaryProgress {
-  readonly name: string;
-  /** Null: never seen. */
-  readonly serial: number | null;
-  /** Whether it serves the change. */
-  readonly served: boolean;
+  readonly secondaries: readonly PeerProgress[];
 }
 
 /** The zone's change with this number. Throws 404 when there is none or it is no longer kept. */
@@ -39,8 +30,6 @@ export async function getChange(ctx: Context, zoneId: string, change: string): P
   if (row?.zone !== zone.seq) throw zoneFailure('changeMissing', { change: change.slice(0, 64) });
   const { seq, serial_to: serial, at_us: at, actor, request_id: requestId } = row;
   const complete = row.complete === 1;
-  const secondaries = peersOfZone(ctx.store, zone.seq).map(({ name, serial: theirs }) => {
-    return { name, serial: theirs, served: serial !== null && theirs !== null && !serialIsAfter(serial, theirs) };
-  });
+  const secondaries = peerProgress(ctx.store, zone.seq, serial);
   return { change: seq, zone: zone.seq, zoneId, serial, complete, at, actor, requestId, secondaries };
 }

@@ -35,6 +35,10 @@ export interface Propagation {
   isServed(change: ChangeOfZone): boolean;
   /** Waits for that for up to `limitMs` milliseconds; false after that time. */
   whenServed(change: ChangeOfZone, limitMs: number): Promise<boolean>;
+  /** The state of a peer of a zone was stored. */
+  noteSecondary(): void;
+  /** The same for a condition, which is asked again after each report and each news of a peer. */
+  whenHolds(holds: () => boolean, limitMs: number): Promise<boolean>;
 }
 
 /** Whether every answer of this process includes the change. */
@@ -58,6 +62,22 @@ export function createPropagation(clock: Clock): Propagation {
     for (const check of [...waiting]) check();
   };
 
+  const whenHolds = (holds: () => boolean, limitMs: number): Promise<boolean> => {
+    if (holds()) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const end = (held: boolean): void => {
+        waiting.delete(check);
+        cancel();
+        resolve(held);
+      };
+      const check = (): void => {
+        if (holds()) end(true);
+      };
+      const cancel = clock.after(limitMs, () => end(false));
+      waiting.add(check);
+    });
+  };
+
   return {
     report(process) {
       processes.set(process.name, process);
@@ -69,20 +89,8 @@ export function createPropagation(clock: Clock): Propagation {
     },
     processes: () => [...processes.values()],
     isServed,
-    whenServed(change, limitMs) {
-      if (isServed(change)) return Promise.resolve(true);
-      return new Promise((resolve) => {
-        const end = (served: boolean): void => {
-          waiting.delete(check);
-          cancel();
-          resolve(served);
-        };
-        const check = (): void => {
-          if (isServed(change)) end(true);
-        };
-        const cancel = clock.after(limitMs, () => end(false));
-        waiting.add(check);
-      });
-    },
+    whenServed: (change, limitMs) => whenHolds(() => isServed(change), limitMs),
+    noteSecondary: look,
+    whenHolds,
   };
 }

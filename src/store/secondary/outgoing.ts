@@ -18,6 +18,40 @@ export interface OutgoingRow {
   readonly transferred_at: number | null;
 }
 
+/** How many zones a peer serves as they are, by what it answered last. */
+export interface PeerCounts {
+  /** Store number, and 16 octets. */
+  readonly seq: number;
+  readonly id: Uint8Array;
+  readonly name: string;
+  readonly in_sync: number;
+  readonly behind: number;
+  readonly unreachable: number;
+}
+
+/** A zone that a peer does not serve as it is. */
+export interface LaggingPeerRow {
+  /** Names. */
+  readonly peer: string;
+  readonly zone: string;
+  /** Store number of the zone. */
+  readonly seq: number;
+  readonly current: number;
+  readonly serial: number | null;
+  readonly error: string | null;
+  /** When the transfers of the zone were changed last; microseconds since 1970. */
+  readonly modified_at: number;
+}
+
+/** The peers that are watched, and the zones that go to them. */
+const WATCHED = `zone_peers
+  JOIN transfer_peers ON transfer_peers.seq = zone_peers.peer AND transfer_peers.ip IS NOT NULL
+  JOIN zone_outgoing ON zone_outgoing.zone = zone_peers.zone AND zone_outgoing.enabled = 1
+  JOIN zones ON zones.seq = zone_peers.zone AND zones.served = 1`;
+/** By RFC 1982 §3.2. */
+const IS_BEHIND =
+  '(zone_peers.serial IS NULL OR ((zones.serial - zone_peers.serial) & 4294967295) BETWEEN 1 AND 2147483647)';
+
 /** A peer of a zone with what it answered last. */
 export interface ZonePeerRow extends TransferPeerRow {
   readonly zone: number;
@@ -64,6 +98,19 @@ const statements = perStore((store) => ({
      ON CONFLICT (zone, peer) DO UPDATE SET ord = excluded.ord`,
   ),
   unlink: store.prepare<[zone: number, peer: number]>('DELETE FROM zone_peers WHERE zone = ? AND peer = ?'),
+  counts: store.prepare<[limit: number], PeerCounts>(
+    `SELECT transfer_peers.seq, transfer_peers.id, transfer_peers.name,
+       sum(zone_peers.error IS NULL AND NOT ${IS_BEHIND}) AS in_sync,
+       sum(zone_peers.error IS NULL AND ${IS_BEHIND}) AS behind,
+       sum(zone_peers.error IS NOT NULL) AS unreachable
+     FROM ${WATCHED} GROUP BY transfer_peers.seq ORDER BY behind + unreachable DESC, transfer_peers.seq LIMIT ?`,
+  ),
+  lagging: store.prepare<[limit: number], LaggingPeerRow>(
+    `SELECT transfer_peers.name AS peer, zones.name AS zone, zones.seq, zones.serial AS current, zone_peers.serial,
+       zone_peers.error, zone_outgoing.modified_at
+     FROM ${WATCHED} WHERE zone_peers.error IS NOT NULL OR ${IS_BEHIND}
+     ORDER BY transfer_peers.seq, zones.seq LIMIT ?`,
+  ),
   noteSeen: store.prepare<[serial: number, seenAt: number, zone: number, peer: number]>(
     'UPDATE zone_peers SET serial = ?, seen_at = ?, error = NULL WHERE zone = ? AND peer = ?',
   ),
@@ -124,6 +171,16 @@ export function zonesOfPeer(store: Store, peer: number): number[] {
   return statements(store)
     .zonesOfPeer.all(peer)
     .map(([zone]) => zone);
+}
+
+/** Peers that are watched, those with most trouble first. */
+export function countZonesOfPeers(store: Store, limit: number): PeerCounts[] {
+  return statements(store).counts.all(limit);
+}
+
+/** Zones that peers do not serve as they are, peer by peer. */
+export function laggingPeers(store: Store, limit: number): LaggingPeerRow[] {
+  return statements(store).lagging.all(limit);
 }
 
 /** Replaces the peers of a zone; those that stay keep what they answered. */

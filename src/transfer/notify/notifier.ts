@@ -16,7 +16,7 @@ import { findServedZone } from '../../store/zones/zones.js';
 import { createTurnstile, type Turnstile } from '../turnstile.js';
 import { createPeerTalk, type PeerTalk, type TalkOptions } from './peer-talk.js';
 
-export interface NotifierOptions extends Omit<TalkOptions, 'turnstile'> {
+export interface NotifierOptions extends Omit<TalkOptions, 'turnstile' | 'propagation'> {
   readonly propagation: Propagation;
 }
 

@@ -4,6 +4,7 @@ import { equalBytes } from '../../base/bytes.js';
 import { messageOf } from '../../base/errors.js';
 import { parseIP, parsePeerAddress } from '../../base/ip.js';
 import type { Logger } from '../../base/log.js';
+import type { Propagation } from '../../control/write/propagation.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { soaOf } from '../../serving/difference.js';
 import { type ServingSettings, servingZone } from '../../serving/zone.js';
@@ -53,6 +54,8 @@ export interface TalkOptions extends PeerContext {
   readonly serving: ServingSettings;
   readonly log: Logger;
   readonly turnstile: Turnstile;
+  /** Hears when a peer has answered something new. */
+  readonly propagation: Pick<Propagation, 'noteSecondary'>;
 }
 
 export function createPeerTalk(context: TalkOptions, zone: number, seq: number): PeerTalk {
@@ -207,7 +210,7 @@ async function paced<Result>(
 }
 
 /** Writes what a peer answered, unless it says the same as before and was written within the hour. */
-async function note({ store, clock }: TalkOptions, of: ZonePeerRow, sight: PeerSight): Promise<void> {
+async function note({ store, clock, propagation }: TalkOptions, of: ZonePeerRow, sight: PeerSight): Promise<void> {
   const now = clock.nowUs();
   const known = peersOfZone(store, of.zone).find(({ seq }) => seq === of.seq);
   const same =
@@ -216,4 +219,5 @@ async function note({ store, clock }: TalkOptions, of: ZonePeerRow, sight: PeerS
   const isRecent = (outgoing?.checked_at ?? 0) > Math.max(outgoing?.modified_at ?? 0, now - HOUR_MS * 1000);
   if (!known || (same && isRecent)) return;
   await store.write(() => notePeer(store, of.zone, of.seq, sight, now));
+  propagation.noteSecondary();
 }

@@ -1,0 +1,34 @@
+/** What `doctor` says of the servers to which zones are transferred. */
+import { peerNotices } from '../../control/secondary/status.js';
+import type { Store } from '../../store/driver.js';
+import { countZonesOfPeers } from '../../store/secondary/outgoing.js';
+import type { Finding } from './finding.js';
+
+const what = 'secondaries';
+/** Peers that are looked at. */
+const MOST_PEERS = 1000;
+/** A secondary may be behind for that long, microseconds. */
+const GRACE_US = 60_000_000;
+
+/** Nothing where no zone is transferred. */
+export function examineSecondaries(store: Store, nowUs: number): Finding[] {
+  const peers = countZonesOfPeers(store, MOST_PEERS).length;
+  if (peers === 0) return [];
+  const notices = peerNotices(store, nowUs, GRACE_US);
+  if (notices.length === 0) {
+    const text = peers === 1 ? 'it serves what this server serves' : `all ${peers} serve what this server serves`;
+    return [{ what, verdict: 'ok', text }];
+  }
+  return notices.map(({ peer, error, zones, count }): Finding => {
+    const more = count > zones.length ? ` and ${count - zones.length} more` : '';
+    const names = `${zones.join(', ')}${more}`;
+    return error === undefined
+      ? { what, verdict: 'warn', text: `${peer} serves an older version of ${names}`, remedy: BEHIND }
+      : { what, verdict: 'warn', text: `${peer}, asked about ${names}: ${error}`, remedy: UNREACHABLE };
+  });
+}
+
+const BEHIND =
+  'Its log says why it does not transfer them: often it refuses the NOTIFY, has another key, or cannot reach this server.';
+const UNREACHABLE =
+  'Look whether it runs and is reached by UDP, and compare its configuration with `zoneplane secondary print`.';
