@@ -13,8 +13,6 @@ export default {
     'web/main.tsx!',
     // The shapes of the API for all screens.
     'web/types.ts!',
-    // How several copies follow one log: the tests write through it, the program does so with more than one machine.
-    'src/store/log-writer.ts!',
   ],
   project: ['src/**/*.ts!', 'web/**/*.{ts,tsx}!', 'test/**/*.ts', 'bench/**/*.ts'],
   // Servers and clients that tests and benchmarks start; .ci/run installs them.

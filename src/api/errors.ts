@@ -84,7 +84,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   // Without this header, the vendor's clients retry a conflict twice (v4: §0.18).
   if (refused.status === 409) reply.header('x-should-retry', 'false');
   if (refused.retryAfterSeconds !== undefined) reply.header('retry-after', refused.retryAfterSeconds);
-  if (refused.status === 503) reply.header('retry-after', '1');
+  else if (refused.status === 503) reply.header('retry-after', '1');
   if (refused.status === 401) reply.header('www-authenticate', 'Bearer');
   return refusal(errorItems(refused));
 }

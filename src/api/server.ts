@@ -102,6 +102,8 @@ export interface ApiOptions {
   readonly propagation?: Propagation;
   /** What is known about questions; absent: nothing. */
   readonly activity?: Activity;
+  /** Awaited before anything is read for a request to the v4 API. */
+  readonly beforeRequest?: () => Promise<void>;
 }
 
 /** Base paths of the v4 routes: the vendor's, and the short one (v4: §0.20). */
@@ -218,6 +220,7 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store');
+    await options.beforeRequest?.();
     if (!needsNoCredential(request, options)) await admit(base, request, () => count(request, reply));
     tolerateContentType(request);
   });

@@ -29,13 +29,15 @@ import { listObjects } from './list.js';
 import { isObjectKey, type ObjectItem, type ObjectStore, type OpenObject, type PutOptions } from './object-store.js';
 import { createOpenBodies, type OpenBodies } from './open-bodies.js';
 import { openFile, openInline } from './open-object.js';
-import { type ReceivedBody, receiveBody } from './receive-body.js';
+import { MOST_INLINE, type ReceivedBody, receiveBody } from './receive-body.js';
 
 export interface LocalStoreOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Whether other machines have the same rows but not the same files, so that no body may be a file. */
+  readonly isShared?: boolean;
 }
 
 const MOST_METADATA = 8192;
@@ -82,7 +84,8 @@ async function putObject(
     throw objectFailure('metadataTooLarge', { limit: MOST_METADATA });
   }
   refuseUnless(options, findItem(local, bucket, key));
-  const received = await receiveBody(body, local.blobs, options);
+  const limit = local.isShared ? Math.min(options.limit, MOST_INLINE) : options.limit;
+  const received = await receiveBody(body, local.blobs, { ...options, limit });
   try {
     await received.draft?.publish();
     return await publish(local, (discard) => storeObject(local, discard, { bucket, key }, received, options));

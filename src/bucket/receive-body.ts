@@ -6,7 +6,7 @@ import { objectFailure } from './errors.js';
 import type { PutOptions } from './object-store.js';
 
 /** Bodies up to this many octets are stored in the database. */
-const MOST_INLINE = 64 * 1024;
+export const MOST_INLINE = 64 * 1024;
 
 export interface ReceivedBody {
   readonly size: number;

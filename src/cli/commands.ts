@@ -25,6 +25,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['certificate', async () => (await import('./certificate.js')).addCertificateCommands],
   ['ca', async () => (await import('./certificate.js')).addAuthorityCommands],
   ['hostname', async () => (await import('./hostname.js')).addHostnameCommands],
+  ['cluster', async () => (await import('./cluster/cluster.js')).addClusterCommands],
   ['dnssec', async () => (await import('./dnssec/dnssec.js')).addDnssecCommands],
   ['secondary', async () => (await import('./secondary/secondary.js')).addSecondaryCommands],
   ['tsig', async () => (await import('./secondary/tsig.js')).addTsigCommands],

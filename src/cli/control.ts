@@ -16,9 +16,9 @@ import { sayCommitted } from '../roles/acknowledgement.js';
 import { createControlBase, masterKeysOf, zoneKeysOfCommand } from '../roles/control-base.js';
 import { findDataDirectory, prepareDataDirectory } from '../roles/data-directory.js';
 import { ensureAdministrator } from '../roles/first-run.js';
-import { openStore, type Store } from '../store/driver.js';
-import { migrate } from '../store/migrate.js';
+import type { Store } from '../store/driver.js';
 import { unlockVault } from '../vault/unlock.js';
+import { openForCommand } from './cluster/open-store.js';
 import { loadCommandSettings } from './settings.js';
 
 /** Settings a command that works on the data directory takes as flags; the others come from environment and file. */
@@ -50,9 +50,8 @@ export async function withControl<Result>(
   else prepareDataDirectory(settings.dataDir);
   const clock = new SystemClock();
   const told: Promise<void>[] = [];
-  const store = openStore(settings.dataDir, { onCommit: () => told.push(sayCommitted(settings.dataDir)) });
+  const { store, close } = await openForCommand(settings, clock, () => told.push(sayCommitted(settings.dataDir)));
   try {
-    migrate(store, clock, systemRandom);
     const own = createControlBase(settings, store, clock, silentLogger(), zoneKeysOfCommand(loaded, store));
     // The change log and signatures must fit what the server serves, which may have other settings than this command.
     const base = { ...own, settings: { ...own.settings, ...lastServingSettings(store) } };
@@ -60,7 +59,7 @@ export async function withControl<Result>(
     const requestId = toHex(systemRandom.bytes(16));
     return await work({ ...base, actor: OPERATOR, requestId, source: 'cli' }, settings, () => unlockFor(loaded, store));
   } finally {
-    store.close();
+    await close();
     await Promise.all(told);
   }
 }

@@ -1,5 +1,6 @@
 /** Settings on the command line: flags made from the schema, and loading with their values. */
 import { type Command, Option } from 'commander';
+import { UserError } from '../base/errors.js';
 import { flagHelp } from '../config/describe.js';
 import { type LoadedSettings, loadSettings } from '../config/load.js';
 import { SETTINGS, type SettingKey } from '../config/schema.js';
@@ -20,6 +21,8 @@ export function addSettingOptions(command: Command, keys?: readonly SettingKey[]
     const suffix = setting.secret ? '-file' : '';
     const value = setting.secret ? 'file' : setting.value;
     command.addOption(new Option(`--${setting.name}${suffix} <${value}>`, flagHelp(setting)));
+    if (setting.flag)
+      command.addOption(new Option(`--${setting.name} <${setting.value}>`, 'the same, without a password'));
   }
   return command;
 }
@@ -31,9 +34,20 @@ export function loadCommandSettings(
 ): LoadedSettings {
   const options = command.opts<Record<string, string | undefined>>();
   const flags: Record<string, string | undefined> = {};
-  for (const { key, name, secret } of SETTINGS) {
-    flags[name] = secret ? undefined : options[key];
+  for (const { key, name, secret, flag } of SETTINGS) {
+    flags[name] = secret && !flag ? undefined : options[key];
+    if (flag && options[key] !== undefined) refuseSecret(name, options[key], flag.hasSecret);
     if (secret) flags[`${name}-file`] = options[`${key}File`];
   }
   return loadSettings({ flags, environment, file: options['config'], defaultFile: DEFAULT_CONFIG_FILE });
+}
+
+/** Other users of the machine see command lines. */
+function refuseSecret(name: string, value: string, hasSecret: (value: string) => boolean): void {
+  if (!hasSecret(value)) return;
+  throw new UserError(
+    `--${name} contains a password, which every user of this machine can read`,
+    `Put the value into a file for --${name}-file, or into the environment.`,
+    2,
+  );
 }

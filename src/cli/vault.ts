@@ -1,5 +1,6 @@
 /** `zoneplane vault`: the master key of secrets at rest. */
 import type { Command } from 'commander';
+import { SystemClock } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import { systemRandom } from '../base/random.js';
 import type { LoadedSettings } from '../config/load.js';
@@ -10,6 +11,7 @@ import { acquireFileLock } from '../store/file-lock.js';
 import { requireSchema } from '../store/migrate.js';
 import { type Rotation, rotateMasterKey } from '../vault/rotate.js';
 import { type VaultStatus, vaultStatus } from '../vault/status.js';
+import { openForCommand } from './cluster/open-store.js';
 import { type CommandContext, example } from './command.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 import type { Terminal } from './terminal.js';
@@ -39,6 +41,7 @@ now; restart the server; run this; then remove the old key.`,
     );
   addSettingOptions(rotate, VAULT_SETTINGS).action(async ({ json }: { json?: boolean }) => {
     const loaded = loadCommandSettings(rotate, environment);
+    requireSharedKey(loaded);
     const lock = acquireFileLock(dataFile(findDataDirectory(loaded.settings.dataDir), 'vaultLock'));
     if (!lock) throw new UserError('another rotation of the master key is under way', 'Wait until it has finished.');
     try {
@@ -52,6 +55,15 @@ now; restart the server; run this; then remove the old key.`,
       lock.release();
     }
   });
+}
+
+/** A key in a file of this node would be replaced here, and nowhere else. */
+function requireSharedKey({ settings }: LoadedSettings): void {
+  if (settings.cluster === undefined || settings.masterKey !== undefined) return;
+  throw new UserError(
+    'in a cluster, the master key is replaced on all nodes together',
+    'Give all nodes ZONEPLANE_MASTER_KEY: first the old key, a comma and a new one, then the new one, a comma and the old one. Restart them each time, then run this.',
+  );
 }
 
 function tellRotation({ key, resealed, damaged, resumed }: Rotation, loaded: LoadedSettings, terminal: Terminal): void {
@@ -106,7 +118,12 @@ async function withStore<Result>(
   readonly: boolean,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const store = openStore(findDataDirectory(settings.dataDir), { readonly });
+  const directory = findDataDirectory(settings.dataDir);
+  if (!readonly) {
+    const { store, close } = await openForCommand(settings, new SystemClock());
+    return work(store).finally(close);
+  }
+  const store = openStore(directory, { readonly });
   try {
     requireSchema(store);
     return await work(store);

@@ -20,8 +20,9 @@ function printTable(headers: readonly string[], rows: readonly (readonly string[
 }
 
 function describeRow(setting: Setting): string[] {
-  const { name, environment, secret, summary } = setting;
-  const flag = secret ? `\`--${name}-file\`` : `\`--${name}\``;
+  const { name, environment, secret, flag: plain, summary } = setting;
+  const file = `\`--${name}-file\``;
+  const flag = secret ? (plain ? `\`--${name}\`, ${file}` : file) : `\`--${name}\``;
   const variable = secret ? `\`${environment}\`, \`${environment}_FILE\`` : `\`${environment}\``;
   return [flag, variable, defaultOf(setting, '`'), summary];
 }

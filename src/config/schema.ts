@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { parseOctets } from '../base/bytes.js';
 import { parseIP } from '../base/ip.js';
 import { AUTHORITY_NAMES, authoritySettings } from './authority-settings.js';
+import { clusterSettings } from './cluster-settings.js';
 import { edgeSettings } from './edge-settings.js';
 import { observeSettings } from './observe-settings.js';
 import { about, type SettingAbout } from './setting-about.js';
@@ -289,6 +290,8 @@ export const settingsSchema = z.strictObject({
       summary:
         'Zones for suffixes run by companies, such as `github.io`: all users may add them (`allow`), or only administrators (`refuse`), as for `com` and `co.uk`',
     }),
+
+  ...clusterSettings,
 
   logLevel: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {

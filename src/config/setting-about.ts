@@ -11,6 +11,8 @@ export interface SettingAbout {
   readonly defaultText?: string;
   /** Never shown, and never a plain flag; may be read from the file named by the `_FILE` variant. */
   readonly secret?: true;
+  /** A secret that may be a plain flag all the same, unless its value contains a secret. */
+  readonly flag?: { readonly hasSecret: (value: string) => boolean };
   /** Whether an empty value is valid (an empty list) and not the same as absent. */
   readonly mayBeEmpty?: true;
   /** Environment variable, when it does not follow from the name. */

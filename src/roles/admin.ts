@@ -35,6 +35,8 @@ import { unlockVault } from '../vault/unlock.js';
 import type { Vault } from '../vault/vault.js';
 import { hearAcknowledgements } from './acknowledgement.js';
 import { startBucketApplication } from './bucket-application.js';
+import { type ClusterMember, joinCluster, requireNoCluster } from './cluster/member.js';
+import { startPeers } from './cluster/peers.js';
 import { createControlBase, masterKeysOf, upstreamServers } from './control-base.js';
 import { type EdgeNeed, watchEdgeNeed } from './edge/need.js';
 import { ensureAdministrator, importFirstZones, withLoginLink } from './first-run.js';
@@ -59,6 +61,8 @@ export interface AdminOptions extends RoleContext {
   readonly onServing?: () => void;
   /** Called with whether any name could lead to an edge, at the start and when that changes. */
   readonly onEdgeNeeded?: (needed: boolean) => void;
+  /** Called when the content of the database was replaced, so that the other processes must read all of it again. */
+  readonly onReplaced?: () => void;
   /** Called with the certificate of the service itself, and with each that takes its place (`tls-cert auto`). */
   readonly onCertificate?: (certificate: OwnCertificate) => void;
 }
@@ -72,59 +76,57 @@ export interface RunningAdmin extends RunningRole<AdminReport> {
 
 /** Starts the admin process; resolves when the API answers. Rejects with a UserError when it cannot start. */
 export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
-  const { settings, origins, clock, log, terminal, version } = options;
+  const { settings, clock, log, version } = options;
   const lifecycle = createLifecycle(clock, log);
   try {
     const afterCommit: (() => void)[] = [];
-    const { store, vault, zoneKeys } = await openOwnStore(options, lifecycle, afterCommit);
+    const ended = Promise.withResolvers<void>();
+    const { store, vault, zoneKeys, member } = await openOwnStore(options, lifecycle, afterCommit, ended.resolve);
     const base = createControlBase(settings, store, clock, log, zoneKeys);
-    const key = await ensureAdministrator(base, settings, terminal);
-    await logServingSettings(base);
-    const firstImport = await importFirstZones(base, settings, origins.zonesDir.kind === 'default');
+    const firstSteps = await takeFirstSteps(options, base);
 
     const resolverMetrics = createResolverMetrics();
-    const objects = createLocalStore({ store, clock, random: systemRandom, log });
+    const objects = createLocalStore({ store, clock, random: systemRandom, log, isShared: member !== undefined });
     const resolver = startResolver(options, base, resolverMetrics);
     const refresher = await startRefresher(options, base, resolver, lifecycle);
     const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version });
     const ownCertificate = await startOwnCertificate(settings, hostnames.certificates, options.onCertificate);
     const application = await startBucketApplication(options, { base, objects, lifecycle });
     const incoming = createIncoming(settings, base, vault);
-    const jobs = await startJobs({ store, clock, log, objects, base, hostnames, ownCertificate, incoming });
+    const running = { store, clock, log, objects, base, hostnames, ownCertificate, incoming, member };
+    const jobs = await startJobs({ ...running, dataDir: settings.dataDir });
     const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
     const propagation = createPropagation(clock);
     const activity = createActivity(clock);
-    const gate = createReadiness(clock, { ...options, heldZones: () => heldZoneNames(store, propagation) });
+    const heldZones = (): readonly string[] => heldZoneNames(store, propagation);
+    const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status });
     const edge = watchEdge(options, store, lifecycle);
-    const processes = await hearProcesses(options, { base, vault, propagation, activity, refresher, edge, lifecycle });
-    afterCommit.push(...processes.afterCommit);
+    const sources = { base, vault, propagation, activity, refresher, edge, lifecycle, member };
+    const hearing = await hearProcesses(options, sources);
+    afterCommit.push(...hearing.afterCommit);
     const apiLog = log.child({});
     const requestMetrics = createRequestMetrics();
     const services = [edge, application.metrics, resolverMetrics, refresher];
-    const measured = [requestMetrics, runner, processes, incoming, ...services];
+    const measured = [requestMetrics, runner, ...hearing.parts, incoming, ...services];
     const api = buildApi({
+      ...{ objects, hostnames, version, propagation, activity, requestMetrics },
       base: { ...base, log: apiLog },
-      objects,
-      hostnames,
       host: settings.adminHost,
-      version,
       readiness: gate.readiness,
-      propagation,
-      activity,
+      ...(member && { beforeRequest: () => member.replica.refresh() }),
       rateLimit: settings.adminRateLimit,
       trustedProxies: parseCidrSet(settings.trustProxies),
       metricsPublic: settings.metricsPublic === 'on',
-      requestMetrics,
       metrics: () => printAll(measured, gate, ownSamples(store, version, objects)),
     });
     const urls = await startListeners({ ...options, ownCertificate }, api, apiLog, lifecycle);
     return {
       report: {
-        ...{ ...urls, email: settings.adminEmail, ...(await withLoginLink(base, key, urls.url)) },
+        ...{ ...urls, email: settings.adminEmail, ...firstSteps, ...(await withLoginLink(base, firstSteps, urls.url)) },
         ...(application.url !== undefined && { bucketUrl: application.url }),
-        ...(firstImport && { firstImport }),
         notices: noticesOfInstallation(store, base.settings).map(({ text, remedy }) => `${text}. ${remedy}`),
       },
+      ended: ended.promise,
       setDnsStatus: gate.setDnsStatus,
       setEdgeStatus: edge.setStatus,
       drain: (limitMs) => drain(gate, () => lifecycle.stop(limitMs)),
@@ -134,6 +136,17 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     if (error instanceof AppError) throw new UserError(error.message);
     throw explainStoreFailure(error);
   }
+}
+
+/** What a new installation needs, and what follows from changed settings. */
+async function takeFirstSteps(
+  { settings, origins, terminal }: AdminOptions,
+  base: ContextBase,
+): Promise<Pick<AdminReport, 'initialKey' | 'initialKeyFile' | 'keyUnused' | 'firstImport'>> {
+  const key = await ensureAdministrator(base, settings, terminal);
+  await logServingSettings(base);
+  const firstImport = await importFirstZones(base, settings, origins.zonesDir.kind === 'default');
+  return { ...key, ...(firstImport && { firstImport }) };
 }
 
 /** Asks own zones first, then the upstream servers of the settings. */
@@ -156,15 +169,26 @@ interface HearingParts {
   readonly refresher: FlattenRefresher;
   readonly edge: Pick<EdgeNeed, 'look'>;
   readonly lifecycle: Lifecycle;
+  readonly member: ClusterMember | undefined;
 }
 
-/** Hears the other processes, notifies peers, and answers dynamic updates. `afterCommit`: what is to be called after each commit. */
+interface Hearing {
+  /** What is to be called after each commit. */
+  readonly afterCommit: readonly (() => void)[];
+  /** What has further metrics. */
+  readonly parts: readonly { samples(): readonly MetricSample[] }[];
+}
+
+/** Hears the other processes and, in a cluster, the other nodes; notifies peers, and answers dynamic updates. */
 async function hearProcesses(
   options: AdminOptions,
-  { base, vault, propagation, activity, refresher, edge, lifecycle }: HearingParts,
-): Promise<{ readonly afterCommit: readonly (() => void)[]; readonly samples: () => MetricSample[] }> {
-  const { settings, clock, log } = options;
+  { base, vault, propagation, activity, refresher, edge, lifecycle, member }: HearingParts,
+): Promise<Hearing> {
+  const { settings, clock, log, version } = options;
   const edges = hearEdges(base.store, clock);
+  if (member?.wasReplaced) options.onReplaced?.();
+  const peers = member && startPeers(member, { propagation, edges }, version, clock);
+  if (peers) lifecycle.own('reports of nodes', peers, (part) => part.close());
   const transfers = startNotifications({ base, vault, propagation, masterKeys: masterKeysOf(options) });
   lifecycle.own('notifications', transfers, (part) => part.close());
   const afterCommit = [refresher.wake, edges.noteChanges, transfers.wake, edge.look];
@@ -172,12 +196,15 @@ async function hearProcesses(
     const report = parseReport(line);
     if (report) activity.add(report);
   };
-  const listeners = { propagation, edges, transfers, observed };
+  const listeners = { ...(peers?.own ?? { propagation, edges }), transfers, observed };
   const hearing = await hearAcknowledgements(settings.dataDir, listeners, log, () => {
     for (const run of afterCommit) run();
   });
   lifecycle.own('acknowledgements', hearing, (part) => part.close());
-  return { afterCommit: [hearing.tellCommitted, ...afterCommit], samples: transfers.samples };
+  return {
+    afterCommit: [hearing.tellCommitted, ...afterCommit],
+    parts: [transfers, ...(member && peers ? [member, peers] : [])],
+  };
 }
 
 /** What the edge process says, and whether there is to be one. */
@@ -206,22 +233,43 @@ async function startRefresher(
   return lifecycle.own('flattening', refresher, (part) => part.close());
 }
 
-/** Opens and migrates the store after taking the admin lock, and unlocks its vault. */
+interface OwnStore {
+  readonly store: Store;
+  readonly vault: Vault;
+  readonly zoneKeys: ZoneKeys;
+  /** In a cluster. */
+  readonly member: ClusterMember | undefined;
+}
+
+/** Opens and migrates the store after taking the admin lock, and unlocks its vault. `onDiverged`: this process must start anew. */
 async function openOwnStore(
   options: AdminOptions,
   lifecycle: Lifecycle,
   afterCommit: readonly (() => void)[],
-): Promise<{ store: Store; vault: Vault; zoneKeys: ZoneKeys }> {
+  onDiverged: () => void,
+): Promise<OwnStore> {
   const { settings, clock, log } = options;
   lifecycle.own('lock', lockDataDirectory(settings.dataDir, 'adminLock'), (part) => part.release());
   const onCommit = (): void => {
     for (const run of afterCommit) run();
   };
-  const store = lifecycle.own('store', openStore(settings.dataDir, { onCommit }), (part) => closeStore(part, log));
-  migrate(store, clock, systemRandom);
+  const member =
+    settings.cluster === undefined
+      ? undefined
+      : await joinCluster({ ...options, role: 'all', onCommit, onDiverged }, settings.cluster);
+  const opened = member?.store ?? openStore(settings.dataDir, { onCommit });
+  const store = lifecycle.own('store', opened, (part) => closeStore(part, log));
+  if (member) lifecycle.own('replica', member, (part) => part.stop());
+  else {
+    requireNoCluster(store);
+    migrate(store, clock, systemRandom);
+  }
   const keys = masterKeysOf(options);
-  const vault = await unlockVault({ store, keys, random: systemRandom, purposes: ALL_PURPOSES });
-  return { store, vault, zoneKeys: createZoneKeys(() => vault) };
+  const vault = await unlockVault({
+    ...{ store, keys, random: systemRandom, purposes: ALL_PURPOSES },
+    isShared: member !== undefined,
+  });
+  return { store, vault, zoneKeys: createZoneKeys(() => vault), member };
 }
 
 interface ListenerOptions extends AdminOptions {

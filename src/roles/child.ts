@@ -17,6 +17,9 @@ import { DRAIN_LIMIT_MS, ORPHAN_DRAIN_LIMIT_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
 import type { Reload } from './services/reload.js';
 
+/** Of a process that has ended to be started anew, which is no fault. */
+const RESTART_EXIT_CODE = 75;
+
 /** Runs a role for the supervisor at the other end of the IPC channel. Resolves to the exit code. */
 export async function runSupervised(role: Role): Promise<number> {
   const inbox = openInbox();
@@ -45,7 +48,9 @@ export async function runSupervised(role: Role): Promise<number> {
     return exitCode;
   }
   await sendNotice({ kind: 'ready', report: running.report });
-  await inbox.ended;
+  const { ended: failed = new Promise<never>(() => {}) } = running;
+  const isOver = await Promise.race([inbox.ended.then(() => true), failed.then(() => false)]);
+  if (!isOver) return (await running.drain(ORPHAN_DRAIN_LIMIT_MS)) ? RESTART_EXIT_CODE : 1;
   return (await running.drain(process.connected ? DRAIN_LIMIT_MS : ORPHAN_DRAIN_LIMIT_MS)) ? 0 : 1;
 }
 
@@ -136,6 +141,7 @@ async function startSupervisedAdmin(
   const admin = await startAdmin({
     ...context,
     onServing: () => void sendNotice({ kind: 'serving' }),
+    onReplaced: () => void sendNotice({ kind: 'replaced' }),
     onEdgeNeeded: (needed) => void sendNotice({ kind: 'edge-needed', needed }),
     onCertificate: ({ certificate, key }) => void sendNotice({ kind: 'credentials', certificate, key }),
   });

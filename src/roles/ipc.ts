@@ -119,6 +119,8 @@ export type Notice =
   /** Whether any name could lead to an edge. The admin process sends it at its start, and when it changes. */
   | { readonly kind: 'edge-needed'; readonly needed: boolean }
   | CredentialsMessage
+  /** The content of the database was replaced: all other processes must read it again. */
+  | { readonly kind: 'replaced' }
   /** From now on the admin process answers `/readyz` with 200. */
   | { readonly kind: 'serving' };
 

@@ -23,6 +23,8 @@ import { scheduleOnce } from '../jobs/schedule.js';
 import type { Store } from '../store/driver.js';
 import { checkAfterStart, incomingJobs } from '../transfer/in/jobs.js';
 import type { RefreshParts } from '../transfer/in/refresh.js';
+import type { ClusterMember } from './cluster/member.js';
+import { SNAPSHOT_JOB, snapshotJob } from './cluster/snapshot-job.js';
 import { endOwnCertificate, OWN_CERTIFICATE_JOB, type OwnCertificateKeeper } from './services/own-certificate.js';
 
 export interface JobParts {
@@ -32,8 +34,11 @@ export interface JobParts {
   readonly objects: ObjectStore;
   readonly base: ContextBase;
   readonly hostnames: HostnameServices;
+  readonly dataDir: string;
   readonly ownCertificate: OwnCertificateKeeper | undefined;
   readonly incoming: RefreshParts;
+  /** In a cluster. */
+  readonly member: ClusterMember | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -41,7 +46,8 @@ const DAY_MS = 86_400_000;
 const OWNER = 'admin';
 
 /** Every kind of job. */
-function jobKinds({ objects, base, hostnames, ownCertificate, incoming }: JobParts): JobKinds {
+function jobKinds(parts: JobParts): JobKinds {
+  const { objects, base, hostnames, ownCertificate, incoming, member, dataDir, clock } = parts;
   return {
     [HOSTNAME_JOB]: hostnameJobs(base, hostnames),
     ...certificateJobs(hostnames.certificates),
@@ -54,6 +60,7 @@ function jobKinds({ objects, base, hostnames, ownCertificate, incoming }: JobPar
     [SIGNING_JOB]: signingJob(base),
     [PARENT_JOB]: parentJob(base),
     ...incomingJobs(incoming),
+    ...(member && { [SNAPSHOT_JOB]: snapshotJob(member, dataDir, clock) }),
     /** Removes body files without an object, which crashes leave behind. */
     sweep_objects: {
       async handler({ clock }) {
@@ -68,7 +75,11 @@ function jobKinds({ objects, base, hostnames, ownCertificate, incoming }: JobPar
 export async function startJobs(parts: JobParts): Promise<Runner> {
   const { store, clock, log } = parts;
   const nowMs = clock.nowMs();
-  await store.write(() => scheduleOnce(store, { kind: 'sweep_objects', subject: '', runAtMs: nowMs }, nowMs));
+  const permanent = ['sweep_objects', ...(parts.member ? [SNAPSHOT_JOB] : [])];
+  await store.write(() => {
+    for (const kind of permanent) scheduleOnce(store, { kind, subject: '', runAtMs: nowMs }, nowMs);
+  });
   await checkAfterStart(parts.incoming);
-  return startRunner({ store, clock, log, owner: OWNER, kinds: jobKinds(parts) });
+  const owner = parts.member ? `${OWNER} of ${parts.member.name}` : OWNER;
+  return startRunner({ store, clock, log, owner, kinds: jobKinds(parts) });
 }

@@ -1,6 +1,7 @@
 /** The state for `/readyz`: the last report of the DNS process, and whether this process is stopping. */
 import type { Clock } from '../base/clock.js';
 import type { MetricSample } from '../base/metrics.js';
+import type { ReplicaStatus } from '../cluster/replica.js';
 import type { Propagation } from '../control/write/propagation.js';
 import type { Store } from '../store/driver.js';
 import { findZone } from '../store/zones/zones.js';
@@ -28,11 +29,13 @@ export interface ReadinessOptions {
   readonly onServing?: () => void;
   /** Names of zones that a DNS process could not publish. */
   readonly heldZones: () => readonly string[];
+  /** In a cluster: whether the copy follows the log. */
+  readonly copyStatus?: (() => Pick<ReplicaStatus, 'state' | 'reason'>) | undefined;
 }
 
 export function createReadiness(
   clock: Clock,
-  { dnsApart = false, onServing, heldZones }: ReadinessOptions,
+  { dnsApart = false, onServing, heldZones, copyStatus }: ReadinessOptions,
 ): ReadinessGate {
   let status: DnsStatus | undefined;
   let heardMs = 0;
@@ -41,6 +44,8 @@ export function createReadiness(
 
   function readiness(): Readiness {
     if (closed) return { ready: false, reason: 'stopping' };
+    const copy = copyStatus?.();
+    if (copy?.state === 'stopped') return { ready: false, reason: copy.reason ?? 'the copy has stopped' };
     if (dnsApart) return published();
     if (!status) return { ready: false, reason: 'the DNS process is not running' };
     if (!status.ready) return { ready: false, reason: 'the DNS process is not ready' };

@@ -22,6 +22,8 @@ export interface RoleContext {
 /** A running role. */
 export interface RunningRole<Report> {
   readonly report: Report;
+  /** Resolves when it must be started anew. */
+  readonly ended?: Promise<void>;
   /** Stops accepting work, finishes current work and frees everything. True when that succeeded in time. */
   drain(limitMs: number): Promise<boolean>;
 }

@@ -60,6 +60,7 @@ export class SupervisedChild<Name extends Role> {
   private reloaded: Reload | undefined;
   private startedMs = 0;
   private firstStart: FirstStart | undefined;
+  private started: Promise<void> = Promise.resolve();
   private cancelRestart: (() => void) | undefined;
   private cancelSilence: (() => void) | undefined;
 
@@ -77,11 +78,12 @@ export class SupervisedChild<Name extends Role> {
    * lead to restarts instead.
    */
   start(takeOver = false): Promise<void> {
-    return new Promise((resolve, reject) => {
+    this.started = new Promise((resolve, reject) => {
       this.firstStart = { resolve, reject };
       this.wanted = true;
       this.launch(takeOver);
     });
+    return this.started;
   }
 
   /**
@@ -99,6 +101,11 @@ export class SupervisedChild<Name extends Role> {
     const child = this.fork();
     this.successor = { child, start };
     this.order(child, { ...start, takeOver: true });
+  }
+
+  /** Resolves when the first start has ended, well or not. */
+  whenStarted(): Promise<void> {
+    return this.started.catch(() => {});
   }
 
   send(order: Order): void {

@@ -172,6 +172,7 @@ function createFamily(
     onLost: () => {},
     onNotice(notice) {
       hearAdmin(notice, nowServing, edge);
+      if (notice.kind === 'replaced') readAgain();
       if (notice.kind !== 'credentials') return;
       credentials = notice;
       dns.send(notice);
@@ -200,6 +201,11 @@ function createFamily(
   });
   const edge = createEdge(options, start, announcer, admin);
   let ofDns = { ...start, settings: forDns(settings) };
+  const readAgain = (): void => {
+    // A DNS process that is still starting has perhaps read the old content already.
+    void dns.whenStarted().then(() => dns.replace(ofDns));
+    edge.replace();
+  };
   const replaceDns = (change: Partial<Settings>): void => {
     ofDns = { ...ofDns, settings: { ...ofDns.settings, ...change } };
     dns.replace(ofDns);

@@ -58,6 +58,11 @@ export interface Store {
   /** For migrations only: one write transaction in which `work` receives a function that runs any SQL. */
   alter<T>(work: (run: (sql: string) => void) => T): T;
   /**
+   * Like {@link Store.alter} for a log entry that migrates: `work` is not called and the result is false when this copy
+   * already has the entry. Throws {@link EntryRefused} when it does not follow.
+   */
+  alterByEntry(entry: Entry, work: (run: (sql: string) => void) => void): boolean;
+  /**
    * For handles that only read: `work` may create temporary tables and views and write to them; only this handle sees
    * them. It receives a function that runs any SQL.
    */
@@ -91,6 +96,8 @@ export interface OpenOptions {
   readonly onCommit?: () => void;
   /** Milliseconds that a statement waits for another process's write lock. */
   readonly busyTimeoutMs?: number;
+  /** Whether another place keeps what is written here, so that a power failure may take back the last writes. */
+  readonly isCopy?: boolean;
 }
 
 const BUSY_TIMEOUT_MS = 5000;
@@ -113,7 +120,7 @@ export function openStore(dataDir: string, options: OpenOptions = {}): Store {
   let database: Database.Database;
   try {
     database = new Database(path, { readonly, timeout: timeoutMs });
-    setPragmas(database, readonly);
+    setPragmas(database, readonly, options.isCopy === true);
   } catch (error) {
     throw openFailure(error, path);
   }
@@ -141,11 +148,11 @@ function preparePath(dataDir: string, path: string, readonly: boolean): void {
   }
 }
 
-function setPragmas(database: Database.Database, readonly: boolean): void {
+function setPragmas(database: Database.Database, readonly: boolean, isCopy: boolean): void {
   if (!readonly) {
     database.pragma('journal_mode = WAL');
     // An acknowledged change survives a power failure.
-    database.pragma('synchronous = FULL');
+    database.pragma(`synchronous = ${isCopy ? 'NORMAL' : 'FULL'}`);
     database.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
   }
   database.pragma('foreign_keys = ON');
@@ -237,6 +244,15 @@ class SqliteStore implements Store {
 
   alter<T>(work: (run: (sql: string) => void) => T): T {
     return this.immediate(() => work((sql) => guard(() => this.database.exec(sql))));
+  }
+
+  alterByEntry(entry: Entry, work: (run: (sql: string) => void) => void): boolean {
+    return this.alter((run) => {
+      if (!this.replayer.isNext(entry)) return false;
+      work(run);
+      this.replayer.advance(entry);
+      return true;
+    });
   }
 
   temporarily<T>(work: (run: (sql: string) => void) => T): T {

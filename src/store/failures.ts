@@ -13,9 +13,20 @@ export class StoreConflict extends Error {
 
 /** Another writer held the lock for longer than the busy timeout. Nothing was written, so the caller may retry. */
 export class StoreBusy extends Error {
-  constructor() {
-    super('The database is busy: another process is writing to it.');
+  constructor(message = 'The database is busy: another process is writing to it.') {
+    super(message);
     this.name = 'StoreBusy';
+  }
+}
+
+/**
+ * The log that all copies follow cannot be written now, so nothing can. When its answer was lost, the write may have
+ * been stored; the copies then get it as soon as the log is back.
+ */
+export class LogUnavailable extends StoreBusy {
+  constructor(reason: string) {
+    super(`The log of the cluster cannot be written: ${reason}`);
+    this.name = 'LogUnavailable';
   }
 }
 

@@ -2,19 +2,29 @@
  * Writes through a log that all copies of the database follow. A write is rehearsed here, appended to the log unless
  * another copy was first, and then applied here as on every other copy.
  */
+import { messageOf } from '../base/errors.js';
 import type { Random } from '../base/random.js';
 import type { Store } from './driver.js';
-import { EntryRefused } from './failures.js';
-import { schemaVersion } from './migrate.js';
+import { EntryRefused, LogUnavailable } from './failures.js';
+import { migrateByEntry, schemaVersion } from './migrate.js';
 import { whenFree } from './patience.js';
-import type { Entry } from './recording.js';
+import { type Entry, migrationOf } from './recording.js';
+import type { Position } from './replay.js';
 
 /** One sequence of entries for all copies. */
 export interface EntryLog {
-  /** Resolves when the entry is durable; false when another entry already has its number. */
+  /**
+   * Resolves when the entry is durable; false when another entry already has its number. Throws {@link LogUnavailable}
+   * when that cannot be known in time.
+   */
   append(entry: Entry): Promise<boolean>;
-  /** Entries after the given number, in order; no more than `limit`. */
-  read(behind: number, limit: number): Promise<readonly Entry[]>;
+  /**
+   * Entries after the position of a copy, in order; no more than `limit`. Throws {@link EntryRefused} when the log has
+   * another entry at this position, or none, or no longer the ones after it.
+   */
+  read(behind: Position, limit: number): Promise<readonly Entry[]>;
+  /** Keeps other copies from appending until the returned function is called. Absent: all are equally fast. */
+  takeTurn?(): Promise<() => void>;
 }
 
 const READ_AT_ONCE = 100;
@@ -32,12 +42,12 @@ export function createLogWriter(store: Store, log: EntryLog, random: Random): St
   };
 }
 
-/** Applies all log entries that this copy lacks. */
+/** Applies all log entries that this copy lacks. Throws {@link EntryRefused} when one cannot be applied. */
 export async function catchUp(store: Store, log: EntryLog): Promise<void> {
   for (;;) {
-    const entries = await log.read(store.position().number, READ_AT_ONCE);
+    const entries = await log.read(store.position(), READ_AT_ONCE);
     if (entries.length === 0) return;
-    for (const entry of entries) await replayWhenFree(store, entry);
+    for (const entry of entries) await applyWhenFree(store, entry);
   }
 }
 
@@ -48,21 +58,38 @@ async function writeOnce<T>(
   work: () => T,
   timeoutMs: number | undefined,
 ): Promise<T> {
-  for (;;) {
-    const { value, written } = await whenFree(
-      (attemptMs) => store.rehearse(() => ({ result: work(), position: store.position() }), attemptMs),
-      timeoutMs,
-    );
-    if (written === undefined) return value.result;
-    const { number, id: after } = value.position;
-    const entry = { number: number + 1, id: random.uuid(), after, schema: schemaVersion(store), body: written };
-    if (await log.append(entry)) {
-      await replayWhenFree(store, entry);
-      return value.result;
+  let endTurn = (): void => {};
+  try {
+    for (let isBeaten = false; ; isBeaten = true) {
+      const { value, written } = await whenFree(
+        (attemptMs) => store.rehearse(() => ({ result: work(), position: store.position() }), attemptMs),
+        timeoutMs,
+      );
+      if (written === undefined) return value.result;
+      const { number, id: after } = value.position;
+      const entry = { number: number + 1, id: random.uuid(), after, schema: schemaVersion(store), body: written };
+      if (await log.append(entry)) {
+        await applyOwn(store, entry);
+        return value.result;
+      }
+      if (!isBeaten && log.takeTurn) endTurn = await log.takeTurn();
+      await catchUp(store, log);
+      if (store.position().number <= number) throw lostEntries(number);
     }
-    await catchUp(store, log);
-    if (store.position().number <= number) throw lostEntries(number);
+  } catch (error) {
+    if (error instanceof EntryRefused) throw new LogUnavailable(messageOf(error));
+    throw error;
+  } finally {
+    endTurn();
   }
+}
+
+/**
+ * The entry is durable, whatever happens here: a full disk or a fault of this copy keeps it from being applied, but not
+ * from being answered. The next look at the log tries again.
+ */
+async function applyOwn(store: Store, entry: Entry): Promise<void> {
+  await applyWhenFree(store, entry).catch(() => undefined);
 }
 
 /** No other copy was first, but the log does not accept the next entry: it has lost entries that this copy has. */
@@ -73,6 +100,10 @@ function lostEntries(number: number): EntryRefused {
   );
 }
 
-function replayWhenFree(store: Store, entry: Entry): Promise<boolean> {
-  return whenFree((attemptMs) => store.replay(entry, attemptMs));
+/** Applies an entry, which may be a migration of the schema. */
+function applyWhenFree(store: Store, entry: Entry): Promise<boolean> {
+  const version = migrationOf(entry.body);
+  return whenFree((attemptMs) =>
+    version === undefined ? store.replay(entry, attemptMs) : migrateByEntry(store, entry, version),
+  );
 }

@@ -14,6 +14,8 @@ export type MetaName =
   | 'vault_check'
   | 'tsig_version'
   | 'incoming_version'
+  /** The identifier of the cluster whose log this copy follows. */
+  | 'cluster'
   /** The highest number of an account when one was deleted. */
   | 'last_account';
 
@@ -35,6 +37,12 @@ export function putMeta(store: Store, name: MetaName, value: SqlValue): void {
 
 export function deleteMeta(store: Store, name: MetaName): void {
   statements(store).remove.run(name);
+}
+
+/** The cluster whose log this copy follows; also for a database without tables, or with others than expected. */
+export function clusterOf(store: Store): SqlValue | undefined {
+  const [tables] = store.prepareTuples<[], [number]>("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").get()!;
+  return tables === 0 ? undefined : findMeta(store, 'cluster');
 }
 
 /** Octets mixed into every stored credential hash, so that hashes of different installations cannot be compared. */

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Random } from '../base/random.js';
 import type { Store } from './driver.js';
+import { EntryRefused } from './failures.js';
 import { foundation } from './migrations/0001-0010/0001-foundation.js';
 import { buckets } from './migrations/0001-0010/0002-buckets.js';
 import { history } from './migrations/0001-0010/0003-history.js';
@@ -36,6 +37,7 @@ import { sessions } from './migrations/0030-sessions.js';
 import { updates } from './migrations/0034-updates.js';
 import { transfersIn } from './migrations/0036-transfers-in.js';
 import type { Migration } from './migrations/migration.js';
+import type { Entry } from './recording.js';
 
 /** In order; a released migration never changes. */
 const MIGRATIONS: readonly Migration[] = [
@@ -89,18 +91,36 @@ export function migrate(store: Store, clock: Clock, random: Random): number {
   return store.alter((run) => {
     const before = schemaVersion(store);
     refuseNewer(store, before);
-    for (const migration of MIGRATIONS) {
-      if (migration.version <= before) continue;
-      try {
-        run(migration.sql);
-      } catch (error) {
-        throw migrationFailure(error, store.path, before);
-      }
-      run(`PRAGMA user_version = ${migration.version}`);
-    }
+    runMigrations(store.path, before, SCHEMA_VERSION, run);
     if (before === 0) plantInstallation(store, clock, random);
     return before;
   });
+}
+
+/**
+ * Applies a log entry that migrates all copies to `version`; false when this copy already has it. Throws {@link
+ * EntryRefused} when it does not follow, or when this program does not know the version.
+ */
+export function migrateByEntry(store: Store, entry: Entry, version: number): boolean {
+  if (version > SCHEMA_VERSION) {
+    throw new EntryRefused(
+      'schema',
+      `Entry ${entry.number} of the log migrates to schema version ${version}, but this program knows only ${SCHEMA_VERSION}: upgrade this node.`,
+    );
+  }
+  return store.alterByEntry(entry, (run) => runMigrations(store.path, schemaVersion(store), version, run));
+}
+
+function runMigrations(path: string, before: number, last: number, run: (sql: string) => void): void {
+  for (const { version, sql } of MIGRATIONS) {
+    if (version <= before || version > last) continue;
+    try {
+      run(sql);
+    } catch (error) {
+      throw migrationFailure(error, path, before);
+    }
+    run(`PRAGMA user_version = ${version}`);
+  }
 }
 
 /** Tables that are not those of the version, such as of a program that was never released; other failures unchanged. */

@@ -47,6 +47,8 @@ export interface Recording {
 }
 
 const FORMAT = 1;
+/** The first octet of an entry that migrates the schema; then the version follows (32 bits, little-endian). */
+const MIGRATION = 2;
 /** Octets of a block before compression. */
 const PIECE = 256 * 1024;
 const FIRST_BUFFER = 4096;
@@ -175,6 +177,20 @@ function mostOctets(value: SqlValue): number {
   if (value === null) return 1;
   if (typeof value === 'number') return 9;
   return 10 + (typeof value === 'string' ? 3 * value.length : value.length);
+}
+
+/** The body of an entry that migrates all copies to a schema version. Each runs the migrations of its own program. */
+export function migrationTo(version: number): Uint8Array {
+  const body = Buffer.alloc(5);
+  body[0] = MIGRATION;
+  body.writeUInt32LE(version, 1);
+  return body;
+}
+
+/** The schema version to which an entry migrates; undefined for an entry of statements. */
+export function migrationOf(body: Uint8Array): number | undefined {
+  if (body[0] !== MIGRATION || body.length !== 5) return undefined;
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).readUInt32LE(1);
 }
 
 /** The statements of a body, in order. Throws {@link EntryRefused} when it is not a complete body in this format. */

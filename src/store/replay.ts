@@ -33,16 +33,27 @@ export class Replayer {
    * Throws {@link EntryRefused} when the entry does not follow, or has another effect here than on its author.
    */
   apply(entry: Entry): boolean {
+    if (!this.isNext(entry)) return false;
+    for (const written of statementsOf(entry.body)) this.run(written, entry);
+    this.advance(entry);
+    return true;
+  }
+
+  /** False when this copy already has the entry. Throws {@link EntryRefused} when it does not follow. */
+  isNext(entry: Entry): boolean {
     const here = this.position();
     if (entry.number < here.number || (entry.number === here.number && entry.id === here.id)) return false;
     this.requireNext(entry, here);
-    for (const written of statementsOf(entry.body)) this.run(written, entry);
+    return true;
+  }
+
+  /** Stores the position behind an entry, inside its write transaction. */
+  advance(entry: Entry): void {
     const put = this.statement(
       'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
     );
     put.run('log_number', entry.number);
     put.run('log_id', entry.id);
-    return true;
   }
 
   private requireNext(entry: Entry, here: Position): void {
@@ -52,10 +63,14 @@ export class Replayer {
     if (entry.number === here.number || entry.after !== here.id) {
       throw refused(entry, 'history', `this copy has another history up to ${here.number}`);
     }
-    const { user_version: schema } = this.statement('PRAGMA user_version').get() as { user_version: number };
+    const schema = this.schema();
     if (entry.schema !== schema) {
       throw refused(entry, 'schema', `it was written for schema version ${entry.schema}, but this copy has ${schema}`);
     }
+  }
+
+  private schema(): number {
+    return (this.statement('PRAGMA user_version').get() as { user_version: number }).user_version;
   }
 
   private run([sql, params, changes]: Written, entry: Entry): void {

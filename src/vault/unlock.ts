@@ -19,6 +19,8 @@ export interface UnlockOptions {
   /** The purposes for which the process needs keys. */
   readonly purposes: readonly SealPurpose[];
   readonly columns?: readonly SealedColumn[];
+  /** Whether other machines seal with the same key, so that none may be made when it is missing here. */
+  readonly isShared?: boolean;
 }
 
 /**
@@ -26,7 +28,8 @@ export interface UnlockOptions {
  * the keys are missing, unusable, or do not belong to this database.
  */
 export async function unlockVault(options: UnlockOptions): Promise<Vault> {
-  const { store, keys, random, purposes, columns = SEALED_COLUMNS } = options;
+  const { store, keys, random, purposes, columns = SEALED_COLUMNS, isShared = false } = options;
+  if (isShared && findCheck(store) !== undefined && keys.read() === undefined) throw notCopied(keys);
   const first = findRightKeys(store, keys, columns)?.[0] ?? makeFirstKey(keys, random);
   const check = findCheck(store);
   // The first key becomes the sealing key. The operator may have put it there, or a rotation may have been interrupted
@@ -75,6 +78,13 @@ function missing({ place }: MasterKeys): UserError {
   return new UserError(
     `the master key ${place} is missing, but secrets in the database were sealed with it`,
     'Restore it from your copy (mode 0600), or set ZONEPLANE_MASTER_KEY_FILE to its path if it is elsewhere. Without it those secrets are lost.',
+  );
+}
+
+function notCopied({ place }: MasterKeys): UserError {
+  return new UserError(
+    `the master key ${place} is missing on this node, and the other nodes have it`,
+    'Copy master.key from another node (mode 0600), or give all nodes the same ZONEPLANE_MASTER_KEY.',
   );
 }
 

@@ -1,6 +1,10 @@
 /** A log of entries in memory. */
 import type { EntryLog } from '../../src/store/log-writer.js';
 import type { Entry } from '../../src/store/recording.js';
+import type { Position } from '../../src/store/replay.js';
+
+/** A body without statements. */
+export const NOTHING_WRITTEN = Uint8Array.of(1);
 
 export class MemoryLog implements EntryLog {
   readonly entries: Entry[] = [];
@@ -13,7 +17,7 @@ export class MemoryLog implements EntryLog {
     return true;
   }
 
-  async read(behind: number, limit: number): Promise<readonly Entry[]> {
+  async read({ number: behind }: Position, limit: number): Promise<readonly Entry[]> {
     await null;
     return this.entries.slice(behind, behind + limit);
   }

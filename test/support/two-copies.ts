@@ -13,7 +13,7 @@ import { DATABASE_FILE, openStore, type Store } from '../../src/store/driver.js'
 import { catchUp, createLogWriter } from '../../src/store/log-writer.js';
 import { migrate } from '../../src/store/migrate.js';
 import type { Entry } from '../../src/store/recording.js';
-import { MemoryLog } from './memory-log.js';
+import { MemoryLog, NOTHING_WRITTEN } from './memory-log.js';
 import { seededRandom } from './seeded-random.js';
 
 export interface TwoCopies {
@@ -61,14 +61,11 @@ class BusyLog extends MemoryLog {
   override async append(entry: Entry): Promise<boolean> {
     if (++this.asked % 3 === 0) {
       const { number, after, schema } = entry;
-      await super.append({ number, id: `other ${number}`, after, schema, body: NOTHING });
+      await super.append({ number, id: `other ${number}`, after, schema, body: NOTHING_WRITTEN });
     }
     return super.append(entry);
   }
 }
-
-/** A body without statements. */
-const NOTHING = Uint8Array.of(1);
 
 /** A database that is the only copy and writes without a log, for tests with other processes that write the same file. */
 export function openOneCopy(name: string, clock: Clock, random: Random): Omit<TwoCopies, 'log'> {

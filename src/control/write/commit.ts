@@ -9,6 +9,7 @@
  */
 import { AppError } from '../../base/errors.js';
 import { perStore, type Store, StoreBusy, StoreFull } from '../../store/driver.js';
+import { LogUnavailable } from '../../store/failures.js';
 import { requireWriter } from '../access/access.js';
 import { createStock, SignaturesWanted } from '../dnssec/signing/stock.js';
 import type { Context } from './context.js';
@@ -29,6 +30,9 @@ export interface Committed<T> {
 const MOST_TOGETHER = 100;
 /** A shared transaction accepts no more writes after this many milliseconds, so that no write waits for long. */
 const TOGETHER_MS = 30;
+
+/** A log that was away for as long as a write waits is seldom back at once. */
+const RETRY_AFTER_S = 10;
 
 interface Job {
   readonly ctx: Context;
@@ -187,6 +191,7 @@ async function orUnavailable<T>(written: Promise<T>): Promise<T> {
     return await written;
   } catch (error) {
     if (error instanceof StoreFull) throw storeUnavailable('full');
+    if (error instanceof LogUnavailable) throw storeUnavailable('logAway', {}, { retryAfterSeconds: RETRY_AFTER_S });
     if (error instanceof StoreBusy) throw storeUnavailable('busy');
     throw error;
   }

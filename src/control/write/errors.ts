@@ -7,6 +7,11 @@ export const storeUnavailable = defineErrors('store', {
     code: 1500,
     text: 'Another change is taking a long time to be stored. Nothing was changed; try again.',
   },
+  logAway: {
+    status: 503,
+    code: 1500,
+    text: 'The change could not be stored, because the database that all nodes share cannot be written now. Try again later, and look first whether it was made.',
+  },
   full: { status: 507, code: 1500, text: 'There is no space left to store the change. Nothing was changed.' },
 });
 

@@ -30,6 +30,8 @@ export interface SupervisedEdge {
   /** The report of the admin process; with `--edge on` or `off` it has no effect. */
   setNeeded(needed: boolean): void;
   reload(reload: Reload): void;
+  /** Starts another process in the place of the running one. */
+  replace(): void;
   drain(): Promise<boolean>;
   kill(): void;
 }
@@ -106,6 +108,13 @@ export function createSupervisedEdge(options: SupervisedEdgeOptions): Supervised
     reload(next) {
       settings = { ...settings, ...next };
       child?.reload(next);
+    },
+    replace() {
+      steps = steps.then(async () => {
+        if (ended || !child) return;
+        await stop();
+        await launch();
+      });
     },
     async drain() {
       ended = true;

@@ -1,0 +1,231 @@
+/** `zoneplane cluster`: several nodes that share a log in PostgreSQL. */
+import type { Command } from 'commander';
+import { type Clock, SystemClock } from '../../base/clock.js';
+import { UserError } from '../../base/errors.js';
+import { silentLogger } from '../../base/log.js';
+import { systemRandom } from '../../base/random.js';
+import { compareBodies } from '../../bucket/bodies.js';
+import { withoutPassword } from '../../cluster/address.js';
+import { allowFollower, initCluster } from '../../cluster/init.js';
+import { removeNode } from '../../cluster/nodes.js';
+import { makeSnapshot } from '../../cluster/snapshots.js';
+import type { LoadedSettings } from '../../config/load.js';
+import type { Settings } from '../../config/schema.js';
+import { nodeName, openCopyOfCommand, requireNoCluster } from '../../roles/cluster/member.js';
+import { createControlBase, masterKeysOf } from '../../roles/control-base.js';
+import { findDataDirectory, hasDatabase, prepareDataDirectory } from '../../roles/data-directory.js';
+import { ensureAdministrator } from '../../roles/first-run.js';
+import { lockDataDirectory } from '../../roles/lock.js';
+import { openStore, type Store } from '../../store/driver.js';
+import { deleteMeta, findMeta } from '../../store/meta.js';
+import { migrate } from '../../store/migrate.js';
+import { unlockVault } from '../../vault/unlock.js';
+import { type CommandContext, example } from '../command.js';
+import { addSettingOptions, loadCommandSettings } from '../settings.js';
+import { CLUSTER_SETTINGS, requireClusterUrl, withLog } from './connect.js';
+import { addStatus } from './status.js';
+
+export function addClusterCommands(program: Command, context: CommandContext): void {
+  const cluster = program.command('cluster').description('several nodes that share a log in PostgreSQL');
+  addInit(cluster, context);
+  addJoin(cluster, context);
+  addLeave(cluster, context);
+  addStatus(cluster, context);
+  addSnapshot(cluster, context);
+}
+
+function addInit(cluster: Command, { terminal, environment }: CommandContext): void {
+  const init = cluster
+    .command('init')
+    .description('begin a cluster: make its tables in PostgreSQL, and the first node out of this data directory')
+    .option(
+      '--follower <role>',
+      'a role of PostgreSQL for nodes that only serve DNS or the edge: it may read the log, not write to it',
+    )
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `${example('zoneplane cluster init --cluster postgresql://zoneplane@db.example/zoneplane')}
+
+The server must not run meanwhile. Everything in the data directory becomes that of all nodes. The PostgreSQL
+database must exist; the tables go into a schema called zoneplane. Run it again to let another role follow.`,
+    );
+  addSettingOptions(init, CLUSTER_SETTINGS).action(async (options: { follower?: string; json?: boolean }) => {
+    const loaded = loadCommandSettings(init, environment);
+    const { settings } = loaded;
+    const clock = new SystemClock();
+    requireClusterUrl(settings);
+    const directory = prepareDataDirectory(settings.dataDir).path;
+    const lock = lockDataDirectory(directory, 'adminLock');
+    const store = openStore(directory);
+    try {
+      const key = await makeInstallation(store, loaded, clock);
+      refuseBodies(store, directory);
+      const node = nodeName(settings);
+      const [number, url] = await withLog(settings, clock, async (log, own, address) => {
+        const first = await initCluster({ store, dataDir: directory, log, own, node, random: systemRandom });
+        if (options.follower !== undefined) await allowFollower(own, options.follower);
+        return [first, address];
+      });
+      if (options.json) terminal.json({ cluster: findMeta(store, 'cluster'), node, entry: number });
+      else {
+        terminal.print(`the cluster in ${withoutPassword(url)} begins with ${directory} (node ${node})`);
+        if (key !== undefined) terminal.print(`the key of the first administrator is in ${key}`);
+        terminal.print('Start this node with the same --cluster; then run `zoneplane cluster join` on the others.');
+        terminal.print(
+          'All nodes with the admin API need the same master key: copy master.key, or set ZONEPLANE_MASTER_KEY.',
+        );
+      }
+    } finally {
+      store.close();
+      lock.release();
+    }
+  });
+}
+
+/**
+ * An installation that does not exist yet gets its first administrator and its master key, as at a first start. Returns the file of the
+ * administrator's key if it was generated.
+ */
+async function makeInstallation(store: Store, loaded: LoadedSettings, clock: Clock): Promise<string | undefined> {
+  migrate(store, clock, systemRandom);
+  const base = createControlBase(loaded.settings, store, clock, silentLogger());
+  const { initialKeyFile } = await ensureAdministrator(base, loaded.settings, false);
+  await unlockVault({ store, keys: masterKeysOf(loaded), random: systemRandom, purposes: ['check'] });
+  return initialKeyFile;
+}
+
+/** The bodies of large objects are files on one machine. */
+function refuseBodies(store: Store, directory: string): void {
+  const { bodies } = compareBodies(store, directory);
+  if (bodies === 0) return;
+  throw new UserError(
+    `${bodies} object${bodies === 1 ? '' : 's'} of buckets ${bodies === 1 ? 'is a file' : 'are files'} of this machine, which other nodes would not have`,
+    'Delete the objects of more than 64 KiB first, or keep one machine.',
+  );
+}
+
+function addJoin(cluster: Command, { terminal, environment }: CommandContext): void {
+  const join = cluster
+    .command('join')
+    .description('make this machine a node: fetch the database of the cluster into an empty data directory')
+    .option('--follower', 'the node will serve only DNS or the edge, so it needs no master key')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `${example('zoneplane cluster join --cluster postgresql://zoneplane@db.example/zoneplane --node-name ns2')}
+
+First copy master.key from another node into the data directory (mode 0600), or set ZONEPLANE_MASTER_KEY.
+Then start the node with the same settings.`,
+    );
+  addSettingOptions(join, CLUSTER_SETTINGS).action(async (options: { follower?: boolean; json?: boolean }) => {
+    const loaded = loadCommandSettings(join, environment);
+    const { settings } = loaded;
+    const url = requireClusterUrl(settings);
+    const directory = prepareDataDirectory(settings.dataDir).path;
+    if (hasDatabase(directory)) {
+      throw new UserError(
+        `there is a database in ${directory} already`,
+        'A node begins with the database of the cluster: use an empty data directory.',
+      );
+    }
+    if (!options.follower) requireMasterKey(loaded);
+    const lock = lockDataDirectory(directory, 'adminLock');
+    try {
+      const { store, log } = await openCopyOfCommand(settings, url, new SystemClock(), silentLogger());
+      const { number } = store.position();
+      store.close();
+      await log.close();
+      const node = nodeName(settings);
+      if (options.json) terminal.json({ node, entry: number });
+      else
+        terminal.print(
+          `node ${node} has the database of the cluster up to entry ${number}; start it with the same settings`,
+        );
+    } finally {
+      lock.release();
+    }
+  });
+}
+
+function requireMasterKey(loaded: LoadedSettings): void {
+  const { place, read } = masterKeysOf(loaded);
+  if (read() !== undefined) return;
+  throw new UserError(
+    `the master key ${place} is missing`,
+    'Copy master.key from another node (mode 0600), or set ZONEPLANE_MASTER_KEY. A node that serves only DNS or the edge joins with --follower.',
+  );
+}
+
+function addLeave(cluster: Command, { terminal, environment }: CommandContext): void {
+  const leave = cluster
+    .command('leave')
+    .description('make this data directory one of its own again; the other nodes go on without it')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `${example('zoneplane cluster leave --cluster postgresql://zoneplane@db.example/zoneplane')}
+
+The server must not run meanwhile. The database stays whole; it can be served without --cluster, but not join again.`,
+    );
+  addSettingOptions(leave, CLUSTER_SETTINGS).action(async ({ json }: { json?: boolean }) => {
+    const { settings } = loadCommandSettings(leave, environment);
+    const directory = findDataDirectory(settings.dataDir);
+    const lock = lockDataDirectory(directory, 'adminLock');
+    const store = openStore(directory);
+    try {
+      if (findMeta(store, 'cluster') === undefined) throw new UserError('this data directory belongs to no cluster');
+      await store.write(() => deleteMeta(store, 'cluster'));
+      requireNoCluster(store);
+      const node = nodeName(settings);
+      const isTold = settings.cluster !== undefined && (await forget(settings, node));
+      if (json) terminal.json({ node, told: isTold });
+      else terminal.print(`${directory} belongs to no cluster any more`);
+      if (!isTold && !json) terminal.print('PostgreSQL was not told; the other nodes notice within 15 seconds.');
+    } finally {
+      store.close();
+      lock.release();
+    }
+  });
+}
+
+async function forget(settings: Settings, node: string): Promise<boolean> {
+  try {
+    await withLog(settings, new SystemClock(), (_log, own) => removeNode(own, node));
+    return true;
+  } catch {
+    // It is only a courtesy.
+    return false;
+  }
+}
+
+function addSnapshot(cluster: Command, { terminal, environment }: CommandContext): void {
+  const snapshot = cluster
+    .command('snapshot')
+    .description('store a copy of the database in PostgreSQL now, from which nodes begin, and remove old entries')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `${example('zoneplane cluster snapshot')}
+
+Nodes make one every day and every 50,000 entries by themselves. The last two are kept, and the entries behind
+them, at least seven days.`,
+    );
+  addSettingOptions(snapshot, CLUSTER_SETTINGS).action(async ({ json }: { json?: boolean }) => {
+    const { settings } = loadCommandSettings(snapshot, environment);
+    const clock = new SystemClock();
+    const url = requireClusterUrl(settings);
+    const directory = findDataDirectory(settings.dataDir);
+    const { store, log } = await openCopyOfCommand(settings, url, clock, silentLogger());
+    try {
+      const number = await withLog(settings, clock, (_log, own) =>
+        makeSnapshot(store, directory, own, nodeName(settings)),
+      );
+      if (json) terminal.json({ entry: number });
+      else terminal.print(`the snapshot includes everything up to entry ${number}`);
+    } finally {
+      await log.close();
+      store.close();
+    }
+  });
+}

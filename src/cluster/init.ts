@@ -1,0 +1,69 @@
+/** Makes the tables of a cluster in PostgreSQL, and its first node out of a database. */
+import { UserError } from '../base/errors.js';
+import type { Random } from '../base/random.js';
+import type { Store } from '../store/driver.js';
+import { EntryRefused } from '../store/failures.js';
+import { catchUp } from '../store/log-writer.js';
+import { findMeta, putMeta } from '../store/meta.js';
+import { schemaVersion } from '../store/migrate.js';
+import type { Connection } from './connection.js';
+import { addFirstEntry, type ClusterLog } from './postgres-log.js';
+import { listSnapshots, makeSnapshot } from './snapshots.js';
+import { ADD_CLUSTER, CREATE, grantsToFollower, LAYOUT } from './statements.js';
+
+export interface InitOptions {
+  /** Opened without a log; nobody else writes to it. */
+  readonly store: Store;
+  readonly dataDir: string;
+  readonly log: ClusterLog;
+  /** A connection for nothing else. */
+  readonly own: Connection;
+  readonly node: string;
+  readonly random: Random;
+}
+
+/**
+ * Resolves to the number of the first entry. An interrupted run is completed by the next. Throws a UserError when there is another cluster
+ * already.
+ */
+export async function initCluster(options: InitOptions): Promise<number> {
+  const { store, dataDir, log, own, node } = options;
+  if ((await log.findClusterId()) === undefined) await create(options);
+  const id = await log.clusterId();
+  const member = findMeta(store, 'cluster');
+  if (member !== id) {
+    if ((await listSnapshots(log.reader)).length > 0) throw taken();
+    // Only the database for which the first entry was made has the position before it.
+    await catchUp(store, log).catch((error: unknown) => {
+      throw error instanceof EntryRefused ? taken() : error;
+    });
+  }
+  return makeSnapshot(store, dataDir, own, node);
+}
+
+async function create({ store, own, node, random }: InitOptions): Promise<void> {
+  const id = random.uuid();
+  const { value: position, written } = store.rehearse(() => {
+    putMeta(store, 'cluster', id);
+    return store.position();
+  });
+  const { number, id: after } = position;
+  await own.query('BEGIN');
+  await own.query(CREATE);
+  await own.query(ADD_CLUSTER, [id, LAYOUT]);
+  const first = { number: number + 1, id: random.uuid(), after, schema: schemaVersion(store), body: written! };
+  await addFirstEntry(own, first, node);
+  await own.query('COMMIT');
+}
+
+function taken(): UserError {
+  return new UserError(
+    'there is a cluster already in this PostgreSQL database, and this node is not in it',
+    'To join it, run `zoneplane cluster join` with a data directory without a database. To begin another, use another PostgreSQL database.',
+  );
+}
+
+/** Lets another role of PostgreSQL follow the log without writing to it. */
+export async function allowFollower(own: Connection, role: string): Promise<void> {
+  await own.query(grantsToFollower(`"${role.replaceAll('"', '""')}"`));
+}

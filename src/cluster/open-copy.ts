@@ -1,0 +1,147 @@
+/**
+ * Opens the database of a data directory as a copy that follows the log of a cluster. A node without a database begins with the newest
+ * snapshot; so does one whose history is not that of the log any more. While PostgreSQL is away, a node goes on with the copy that it has.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.js';
+import { messageOf, UserError } from '../base/errors.js';
+import type { Logger } from '../base/log.js';
+import type { Random } from '../base/random.js';
+import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
+import { EntryRefused, LogUnavailable } from '../store/failures.js';
+import { catchUp, createLogWriter } from '../store/log-writer.js';
+import { findMeta } from '../store/meta.js';
+import { requireSchema, SCHEMA_VERSION, schemaVersion } from '../store/migrate.js';
+import { migrationTo } from '../store/recording.js';
+import { type ClusterLog, openPostgresLog, type PostgresLogOptions } from './postgres-log.js';
+import { fetchSnapshot } from './snapshots.js';
+
+export interface CopyOptions extends PostgresLogOptions {
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly onCommit?: () => void;
+  /** Whether this node may append: one that only follows waits for another to migrate the schema. */
+  readonly appends: boolean;
+}
+
+export interface OpenCopy {
+  readonly store: Store;
+  readonly log: ClusterLog;
+  /** The content was replaced by that of a snapshot: who has read it before must read all of it again. */
+  readonly wasReplaced: boolean;
+}
+
+/** Throws a UserError when the copy cannot be used, or there is none and PostgreSQL is away. */
+export async function openCopy(options: CopyOptions): Promise<OpenCopy> {
+  const log = openPostgresLog(options);
+  try {
+    return await openWith(options, log);
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+async function openWith(options: CopyOptions, log: ClusterLog): Promise<OpenCopy> {
+  const { dataDir, logger } = options;
+  const id = await clusterIdIfReachable(log, logger);
+  const isNew = !hasCopy(dataDir);
+  if (isNew && id === undefined) {
+    throw new UserError(
+      'PostgreSQL cannot be reached, and this node has no copy of the database yet',
+      'Check ZONEPLANE_CLUSTER, and start the node when PostgreSQL answers.',
+    );
+  }
+  if (isNew) logger.info(await fetchSnapshot(log.reader, dataDir, SCHEMA_VERSION), 'the node begins with a snapshot');
+  const store = openStore(dataDir, {
+    writer: (own) => createLogWriter(own, log, options.random),
+    isCopy: true,
+    ...(options.onCommit && { onCommit: options.onCommit }),
+  });
+  try {
+    requireMember(store, id, dataDir);
+    const wasReplaced = id !== undefined && (await bringUpToDate(store, log, options));
+    if (id !== undefined) await migrateCluster(store, log, options);
+    requireSchema(store);
+    return { store, log, wasReplaced };
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
+
+/** Undefined while PostgreSQL is away. */
+async function clusterIdIfReachable(log: ClusterLog, logger: Logger): Promise<string | undefined> {
+  try {
+    return await log.clusterId();
+  } catch (error) {
+    if (!(error instanceof LogUnavailable)) throw error;
+    logger.warn({ reason: error.message }, 'PostgreSQL cannot be reached: this node goes on with the copy that it has');
+    return undefined;
+  }
+}
+
+/** An empty file is none. */
+function hasCopy(dataDir: string): boolean {
+  const path = join(dataDir, DATABASE_FILE);
+  return existsSync(path) && statSync(path).size > 0;
+}
+
+function requireMember(store: Store, id: string | undefined, dataDir: string): void {
+  const own = findMeta(store, 'cluster');
+  if (own === undefined) {
+    throw new UserError(
+      `the database in ${dataDir} belongs to no cluster`,
+      'To begin a cluster with it, run `zoneplane cluster init`. To join one, use a data directory without a database.',
+    );
+  }
+  if (id !== undefined && own !== id) {
+    throw new UserError(
+      `the database in ${dataDir} belongs to another cluster (${own}) than PostgreSQL (${id})`,
+      'Check ZONEPLANE_CLUSTER and the data directory.',
+    );
+  }
+}
+
+/** Applies what the copy lacks; true when it had to be replaced for that. */
+async function bringUpToDate(store: Store, log: ClusterLog, options: CopyOptions): Promise<boolean> {
+  const refusal = await catchUpOrRefusal(store, log, options.logger);
+  if (!refusal || refusal.reason === 'schema') return false;
+  options.logger.error({ reason: refusal.message }, 'this copy is replaced by the newest snapshot of the cluster');
+  const { number, at } = await fetchSnapshot(log.reader, options.dataDir, SCHEMA_VERSION);
+  options.logger.info({ number, at }, 'the copy was replaced by a snapshot');
+  await catchUpOrRefusal(store, log, options.logger);
+  return true;
+}
+
+async function catchUpOrRefusal(store: Store, log: ClusterLog, logger: Logger): Promise<EntryRefused | undefined> {
+  try {
+    await catchUp(store, log);
+    return undefined;
+  } catch (error) {
+    if (error instanceof EntryRefused) return error;
+    if (!(error instanceof LogUnavailable)) throw error;
+    logger.warn({ reason: messageOf(error) }, 'PostgreSQL cannot be reached any more');
+    return undefined;
+  }
+}
+
+/** Appends the migration to this program's schema, unless another node was first. */
+async function migrateCluster(store: Store, log: ClusterLog, { appends, random, logger }: CopyOptions): Promise<void> {
+  while (schemaVersion(store) < SCHEMA_VERSION) {
+    const schema = schemaVersion(store);
+    if (!appends) {
+      throw new UserError(
+        `the database of the cluster has schema version ${schema}, and this program needs ${SCHEMA_VERSION}`,
+        'Upgrade the nodes that run the admin API first.',
+      );
+    }
+    const { number, id: after } = store.position();
+    logger.info({ from: schema, to: SCHEMA_VERSION }, 'the database of the cluster is migrated');
+    await log.append({ number: number + 1, id: random.uuid(), after, schema, body: migrationTo(SCHEMA_VERSION) });
+    await catchUp(store, log);
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * The log in PostgreSQL: its order is the order of a primary key, and an entry is durable when its transaction is. Two connections: one
+ * appends, which may wait for a standby or for another node's turn; the other reads and hears what is new.
+ */
+import { type Clock, sleep, steadyMs } from '../base/clock.js';
+import { messageOf, UserError } from '../base/errors.js';
+import { EntryRefused, LogUnavailable } from '../store/failures.js';
+import type { EntryLog } from '../store/log-writer.js';
+import type { Entry } from '../store/recording.js';
+import type { Position } from '../store/replay.js';
+import { type Connection, createConnection, isLockTimeout, isMissing, type Row } from './connection.js';
+import {
+  ADD_FIRST_ENTRY,
+  ADD_PART,
+  APPEND,
+  CONFIRM,
+  DELETE_PARTS,
+  END_TURN,
+  FIND_CLUSTER,
+  FIND_ENTRY,
+  LAYOUT,
+  LISTEN,
+  LOOK,
+  PREPARE_WRITER,
+  READ,
+  READ_PART,
+  TAKE_TURN,
+} from './statements.js';
+
+export interface ClusterLog extends EntryLog {
+  /** Connection for reading, which also hears notifications. */
+  readonly reader: Connection;
+  /** Connection for writing; a follower has no right to do so. */
+  readonly writer: Connection;
+  /** The identifier of the cluster. Throws a UserError where there is none, or one of another layout. */
+  clusterId(): Promise<string>;
+  /** The same, but undefined where there is none. */
+  findClusterId(): Promise<string | undefined>;
+  /** The number of the last entry. */
+  head(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface PostgresLogOptions {
+  readonly url: string;
+  readonly node: string;
+  readonly clock: Clock;
+  /** How long an append waits for a server that is away, milliseconds. */
+  readonly patienceMs: number;
+  /** Called with each notification, and with `up` after each connection. */
+  readonly onNews?: (news: string) => void;
+  readonly onDown?: () => void;
+}
+
+/** Octets of a body in one row; a larger one is stored in parts. */
+const PART_OCTETS = 8 << 20;
+/** Octets of bodies that are read at once. */
+const READ_OCTETS = 8 << 20;
+/** Milliseconds between two attempts to reach a server that is away. */
+const RETRY_MS = 300;
+/** An append may wait for a standby; only a connection without any sign of life is given up. */
+const APPEND_LIMIT_MS = 15_000;
+/** A turn that was taken lasts so long while there is something to append. */
+const TURN_MS = 200;
+
+export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
+  const { url, node, clock, onNews = () => {}, onDown } = options;
+  const reader = createConnection({
+    url,
+    name: `zoneplane ${node}`,
+    clock,
+    prepare: [LISTEN],
+    onNotice: onNews,
+    onUp: () => onNews('up'),
+    ...(onDown && { onDown }),
+  });
+  const writer = createConnection({ url, name: `zoneplane ${node} writes`, clock, prepare: [PREPARE_WRITER] });
+  const turn = createTurn(writer, clock);
+  return {
+    reader,
+    writer,
+    async clusterId() {
+      const id = await findCluster(reader);
+      if (id === undefined) throw noCluster();
+      return id;
+    },
+    findClusterId: () => findCluster(reader),
+    async head() {
+      const [row] = await reader.query(LOOK, [0]);
+      return Number(row!['last'] ?? 0);
+    },
+    append: (entry) => appendFor(options, writer, turn, entry),
+    read: (behind, limit) => readBehind(reader, behind, limit),
+    takeTurn: () => turn.take(),
+    async close() {
+      await Promise.all([reader.close(), writer.close()]);
+    },
+  };
+}
+
+function noCluster(): UserError {
+  return new UserError(
+    'the PostgreSQL database holds no cluster yet',
+    'Run `zoneplane cluster init` once, on the node whose zones are to be those of all.',
+  );
+}
+
+async function findCluster(reader: Connection): Promise<string | undefined> {
+  const rows = await reader.query(FIND_CLUSTER).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw error;
+  });
+  const [found] = rows;
+  if (!found) return undefined;
+  if (found['layout'] !== LAYOUT) {
+    throw new UserError(
+      `the tables of the cluster have version ${found['layout']}, but this program knows version ${LAYOUT}`,
+      'Run the same version of zoneplane on all nodes.',
+    );
+  }
+  return String(found['id']);
+}
+
+/** The first entry of a log has no predecessor in it. */
+export async function addFirstEntry(writer: Connection, entry: Entry, node: string): Promise<void> {
+  await writer.query(ADD_FIRST_ENTRY, rowOf(entry, node, 0));
+}
+
+const rowOf = ({ number, id, after, schema, body }: Entry, node: string, parts: number) => [
+  number,
+  id,
+  after,
+  schema,
+  parts,
+  node,
+  parts > 0 ? new Uint8Array(0) : body,
+];
+
+/** Tries until it knows whether the entry is in the log. Throws a {@link LogUnavailable} when that takes too long. */
+async function appendFor(
+  { node, clock, patienceMs }: PostgresLogOptions,
+  writer: Connection,
+  turn: Turn,
+  entry: Entry,
+): Promise<boolean> {
+  const endMs = steadyMs(clock) + patienceMs;
+  const stored = turn.append();
+  try {
+    // An attempt whose answer was lost may have stored the entry, so the next one looks for it when it is refused.
+    for (let wasLost = false; ; ) {
+      try {
+        return await appendOnce(writer, entry, node, wasLost);
+      } catch (error) {
+        if (!(error instanceof LogUnavailable) && !(error instanceof UserError) && !isLockTimeout(error)) throw error;
+        wasLost ||= !isLockTimeout(error);
+        if (steadyMs(clock) + RETRY_MS > endMs) throw new LogUnavailable(messageOf(error));
+        await sleep(RETRY_MS);
+      }
+    }
+  } finally {
+    stored();
+  }
+}
+
+async function appendOnce(writer: Connection, entry: Entry, node: string, wasLost: boolean): Promise<boolean> {
+  const parts = entry.body.length > PART_OCTETS ? Math.ceil(entry.body.length / PART_OCTETS) : 0;
+  for (let part = 0; part < parts; part++) {
+    const body = entry.body.subarray(part * PART_OCTETS, (part + 1) * PART_OCTETS);
+    await writer.query(ADD_PART, [entry.id, part, body], APPEND_LIMIT_MS);
+  }
+  const added = await writer.query(APPEND, rowOf(entry, node, parts), APPEND_LIMIT_MS);
+  if (added.length > 0) return true;
+  if (wasLost) {
+    const [found] = await writer.query(FIND_ENTRY, [entry.number]);
+    if (found?.['id'] === entry.id) {
+      // A server that ended while it waited for its standby shows the entry without one; this waits for it.
+      await writer.query(CONFIRM, [], APPEND_LIMIT_MS);
+      return true;
+    }
+  }
+  if (parts > 0) await writer.query(DELETE_PARTS, [entry.id]);
+  return false;
+}
+
+async function readBehind(reader: Connection, behind: Position, limit: number): Promise<readonly Entry[]> {
+  const rows = await reader.query(READ, [behind.number, limit, READ_OCTETS]);
+  const [first] = rows;
+  if (first === undefined || Number(first['number']) !== behind.number + 1 || first['after'] !== behind.id) {
+    await requireSameHistory(reader, behind);
+  }
+  const entries: Entry[] = [];
+  for (const row of rows) entries.push(await entryOf(reader, row));
+  return entries;
+}
+
+async function requireSameHistory(reader: Connection, { number, id }: Position): Promise<void> {
+  const [row] = await reader.query(LOOK, [number]);
+  if (row?.['id'] === id) return;
+  const [first, last] = [Number(row?.['first'] ?? 0), Number(row?.['last'] ?? 0)];
+  if (number < first) {
+    throw new EntryRefused('gap', `This copy is at entry ${number}, but the log begins at ${first}.`);
+  }
+  const reason = number > last ? `the log ends at ${last}` : 'the log has another entry there';
+  throw new EntryRefused('history', `This copy is at entry ${number}, but ${reason}: it has lost entries.`);
+}
+
+async function entryOf(reader: Connection, row: Row): Promise<Entry> {
+  const parts: Uint8Array[] = [];
+  for (let part = 0; part < Number(row['parts']); part++) {
+    const [found] = await reader.query(READ_PART, [String(row['id']), part], 60_000);
+    if (!found) throw new EntryRefused('damaged', `Entry ${row['number']} of the log lacks a part.`);
+    parts.push(found['body'] as Uint8Array);
+  }
+  return {
+    number: Number(row['number']),
+    id: String(row['id']),
+    after: String(row['after']),
+    schema: Number(row['schema']),
+    body: parts.length > 0 ? Buffer.concat(parts) : (row['body'] as Uint8Array),
+  };
+}
+
+interface Turn {
+  /** Resolves when no other node appends any more, with the function that ends the turn. */
+  take(): Promise<() => void>;
+  /** An append begins; the returned function says that it has ended. */
+  append(): () => void;
+}
+
+/**
+ * A node that was beaten keeps others from appending for a moment, so that it is not beaten again and again. The turn ends when nothing is
+ * appended any more, or after its time. It belongs to a connection: with that it is lost.
+ */
+function createTurn(writer: Connection, clock: Clock): Turn {
+  let heldIn: number | undefined;
+  let sinceMs = 0;
+  let appending = 0;
+
+  const end = (): void => {
+    if (heldIn === undefined) return;
+    const isSame = heldIn === writer.generation();
+    heldIn = undefined;
+    if (isSame) writer.query(END_TURN).catch(() => {});
+  };
+  const look = (): void => {
+    if (heldIn === undefined || (appending > 0 && steadyMs(clock) - sinceMs < TURN_MS)) return;
+    end();
+  };
+
+  return {
+    async take() {
+      if (heldIn === undefined || heldIn !== writer.generation()) {
+        try {
+          await writer.query(TAKE_TURN, [], APPEND_LIMIT_MS);
+          heldIn = writer.generation();
+          sinceMs = steadyMs(clock);
+        } catch (error) {
+          // Another node has it for long, or the server is away: the next append says so.
+          if (!isLockTimeout(error) && !(error instanceof LogUnavailable) && !(error instanceof UserError)) throw error;
+        }
+      }
+      // What is written next in this process usually begins within the same turn of the event loop.
+      return () => void setImmediate(() => setImmediate(look));
+    },
+    append() {
+      appending++;
+      return () => {
+        appending--;
+        setImmediate(() => setImmediate(look));
+      };
+    },
+  };
+}

@@ -1,0 +1,128 @@
+/**
+ * The texts of all statements for PostgreSQL. The tables are in a schema of their own, `zoneplane`: the log (`entries`, with `parts` for
+ * large bodies), copies of the database from which nodes begin (`snapshots`, `pieces`), and the nodes.
+ */
+
+/** Version of these tables. A program of another version refuses to use them. */
+export const LAYOUT = 1;
+
+/** Where notifications are sent: `entry <number>` and `node <name>`. */
+const CHANNEL = 'zoneplane';
+
+/** The advisory lock of the turn; arbitrary, but the same for all nodes. */
+const TURN = 1_516_138_341;
+/** The first half of the advisory locks of node names. */
+const NAMES = 1_516_138_342;
+
+/** Only `cluster init` runs this: two nodes at once would collide in spite of IF NOT EXISTS. */
+export const CREATE = `
+CREATE SCHEMA zoneplane;
+CREATE TABLE zoneplane.cluster (id uuid PRIMARY KEY, layout int NOT NULL, created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  confirmed_at timestamptz NOT NULL DEFAULT clock_timestamp());
+CREATE TABLE zoneplane.entries (number bigint PRIMARY KEY, id text NOT NULL, after text NOT NULL, schema int NOT NULL, parts int NOT NULL,
+  node text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp(), body bytea NOT NULL);
+CREATE TABLE zoneplane.parts (id text, part int, at timestamptz NOT NULL DEFAULT clock_timestamp(), body bytea NOT NULL,
+  PRIMARY KEY (id, part));
+CREATE TABLE zoneplane.snapshots (number bigint PRIMARY KEY, schema int NOT NULL, pieces int NOT NULL, octets bigint NOT NULL,
+  node text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp());
+CREATE TABLE zoneplane.pieces (number bigint REFERENCES zoneplane.snapshots ON DELETE CASCADE, piece int, body bytea NOT NULL,
+  PRIMARY KEY (number, piece));
+CREATE TABLE zoneplane.nodes (name text PRIMARY KEY, role text NOT NULL, version text NOT NULL, schema int NOT NULL, applied bigint NOT NULL,
+  beat bigint NOT NULL, report text NOT NULL, seen_at timestamptz NOT NULL DEFAULT clock_timestamp());
+-- Bodies are deflated already.
+ALTER TABLE zoneplane.entries ALTER body SET STORAGE EXTERNAL;
+ALTER TABLE zoneplane.parts ALTER body SET STORAGE EXTERNAL;
+ALTER TABLE zoneplane.pieces ALTER body SET STORAGE EXTERNAL;`;
+
+/** What a role needs that follows the log and cannot write to it. */
+export const grantsToFollower = (quotedRole: string): string => `
+GRANT USAGE ON SCHEMA zoneplane TO ${quotedRole};
+GRANT SELECT ON ALL TABLES IN SCHEMA zoneplane TO ${quotedRole};
+GRANT INSERT, UPDATE ON zoneplane.nodes TO ${quotedRole};`;
+
+export const ADD_CLUSTER = 'INSERT INTO zoneplane.cluster (id, layout) VALUES ($1, $2)';
+
+export const FIND_CLUSTER = 'SELECT id::text, layout FROM zoneplane.cluster';
+
+export const IS_STANDBY = 'SELECT pg_is_in_recovery() AS standby';
+
+/**
+ * A broken network must not keep the turn for long; an append waits for the turn of another node no longer than that. `off` and `local`
+ * would acknowledge what a failover loses.
+ */
+export const PREPARE_WRITER = `
+SET lock_timeout = '5s'; SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;
+SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')`;
+
+export const LISTEN = `LISTEN ${CHANNEL}`;
+
+const ENTRY_COLUMNS = 'number, id, after, schema, parts, node, body';
+
+export const ADD_FIRST_ENTRY = `INSERT INTO zoneplane.entries (${ENTRY_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+
+/** One row when the entry was added; none when its number is taken, or its predecessor is another one or missing. */
+export const APPEND = `
+WITH added AS (
+  INSERT INTO zoneplane.entries (${ENTRY_COLUMNS})
+  SELECT $1::bigint, $2, $3, $4::int, $5::int, $6, $7::bytea FROM (SELECT pg_advisory_xact_lock_shared(${TURN}) OFFSET 0) turn
+  WHERE EXISTS (SELECT FROM zoneplane.entries WHERE number = $1::bigint - 1 AND id = $3)
+  ON CONFLICT (number) DO NOTHING RETURNING number)
+SELECT pg_notify('${CHANNEL}', 'entry ' || number::text) FROM added`;
+
+export const FIND_ENTRY = 'SELECT id FROM zoneplane.entries WHERE number = $1';
+
+/** Resolves only when everything before it is on the standby, too, if there must be one. */
+export const CONFIRM = 'UPDATE zoneplane.cluster SET confirmed_at = clock_timestamp()';
+
+export const TAKE_TURN = `SELECT pg_advisory_lock(${TURN})`;
+export const END_TURN = `SELECT pg_advisory_unlock(${TURN})`;
+
+/** The entry at a position and some of those after it, no more octets than $3 unless the first alone is larger. */
+export const READ = `
+SELECT number, id, after, schema, parts, body FROM (
+  SELECT number, id, after, schema, parts, body,
+    sum(octet_length(body) + parts * 8388608::bigint) OVER (ORDER BY number) - octet_length(body) - parts * 8388608::bigint AS before
+  FROM zoneplane.entries WHERE number > $1 ORDER BY number LIMIT $2) next
+WHERE before < $3 ORDER BY number`;
+
+/** Where the log stands: the entry at a position, and its last and first numbers. */
+export const LOOK = `
+SELECT (SELECT id FROM zoneplane.entries WHERE number = $1) AS id,
+  (SELECT max(number) FROM zoneplane.entries) AS last, (SELECT min(number) FROM zoneplane.entries) AS first`;
+
+export const ADD_PART =
+  'INSERT INTO zoneplane.parts (id, part, body) VALUES ($1, $2, $3) ON CONFLICT (id, part) DO NOTHING';
+export const READ_PART = 'SELECT body FROM zoneplane.parts WHERE id = $1 AND part = $2';
+export const DELETE_PARTS = 'DELETE FROM zoneplane.parts WHERE id = $1';
+
+export const ADD_SNAPSHOT =
+  'INSERT INTO zoneplane.snapshots (number, schema, pieces, octets, node) VALUES ($1, $2, 0, $3, $4) ON CONFLICT (number) DO NOTHING RETURNING number';
+export const ADD_PIECE = 'INSERT INTO zoneplane.pieces (number, piece, body) VALUES ($1, $2, $3)';
+export const END_SNAPSHOT = 'UPDATE zoneplane.snapshots SET pieces = $2 WHERE number = $1';
+export const LIST_SNAPSHOTS =
+  'SELECT number, schema, pieces, octets, node, at FROM zoneplane.snapshots ORDER BY number DESC';
+export const READ_PIECE = 'SELECT body FROM zoneplane.pieces WHERE number = $1 AND piece = $2';
+
+/** The last two snapshots stay. */
+export const PRUNE_SNAPSHOTS = `DELETE FROM zoneplane.snapshots WHERE number < (
+  SELECT min(number) FROM (SELECT number FROM zoneplane.snapshots ORDER BY number DESC LIMIT 2) kept)`;
+/** Entries stay that are behind the older snapshot, or younger than seven days; the newest of the others stays, too, as their predecessor. */
+export const PRUNE_ENTRIES = `DELETE FROM zoneplane.entries WHERE at < clock_timestamp() - interval '7 days'
+  AND number < (SELECT min(number) FROM zoneplane.snapshots)`;
+/** Parts whose entry was pruned, or never added. */
+export const PRUNE_PARTS = `DELETE FROM zoneplane.parts WHERE at < clock_timestamp() - interval '1 day'
+  AND NOT EXISTS (SELECT FROM zoneplane.entries WHERE entries.id = parts.id)`;
+
+export const TRY_NAME = `SELECT pg_try_advisory_lock(${NAMES}, hashtext($1)) AS free`;
+
+export const REPORT = `
+WITH told AS (
+  INSERT INTO zoneplane.nodes (name, role, version, schema, applied, beat, report) VALUES ($1, $2, $3, $4, $5, 1, $6)
+  ON CONFLICT (name) DO UPDATE SET role = excluded.role, version = excluded.version, schema = excluded.schema,
+    applied = excluded.applied, beat = nodes.beat + 1, report = excluded.report, seen_at = clock_timestamp()
+  RETURNING name)
+SELECT pg_notify('${CHANNEL}', 'node ' || name) FROM told`;
+export const LIST_NODES = `
+SELECT name, role, version, schema, applied, beat, report, seen_at,
+  extract(epoch FROM clock_timestamp() - seen_at) AS age FROM zoneplane.nodes ORDER BY name`;
+export const DELETE_NODE = 'DELETE FROM zoneplane.nodes WHERE name = $1';

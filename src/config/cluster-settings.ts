@@ -1,0 +1,36 @@
+/** Settings of a service on more than one machine. */
+import { about } from './setting-about.js';
+import { text, wholeNumber } from './values.js';
+
+const group = 'Cluster';
+
+export const clusterSettings = {
+  cluster: text()
+    .regex(/^postgres(ql)?:\/\//, {
+      error: 'expected a PostgreSQL URL, such as postgresql://zoneplane@db.example:5432/zoneplane',
+    })
+    .optional()
+    .register(about, {
+      group,
+      value: 'url',
+      secret: true,
+      flag: { hasSecret: (url) => /^[^/]*\/\/[^:@/?#]*:[^@/?#]+@|[?&]password=/.test(url) },
+      summary:
+        'PostgreSQL URL of the log that all nodes follow; several hosts may be named, separated by commas; no password in a plain flag',
+      defaultText: 'none: one machine',
+    }),
+  nodeName: text()
+    .regex(/^[\w.-]{1,63}$/, { error: 'expected at most 63 letters, digits, dots, hyphens and underscores' })
+    .optional()
+    .register(about, {
+      group,
+      value: 'name',
+      summary: 'Name of this node in the cluster; each has its own',
+      defaultText: 'host name of the machine',
+    }),
+  clusterPatience: wholeNumber(1, 600, 'seconds').default(60).register(about, {
+    group,
+    value: 'seconds',
+    summary: 'How long a write waits while PostgreSQL is away, before it is refused with status 503',
+  }),
+};

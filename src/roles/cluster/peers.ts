@@ -1,0 +1,237 @@
+/**
+ * What the nodes of a cluster say to each other: how far the DNS and edge processes of each are. So a receipt is about all nodes that live,
+ * and so is what must be everywhere before a certificate authority is told.
+ */
+import { type Clock, steadyMs } from '../../base/clock.js';
+import type { MetricSample } from '../../base/metrics.js';
+import type { EdgeReports } from '../../certs/deployment.js';
+import { HEARTBEAT_MS, listNodes, type NodeRow, tellNode, watchNodes } from '../../cluster/nodes.js';
+import type { DnsProcess, Propagation, UnpublishedZone } from '../../control/write/propagation.js';
+import { schemaVersion } from '../../store/migrate.js';
+import type { ClusterMember } from './member.js';
+
+/** Where the processes of a machine report, and other nodes do. */
+export interface Listeners {
+  readonly propagation: Propagation;
+  readonly edges: EdgeReports;
+}
+
+export interface Peers {
+  /** What the processes of this machine report to. */
+  readonly own: Listeners;
+  /** The nodes that live, as far as this one knows. */
+  living(): readonly NodeRow[];
+  samples(): readonly MetricSample[];
+  close(): void;
+}
+
+/** The text of a node's row. Absent parts: the node has no such process. */
+interface Told {
+  readonly dns?: { readonly applied: number; readonly unpublished: readonly UnpublishedZone[] };
+  readonly edge?: number;
+}
+
+/** Reports follow each other by no less than this. */
+const REPORT_PAUSE_MS = 100;
+/** The other nodes are read at least so often. */
+const LOOK_MS = 2500;
+
+export function startPeers(member: ClusterMember, listeners: Listeners, version: string, clock: Clock): Peers {
+  const dns = new Map<string, DnsProcess>();
+  const edges = new Map<string, number>();
+  const reporter = startReporter(member, version, clock, () => toldOf(dns, edges));
+  const hearing = hearPeers(member, listeners, clock);
+  return {
+    own: {
+      propagation: {
+        ...listeners.propagation,
+        report(process) {
+          dns.set(process.name, process);
+          listeners.propagation.report(process);
+          reporter.soon();
+        },
+        forget(name) {
+          dns.delete(name);
+          listeners.propagation.forget(name);
+          reporter.soon();
+        },
+      },
+      edges: {
+        ...listeners.edges,
+        report(name, applied) {
+          edges.set(name, applied);
+          listeners.edges.report(name, applied);
+          reporter.soon();
+        },
+        forget(name) {
+          edges.delete(name);
+          listeners.edges.forget(name);
+          reporter.soon();
+        },
+      },
+    },
+    living: hearing.living,
+    samples: () => samplesOf(hearing.living()),
+    close() {
+      reporter.close();
+      hearing.close();
+    },
+  };
+}
+
+/** A zone is published on a node when it is in all of its processes. */
+function toldOf(dns: ReadonlyMap<string, DnsProcess>, edges: ReadonlyMap<string, number>): Told {
+  const processes = [...dns.values()];
+  const unpublished = processes.flatMap((process) => process.unpublished);
+  return {
+    ...(processes.length > 0 && {
+      dns: { applied: Math.min(...processes.map(({ applied }) => applied)), unpublished },
+    }),
+    ...(edges.size > 0 && { edge: Math.min(...edges.values()) }),
+  };
+}
+
+interface Reporter {
+  soon(): void;
+  close(): void;
+}
+
+function startReporter(member: ClusterMember, version: string, clock: Clock, told: () => Told): Reporter {
+  const { name, role, store, log } = member;
+  let cancelSoon: (() => void) | undefined;
+  let lastMs = Number.NEGATIVE_INFINITY;
+  let telling = false;
+  let again = false;
+
+  async function tell(): Promise<void> {
+    if (telling) {
+      again = true;
+      return;
+    }
+    telling = true;
+    lastMs = steadyMs(clock);
+    const report = JSON.stringify(told());
+    const applied = store.position().number;
+    // When PostgreSQL is away, the next heartbeat tells.
+    await tellNode(log.reader, { name, role, version, schema: schemaVersion(store), applied, report }).catch(() => {});
+    telling = false;
+    if (again) {
+      again = false;
+      soon();
+    }
+  }
+
+  function soon(): void {
+    if (cancelSoon) return;
+    const waitMs = Math.max(0, lastMs + REPORT_PAUSE_MS - steadyMs(clock));
+    cancelSoon = clock.after(waitMs, () => {
+      cancelSoon = undefined;
+      void tell();
+    });
+  }
+
+  member.onNews((news) => {
+    if (news === 'up') soon();
+  });
+  soon();
+  const cancel = clock.every(HEARTBEAT_MS, soon);
+  return {
+    soon,
+    close() {
+      cancel();
+      cancelSoon?.();
+      // Nothing is told any more.
+      cancelSoon = () => {};
+    },
+  };
+}
+
+function hearPeers({ name: own, log, onNews }: ClusterMember, { propagation, edges }: Listeners, clock: Clock) {
+  const watch = watchNodes(clock);
+  let living: readonly NodeRow[] = [];
+  let known = new Set<string>();
+  let reading = false;
+  let again = false;
+  let closed = false;
+
+  async function look(): Promise<void> {
+    if (reading) {
+      again = true;
+      return;
+    }
+    reading = true;
+    try {
+      living = watch.see(await listNodes(log.reader));
+      if (!closed) known = handOver(living, own, known, { propagation, edges });
+    } catch {
+      // The others cannot report either, so nobody is gone.
+      watch.forgive();
+    }
+    reading = false;
+    if (again && !closed) {
+      again = false;
+      void look();
+    }
+  }
+
+  onNews((news) => {
+    if (news === 'up' || (news.startsWith('node ') && news !== `node ${own}`)) void look();
+  });
+  void look();
+  const cancel = clock.every(LOOK_MS, () => void look());
+  return {
+    living: () => living,
+    close() {
+      closed = true;
+      cancel();
+    },
+  };
+}
+
+/** Reports what the other nodes have told, and forgets those that are gone. Returns the names that were reported. */
+function handOver(
+  living: readonly NodeRow[],
+  own: string,
+  before: ReadonlySet<string>,
+  { propagation, edges }: Listeners,
+): Set<string> {
+  const now = new Set<string>();
+  for (const { name, report } of living) {
+    if (name === own) continue;
+    const { dns, edge } = JSON.parse(report) as Told;
+    if (dns) {
+      now.add(`dns of ${name}`);
+      propagation.report({ name: `dns of ${name}`, ...dns });
+    }
+    if (edge !== undefined) {
+      now.add(`edge of ${name}`);
+      edges.report(`edge of ${name}`, edge);
+    }
+  }
+  for (const name of before) {
+    if (now.has(name)) continue;
+    if (name.startsWith('dns ')) propagation.forget(name);
+    else edges.forget(name);
+  }
+  return now;
+}
+
+function samplesOf(living: readonly NodeRow[]): MetricSample[] {
+  const last = Math.max(...living.map(({ applied }) => applied));
+  return living.flatMap(({ name: node, role, version, applied }): MetricSample[] => [
+    {
+      name: 'cluster_node_info',
+      type: 'gauge',
+      help: 'Nodes of the cluster that live',
+      labels: { node, role, version },
+      value: 1,
+    },
+    {
+      name: 'cluster_node_lag_entries',
+      type: 'gauge',
+      help: 'Entries of the log that the copy of a node lacks, as last reported',
+      labels: { node },
+      value: last - applied,
+    },
+  ]);
+}

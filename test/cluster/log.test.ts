@@ -1,0 +1,176 @@
+/** The log in a real PostgreSQL, and copies that follow it. */
+import t, { type Test } from 'tap';
+import { silentLogger } from '../../src/base/log.js';
+import { systemRandom } from '../../src/base/random.js';
+import { createConnection } from '../../src/cluster/connection.js';
+import { allowFollower } from '../../src/cluster/init.js';
+import { followLog } from '../../src/cluster/replica.js';
+import { makeSnapshot } from '../../src/cluster/snapshots.js';
+import type { Store } from '../../src/store/driver.js';
+import { catchUp } from '../../src/store/log-writer.js';
+import { findMeta, putMeta } from '../../src/store/meta.js';
+import { SCHEMA_VERSION } from '../../src/store/migrate.js';
+import { migrationTo } from '../../src/store/recording.js';
+import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
+import { startCuttingProxy } from '../support/cutting-proxy.js';
+import { NOTHING_WRITTEN } from '../support/memory-log.js';
+import { type Postgres, skipWithoutPostgres, startPostgres } from '../support/postgres.js';
+
+/** A counter that every write increases by one: a lost or repeated write shows. */
+const count = (store: Store): number => Number(findMeta(store, 'last_account') ?? 0);
+const increase = (store: Store): Promise<number> =>
+  store.write(() => {
+    putMeta(store, 'last_account', count(store) + 1);
+    return count(store);
+  });
+
+t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
+  const postgres = await startPostgres(t);
+  const first = await beginCluster(t, postgres.url);
+
+  t.test('two nodes with 50 writers lose nothing, repeat nothing, and become equal', async (t) => {
+    const directory = makeDirectory(t);
+    const [a, b] = [
+      await openNode(t, postgres.url, { dataDir: first, node: 'a' }),
+      await openNode(t, postgres.url, { dataDir: directory, node: 'b' }),
+    ];
+    const results = await Promise.all(
+      [a, b].flatMap(({ store }) =>
+        Array.from({ length: 25 }, async () => [await increase(store), await increase(store)]),
+      ),
+    );
+    const numbers = results.flat().sort((x, y) => x - y);
+    t.strictSame(
+      numbers,
+      Array.from({ length: 100 }, (_, index) => index + 1),
+      'each write saw all before it',
+    );
+    for (const { store, log } of [a, b]) await catchUp(store, log);
+    t.equal(contentIn(first), contentIn(directory));
+  });
+
+  t.test('an answer that is lost changes nothing', async (t) => {
+    const proxy = await startCuttingProxy(t, postgres.port);
+    const url = postgres.url.replace(`:${postgres.port}`, `:${proxy.port}`);
+    const { store, log } = await openNode(t, url, { node: 'cut' });
+    const before = count(store);
+    for (let round = 1; round <= 3; round++) {
+      proxy.cutAfter('WITH added AS');
+      t.equal(await increase(store), before + round);
+      t.equal(proxy.cuts(), round, 'the answer was lost');
+    }
+    await catchUp(store, log);
+    const [row] = await postgres.query("SELECT count(*) AS n FROM zoneplane.entries WHERE node = 'cut'");
+    t.equal(Number(row!['n']), 3, 'nothing is in the log twice');
+  });
+
+  t.test('a node reads what another has acknowledged, every time', async (t) => {
+    const a = await openNode(t, postgres.url, { node: 'a' });
+    const b = await openNode(t, postgres.url, { node: 'b' });
+    const replica = followLog({ ...b, clock, logger: silentLogger(), onDiverged: (reason) => t.fail(reason) });
+    t.teardown(() => replica.close());
+    for (let round = 0; round < 300; round++) {
+      const written = await increase(a.store);
+      await replica.refresh();
+      if (count(b.store) !== written) t.equal(count(b.store), written, `round ${round}`);
+    }
+    t.equal(count(b.store), count(a.store));
+  });
+
+  t.test('an entry of 20 MiB is read in parts', async (t) => {
+    const a = await openNode(t, postgres.url, { node: 'a' });
+    const b = await openNode(t, postgres.url, { node: 'b' });
+    const large = systemRandom.bytes(20 << 20);
+    await a.store.write(() => putMeta(a.store, 'serving_settings', large));
+    await catchUp(b.store, b.log);
+    t.ok(Buffer.from(findMeta(b.store, 'serving_settings') as Uint8Array).equals(large));
+    await a.store.write(() => putMeta(a.store, 'serving_settings', ''));
+  });
+
+  t.test('a role that follows cannot write', async (t) => {
+    await postgres.query('CREATE ROLE follower LOGIN');
+    const own = createConnection({ url: postgres.url, name: 'test', clock });
+    t.teardown(() => own.close());
+    await allowFollower(own, 'follower');
+    const url = postgres.url.replace('zoneplane@', 'follower@');
+    const { store, log } = await openNode(t, url, { node: 'dns', appends: false, patienceMs: 500 });
+    await catchUp(store, log);
+    await t.rejects(increase(store), /permission denied/);
+    const { number, id } = store.position();
+    t.equal(await log.head(), number, 'the log is as it was');
+    t.ok(id);
+  });
+
+  t.test('a snapshot is where a node begins, and what is older goes', async (t) => {
+    const a = await openNode(t, postgres.url, { node: 'a', dataDir: first });
+    const own = createConnection({ url: postgres.url, name: 'test', clock });
+    t.teardown(() => own.close());
+    for (let round = 0; round < 2; round++) {
+      await increase(a.store);
+      await makeSnapshot(a.store, first, own, 'a');
+    }
+    const { number } = a.store.position();
+    await increase(a.store);
+    const kept = await postgres.query('SELECT number FROM zoneplane.snapshots ORDER BY number');
+    t.strictSame(
+      kept.map((row) => Number(row['number'])),
+      [number - 1, number],
+      'two are kept',
+    );
+    await postgres.query("UPDATE zoneplane.entries SET at = now() - interval '8 days'");
+    await makeSnapshot(a.store, first, own, 'a');
+    const [row] = await postgres.query('SELECT min(number) AS first FROM zoneplane.entries');
+    t.equal(Number(row!['first']), number, 'entries behind the older snapshot stay');
+    const directory = makeDirectory(t);
+    const fresh = await openNode(t, postgres.url, { node: 'fresh', dataDir: directory });
+    t.equal(count(fresh.store), count(a.store));
+    fresh.store.close();
+    t.equal(contentIn(directory), contentIn(first));
+  });
+
+  await refusals(t, postgres, first);
+});
+
+/** What a copy does not apply. */
+async function refusals(t: Test, postgres: Postgres, first: string): Promise<void> {
+  t.test('entries that do not fit are refused, and the copy is replaced by a snapshot', async (t) => {
+    const directory = makeDirectory(t);
+    const behind = await openNode(t, postgres.url, { node: 'behind', dataDir: directory });
+    const a = await openNode(t, postgres.url, { node: 'a', dataDir: first });
+    await increase(a.store);
+    await catchUp(behind.store, behind.log);
+    // As a failover to a standby that lacked the last entry.
+    const { number } = a.store.position();
+    await postgres.query(`DELETE FROM zoneplane.entries WHERE number = ${number}`);
+    await t.rejects(catchUp(behind.store, behind.log), { name: 'EntryRefused', reason: 'history' });
+    await t.rejects(increase(behind.store), { name: 'LogUnavailable' }, 'it does not write');
+    const other = await openNode(t, postgres.url, { node: 'other' });
+    await increase(other.store);
+    await t.rejects(catchUp(behind.store, behind.log), { name: 'EntryRefused', reason: 'history' });
+    behind.store.close();
+    await behind.log.close();
+    const again = await openNode(t, postgres.url, { node: 'behind', dataDir: directory });
+    t.ok(again.wasReplaced);
+    t.strictSame(again.store.position(), other.store.position());
+    await increase(again.store);
+    t.equal(count(again.store), count(other.store) + 1);
+  });
+
+  t.test('a newer schema stops the copy and nothing else', async (t) => {
+    const { store, log } = await openNode(t, postgres.url, { node: 'old' });
+    const before = store.position();
+    const entry = { number: before.number + 1, id: systemRandom.uuid(), after: before.id, schema: SCHEMA_VERSION };
+    t.ok(await log.append({ ...entry, body: migrationTo(SCHEMA_VERSION + 1) }));
+    let replaced = false;
+    const replica = followLog({ store, log, clock, logger: silentLogger(), onDiverged: () => (replaced = true) });
+    t.teardown(() => replica.close());
+    await t.rejects(replica.catchUp(), /upgrade this node/);
+    t.match(replica.status(), { state: 'stopped', applied: before.number });
+    t.notOk(replaced);
+    await t.rejects(increase(store), { name: 'LogUnavailable' });
+    await postgres.query(`DELETE FROM zoneplane.entries WHERE number = ${entry.number}`);
+    await replica.catchUp();
+    t.equal(replica.status().state, 'following');
+    t.ok(await log.append({ ...entry, id: systemRandom.uuid(), body: NOTHING_WRITTEN }));
+  });
+}

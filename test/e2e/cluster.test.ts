@@ -1,0 +1,156 @@
+/** Nodes of a cluster: whole `serve` processes with a real PostgreSQL that is killed, and loses entries. */
+import t from 'tap';
+import { sleep } from '../../src/base/clock.js';
+import { contentIn } from '../support/cluster-copies.js';
+import { copyMasterKey, makeNodes, type TestNode } from '../support/cluster-nodes.js';
+import { skipWithoutPostgres, startPostgres } from '../support/postgres.js';
+import { until } from '../support/until.js';
+
+t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
+  const postgres = await startPostgres(t);
+  const make = makeNodes(t, postgres);
+  const [a, b, c] = [make('a'), make('b'), make('c')];
+  const position = async (): Promise<number> => {
+    const [row] = await postgres.query('SELECT max(number) AS last FROM zoneplane.entries');
+    return Number(row!['last']);
+  };
+  let zone = '';
+  let added = 0;
+  /** Adds an address; its name is the number, its last octets too. */
+  const add = async (node: TestNode, query = ''): Promise<{ name: string; status: number; told: string | null }> => {
+    const number = ++added;
+    const name = `h${number}`;
+    const content = `192.0.${number >> 8}.${number & 255}`;
+    const { status, headers } = await node.call('POST', `/zones/${zone}/dns_records${query}`, {
+      type: 'A',
+      name,
+      content,
+    });
+    return { name, status, told: headers.get('zoneplane-status') };
+  };
+  const addressOf = (name: string): string => {
+    const number = Number(name.slice(1));
+    return `192.0.${number >> 8}.${number & 255}`;
+  };
+  const serves = (node: TestNode, name: string) => async (): Promise<unknown> =>
+    (await node.ask(`${name}.cluster.test`))?.[0] === addressOf(name);
+
+  t.test('a cluster begins, and a second node joins', async (t) => {
+    t.match(await a.command('cluster', 'status'), { code: 1, err: /holds no cluster yet/ });
+    t.match(await a.command('cluster', 'init'), { code: 0, out: /begins with/ });
+    t.match(await a.command('cluster', 'init'), { code: 0 }, 'again');
+    t.match(await b.command('cluster', 'join'), { code: 1, err: /master key .* is missing/ });
+    copyMasterKey(a, b);
+    t.match(await b.command('cluster', 'join'), { code: 0, out: /node b has the database/ });
+    t.match(await b.command('cluster', 'join'), { code: 1, err: /there is a database/ });
+    await a.start();
+    await b.start();
+    zone = (await a.call('POST', '/zones', { name: 'cluster.test' })).json.result.id;
+  });
+
+  t.test('what one node has acknowledged, the other shows; INSYNC is about both', async (t) => {
+    for (let round = 0; round < 20; round++) {
+      const [one, other] = round % 2 ? [a, b] : [b, a];
+      const { name, told } = await add(one, '?wait=insync');
+      t.equal(told, 'INSYNC');
+      t.ok(await serves(other, name)(), 'the other node answers right after the API of this one');
+      const list = await other.call('GET', `/zones/${zone}/dns_records?name=${name}.cluster.test`);
+      t.equal(list.json.result.length, 1);
+    }
+    t.match(await a.command('record', 'add', 'cluster.test', 'command', 'A', '192.0.2.1'), { code: 0 });
+    await until(async () => (await b.ask('command.cluster.test'))?.[0] === '192.0.2.1');
+  });
+
+  t.test('a node that is killed is missed, and finds what it lacks', async (t) => {
+    await b.kill();
+    const { name, told } = await add(a, '?wait=insync&wait_limit=1');
+    t.equal(told, 'PENDING', 'it may be answering still, for all that is known');
+    await b.start();
+    t.ok(await serves(b, name)());
+    await until(async () => (await add(a, '?wait=insync')).told === 'INSYNC');
+  });
+
+  t.test('without PostgreSQL, nodes serve and read; writes wait, then are refused', async (t) => {
+    const { name } = await add(a, '?wait=insync');
+    await postgres.signal('SIGKILL');
+    await b.kill();
+    await b.start();
+    for (const node of [a, b]) {
+      t.ok(await serves(node, name)(), `DNS of ${node.name}`);
+      t.equal((await node.call('GET', `/zones/${zone}/dns_records`)).status, 200);
+      const { status, headers } = await node.call('POST', `/zones/${zone}/dns_records`, {
+        type: 'A',
+        name: 'no',
+        content: '192.0.2.9',
+      });
+      t.strictSame([status, headers.get('retry-after')], [503, '10']);
+      t.equal((await fetch(`${node.program().api}/readyz`)).status, 200);
+    }
+    const waiting = add(a);
+    await postgres.start();
+    t.equal((await waiting).status, 200, 'one that waits succeeds when it is back in time');
+    await until(async () => (await add(b)).status === 200);
+    await until(async () => (await add(b, '?wait=insync')).told === 'INSYNC');
+  });
+
+  t.test('a third node joins while the others write', async (t) => {
+    let stop = false;
+    const writers = [a, b].flatMap((node) =>
+      Array.from({ length: 4 }, async () => {
+        while (!stop) t.equal((await add(node)).status, 200);
+      }),
+    );
+    copyMasterKey(a, c);
+    t.match(await c.command('cluster', 'join'), { code: 0 });
+    await c.start();
+    stop = true;
+    await Promise.all(writers);
+    const { name, told } = await add(c, '?wait=insync');
+    t.equal(told, 'INSYNC');
+    for (const node of [a, b, c]) t.ok(await serves(node, name)(), node.name);
+    const { json } = await c.call('GET', `/zones/${zone}/dns_records?per_page=5000&type=A`);
+    const missing = json.result.length - added;
+    t.equal(missing, 1, 'every record once, and the one of the command');
+    const { code, out } = await c.command('cluster', 'status', '--json');
+    t.equal(code, 0);
+    t.match(JSON.parse(out), { nodes: ['a', 'b', 'c'].map((node) => ({ name: node, role: 'all', state: 'follows' })) });
+  });
+
+  t.test('a log that lost entries: the nodes begin anew with a snapshot, and DNS answers throughout', async (t) => {
+    t.match(await a.command('cluster', 'snapshot'), { code: 0 });
+    const kept = await add(a, '?wait=insync');
+    const last = await position();
+    const lost = await add(b, '?wait=insync');
+    let silent = 0;
+    let watching = true;
+    const watch = Promise.all(
+      [a, b, c].map(async (node) => {
+        while (watching) {
+          if (!(await serves(node, kept.name)())) silent++;
+          await sleep(20);
+        }
+      }),
+    );
+    await postgres.query(`DELETE FROM zoneplane.entries WHERE number > ${last}`);
+    for (const node of [a, b, c]) {
+      await until(async () => (await node.ask(`${lost.name}.cluster.test`))?.length === 0);
+    }
+    await until(async () => (await add(a, '?wait=insync')).told === 'INSYNC');
+    for (const node of [a, b, c]) t.equal((await add(node)).status, 200);
+    watching = false;
+    await watch;
+    t.equal(silent, 0, 'no question was left without its answer');
+  });
+
+  t.test('all copies are equal in the end', async (t) => {
+    const wait = await add(a, '?wait=insync');
+    t.equal(wait.told, 'INSYNC');
+    for (const node of [a, b, c]) await node.stop();
+    // What a node still wrote while it stopped, the others lack.
+    for (const node of [a, b, c]) t.match(await node.command('zone', 'list'), { code: 0 });
+    t.equal(contentIn(b.dataDir), contentIn(a.dataDir));
+    t.equal(contentIn(c.dataDir), contentIn(a.dataDir));
+    t.match(await c.command('cluster', 'leave'), { code: 0, out: /belongs to no cluster any more/ });
+    t.match(await c.command('zone', 'list'), { code: 1, err: /belongs to no cluster/ });
+  });
+});
