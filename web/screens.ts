@@ -24,6 +24,8 @@ export interface Screen<Props = ScreenProps> {
   readonly listed: boolean;
   /** What the credential must be able to read. */
   readonly needs?: Area;
+  /** Whether it also works for credentials that are restricted to certain records. */
+  readonly narrowable?: boolean;
   readonly load: () => Promise<{ readonly default: ComponentType<Props> }>;
 }
 
@@ -34,7 +36,16 @@ export const SCREENS: readonly Screen[] = [
 
 /** Screens of one zone: below `/zones/:zone`, in the order of its tabs. */
 export const ZONE_SCREENS: readonly Screen<ZoneScreenProps>[] = [
-  { path: 'records', title: 'Records', listed: true, needs: 'dns', load: () => import('./screens/records/records.js') },
+  {
+    path: 'records',
+    title: 'Records',
+    listed: true,
+    needs: 'dns',
+    narrowable: true,
+    load: () => import('./screens/records/records.js'),
+  },
+  { path: 'history', title: 'History', listed: true, needs: 'dns', load: () => import('./screens/history/history.js') },
+  { path: 'explain', title: 'Explain', listed: true, needs: 'dns', load: () => import('./screens/explain/explain.js') },
 ];
 
 /** Where the root leads. */

@@ -15,3 +15,7 @@ export function usePermissions(): Permissions {
 export function mayRead({ areas }: Permissions, area: Area): boolean {
   return areas[area] !== null;
 }
+
+export function mayWrite({ areas }: Permissions, area: Area): boolean {
+  return areas[area] === 'write';
+}

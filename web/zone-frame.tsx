@@ -42,8 +42,11 @@ function OneZone({ zone, rest, base }: OneZoneProps) {
   const everywhere = usePermissions();
   const { answer } = useLoad<Permissions>(`/user/permissions?zone_id=${zone.id}`);
   const permissions = answer?.result ?? everywhere;
-  const tabs = ZONE_SCREENS.filter(({ listed, needs }) => listed && (!needs || mayRead(permissions, needs)));
-  const screen = ZONE_SCREENS.find(({ path }) => path === rest);
+  const usable = ZONE_SCREENS.filter(
+    ({ needs, narrowable }) => (!needs || mayRead(permissions, needs)) && (narrowable || permissions.records === null),
+  );
+  const tabs = usable.filter(({ listed }) => listed);
+  const screen = usable.find(({ path }) => path === rest);
   useEffect(() => {
     if (rest === '' && tabs[0]) go(`${base}/${tabs[0].path}`, { replace: true });
   }, [rest, base, tabs[0]]);
@@ -69,7 +72,11 @@ function OneZone({ zone, rest, base }: OneZoneProps) {
       {answer && screen && (
         <LoadedScreen key={`${zone.id} ${screen.path}`} screen={screen} zone={zone} base={base} params={{}} />
       )}
-      {!screen && rest !== '' && <Empty title="There is nothing here" />}
+      {answer && !screen && rest !== '' && (
+        <Empty title="There is nothing here">
+          <p>No screen has this address, or your credential may not see it.</p>
+        </Empty>
+      )}
     </PermissionContext.Provider>
   );
 }

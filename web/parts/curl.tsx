@@ -8,18 +8,18 @@ export interface Request {
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Arguments instead of a body, such as `-F file=@zone.txt`. */
-  readonly form?: readonly string[];
+  /** Name of a file that is the body. */
+  readonly file?: string;
 }
 
 /** A shell command; the credential is a variable that people set themselves. */
-function curlOf({ method, path, body, headers = {}, form = [] }: Request): string {
+function curlOf({ method, path, body, headers = {}, file }: Request): string {
   const parts = [
     'curl',
-    ...(method === 'GET' || (method === 'POST' && (body !== undefined || form.length > 0)) ? [] : [`-X ${method}`]),
+    ...(method === 'GET' || (method === 'POST' && (body ?? file) !== undefined) ? [] : [`-X ${method}`]),
     '-H "Authorization: Bearer $TOKEN"',
     ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
-    ...form.map((argument) => `-F ${quote(argument)}`),
+    ...(file === undefined ? [] : [`--data-binary ${quote(`@${file}`)}`]),
     ...(body === undefined ? [] : [`-d ${quote(JSON.stringify(body))}`]),
     quote(location.origin + BASE + path),
   ];

@@ -60,7 +60,7 @@ export function Search({ name, label, placeholder = 'Search' }: SearchProps) {
 }
 
 /** Whether keys go into a field. */
-function isTyping(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
 }

@@ -13,7 +13,9 @@ interface Visit {
 /** One line for each screen. */
 const VISITS: readonly Visit[] = [
   { name: 'zones', path: '/zones', shows: 'example.com' },
-  { name: 'records', path: '/zones/example.com/records', shows: 'www.example.com' },
+  { name: 'records', path: '/zones/example.com/records', shows: 'v=spf1' },
+  { name: 'history', path: '/zones/example.com/history', shows: 'Records changed' },
+  { name: 'explain', path: '/zones/example.com/explain?name=www.example.com&type=A', shows: 'NOERROR' },
 ];
 
 /** The data that the screens show. */

@@ -1,60 +1,253 @@
-/** The records of a zone. */
-import { pathWith } from '../../api.js';
+/**
+ * The records of a zone. Edits are collected (pending.ts); nothing is sent before the difference for resolvers has been reviewed,
+ * and then all of it at once.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { type Answer, ApiError, call, pathWith } from '../../api.js';
 import { useLoad } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Paging } from '../../parts/paging.js';
-import { Search } from '../../parts/search.js';
-import { TableFrame } from '../../parts/table.js';
-import { usePlace } from '../../router.js';
+import { sortOf } from '../../parts/sort.js';
+import { Link, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
-import type { DnsRecord } from '../../types.js';
+import { mayWrite, usePermissions } from '../../session.js';
+import type { DnsRecord, RecordType, Zone } from '../../types.js';
+import { BulkBar } from './bulk.js';
+import { Editor, isCommand } from './editor.js';
+import { Filters } from './filters.js';
+import { asciiName, valuesOf } from './form-values.js';
+import { batchOf, type Edit, type Edits, editAt, newKey, type RecordBody, usePending } from './pending.js';
+import { Receipt, type Saved } from './receipt.js';
+import { Review } from './review.js';
+import { ORDERS, RecordTable } from './table.js';
 
 const PER_PAGE = 100;
+/** Edits that are checked together with a new one; above, only the new one is. */
+const MOST_CHECKED = 300;
 
-export default function Records({ zone }: ZoneScreenProps) {
+export default function Records({ zone, base }: ZoneScreenProps) {
   const { query } = usePlace();
-  const search = query.get('search') ?? '';
+  const filter = filterOf(query);
   const path = pathWith(`/zones/${zone.id}/dns_records`, {
-    search,
+    ...filter,
+    ...sortOf(query, ORDERS, 'name'),
     page: query.get('page') ?? undefined,
     per_page: PER_PAGE,
   });
   const { answer, error, busy, reload } = useLoad<DnsRecord[]>(path);
+  const types = useLoad<RecordType[]>('/record_types').answer?.result;
+  const editable = mayWrite(usePermissions(), 'dns') && types !== undefined;
+  const pending = usePending(zone.id);
+  const [open, setOpen] = useState<string>();
+  const [selected, setSelected] = useState<ReadonlyMap<string, DnsRecord>>(new Map());
+  const [isReviewing, setReviewing] = useState(false);
+  const [saved, setSaved] = useState<Saved>();
+  const apex = asciiName(zone);
+  useUndoKey(pending.undo);
+
+  const apply = (changes: ReadonlyMap<string, Edit | undefined>): void => pending.apply(changes, answer?.etag);
+  const keep = async (key: string, before: DnsRecord | undefined, body: RecordBody): Promise<void> => {
+    const edit: Edit = before ? { kind: 'change', before, body } : { kind: 'create', body };
+    await check(zone, new Map([...pending.edits, [key, edit]]), key);
+    apply(new Map([[key, edit]]));
+    close(key);
+  };
+  const close = (key: string): void => {
+    setOpen(undefined);
+    requestAnimationFrame(() => document.getElementById(key === NEW ? 'new-record' : `row-${key}`)?.focus());
+  };
+  const isFiltered = Object.values(filter).some((value) => value !== undefined && value !== '');
   return (
     <>
-      <div class="tools">
-        <Search name="search" label="Search records" placeholder="Search names, content, comments" />
+      <div class="head">
+        <Filters types={types ?? []} />
+        {editable && (
+          <button id="new-record" type="button" class="primary" onClick={() => setOpen(NEW)}>
+            New record
+          </button>
+        )}
       </div>
+      {saved && <Receipt key={saved.at} zone={zone} saved={saved} onClose={() => setSaved(undefined)} />}
+      {editable && open === NEW && (
+        <div class="panel">
+          <Editor
+            types={types}
+            values={undefined}
+            apex={apex}
+            onKeep={(body) => keep(newKey(), undefined, body)}
+            onCancel={() => close(NEW)}
+          />
+        </div>
+      )}
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!answer && !error && <Loading what="records" />}
-      {answer?.result.length === 0 && <Empty title="No records" />}
-      {answer && answer.result.length > 0 && (
-        <TableFrame label="Records" busy={busy}>
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Type</th>
-              <th scope="col">Content</th>
-              <th scope="col">TTL</th>
-            </tr>
-          </thead>
-          <tbody>
-            {answer.result.map((record) => (
-              <tr key={record.id}>
-                <th scope="row" class="mono">
-                  {record.name}
-                </th>
-                <td>{record.type}</td>
-                <td class="mono">{record.content}</td>
-                <td>{record.ttl === 1 ? 'Automatic' : record.ttl}</td>
-              </tr>
-            ))}
-          </tbody>
-        </TableFrame>
+      {answer && answer.result.length + pending.edits.size === 0 && (
+        <NoRecords isFiltered={isFiltered} editable={editable} onNew={() => setOpen(NEW)} />
+      )}
+      {answer && answer.result.length + pending.edits.size > 0 && (
+        <RecordTable
+          records={answer.result}
+          edits={pending.edits}
+          apex={apex}
+          base={base}
+          busy={busy}
+          editable={editable}
+          open={open}
+          selected={selected}
+          onOpen={setOpen}
+          onSelect={setSelected}
+          onTakeBack={(key) => apply(new Map([[key, undefined]]))}
+          editor={(key, before, body) => {
+            const type = types?.find((candidate) => candidate.type === body.type);
+            if (!type) return <p class="hint">Records of this type can be deleted here, but not edited.</p>;
+            return (
+              <Editor
+                types={types!}
+                values={valuesOf(body, type, apex)}
+                apex={apex}
+                onKeep={(next) => keep(key, before, next)}
+                onCancel={() => close(key)}
+                onDelete={() => {
+                  apply(new Map([[key, before && ({ kind: 'delete', before } as const)]]));
+                  close(key);
+                }}
+              />
+            );
+          }}
+        />
       )}
       {answer?.info && <Paging info={answer.info} noun="records" />}
+      {editable && selected.size > 0 && (
+        <BulkBar
+          selected={selected}
+          edits={pending.edits}
+          total={answer?.info?.total_count ?? 0}
+          onSelectAll={async () => setSelected(await readAll(zone, filter))}
+          onClear={() => setSelected(new Map())}
+          onApply={(change) => {
+            apply(change);
+            setSelected(new Map());
+          }}
+        />
+      )}
+      {pending.edits.size > 0 && selected.size === 0 && (
+        <section class="pending" aria-label="Edits that are not saved">
+          <strong role="status">
+            {pending.edits.size === 1 ? '1 edit is' : `${pending.edits.size.toLocaleString('en')} edits are`} not saved
+          </strong>
+          <span class="actions">
+            {pending.past.length > 0 && (
+              <button type="button" aria-keyshortcuts="Control+Z" onClick={pending.undo}>
+                Undo
+              </button>
+            )}
+            <button
+              type="button"
+              onClick={() => apply(new Map([...pending.edits.keys()].map((key) => [key, undefined])))}
+            >
+              Discard
+            </button>
+            <button type="button" class="primary" onClick={() => setReviewing(true)}>
+              Review and save
+            </button>
+          </span>
+        </section>
+      )}
+      {isReviewing && (
+        <Review
+          zone={zone}
+          pending={pending}
+          onClose={() => setReviewing(false)}
+          onSaved={(next) => {
+            setReviewing(false);
+            setSaved(next);
+            reload();
+          }}
+        />
+      )}
       <Curl request={{ method: 'GET', path }} />
     </>
+  );
+}
+
+const NEW = 'new';
+
+/** What the address filters by, as the API wants it. */
+function filterOf(query: URLSearchParams): Readonly<Record<string, string | undefined>> {
+  const of = (name: string): string | undefined => query.get(name) ?? undefined;
+  return { search: of('search'), type: of('type'), proxied: of('proxied'), tag: of('tag') };
+}
+
+/** Reads all records that the filter matches. */
+async function readAll(
+  zone: Zone,
+  filter: Readonly<Record<string, string | undefined>>,
+): Promise<Map<string, DnsRecord>> {
+  const all = new Map<string, DnsRecord>();
+  for (let page = 1; ; page++) {
+    const path = pathWith(`/zones/${zone.id}/dns_records`, { ...filter, page, per_page: 5000 });
+    const { result, info }: Answer<DnsRecord[]> = await call('GET', path);
+    for (const record of result) all.set(record.id, record);
+    if (page >= (info?.total_pages ?? 1)) return all;
+  }
+}
+
+/** Asks the server whether the edits would be accepted. Throws its refusal, with pointers into the record of `key`. */
+async function check(zone: Zone, edits: Edits, key: string): Promise<void> {
+  const tried = edits.size <= MOST_CHECKED ? edits : new Map([[key, edits.get(key)!]]);
+  try {
+    await call('POST', `/zones/${zone.id}/dns_records/batch?dry_run=true`, { body: batchOf(tried) });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const errors = error.errors.map(({ source, ...rest }) => {
+      const found = source && editAt(tried, source.pointer);
+      return found?.key === key ? { ...rest, source: { pointer: found.member } } : rest;
+    });
+    throw new ApiError(error.status, errors);
+  }
+}
+
+/** Control+Z takes the last edit back, unless it belongs to a field. */
+function useUndoKey(undo: () => void): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.key !== 'z' || !(event.ctrlKey || event.metaKey) || event.shiftKey || !isCommand(event)) return;
+      event.preventDefault();
+      undo();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, [undo]);
+}
+
+interface NoRecordsProps {
+  readonly isFiltered: boolean;
+  readonly editable: boolean;
+  readonly onNew: () => void;
+}
+
+function NoRecords({ isFiltered, editable, onNew }: NoRecordsProps) {
+  if (isFiltered) {
+    const all = { search: undefined, type: undefined, proxied: undefined, tag: undefined, page: undefined };
+    return (
+      <Empty title="No record fits">
+        <p>
+          No record of this zone fits the filters. <Link href={withQuery(all)}>Show all records</Link>
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="This zone has no records yet">
+      <p>
+        The SOA record and the name servers are there by themselves. Add an address for a website, or where mail goes.
+      </p>
+      {editable && (
+        <button type="button" onClick={onNew}>
+          Add the first record
+        </button>
+      )}
+    </Empty>
   );
 }

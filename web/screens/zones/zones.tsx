@@ -1,4 +1,5 @@
 /** The list of zones: searched, sorted and divided into pages by the server, so that a hundred thousand feel like ten. */
+import { useState } from 'preact/hooks';
 import { pathWith } from '../../api.js';
 import { useLoad } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
@@ -9,7 +10,10 @@ import { SortHeader, sortOf } from '../../parts/sort.js';
 import { TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Link, usePlace } from '../../router.js';
+import { mayWrite, usePermissions } from '../../session.js';
 import type { Zone } from '../../types.js';
+import { DropPlace } from './drop-place.js';
+import { NewZone } from './new-zone.js';
 
 const PER_PAGE = 50;
 const ORDERS = ['name', 'status', 'account.name'] as const;
@@ -26,11 +30,21 @@ export default function Zones() {
     per_page: PER_PAGE,
   });
   const { answer, error, busy, reload } = useLoad<Zone[]>(path);
+  const [making, setMaking] = useState<{ readonly file: File | undefined }>();
+  const permissions = usePermissions();
+  const creatable = mayWrite(permissions, 'zone') && permissions.records === null;
   return (
     <>
       <div class="head">
         <h1>Zones</h1>
+        {creatable && (
+          <button type="button" class="primary" onClick={() => setMaking({ file: undefined })}>
+            New zone
+          </button>
+        )}
       </div>
+      {creatable && <DropPlace onFile={(file) => setMaking({ file })} />}
+      {making && <NewZone key={making.file?.name} file={making.file} onClose={() => setMaking(undefined)} />}
       <div class="tools">
         <Search name="search" label="Search zones" placeholder="Search zones by name" />
       </div>
@@ -100,7 +114,10 @@ function NoZones({ search }: { readonly search: string }) {
   }
   return (
     <Empty title="There are no zones yet">
-      <p>A zone is a domain whose records this server answers.</p>
+      <p>
+        A zone is a domain whose records this server answers. Create one by its name, or drop a zone file (BIND, or an
+        export of another service) on this page.
+      </p>
     </Empty>
   );
 }

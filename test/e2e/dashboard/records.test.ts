@@ -1,0 +1,237 @@
+/** The way of a zone through the dashboard: a file that is dropped, edits that are saved at once, a conflict, the way back. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { type Dashboard, noBrowser, startDashboard } from '../../support/browser.js';
+import { until } from '../../support/until.js';
+
+const run = promisify(execFile);
+
+const FILE = `$ORIGIN shop.example.
+$TTL 3600
+@ IN SOA ns1.shop.example. admin.shop.example. 7 7200 3600 1209600 300
+@ IN NS ns1.shop.example.
+ns1 IN A 192.0.2.53
+www IN A 192.0.2.1
+mail IN A 192.0.2.2
+old IN TXT "to be removed"
+`;
+const BAD_FILE = `$ORIGIN bad.example.
+@ 300 IN SOA ns1 admin 1 2 3 4 5
+www 300 IN A 192.0.2.300
+`;
+
+/** What a person does who drags a file onto the page. */
+async function dropFile(page: Page, name: string, text: string): Promise<void> {
+  const transfer = await page.evaluateHandle(`(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}));
+    return transfer;
+  })()`);
+  for (const type of ['dragover', 'drop']) await page.dispatchEvent('body', type, { dataTransfer: transfer });
+}
+
+async function dig({ program }: Dashboard, name: string, type: string): Promise<string> {
+  const place = ['@127.0.0.1', '-p', String(program.dnsPort), '+short', '+tries=1', '+time=5'];
+  return (await run('dig', [...place, name, type])).stdout.trim();
+}
+
+async function openRow(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).click();
+  await page.getByRole('form', { name: `Edit ${name}` }).waitFor();
+}
+
+async function reviewAndSave(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Review and save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('served everywhere').waitFor();
+}
+
+t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+  const dashboard = await startDashboard(t);
+  const { call, enter, inspect } = dashboard;
+  const page = await enter('/zones');
+
+  await t.test('a file with errors is shown with their lines; a good one becomes a zone', async (t) => {
+    await page.getByText('There are no zones yet').waitFor();
+    await dropFile(page, 'bad.zone', BAD_FILE);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Line 3').waitFor();
+    t.ok(await dialog.getByRole('button', { name: 'Create the zone' }).isDisabled());
+    await inspect(page, 'new-zone-errors');
+    await page.keyboard.press('Escape');
+    t.strictSame(await call('GET', '/zones'), []);
+
+    await dropFile(page, 'shop.zone', FILE);
+    await dialog.getByText('shop.example with 5 records').waitFor();
+    t.strictSame(await call('GET', '/zones'), [], 'the preview makes nothing');
+    await inspect(page, 'new-zone');
+    await dialog.getByRole('button', { name: 'Create the zone' }).click();
+    await page.getByRole('heading', { name: 'shop.example' }).waitFor();
+    await until(async () => (await dig(dashboard, 'www.shop.example', 'A')) === '192.0.2.1');
+  });
+
+  await t.test('three edits are reviewed as a difference and saved at once', async (t) => {
+    await page.goto(`${dashboard.program.api}/zones/shop.example/records`);
+    await openRow(page, 'www');
+    await page.getByLabel('IPv4 address').fill('192.0.2.999');
+    await page.keyboard.press('Enter');
+    await page.getByText('must be a valid IPv4 address').waitFor();
+    t.equal(await page.getByLabel('IPv4 address').inputValue(), '192.0.2.999', 'what was typed is kept');
+    await inspect(page, 'record-problem');
+    await page.getByLabel('IPv4 address').fill('192.0.2.11');
+    await page.getByLabel('Comment').fill('שלום: the shop');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 edit is not saved').waitFor();
+    await page.getByRole('button', { name: 'New record' }).click();
+    await page.getByRole('form').getByRole('combobox', { name: 'Type' }).selectOption('MX');
+    await page.getByLabel('Preference').fill('10');
+    await page.getByLabel('Mail server').fill('mail.shop.example');
+    await page.getByRole('button', { name: 'Add the record' }).click();
+    await openRow(page, 'old');
+    await page.getByRole('button', { name: 'Delete the record' }).click();
+    await page.getByText('3 edits are not saved').waitFor();
+    await page.keyboard.press('Control+z');
+    await page.getByText('2 edits are not saved').waitFor();
+    await openRow(page, 'old');
+    await page.getByRole('button', { name: 'Delete the record' }).click();
+    t.equal(await dig(dashboard, 'www.shop.example', 'A'), '192.0.2.1', 'nothing is saved yet');
+    await page.getByRole('link', { name: 'History' }).click();
+    await page.getByText('The zone was added').waitFor();
+    await page.goBack();
+    await page.getByText('3 edits are not saved').waitFor();
+    await inspect(page, 'records-pending');
+    await page.getByRole('button', { name: 'Review and save' }).click();
+    const dialog = page.getByRole('dialog');
+    for (const line of [
+      'www.shop.example.  3600  IN  A  192.0.2.1',
+      '192.0.2.11',
+      '10 mail.shop.example.',
+      'to be removed',
+    ]) {
+      await dialog.getByText(line.replaceAll('  ', ' ')).first().waitFor();
+    }
+    await inspect(page, 'review');
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('served everywhere').waitFor();
+    t.equal(await dig(dashboard, 'www.shop.example', 'A'), '192.0.2.11');
+    t.equal(await dig(dashboard, 'shop.example', 'MX'), '10 mail.shop.example.');
+    t.equal(await dig(dashboard, 'old.shop.example', 'TXT'), '');
+    const [zone] = await call('GET', '/zones?name=shop.example');
+    const history = await call('GET', `/zones/${zone.id}/history`);
+    t.strictSame(history.length, 2, 'one change');
+  });
+
+  await t.test('a conflict shows both sides', async (t) => {
+    const [zone] = await call('GET', '/zones?name=shop.example');
+    const [www] = await call('GET', `/zones/${zone.id}/dns_records?name=www.shop.example`);
+    const [mail] = await call('GET', `/zones/${zone.id}/dns_records?name=mail.shop.example`);
+    await openRow(page, 'www');
+    await page.getByLabel('IPv4 address').fill('192.0.2.21');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 edit is not saved').waitFor();
+    await openRow(page, 'mail');
+    await page.getByLabel('IPv4 address').fill('192.0.2.22');
+    await page.keyboard.press('Enter');
+    await page.getByText('2 edits are not saved').waitFor();
+    await call('PATCH', `/zones/${zone.id}/dns_records/${www.id}`, { content: '192.0.2.31' });
+    await call('PATCH', `/zones/${zone.id}/dns_records/${mail.id}`, { content: '192.0.2.32' });
+    await page.getByRole('button', { name: 'Review and save' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('A 192.0.2.31').waitFor();
+    await inspect(page, 'conflict');
+    await dialog.getByRole('group', { name: 'www.shop.example' }).getByText('Yours').click();
+    await dialog.getByRole('button', { name: 'Go on' }).click();
+    await dialog.getByText('192.0.2.21').first().waitFor();
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('served everywhere').waitFor();
+    t.equal(await dig(dashboard, 'www.shop.example', 'A'), '192.0.2.21', 'mine');
+    t.equal(await dig(dashboard, 'mail.shop.example', 'A'), '192.0.2.32', 'theirs');
+  });
+
+  await t.test('many at once, and the way back', async (t) => {
+    await page.getByLabel('Select all on this page').check();
+    await page.getByLabel('TTL of the selected').selectOption('300');
+    await page.getByText(/\d edits are not saved/).waitFor();
+    await reviewAndSave(page);
+    t.match(
+      (await run('dig', ['@127.0.0.1', '-p', String(dashboard.program.dnsPort), 'www.shop.example'])).stdout,
+      /\s300\s+IN\s+A/,
+    );
+    await page.getByRole('link', { name: 'History' }).click();
+    const first = page.getByRole('article').filter({ hasText: '192.0.2.11' }).last();
+    await first.getByRole('link', { name: 'Records then' }).click();
+    await page.getByText('The records as they were').waitFor();
+    await page.getByText('192.0.2.11').waitFor();
+    await page.goBack();
+    await first.getByRole('button', { name: 'Restore' }).click();
+    await page.getByRole('dialog').getByText('192.0.2.11').waitFor();
+    await inspect(page, 'restore');
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore', exact: true }).click();
+    await page.getByText('served everywhere').waitFor();
+    t.equal(await dig(dashboard, 'www.shop.example', 'A'), '192.0.2.11');
+  });
+
+  await t.test('from a record to why it is answered so', async () => {
+    await page.getByRole('link', { name: 'Records', exact: true }).click();
+    await page.getByRole('link', { name: 'Explain www.shop.example A' }).click();
+    await page.getByText('192.0.2.11').waitFor();
+  });
+});
+
+t.test('credentials with few rights', { skip: noBrowser, timeout: 180_000 }, async (t: Test) => {
+  const dashboard = await startDashboard(t);
+  const { call, enter, inspect } = dashboard;
+  const zone = await call('POST', '/zones', { name: 'example.com' });
+  await call('POST', '/zones', { name: 'secret.example' });
+  for (const name of ['www', '_acme-challenge.www']) {
+    await call('POST', `/zones/${zone.id}/dns_records`, { type: 'TXT', name, content: '"one"' });
+  }
+  const tokenFor = async (group: string, records?: unknown): Promise<string> => {
+    const policy = {
+      effect: 'allow',
+      permission_groups: [{ id: group }],
+      resources: { [`com.cloudflare.api.account.zone.${zone.id}`]: '*' },
+      ...(records !== undefined && { records }),
+    };
+    return (await call('POST', '/user/tokens', { name: 'narrow', policies: [policy] })).value;
+  };
+  const DNS_READ = '82e64a83756745bbbb1c9c2701bf816b';
+  const DNS_WRITE = '4755a26eedb94da69e1066d98aa820be';
+
+  await t.test('a token of one zone that may only read', async (t) => {
+    const page = await enter('/zones', { token: await tokenFor(DNS_READ) });
+    await page.getByRole('link', { name: 'example.com' }).waitFor();
+    t.equal(await page.getByText('secret.example').count(), 0, 'it sees no other zone');
+    t.equal(await page.getByRole('button', { name: 'New zone' }).count(), 0);
+    await page.getByRole('link', { name: 'example.com' }).click();
+    await page.getByText('_acme-challenge.www').waitFor();
+    t.equal(await page.getByRole('button', { name: 'New record' }).count(), 0);
+    t.equal(await page.getByRole('checkbox').count(), 0);
+    await page.getByRole('link', { name: 'History' }).click();
+    await page.getByText('Records changed').first().waitFor();
+    t.equal(await page.getByRole('button', { name: 'Restore' }).count(), 0);
+    await page.context().close();
+  });
+
+  await t.test('a token of certain records', async (t) => {
+    const token = await tokenFor(DNS_WRITE, { names: ['_acme-challenge.*'], types: ['TXT'] });
+    const page = await enter('/zones/example.com', { token });
+    await page.getByRole('button', { name: '_acme-challenge.www' }).waitFor();
+    t.equal(await page.getByRole('button', { name: 'www', exact: true }).count(), 0, 'it sees no other record');
+    t.equal(await page.getByRole('link', { name: 'History' }).count(), 0, 'and no screen that it may not');
+    await openRow(page, '_acme-challenge.www');
+    await page.getByLabel('Text', { exact: true }).fill('"two"');
+    await page.keyboard.press('Enter');
+    await inspect(page, 'narrow-token');
+    await reviewAndSave(page);
+    t.equal(await dig(dashboard, '_acme-challenge.www.example.com', 'TXT'), '"two"');
+    await page.getByRole('button', { name: 'New record' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('other');
+    await page.getByLabel('IPv4 address').fill('192.0.2.1');
+    await page.getByRole('button', { name: 'Add the record' }).click();
+    await page.getByText('Authentication error').waitFor();
+    await page.context().close();
+  });
+});

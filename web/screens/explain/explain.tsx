@@ -1,0 +1,133 @@
+/** Why a question is answered as it is: the steps, the answer, and the packet. */
+import { useState } from 'preact/hooks';
+import { pathWith } from '../../api.js';
+import { useLoad } from '../../load.js';
+import { Curl } from '../../parts/curl.js';
+import { ErrorNote, Loading } from '../../parts/notes.js';
+import { go, usePlace, withQuery } from '../../router.js';
+import type { ZoneScreenProps } from '../../screens.js';
+import type { Explanation, RecordType } from '../../types.js';
+import { asciiName } from '../records/form-values.js';
+
+const STEPS: Readonly<Record<Explanation['steps'][number]['step'], string>> = {
+  zone: 'Zone',
+  node: 'Name',
+  delegation: 'Delegation',
+  alias: 'Alias',
+  proxied: 'Proxied',
+  flattened: 'Flattened',
+  origin: 'Origin',
+  synthesized: 'Made by the server',
+  outside: 'Outside',
+  signed: 'Signed',
+  proof: 'Proof',
+};
+
+export default function Explain({ zone }: ZoneScreenProps) {
+  const { query } = usePlace();
+  const apex = asciiName(zone);
+  const asked = { name: query.get('name') ?? apex, type: query.get('type') ?? 'A' };
+  const [name, setName] = useState(asked.name);
+  const [type, setType] = useState(asked.type);
+  const types = useLoad<RecordType[]>('/record_types').answer?.result.map((entry) => entry.type) ?? [];
+  const path = pathWith(`/zones/${zone.id}/dns_records/explain`, asked);
+  const { answer, error, busy } = useLoad<Explanation>(path);
+  const ask = (event: SubmitEvent): void => {
+    event.preventDefault();
+    go(withQuery({ name: name.trim() || apex, type }));
+  };
+  const offered = [...new Set([...types, 'SOA', 'DNSKEY', 'ANY', type])];
+  return (
+    <>
+      <form class="tools question" onSubmit={ask}>
+        <label class="field">
+          <span>Name</span>
+          <input
+            class="mono"
+            type="text"
+            spellcheck={false}
+            value={name}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        </label>
+        <label class="field">
+          <span>Type</span>
+          <select value={type} onChange={(event) => setType(event.currentTarget.value)}>
+            {offered.map((option) => (
+              <option key={option}>{option}</option>
+            ))}
+          </select>
+        </label>
+        <button type="submit" class="primary">
+          Explain
+        </button>
+      </form>
+      {error && <ErrorNote error={error} />}
+      {!answer && !error && <Loading what="the explanation" />}
+      {answer && !error && <Explained found={answer.result} busy={busy} />}
+      <Curl request={{ method: 'GET', path }} />
+    </>
+  );
+}
+
+function Explained({ found: { answer, steps, edge }, busy }: { readonly found: Explanation; readonly busy: boolean }) {
+  return (
+    <div class="explained" aria-busy={busy}>
+      <section class="panel" aria-labelledby="steps-title">
+        <h2 id="steps-title">Why</h2>
+        <ol class="steps">
+          {steps.map((step, index) => (
+            <li key={index}>
+              <span class="step-kind">{STEPS[step.step]}</span>
+              <span class="mono step-name">{step.name}</span>
+              <span class="step-detail">{step.detail}</span>
+            </li>
+          ))}
+        </ol>
+      </section>
+      <section class="panel" aria-labelledby="answer-title">
+        <h2 id="answer-title">
+          The answer <span class={`chip ${answer.rcode === 'NOERROR' ? 'good' : 'wait'}`}>{answer.rcode}</span>{' '}
+          {answer.authoritative && <span class="chip">authoritative</span>}
+        </h2>
+        <Section title="Answer" lines={answer.answer} none="No records: the name or the type does not exist." />
+        <Section title="Authority" lines={answer.authority} />
+      </section>
+      {edge && (
+        <section class="panel" aria-labelledby="edge-title">
+          <h2 id="edge-title">At the edge</h2>
+          <p>{edge.detail}</p>
+          {edge.origins.length > 0 && (
+            <p>
+              Origins: <code>{edge.origins.join(', ')}</code>
+            </p>
+          )}
+          <ul class="plain">
+            {edge.steps.map((step) => (
+              <li key={step}>{step}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+interface SectionProps {
+  readonly title: string;
+  readonly lines: readonly string[];
+  readonly none?: string;
+}
+
+function Section({ title, lines, none }: SectionProps) {
+  if (lines.length === 0) return none === undefined ? null : <p class="muted">{none}</p>;
+  return (
+    <>
+      <h3>{title}</h3>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <pre class="lines" tabIndex={0}>
+        {lines.map((line) => line.replaceAll('\t', '  ')).join('\n')}
+      </pre>
+    </>
+  );
+}

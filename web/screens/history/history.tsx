@@ -1,0 +1,200 @@
+/** Who changed a zone, when, and how; the records of any moment; the way back. */
+import { useState } from 'preact/hooks';
+import { call, pathWith } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { Curl } from '../../parts/curl.js';
+import { Dialog } from '../../parts/dialog.js';
+import { DiffLines } from '../../parts/diff.js';
+import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
+import { Paging } from '../../parts/paging.js';
+import { TableFrame } from '../../parts/table.js';
+import { Time } from '../../parts/time.js';
+import { go, Link, usePlace, withQuery } from '../../router.js';
+import type { ZoneScreenProps } from '../../screens.js';
+import { mayWrite, usePermissions } from '../../session.js';
+import type { Diff, DnsRecord, Zone, ZoneEdit, ZoneRestore } from '../../types.js';
+import { Receipt, type Saved } from '../records/receipt.js';
+
+const PER_PAGE = 20;
+const KINDS: Readonly<Record<ZoneEdit['kind'], string>> = {
+  added: 'The zone was added',
+  records: 'Records changed',
+  settings: 'Settings changed',
+  replaced: 'All records were replaced',
+};
+
+export default function History({ zone }: ZoneScreenProps) {
+  const { query } = usePlace();
+  const path = pathWith(`/zones/${zone.id}/history`, { page: query.get('page') ?? undefined, per_page: PER_PAGE });
+  const { answer, error, busy, reload } = useLoad<ZoneEdit[]>(path);
+  const [restoring, setRestoring] = useState<ZoneEdit>();
+  const [saved, setSaved] = useState<Saved>();
+  const editable = mayWrite(usePermissions(), 'dns');
+  const at = query.get('at');
+  if (at !== null) return <Moment zone={zone} at={at} />;
+  return (
+    <>
+      {saved && <Receipt key={saved.at} zone={zone} saved={saved} onClose={() => setSaved(undefined)} />}
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {!answer && !error && <Loading what="the history" />}
+      {answer?.result.length === 0 && (
+        <Empty title="Nothing has changed yet">
+          <p>Every change of this zone will be listed here, and can be undone.</p>
+        </Empty>
+      )}
+      <ol class="timeline" aria-busy={busy}>
+        {answer?.result.map((edit, index) => (
+          <li key={edit.id}>
+            <article class="panel">
+              <div class="change-head">
+                <h2>{KINDS[edit.kind]}</h2>
+                <span class="muted">
+                  <Time at={edit.created_on} /> by <bdi>{edit.actor.email}</bdi> · {edit.source} · serial{' '}
+                  {edit.serial_to}
+                </span>
+                <span class="actions">
+                  <Link class="button" href={withQuery({ at: edit.id, page: undefined })}>
+                    Records then
+                  </Link>
+                  {editable && !(index === 0 && answer.info?.page === 1) && (
+                    <button type="button" onClick={() => setRestoring(edit)}>
+                      Restore
+                    </button>
+                  )}
+                </span>
+              </div>
+              {edit.diff.added.length + edit.diff.removed.length === 0 ? (
+                <p class="muted">
+                  {edit.diff.complete
+                    ? 'Nothing changed for resolvers.'
+                    : 'The whole zone: its records are not listed here.'}
+                </p>
+              ) : (
+                <details open={edit.diff.added.length + edit.diff.removed.length <= 12}>
+                  <summary>{sizeOf(edit.diff)}</summary>
+                  <DiffLines diff={edit.diff} />
+                </details>
+              )}
+            </article>
+          </li>
+        ))}
+      </ol>
+      {answer?.info && <Paging info={answer.info} noun="changes" />}
+      {restoring && (
+        <Restore
+          zone={zone}
+          edit={restoring}
+          onClose={() => setRestoring(undefined)}
+          onDone={(done) => {
+            setRestoring(undefined);
+            setSaved(done);
+            reload();
+          }}
+        />
+      )}
+      <Curl request={{ method: 'GET', path }} />
+    </>
+  );
+}
+
+function sizeOf({ added, removed, complete }: Pick<Diff, 'added' | 'removed' | 'complete'>): string {
+  return `${removed.length} removed, ${added.length} added${complete ? '' : ', not all listed'}`;
+}
+
+interface RestoreProps {
+  readonly zone: Zone;
+  readonly edit: ZoneEdit;
+  readonly onClose: () => void;
+  readonly onDone: (saved: Saved) => void;
+}
+
+/** The way back to the state right after a change, with a look at the difference first. */
+function Restore({ zone, edit, onClose, onDone }: RestoreProps) {
+  const path = `/zones/${zone.id}/history/${encodeURIComponent(edit.id)}/restore`;
+  const [preview, setPreview] = useState<Diff>();
+  const [started, setStarted] = useState(false);
+  const looking = useSending();
+  const saving = useSending();
+  if (!started) {
+    setStarted(true);
+    void looking.run(async () => setPreview((await call<ZoneRestore>('POST', `${path}?dry_run=true`)).diff));
+  }
+  const restore = (): void => {
+    void saving.run(async () => {
+      const { change, serial } = await call<ZoneRestore>('POST', path);
+      onDone({ change, serial, at: Date.now() });
+    });
+  };
+  const error = saving.error ?? looking.error;
+  return (
+    <Dialog title="Restore the records" onClose={onClose}>
+      <p>
+        The records become what they were after the change of <Time at={edit.created_on} exact />. It is a change of its
+        own, so it can be undone as well.
+      </p>
+      {error && <ErrorNote error={error} />}
+      {looking.busy && <Loading what="the difference" />}
+      {preview && <DiffLines diff={preview} />}
+      <div class="dialog-actions">
+        <button type="button" class="primary" disabled={!preview || saving.busy} onClick={restore}>
+          {saving.busy ? 'Restoring…' : 'Restore'}
+        </button>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+      </div>
+      <Curl request={{ method: 'POST', path }} />
+    </Dialog>
+  );
+}
+
+/** The records as they were right after a change. */
+function Moment({ zone, at }: { readonly zone: Zone; readonly at: string }) {
+  const { query } = usePlace();
+  const page = query.get('page') ?? undefined;
+  const path = pathWith(`/zones/${zone.id}/dns_records`, { as_of: at, page, per_page: 100 });
+  const { answer, error, busy, reload } = useLoad<DnsRecord[]>(path);
+  return (
+    <>
+      <div class="note">
+        <p>The records as they were right after change {at}.</p>
+        <button type="button" class="quiet" onClick={() => go(withQuery({ at: undefined, page: undefined }))}>
+          Back to the history
+        </button>
+      </div>
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {!answer && !error && <Loading what="the records of that moment" />}
+      {answer && (
+        <TableFrame label="Records of that moment" busy={busy}>
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Type</th>
+              <th scope="col">Content</th>
+              <th scope="col">TTL</th>
+            </tr>
+          </thead>
+          <tbody>
+            {answer.result.map((record) => (
+              <tr key={record.id}>
+                <th scope="row" class="mono">
+                  {record.name}
+                </th>
+                <td>{record.type}</td>
+                <td class="content-cell">
+                  <span class="mono content">
+                    {record.priority !== undefined && !record.data ? `${record.priority} ` : ''}
+                    {record.content}
+                  </span>
+                </td>
+                <td class="muted">{record.ttl === 1 ? 'Automatic' : record.ttl}</td>
+              </tr>
+            ))}
+          </tbody>
+        </TableFrame>
+      )}
+      {answer?.info && <Paging info={answer.info} noun="records" />}
+      <Curl request={{ method: 'GET', path }} />
+    </>
+  );
+}

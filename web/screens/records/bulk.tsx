@@ -1,0 +1,93 @@
+/** What can be done with all selected records at once. It becomes edits, like everything else. */
+import { useState } from 'preact/hooks';
+import { useSending } from '../../load.js';
+import type { DnsRecord } from '../../types.js';
+import { ttlChoices } from './form-values.js';
+import { bodyOf, type Edit, type Edits, type RecordBody } from './pending.js';
+
+interface BulkBarProps {
+  readonly selected: ReadonlyMap<string, DnsRecord>;
+  readonly edits: Edits;
+  /** Records that the filters match, on all pages. */
+  readonly total: number;
+  readonly onSelectAll: () => Promise<void>;
+  readonly onClear: () => void;
+  readonly onApply: (changes: ReadonlyMap<string, Edit>) => void;
+}
+
+export function BulkBar({ selected, edits, total, onSelectAll, onClear, onApply }: BulkBarProps) {
+  const reading = useSending();
+  const [tag, setTag] = useState('');
+  const change = (alter: (body: RecordBody, before: DnsRecord) => RecordBody): void => {
+    const changes = new Map<string, Edit>();
+    for (const [id, before] of selected) {
+      const edit = edits.get(id);
+      const body = edit?.kind === 'change' ? edit.body : bodyOf(before);
+      changes.set(id, { kind: 'change', before, body: alter(body, before) });
+    }
+    onApply(changes);
+  };
+  const remove = (): void =>
+    onApply(new Map([...selected].map(([id, before]) => [id, { kind: 'delete', before } as const])));
+  return (
+    <section class="pending" aria-label="Selected records">
+      <strong role="status">{selected.size.toLocaleString('en')} selected</strong>
+      {selected.size < total && (
+        <button type="button" class="quiet" disabled={reading.busy} onClick={() => void reading.run(onSelectAll)}>
+          {reading.busy ? 'Reading…' : `Select all ${total.toLocaleString('en')}`}
+        </button>
+      )}
+      {reading.error && <span class="problem">{reading.error.message}</span>}
+      <span class="actions">
+        <label class="select">
+          <span class="hidden">TTL of the selected</span>
+          <select
+            value=""
+            onChange={(event) => {
+              const ttl = Number(event.currentTarget.value);
+              change((body) => ({ ...body, ttl }));
+            }}
+          >
+            <option value="" disabled>
+              Set TTL
+            </option>
+            {ttlChoices(1).map(([seconds, text]) => (
+              <option key={seconds} value={seconds}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" onClick={() => change((body, { proxiable }) => ({ ...body, proxied: proxiable }))}>
+          Proxy
+        </button>
+        <button type="button" onClick={() => change((body) => ({ ...body, proxied: false }))}>
+          DNS only
+        </button>
+        <form
+          class="add-tag"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const added = tag.trim();
+            if (added === '') return;
+            change((body) => (body.tags.includes(added) ? body : { ...body, tags: [...body.tags, added] }));
+          }}
+        >
+          <input
+            type="text"
+            aria-label="Tag for the selected, then Enter"
+            placeholder="Add a tag"
+            value={tag}
+            onInput={(event) => setTag(event.currentTarget.value)}
+          />
+        </form>
+        <button type="button" class="danger" onClick={remove}>
+          Delete
+        </button>
+        <button type="button" class="quiet" onClick={onClear}>
+          Select none
+        </button>
+      </span>
+    </section>
+  );
+}

@@ -1,0 +1,312 @@
+/** The form of a record: its fields come from the type. Problems are shown at the field that has them. */
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { ApiError } from '../../api.js';
+import { isTyping } from '../../parts/search.js';
+import type { RecordType } from '../../types.js';
+import { bodyOfValues, EMPTY, type FormValues, ttlChoices } from './form-values.js';
+import type { RecordBody } from './pending.js';
+
+interface EditorProps {
+  readonly types: readonly RecordType[];
+  /** Undefined: a new record. */
+  readonly values: FormValues | undefined;
+  readonly apex: string;
+  /** Checks the edit with the server, then keeps it. Throws an ApiError whose pointers are relative to the record. */
+  readonly onKeep: (body: RecordBody) => Promise<void>;
+  readonly onCancel: () => void;
+  readonly onDelete?: () => void;
+}
+
+const OTHER = 'other';
+
+export function Editor({ types, values: initial, apex, onKeep, onCancel, onDelete }: EditorProps) {
+  const [values, setValues] = useState<FormValues>(initial ?? EMPTY);
+  const [error, setError] = useState<ApiError>();
+  const [busy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const id = useId();
+  const type = types.find((candidate) => candidate.type === values.type) ?? types[0]!;
+  const set = (change: Partial<FormValues>): void => setValues((before) => ({ ...before, ...change }));
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>(initial ? 'input[data-first]' : 'select')?.focus();
+  }, []);
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    try {
+      await onKeep(bodyOfValues(values, type, apex));
+    } catch (caught) {
+      if (!(caught instanceof ApiError)) throw caught;
+      setError(caught);
+      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+    } finally {
+      setBusy(false);
+    }
+  };
+  const shown = new Set(['/name', '/ttl', '/comment', '/tags', '/type', '/proxied']);
+  for (const { place, name } of type.members) shown.add(place === 'data' ? `/data/${name}` : `/${place}`);
+  const general = error?.errors.filter(({ source }) => !source || !shown.has(source.pointer)) ?? [];
+  return (
+    <form
+      class="editor"
+      ref={form}
+      onSubmit={(event) => void submit(event)}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.stopPropagation();
+        onCancel();
+      }}
+      aria-label={initial ? `Edit ${initial.name} ${initial.type}` : 'New record'}
+    >
+      <div class="editor-fields">
+        <label class="field field-type">
+          <span>Type</span>
+          <select
+            value={values.type}
+            disabled={initial !== undefined}
+            onChange={(event) => set({ type: event.currentTarget.value, members: {} })}
+          >
+            {types.map((candidate) => (
+              <option key={candidate.type}>{candidate.type}</option>
+            ))}
+          </select>
+        </label>
+        <Field id={`${id}-name`} label="Name" problem={error?.at('/name')} hint={`@ is ${apex}`}>
+          {(attributes) => (
+            <input
+              {...attributes}
+              class="mono"
+              type="text"
+              spellcheck={false}
+              placeholder="@"
+              value={values.name}
+              onInput={(event) => set({ name: event.currentTarget.value })}
+            />
+          )}
+        </Field>
+        {type.members.map((member, index) => (
+          <MemberField
+            key={`${type.type} ${member.name}`}
+            id={`${id}-${member.name}`}
+            member={member}
+            isFirst={index === 0}
+            value={values.members[member.name] ?? ''}
+            problem={error?.at(member.place === 'data' ? `/data/${member.name}` : `/${member.place}`)}
+            onChange={(value) => set({ members: { ...values.members, [member.name]: value } })}
+          />
+        ))}
+        <TtlField id={`${id}-ttl`} ttl={values.ttl} problem={error?.at('/ttl')} onChange={(ttl) => set({ ttl })} />
+      </div>
+      <p class="hint">
+        {type.about} <span class="muted">({type.rfc})</span>
+      </p>
+      <div class="editor-fields">
+        <Field id={`${id}-comment`} label="Comment" problem={error?.at('/comment')}>
+          {(attributes) => (
+            <input
+              {...attributes}
+              type="text"
+              dir="auto"
+              value={values.comment}
+              onInput={(event) => set({ comment: event.currentTarget.value })}
+            />
+          )}
+        </Field>
+        <Field id={`${id}-tags`} label="Tags" hint="One on each line, as name:value" problem={error?.at('/tags')}>
+          {(attributes) => (
+            <textarea
+              {...attributes}
+              rows={Math.min(6, Math.max(1, values.tags.split('\n').length))}
+              dir="auto"
+              value={values.tags}
+              onInput={(event) => set({ tags: event.currentTarget.value })}
+            />
+          )}
+        </Field>
+        {type.proxiable && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={values.proxied}
+              onChange={(event) => set({ proxied: event.currentTarget.checked })}
+            />
+            <span>Proxied through the edge</span>
+          </label>
+        )}
+      </div>
+      {general.length > 0 && (
+        <div class="note note-error" role="alert">
+          <p dir="auto">
+            {general
+              .map(({ message, error_chain: chain = [] }) => [message, ...chain.map((item) => item.message)].join(' '))
+              .join(' ')}
+          </p>
+        </div>
+      )}
+      <div class="editor-actions">
+        <button type="submit" class="primary" disabled={busy}>
+          {busy ? 'Checking…' : initial ? 'Keep the edit' : 'Add the record'}
+        </button>
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+        {onDelete && (
+          <button type="button" class="quiet danger" onClick={onDelete}>
+            Delete the record
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface FieldAttributes {
+  readonly id: string;
+  readonly 'aria-invalid'?: 'true';
+  readonly 'aria-describedby'?: string;
+}
+
+interface FieldProps {
+  readonly id: string;
+  readonly label: string;
+  readonly hint?: string | undefined;
+  readonly problem?: string | undefined;
+  readonly children: (attributes: FieldAttributes) => preact.ComponentChild;
+}
+
+function Field({ id, label, hint, problem, children }: FieldProps) {
+  const described = [problem && `${id}-problem`, hint && `${id}-hint`].filter(Boolean).join(' ');
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({
+        id,
+        ...(problem !== undefined && { 'aria-invalid': 'true' }),
+        ...(described && { 'aria-describedby': described }),
+      })}
+      {problem && (
+        <p class="problem" id={`${id}-problem`} role="alert">
+          {problem}
+        </p>
+      )}
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface MemberFieldProps {
+  readonly id: string;
+  readonly member: RecordType['members'][number];
+  readonly isFirst: boolean;
+  readonly value: string;
+  readonly problem: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+/** Long values get a field that grows. */
+const LONG = 60;
+
+function MemberField({ id, member, isFirst, value, problem, onChange }: MemberFieldProps) {
+  const { label, unit, hint, kind, minimum, maximum, example, values, choices } = member;
+  const isNumber = kind === 'integer' || kind === 'number';
+  const range = isNumber && maximum !== undefined && !choices ? `${minimum ?? 0} to ${maximum}` : undefined;
+  const hints = [choices?.find((choice) => choice.value === value)?.meaning, hint ?? range].filter(Boolean).join('. ');
+  const common = { 'data-first': isFirst || undefined, spellcheck: false, class: 'mono' };
+  return (
+    <Field id={id} label={unit ? `${label} (${unit})` : label} hint={hints} problem={problem}>
+      {(attributes) => {
+        if (values) {
+          return (
+            <select {...attributes} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+              {!values.includes(value) && <option value="" />}
+              {values.map((option) => (
+                <option key={option}>{option}</option>
+              ))}
+            </select>
+          );
+        }
+        if (value.length > LONG) {
+          return (
+            <textarea
+              {...attributes}
+              {...common}
+              rows={Math.min(10, Math.ceil(value.length / 50))}
+              value={value}
+              onInput={(event) => onChange(event.currentTarget.value.replaceAll('\n', ''))}
+            />
+          );
+        }
+        return (
+          <>
+            <input
+              {...attributes}
+              {...common}
+              type="text"
+              inputMode={isNumber ? 'decimal' : 'text'}
+              placeholder={example}
+              list={choices && `${id}-choices`}
+              value={value}
+              onInput={(event) => onChange(event.currentTarget.value)}
+            />
+            {choices && (
+              <datalist id={`${id}-choices`}>
+                {choices.map((choice) => (
+                  <option key={choice.value} value={choice.value} label={choice.meaning} />
+                ))}
+              </datalist>
+            )}
+          </>
+        );
+      }}
+    </Field>
+  );
+}
+
+interface TtlFieldProps {
+  readonly id: string;
+  readonly ttl: number;
+  readonly problem: string | undefined;
+  readonly onChange: (ttl: number) => void;
+}
+
+function TtlField({ id, ttl, problem, onChange }: TtlFieldProps) {
+  const [isOther, setOther] = useState(false);
+  const choose = (value: string): void => {
+    setOther(value === OTHER);
+    if (value !== OTHER) onChange(Number(value));
+  };
+  return (
+    <Field id={id} label="TTL" problem={problem} hint={isOther ? 'In seconds' : undefined}>
+      {(attributes) =>
+        isOther ? (
+          <input
+            {...attributes}
+            type="number"
+            min={1}
+            value={ttl}
+            onInput={(event) => onChange(event.currentTarget.valueAsNumber || 0)}
+          />
+        ) : (
+          <select {...attributes} value={ttl} onChange={(event) => choose(event.currentTarget.value)}>
+            {ttlChoices(ttl).map(([seconds, text]) => (
+              <option key={seconds} value={seconds}>
+                {text}
+              </option>
+            ))}
+            <option value={OTHER}>Other…</option>
+          </select>
+        )
+      }
+    </Field>
+  );
+}
+
+/** Whether a key pressed now is a command, not text. */
+export function isCommand(event: KeyboardEvent): boolean {
+  return !isTyping(event.target);
+}

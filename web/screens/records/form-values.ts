@@ -1,0 +1,103 @@
+/** Between what people type into the form of a record and what is sent. */
+import type { DnsRecord, RecordType, Zone } from '../../types.js';
+import type { RecordBody } from './pending.js';
+
+export interface FormValues {
+  readonly type: string;
+  /** Relative to the zone; `@` is the zone itself. */
+  readonly name: string;
+  /** By the name of the member. */
+  readonly members: Readonly<Record<string, string>>;
+  readonly ttl: number;
+  readonly proxied: boolean;
+  readonly comment: string;
+  /** One a line. */
+  readonly tags: string;
+}
+
+/** A zone's name in ASCII, as the names of its records end. */
+export function asciiName({ name }: Pick<Zone, 'name'>): string {
+  return URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name;
+}
+
+/** `www` for `www.example.com` in example.com, `@` for the zone itself. */
+export function relativeName(name: string, apex: string): string {
+  if (name === apex) return '@';
+  return name.endsWith(`.${apex}`) ? name.slice(0, -apex.length - 1) : name;
+}
+
+export const EMPTY: FormValues = { type: 'A', name: '', members: {}, ttl: 1, proxied: false, comment: '', tags: '' };
+
+export function valuesOf(record: DnsRecord | RecordBody, type: RecordType, apex: string): FormValues {
+  const { content, data, priority } = record;
+  const member = (name: string, place: string): string => {
+    const value = place === 'data' ? data?.[name] : place === 'priority' ? priority : content;
+    return value === undefined || value === null ? '' : Array.isArray(value) ? value.join(' ') : String(value);
+  };
+  return {
+    type: record.type,
+    name: relativeName(record.name, apex),
+    members: Object.fromEntries(type.members.map(({ name, place }) => [name, member(name, place)])),
+    ttl: record.ttl,
+    proxied: record.proxied,
+    comment: record.comment ?? '',
+    tags: record.tags.join('\n'),
+  };
+}
+
+/** What is sent. Numbers that are none are sent as they were typed: the server says what is wrong with them. */
+export function bodyOfValues(values: FormValues, type: RecordType, apex: string): RecordBody {
+  const { name, members, ttl, proxied, comment, tags } = values;
+  const at = (place: string) => type.members.filter((member) => member.place === place);
+  const data = Object.fromEntries(
+    at('data')
+      .filter((member) => member.required || members[member.name])
+      .map((member) => [member.name, typedValue(member.kind, members[member.name] ?? '')]),
+  );
+  const priority = at('priority')[0];
+  return {
+    type: type.type,
+    name: name === '@' || name === '' ? apex : absoluteName(name, apex),
+    ...(at('content').length > 0 && { content: members['content'] ?? '' }),
+    ...(Object.keys(data).length > 0 && { data }),
+    ...(priority && { priority: typedValue('integer', members[priority.name] ?? '') as number }),
+    ttl,
+    proxied: type.proxiable && proxied,
+    comment: comment.trim() === '' ? null : comment,
+    tags: tags
+      .split('\n')
+      .map((tag) => tag.trim())
+      .filter((tag) => tag !== ''),
+  };
+}
+
+function absoluteName(name: string, apex: string): string {
+  const plain = name.trim().replace(/\.$/, '');
+  return plain === apex || plain.endsWith(`.${apex}`) ? plain : `${plain}.${apex}`;
+}
+
+function typedValue(kind: string, text: string): unknown {
+  if (kind !== 'integer' && kind !== 'number') return text;
+  const number = Number(text);
+  return text.trim() === '' || Number.isNaN(number) ? text : number;
+}
+
+const TTLS: readonly (readonly [number, string])[] = [
+  [1, 'Automatic'],
+  [60, '1 minute'],
+  [300, '5 minutes'],
+  [900, '15 minutes'],
+  [3600, '1 hour'],
+  [14_400, '4 hours'],
+  [86_400, '1 day'],
+];
+
+/** The usual times to live, and the present one. */
+export function ttlChoices(present: number): readonly (readonly [number, string])[] {
+  if (TTLS.some(([seconds]) => seconds === present)) return TTLS;
+  return [...TTLS, [present, printTtl(present)]];
+}
+
+export function printTtl(seconds: number): string {
+  return TTLS.find(([value]) => value === seconds)?.[1] ?? `${seconds} s`;
+}

@@ -1,0 +1,154 @@
+/**
+ * Edits of a zone's records that are not saved yet. They stay while the page is open, on whatever screen, and each step can be
+ * undone. Saving sends all of them in one request.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import type { DnsRecord } from '../../types.js';
+
+/** What is sent for a record. */
+export interface RecordBody {
+  readonly type: string;
+  readonly name: string;
+  readonly content?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+  readonly priority?: number;
+  readonly ttl: number;
+  readonly proxied: boolean;
+  readonly comment: string | null;
+  readonly tags: readonly string[];
+}
+
+export type Edit =
+  | { readonly kind: 'change'; readonly before: DnsRecord; readonly body: RecordBody }
+  | { readonly kind: 'delete'; readonly before: DnsRecord }
+  | { readonly kind: 'create'; readonly body: RecordBody };
+
+/** By the record's identifier; new ones have a key of their own. */
+export type Edits = ReadonlyMap<string, Edit>;
+
+interface State {
+  readonly edits: Edits;
+  /** States before the last steps. */
+  readonly past: readonly Edits[];
+  /** State of the zone that was shown when the first edit was made. */
+  readonly etag: string | undefined;
+}
+
+const NONE: State = { edits: new Map(), past: [], etag: undefined };
+const MOST_STEPS = 100;
+
+const states = new Map<string, State>();
+const listeners = new Set<() => void>();
+
+function put(zoneId: string, state: State): void {
+  states.set(zoneId, state);
+  for (const listener of listeners) listener();
+}
+
+addEventListener('beforeunload', (event) => {
+  if ([...states.values()].some(({ edits }) => edits.size > 0)) event.preventDefault();
+});
+
+export interface Pending extends State {
+  /** Makes a step: sets edits, or removes those that are undefined. */
+  readonly apply: (changes: ReadonlyMap<string, Edit | undefined>, etag: string | undefined) => void;
+  readonly undo: () => void;
+  readonly clear: () => void;
+  /** Edits as they are, on another state of the zone. */
+  readonly rebase: (edits: Edits, etag: string | undefined) => void;
+}
+
+export function usePending(zoneId: string): Pending {
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    const listener = (): void => redraw((n) => n + 1);
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, []);
+  const state = states.get(zoneId) ?? NONE;
+  return {
+    ...state,
+    apply(changes, etag) {
+      const edits = new Map(state.edits);
+      for (const [key, edit] of changes) {
+        if (edit === undefined || isNothing(edit)) edits.delete(key);
+        else edits.set(key, edit);
+      }
+      const past = [...state.past, state.edits].slice(-MOST_STEPS);
+      put(zoneId, { edits, past, etag: state.edits.size === 0 ? etag : state.etag });
+    },
+    undo() {
+      const edits = state.past.at(-1);
+      if (edits) put(zoneId, { ...state, edits, past: state.past.slice(0, -1) });
+    },
+    clear: () => put(zoneId, NONE),
+    rebase: (edits, etag) => put(zoneId, { edits, past: [], etag }),
+  };
+}
+
+let created = 0;
+
+/** A key for a new record. */
+export function newKey(): string {
+  return `new ${++created}`;
+}
+
+/** A record as it would be sent. `data` holds the priority of types that have it inside. */
+export function bodyOf(record: DnsRecord): RecordBody {
+  const { type, name, content, data, priority, ttl, proxied, comment, tags } = record;
+  return {
+    type,
+    name,
+    ...(data ? { data } : { content }),
+    ...(priority !== undefined && { priority }),
+    ttl,
+    proxied,
+    comment,
+    tags,
+  };
+}
+
+const MEMBERS = ['type', 'name', 'content', 'data', 'priority', 'ttl', 'proxied', 'comment', 'tags'] as const;
+
+/** The members of a record that an edit changes. */
+export function changedMembers(before: DnsRecord, body: RecordBody): Partial<RecordBody> {
+  const old: Partial<RecordBody> = bodyOf(before);
+  const changed = MEMBERS.filter(
+    (member) => old[member] !== body[member] && canonical(old[member]) !== canonical(body[member]),
+  );
+  return Object.fromEntries(changed.map((member) => [member, body[member]]));
+}
+
+function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value) ?? '';
+  return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function isNothing(edit: Edit): boolean {
+  return edit.kind === 'change' && Object.keys(changedMembers(edit.before, edit.body)).length === 0;
+}
+
+export interface Batch {
+  readonly deletes: { readonly id: string }[];
+  readonly patches: ({ readonly id: string } & Partial<RecordBody>)[];
+  readonly posts: RecordBody[];
+}
+
+/** All edits as one request. */
+export function batchOf(edits: Edits): Batch {
+  const batch: Batch = { deletes: [], patches: [], posts: [] };
+  for (const [id, edit] of edits) {
+    if (edit.kind === 'delete') batch.deletes.push({ id });
+    else if (edit.kind === 'create') batch.posts.push(edit.body);
+    else batch.patches.push({ id, ...changedMembers(edit.before, edit.body) });
+  }
+  return batch;
+}
+
+/** The edit to which a refusal points, such as `/patches/3/content`, and the member of its body. */
+export function editAt(edits: Edits, pointer: string): { readonly key: string; readonly member: string } | undefined {
+  const [, list, index, member = ''] = /^\/(deletes|patches|posts)\/(\d+)(\/.*)?$/.exec(pointer) ?? [];
+  const kind = { deletes: 'delete', patches: 'change', posts: 'create' }[list ?? ''];
+  const key = [...edits].filter(([, edit]) => edit.kind === kind)[Number(index)]?.[0];
+  return key === undefined ? undefined : { key, member };
+}

@@ -1,0 +1,251 @@
+/** The table of records with the edits that are not saved. Arrows go from row to row, Enter opens one. */
+import type { ComponentChildren } from 'preact';
+import { SortHeader } from '../../parts/sort.js';
+import { Link, withQuery } from '../../router.js';
+import type { DnsRecord } from '../../types.js';
+import { printTtl, relativeName } from './form-values.js';
+import { bodyOf, type Edit, type Edits, type RecordBody } from './pending.js';
+
+export const ORDERS = ['name', 'type', 'content', 'ttl', 'proxied'] as const;
+
+interface TableProps {
+  readonly records: readonly DnsRecord[];
+  readonly edits: Edits;
+  readonly apex: string;
+  readonly base: string;
+  readonly busy: boolean;
+  readonly editable: boolean;
+  /** The row whose form is open. */
+  readonly open: string | undefined;
+  readonly selected: ReadonlyMap<string, DnsRecord>;
+  readonly onOpen: (key: string | undefined) => void;
+  readonly onSelect: (selected: ReadonlyMap<string, DnsRecord>) => void;
+  /** Takes the edit of a row back. */
+  readonly onTakeBack: (key: string) => void;
+  readonly editor: (key: string, before: DnsRecord | undefined, body: RecordBody) => ComponentChildren;
+}
+
+/** New records that are shown above the others. */
+const MOST_NEW = 50;
+
+interface Row {
+  /** Of the record, or the key of a new one. */
+  readonly id: string;
+  readonly before: DnsRecord | undefined;
+  readonly edit: Edit | undefined;
+  readonly body: RecordBody;
+}
+
+function rowsOf(records: readonly DnsRecord[], edits: Edits): Row[] {
+  const rows: Row[] = [];
+  for (const [key, edit] of edits) {
+    if (edit.kind === 'create' && rows.length < MOST_NEW)
+      rows.push({ id: key, before: undefined, edit, body: edit.body });
+  }
+  for (const record of records) {
+    const edit = edits.get(record.id);
+    const body = edit && edit.kind !== 'delete' ? edit.body : bodyOf(record);
+    rows.push({ id: record.id, before: record, edit, body });
+  }
+  return rows;
+}
+
+export function RecordTable(props: TableProps) {
+  const { records, edits, editable, open, selected, busy, onSelect } = props;
+  const rows = rowsOf(records, edits);
+  const isAllSelected = records.length > 0 && records.every(({ id }) => selected.has(id));
+  const selectAll = (): void => {
+    const next = new Map(selected);
+    for (const record of records) {
+      if (isAllSelected) next.delete(record.id);
+      else next.set(record.id, record);
+    }
+    onSelect(next);
+  };
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section class="table" aria-label="Records" aria-busy={busy} tabIndex={0}>
+      <table class="records">
+        <thead>
+          <tr>
+            {editable && (
+              <th scope="col" class="select-cell">
+                <input
+                  type="checkbox"
+                  aria-label="Select all on this page"
+                  checked={isAllSelected}
+                  onChange={selectAll}
+                />
+              </th>
+            )}
+            <SortHeader orders={ORDERS} order="name" usual="name">
+              Name
+            </SortHeader>
+            <SortHeader orders={ORDERS} order="type" usual="name">
+              Type
+            </SortHeader>
+            <SortHeader orders={ORDERS} order="content" usual="name">
+              Content
+            </SortHeader>
+            <SortHeader orders={ORDERS} order="ttl" usual="name">
+              TTL
+            </SortHeader>
+            <SortHeader orders={ORDERS} order="proxied" usual="name">
+              Proxied
+            </SortHeader>
+            <th scope="col">
+              <span class="hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody onKeyDown={moveAmongRows}>
+          {rows.map((row) => (
+            <RecordRow key={row.id} {...row} table={props} isOpen={open === row.id} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function moveAmongRows(event: KeyboardEvent): void {
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+  const target = event.target as HTMLElement;
+  if (!target.matches('.row-name')) return;
+  event.preventDefault();
+  const names = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('.row-name')];
+  names[names.indexOf(target) + (event.key === 'ArrowDown' ? 1 : -1)]?.focus();
+}
+
+const WORDS = { change: 'Edited', delete: 'Will be deleted', create: 'New' } as const;
+
+function RecordRow({
+  id: rowKey,
+  before,
+  edit,
+  body,
+  table,
+  isOpen,
+}: Row & { readonly table: TableProps; readonly isOpen: boolean }) {
+  const { apex, base, editable, selected, onOpen, onSelect, onTakeBack, editor } = table;
+  const readOnly = before?.meta.read_only === true;
+  const name = relativeName(body.name, apex);
+  const select = (): void => {
+    const next = new Map(selected);
+    if (!next.delete(rowKey) && before) next.set(rowKey, before);
+    onSelect(next);
+  };
+  const columns = editable ? 7 : 6;
+  return (
+    <>
+      <tr class={edit && `edit-${edit.kind}`} aria-selected={selected.has(rowKey) || undefined}>
+        {editable && (
+          <td class="select-cell">
+            {before && !readOnly && (
+              <input
+                type="checkbox"
+                aria-label={`Select ${body.name} ${body.type}`}
+                checked={selected.has(rowKey)}
+                onChange={select}
+              />
+            )}
+          </td>
+        )}
+        <th scope="row" class="name-cell">
+          {editable && !readOnly && edit?.kind !== 'delete' ? (
+            <button
+              type="button"
+              class="row-name mono"
+              id={`row-${rowKey}`}
+              aria-expanded={isOpen}
+              title={body.name}
+              onClick={() => onOpen(isOpen ? undefined : rowKey)}
+            >
+              {name}
+            </button>
+          ) : (
+            <span class="mono" title={body.name}>
+              {name}
+            </span>
+          )}
+        </th>
+        <td>
+          <span class="type">{body.type}</span>
+        </td>
+        <td class="content-cell">
+          <span class="mono content" title={contentOf(body, before)}>
+            {contentOf(body, before)}
+          </span>
+          <Notes body={body} />
+          {before?.meta.target && <span class="problem">{before.meta.target.reason}</span>}
+        </td>
+        <td class="muted nowrap">{printTtl(body.ttl)}</td>
+        <td>{before?.proxiable || body.proxied ? <Proxied on={body.proxied} /> : <span class="muted">–</span>}</td>
+        <td class="row-actions">
+          {edit && <span class="chip wait">{WORDS[edit.kind]}</span>}
+          {edit && (
+            <button type="button" class="quiet" onClick={() => onTakeBack(rowKey)}>
+              Undo
+            </button>
+          )}
+          {!edit && before && (
+            <Link
+              href={`${base}/explain?name=${encodeURIComponent(before.name)}&type=${before.type}`}
+              aria-label={`Explain ${before.name} ${before.type}`}
+            >
+              Explain
+            </Link>
+          )}
+        </td>
+      </tr>
+      {isOpen && (
+        <tr class="editor-row">
+          <td colSpan={columns}>{editor(rowKey, before, body)}</td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+/** The content as one text. */
+function contentOf({ content, data, priority }: RecordBody, before: DnsRecord | undefined): string {
+  if (before && data === before.data && content === undefined) return before.content;
+  if (content === undefined) return Object.values(data ?? {}).join(' ');
+  return priority === undefined ? content : `${priority} ${content}`;
+}
+
+function Proxied({ on }: { readonly on: boolean }) {
+  return <span class={`chip ${on ? 'good' : ''}`}>{on ? 'Proxied' : 'DNS only'}</span>;
+}
+
+/** Tags that are shown at once. */
+const MOST_TAGS = 4;
+
+/** Comment and tags. They may be in any script, so each has its own direction. */
+function Notes({ body: { comment, tags } }: { readonly body: RecordBody }) {
+  if (comment === null && tags.length === 0) return null;
+  return (
+    <div class="notes">
+      {comment !== null && (
+        <span class="comment" dir="auto">
+          {comment}
+        </span>
+      )}
+      {tags.slice(0, MOST_TAGS).map((tag) => (
+        <Link key={tag} class="tag" href={withQuery({ tag, page: undefined })}>
+          <bdi>{tag}</bdi>
+        </Link>
+      ))}
+      {tags.length > MOST_TAGS && (
+        <details class="more-tags">
+          <summary>{tags.length - MOST_TAGS} more tags</summary>
+          {tags.slice(MOST_TAGS).map((tag) => (
+            <Link key={tag} class="tag" href={withQuery({ tag, page: undefined })}>
+              <bdi>{tag}</bdi>
+            </Link>
+          ))}
+        </details>
+      )}
+    </div>
+  );
+}

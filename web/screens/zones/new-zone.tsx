@@ -1,0 +1,220 @@
+/** A new zone: by its name, or from a zone file, with a look at what would be made and at every problem of the file. */
+import { useEffect, useState } from 'preact/hooks';
+import { call, pathWith } from '../../api.js';
+import { useSending } from '../../load.js';
+import { Curl, type Request } from '../../parts/curl.js';
+import { Dialog } from '../../parts/dialog.js';
+import { ErrorNote, Loading } from '../../parts/notes.js';
+import { go } from '../../router.js';
+import type { Zone, ZoneFileResult } from '../../types.js';
+
+interface NewZoneProps {
+  /** The file that was dropped, if any. */
+  readonly file: File | undefined;
+  readonly onClose: () => void;
+}
+
+export function NewZone({ file: dropped, onClose }: NewZoneProps) {
+  const [file, setFile] = useState(dropped);
+  return (
+    <Dialog title={file ? `New zone from ${file.name}` : 'New zone'} onClose={onClose}>
+      {file ? (
+        <FromFile key={`${file.name} ${file.lastModified}`} file={file} onClose={onClose} />
+      ) : (
+        <ByName onClose={onClose} onFile={setFile} />
+      )}
+    </Dialog>
+  );
+}
+
+interface ByNameProps {
+  readonly onClose: () => void;
+  readonly onFile: (file: File) => void;
+}
+
+function ByName({ onClose, onFile }: ByNameProps) {
+  const [name, setName] = useState('');
+  const sending = useSending();
+  const create = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void sending.run(async () => {
+      const { result } = await call<Zone>('POST', '/zones', { body: { name: name.trim() } });
+      onClose();
+      go(`/zones/${result.status === 'active' ? encodeURIComponent(result.name) : result.id}/records`);
+    });
+  };
+  return (
+    <form class="stack" onSubmit={create}>
+      <label class="field">
+        <span>Name of the domain</span>
+        <input
+          type="text"
+          required
+          autofocus
+          spellcheck={false}
+          placeholder="example.com"
+          value={name}
+          aria-invalid={sending.error ? 'true' : undefined}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+      </label>
+      {sending.error && <ErrorNote error={sending.error} />}
+      <div class="dialog-actions">
+        <button type="submit" class="primary" disabled={sending.busy}>
+          Create the zone
+        </button>
+        <FileButton onFile={onFile} />
+      </div>
+      <Curl request={{ method: 'POST', path: '/zones', body: { name: name.trim() || 'example.com' } }} />
+    </form>
+  );
+}
+
+/** Chooses a file; one can also be dropped anywhere on the page. */
+function FileButton({ onFile }: { readonly onFile: (file: File) => void }) {
+  return (
+    <label class="button">
+      From a zone file…
+      <input
+        class="hidden"
+        type="file"
+        onChange={(event) => {
+          const [file] = event.currentTarget.files ?? [];
+          if (file) onFile(file);
+        }}
+      />
+    </label>
+  );
+}
+
+const PAUSE_MS = 300;
+
+function FromFile({ file, onClose }: { readonly file: File; readonly onClose: () => void }) {
+  const [name, setName] = useState('');
+  const [options, setOptions] = useState({ automatic_soa: false, proxied: false, strip_dnssec: false });
+  const [preview, setPreview] = useState<ZoneFileResult>();
+  const looking = useSending();
+  const saving = useSending();
+  const path = pathWith('/zones/import', {
+    name: name.trim(),
+    ...Object.fromEntries(Object.entries(options).map(([option, on]) => [option, on ? 'true' : undefined])),
+  });
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      void looking.run(async () => {
+        const joined = `${path}${path.includes('?') ? '&' : '?'}dry_run=true`;
+        setPreview((await call<ZoneFileResult>('POST', joined, { body: file })).result);
+      });
+    }, PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [path, file]);
+  const save = (): void => {
+    void saving.run(async () => {
+      const { result } = await call<ZoneFileResult>('POST', path, { body: file });
+      if (!result.imported) {
+        setPreview(result);
+        return;
+      }
+      onClose();
+      go(`/zones/${result.id}/records`);
+    });
+  };
+  const set = (option: keyof typeof options) => (event: { readonly currentTarget: HTMLInputElement }) =>
+    setOptions({ ...options, [option]: event.currentTarget.checked });
+  const error = saving.error ?? looking.error;
+  const request: Request = { method: 'POST', path, file: file.name };
+  return (
+    <div class="stack">
+      <label class="field">
+        <span>Name of the zone</span>
+        <input
+          type="text"
+          spellcheck={false}
+          placeholder={preview?.name ?? 'As the file says'}
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+      </label>
+      <fieldset class="checks">
+        <legend class="hidden">Options</legend>
+        <label class="check">
+          <input type="checkbox" checked={options.automatic_soa} onChange={set('automatic_soa')} />
+          <span>Use the SOA and the name servers of this service, not those of the file</span>
+        </label>
+        <label class="check">
+          <input type="checkbox" checked={options.proxied} onChange={set('proxied')} />
+          <span>Proxy all addresses and aliases through the edge</span>
+        </label>
+        <label class="check">
+          <input type="checkbox" checked={options.strip_dnssec} onChange={set('strip_dnssec')} />
+          <span>Leave out the signatures and keys of a signed zone</span>
+        </label>
+      </fieldset>
+      {error && <ErrorNote error={error} />}
+      {!preview && !error && <Loading what="the file" />}
+      {preview && !error && <Preview preview={preview} busy={looking.busy} />}
+      <div class="dialog-actions">
+        <button
+          type="button"
+          class="primary"
+          disabled={!preview?.imported || looking.busy || saving.busy || error !== undefined}
+          onClick={save}
+        >
+          {saving.busy ? 'Creating…' : 'Create the zone'}
+        </button>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+      </div>
+      <Curl request={request} />
+    </div>
+  );
+}
+
+const NO_NAME = 'The file does not say which zone it is. Type the name of the zone above.';
+
+/** Problems that are shown. */
+const MOST_ISSUES = 200;
+
+function Preview({ preview, busy }: { readonly preview: ZoneFileResult; readonly busy: boolean }) {
+  const { imported, name, records, duplicates, serial, issues, issues_total: total } = preview;
+  return (
+    <section aria-label="What would be made" aria-busy={busy} class="stack">
+      <div class={`note ${imported ? 'note-good' : 'note-error'}`} role="status">
+        {imported ? (
+          <p>
+            <strong>{name}</strong> with {records.toLocaleString('en')} records would be created, serial {serial}
+            {duplicates > 0 && `; ${duplicates.toLocaleString('en')} that the file has twice are left out`}.
+          </p>
+        ) : (
+          <p>The file has errors. Nothing would be created before they are corrected.</p>
+        )}
+      </div>
+      {issues.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        <section class="issues" aria-label="Problems of the file" tabIndex={0}>
+          <ul class="plain">
+            {issues.slice(0, MOST_ISSUES).map((issue) => (
+              <li key={`${issue.line} ${issue.column} ${issue.code}`} class={issue.severity}>
+                <span class="line">{issue.line === null ? 'File' : `Line ${issue.line}`}</span>
+                <span class={`chip ${issue.severity === 'error' ? 'bad' : 'wait'}`}>
+                  {issue.severity === 'error' ? 'Error' : 'Note'}
+                </span>
+                <span class="message">
+                  {issue.code === 'no-origin' ? NO_NAME : issue.message}
+                  {issue.text !== null && (
+                    <>
+                      {' '}
+                      <code>{issue.text}</code>
+                    </>
+                  )}
+                </span>
+              </li>
+            ))}
+          </ul>
+          {total > MOST_ISSUES && <p class="muted">and {(total - MOST_ISSUES).toLocaleString('en')} more</p>}
+        </section>
+      )}
+    </section>
+  );
+}
