@@ -53,7 +53,9 @@ t.test('a zone file becomes a zone', async (t) => {
   t.equal((await post('', file)).status, 400, 'it is there already');
   const bad = await post('?name=bad.example', 'www 300 IN A 192.0.2.999\n');
   t.match(bad.json.result, { imported: false, id: null });
-  t.ok(bad.json.result.issues.some(({ code, line }: { code: string; line: number }) => code === 'syntax' && line === 1));
+  t.ok(
+    bad.json.result.issues.some(({ code, line }: { code: string; line: number }) => code === 'syntax' && line === 1),
+  );
   t.match((await post('', 'www 300 IN A 192.0.2.9\n')).json.result.issues, [{ code: 'no-origin', line: null }]);
   t.match((await post('', '')).json.result, { imported: false });
   const included = await post('?name=inc.example', '$INCLUDE /etc/passwd\n');

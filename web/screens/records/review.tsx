@@ -65,7 +65,7 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
           )}
         </>
       )}
-      <div class="dialog-actions">
+      <div class="dialog-actions" hidden={error?.status === CHANGED_MEANWHILE}>
         <button type="button" class="primary" disabled={!diff || saving.busy || checking.busy} onClick={save}>
           {saving.busy ? 'Saving…' : 'Save'}
         </button>
