@@ -39,7 +39,7 @@ export const zoneFileRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
         ...(accountId !== undefined && { accountId }),
         automaticSoa: switchValue(query, 'automatic_soa') ?? false,
         proxied: switchValue(query, 'proxied') ?? false,
-        stripDnssec: switchValue(query, 'strip_dnssec') ?? false,
+        signatures: { kind: switchValue(query, 'strip_dnssec') ? 'strip' : 'refuse' },
       });
       return success(view(result));
     },
