@@ -9,18 +9,23 @@ import { exportZone } from '../control/zones/export.js';
 import type { ZoneItem } from '../control/zones/item.js';
 import { testNameServers } from '../control/zones/notices.js';
 import { createZone, deleteZone, listZones } from '../control/zones/zones.js';
-import { limitOption } from './arguments.js';
+import { gather, limitOption } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
+import { addPrimaryOptions, type PrimaryOptions } from './secondary/primary-options.js';
+import { createSecondaryZone } from './secondary/secondary-zone.js';
+import { KEY_SETTINGS, openServices } from './secondary/services.js';
+import { addZoneTransfer } from './secondary/transfer.js';
 import { addSettingOptions } from './settings.js';
 import type { Terminal } from './terminal.js';
 import { addZoneCheck } from './zone-check.js';
 import { addZoneImport } from './zone-import.js';
 
 export function addZoneCommands(program: Command, context: CommandContext): void {
-  const zone = program.command('zone').description('import, check, export, list, create and delete zones');
+  const zone = program.command('zone').description('import, check, transfer, export, list, create and delete zones');
   addZoneImport(zone, context);
   addZoneCheck(zone, context);
+  addZoneTransfer(zone, context);
   addExport(zone, context);
   addList(zone, context);
   addCreate(zone, context);
@@ -115,35 +120,61 @@ function addList(zone: Command, { terminal, environment }: CommandContext): void
   });
 }
 
+interface CreateOptions extends PrimaryOptions {
+  readonly primary?: readonly string[];
+  readonly account?: string;
+  readonly init?: boolean;
+  readonly json?: boolean;
+}
+
 function addCreate(zone: Command, { terminal, environment }: CommandContext): void {
   const create = zone
     .command('create')
-    .description('create an empty zone with the SOA and NS records of this service')
+    .description('create an empty zone with the SOA and NS records of this service, or a secondary zone')
     .argument('<name>', 'name of the zone')
+    .option('--primary <address>', 'a secondary zone, transferred from this server; may be given several times', gather)
     .option('--account <id>', 'account it belongs to (default: the first)')
     .option('--init', 'create the data directory first if it has no database yet')
     .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane zone create example.com', 'zoneplane zone create example.com --init'));
-  addSettingOptions(create, DATA_SETTINGS).action(
-    async (name: string, { account, init, json }: { account?: string; init?: boolean; json?: boolean }) => {
-      const input = { name, ...(account === undefined ? {} : { account: { id: account } }) };
-      const { made, dataDir } = await withControl(
-        create,
-        environment,
-        async (context, settings) => ({ made: await createZone(context, input), dataDir: resolve(settings.dataDir) }),
-        init ? 'initialise' : 'refuse',
-      );
-      if (json) {
-        terminal.json(viewZone(made));
-        return;
-      }
-      terminal.print(`created zone ${made.name} (${made.id}) in ${dataDir}, ${made.status}`);
-      terminal.print(`Its parent should delegate it to ${made.nameServers.join(' and ')}.`);
-      for (const { text, remedy } of testNameServers(made.nameServers, 'These name servers')) {
-        terminal.print(`${text}. ${remedy}`);
-      }
-    },
-  );
+    .addHelpText(
+      'after',
+      example(
+        'zoneplane zone create example.com',
+        'zoneplane zone create example.com --init',
+        'zoneplane zone create example.com --primary 192.0.2.53#5353 --tsig-file transfer.key',
+      ),
+    );
+  addSettingOptions(addPrimaryOptions(create), KEY_SETTINGS).action(async (name: string, options: CreateOptions) => {
+    const { account, init, json, primary } = options;
+    const input = { name, ...(account === undefined ? {} : { account: { id: account } }) };
+    const { made, dataDir } = await withControl(
+      create,
+      environment,
+      async (context, settings) => {
+        const made = primary
+          ? await createSecondaryZone(context, await openServices(create, environment, context), name, {
+              ...options,
+              primary,
+            })
+          : await createZone(context, input);
+        return { made, dataDir: resolve(settings.dataDir) };
+      },
+      init ? 'initialise' : 'refuse',
+    );
+    if (json) {
+      terminal.json(viewZone(made));
+      return;
+    }
+    terminal.print(`created zone ${made.name} (${made.id}) in ${dataDir}, ${made.status}`);
+    if (primary) {
+      terminal.print(`It is transferred from ${primary.join(' and ')}; how far it is: zoneplane secondary status`);
+      return;
+    }
+    terminal.print(`Its parent should delegate it to ${made.nameServers.join(' and ')}.`);
+    for (const { text, remedy } of testNameServers(made.nameServers, 'These name servers')) {
+      terminal.print(`${text}. ${remedy}`);
+    }
+  });
 }
 
 function addDelete(zone: Command, { terminal, environment, isTerminal }: CommandContext): void {

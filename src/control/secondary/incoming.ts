@@ -4,6 +4,7 @@ import { schedule } from '../../jobs/schedule.js';
 import type { Store } from '../../store/driver.js';
 import { removeJob } from '../../store/jobs.js';
 import {
+  allIncoming,
   findIncoming,
   type IncomingRow,
   insertIncoming,
@@ -13,8 +14,8 @@ import {
   setIncoming,
   setPrimariesOfZone,
 } from '../../store/secondary/incoming.js';
-import { updateZone, type ZoneRow } from '../../store/zones/zones.js';
-import { accountIdOf, requireZone } from '../access/access.js';
+import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
+import { accountIdOf, requireAccount, requireZone } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
@@ -62,6 +63,12 @@ export interface IncomingStatusItem extends IncomingItem {
   /** What is remarkable about the stored version. */
   readonly notice: string | null;
   readonly primaries: readonly PrimaryItem[];
+}
+
+export interface NamedStatus extends IncomingStatusItem {
+  readonly zoneName: string;
+  /** Store number. */
+  readonly account: number;
 }
 
 export interface PrimaryItem {
@@ -150,6 +157,22 @@ export async function getIncomingStatus(ctx: Context, zoneId: string): Promise<I
   return ctx.store.snapshot(() => {
     const zone = requireZone(ctx, zoneId);
     return statusOf(ctx.store, zone, requireIncoming(ctx.store, zone));
+  });
+}
+
+/** The same of all secondary zones of an account. */
+export async function incomingStatuses(ctx: Context, accountId: string): Promise<readonly NamedStatus[]> {
+  return ctx.store.snapshot(() => {
+    const account = requireAccount(ctx, accountId);
+    return namedStatuses(ctx.store).filter(({ account: of }) => of === account.seq);
+  });
+}
+
+/** The same of all accounts. */
+export function namedStatuses(store: Store): readonly NamedStatus[] {
+  return allIncoming(store).map((row) => {
+    const zone = findZone(store, row.zone)!;
+    return { ...statusOf(store, zone, row), zoneName: zone.name, account: zone.account };
   });
 }
 

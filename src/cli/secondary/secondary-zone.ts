@@ -1,0 +1,68 @@
+/** `zoneplane zone create --primary`: a zone that is transferred from other servers. */
+import { toBase64 } from '../../base/bytes.js';
+import { createIncoming } from '../../control/secondary/incoming.js';
+import { createPeer, listPeers } from '../../control/secondary/peers.js';
+import { createTsig, listTsigs, type SecondaryServices } from '../../control/secondary/tsigs.js';
+import type { Context } from '../../control/write/context.js';
+import type { ZoneItem } from '../../control/zones/item.js';
+import { createZone, deleteZone } from '../../control/zones/zones.js';
+import { type PrimaryOptions, readKeyOption, readServer } from './primary-options.js';
+import { accountOf, sameName } from './tsig.js';
+
+export interface SecondaryZoneOptions extends PrimaryOptions {
+  readonly primary: readonly string[];
+  readonly account?: string;
+}
+
+/** Creates the zone; peers and a key that are not there yet are added. */
+export async function createSecondaryZone(
+  context: Context,
+  services: SecondaryServices,
+  name: string,
+  options: SecondaryZoneOptions,
+): Promise<ZoneItem> {
+  const account = accountOf(context, options);
+  const places = options.primary.map(readServer);
+  const tsig = await readKeyOption(context, services, account, options);
+  const zone = await createZone(context, { name, type: 'secondary', account: { id: account } });
+  try {
+    const tsigId = tsig && (tsig.stored ?? (await findOrAddKey(context, services, account, tsig.text)));
+    const peers: string[] = [];
+    for (const { address, port } of places) {
+      const tls = { tls_name: options.tlsName ?? null, tls_pin: options.tlsPin ?? null };
+      const wanted = { name: address, ip: address, port: port ?? null, tsig_id: tsigId ?? null, ixfr_enable: true };
+      peers.push(await findOrAddPeer(context, account, { ...wanted, ...tls }));
+    }
+    await createIncoming(context, zone.id, { name: zone.asciiName, peers });
+    return zone;
+  } catch (error) {
+    await deleteZone(context, zone.id);
+    throw error;
+  }
+}
+
+async function findOrAddPeer(
+  context: Context,
+  account: string,
+  wanted: Parameters<typeof createPeer>[2],
+): Promise<string> {
+  const isTls = Boolean(wanted.tls_name || wanted.tls_pin);
+  const port = wanted.port ?? (isTls ? 853 : 53);
+  const known = (await listPeers(context, account)).find((peer) => {
+    const sameTls = (peer.tls_name ?? null) === (wanted.tls_name ?? null) && !wanted.tls_pin && !peer.tls_pin;
+    return peer.ip === wanted.ip && peer.port === port && (peer.tsig_id ?? null) === wanted.tsig_id && sameTls;
+  });
+  return (known ?? (await createPeer(context, account, wanted))).id;
+}
+
+async function findOrAddKey(
+  context: Context,
+  services: SecondaryServices,
+  account: string,
+  text: Parameters<typeof createTsig>[3],
+): Promise<string> {
+  const known = (await listTsigs(context, services, account)).find(
+    ({ name, secret }) => sameName(name, text.name) && secret === toBase64(Buffer.from(text.secret, 'base64')),
+  );
+  return (known ?? (await createTsig(context, services, account, text))).id;
+}
