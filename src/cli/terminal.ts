@@ -1,7 +1,9 @@
 /** What commands print: tables and colours on a terminal, JSON when asked for, progress on standard error. */
 
 import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
+import { UserError } from '../base/errors.js';
 
 /** The part of a standard stream that is used here. */
 export interface OutputStream {
@@ -108,4 +110,12 @@ function drawProgress(stream: OutputStream): Progress {
     },
     end: () => bar.stop(),
   };
+}
+
+/** Asks on the terminal for the name of what is affected. Throws a UserError that says `otherwise` when something else is typed. */
+export async function confirmName(name: string, effect: string, otherwise: string): Promise<void> {
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const typed = await prompt.question(`${effect} Type the name to go on: `);
+  prompt.close();
+  if (typed.trim() !== name) throw new UserError(otherwise);
 }

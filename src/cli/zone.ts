@@ -1,7 +1,6 @@
 /** `zoneplane zone`: whole zones. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { UserError } from '../base/errors.js';
 import type { Context } from '../control/write/context.js';
@@ -17,7 +16,7 @@ import { createSecondaryZone } from './secondary/secondary-zone.js';
 import { KEY_SETTINGS, openServices } from './secondary/services.js';
 import { addZoneTransfer } from './secondary/transfer.js';
 import { addSettingOptions } from './settings.js';
-import type { Terminal } from './terminal.js';
+import { confirmName, type Terminal } from './terminal.js';
 import { addZoneCheck } from './zone-check.js';
 import { addZoneImport } from './zone-import.js';
 
@@ -189,7 +188,8 @@ function addDelete(zone: Command, { terminal, environment, isTerminal }: Command
     async (name: string, { yes, json }: { yes?: boolean; json?: boolean }) => {
       const deleted = await withControl(remove, environment, async (context) => {
         const item = await requireZoneNamed(context, name);
-        if (isTerminal && !yes) await confirm(item);
+        const loss = `This deletes ${item.name} and its ${item.recordCount} records.`;
+        if (isTerminal && !yes) await confirmName(item.name, loss, 'nothing was deleted');
         await deleteZone(context, item.id);
         return item;
       });
@@ -197,13 +197,6 @@ function addDelete(zone: Command, { terminal, environment, isTerminal }: Command
       else terminal.print(`deleted zone ${deleted.name} and its ${deleted.recordCount} records`);
     },
   );
-}
-
-async function confirm({ name, recordCount }: ZoneItem): Promise<void> {
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const typed = await prompt.question(`This deletes ${name} and its ${recordCount} records. Type the name to go on: `);
-  prompt.close();
-  if (typed.trim() !== name) throw new UserError('nothing was deleted');
 }
 
 function viewZone(zone: ZoneItem): object {

@@ -1,4 +1,5 @@
 /** What a signed zone serves beyond its records: keys, and at each owner the stored NSEC record and signatures. */
+import { equalBytes } from '../base/bytes.js';
 import { Type } from '../dns/codes.js';
 import { ownerKeysDownTo } from '../dns/name.js';
 import type { RRset } from '../dns/rr.js';
@@ -16,6 +17,8 @@ export interface ZoneSigning {
   readonly denial: Denial;
   /** DNSKEY, CDS, CDNSKEY and NSEC3PARAM of the apex, without signatures. */
   readonly apexRRsets: readonly RRset[];
+  /** Lower-case wire name. */
+  readonly apex: Uint8Array;
   /** The rows from which it was made. */
   readonly row: DnssecZoneRow;
   readonly keys: readonly DnssecKeyRow[];
@@ -40,7 +43,7 @@ export function signingOf(store: Store, apex: Uint8Array, zone: number): ZoneSig
   if (!row) return undefined;
   const keys = keysOfZone(store, zone);
   const denial = denialOf(row);
-  return { denial, apexRRsets: apexRRsets(row, keys, apex, denial), row, keys };
+  return { denial, apexRRsets: apexRRsets(row, keys, apex, denial), apex, row, keys };
 }
 
 function denialOf({ denial, iterations, salt, opt_out: optOut }: DnssecZoneRow): Denial {
@@ -62,12 +65,34 @@ function apexRRsets(row: DnssecZoneRow, keys: readonly DnssecKeyRow[], apex: Uin
 
 /**
  * The RRsets of the apex with keys. Stored records of these types are left out, because a zone's keys are the service's, unless it is
- * signed elsewhere.
+ * signed elsewhere, or by others, too: then their DNSKEY records join ours.
  */
-export function withApexRRsets(rrsets: readonly RRset[], { apexRRsets, row }: ZoneSigning): readonly RRset[] {
+export function withApexRRsets(rrsets: readonly RRset[], signing: ZoneSigning): readonly RRset[] {
+  const { row } = signing;
   if (row.presigned === 1) return rrsets;
   const own = rrsets.filter(({ type }) => !KEY_TYPES.has(type));
-  return [...own, ...apexRRsets].sort(directoryOrder);
+  const foreign = row.multi_signer === 1 ? rrsets.find(({ type }) => type === Type.dnskey)?.rdatas : undefined;
+  return [...own, ...withForeignKeys(signing, foreign ?? [])].sort(directoryOrder);
+}
+
+const ENTRY_POINT = 1;
+
+/**
+ * The keys of all signers. The parent is asked for the DS records of all of them, as soon as it is asked for ours (RFC 8901 §4.1,
+ * RFC 8078 §1.2).
+ */
+function withForeignKeys({ apexRRsets, apex, row }: ZoneSigning, foreign: readonly Uint8Array[]): readonly RRset[] {
+  if (foreign.length === 0) return apexRRsets;
+  const entries = row.delete_form ? [] : foreign.filter((dnskey) => (dnskey[1]! & ENTRY_POINT) !== 0);
+  const added = new Map<number, readonly Uint8Array[]>([
+    [Type.dnskey, foreign],
+    [Type.cds, entries.map((dnskey) => dsRdata(apex, readPublicKey(dnskey), CDS_DIGEST))],
+    [Type.cdnskey, entries],
+  ]);
+  return apexRRsets.map((rrset) => {
+    const more = (added.get(rrset.type) ?? []).filter((rdata) => !rrset.rdatas.some((own) => equalBytes(own, rdata)));
+    return more.length === 0 ? rrset : { ...rrset, rdatas: [...rrset.rdatas, ...more] };
+  });
 }
 
 const KEY_TYPES: ReadonlySet<number> = new Set([Type.dnskey, Type.cds, Type.cdnskey, Type.nsec3param]);

@@ -36,6 +36,7 @@ import { recordSets } from './migrations/0029-record-sets.js';
 import { sessions } from './migrations/0030-sessions.js';
 import { updates } from './migrations/0034-updates.js';
 import { transfersIn } from './migrations/0036-transfers-in.js';
+import { signers } from './migrations/0041-signers.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -73,6 +74,7 @@ const MIGRATIONS: readonly Migration[] = [
   sessions,
   updates,
   transfersIn,
+  signers,
 ];
 
 /** The schema version after all migrations. */

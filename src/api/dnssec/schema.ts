@@ -32,11 +32,16 @@ export type Dnssec = z.output<typeof dnssec>;
 export const dnssecEdit = z
   .object({
     status: z.enum(['active', 'disabled'], { error: 'active or disabled' }).nullish(),
-    dnssec_multi_signer: flag,
-    dnssec_presigned: flag.describe('Only zones of type `secondary` can be signed elsewhere'),
+    dnssec_multi_signer: flag.describe(
+      'Whether DNSKEY records of other signers may be added; off only when none is left',
+    ),
+    dnssec_presigned: flag.describe('Only zones that came with their signatures can be signed elsewhere'),
     dnssec_use_nsec3: flag.describe('Whether absence is proven by hashed names'),
     denial: z
-      .enum(['nsec', 'nsec3'], { error: 'nsec or nsec3' })
+      .enum(['nsec', 'nsec3'], {
+        error:
+          'nsec or nsec3; compact denial (RFC 9824) is not available, because it needs private keys in the DNS process',
+      })
       .nullish()
       .describe('How absence is proven; the same as `dnssec_use_nsec3`'),
   })
@@ -91,6 +96,9 @@ export const rolloverRequest = z
       .nullish()
       .describe('Both keys when only `algorithm` is given'),
     algorithm: z.int().nullish().describe('13 (ECDSAP256SHA256) or 15 (ED25519); the present one when left out'),
+    emergency: flag.describe(
+      'Wait only for the parent, not for what resolvers remember; also for a rollover under way',
+    ),
   })
   .meta({ id: 'DnssecRollover', examples: [{ role: 'zsk' }] });
 

@@ -6,10 +6,12 @@ import { startRollover } from '../../control/dnssec/rollover.js';
 import { type SigningStatus, signingStatus } from '../../control/dnssec/status.js';
 import { confirmDs } from '../../control/dnssec/watch.js';
 import type { Context } from '../../control/write/context.js';
+import { Type } from '../../dns/codes.js';
+import { typeByCode } from '../../dns/rr/registry.js';
 import { type CommandContext, example } from '../command.js';
 import { DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
-import type { Terminal } from '../terminal.js';
+import { confirmName, type Terminal } from '../terminal.js';
 
 /** Algorithms of new keys by the names that people type. */
 const ALGORITHMS: Readonly<Record<string, 13 | 15>> = { ecdsap256sha256: 13, ed25519: 15 };
@@ -25,6 +27,13 @@ export function addSigningCommands(dnssec: Command, context: CommandContext): vo
   addRollover(dnssec, context);
 }
 
+interface EnableOptions {
+  readonly algorithm?: string;
+  readonly denial?: 'nsec' | 'nsec3';
+  readonly multiSigner?: 'on' | 'off';
+  readonly json?: boolean;
+}
+
 function addEnable(dnssec: Command, { terminal, environment }: CommandContext): void {
   const enable = dnssec
     .command('enable')
@@ -32,19 +41,23 @@ function addEnable(dnssec: Command, { terminal, environment }: CommandContext): 
     .argument('<zone>', 'name or identifier of the zone')
     .addOption(algorithmOption())
     .addOption(new Option('--denial <kind>', 'how absence is proven').choices(['nsec', 'nsec3']))
+    .addOption(
+      new Option('--multi-signer <state>', 'whether DNSKEY records of other signers may be added').choices([
+        'on',
+        'off',
+      ]),
+    )
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane dnssec enable example.com'));
   addSettingOptions(enable, DATA_SETTINGS).action(
-    async (
-      name: string,
-      { algorithm, denial, json }: { algorithm?: string; denial?: 'nsec' | 'nsec3'; json?: boolean },
-    ) => {
+    async (name: string, { algorithm, denial, multiSigner, json }: EnableOptions) => {
       await withControl(enable, environment, async (ctx, _, unlock) => {
         await unlock();
         const { id } = await requireZoneNamed(ctx, name);
         const edit = {
           status: 'active' as const,
           denial,
+          dnssec_multi_signer: multiSigner && multiSigner === 'on',
           algorithm: algorithm === undefined ? undefined : ALGORITHMS[algorithm],
         };
         const item = await editDnssec(ctx, id, edit);
@@ -187,6 +200,7 @@ function tellKeys(keys: readonly KeyItem[], terminal: Terminal, json: boolean | 
     const shown = keys.map((key) => ({
       role: key.role,
       key_tag: key.tag,
+      dnskey: typeByCode(Type.dnskey).contentOf(key.dnskey),
       algorithm: key.algorithmName,
       state: key.state,
       since: printInstant(key.since),
@@ -207,29 +221,42 @@ function tellKeys(keys: readonly KeyItem[], terminal: Terminal, json: boolean | 
   terminal.table(['role', 'tag', 'algorithm', 'state', 'since', 'waits until'], rows, 'The zone has no keys.');
 }
 
-function addRollover(dnssec: Command, { terminal, environment }: CommandContext): void {
+interface RolloverOptions {
+  readonly algorithm?: string;
+  readonly emergency?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+const EMERGENCY =
+  'New keys are used at once, and old ones go without the usual waits. Resolvers that still have the old keys or signatures reject answers until they forget them, up to a day.';
+
+function addRollover(dnssec: Command, { terminal, environment, isTerminal }: CommandContext): void {
   const rollover = dnssec
     .command('rollover')
     .description('replace keys step by step; every step waits until no resolver needs the old key')
     .argument('<zone>', 'name or identifier of the zone')
     .addArgument(new Argument('[role]', 'which key; not with --algorithm, which replaces both').choices(['zsk', 'ksk']))
     .addOption(algorithmOption())
+    .option(
+      '--emergency',
+      'a private key is in foreign hands: wait for the parent only, not for what resolvers remember',
+    )
+    .option('--yes', 'do not ask on a terminal')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       example('zoneplane dnssec rollover example.com zsk', 'zoneplane dnssec rollover example.com --algorithm ed25519'),
     );
   addSettingOptions(rollover, DATA_SETTINGS).action(
-    async (
-      name: string,
-      role: 'zsk' | 'ksk' | undefined,
-      { algorithm, json }: { algorithm?: string; json?: boolean },
-    ) => {
+    async (name: string, role: 'zsk' | 'ksk' | undefined, { algorithm, emergency, yes, json }: RolloverOptions) => {
+      if (emergency && isTerminal && !yes) await confirmName(name, EMERGENCY, 'no key was replaced');
       await withControl(rollover, environment, async (ctx, _, unlock) => {
         await unlock();
         const { id } = await requireZoneNamed(ctx, name);
         const { keys } = await startRollover(ctx, id, {
           role,
+          emergency,
           algorithm: algorithm === undefined ? undefined : ALGORITHMS[algorithm],
         });
         tellKeys(keys, terminal, json);

@@ -3,7 +3,6 @@ import { toHex } from '../../base/bytes.js';
 import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
 import { schedule } from '../../jobs/schedule.js';
 import type { ParentServerDs } from '../../resolver/parent-ds.js';
-import { keysOfZone } from '../../store/dnssec/keys.js';
 import { putParent, removeParent } from '../../store/dnssec/parents.js';
 import { type DenialKind, type DnssecState, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
@@ -14,6 +13,7 @@ import { beginSigning, endSigning } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import type { DnssecItem, KeyItem } from './item.js';
 import { keyItems } from './key-steps.js';
+import { requireNoForeignKeys, setMultiSigner } from './multi-signer.js';
 import { agreedDs, noteParent, parentOf, removalTime, stateByParent } from './parent.js';
 import { APEX } from './signing/chain.js';
 import { changeDenial } from './switch-denial.js';
@@ -49,15 +49,16 @@ export async function listKeys(
 /** PATCH: members that are absent stay. */
 export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit): Promise<DnssecItem> {
   const { status, dnssec_multi_signer: multiSigner, dnssec_presigned: presigned, dnssec_use_nsec3: hashed } = edit;
-  if (multiSigner) throw dnssecFailure('multiSigner');
   const denial = edit.denial ?? (hashed == null ? undefined : hashed ? 'nsec3' : 'nsec');
   const servers = status === 'disabled' ? await askParent(ctx, requireZone(ctx, zoneId)) : undefined;
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    const isHeld = refusePresigned(ctx, zone, presigned, status === 'disabled' || denial !== undefined);
+    const needsKeys = status === 'disabled' || denial !== undefined || multiSigner === true;
+    const isHeld = refusePresigned(ctx, zone, presigned, needsKeys);
     if (status === 'active' && !isHeld) activate(ctx, draft, zone, edit.algorithm);
     if (status === 'disabled') deactivate(ctx, draft, zone, servers);
     if (denial) changeDenial(ctx, draft, zone, denial);
+    if (multiSigner != null && !isHeld) setMultiSigner(ctx.store, draft, zone, multiSigner);
     return dnssecItem(ctx, zone);
   });
   return value;
@@ -130,6 +131,7 @@ export async function deleteDnssec(ctx: Context, zoneId: string): Promise<void> 
     const row = findDnssecZone(ctx.store, zone.seq);
     if (!row || row.phase === 'unsigning') return;
     refusePresigned(ctx, zone, undefined, true);
+    requireNoForeignKeys(ctx.store, zone);
     const parent = noteParent(ctx.store, zone.seq, servers, draft.now);
     const status = stateByParent(ctx.store, zone, row, parent);
     if (status !== 'disabled') throw dnssecFailure('stillEnabled', { status });
@@ -166,14 +168,13 @@ function dnssecItem({ store, clock }: Context, zone: ZoneRow): DnssecItem {
   const keys = row ? keyItems(store, zone, row, clock.nowUs()) : [];
   const entryKeys = keys.filter(({ ds, state }) => ds !== undefined && state !== 'external');
   const isPresigned = row?.presigned === 1;
-  const external = !isPresigned && keysOfZone(store, seq).some(({ sealed }) => sealed === null);
   return {
     zone: name,
     status: isGone ? 'disabled' : row.state,
     // The newest one that the parent is to have.
     key: isGone || isPresigned ? undefined : (entryKeys.findLast(({ state }) => state === 'active') ?? entryKeys[0]),
     modifiedAt: isGone ? undefined : row.modified_at,
-    multiSigner: external,
+    multiSigner: row?.multi_signer === 1,
     presigned: isPresigned,
     denial: isGone ? undefined : (row.next_denial ?? row.denial),
   };

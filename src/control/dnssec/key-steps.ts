@@ -1,4 +1,5 @@
 /** The keys of a signed zone: their states, what each waits for, and how they enter the next state. */
+import { keyTag } from '../../dns/rr/dnskey.js';
 import { algorithmMnemonic } from '../../dnssec/key.js';
 import {
   describeWait,
@@ -9,6 +10,7 @@ import {
   type KeyRole,
   type KeyState,
   type KeyStep,
+  type RolloverFacts,
 } from '../../dnssec/key-states.js';
 import { KEY_TTL } from '../../serving/signed.js';
 import { type DnssecKeyChange, type DnssecKeyRow, keysOfZone, updateDnssecKey } from '../../store/dnssec/keys.js';
@@ -21,6 +23,7 @@ import { dsItem, isEntryPoint } from './ds.js';
 import { resignSoon } from './enable.js';
 import type { KeyItem } from './item.js';
 import { changeKey, removeKey } from './keys.js';
+import { foreignKeys } from './multi-signer.js';
 import { parentDs, parentOf } from './parent.js';
 
 /** Seconds until all servers of a zone answer a change (RFC 7583 §3.1: Dprp). */
@@ -44,15 +47,23 @@ export function judgeZoneKeys(store: Store, zone: DnssecZoneRow, now: number): J
     return until === null ? undefined : toSeconds(until);
   };
   if (zone.phase !== 'signed') return { steps: [], waits: [] };
+  const parent = parentDs(parentOf(store, zone.zone));
   return judgeKeys(rows.map(factsOf), {
     now: toSeconds(now),
-    dnskeyTtl: Math.max(KEY_TTL, isFirst(rows) ? zone.largest_ttl : 0),
-    largestTtl: zone.largest_ttl,
-    propagation: PROPAGATION_S,
+    ...waitsOf(zone, isFirst(rows)),
     lastSignatureReplaced: finishedAt,
     signedEverywhereSince: finishedAt,
-    parent: parentDs(parentOf(store, zone.zone)),
+    parent: { ...parent, ttl: zone.emergency === 1 ? 0 : parent.ttl },
   });
+}
+
+/** How long resolvers remember; in an emergency that is not waited for. */
+function waitsOf(
+  { emergency, largest_ttl: largestTtl }: DnssecZoneRow,
+  isFirstKey: boolean,
+): Pick<RolloverFacts, 'dnskeyTtl' | 'largestTtl' | 'propagation'> {
+  if (emergency === 1) return { dnskeyTtl: 0, largestTtl: 0, propagation: 0 };
+  return { dnskeyTtl: Math.max(KEY_TTL, isFirstKey ? largestTtl : 0), largestTtl, propagation: PROPAGATION_S };
 }
 
 /** Before the first key is named to the parent, resolvers must have forgotten answers without signatures. */
@@ -98,29 +109,52 @@ function entering(role: KeyRole, state: KeyState): Omit<Required<DnssecKeyChange
 /** The keys of a zone as callers see them. `now`: microseconds since 1970. */
 export function keyItems(store: Store, { seq, apex }: ZoneRow, row: DnssecZoneRow, now: number): KeyItem[] {
   const { waits } = judgeZoneKeys(store, row, now);
-  return keysOfZone(store, seq).map((key) => {
+  const foreign = foreignKeys(store, seq).map(({ id, rdata, created_at: since }): KeyItem => {
+    const role = (rdata[1]! & ENTRY_POINT) === 0 ? 'zsk' : 'ksk';
+    const described = describeKey({ id, role, tag: keyTag(rdata), algorithm: rdata[3]!, public: rdata });
+    const ds = role === 'ksk' ? dsItem(apex, rdata) : undefined;
+    return { ...described, state: 'external', since, wait: undefined, ds };
+  });
+  const own = keysOfZone(store, seq).map((key): KeyItem => {
     const wait = waits.find((one) => one.key.seq === key.seq);
-    const { id, role, tag, algorithm, public: dnskey, state_at: since } = key;
     return {
-      id,
-      role,
-      tag,
-      algorithm,
-      algorithmName: algorithmMnemonic(algorithm) ?? `algorithm ${algorithm}`,
-      flags: (dnskey[0]! << 8) | dnskey[1]!,
-      dnskey,
-      publicKey: dnskey.subarray(KEY_AT),
-      ttl: KEY_TTL,
+      ...describeKey(key),
       state: key.sealed === null ? 'external' : key.state,
-      since,
+      since: key.state_at,
       wait: wait && {
         waitingFor: describeWait(wait.waitingFor),
         until: wait.until === undefined ? undefined : wait.until * 1e6,
       },
-      ds: isEntryPoint(key) ? dsItem(apex, dnskey) : undefined,
+      ds: isEntryPoint(key) ? dsItem(apex, key.public) : undefined,
     };
   });
+  return [...own, ...foreign];
 }
+
+function describeKey({
+  id,
+  role,
+  tag,
+  algorithm,
+  public: dnskey,
+}: Pick<DnssecKeyRow, 'id' | 'role' | 'tag' | 'algorithm' | 'public'>): Omit<
+  KeyItem,
+  'state' | 'since' | 'wait' | 'ds'
+> {
+  return {
+    id,
+    role,
+    tag,
+    algorithm,
+    algorithmName: algorithmMnemonic(algorithm) ?? `algorithm ${algorithm}`,
+    flags: (dnskey[0]! << 8) | dnskey[1]!,
+    dnskey,
+    publicKey: dnskey.subarray(KEY_AT),
+    ttl: KEY_TTL,
+  };
+}
+
+const ENTRY_POINT = 1;
 
 /** Octets of DNSKEY rdata before the key. */
 const KEY_AT = 4;

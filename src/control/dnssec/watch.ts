@@ -5,7 +5,7 @@
 import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
 import { putParent, removeParent } from '../../store/dnssec/parents.js';
-import { type DnssecZoneRow, findDnssecZone } from '../../store/dnssec/zones.js';
+import { type DnssecZoneRow, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import { findZoneById, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireZone } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
@@ -21,6 +21,7 @@ import { noteParent, noteSaidDs, parentOf, stateByParent } from './parent.js';
 /** Milliseconds between two looks, while something is awaited and otherwise. */
 const AWAITED_MS = 60_000;
 const SETTLED_MS = 3_600_000;
+const HURRIED_MS = 1000;
 
 export function parentJob(base: ContextBase): JobKind {
   return {
@@ -67,11 +68,25 @@ function step(ctx: Context, draft: Draft, zone: ZoneRow, row: DnssecZoneRow): nu
   noteWalk(store, row, draft.now);
   const { steps, waits } = judgeZoneKeys(store, row, draft.now);
   applySteps(ctx, draft, zone, steps);
+  // A rollover that hurries looks at every step at once.
+  if (row.emergency === 1) return hurryOn(ctx, zone, steps.length, waits);
   const isAwaited = state.startsWith('pending') || steps.length > 0 || waits.some(({ until }) => until === undefined);
   const ends = waits.flatMap(({ until }) => (until === undefined ? [] : [until * 1e6]));
   if (parent.remove_at !== null) ends.push(parent.remove_at);
   const restMs = isAwaited || row.phase !== 'signed' ? AWAITED_MS : SETTLED_MS;
   return Math.min(restMs, ...ends.map((end) => Math.max(1000, (end - draft.now) / 1000 + 1000)));
+}
+
+/** The same in an emergency, which ends when no key waits for anything. */
+function hurryOn(
+  { store }: Context,
+  { seq }: ZoneRow,
+  steps: number,
+  waits: readonly { readonly waitingFor: string }[],
+): number {
+  if (steps > 0) return HURRIED_MS;
+  if (waits.length === 0) updateDnssecZone(store, seq, { emergency: 0 });
+  return waits.some(({ waitingFor }) => waitingFor !== 'parent-ds') ? HURRIED_MS : AWAITED_MS;
 }
 
 /**

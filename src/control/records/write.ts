@@ -23,6 +23,7 @@ import {
 } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireRecord } from '../access/access.js';
+import { requireForeignKey } from '../dnssec/multi-signer.js';
 import { findConflict, findDnssecFault } from '../rules/coexist.js';
 import { recordNameIn } from '../rules/names.js';
 import { isOwnAddress, isProxiable, isProxiableType } from '../rules/proxiable.js';
@@ -78,10 +79,7 @@ export function addRow(ctx: Context, draft: Draft, zone: ZoneRow, columns: Colum
   return row;
 }
 
-/**
- * The rules about the members of a new record, for one that comes from a file: what a client could not create is refused as it would
- * be for the client.
- */
+/** The rules about the members of a new record, for one from a file: what a client could not create is refused. */
 export function checkCreation(ctx: Context, zone: ZoneRow, row: NewRecordRow): void {
   const { type, name, content, data, priority, ttl, proxied } = recordItem(row, zone);
   const value = data === undefined ? { content } : { data };
@@ -385,16 +383,17 @@ function checkNeighbours(
     const reason = findDnssecFault(columns.type, isApex, types);
     if (reason) throw recordFailure('validation', { reason }, { pointer: '/type' });
   }
-  if (moved || !equalBytes(stored.rdata, columns.rdata)) checkSize(others.get(columns.type), columns);
+  if (!moved && equalBytes(stored.rdata, columns.rdata)) return;
+  if (columns.type === Type.dnskey) requireForeignKey(ctx.store, zone, columns.rdata);
+  checkSize(others.get(columns.type), columns);
 }
 
 function checkSize(same: TypeTally | undefined, columns: Columns): void {
-  const mnemonic = typeByCode(columns.type).mnemonic;
   const most = columns.type === Type.txt ? MOST_TXT_OCTETS : MOST_RRSET_OCTETS;
-  const overhead = columns.type === Type.txt ? 0 : RR_OVERHEAD;
-  const octets = (same?.octets ?? 0) + columns.rdata.length + overhead * ((same?.records ?? 0) + 1);
+  const overhead = (columns.type === Type.txt ? 0 : RR_OVERHEAD) * ((same?.records ?? 0) + 1);
+  const octets = (same?.octets ?? 0) + columns.rdata.length + overhead;
   if (octets > most) {
-    const reason = `the ${mnemonic} records of one name may have ${most} octets together, not ${octets}`;
+    const reason = `the ${typeMnemonic(columns.type)} records of one name may have ${most} octets together, not ${octets}`;
     throw recordFailure('validation', { reason }, { pointer: '/content' });
   }
 }

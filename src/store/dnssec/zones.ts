@@ -30,6 +30,10 @@ export interface DnssecZoneRow {
   /** Whether CDS and CDNSKEY ask the parent to remove its DS (RFC 8078 §4). */
   readonly delete_form: number;
   readonly presigned: number;
+  /** Whether DNSKEY records of other signers are part of the zone (RFC 8901 §2.1.2). */
+  readonly multi_signer: number;
+  /** Whether the rollover that is under way does not wait for what resolvers remember. */
+  readonly emergency: number;
   /** The newest inception of a signature, seconds since 1970. */
   readonly newest_inception: number;
   /** The largest TTL of signed data, seconds. */

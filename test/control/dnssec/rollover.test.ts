@@ -28,7 +28,7 @@ interface World extends ZoneFixture {
   /** The parent takes what CDS records say (RFC 7344). */
   readonly followCds: () => void;
   /** Runs both jobs of the zone as they come due, while so much time passes; checks the zone each hour. */
-  readonly pass: (ms: number, follow?: boolean) => Promise<void>;
+  readonly pass: (ms: number, follow?: boolean, step?: number) => Promise<void>;
   readonly states: () => Promise<string[]>;
   readonly served: () => readonly RR[];
   /** Runs the job that asks the parent, now. */
@@ -95,14 +95,14 @@ async function startWorld(t: Test): Promise<World> {
       const ds = cds.join() === '0 0 0 00' ? [] : cds;
       world.parent = world.parent?.map(({ server }) => ({ server, ds, ttl: 900 }));
     },
-    async pass(ms, follow = true) {
+    async pass(ms, follow = true, step = HOUR) {
       for (const end = clock.nowMs() + ms; clock.nowMs() < end; ) {
         for (const kind of jobs.keys()) jobs.set(kind, Math.min(jobs.get(kind)!, clock.nowMs()));
         await runJobs();
         await runJobs();
         if (follow) world.followCds();
         check();
-        clock.advance(HOUR);
+        clock.advance(step);
       }
     },
     lookAtParent: async () => void (await [...jobs.keys()][0]!.handler(context, zoneId)),
@@ -203,7 +203,7 @@ t.test('a parent that cannot be asked, and one with foreign DS records', async (
 
 t.test('what cannot be had is refused', async (t) => {
   const { ctx, zoneId } = await startWorld(t);
-  await t.rejects(editDnssec(ctx, zoneId, { dnssec_multi_signer: true }), { message: /Several signers/ });
+  await t.rejects(editDnssec(ctx, zoneId, { dnssec_multi_signer: true }), { message: /DNSSEC is not enabled/ });
   await t.rejects(editDnssec(ctx, zoneId, { dnssec_presigned: true }), { message: /secondary/ });
   await t.rejects(startRollover(ctx, zoneId, { role: 'zsk' }), { message: /not enabled/ });
   await t.rejects(confirmDs(ctx, zoneId, 1), { message: /not enabled/ });
@@ -254,4 +254,43 @@ t.test('a DS record that was only seen after the end was asked for is forgotten 
   world.clock.advance(901_000);
   await lookAtParent();
   t.notOk(isSigned());
+});
+
+t.test('an emergency: nothing is waited for but the parent', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, zoneId, pass, states } = world;
+  await createRecord(ctx, zoneId, { type: 'A', name: 'www', content: '192.0.2.1', ttl: 7200 });
+  await editDnssec(ctx, zoneId, { status: 'active' });
+  await pass(2 * DAY);
+  t.same(await states(), ['ksk 13 active', 'zsk 13 active']);
+  const tags = async (): Promise<number[]> => (await listKeys(ctx, zoneId)).keys.map(({ tag }) => tag).sort();
+  const before = await tags();
+
+  await startRollover(ctx, zoneId, { role: 'zsk', emergency: true });
+  await pass(30_000, true, 2000);
+  t.same(await states(), ['ksk 13 active', 'zsk 13 active'], 'within seconds');
+  const between = await tags();
+  t.not(between.join(), before.join());
+
+  await startRollover(ctx, zoneId, { role: 'ksk', emergency: true });
+  await pass(30_000, false, 2000);
+  t.same(
+    (await states()).sort(),
+    ['ksk 13 active', 'ksk 13 retired', 'zsk 13 active'],
+    'the parent has the old DS record',
+  );
+  await pass(120_000, true, 2000);
+  t.same((await states()).sort(), ['ksk 13 active', 'zsk 13 active'], 'its TTL is not waited for');
+
+  await startRollover(ctx, zoneId, { role: 'zsk' });
+  await pass(HOUR / 2, true, 60_000);
+  t.same(
+    (await states()).sort(),
+    ['ksk 13 active', 'zsk 13 active', 'zsk 13 published'],
+    'the next one is no emergency',
+  );
+  await t.rejects(startRollover(ctx, zoneId, { role: 'zsk' }), { key: 'dnssec.rolling', message: /under way/ });
+  await startRollover(ctx, zoneId, { role: 'zsk', emergency: true });
+  await pass(30_000, true, 2000);
+  t.same((await states()).sort(), ['ksk 13 active', 'zsk 13 active'], 'but becomes one');
 });

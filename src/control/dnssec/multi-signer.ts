@@ -1,0 +1,55 @@
+/**
+ * Zones with several signers, each with keys of its own, whose DNSKEY RRset has the keys of all (RFC 8901 §2.1.2). The keys of the
+ * others are DNSKEY records of the zone.
+ */
+import { Type } from '../../dns/codes.js';
+import { isSupportedAlgorithm, readPublicKey } from '../../dnssec/key.js';
+import { keysOfZone } from '../../store/dnssec/keys.js';
+import { findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import type { Store } from '../../store/driver.js';
+import { type RecordRow, recordsOfOwner } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import type { Draft } from '../write/draft.js';
+import { dnssecFailure } from './errors.js';
+
+const APEX = new Uint8Array(0);
+
+/** The DNSKEY records of other signers. */
+export function foreignKeys(store: Store, zone: number): readonly RecordRow[] {
+  if (findDnssecZone(store, zone)?.multi_signer !== 1) return [];
+  return recordsOfOwner(store, zone, APEX).filter(({ type }) => type === Type.dnskey);
+}
+
+/** Lets other signers take part, or no longer, which needs their keys to be gone. Inside a commit. */
+export function setMultiSigner(store: Store, draft: Draft, zone: ZoneRow, wanted: boolean): void {
+  const row = findDnssecZone(store, zone.seq);
+  if (!row || row.phase === 'unsigning') {
+    if (wanted) throw dnssecFailure('notSigned');
+    return;
+  }
+  if ((row.multi_signer === 1) === wanted) return;
+  if (!wanted) requireNoForeignKeys(store, zone);
+  draft.noteSigning(zone.seq, { owners: [APEX] });
+  updateDnssecZone(store, zone.seq, { multi_signer: wanted ? 1 : 0, modified_at: draft.now });
+  draft.audit({ action: 'dnssec.edit', zone: zone.id, object: zone.id, after: { multi_signer: wanted } });
+}
+
+export function requireNoForeignKeys(store: Store, { seq, name }: Pick<ZoneRow, 'seq' | 'name'>): void {
+  const count = foreignKeys(store, seq).length;
+  if (count > 0) throw dnssecFailure('foreignKeys', { zone: name, count });
+}
+
+/** Whether a DNSKEY record may be added to a zone. Throws when not. `dnskey`: its rdata. */
+export function requireForeignKey(
+  store: Store,
+  { seq, name }: Pick<ZoneRow, 'seq' | 'name'>,
+  dnskey: Uint8Array,
+): void {
+  const row = findDnssecZone(store, seq);
+  if (row?.multi_signer !== 1) throw dnssecFailure('multiSignerOff', { zone: name });
+  const { algorithm, key, signs } = readPublicKey(dnskey);
+  if (!signs || !isSupportedAlgorithm(algorithm) || !key) throw dnssecFailure('notZoneKey');
+  // Each algorithm of the keys has to sign everything, and no signer makes signatures of another's (RFC 8901 §5).
+  const own = keysOfZone(store, seq).map((known) => known.algorithm);
+  if (!own.includes(algorithm)) throw dnssecFailure('otherAlgorithm', { algorithm, own: [...new Set(own)].join(', ') });
+}
