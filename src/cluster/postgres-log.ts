@@ -36,6 +36,8 @@ export interface ClusterLog extends EntryLog {
   clusterId(): Promise<string>;
   /** The same, but undefined where there is none. */
   findClusterId(): Promise<string | undefined>;
+  /** Like `read`, but waits for a server that is away, as a write does. */
+  readForWrite: EntryLog['read'];
   /** The number of the last entry. */
   head(): Promise<number>;
   close(): Promise<void>;
@@ -91,6 +93,7 @@ export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
     },
     append: (entry) => appendFor(options, writer, turn, entry),
     read: (behind, limit) => readBehind(reader, behind, limit),
+    readForWrite: (behind, limit) => patiently(options, () => readBehind(reader, behind, limit)),
     takeTurn: () => turn.take(),
     async close() {
       await Promise.all([reader.close(), writer.close()]);
@@ -136,29 +139,32 @@ const rowOf = ({ number, id, after, schema, body }: Entry, node: string, parts: 
   parts > 0 ? new Uint8Array(0) : body,
 ];
 
-/** Tries until it knows whether the entry is in the log. Throws a {@link LogUnavailable} when that takes too long. */
-async function appendFor(
-  { node, clock, patienceMs }: PostgresLogOptions,
-  writer: Connection,
-  turn: Turn,
-  entry: Entry,
-): Promise<boolean> {
+/** Tries again while the server is away. Throws a {@link LogUnavailable} when that takes too long. */
+async function patiently<Result>(
+  { clock, patienceMs }: PostgresLogOptions,
+  attempt: (wasLost: boolean) => Promise<Result>,
+): Promise<Result> {
   const endMs = steadyMs(clock) + patienceMs;
-  const stored = turn.append();
-  try {
-    // An attempt whose answer was lost may have stored the entry, so the next one looks for it when it is refused.
-    for (let wasLost = false; ; ) {
-      try {
-        return await appendOnce(writer, entry, node, wasLost);
-      } catch (error) {
-        if (!(error instanceof LogUnavailable) && !(error instanceof UserError) && !isLockTimeout(error)) throw error;
-        wasLost ||= !isLockTimeout(error);
-        if (steadyMs(clock) + RETRY_MS > endMs) throw new LogUnavailable(messageOf(error));
-        await sleep(RETRY_MS);
-      }
+  for (let wasLost = false; ; ) {
+    try {
+      return await attempt(wasLost);
+    } catch (error) {
+      const isTurn = isLockTimeout(error);
+      if (!(error instanceof LogUnavailable) && !(error instanceof UserError) && !isTurn) throw error;
+      wasLost ||= !isTurn;
+      if (steadyMs(clock) + RETRY_MS > endMs) throw new LogUnavailable(messageOf(error));
+      await sleep(RETRY_MS);
     }
+  }
+}
+
+/** Tries until it knows whether the entry is in the log: an attempt whose answer was lost may have stored it. */
+async function appendFor(options: PostgresLogOptions, writer: Connection, turn: Turn, entry: Entry): Promise<boolean> {
+  const ended = turn.append();
+  try {
+    return await patiently(options, (wasLost) => appendOnce(writer, entry, options.node, wasLost));
   } finally {
-    stored();
+    ended();
   }
 }
 

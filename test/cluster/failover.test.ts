@@ -1,0 +1,121 @@
+/** PostgreSQL is killed, hangs, or is replaced by its standby while nodes write: what was acknowledged is there, once. */
+import pg from 'pg';
+import t, { type Test } from 'tap';
+import { sleep } from '../../src/base/clock.js';
+import { silentLogger } from '../../src/base/log.js';
+import type { OpenCopy } from '../../src/cluster/open-copy.js';
+import { followLog } from '../../src/cluster/replica.js';
+import type { Store } from '../../src/store/driver.js';
+import { catchUp } from '../../src/store/log-writer.js';
+import { findMeta, putMeta } from '../../src/store/meta.js';
+import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
+import { skipWithoutPostgres, startPostgres } from '../support/postgres.js';
+import { until } from '../support/until.js';
+
+const count = (store: Store): number => Number(findMeta(store, 'last_account') ?? 0);
+const increase = (store: Store): Promise<number> =>
+  store.write(() => {
+    putMeta(store, 'last_account', count(store) + 1);
+    return count(store);
+  });
+
+/** Runs eight writers on each of two new nodes while `trouble` happens, and checks what came of their writes. */
+async function writeDuring(t: Test, url: string, first: string, trouble: () => Promise<void>): Promise<void> {
+  const directory = makeDirectory(t);
+  const nodes: OpenCopy[] = [
+    await openNode(t, url, { node: 'a', dataDir: first, patienceMs: 30_000 }),
+    await openNode(t, url, { node: 'b', dataDir: directory, patienceMs: 30_000 }),
+  ];
+  let stop = false;
+  const acknowledged: number[] = [];
+  const writers = nodes.flatMap(({ store }) =>
+    Array.from({ length: 8 }, async () => {
+      while (!stop) acknowledged.push(await increase(store));
+    }),
+  );
+  await until(async () => acknowledged.length > 50);
+  await trouble();
+  const before = acknowledged.length;
+  await until(async () => acknowledged.length > before + 50);
+  stop = true;
+  await Promise.all(writers);
+  for (const { store, log } of nodes) await catchUp(store, log);
+  acknowledged.sort((x, y) => x - y);
+  const [least = 0] = acknowledged;
+  t.strictSame(
+    acknowledged,
+    acknowledged.map((_, index) => least + index),
+    `each of ${acknowledged.length} writes was made once`,
+  );
+  t.equal(count(nodes[0]!.store), acknowledged.at(-1), 'and nothing else');
+  t.equal(contentIn(directory), contentIn(first));
+}
+
+t.test('trouble with PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
+  const postgres = await startPostgres(t);
+  const first = await beginCluster(t, postgres.url);
+
+  t.test('it crashes and comes back', async (t) => {
+    await writeDuring(t, postgres.url, first, async () => {
+      await postgres.signal('SIGKILL');
+      await sleep(300);
+      await postgres.start();
+    });
+  });
+
+  t.test('it ends all connections', async (t) => {
+    await writeDuring(t, postgres.url, first, async () => {
+      for (let round = 0; round < 5; round++) {
+        await postgres.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
+        await sleep(100);
+      }
+    });
+  });
+
+  t.test('it hangs: readers do not wait for it', async (t) => {
+    const { store, log } = await openNode(t, postgres.url, { node: 'a', dataDir: first });
+    const replica = followLog({ store, log, clock, logger: silentLogger(), onDiverged: (reason) => t.fail(reason) });
+    t.teardown(() => replica.close());
+    await replica.refresh();
+    t.equal(replica.status().state, 'following');
+    await postgres.signal('SIGSTOP');
+    await replica.refresh();
+    t.equal(replica.status().state, 'away', 'one request waits for a second');
+    const writing = increase(store);
+    await replica.refresh();
+    await postgres.signal('SIGCONT');
+    t.ok(await writing);
+    await until(async () => replica.status().state === 'following');
+  });
+
+  t.test('the holder of the turn dies', async (t) => {
+    const { store } = await openNode(t, postgres.url, { node: 'a', dataDir: first });
+    const holder = new pg.Client(postgres.url);
+    holder.on('error', () => {});
+    await holder.connect();
+    const [{ pid } = { pid: 0 }] = (await holder.query('SELECT pg_backend_pid() AS pid, pg_advisory_lock(1516138341)'))
+      .rows as { pid: number }[];
+    let isWritten = false;
+    const writing = increase(store).then(() => (isWritten = true));
+    await sleep(300);
+    t.notOk(isWritten, 'who has no turn waits');
+    await postgres.query(`SELECT pg_terminate_backend(${pid})`);
+    t.ok(await writing);
+  });
+
+  t.test('its standby takes over', async (t) => {
+    const standby = await postgres.addStandby();
+    await postgres.query("ALTER SYSTEM SET synchronous_standby_names = 'second'");
+    await postgres.query('SELECT pg_reload_conf()');
+    await until(async () => {
+      const [row] = await postgres.query('SELECT sync_state FROM pg_stat_replication');
+      return row?.['sync_state'] === 'sync';
+    });
+    const both = postgres.url.replace(/@[^/]*/, `@127.0.0.1:${standby.port},127.0.0.1:${postgres.port}`);
+    await writeDuring(t, both, first, async () => {
+      await postgres.signal('SIGKILL');
+      await sleep(300);
+      standby.promote();
+    });
+  });
+});
