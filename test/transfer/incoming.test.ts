@@ -177,6 +177,20 @@ t.test(
 );
 
 /** What a primary may do wrong, in the words that people read. */
+/** A signature of `a` that no key has made. */
+const RRSIG: ScriptedRR = [
+  `a.${ZONE}.`,
+  300,
+  Type.rrsig,
+  new Uint8Array(
+    Buffer.concat([
+      Buffer.from([0, 1, 13, 3, 0, 0, 1, 44, 0x7f, 0, 0, 0, 0x60, 0, 0, 0, 0, 7]),
+      parseName(`${ZONE}.`),
+      Buffer.alloc(64, 1),
+    ]),
+  ),
+];
+
 const LIES: readonly (readonly [
   what: string,
   said: RegExp,
@@ -244,6 +258,11 @@ const LIES: readonly (readonly [
       for (let i = 0; i < 101; i++) say.message([HOST(`x${i}`, 1)], { signature: 'none' });
       say.message([SOA(20)]);
     },
+  ],
+  [
+    'signatures without keys',
+    /signatures cannot be used/,
+    (_, say) => say.message([SOA(20), NS, HOST('ns', 1), HOST('a', 2), RRSIG, SOA(20)]),
   ],
   [
     'no end',

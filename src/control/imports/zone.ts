@@ -263,5 +263,6 @@ function prepareZone(ctx: Context, draft: Draft, { name: { name, apex }, input }
   const zone = known.find((row) => row.account === account.seq) ?? only;
   if (!zone) return { zone: addZone(ctx, draft, { name, apex, account: account.seq, type: 'full' }), isNew: true };
   if (!input.replace) throw zoneFailure('importExists', { name });
+  if (zone.type === 'secondary') throw zoneFailure('importSecondary', { name });
   return { zone: requireZone(ctx, toHex(zone.id)), isNew: false };
 }

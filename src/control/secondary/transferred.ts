@@ -6,6 +6,7 @@ import { sleep } from '../../base/clock.js';
 import { invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
+import type { PlacedRR } from '../../dnssec/signed-zone.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { compareSets, moveProxied, recordOfSet } from '../../store/records/compare.js';
 import type { ImportedRow } from '../../store/records/import.js';
@@ -18,6 +19,7 @@ import { planRemoval } from '../records/unused-records.js';
 import { isOverride } from '../rules/of-primary.js';
 import { commitAlone, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
+import { applySigned } from './presigned-copy.js';
 
 /** A version of a zone at its primary. */
 export interface Version {
@@ -119,6 +121,8 @@ function edit(ctx: Context, draft: Draft, zone: ZoneRow, { before, after }: Edit
 export interface StagedVersion extends Version {
   readonly set: number;
   readonly records: number;
+  /** All records of a version that its primary has signed. */
+  readonly signed?: readonly PlacedRR[] | undefined;
 }
 
 /**
@@ -184,14 +188,20 @@ function replaceSet(ctx: Context, draft: Draft, zone: ZoneRow, { set, records }:
   draft.noteZone(zone.seq, 'zone-replaced');
 }
 
-/** SOA, serial, and what is noted. */
-function finish(ctx: Context, draft: Draft, zone: ZoneRow, { soa, noted }: Version): void {
+/** SOA, serial, signatures, and what is noted. */
+function finish(
+  ctx: Context,
+  draft: Draft,
+  zone: ZoneRow,
+  { soa, noted, signed }: Version & Pick<StagedVersion, 'signed'>,
+): void {
   const { columns, serial }: ImportedSoa = soaOf(soa);
   // What is changed here (signatures, proxied names) has serials of its own, which only go up.
-  const isNewer = zone.expired === 1 || serialIsAfter(serial, zone.serial);
+  const isNewer = signed !== undefined || zone.expired === 1 || serialIsAfter(serial, zone.serial);
   const next = isNewer ? serial : nextSerial(zone.serial);
   draft.setZone(zone.seq, { ...columns, serial: next, expired: 0 });
-  draft.noteZone(zone.seq, zone.expired === 1 ? 'zone-replaced' : 'settings');
+  draft.noteZone(zone.seq, zone.expired === 1 || signed ? 'zone-replaced' : 'settings');
+  applySigned(ctx, draft, zone.seq, signed);
   noteIncoming(ctx.store, zone.seq, noted);
   draft.audit({ action: 'zone.transfer', zone: zone.id, object: zone.id, after: { serial } });
 }

@@ -76,7 +76,7 @@ function finishFixed(
   difference: Difference | undefined,
 ): ZoneOutcome {
   const { before, serving } = touched;
-  const isSwitched = before.served !== row.served;
+  const isSwitched = before.served !== row.served || before.expired !== row.expired;
   const isSame = isSwitched || (difference && difference.removed.length + difference.added.length === 0);
   if (!isSame || 'soaFrom' in soaDifference(serving, zone, row.serial) || !isSameDenial(serving.denial, zone.denial)) {
     throw dnssecFailure('presignedFixed', { zone: row.name });

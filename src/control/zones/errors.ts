@@ -35,6 +35,11 @@ export const zoneFailure = defineErrors('zones', {
   settingUnknown: { status: 400, code: 1003, text: 'Undefined zone setting: {name}' },
   scansBusy: { status: 429, code: 971, text: '{most} scans are running. Please wait and try again.' },
   badSetting: { status: 400, code: 1007, text: 'Invalid value for zone setting {name}' },
+  importSecondary: {
+    status: 400,
+    code: 1006,
+    text: 'The zone {name} is transferred from its primary. Make it a full zone first (PATCH with the type full), or delete it.',
+  },
   becomesSecondary: {
     status: 400,
     code: 1002,

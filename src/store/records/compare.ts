@@ -27,8 +27,8 @@ const statements = perStore((store) => ({
   ),
 }));
 
-/** The records of a set in the order of the index. */
-function* rowsOfSet(store: Store, set: number): Generator<Compared | 'pause'> {
+/** The records of a set in the order of the index; `pause` as in {@link compareSets}. */
+export function* rowsOfSet(store: Store, set: number): Generator<Compared | 'pause'> {
   let last: Pick<Compared, 'owner_key' | 'type' | 'rdata_key'> = {
     owner_key: new Uint8Array(0),
     type: -1,

@@ -1,7 +1,8 @@
 /** Transfers one zone from one primary: differences where they may do, otherwise the whole zone. */
-import { messageOf } from '../../base/errors.js';
+import { AppError, messageOf } from '../../base/errors.js';
 import { createRowMaker, type RowMaker } from '../../control/imports/row.js';
 import { beginStaging, giveUp, type Staging } from '../../control/imports/stage.js';
+import { NotServable, readSignedVersion } from '../../control/secondary/presigned-copy.js';
 import { applyDifferences, applyVersion, DoesNotFit } from '../../control/secondary/transferred.js';
 import type { Context } from '../../control/write/context.js';
 import { Type } from '../../dns/codes.js';
@@ -58,11 +59,23 @@ async function fetchOnce(ctx: Context, context: PrimaryContext, order: FetchOrde
       await collection.take(reader.read(message));
       if (!reader.end) continue;
       if (!isCovered) throw new TransferFailed('signature', 'its last message is not signed');
-      return await store(ctx, order, reader.end, collection);
+      return await storeOrRefuse(ctx, order, reader.end, collection);
     }
     throw new TransferFailed('unreachable', 'it sent no answer');
   } finally {
     await collection.release();
+  }
+}
+
+/** What came well but cannot be served is a fault of the transfer, too. */
+async function storeOrRefuse(...parts: Parameters<typeof store>): Promise<Fetched> {
+  try {
+    return await store(...parts);
+  } catch (error) {
+    if (error instanceof NotServable || (error instanceof AppError && error.status < 500)) {
+      throw new TransferFailed('unsupported', error.message);
+    }
+    throw error;
   }
 }
 
@@ -72,10 +85,15 @@ async function store(ctx: Context, order: FetchOrder, end: TransferEnd, collecti
   if (kind === 'current') return { soa, kind, records: 0 };
   const version = (notice: string | null) => ({ soa: soa.record, noted: noted(soa, notice) });
   if (kind === 'whole') {
-    const { set, records } = await collection.finish();
+    const { set, records, proofs } = await collection.finish();
     const notice = end.outside === 0 ? null : `${end.outside} records outside the zone were left out`;
-    if (await applyVersion(ctx, zone.seq, { set, records, ...version(notice) })) collection.keep();
-    return { soa, kind, records };
+    const isSigned = proofs.length > 0;
+    const signed = isSigned ? await readSignedVersion(ctx, zone, set, [soa.record, ...proofs]) : undefined;
+    if (await applyVersion(ctx, zone.seq, { set, records, signed, ...version(notice) })) collection.keep();
+    return { soa, kind, records: records + proofs.length };
+  }
+  if (end.steps.some(({ removed, added }) => [...removed, ...added].some(isProof))) {
+    throw new TransferFailed('unfit', 'its differences contain signatures');
   }
   const differences = end.steps.map(({ removed, added }) => {
     return { removed: collection.rowsOf(removed), added: collection.rowsOf(added) };
@@ -94,12 +112,14 @@ interface Collection {
   take(records: readonly ReadRecord[]): Promise<void>;
   rowsOf(records: readonly ReadRecord[]): ImportedRow[];
   /** Stores what is left. */
-  finish(): Promise<{ readonly set: number; readonly records: number }>;
+  finish(): Promise<{ readonly set: number; readonly records: number; readonly proofs: readonly ReadRecord[] }>;
   /** The set belongs to the zone now, or is removed already. */
   keep(): void;
   release(): Promise<void>;
 }
 
+/** They are verified together, in memory. */
+const MOST_PROOFS = 1_000_000;
 /** Rows that are stored together. */
 const ROWS_AT_ONCE = 2000;
 
@@ -111,6 +131,7 @@ function createCollection(ctx: Context, { apex }: ZoneRow): Collection {
   let waiting: ImportedRow[] = [];
   let records = 0;
   let isKept = false;
+  const proofs: ReadRecord[] = [];
   const flush = async (): Promise<number> => {
     staging ??= await beginStaging(ctx);
     const rows = waiting;
@@ -120,7 +141,15 @@ function createCollection(ctx: Context, { apex }: ZoneRow): Collection {
   };
   return {
     async take(more) {
-      for (const row of rowsOf(maker, more)) waiting.push(row);
+      for (const record of more) if (isProof(record)) proofs.push(record);
+      const others = more.filter((record) => !isProof(record));
+      for (const row of rowsOf(maker, others)) waiting.push(row);
+      if (proofs.length > MOST_PROOFS) {
+        throw new TransferFailed(
+          'limit',
+          `the zone has more than ${MOST_PROOFS} signatures and proofs, which is the limit`,
+        );
+      }
       if (records + waiting.length > most) {
         throw new TransferFailed('limit', `the zone has more than ${most} records, which is the limit`);
       }
@@ -129,7 +158,7 @@ function createCollection(ctx: Context, { apex }: ZoneRow): Collection {
     rowsOf: (some) => rowsOf(maker, some),
     async finish() {
       const set = await flush();
-      return { set, records };
+      return { set, records, proofs };
     },
     keep() {
       isKept = true;
@@ -146,18 +175,14 @@ function createCollection(ctx: Context, { apex }: ZoneRow): Collection {
   };
 }
 
-/** They show that a zone is signed by its primary. */
-const PROOFS: ReadonlySet<number> = new Set([Type.rrsig, Type.nsec, Type.nsec3, Type.nsec3param]);
+/** Records that a signer made for others; they are no records of the zone's owners (control/dnssec/presigned). */
+const PROOFS: ReadonlySet<number> = new Set([Type.rrsig, Type.nsec, Type.nsec3]);
+
+function isProof({ type }: ReadRecord): boolean {
+  return PROOFS.has(type);
+}
 
 function rowsOf(maker: RowMaker, records: readonly ReadRecord[]): ImportedRow[] {
-  return records.map((record) => {
-    if (PROOFS.has(record.type)) {
-      throw new TransferFailed(
-        'unsupported',
-        'the zone is signed at the primary, and its signatures cannot be taken over',
-      );
-    }
-    const nowhere = { line: 1, column: 1, file: undefined, comment: undefined };
-    return maker.rowOf({ ...record, ...nowhere, flattened: false });
-  });
+  const nowhere = { line: 1, column: 1, file: undefined, comment: undefined };
+  return records.map((record) => maker.rowOf({ ...record, ...nowhere, flattened: false }));
 }

@@ -3,6 +3,7 @@
  * newer, goes to the next primary when one fails, and lets the copy expire when none answers for too long.
  */
 import { messageOf } from '../../base/errors.js';
+import { isPresigned } from '../../control/secondary/presigned-copy.js';
 import { expireZone, reviveZone } from '../../control/secondary/transferred.js';
 import { type Context, type ContextBase, OPERATOR } from '../../control/write/context.js';
 import { serialIsAfter } from '../../dns/serial.js';
@@ -113,7 +114,8 @@ async function visit(
     const isBehind = soa.serial !== serial;
     return { isNewer: false, isBehind, expire: expireOf(soa, seen), notice: olderNotice(of, soa.serial, serial) };
   }
-  const mayDiffer = of.ixfr_enable === 1 && !isForced;
+  // Signatures are taken over as a whole.
+  const mayDiffer = of.ixfr_enable === 1 && !isForced && !isPresigned(ctx, zone.seq);
   const stored = servedSoa(servingZone(store, zone, settings), serial ?? 0);
   const from = mayDiffer ? { ...stored, serial } : undefined;
   const noted = (newer: Soa, notice: string | null): IncomingChange => {

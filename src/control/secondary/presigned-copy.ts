@@ -1,0 +1,57 @@
+/** A version of a zone that its primary has signed: its signatures are verified before it is served with them. */
+import { sleep } from '../../base/clock.js';
+import { nameOfOwnerKey } from '../../dns/name.js';
+import type { RR } from '../../dns/rr.js';
+import { servedTtl } from '../../dns/ttl.js';
+import type { PlacedRR } from '../../dnssec/signed-zone.js';
+import { findDnssecZone } from '../../store/dnssec/zones.js';
+import { rowsOfSet } from '../../store/records/compare.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { dropPresigned, takePresigned } from '../dnssec/presigned/take.js';
+import { verifyInParts } from '../dnssec/presigned/verify.js';
+import type { Draft } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+
+/** What came cannot be served. The message says why, for people. */
+export class NotServable extends Error {}
+
+const PAUSE_MS = 2;
+
+/**
+ * All records of a signed version whose other records stand in a set; `proofs`: SOA, RRSIG, NSEC and NSEC3. Throws a
+ * {@link NotServable} when a validating resolver would not accept it.
+ */
+export async function readSignedVersion(
+  { store, clock }: Context,
+  { apex }: ZoneRow,
+  set: number,
+  proofs: readonly RR[],
+): Promise<readonly PlacedRR[]> {
+  const nowhere = { file: undefined, line: 1 };
+  const records: PlacedRR[] = proofs.map((record) => ({ ...record, ...nowhere }));
+  for (const row of rowsOfSet(store, set)) {
+    if (row === 'pause') await sleep(PAUSE_MS);
+    else {
+      const { owner_key: ownerKey, type, ttl, rdata } = row;
+      records.push({ owner: nameOfOwnerKey(ownerKey, apex), type, ttl: servedTtl(ttl), rdata, ...nowhere });
+    }
+  }
+  const issues = await verifyInParts(apex, records, Math.floor(clock.nowMs() / 1000));
+  const fault = issues.find(({ severity }) => severity === 'error');
+  if (fault) throw new NotServable(`its signatures cannot be used: ${fault.message}`);
+  return records;
+}
+
+/** Gives the zone its signatures, or takes them away when it has none any more; inside the commit that stored its records. */
+export function applySigned(ctx: Context, draft: Draft, seq: number, signed: readonly PlacedRR[] | undefined): void {
+  const zone = draft.zone(seq)!;
+  if (signed) {
+    const [issue] = takePresigned(ctx, draft, zone, signed);
+    if (issue) throw new NotServable(issue.message);
+  } else if (isPresigned(ctx, seq)) dropPresigned(ctx, draft, zone);
+}
+
+/** Whether the stored version of a zone is served with the signatures of its primary. */
+export function isPresigned({ store }: Pick<Context, 'store'>, seq: number): boolean {
+  return findDnssecZone(store, seq)?.presigned === 1;
+}
