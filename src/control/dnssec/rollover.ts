@@ -33,7 +33,9 @@ export async function startRollover(ctx: Context, zoneId: string, rollover: Roll
     const isRolling = row.walk !== null || keys.some(({ state }) => state !== 'active');
     if (isRolling && !rollover.emergency) throw dnssecFailure('rolling');
     if (rollover.emergency) updateDnssecZone(ctx.store, zone.seq, { emergency: 1 });
-    if (!isRolling) replaceKeys(ctx, draft, zone, keys, rollover);
+    // In an emergency a key is replaced beside whatever else is under way, unless it is being replaced already.
+    const isBegun = keys.some(({ role, state }) => role === rollover.role && state !== 'active');
+    if (!isRolling || (rollover.role && !isBegun)) replaceKeys(ctx, draft, zone, keys, rollover);
     lookAtParentSoon(ctx, zone);
     draft.audit({ action: 'dnssec.rollover', zone: zone.id, object: zone.id, after: { ...rollover } });
   });

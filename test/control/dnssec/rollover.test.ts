@@ -293,4 +293,14 @@ t.test('an emergency: nothing is waited for but the parent', async (t) => {
   await startRollover(ctx, zoneId, { role: 'zsk', emergency: true });
   await pass(30_000, true, 2000);
   t.same((await states()).sort(), ['ksk 13 active', 'zsk 13 active'], 'but becomes one');
+
+  await startRollover(ctx, zoneId, { role: 'ksk' });
+  await startRollover(ctx, zoneId, { role: 'zsk', emergency: true });
+  t.same(
+    (await states()).sort(),
+    ['ksk 13 active', 'ksk 13 published', 'zsk 13 active', 'zsk 13 published'],
+    'beside another one',
+  );
+  await pass(150_000, true, 2000);
+  t.same((await states()).sort(), ['ksk 13 active', 'zsk 13 active']);
 });
