@@ -30,11 +30,17 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-export function Curl({ request }: { readonly request: Request }) {
+interface CurlProps {
+  /** A function where making the request takes time: it is called when the command is shown. */
+  readonly request: Request | (() => Request);
+}
+
+export function Curl({ request }: CurlProps) {
+  const [isOpen, setOpen] = useState(false);
   return (
-    <details class="curl">
+    <details class="curl" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>The same as curl</summary>
-      <Copyable text={curlOf(request)} label="command" />
+      {isOpen && <Copyable text={curlOf(typeof request === 'function' ? request() : request)} label="command" />}
     </details>
   );
 }

@@ -9,7 +9,7 @@ import { addRefusals, removeUnused, simplified } from './tidy.js';
 
 export const DOCS_PATH = '/docs';
 
-const DESCRIPTION = `Zones and records of this name server, compatible with version 4 of the Cloudflare API.
+const DESCRIPTION = `Zones and records of this name server, compatible with version 4 of the Cloudflare API. The [dashboard](/) uses nothing else.
 
 Every path under \`/client/v4\` is also served under \`/v4\`. Answers to changes carry two headers more: \`zoneplane-change\`,
 the number of the change, and \`zoneplane-serial\`, the SOA serial of the zone after it.
@@ -123,7 +123,8 @@ export function docsOptions(): FastifySwaggerUiOptions {
       title: 'Zoneplane admin API',
       favicon: [{ filename: 'icon.svg', rel: 'icon', type: 'image/svg+xml', sizes: 'any', content: ICON }],
     },
-    logo: { type: 'image/svg+xml', content: ICON, href: DOCS_PATH },
+    // The way to the dashboard.
+    logo: { type: 'image/svg+xml', content: ICON, href: '/' },
     uiConfig: { validatorUrl: null, docExpansion: 'none', tryItOutEnabled: false },
   };
 }

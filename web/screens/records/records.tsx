@@ -37,7 +37,8 @@ export default function Records({ zone, base }: ZoneScreenProps) {
   });
   const { answer, error, busy, reload } = useLoad<DnsRecord[]>(path);
   const types = useLoad<RecordType[]>('/record_types').answer?.result;
-  const editable = mayWrite(usePermissions(), 'dns') && types !== undefined;
+  // Records that come from a primary are changed there.
+  const editable = mayWrite(usePermissions(), 'dns') && types !== undefined && zone.type !== 'secondary';
   const pending = usePending(zone.id);
   const [open, setOpen] = useState<string>();
   const [selected, setSelected] = useState<ReadonlyMap<string, DnsRecord>>(new Map());

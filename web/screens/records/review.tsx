@@ -2,7 +2,7 @@
  * The last look before saving: what resolvers will see. Saving needs the zone as it was when the first edit was made; if somebody
  * else changed it, both sides are shown (conflict.tsx).
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ApiError, call } from '../../api.js';
 import { useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
@@ -11,7 +11,7 @@ import { DiffLines } from '../../parts/diff.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
 import type { Diff, Zone } from '../../types.js';
 import { Conflict } from './conflict.js';
-import { batchOf, editAt, type Pending } from './pending.js';
+import { batchOf, type Edits, editAt, type Pending } from './pending.js';
 import type { Saved } from './receipt.js';
 
 interface ReviewProps {
@@ -22,6 +22,30 @@ interface ReviewProps {
 }
 
 const CHANGED_MEANWHILE = 412;
+/** What the server takes in one change. */
+const MOST_AT_ONCE = 3500;
+
+/** The edits in parts that the server takes, deletions first, so that what is made anew finds its place free. */
+function partsOf(edits: Edits): Edits[] {
+  if (edits.size <= MOST_AT_ONCE) return [edits];
+  const order = { delete: 0, change: 1, create: 2 };
+  const sorted = [...edits].sort(([, a], [, b]) => order[a.kind] - order[b.kind]);
+  const parts: Edits[] = [];
+  for (let at = 0; at < sorted.length; at += MOST_AT_ONCE) parts.push(new Map(sorted.slice(at, at + MOST_AT_ONCE)));
+  return parts;
+}
+
+function joined(diffs: readonly Diff[]): Diff | undefined {
+  const [first] = diffs;
+  return (
+    first && {
+      ...first,
+      removed: diffs.flatMap(({ removed }) => removed),
+      added: diffs.flatMap(({ added }) => added),
+      complete: diffs.every(({ complete }) => complete),
+    }
+  );
+}
 
 export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
   const { edits, etag } = pending;
@@ -30,18 +54,31 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
   const saving = useSending();
   const path = `/zones/${zone.id}/dns_records/batch`;
   const headers = etag === undefined ? {} : { 'if-match': etag };
+  const parts = useMemo(() => partsOf(edits), [edits]);
   useEffect(() => {
     setDiff(undefined);
     void checking.run(async () => {
-      const answer = await call('POST', `${path}?dry_run=true`, { body: batchOf(edits), headers });
-      setDiff(answer.diff);
+      const diffs: Diff[] = [];
+      for (const part of parts) {
+        const { diff: found } = await call('POST', `${path}?dry_run=true`, { body: batchOf(part), headers });
+        if (found) diffs.push(found);
+      }
+      setDiff(joined(diffs));
     });
   }, [edits, etag]);
   const save = (): void => {
     void saving.run(async () => {
-      const { change, serial } = await call('POST', path, { body: batchOf(edits), headers });
-      pending.clear();
-      onSaved({ change, serial, at: Date.now() });
+      let tag = etag;
+      let saved: Saved = { change: undefined, serial: undefined, at: Date.now() };
+      for (const [index, part] of parts.entries()) {
+        const match = tag === undefined ? {} : { 'if-match': tag };
+        const { change, serial, etag: next } = await call('POST', path, { body: batchOf(part), headers: match });
+        tag = next;
+        saved = { ...saved, ...(change !== undefined && { change, serial }) };
+        // What is saved is not pending any more, whatever becomes of the rest.
+        pending.rebase(new Map(parts.slice(index + 1).flatMap((rest) => [...rest])), tag);
+      }
+      onSaved(saved);
     });
   };
   const error = saving.error ?? checking.error;
@@ -57,8 +94,10 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
           {diff && (
             <>
               <p class="muted">
-                What resolvers will see, all at once
-                {diff.serial_to !== null && diff.serial_from !== diff.serial_to && `, as serial ${diff.serial_to}`}:
+                {parts.length === 1
+                  ? 'What resolvers will see, all at once'
+                  : `The server takes ${MOST_AT_ONCE.toLocaleString('en')} edits at once, so these are saved in ${parts.length} changes`}
+                {parts.length === 1 && diff.serial_from !== diff.serial_to && `, as serial ${diff.serial_to}`}:
               </p>
               <DiffLines diff={diff} />
             </>
@@ -73,7 +112,7 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
           Not yet
         </button>
       </div>
-      <Curl request={{ method: 'POST', path, headers, body: batchOf(edits) }} />
+      <Curl request={() => ({ method: 'POST', path, headers, body: batchOf(parts[0]!) })} />
     </Dialog>
   );
 }

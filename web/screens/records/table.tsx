@@ -1,5 +1,6 @@
 /** The table of records with the edits that are not saved. Arrows go from row to row, Enter opens one. */
 import type { ComponentChildren } from 'preact';
+import { useMemo, useRef } from 'preact/hooks';
 import { SortHeader } from '../../parts/sort.js';
 import { Link, withQuery } from '../../router.js';
 import type { DnsRecord } from '../../types.js';
@@ -52,7 +53,7 @@ function rowsOf(records: readonly DnsRecord[], edits: Edits): Row[] {
 
 export function RecordTable(props: TableProps) {
   const { records, edits, editable, open, selected, busy, onSelect } = props;
-  const rows = rowsOf(records, edits);
+  const rows = useMemo(() => rowsOf(records, edits), [records, edits]);
   const isAllSelected = records.length > 0 && records.every(({ id }) => selected.has(id));
   const selectAll = (): void => {
     const next = new Map(selected);
@@ -100,7 +101,7 @@ export function RecordTable(props: TableProps) {
         </thead>
         <tbody onKeyDown={moveAmongRows}>
           {rows.map((row) => (
-            <RecordRow key={row.id} {...row} table={props} isOpen={open === row.id} />
+            <KeptRow key={row.id} {...row} table={props} isOpen={open === row.id} isSelected={selected.has(row.id)} />
           ))}
         </tbody>
       </table>
@@ -119,6 +120,39 @@ function moveAmongRows(event: KeyboardEvent): void {
 
 const WORDS = { change: 'Edited', delete: 'Will be deleted', create: 'New' } as const;
 
+interface RowProps extends Row {
+  readonly table: TableProps;
+  readonly isOpen: boolean;
+  readonly isSelected: boolean;
+}
+
+/** Draws a row again only when something in it is different: a hundred rows take longer than a person should wait for a key. */
+function KeptRow(props: RowProps) {
+  const { id, before, edit, body, table, isOpen, isSelected } = props;
+  const present = useRef(table);
+  present.current = table;
+  const kept: TableProps = useMemo(
+    () => ({
+      ...table,
+      onOpen: (key) => present.current.onOpen(key),
+      onSelect: (selected) => present.current.onSelect(selected),
+      onTakeBack: (key) => present.current.onTakeBack(key),
+    }),
+    [table.apex, table.base, table.editable],
+  );
+  // An open form belongs to the present state of everything.
+  return useMemo(
+    () => <RecordRow {...props} table={isOpen ? table : kept} toggle={() => toggle(present.current, id, before)} />,
+    [id, before, edit, body, isOpen, isSelected, kept, isOpen && table],
+  );
+}
+
+function toggle({ selected, onSelect }: TableProps, id: string, before: DnsRecord | undefined): void {
+  const next = new Map(selected);
+  if (!next.delete(id) && before) next.set(id, before);
+  onSelect(next);
+}
+
 function RecordRow({
   id: rowKey,
   before,
@@ -126,26 +160,23 @@ function RecordRow({
   body,
   table,
   isOpen,
-}: Row & { readonly table: TableProps; readonly isOpen: boolean }) {
-  const { apex, base, editable, selected, onOpen, onSelect, onTakeBack, editor } = table;
+  isSelected,
+  toggle: select,
+}: RowProps & { readonly toggle: () => void }) {
+  const { apex, base, editable, onOpen, onTakeBack, editor } = table;
   const readOnly = before?.meta.read_only === true;
   const name = relativeName(body.name, apex);
-  const select = (): void => {
-    const next = new Map(selected);
-    if (!next.delete(rowKey) && before) next.set(rowKey, before);
-    onSelect(next);
-  };
   const columns = editable ? 7 : 6;
   return (
     <>
-      <tr class={edit && `edit-${edit.kind}`} aria-selected={selected.has(rowKey) || undefined}>
+      <tr class={edit && `edit-${edit.kind}`} aria-selected={isSelected || undefined}>
         {editable && (
           <td class="select-cell">
             {before && !readOnly && (
               <input
                 type="checkbox"
                 aria-label={`Select ${body.name} ${body.type}`}
-                checked={selected.has(rowKey)}
+                checked={isSelected}
                 onChange={select}
               />
             )}
@@ -239,11 +270,13 @@ function Notes({ body: { comment, tags } }: { readonly body: RecordBody }) {
       {tags.length > MOST_TAGS && (
         <details class="more-tags">
           <summary>{tags.length - MOST_TAGS} more tags</summary>
-          {tags.slice(MOST_TAGS).map((tag) => (
-            <Link key={tag} class="tag" href={withQuery({ tag, page: undefined })}>
-              <bdi>{tag}</bdi>
-            </Link>
-          ))}
+          <div>
+            {tags.slice(MOST_TAGS).map((tag) => (
+              <Link key={tag} class="tag" href={withQuery({ tag, page: undefined })}>
+                <bdi>{tag}</bdi>
+              </Link>
+            ))}
+          </div>
         </details>
       )}
     </div>
