@@ -51,6 +51,15 @@ t.test('a zone file becomes a zone', async (t) => {
   t.equal(made.json.result.imported, true);
   t.equal((await call('GET', `/zones/${made.json.result.id}`)).json.result.name, 'shop.example');
   t.equal((await post('', file)).status, 400, 'it is there already');
+  const [listed] = (await call('GET', '/zones?include_state=true')).json.result;
+  t.match(listed.state, {
+    serial: 7,
+    records: 2,
+    dnssec: 'disabled',
+    hold: false,
+    secondaries: { count: 0, in_sync: 0 },
+  });
+  t.equal((await call('GET', '/zones')).json.result[0].state, undefined, 'only on request');
   const bad = await post('?name=bad.example', 'www 300 IN A 192.0.2.999\n');
   t.match(bad.json.result, { imported: false, id: null });
   t.ok(

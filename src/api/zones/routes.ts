@@ -2,6 +2,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { checkActivation } from '../../control/zones/activation.js';
 import type { ZoneItem } from '../../control/zones/item.js';
+import { stateOfZone } from '../../control/zones/state.js';
 import {
   createZone,
   deleteZone,
@@ -14,7 +15,7 @@ import {
 } from '../../control/zones/zones.js';
 import { type Message, success, successPage } from '../envelope.js';
 import { pageOf, resultInfo, ZONE_PAGES } from '../paging.js';
-import { choiceValue, choiceValues, type Query, textValue } from '../query.js';
+import { choiceValue, choiceValues, type Query, switchValue, textValue } from '../query.js';
 import { type ContextOf, callerOf, queryOf } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
 import {
@@ -41,9 +42,13 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
     },
     async (request) => {
       const page = pageOf(queryOf(request), ZONE_PAGES);
-      const { items, totalCount } = await listZones(contextOf(request), { ...filterOf(queryOf(request)), ...page });
+      const context = contextOf(request);
+      const { items, totalCount } = await listZones(context, { ...filterOf(queryOf(request)), ...page });
       const permissions = permissionsOf(callerOf(request).actor.readOnly);
-      const views = items.map((item) => zoneView(item, permissions));
+      const withState = switchValue(queryOf(request), 'include_state') ?? false;
+      const views = items.map((item) =>
+        zoneView(item, permissions, withState ? stateOfZone(context, item.id) : undefined),
+      );
       return successPage(views, resultInfo(page, views.length, totalCount));
     },
   );

@@ -68,6 +68,16 @@ export const zone = z
     permissions: z.array(z.string()),
     plan,
     verification_key: z.string().optional(),
+    state: z
+      .object({
+        serial: z.int(),
+        records: z.int(),
+        dnssec: z.enum(['pending', 'active', 'pending-disabled', 'disabled']),
+        hold: z.boolean(),
+        secondaries: z.object({ count: z.int(), in_sync: z.int() }),
+      })
+      .optional()
+      .describe('Only with `include_state`'),
   })
   .meta({ id: 'Zone' });
 
@@ -82,6 +92,10 @@ export const zoneQuery = z.object({
   match,
   order: z.enum(ZONE_ORDERS).optional(),
   direction,
+  include_state: z
+    .string()
+    .optional()
+    .describe('`true`: with serial, DNSSEC, hold and secondaries of each zone (ours)'),
   ...pageQuery,
 });
 

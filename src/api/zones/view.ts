@@ -1,6 +1,7 @@
 /** Zones as v4 clients read them; the order of the members is part of the contract (v4: §0.8). */
 import type { z } from 'zod';
 import type { ZoneItem } from '../../control/zones/item.js';
+import type { ZoneState } from '../../control/zones/state.js';
 import { printOptionalTime, printTime } from '../times.js';
 import type { plan, Zone } from './schema.js';
 
@@ -25,7 +26,8 @@ export function permissionsOf(readOnly: boolean): string[] {
     : ['#dns_records:edit', '#dns_records:read', '#zone:edit', '#zone:read'];
 }
 
-export function zoneView(item: ZoneItem, permissions: string[]): Zone {
+/** `state`: only in lists that were asked for it. */
+export function zoneView(item: ZoneItem, permissions: string[], state?: ZoneState): Zone {
   return {
     id: item.id,
     name: item.name,
@@ -49,5 +51,10 @@ export function zoneView(item: ZoneItem, permissions: string[]): Zone {
     permissions,
     plan: PLAN,
     ...(item.verificationKey === null ? {} : { verification_key: item.verificationKey }),
+    ...(state && { state: stateView(state) }),
   };
+}
+
+function stateView({ secondaries: { count, inSync }, ...state }: ZoneState): NonNullable<Zone['state']> {
+  return { ...state, secondaries: { count, in_sync: inSync } };
 }

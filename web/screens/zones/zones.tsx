@@ -28,6 +28,7 @@ export default function Zones() {
     direction: sort.direction,
     page: query.get('page') ?? undefined,
     per_page: PER_PAGE,
+    include_state: 'true',
   });
   const { answer, error, busy, reload } = useLoad<Zone[]>(path);
   const [making, setMaking] = useState<{ readonly file: File | undefined }>();
@@ -64,6 +65,7 @@ interface TableProps {
 
 function Table({ zones, search, busy }: TableProps) {
   if (zones.length === 0) return <NoZones search={search} />;
+  const isShared = new Set(zones.map(({ account }) => account.id)).size > 1;
   return (
     <TableFrame label="Zones" busy={busy}>
       <thead>
@@ -74,9 +76,15 @@ function Table({ zones, search, busy }: TableProps) {
           <SortHeader orders={ORDERS} order="status" usual="name">
             Status
           </SortHeader>
-          <SortHeader orders={ORDERS} order="account.name" usual="name">
-            Account
-          </SortHeader>
+          <th scope="col">Records</th>
+          <th scope="col">Serial</th>
+          <th scope="col">DNSSEC</th>
+          <th scope="col">Secondaries</th>
+          {isShared && (
+            <SortHeader orders={ORDERS} order="account.name" usual="name">
+              Account
+            </SortHeader>
+          )}
           <th scope="col">Changed</th>
         </tr>
       </thead>
@@ -90,8 +98,14 @@ function Table({ zones, search, busy }: TableProps) {
             </th>
             <td>
               <Status zone={zone} />
+              {zone.state?.hold && (
+                <span class="chip" title="Other accounts cannot add this name">
+                  Held
+                </span>
+              )}
             </td>
-            <td class="muted">{zone.account.name}</td>
+            <StateCells zone={zone} />
+            {isShared && <td class="muted">{zone.account.name}</td>}
             <td class="muted">
               <Time at={zone.modified_on} />
             </td>
@@ -119,6 +133,41 @@ function NoZones({ search }: { readonly search: string }) {
         export of another service) on this page.
       </p>
     </Empty>
+  );
+}
+
+const SIGNED: Readonly<Record<NonNullable<Zone['state']>['dnssec'], string>> = {
+  active: 'Signed',
+  pending: 'Waits for the DS',
+  'pending-disabled': 'Is being removed',
+  disabled: '–',
+};
+
+function StateCells({ zone: { state } }: { readonly zone: Zone }) {
+  if (!state) return null;
+  const { dnssec, secondaries, serial, records } = state;
+  const isBehind = secondaries.in_sync < secondaries.count;
+  return (
+    <>
+      <td class="muted">{records.toLocaleString('en')}</td>
+      <td class="muted">{serial}</td>
+      <td>
+        {dnssec === 'disabled' ? (
+          <span class="muted">–</span>
+        ) : (
+          <span class={`chip ${dnssec === 'active' ? 'good' : 'wait'}`}>{SIGNED[dnssec]}</span>
+        )}
+      </td>
+      <td>
+        {secondaries.count === 0 ? (
+          <span class="muted">–</span>
+        ) : (
+          <span class={`chip ${isBehind ? 'wait' : 'good'}`}>
+            {secondaries.in_sync} of {secondaries.count} in step
+          </span>
+        )}
+      </td>
+    </>
   );
 }
 

@@ -1,0 +1,33 @@
+/** The state of a zone at a glance, for lists (ours). */
+import { type DnssecState, findDnssecZone } from '../../store/dnssec/zones.js';
+import { findZoneById } from '../../store/zones/zones.js';
+import { parseId } from '../access/access.js';
+import { isOn } from '../rules/hold.js';
+import { peerProgress } from '../secondary/progress.js';
+import type { Context } from '../write/context.js';
+import { zoneFailure } from './errors.js';
+
+export interface ZoneState {
+  readonly serial: number;
+  readonly records: number;
+  /** `disabled` also for a zone that never was signed. */
+  readonly dnssec: DnssecState;
+  /** Whether other accounts are kept from adding the name. */
+  readonly hold: boolean;
+  /** Peers to which it is transferred, and how many of them serve it as it is. */
+  readonly secondaries: { readonly count: number; readonly inSync: number };
+}
+
+/** The state of a zone that the actor is known to see. */
+export function stateOfZone({ store, clock }: Context, zoneId: string): ZoneState {
+  const zone = findZoneById(store, parseId(zoneId)!);
+  if (!zone) throw zoneFailure('missing');
+  const peers = peerProgress(store, zone.seq, zone.serial);
+  return {
+    serial: zone.serial,
+    records: zone.record_count,
+    dnssec: findDnssecZone(store, zone.seq)?.state ?? 'disabled',
+    hold: isOn(zone, clock.nowUs()),
+    secondaries: { count: peers.length, inSync: peers.filter(({ served }) => served).length },
+  };
+}
