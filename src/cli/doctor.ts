@@ -18,6 +18,7 @@ import { listJobs } from '../store/jobs.js';
 import { requireSchema } from '../store/migrate.js';
 import { servedZones } from '../store/zones/zones.js';
 import { vaultStatus } from '../vault/status.js';
+import { examineCluster } from './cluster/examine.js';
 import { type CommandContext, example } from './command.js';
 import { printInstant } from './control.js';
 import { examineSignedZones } from './dnssec/examine.js';
@@ -68,6 +69,7 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
       ...examineVault(loaded),
       ...examineJobs(settings),
       ...examineExpiry(settings, clock),
+      ...(hasDatabase(settings.dataDir) ? await examineCluster(settings, clock) : []),
     );
   }
   const running = readRunning(settings.dataDir);

@@ -192,6 +192,9 @@ function refused(error: unknown): UserError {
 
 /** Whether a statement failed since its tables are missing, or another has waited too long for its turn. */
 export const isMissing = (error: unknown): boolean => /^(?:42P01|3F000)$/.test(codeOf(error));
+/** Whether the server refuses a statement for another reason than its own end. */
+export const isRefused = (error: unknown): boolean =>
+  /^[0-9A-Z]{5}$/.test(codeOf(error)) && !isLoss(error) && !isLockTimeout(error);
 export const isLockTimeout = (error: unknown): boolean => codeOf(error) === '55P03';
 
 /** A UserError for what the server refuses; any other error unchanged. */

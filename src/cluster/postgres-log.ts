@@ -8,13 +8,14 @@ import { EntryRefused, LogUnavailable } from '../store/failures.js';
 import type { EntryLog } from '../store/log-writer.js';
 import type { Entry } from '../store/recording.js';
 import type { Position } from '../store/replay.js';
-import { type Connection, createConnection, isLockTimeout, isMissing, type Row } from './connection.js';
+import { type Connection, createConnection, isLockTimeout, isMissing, isRefused, type Row } from './connection.js';
 import {
   ADD_FIRST_ENTRY,
   ADD_PART,
   APPEND,
   CONFIRM,
   DELETE_PARTS,
+  DURABILITY,
   END_TURN,
   FIND_CLUSTER,
   FIND_ENTRY,
@@ -150,6 +151,8 @@ async function patiently<Result>(
       return await attempt(wasLost);
     } catch (error) {
       const isTurn = isLockTimeout(error);
+      // A missing right, for example: trying again does not help.
+      if (isRefused(error)) throw new LogUnavailable(messageOf(error));
       if (!(error instanceof LogUnavailable) && !(error instanceof UserError) && !isTurn) throw error;
       wasLost ||= !isTurn;
       if (steadyMs(clock) + RETRY_MS > endMs) throw new LogUnavailable(messageOf(error));
@@ -275,5 +278,23 @@ function createTurn(writer: Connection, clock: Clock): Turn {
         setImmediate(() => setImmediate(look));
       };
     },
+  };
+}
+
+/** What decides whether an acknowledged write can be lost. */
+export interface Durability {
+  /** Whether it syncs to disk. */
+  readonly syncs: boolean;
+  /** Connected standbys. */
+  readonly standbys: number;
+  readonly waitsForStandby: boolean;
+}
+
+export async function readDurability(reader: Connection): Promise<Durability> {
+  const [row] = await reader.query(DURABILITY);
+  return {
+    syncs: row!['fsync'] === 'on',
+    standbys: Number(row!['standbys']),
+    waitsForStandby: row!['names'] !== '',
   };
 }

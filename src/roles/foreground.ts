@@ -5,6 +5,7 @@ import type { Logger } from '../base/log.js';
 import type { LoadedSettings } from '../config/load.js';
 import { AUTOMATIC } from '../config/schema.js';
 import { type Announcer, createAnnouncer } from './announce.js';
+import type { Follower } from './cluster/follower.js';
 import { forgetInitialKey, prepareDataDirectory } from './data-directory.js';
 import { chooseDnsPort } from './dns-port.js';
 import { chooseEdgePorts } from './edge/ports.js';
@@ -47,13 +48,29 @@ export async function runForeground(role: Role, options: ForegroundOptions): Pro
     nodeVersion: process.version,
     workers: role === 'dns' ? loaded.settings.dnsWorkers : undefined,
   });
-  const running = await startAlone[role]({ ...options, onReload }, announcer);
+  const follower = await followFor(role, { ...options, onReload });
+  const running = await startAlone[role]({ ...options, onReload }, announcer).catch(async (error: unknown) => {
+    await follower?.stop(DRAIN_LIMIT_MS);
+    throw error;
+  });
   announcer.ready((clock.nowMs() - startedMs) / 1000);
-  await signals.first;
-  log.info('stopping: finishing current work');
-  const clean = await Promise.race([running.drain(DRAIN_LIMIT_MS), signals.second]);
+  const never = new Promise<never>(() => {});
+  const ended = Promise.race([running.ended ?? never, follower?.ended ?? never]);
+  const isAsked = await Promise.race([signals.first.then(() => true), ended.then(() => false)]);
+  if (isAsked) log.info('stopping: finishing current work');
+  else log.error('this process ends, so that its next start replaces the copy of the database');
+  const drained = running.drain(DRAIN_LIMIT_MS).then(async (clean) => (await follower?.stop(DRAIN_LIMIT_MS)) ?? clean);
+  const clean = await Promise.race([drained, signals.second]);
   signals.stop();
-  return clean === true ? 0 : 1;
+  return clean === true && isAsked ? 0 : 1;
+}
+
+/** A DNS or edge process alone in a cluster follows the log itself, unless an admin process does so in the same directory. */
+async function followFor(role: Role, options: AloneOptions): Promise<Follower | undefined> {
+  const { cluster } = options.loaded.settings;
+  if (role === 'admin' || cluster === undefined) return undefined;
+  const { startFollower } = await import('./cluster/follower.js');
+  return startFollower(contextOf(options), role, cluster);
 }
 
 type AloneOptions = ForegroundOptions & Pick<RoleContext, 'onReload'>;

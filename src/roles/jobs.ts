@@ -1,5 +1,6 @@
 /** All kinds of jobs, and the job runner of the admin process. */
 import type { Clock } from '../base/clock.js';
+import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import { certificateJobs } from '../certs/issuance/jobs.js';
@@ -79,7 +80,10 @@ export async function startJobs(parts: JobParts): Promise<Runner> {
   await store.write(() => {
     for (const kind of permanent) scheduleOnce(store, { kind, subject: '', runAtMs: nowMs }, nowMs);
   });
-  await checkAfterStart(parts.incoming);
+  // While PostgreSQL is away, a node of a cluster must start all the same.
+  const checked = checkAfterStart(parts.incoming);
+  if (!parts.member) await checked;
+  else checked.catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'secondary zones are not checked now'));
   const owner = parts.member ? `${OWNER} of ${parts.member.name}` : OWNER;
   return startRunner({ store, clock, log, owner, kinds: jobKinds(parts) });
 }

@@ -37,6 +37,8 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
 
   t.test('a cluster begins, and a second node joins', async (t) => {
     t.match(await a.command('cluster', 'status'), { code: 1, err: /holds no cluster yet/ });
+    const secret = 'postgresql://zoneplane:password@127.0.0.1/zoneplane';
+    t.match(await a.command('cluster', 'status', '--cluster', secret), { code: 2, err: /contains a password/ });
     t.match(await a.command('cluster', 'init'), { code: 0, out: /begins with/ });
     t.match(await a.command('cluster', 'init'), { code: 0 }, 'again');
     t.match(await b.command('cluster', 'join'), { code: 1, err: /master key .* is missing/ });
@@ -100,8 +102,8 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
         while (!stop) t.equal((await add(node)).status, 200);
       }),
     );
+    // Without a database, it joins when it starts.
     copyMasterKey(a, c);
-    t.match(await c.command('cluster', 'join'), { code: 0 });
     await c.start();
     stop = true;
     await Promise.all(writers);
@@ -111,9 +113,30 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     const { json } = await c.call('GET', `/zones/${zone}/dns_records?per_page=5000&type=A`);
     const missing = json.result.length - added;
     t.equal(missing, 1, 'every record once, and the one of the command');
+    t.match(await c.command('doctor'), { out: /ok +cluster +PostgreSQL answers/ });
     const { code, out } = await c.command('cluster', 'status', '--json');
     t.equal(code, 0);
     t.match(JSON.parse(out), { nodes: ['a', 'b', 'c'].map((node) => ({ name: node, role: 'all', state: 'follows' })) });
+  });
+
+  t.test('a node that only serves DNS follows with a role that cannot write', async (t) => {
+    await postgres.query('CREATE ROLE dnsonly LOGIN');
+    t.match(await a.command('cluster', 'snapshot'), { code: 0 });
+    t.match(await a.command('cluster', 'init', '--follower', 'dnsonly'), { code: 0, out: /may follow/ });
+    const d = make('d', 'dns', postgres.url.replace('zoneplane@', 'dnsonly@'));
+    t.match(await d.command('cluster', 'join', '--follower'), { code: 0 });
+    await d.start();
+    for (let round = 0; round < 5; round++) {
+      const { name, told } = await add(a, '?wait=insync');
+      t.equal(told, 'INSYNC', 'it is waited for');
+      t.ok(await serves(d, name)(), 'it answers right after the API of another node');
+    }
+    t.match(await d.command('record', 'add', 'cluster.test', 'no', 'A', '192.0.2.1'), {
+      code: 1,
+      err: /cannot be written now/,
+    });
+    await d.stop();
+    await until(async () => (await add(a, '?wait=insync')).told === 'INSYNC');
   });
 
   t.test('a log that lost entries: the nodes begin anew with a snapshot, and DNS answers throughout', async (t) => {

@@ -34,13 +34,16 @@ export interface TestNode {
 }
 
 /** A directory for the nodes of a test, and a function that makes them. */
-export function makeNodes(t: Test, postgres: Pick<Postgres, 'url'>): (name: string) => TestNode {
+export function makeNodes(
+  t: Test,
+  postgres: Pick<Postgres, 'url'>,
+): (name: string, role?: 'dns', url?: string) => TestNode {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-nodes-'));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
-  return (name) => makeNode(t, directory, postgres.url, name);
+  return (name, role, url = postgres.url) => makeNode(t, directory, url, name, role);
 }
 
-function makeNode(t: Test, directory: string, url: string, name: string): TestNode {
+function makeNode(t: Test, directory: string, url: string, name: string, role: 'dns' | undefined): TestNode {
   const dataDir = join(directory, name);
   const environment = { ZONEPLANE_CLUSTER: url, ZONEPLANE_NODE_NAME: name, ZONEPLANE_CLUSTER_PATIENCE: '2' };
   let running: Program | undefined;
@@ -56,7 +59,14 @@ function makeNode(t: Test, directory: string, url: string, name: string): TestNo
   return {
     ...{ name, dataDir, program, kill },
     async start() {
-      running = await startProgram({ directory, data: name, key: KEY, environment, detached: true });
+      running = await startProgram({
+        directory,
+        data: name,
+        key: KEY,
+        environment,
+        detached: true,
+        ...(role && { role }),
+      });
     },
     async stop() {
       if (running) await stopProgram(running);

@@ -13,6 +13,8 @@ export interface ProgramOptions {
   /** Key of the first administrator. */
   readonly key?: string;
   readonly environment?: NodeJS.ProcessEnv;
+  /** Only one of its processes. */
+  readonly role?: 'dns' | 'edge';
   /** In a process group of its own, so that all its processes can be killed at one stroke. */
   readonly detached?: boolean;
 }
@@ -34,10 +36,10 @@ const ATTEMPTS = 3000;
 
 /** Resolves when it says that it is ready. Throws with what it printed when it does not come to that. */
 export async function startProgram(options: ProgramOptions): Promise<Program> {
-  const { directory, data = 'data', key, environment = {}, detached = false } = options;
+  const { directory, data = 'data', key, environment = {}, detached = false, role } = options;
   const [dnsPort, adminPort, bucketPort] = [await freePort(), await freePort(), await freePort()];
   mkdirSync(join(directory, 'zones'), { recursive: true });
-  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+  const child = spawn(process.execPath, [PROGRAM, 'serve', ...(role ? ['--role', role] : [])], {
     detached,
     env: {
       PATH: process.env['PATH'],

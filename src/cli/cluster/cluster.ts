@@ -8,7 +8,7 @@ import { compareBodies } from '../../bucket/bodies.js';
 import { withoutPassword } from '../../cluster/address.js';
 import { allowFollower, initCluster } from '../../cluster/init.js';
 import { removeNode } from '../../cluster/nodes.js';
-import { makeSnapshot } from '../../cluster/snapshots.js';
+import { listSnapshots, makeSnapshot } from '../../cluster/snapshots.js';
 import type { LoadedSettings } from '../../config/load.js';
 import type { Settings } from '../../config/schema.js';
 import { nodeName, openCopyOfCommand, requireNoCluster } from '../../roles/cluster/member.js';
@@ -17,7 +17,7 @@ import { findDataDirectory, hasDatabase, prepareDataDirectory } from '../../role
 import { ensureAdministrator } from '../../roles/first-run.js';
 import { lockDataDirectory } from '../../roles/lock.js';
 import { openStore, type Store } from '../../store/driver.js';
-import { deleteMeta, findMeta } from '../../store/meta.js';
+import { clusterOf, deleteMeta, findMeta } from '../../store/meta.js';
 import { migrate } from '../../store/migrate.js';
 import { unlockVault } from '../../vault/unlock.js';
 import { type CommandContext, example } from '../command.js';
@@ -48,7 +48,8 @@ function addInit(cluster: Command, { terminal, environment }: CommandContext): v
       `${example('zoneplane cluster init --cluster postgresql://zoneplane@db.example/zoneplane')}
 
 The server must not run meanwhile. Everything in the data directory becomes that of all nodes. The PostgreSQL
-database must exist; the tables go into a schema called zoneplane. Run it again to let another role follow.`,
+database must exist; the tables go into a schema called zoneplane. Run it again with --follower to
+let another role follow; the server may run then.`,
     );
   addSettingOptions(init, CLUSTER_SETTINGS).action(async (options: { follower?: string; json?: boolean }) => {
     const loaded = loadCommandSettings(init, environment);
@@ -56,6 +57,12 @@ database must exist; the tables go into a schema called zoneplane. Run it again 
     const clock = new SystemClock();
     requireClusterUrl(settings);
     const directory = prepareDataDirectory(settings.dataDir).path;
+    if (isMember(directory) && (await isBegun(settings, clock, options.follower))) {
+      if (options.json) terminal.json({ node: nodeName(settings), follower: options.follower ?? null });
+      else terminal.print(`${directory} is in the cluster already`);
+      if (options.follower !== undefined && !options.json) terminal.print(`${options.follower} may follow the log`);
+      return;
+    }
     const lock = lockDataDirectory(directory, 'adminLock');
     const store = openStore(directory);
     try {
@@ -80,6 +87,26 @@ database must exist; the tables go into a schema called zoneplane. Run it again 
       store.close();
       lock.release();
     }
+  });
+}
+
+function isMember(directory: string): boolean {
+  if (!hasDatabase(directory)) return false;
+  const store = openStore(directory, { readonly: true });
+  try {
+    return clusterOf(store) !== undefined;
+  } finally {
+    store.close();
+  }
+}
+
+/** Whether nothing is left to do but to let a role follow, which is then done. */
+function isBegun(settings: Settings, clock: Clock, follower: string | undefined): Promise<boolean> {
+  return withLog(settings, clock, async (log, own) => {
+    await log.clusterId();
+    if ((await listSnapshots(log.reader)).length === 0) return false;
+    if (follower !== undefined) await allowFollower(own, follower);
+    return true;
   });
 }
 
@@ -132,7 +159,9 @@ Then start the node with the same settings.`,
     if (!options.follower) requireMasterKey(loaded);
     const lock = lockDataDirectory(directory, 'adminLock');
     try {
-      const { store, log } = await openCopyOfCommand(settings, url, new SystemClock(), silentLogger());
+      const { store, log } = await openCopyOfCommand(settings, url, new SystemClock(), silentLogger(), {
+        appends: !options.follower,
+      });
       const { number } = store.position();
       store.close();
       await log.close();

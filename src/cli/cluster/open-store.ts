@@ -19,7 +19,7 @@ export async function openForCommand(
   onCommit: () => void = () => {},
 ): Promise<OpenForCommand> {
   if (settings.cluster !== undefined) {
-    const { store, log } = await openCopyOfCommand(settings, settings.cluster, clock, silentLogger(), onCommit);
+    const { store, log } = await openCopyOfCommand(settings, settings.cluster, clock, silentLogger(), { onCommit });
     return {
       store,
       async close() {

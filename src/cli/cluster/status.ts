@@ -47,7 +47,7 @@ function readStatus(settings: Settings, clock: Clock): Promise<ClusterStatus> {
 /** A node that follows may lack what was appended since its last report. */
 const MOST_BEHIND = 1000;
 
-function stateOf({ applied, ageSeconds }: NodeRow, last: number): 'follows' | 'behind' | 'gone' {
+export function stateOf({ applied, ageSeconds }: NodeRow, last: number): 'follows' | 'behind' | 'gone' {
   if (ageSeconds * 1000 > GONE_MS) return 'gone';
   return last - applied > MOST_BEHIND ? 'behind' : 'follows';
 }

@@ -99,7 +99,10 @@ function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>
 }
 
 function runDry<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
-  return orUnavailable(ctx.store.dryRun(() => rehearse(ctx, run)));
+  return orUnavailable(
+    ctx,
+    ctx.store.dryRun(() => rehearse(ctx, run)),
+  );
 }
 
 function noteOutcome<T>(ctx: Context, committed: Committed<T>): Committed<T> {
@@ -136,7 +139,10 @@ async function runOne({ ctx, run, resolve, reject }: Job): Promise<number> {
  */
 async function runTogether(store: Store, jobs: readonly Job[]): Promise<number> {
   try {
-    const settlers = await orUnavailable(store.write(() => runParts(store, jobs)));
+    const settlers = await orUnavailable(
+      jobs[0]!.ctx,
+      store.write(() => runParts(store, jobs)),
+    );
     for (const settle of settlers) settle();
     return settlers.length;
   } catch (error) {
@@ -168,8 +174,8 @@ function runPart(store: Store, { run, resolve, reject }: Job): () => void {
   }
 }
 
-function runJob<T>({ store }: Context, run: () => Committed<T>): Promise<Committed<T>> {
-  return orUnavailable(store.write(run));
+function runJob<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
+  return orUnavailable(ctx, ctx.store.write(run));
 }
 
 function draftAndFinish<T, Result>(
@@ -186,12 +192,15 @@ function draftAndFinish<T, Result>(
 }
 
 /** Turns temporary failures of the store into 503. */
-async function orUnavailable<T>(written: Promise<T>): Promise<T> {
+async function orUnavailable<T>({ log }: Pick<Context, 'log'>, written: Promise<T>): Promise<T> {
   try {
     return await written;
   } catch (error) {
     if (error instanceof StoreFull) throw storeUnavailable('full');
-    if (error instanceof LogUnavailable) throw storeUnavailable('logAway', {}, { retryAfterSeconds: RETRY_AFTER_S });
+    if (error instanceof LogUnavailable) {
+      log.error({ reason: error.message }, 'a write was refused');
+      throw storeUnavailable('logAway', {}, { retryAfterSeconds: RETRY_AFTER_S });
+    }
     if (error instanceof StoreBusy) throw storeUnavailable('busy');
     throw error;
   }

@@ -61,7 +61,7 @@ export function openCopyOfCommand(
   url: string,
   clock: Clock,
   logger: Logger,
-  onCommit: () => void = () => {},
+  { onCommit = () => {}, appends = true }: { readonly onCommit?: () => void; readonly appends?: boolean } = {},
 ): Promise<OpenCopy> {
   return openCopy({
     url,
@@ -72,7 +72,7 @@ export function openCopyOfCommand(
     logger,
     patienceMs: settings.clusterPatience * 1000,
     onCommit,
-    appends: true,
+    appends,
   });
 }
 

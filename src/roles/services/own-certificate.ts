@@ -26,6 +26,7 @@ export interface OwnCertificateKeeper {
 
 const PENDING_LOOK_MS = 2_000;
 const LOOK_MS = 3_600_000;
+const SHARED_LOOK_MS = 60_000;
 
 /**
  * Undefined unless the settings require one. There is a certificate when this resolves, even without a network.
@@ -54,6 +55,20 @@ export async function startOwnCertificate(
   onCertificate(current);
   const nowMs = clock.nowMs();
   await store.write(() => scheduleOnce(store, { kind: OWN_CERTIFICATE_JOB, subject: '', runAtMs: nowMs }, nowMs));
+
+  async function renew(): Promise<void> {
+    const next = await choose();
+    if (next.certificate === current.certificate) return;
+    current = next;
+    log.info({ names, notAfter: new Date(next.notAfterMs).toISOString() }, 'the service has a new certificate');
+    for (const listener of listeners) listener(next);
+  }
+
+  // The job runs on one node of a cluster; the others find there what came of it.
+  if (settings.cluster !== undefined) {
+    const report = (error: unknown): void => log.error({ err: error }, 'the certificate of the service was not read');
+    clock.every(SHARED_LOOK_MS, () => void renew().catch(report));
+  }
   return {
     get current() {
       return current;
@@ -64,12 +79,7 @@ export async function startOwnCertificate(
           requireLease();
           keepOwnRequest(ctx, names);
         });
-        const next = await choose();
-        if (next.certificate !== current.certificate) {
-          current = next;
-          log.info({ names, notAfter: new Date(next.notAfterMs).toISOString() }, 'the service has a new certificate');
-          for (const listener of listeners) listener(next);
-        }
+        await renew();
         return { againAtMs: clock.nowMs() + (isOwnPending(store) ? PENDING_LOOK_MS : LOOK_MS) };
       },
     },
