@@ -5,6 +5,8 @@ import type { Logger } from '../base/log.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import { certificateJobs } from '../certs/issuance/jobs.js';
 import { certifiedNamesJobs, zoneCertificateJobs } from '../certs/packs/job.js';
+import { catalogJob } from '../control/catalogs/job.js';
+import { CATALOG_JOB } from '../control/catalogs/plan.js';
 import { CERTIFIED_NAMES_JOB } from '../control/certificates/certified-names.js';
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import { ZONE_CERTIFICATE_JOB } from '../control/certificates/zone-certificate.js';
@@ -60,6 +62,7 @@ function jobKinds(parts: JobParts): JobKinds {
     [DEVELOPMENT_MODE_JOB]: developmentModeJobs(base),
     [SIGNING_JOB]: signingJob(base),
     [PARENT_JOB]: parentJob(base),
+    [CATALOG_JOB]: catalogJob(base),
     ...incomingJobs(incoming),
     ...(member && { [SNAPSHOT_JOB]: snapshotJob(member, dataDir, clock) }),
     /** Removes body files without an object, which crashes leave behind. */

@@ -35,6 +35,7 @@ import { validity } from './migrations/0028-validity.js';
 import { recordSets } from './migrations/0029-record-sets.js';
 import { sessions } from './migrations/0030-sessions.js';
 import { updates } from './migrations/0034-updates.js';
+import { catalogs } from './migrations/0035-catalogs.js';
 import { transfersIn } from './migrations/0036-transfers-in.js';
 import { signers } from './migrations/0041-signers.js';
 import type { Migration } from './migrations/migration.js';
@@ -73,6 +74,7 @@ const MIGRATIONS: readonly Migration[] = [
   recordSets,
   sessions,
   updates,
+  catalogs,
   transfersIn,
   signers,
 ];

@@ -7,8 +7,8 @@ import { endChild, launch, type ReferenceName, waitForAnswers } from './referenc
 export interface Secondary {
   readonly name: ReferenceName;
   readonly port: number;
-  /** Starts it, with this configuration if one is given; resolves when it answers anything. */
-  start(configuration?: string): Promise<void>;
+  /** Starts it, with this configuration if one is given; resolves when it answers anything. `options`: more options of BIND. */
+  start(configuration?: string, options?: string): Promise<void>;
   stop(): Promise<void>;
   /** Its log, for messages of failed tests. */
   log(): string;
@@ -24,9 +24,9 @@ export function createSecondary(name: ReferenceName, directory: string, port: nu
   return {
     name,
     port,
-    async start(configuration) {
+    async start(configuration, options = '') {
       if (configuration !== undefined)
-        writeFileSync(config, `${settingsOf(name, own, port)}${inDirectory(name, own, configuration)}`);
+        writeFileSync(config, `${settingsOf(name, own, port, options)}${inDirectory(name, own, configuration)}`);
       child = launch(name, argumentsOf(name, config), log);
       await waitForAnswers(name, port, log);
     },
@@ -49,7 +49,7 @@ function argumentsOf(name: ReferenceName, config: string): string[] {
   return name === 'knot' ? ['-c', config] : ['-g', '-n', '1', '-c', config];
 }
 
-function settingsOf(name: ReferenceName, own: string, port: number): string {
+function settingsOf(name: ReferenceName, own: string, port: number, options: string): string {
   switch (name) {
     case 'nsd':
       return (
@@ -62,7 +62,7 @@ function settingsOf(name: ReferenceName, own: string, port: number): string {
     case 'bind':
       return (
         `options { directory "${own}"; listen-on port ${port} { 127.0.0.1; }; listen-on-v6 { none; }; recursion no; pid-file none; session-keyfile none;\n` +
-        `  empty-zones-enable no; allow-transfer { any; }; min-refresh-time 1; serial-query-rate 1000; };\ncontrols { };\n`
+        `  empty-zones-enable no; allow-transfer { any; }; min-refresh-time 1; serial-query-rate 1000; ${options} };\ncontrols { };\n`
       );
   }
 }

@@ -15,6 +15,7 @@ import { type Success, success, successPage } from '../envelope.js';
 import { resultInfo } from '../paging.js';
 import type { ContextOf } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
+import { catalogRoutes } from './catalog-routes.js';
 import { acl, aclBody, aclParams, peer, peerBody, peerParams, tsig, tsigBody, tsigParams } from './schema.js';
 import { tsigView } from './view.js';
 
@@ -31,6 +32,7 @@ export const secondaryAccountRoutes: FastifyPluginAsyncZod<RouteOptions> = async
   await app.register(tsigRoutes, options);
   await app.register(aclRoutes, options);
   await app.register(peerRoutes, options);
+  await app.register(catalogRoutes, options);
 };
 
 /** These lists have one page (v4). */

@@ -1,9 +1,12 @@
 /** Transfers of a zone as v4 clients read them. */
+
+import type { CatalogItem, MemberItem } from '../../control/catalogs/catalogs.js';
 import type { IncomingItem, IncomingStatusItem } from '../../control/secondary/incoming.js';
 import type { OutgoingItem, PeerStatusItem } from '../../control/secondary/outgoing.js';
 import type { TsigItem } from '../../control/secondary/tsigs.js';
 import { printOptionalTime, printTime } from '../times.js';
 import { policyView } from '../tokens/view.js';
+import type { Catalog, Member } from './catalog-schema.js';
 import type { Incoming, IncomingStatus, Outgoing, PeerStatus, Tsig } from './schema.js';
 
 export function outgoingView(item: OutgoingItem): Outgoing {
@@ -58,4 +61,21 @@ export function incomingStatusView(item: IncomingStatusItem): IncomingStatus {
       return { id, name, ip, port, serial, seen_time: printOptionalTime(seenAt), error };
     }),
   };
+}
+
+export function catalogView(item: CatalogItem): Catalog {
+  return {
+    id: item.id,
+    zone_id: item.zoneId,
+    name: item.name,
+    peers: [...item.peers],
+    members: item.members,
+    soa_serial: item.serial,
+    created_time: printTime(item.createdAt),
+    modified_time: printTime(item.modifiedAt),
+  };
+}
+
+export function memberView({ zoneId, name, memberId, group, movedTo }: MemberItem): Member {
+  return { zone_id: zoneId, name, member_id: memberId, group, move_to: movedTo };
 }

@@ -7,6 +7,8 @@ export type Kind = (typeof KINDS)[number];
 export interface SecondaryConfiguration {
   /** Names without the final dot. */
   readonly zones: readonly string[];
+  /** The catalog zone that lists them; undefined: each is named. */
+  readonly catalog: string | undefined;
   /** Our address and port, as the secondary reaches them. */
   readonly address: string;
   readonly port: number;
@@ -31,7 +33,7 @@ const PRINTERS: Readonly<Record<Kind, (configuration: SecondaryConfiguration) =>
 
 const NAME = 'zoneplane';
 
-function printNsd({ zones, address, port, key, tlsName, tlsAuthorities }: SecondaryConfiguration): string {
+function printNsd({ zones, catalog, address, port, key, tlsName, tlsAuthorities }: SecondaryConfiguration): string {
   const keyName = key ? withoutDot(key.name) : 'NOKEY';
   const tls = tlsName === undefined ? '' : ` ${NAME}-tls`;
   return joinParts(
@@ -42,11 +44,12 @@ function printNsd({ zones, address, port, key, tlsName, tlsAuthorities }: Second
     key ? `key:\n  name: "${keyName}"\n  algorithm: ${key.algorithm}\n  secret: "${key.secret}"` : '',
     tlsName === undefined ? '' : `tls-auth:\n  name: "${NAME}-tls"\n  auth-domain-name: "${tlsName}"`,
     `pattern:\n  name: "${NAME}"\n  request-xfr: ${address}@${port} ${keyName}${tls}\n  allow-notify: ${address} ${keyName}`,
+    catalog === undefined ? '' : NSD_WITHOUT_CATALOGS,
     ...zones.map((zone) => `zone:\n  name: "${zone}"\n  include-pattern: "${NAME}"`),
   );
 }
 
-function printKnot({ zones, address, port, key, tlsName }: SecondaryConfiguration): string {
+function printKnot({ zones, catalog, address, port, key, tlsName }: SecondaryConfiguration): string {
   if (tlsName !== undefined) {
     throw new UserError('Knot before version 3.4 cannot transfer over TLS', 'Leave --tls-name out.');
   }
@@ -58,11 +61,13 @@ function printKnot({ zones, address, port, key, tlsName }: SecondaryConfiguratio
     `acl:\n  - id: ${NAME}-notify\n    address: ${address}\n    action: notify${key ? `\n    key: ${id}` : ''}`,
     // With a zone file, each change would write the whole zone.
     `template:\n  - id: ${NAME}\n    master: ${NAME}\n    acl: ${NAME}-notify\n    journal-content: all\n    zonefile-load: none\n    zonefile-sync: -1`,
-    `zone:\n${zones.map((zone) => `  - domain: ${zone}\n    template: ${NAME}`).join('\n')}`,
+    catalog === undefined
+      ? `zone:\n${zones.map((zone) => `  - domain: ${zone}\n    template: ${NAME}`).join('\n')}`
+      : `zone:\n  - domain: ${catalog}\n    template: ${NAME}\n    catalog-role: interpret\n    catalog-template: ${NAME}`,
   );
 }
 
-function printBind({ zones, address, port, key, tlsName, tlsAuthorities }: SecondaryConfiguration): string {
+function printBind({ zones, catalog, address, port, key, tlsName, tlsAuthorities }: SecondaryConfiguration): string {
   const name = key && withoutDot(key.name);
   const trusted = tlsAuthorities === undefined ? '' : ` ca-file "${tlsAuthorities}";`;
   const ofKey = key ? ` key "${name}"` : '';
@@ -70,14 +75,21 @@ function printBind({ zones, address, port, key, tlsName, tlsAuthorities }: Secon
   return joinParts(
     '# For named.conf; then: rndc reconfig. With "serial-query-rate 1000;" in its options, a change does not wait up to half\n' +
       '# a second after the one before.',
+    catalog === undefined ? '' : `# Put this line into the options block: ${bindCatalog(catalog)}`,
     key ? `key "${name}" { algorithm ${key.algorithm}; secret "${key.secret}"; };` : '',
     tlsName === undefined ? '' : `tls ${NAME}-tls { remote-hostname "${tlsName}";${trusted} };`,
     `primaries ${NAME} { ${address} port ${port}${ofKey}${tls}; };`,
-    ...zones.map(
+    ...(catalog === undefined ? zones : [catalog]).map(
       (zone) =>
         `zone "${zone}" { type secondary; file "${zone.replaceAll('/', '%2f')}.db"; primaries { ${NAME}; }; allow-notify {${key ? ofKey : ` ${address}`}; }; };`,
     ),
   );
+}
+
+const NSD_WITHOUT_CATALOGS = `# NSD before 4.9 knows no catalog zones: these are the zones of now. For each that is new: nsd-control addzone <name> ${NAME}`;
+
+function bindCatalog(catalog: string): string {
+  return `catalog-zones { zone "${catalog}" default-primaries { ${NAME}; } in-memory yes; };`;
 }
 
 const withoutDot = (name: string): string => name.replace(/\.$/, '');

@@ -3,14 +3,17 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fromHex } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
 import { parseIP } from '../../base/ip.js';
+import { listCatalogs } from '../../control/catalogs/catalogs.js';
 import { listPeers, type PeerItem } from '../../control/secondary/peers.js';
 import { zonesAtPeer } from '../../control/secondary/status.js';
 import { getTsig } from '../../control/secondary/tsigs.js';
+import type { Context } from '../../control/write/context.js';
 import { parseTsigAlgorithm } from '../../dns/tsig.js';
 import { readRunning } from '../../roles/data-directory.js';
 import { type CommandContext, example } from '../command.js';
 import { withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
+import { chooseCatalog } from './catalog.js';
 import { KINDS, type Kind, printConfiguration, type SecondaryConfiguration } from './configuration.js';
 import { KEY_SETTINGS, openServices } from './services.js';
 import { accountOf } from './tsig.js';
@@ -21,6 +24,7 @@ interface PrintOptions {
   readonly peer?: string;
   readonly tlsName?: string;
   readonly tlsCa?: string;
+  readonly catalog?: string | true;
   readonly account?: string;
 }
 
@@ -42,12 +46,14 @@ export function addPrintCommand(secondary: Command, { terminal, environment }: C
     .option('--peer <name>', 'which peer (default: the only one)')
     .option('--tls-name <name>', 'transfer over TLS, and expect this name in the certificate of this server')
     .option('--tls-ca <file>', 'certificates that the other server trusts (default: those of its system)')
+    .option('--catalog [name]', 'name a catalog zone instead of each zone (default: the only one)')
     .option('--account <id>', 'account of the zones (default: the oldest)')
     .addHelpText(
       'after',
       example(
         'zoneplane secondary print --kind nsd --address 198.51.100.1',
         'zoneplane secondary print --kind bind --address 198.51.100.1 --tls-name ns1.example.com',
+        'zoneplane secondary print --kind knot --address 198.51.100.1 --catalog',
       ),
     );
   addSettingOptions(print, KEY_SETTINGS).action(async (options: PrintOptions) => {
@@ -61,6 +67,7 @@ export function addPrintCommand(secondary: Command, { terminal, environment }: C
       const running = readRunning(settings.dataDir)?.dns.find((listener) => listener.protocol === protocol)?.port;
       return {
         zones: zonesAtPeer(context.store, fromHex(peer.id)!),
+        catalog: await catalogOf(context, account, options.catalog),
         address,
         port: port ?? running ?? (protocol === 'tcp' ? 53 : 853),
         key: key && { name: key.name, algorithm: parseTsigAlgorithm(key.algo)!, secret: key.secret },
@@ -70,6 +77,15 @@ export function addPrintCommand(secondary: Command, { terminal, environment }: C
     });
     terminal.print(printConfiguration(options.kind, configuration).trimEnd());
   });
+}
+
+async function catalogOf(
+  context: Context,
+  account: string,
+  wanted: PrintOptions['catalog'],
+): Promise<string | undefined> {
+  if (wanted === undefined) return undefined;
+  return chooseCatalog(await listCatalogs(context, account), wanted === true ? undefined : wanted).name;
 }
 
 function readPlace(text: string): Place {

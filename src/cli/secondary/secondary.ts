@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../command.js';
 import { addAddCommand } from './add.js';
+import { addCatalogCommands } from './catalog.js';
 import { addPrintCommand } from './print.js';
 import { addStatusCommand } from './status.js';
 
@@ -10,4 +11,5 @@ export function addSecondaryCommands(program: Command, context: CommandContext):
   addAddCommand(secondary, context);
   addPrintCommand(secondary, context);
   addStatusCommand(secondary, context);
+  addCatalogCommands(secondary, context);
 }

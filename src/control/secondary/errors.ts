@@ -5,6 +5,8 @@ export const secondaryFailure = defineErrors('secondary', {
   keyMissing: { status: 404, code: 7003, text: 'No TSIG key of this account has the identifier {id}.' },
   aclMissing: { status: 404, code: 7003, text: 'No ACL of this account has the identifier {id}.' },
   peerMissing: { status: 404, code: 7003, text: 'No peer of this account has the identifier {id}.' },
+  catalogMissing: { status: 404, code: 7003, text: 'No catalog of this account has the identifier {id}.' },
+  memberMissing: { status: 404, code: 7003, text: 'No zone of the catalog has the identifier {id}.' },
   outgoingMissing: { status: 404, code: 7003, text: '{zone} is not transferred to any peers.' },
   outgoingExists: { status: 400, code: 1061, text: '{zone} has peers already. Change them with PUT.' },
   incomingMissing: { status: 404, code: 7003, text: '{zone} is not transferred from any peers.' },

@@ -14,6 +14,7 @@ import {
 } from '../../store/secondary/outgoing.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { accountIdOf, requireZone } from '../access/access.js';
+import { planCatalogs } from '../catalogs/plan.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
@@ -89,6 +90,7 @@ export async function deleteOutgoing(ctx: Context, zoneId: string): Promise<{ re
     const zone = requireZone(ctx, zoneId);
     const before = itemOf(ctx.store, zone, requireOutgoing(ctx.store, zone));
     removeOutgoing(ctx.store, zone.seq);
+    planCatalogs(ctx, zone.account);
     draft.audit({ action: 'outgoing.delete', zone: zone.id, object: zone.id, before: { peers: before.peers } });
     return { id: before.id };
   });
@@ -146,6 +148,7 @@ async function change(
     const known = findOutgoing(store, zone.seq);
     const before = known && itemOf(store, zone, known);
     work(zone, draft);
+    planCatalogs(ctx, zone.account);
     const item = itemOf(store, zone, requireOutgoing(store, zone));
     const audited = ({ peers, enabled }: OutgoingItem): object => ({ peers, enabled });
     draft.audit({

@@ -107,8 +107,9 @@ function statusOf(store: Store, seq: number, peer: number): ZoneAtPeer {
   return { peer: name, zone: zone.name, state: state(), serial, current: zone.serial, seenAt, error };
 }
 
-/** Names of the zones that are transferred to the peer with this identifier. */
+/** Names of the zones that are transferred to the peer with this identifier, without catalogs. */
 export function zonesAtPeer(store: Store, id: Uint8Array): readonly string[] {
   const peer = findTransferPeerById(store, id);
-  return peer ? zonesOfPeer(store, peer.seq).map((zone) => findZone(store, zone)!.name) : [];
+  const zones = peer ? zonesOfPeer(store, peer.seq).map((zone) => findZone(store, zone)!) : [];
+  return zones.filter(({ type }) => type !== 'internal').map(({ name }) => name);
 }

@@ -18,6 +18,7 @@ import {
   type SoaRR,
 } from '../../store/log/changes.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
+import { planCatalogs } from '../catalogs/plan.js';
 import { planZoneCertificate } from '../certificates/zone-certificate.js';
 import { dnssecFailure } from '../dnssec/errors.js';
 import { signZone } from '../dnssec/signing/sign-zone.js';
@@ -33,6 +34,7 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   const { before, derived } = touched;
   const row = findZone(store, before.seq);
   if (!row) return finishRemoved(ctx, now, before);
+  if (touched.kind === 'zone-added' || before.served !== row.served) planCatalogs(ctx, row.account);
   const zone = servedAfter(store, touched, row, settings);
   const owners = ownersAfter(store, touched, zone);
   if (!derived) reindexFlattened(store, row, zone, touched, owners);
@@ -127,8 +129,13 @@ function soaChange(op: 0 | 1, soa: SoaRR | undefined): ChangedRR[] {
   return soa ? [{ op, owner_key: new Uint8Array(0), type: Type.soa, ...soa }] : [];
 }
 
-function finishRemoved(ctx: Context, now: number, { seq: zone, id, apex, serial: serialFrom }: ZoneRow): ZoneOutcome {
+function finishRemoved(
+  ctx: Context,
+  now: number,
+  { seq: zone, id, account, apex, serial: serialFrom }: ZoneRow,
+): ZoneOutcome {
   refreshTargetsSoon(ctx.store, { apex }, 'zone-removed', new Map());
+  planCatalogs(ctx, account);
   const kind = 'zone-removed';
   const change = logChange(ctx, now, {
     zone,

@@ -1,0 +1,54 @@
+/** The records of a catalog zone (RFC 9432 §4). */
+import { toHex } from '../../base/bytes.js';
+import { Type } from '../../dns/codes.js';
+import { parseName } from '../../dns/name.js';
+import { parseRdata } from '../../dns/rr/registry.js';
+import type { ImportedRow } from '../../store/records/import.js';
+import type { MemberRow } from '../../store/secondary/catalogs.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { createRowMaker } from '../imports/row.js';
+import type { ControlLimits } from '../write/context.js';
+
+/** Of a catalog nobody but its consumers makes use, so nothing is cached. */
+const TTL = 0;
+const VERSION = '2';
+
+/** A member, with the name of the catalog zone to which it goes over. */
+export type Member = MemberRow & { readonly movesTo: string | undefined };
+
+export function catalogRecords(
+  { name, apex }: ZoneRow,
+  members: readonly Member[],
+  limits: ControlLimits,
+): ImportedRow[] {
+  const rows = createRowMaker({ apex, limits, proxied: false, oneIsAutomatic: false });
+  const record = (owner: string, type: number, text: string): ImportedRow =>
+    rows.rowOf({
+      owner: parseName(`${owner}${name}.`),
+      type,
+      ttl: TTL,
+      rdata: parseRdata(type, text, apex),
+      line: 0,
+      column: 0,
+      file: undefined,
+      comment: undefined,
+      flattened: false,
+    });
+  return [
+    // There is no name server that could be named (RFC 9432 §4.1).
+    record('', Type.ns, 'invalid.'),
+    record('version.', Type.txt, quoted(VERSION)),
+    ...members.flatMap(({ member_id: id, name: zone, grp, movesTo }) => {
+      const owner = `${toHex(id)}.zones.`;
+      return [
+        record(owner, Type.ptr, `${zone}.`),
+        ...(grp === null ? [] : [record(`group.${owner}`, Type.txt, quoted(grp))]),
+        ...(movesTo === undefined ? [] : [record(`coo.${owner}`, Type.ptr, `${movesTo}.`)]),
+      ];
+    }),
+  ];
+}
+
+function quoted(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`;
+}

@@ -1,0 +1,115 @@
+/** Catalog zones of accounts, and the zones in them. */
+import { perStore, type Store } from '../driver.js';
+
+export interface CatalogRow {
+  readonly seq: number;
+  readonly id: Uint8Array;
+  /** Store number. */
+  readonly account: number;
+  /** Store number of the catalog zone. */
+  readonly zone: number;
+  /** Which zones of the account are members: all, or those that are transferred to a peer of the catalog zone. */
+  readonly members: 'all' | 'linked';
+  /** Microseconds since 1970. */
+  readonly created_at: number;
+  readonly modified_at: number;
+}
+
+export interface MemberRow {
+  readonly catalog: number;
+  /** Store number and name of the zone. */
+  readonly zone: number;
+  readonly name: string;
+  readonly member_id: Uint8Array;
+  readonly grp: string | null;
+  /** Store number of the catalog to which the zone goes over, since `moved_at` (microseconds since 1970). */
+  readonly moved_to: number | null;
+  readonly moved_at: number | null;
+}
+
+type MemberValues = Omit<MemberRow, 'name'>;
+
+const statements = perStore((store) => ({
+  bySeq: store.prepare<[seq: number], CatalogRow>('SELECT * FROM catalogs WHERE seq = ?'),
+  byId: store.prepare<[id: Uint8Array], CatalogRow>('SELECT * FROM catalogs WHERE id = ?'),
+  ofAccount: store.prepare<[account: number], CatalogRow>('SELECT * FROM catalogs WHERE account = ? ORDER BY seq'),
+  insert: store.prepare<
+    [id: Uint8Array, account: number, zone: number, members: string, createdAt: number, modifiedAt: number]
+  >('INSERT INTO catalogs (id, account, zone, members, created_at, modified_at) VALUES (?, ?, ?, ?, ?, ?)'),
+  members: store.prepare<[catalog: number], MemberRow>(
+    `SELECT catalog_members.*, zones.name FROM catalog_members JOIN zones ON zones.seq = catalog_members.zone
+     WHERE catalog = ? ORDER BY catalog_members.zone`,
+  ),
+  putMember: store.prepare<
+    [
+      catalog: number,
+      zone: number,
+      memberId: Uint8Array,
+      group: string | null,
+      movedTo: number | null,
+      movedAt: number | null,
+    ]
+  >(
+    `INSERT INTO catalog_members (catalog, zone, member_id, grp, moved_to, moved_at) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (catalog, zone) DO UPDATE SET member_id = excluded.member_id, grp = excluded.grp,
+       moved_to = excluded.moved_to, moved_at = excluded.moved_at`,
+  ),
+  removeMember: store.prepare<[catalog: number, zone: number]>(
+    'DELETE FROM catalog_members WHERE catalog = ? AND zone = ?',
+  ),
+  allZones: store.prepareTuples<[account: number], [zone: number]>(
+    `SELECT seq FROM zones LEFT JOIN zone_outgoing ON zone_outgoing.zone = zones.seq
+     WHERE account = ? AND served = 1 AND type <> 'internal' AND coalesce(enabled, 1) = 1 ORDER BY seq`,
+  ),
+  linkedZones: store.prepareTuples<[account: number, catalogZone: number], [zone: number]>(
+    `SELECT seq FROM zones JOIN zone_outgoing ON zone_outgoing.zone = zones.seq
+     WHERE account = ? AND served = 1 AND type <> 'internal' AND enabled = 1 AND EXISTS
+       (SELECT 1 FROM zone_peers WHERE zone_peers.zone = zones.seq
+        AND peer IN (SELECT peer FROM zone_peers WHERE zone_peers.zone = ?))
+     ORDER BY seq`,
+  ),
+}));
+
+export function findCatalog(store: Store, seq: number): CatalogRow | undefined {
+  return statements(store).bySeq.get(seq);
+}
+
+export function findCatalogById(store: Store, id: Uint8Array): CatalogRow | undefined {
+  return statements(store).byId.get(id);
+}
+
+/** The oldest first. */
+export function catalogsOfAccount(store: Store, account: number): CatalogRow[] {
+  return statements(store).ofAccount.all(account);
+}
+
+/** `now`: microseconds since 1970. */
+export function insertCatalog(
+  store: Store,
+  id: Uint8Array,
+  { account, zone, members }: Pick<CatalogRow, 'account' | 'zone' | 'members'>,
+  now: number,
+): void {
+  statements(store).insert.run(id, account, zone, members, now, now);
+}
+
+/** In the order of the zones' store numbers. */
+export function membersOfCatalog(store: Store, catalog: number): MemberRow[] {
+  return statements(store).members.all(catalog);
+}
+
+/** Adds a member, or replaces it. */
+export function putMember(store: Store, { catalog, zone, ...values }: MemberValues): void {
+  const { member_id: id, grp, moved_to: movedTo, moved_at: movedAt } = values;
+  statements(store).putMember.run(catalog, zone, id, grp, movedTo, movedAt);
+}
+
+export function removeMember(store: Store, { catalog, zone }: Pick<MemberRow, 'catalog' | 'zone'>): void {
+  statements(store).removeMember.run(catalog, zone);
+}
+
+/** Store numbers of the zones that belong into a catalog, in their order. Zones whose transfers are disabled do not. */
+export function zonesForCatalog(store: Store, { account, zone, members }: CatalogRow): number[] {
+  const { allZones, linkedZones } = statements(store);
+  return (members === 'all' ? allZones.all(account) : linkedZones.all(account, zone)).map(([seq]) => seq);
+}
