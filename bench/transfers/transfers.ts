@@ -1,8 +1,9 @@
 /** Zone transfers: how soon stock secondaries follow, what transfers cost, and what they cost those who ask for names. */
 import type { Figures } from '../writes.js';
 import { measurePropagation } from './propagation.js';
+import { measureWholeZones } from './whole-zones.js';
 
-export const TRANSFER_SECTIONS = ['propagation'] as const;
+export const TRANSFER_SECTIONS = ['propagation', 'whole'] as const;
 
 export interface TransferBenchOptions {
   readonly sections: readonly string[];
@@ -16,9 +17,10 @@ export interface TransferBenchOptions {
 export async function measureTransfers(
   directory: string,
   port: number,
-  { sections, changes, taskset }: TransferBenchOptions,
+  { sections, changes, names, rounds, taskset }: TransferBenchOptions,
 ): Promise<Figures> {
   return {
     ...(sections.includes('propagation') && (await measurePropagation(directory, port, { changes, taskset }))),
+    ...(sections.includes('whole') && (await measureWholeZones(directory, port + 20, { names, rounds }))),
   };
 }

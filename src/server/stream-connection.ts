@@ -110,6 +110,10 @@ export class StreamConnection {
     });
   }
 
+  get isTransferring(): boolean {
+    return this.transferring;
+  }
+
   /** Whether no query is in progress, so that closing loses nothing. */
   get idle(): boolean {
     return !this.transferring && this.times.blockedSinceMs === 0 && this.times.partialSinceMs === 0;
@@ -303,16 +307,23 @@ export class StreamConnection {
     this.transferring = true;
     this.socket.pause();
     try {
+      let frames: Uint8Array[] = [];
+      let octets = 0;
+      const send = async (): Promise<void> => {
+        if (octets === 0) return;
+        this.write(Buffer.concat(frames, octets));
+        frames = [];
+        octets = 0;
+        if (this.times.blockedSinceMs > 0) await untilWritable(this.socket);
+      };
       for await (const message of messages) {
         if (this.socket.destroyed || this.times.closingSinceMs > 0) return;
         this.times.activeAtMs = this.context.now();
-        const frame = new Uint8Array(2 + message.length);
-        frame[0] = message.length >>> 8;
-        frame[1] = message.length;
-        frame.set(message, 2);
-        this.write(frame);
-        if (this.times.blockedSinceMs > 0) await untilWritable(this.socket);
+        frames.push(Uint8Array.of(message.length >>> 8, message.length), message);
+        octets += 2 + message.length;
+        if (octets >= BLOCK_AT) await send();
       }
+      if (!this.socket.destroyed && this.times.closingSinceMs === 0) await send();
     } catch (error) {
       log.error({ peer: this.peer.address, error: messageOf(error) }, 'a zone transfer was interrupted');
       this.socket.destroy();

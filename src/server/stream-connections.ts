@@ -20,6 +20,8 @@ export interface StreamLimits {
   readonly frameMs: number;
   /** A peer that does not read its answers is dropped after this time. */
   readonly blockedMs: number;
+  /** The same during a zone transfer. */
+  readonly transferBlockedMs: number;
 }
 
 export const STREAM_LIMITS: StreamLimits = {
@@ -29,6 +31,7 @@ export const STREAM_LIMITS: StreamLimits = {
   crowdedIdleMs: 2_000,
   frameMs: 10_000,
   blockedMs: 15_000,
+  transferBlockedMs: 60_000,
 };
 
 /** Milliseconds that a connection closed by the server waits for the peer's end. */
@@ -117,7 +120,7 @@ export class StreamConnections {
       const { activeAtMs, partialSinceMs, blockedSinceMs, closingSinceMs } = connection.times;
       if (passed(closingSinceMs, LINGER_MS)) {
         this.drop(connection);
-      } else if (passed(blockedSinceMs, limits.blockedMs)) {
+      } else if (passed(blockedSinceMs, connection.isTransferring ? limits.transferBlockedMs : limits.blockedMs)) {
         this.context.counts[Count.connectionTimedOut]! += 1;
         this.drop(connection);
       } else if (

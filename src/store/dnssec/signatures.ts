@@ -42,8 +42,14 @@ const statements = perStore((store) => ({
     `SELECT owner_key, octets FROM signatures WHERE zone = ? AND owner_key > ? AND owner_key < ?
      ORDER BY owner_key DESC LIMIT 1`,
   ),
-  from: store.prepare<[zone: number, from: Uint8Array, limit: number], SignatureRow>(
-    'SELECT owner_key, octets FROM signatures WHERE zone = ? AND owner_key >= ? ORDER BY owner_key LIMIT ?',
+  // Like the rows of records (store/records/stored-rows.ts): one octet string for many rows costs less than two for each.
+  chunk: store.prepareTuples<
+    [zone: number, from: Uint8Array, limit: number],
+    [octets: Uint8Array | null, lengths: string]
+  >(
+    `SELECT CAST(group_concat(owner_key || octets, '') AS BLOB),
+       '[' || group_concat(length(owner_key) || ',' || length(octets)) || ']'
+     FROM (SELECT owner_key, octets FROM signatures WHERE zone = ? AND owner_key >= ? ORDER BY owner_key LIMIT ?)`,
   ),
   keysBetween: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [ownerKey: Uint8Array]>(
     'SELECT owner_key FROM signatures WHERE zone = ? AND owner_key > ? AND owner_key < ? ORDER BY owner_key',
@@ -124,9 +130,21 @@ export function lastSignaturesBetween(
   return statements(store).last.get(zone, after, before);
 }
 
-/** Rows from an owner key on, in canonical order; no more than `limit`. */
+/** Rows from an owner key on, in canonical order; no more than `limit`. The octets are views. */
 function signaturesFrom(store: Store, zone: number, from: Uint8Array, limit: number): readonly SignatureRow[] {
-  return statements(store).from.all(zone, from, limit);
+  const [octets, text] = statements(store).chunk.get(zone, from, limit)!;
+  if (octets === null) return [];
+  // Views of a plain array are made faster than those of a Buffer.
+  const plain = new Uint8Array(octets.buffer, octets.byteOffset, octets.length);
+  const lengths = JSON.parse(text) as readonly number[];
+  const rows: SignatureRow[] = [];
+  for (let i = 0, at = 0; i < lengths.length; i += 2) {
+    const middle = at + lengths[i]!;
+    const end = middle + lengths[i + 1]!;
+    rows.push({ owner_key: plain.subarray(at, middle), octets: plain.subarray(middle, end) });
+    at = end;
+  }
+  return rows;
 }
 
 const ROWS_AT_ONCE = 1000;

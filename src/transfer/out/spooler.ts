@@ -20,7 +20,7 @@ export interface Spooler {
 
 export function createSpooler({ dataDir, serving, clock }: SpoolerOptions): Spooler {
   const known = new Map<string, Spool>();
-  const threads = createSpoolThreads({ dataDir, serving });
+  const threads = createSpoolThreads({ dataDir, serving }, clock);
   let closed = false;
 
   const forget = (key: string, spool: Spool): void => {

@@ -127,7 +127,7 @@ async function* completed(
 ): AsyncGenerator<Uint8Array> {
   const sign = signed && createStreamSigner(signed.key, signed.tsig.mac, () => nowSeconds(clock));
   for await (const shared of messages) {
-    const piece = new Uint8Array(shared.length + (message.payload === undefined ? 0 : OPT.length));
+    const piece = Buffer.allocUnsafe(shared.length + (message.payload === undefined ? 0 : OPT.length));
     piece.set(shared);
     piece[0] = message.id >>> 8;
     piece[1] = message.id;
