@@ -1,12 +1,15 @@
 /** Zones move here from BIND and PowerDNS by one command, and what is said when that fails. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createHash, X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
+import { TLS_CERTIFICATE, TLS_KEY } from '../server/tls-credentials.js';
 import { runCommand } from '../support/commands.js';
 import { freePort } from '../support/free-ports.js';
+import { endChild, launch, waitForAnswers } from '../support/reference-servers.js';
 import { address, soa, startScriptedPrimary } from '../support/scripted-primary.js';
 import { createSecondary } from '../support/secondaries.js';
 
@@ -158,3 +161,41 @@ t.test('what is left out is said; half a zone is nothing; a secondary zone is ma
   t.match(await world.run('zone', 'create', 'other.test', '--primary', from, '--tsig', 'missing'), { code: 1 });
   t.notMatch(await world.run('zone', 'list'), { out: /other\.test/ });
 });
+
+t.test(
+  'from BIND over TLS: the name and the key of its certificate are checked',
+  { skip, timeout: 60_000 },
+  async (t) => {
+    const world = startWorld(t);
+    const own = join(world.directory, 'bind');
+    mkdirSync(own);
+    const [port, tlsPort] = [await freePort(), await freePort()];
+    writeFileSync(join(own, 'cert.pem'), TLS_CERTIFICATE);
+    writeFileSync(join(own, 'key.pem'), TLS_KEY);
+    writeFileSync(join(own, 'zone'), ZONE_TEXT('tls.test'));
+    writeFileSync(
+      join(own, 'config'),
+      `tls t { cert-file "${own}/cert.pem"; key-file "${own}/key.pem"; protocols { TLSv1.3; }; };\n` +
+        `options { directory "${own}"; listen-on port ${port} { 127.0.0.1; }; listen-on port ${tlsPort} tls t { 127.0.0.1; }; listen-on-v6 { none; };\n` +
+        `  recursion no; pid-file none; session-keyfile none; empty-zones-enable no; };\ncontrols { };\n` +
+        `zone tls.test { type primary; file "zone"; allow-transfer port ${tlsPort} transport tls { any; }; };\n`,
+    );
+    const log = join(own, 'log');
+    const child = launch('bind', ['-g', '-n', '1', '-c', join(own, 'config')], log);
+    t.teardown(() => endChild(child));
+    await waitForAnswers('bind', port, log);
+    const certificate = new X509Certificate(TLS_CERTIFICATE);
+    const name = /DNS:([^,\s]+)/.exec(certificate.subjectAltName ?? '')![1]!;
+    const spki = certificate.publicKey.export({ type: 'spki', format: 'der' });
+    const pin = createHash('sha256').update(spki).digest('hex');
+    const move = (to: number, ...more: string[]) =>
+      world.run('zone', 'transfer', 'tls.test', '--from', `127.0.0.1#${to}`, '--init', ...more);
+    t.match(await move(port), { code: 1, err: /REFUSED/ }, 'not over TCP');
+    t.match(await move(tlsPort, '--tls-pin', '0'.repeat(64)), { code: 1, err: /certificate has another key/ });
+    t.match(await move(tlsPort, '--tls-name', name), { code: 1, err: /not trusted/ });
+    const bundle = ['--ca-bundle', join(own, 'cert.pem')];
+    t.match(await move(tlsPort, '--tls-name', 'other.example', ...bundle), { code: 1, err: /not for other\.example/ });
+    t.match(await move(tlsPort, '--tls-pin', pin), { code: 0, out: /took tls\.test/ });
+    t.match(await move(tlsPort, '--tls-name', name, '--replace', ...bundle), { code: 0, out: /took tls\.test/ });
+  },
+);

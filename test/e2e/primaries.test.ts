@@ -16,6 +16,7 @@ import { freePort } from '../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
 import { type Program, startProgram, stopProgram } from '../support/program.js';
 import { askAll, missingReferences } from '../support/reference-servers.js';
+import { address, type ScriptedRR, soa, startScriptedPrimary } from '../support/scripted-primary.js';
 import { createSecondary, type Secondary } from '../support/secondaries.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { asSet, serialInAnswer, serialOf, transfer } from '../support/transfer-client.js';
@@ -305,4 +306,59 @@ async function compareSigned(t: Test, world: World, zone: string, { port }: Seco
     const [ours, theirs] = [world.program.dnsPort, port].map((at) => signedAnswer(at, `${name}.`, type));
     t.same(await ours, await theirs, `${name} ${type} ${when}`);
   }
+}
+
+t.test(
+  'after kill -9 in the middle of a transfer the old version is served, then the new one',
+  { timeout: 120_000 },
+  async (t) => {
+    const zone = 'half.test';
+    const world = await startWorld(t);
+    const primary = await startScriptedPrimary(zone, KEY);
+    t.teardown(() => primary.close());
+    const host = (name: string): ScriptedRR => address(`${name}.${zone}.`, 7);
+    const ns: ScriptedRR = [`${zone}.`, 300, 2, parseName(`ns.${zone}.`)];
+    primary.script.serial = 1;
+    primary.script.transfer = (_, say) => say.message([soa(zone, 1), ns, host('ns'), host('old'), soa(zone, 1)]);
+    const id = await follow(world, zone, primary.port);
+    const answered = async (name: string): Promise<unknown> => {
+      return (await signedAnswer(world.program.dnsPort, `${name}.${zone}.`, 1))[0];
+    };
+    await until('the first version is answered', async () => (await answered('old')) === 0);
+    const parts = Array.from({ length: 40 }, (_, i) => Array.from({ length: 300 }, (_, j) => host(`new${i}-${j}`)));
+    let half = false;
+    primary.script.serial = 2;
+    primary.script.transfer = (_, say) => {
+      say.message([soa(zone, 2), ns, host('ns')]);
+      for (const part of parts) say.message(part);
+      half = true;
+    };
+    await refresh(world, id);
+    await until('half of the second version has come', async () => half && countStaged(world) > 5000);
+    primary.script.transfer = (_, say) => say.message([], { rcode: 5 });
+    await world.restart('SIGKILL');
+    t.equal(await answered('old'), 0, 'the old version');
+    t.equal(await answered('new0-0'), 3, 'and nothing of the new one');
+    primary.script.transfer = (_, say) => {
+      say.message([soa(zone, 2), ns, host('ns')]);
+      for (const part of parts) say.message(part);
+      say.message([soa(zone, 2)]);
+    };
+    await refresh(world, id);
+    await until(
+      'the second version is answered',
+      async () => (await answered('new39-299')) === 0,
+      world.program.printed,
+    );
+    t.equal(await answered('old'), 3);
+  },
+);
+
+/** Records that are stored and belong to no zone yet. */
+function countStaged({ directory }: World): number {
+  const database = new Database(join(directory, 'data', 'zoneplane.db'), { readonly: true });
+  const sets = "SELECT number FROM record_sets WHERE state = 'staged'";
+  const count = database.prepare(`SELECT count(*) AS n FROM record_rows WHERE record_set IN (${sets})`).get();
+  database.close();
+  return (count as { n: number }).n;
 }

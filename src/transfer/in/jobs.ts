@@ -8,7 +8,7 @@ import { type RefreshParts, refreshZone } from './refresh.js';
 /** Checks and transfers at once; those asked for have places of their own, so that they do not wait behind the others. */
 const AT_ONCE = 10;
 /** Milliseconds until a zone whose other job is running gets its turn. */
-const BUSY_MS = 250;
+const BUSY_MS = 2000;
 /** Longer than any transfer. */
 const LIMIT_MS = 7_500_000;
 /** Unexpected errors, such as a store that is full. */
