@@ -10,6 +10,8 @@ import { type EdgeSubject, lastEdgeChange, lastEdgeChangeOf } from '../store/edg
 interface EdgeProcess {
   /** The last row of `edge_changes` that it has read. */
   readonly applied: number;
+  /** Owners, as `kind:id`, whose certificate it has read but cannot use, because its key does not open. */
+  readonly unusable: readonly string[];
   /** When it was first seen to have something left to read, on a monotonic clock; undefined when it has read all. */
   readonly behindSinceMs: number | undefined;
 }
@@ -21,7 +23,7 @@ interface Known {
   readonly waiting: Set<() => void>;
 }
 
-/** `late`: for a minute, an edge has read nothing, although it should. */
+/** `late`: for a minute, an edge has read nothing, although it should; or it cannot use a certificate. */
 export type Deployed = 'everywhere' | 'waiting' | 'late';
 
 const LATE_MS = 60_000;
@@ -32,8 +34,11 @@ const knownEdges = perStore((): Known => ({ clock: undefined, edges: new Map(), 
 
 /** What edge processes say. */
 export interface EdgeReports {
-  /** `name`: of the process while it lives. `applied`: the last row of `edge_changes` that it has read. */
-  report(name: string, applied: number): void;
+  /**
+   * `name`: of the process while it lives. `applied`: the last row of `edge_changes` that it has read. `unusable`: owners, as `kind:id`,
+   * whose certificate it cannot use.
+   */
+  report(name: string, applied: number, unusable: readonly string[]): void;
   /** The process has ended, so nothing waits for it any more. */
   forget(name: string): void;
   /** Call after commits, so that it is known since when an edge is behind. */
@@ -48,9 +53,9 @@ export function hearEdges(store: Store, clock: Clock): EdgeReports {
     for (const check of [...waiting]) check();
   };
   return {
-    report(name, applied) {
+    report(name, applied, unusable) {
       const isBehind = applied < lastEdgeChange(store);
-      edges.set(name, { applied, behindSinceMs: isBehind ? steadyMs(clock) : undefined });
+      edges.set(name, { applied, unusable, behindSinceMs: isBehind ? steadyMs(clock) : undefined });
       look();
     },
     forget(name) {
@@ -73,6 +78,8 @@ export function deployedOf(store: Store, subject: EdgeSubject): Deployed {
   const { clock, edges } = knownEdges(store);
   if (!clock || edges.size === 0) return 'everywhere';
   const change = lastEdgeChangeOf(store, subject);
+  const isUnusable = ({ unusable }: EdgeProcess): boolean => unusable.includes(subject.subject);
+  if (subject.kind === 'certificate' && [...edges.values()].some(isUnusable)) return 'late';
   const behind = [...edges.values()].filter(({ applied }) => applied < change);
   if (behind.length === 0) return 'everywhere';
   const nowMs = steadyMs(clock);

@@ -30,6 +30,9 @@ export interface OwnCertificate {
   readonly notAfterMs: number;
 }
 
+/** The job that gives the listeners of the service a new certificate; there is no more than one, without a subject. */
+export const OWN_CERTIFICATE_JOB = 'own_certificate';
+
 const OWNER: CertificateOwner = { kind: 'service', id: 'tls' };
 /** The zone number for names outside our zones. */
 const NO_ZONE = 0;

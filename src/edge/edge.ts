@@ -1,6 +1,4 @@
 /** Assembles the edge: everything between its sockets and the origins. */
-import { rootCertificates } from 'node:tls';
-
 import type { Clock } from '../base/clock.js';
 import type { CidrSet } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
@@ -21,22 +19,24 @@ import { createEdgeCache } from './cache/cache.js';
 import type { CacheResult } from './cache/cache-status.js';
 import { createCacheStage } from './cache/stage.js';
 import { createConnections } from './listen/connections.js';
-import { createFront, type Front } from './listen/front.js';
+import { createFront, type Front, type RequestReport } from './listen/front.js';
 import type { HttpLimits } from './listen/http1.js';
 import { type EdgePlaces, type Listeners, listenAt } from './listen/listeners.js';
 import { createWebSockets } from './listen/web-socket.js';
-import { createEdgeMetrics } from './metrics.js';
+import { createEdgeMetrics, type EdgeMetrics } from './metrics.js';
 import { createAnswer } from './proxy/answer.js';
 import type { Stage } from './proxy/exchange.js';
 import { createOriginStage } from './proxy/from-origin.js';
 import { createOriginGuard } from './proxy/origin-guard.js';
 import { createOriginPlanner } from './proxy/origin-plan.js';
 import { createOriginPools, type OriginTimes } from './proxy/origin-pools.js';
+import { createTrustedRoots } from './proxy/trusted-roots.js';
 import { createUpgrader } from './proxy/upgrade.js';
 import { followPurges } from './purge/follow.js';
 import { createPurgedItems } from './purge/purged.js';
-import { followStore } from './route/follow.js';
+import { followStore, type Progress } from './route/follow.js';
 import { createRoutingTable } from './route/table.js';
+import { isUsable } from './tls/certificates.js';
 import { createTlsContexts } from './tls/contexts.js';
 import { createTicketKeys } from './tls/ticket-keys.js';
 
@@ -48,8 +48,8 @@ export interface EdgeOptions {
   readonly places: EdgePlaces;
   /** Networks of origins, in addition to public addresses. */
   readonly allowedOrigins: CidrSet;
-  /** PEM; trusted in addition to the usual roots and those of the built-in authority. */
-  readonly caBundle?: string | undefined;
+  /** Reads PEM: roots that are trusted in addition to the usual ones and those of the built-in authority. */
+  readonly readCaBundle?: () => string | undefined;
   /** The largest body of a request, octets. */
   readonly bodyLimit: number;
   /** Memory for stored responses; 0: nothing is stored. */
@@ -58,8 +58,8 @@ export interface EdgeOptions {
   readonly logEvery: number;
   /** Whether error answers contain causes and remedies. */
   readonly details: boolean;
-  /** Called when {@link Edge.lastRead} is another one. */
-  readonly onRead?: (change: number) => void;
+  /** Called when {@link Edge.progress} is another one. */
+  readonly onRead?: (progress: Progress) => void;
   readonly limits?: HttpLimits;
   readonly originTimes?: OriginTimes;
   /** The most connections of one client. */
@@ -72,8 +72,8 @@ export interface EdgeOptions {
 
 export interface Edge {
   readonly addresses: readonly string[];
-  /** The last row of `edge_changes` that it has read; it answers by everything stored until then. */
-  lastRead(): number;
+  /** What it has read; it answers by everything stored until then. */
+  progress(): Progress;
   /** Whether something was committed that it has not read yet. */
   isBehind(): boolean;
   /** Reads at once after a commit. */
@@ -108,10 +108,10 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     table,
     forgetAddresses: origins.planner.forget,
     forgetCertificates: contexts.forget,
+    isUsable: (owner: string) => isUsable(options, owner),
     readPurges: cached.readPurges,
   };
   const follower = lifecycle.own('follower', followStore({ ...options, dependents }), (part) => part.close());
-  const writeLog = createAccessLog(options.log, clock, options.logEvery);
   const { loopId } = origins;
   const front: Front = createFront({
     ...options,
@@ -119,20 +119,13 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     webSockets: createWebSockets({ table, upgrader: origins.upgrader, loopId, details: options.details }),
     connections,
     findTls: (host) => contexts.find(table.find(host)),
-    onReport(report) {
-      metrics.countRequest(report.httpVersion, report.outcome);
-      writeLog(report);
-    },
-    onHandshake: metrics.countHandshake,
-    onRefusedHandshake: metrics.countRefusedHandshake,
-    onBadInput: metrics.countBadInput,
-    onHandedOver: metrics.countHandedOver,
+    ...reporting(metrics, createAccessLog(options.log, clock, options.logEvery)),
   });
   lifecycle.own('connections', front, (part) => part.close());
   const listeners = await listen(places, front, lifecycle);
   return {
     addresses: listeners.addresses,
-    lastRead: follower.lastRead,
+    progress: follower.progress,
     isBehind: follower.isBehind,
     wake: follower.wake,
     samples: () =>
@@ -154,6 +147,20 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
       cancel();
       return lifecycle.stop(limitMs);
     },
+  };
+}
+
+/** Where what happens at the listeners is counted and written. */
+function reporting(metrics: EdgeMetrics, writeLog: (report: RequestReport) => void) {
+  return {
+    onReport(report: RequestReport) {
+      metrics.countRequest(report.httpVersion, report.outcome);
+      writeLog(report);
+    },
+    onHandshake: metrics.countHandshake,
+    onRefusedHandshake: metrics.countRefusedHandshake,
+    onBadInput: metrics.countBadInput,
+    onHandedOver: metrics.countHandedOver,
   };
 }
 
@@ -206,7 +213,7 @@ function createCached(options: EdgeOptions, origin: Stage, onResult: (result: Ca
 
 /** The parts that connect to origins, for requests and for WebSockets. */
 function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void) {
-  const { store, resolver, serving, places, clock, allowedOrigins, caBundle } = options;
+  const { store, resolver, serving, places, clock, allowedOrigins, readCaBundle = () => undefined } = options;
   const { httpPort, httpsPort } = places;
   const guard = createOriginGuard({
     allowed: allowedOrigins,
@@ -214,10 +221,10 @@ function createOrigins(options: EdgeOptions, onLatency: (ms: number) => void) {
     ownPorts: [httpPort, httpsPort],
   });
   const planner = createOriginPlanner({ resolver, guard, clock });
-  const trustedRoots = (): string[] => {
-    const more = [storedRootsPem(store, clock.nowMs()), caBundle ?? ''].filter((pem) => pem !== '');
-    return [...rootCertificates, ...more];
-  };
+  const readRoots = (): string => [storedRootsPem(store, clock.nowMs()), readCaBundle()].filter(Boolean).join('\n');
+  const trustedRoots = createTrustedRoots(clock, readRoots, (err) =>
+    options.log.error({ err }, 'the root certificates for origins cannot be read again'),
+  );
   const pools = createOriginPools({ clock, trustedRoots, times: options.originTimes });
   const loopId = loopIdOf(store);
   return {

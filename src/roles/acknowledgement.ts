@@ -4,7 +4,7 @@
  *
  * DNS processes say up to which change they answer. A process is known as long as its connection lives; every line holds its process
  * number, the change, and for each zone that is not published `zone:change`, with `!` when it is held. Edge processes say `edge`,
- * their process number and the last row of `edge_changes` that they have read.
+ * their process number, the last row of `edge_changes` that they have read, and owners whose certificates they cannot use.
  *
  * DNS processes also say `keys` when they need keys of TSIG secrets, which are answered with `keys` and the keys, and
  * `transferred zone address` when a transfer has ended, `notified zone` when a primary has sent NOTIFY, and `observed` with a report
@@ -35,10 +35,10 @@ const LONGEST_PATH = 100;
  * counts as served.
  */
 const MOST_NAMED = 50;
-const LONGEST_LINE = 64 + MOST_NAMED * 35;
+const LONGEST_LINE = 64 + MOST_NAMED * 58;
 const LINE = new RegExp(`^(\\d{1,10}) (\\d{1,16})((?: \\d{1,16}:\\d{1,16}!?){0,${MOST_NAMED}})$`);
 
-const EDGE_LINE = /^edge (\d{1,10}) (\d{1,16})$/;
+const EDGE_LINE = new RegExp(`^edge (\\d{1,10}) (\\d{1,16})((?: [a-z]{1,16}:[0-9a-f-]{1,40}){0,${MOST_NAMED}})$`);
 
 const COMMITTED = 'committed';
 const KEYS = 'keys';
@@ -193,10 +193,10 @@ function hearLine(
   connection: number,
   { propagation, edges }: ProcessListeners,
 ): (() => void) | undefined {
-  const [, edgePid, read] = EDGE_LINE.exec(line) ?? [];
+  const [, edgePid, read, unusable = ''] = EDGE_LINE.exec(line) ?? [];
   if (edgePid !== undefined) {
     const name = `edge-${connection} (process ${edgePid})`;
-    edges.report(name, Number(read));
+    edges.report(name, Number(read), unusable.split(' ').filter(Boolean));
     return () => edges.forget(name);
   }
   const [, pid, applied, zones = ''] = LINE.exec(line) ?? [];
@@ -265,14 +265,23 @@ export function startAcknowledger(
   return startTelling(dataDir, answered, printLine, clock, onCommitted, onKeys);
 }
 
-/** The side of an edge process. `read`: the last row of `edge_changes` that it has read. `onCommitted`: as above. */
+/** What an edge process says. */
+export interface EdgeProgress {
+  /** The last row of `edge_changes` that it has read. */
+  readonly change: number;
+  /** Owners, as `kind:id`, whose certificate it cannot use. */
+  readonly unusable: readonly string[];
+}
+
+/** The side of an edge process. `onCommitted`: as above. */
 export function startEdgeAcknowledger(
   dataDir: string,
-  read: () => number,
+  read: () => EdgeProgress,
   clock: Clock,
   onCommitted: () => void = () => {},
-): Acknowledger<number> {
-  const print = (change: number): string => `edge ${process.pid} ${change}\n`;
+): Acknowledger<EdgeProgress> {
+  const print = ({ change, unusable }: EdgeProgress): string =>
+    `${['edge', process.pid, change, ...unusable.slice(0, MOST_NAMED)].join(' ')}\n`;
   return startTelling(dataDir, read, print, clock, onCommitted);
 }
 

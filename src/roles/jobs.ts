@@ -4,6 +4,7 @@ import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import { certificateJobs } from '../certs/issuance/jobs.js';
+import { OWN_CERTIFICATE_JOB } from '../certs/own-certificate.js';
 import { certifiedNamesJobs, zoneCertificateJobs } from '../certs/packs/job.js';
 import { catalogJob } from '../control/catalogs/job.js';
 import { CATALOG_JOB } from '../control/catalogs/plan.js';
@@ -28,7 +29,7 @@ import { checkAfterStart, incomingJobs } from '../transfer/in/jobs.js';
 import type { RefreshParts } from '../transfer/in/refresh.js';
 import type { ClusterMember } from './cluster/member.js';
 import { SNAPSHOT_JOB, snapshotJob } from './cluster/snapshot-job.js';
-import { endOwnCertificate, OWN_CERTIFICATE_JOB, type OwnCertificateKeeper } from './services/own-certificate.js';
+import { endOwnCertificate, type OwnCertificateKeeper } from './services/own-certificate.js';
 
 export interface JobParts {
   readonly store: Store;

@@ -157,11 +157,11 @@ t.test('HTTPS records come when edges have the certificate, and go with it', asy
   t.strictSame(advertised(), [], 'no certificate covers anything yet');
   const { version } = findZoneByName(store, ZONE)!;
   const edges = hearEdges(store, base.clock);
-  edges.report('behind', 0);
+  edges.report('behind', 0, []);
   const waiting = runJobs();
   await until(() => findRequest(store, 'zone', zoneId)?.status === 'active');
   t.strictSame(advertised(), [], 'an edge has not read it yet');
-  edges.report('behind', lastEdgeChange(store));
+  edges.report('behind', lastEdgeChange(store), []);
   await waiting;
   edges.forget('behind');
   await runJobs();

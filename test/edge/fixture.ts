@@ -164,7 +164,7 @@ function secure(port: number, servername: string, options: ConnectionOptions = {
   });
 }
 
-async function keepCertificate(
+export async function keepCertificate(
   ctx: Context,
   vault: Vault,
   owner: CertificateOwner,

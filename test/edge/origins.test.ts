@@ -5,7 +5,7 @@ import { connect as connectHttp2, createSecureServer as createHttp2Server } from
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { sleep } from '../../src/base/clock.js';
+import { SystemClock, sleep } from '../../src/base/clock.js';
 import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '../../src/certs/x509.js';
 import { createRecord } from '../../src/control/records/records.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
@@ -57,11 +57,22 @@ async function makeExpired(name: string): Promise<{ certificate: string; key: st
   return { certificate: made.toString('pem'), key: `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n` };
 }
 
+/** A clock that can be put forward. */
+class LaterClock extends SystemClock {
+  laterMs = 0;
+
+  override nowUs(): number {
+    return super.nowUs() + this.laterMs * 1000;
+  }
+}
+
 t.test('strict verifies the certificate of the origin, full does not', async (t) => {
   const good = makeCertificate([HOST, 'good.example.org', 'expired.example.org']);
   const expired = await makeExpired('expired.example.org');
   const stranger = makeCertificate(['stranger.example.org']);
-  const world = await startEdgeWorld(t, { caBundle: `${good.certificate}${expired.certificate}` });
+  let bundle = `${good.certificate}${expired.certificate}`;
+  const clock = new LaterClock();
+  const world = await startEdgeWorld(t, { readCaBundle: () => bundle, clock });
   const start = (made: { certificate: string; key: string }): Promise<number> =>
     startTlsOrigin(t, { cert: made.certificate, key: made.key });
   const goodPort = await start(good);
@@ -97,6 +108,11 @@ t.test('strict verifies the certificate of the origin, full does not', async (t)
     t.equal(statusOf(answer), 526, name);
   }
   t.equal(statusOf(await ask('plain')), 525, 'no TLS at all is another failure');
+  bundle = stranger.certificate;
+  t.match(await ask('www'), /200 OK[\s\S]*secured/, 'roots are read anew after a while');
+  clock.laterMs = 10_000;
+  t.equal(statusOf(await ask('www')), 526, 'a root that was taken away, although a connection is open');
+  t.match(await ask('stranger'), /200 OK[\s\S]*secured/, 'a root that was added');
   t.equal(statusOf(await world.raw(GET(HOST))), 520, 'a client without TLS: the origin is asked without it, too');
 });
 

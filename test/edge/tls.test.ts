@@ -9,7 +9,8 @@ import { sleep } from '../../src/base/clock.js';
 import { dropCertificateRequest } from '../../src/certs/certificates.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
 import { readClientHello } from '../../src/edge/tls/client-hello.js';
-import { addHostname, type EdgeWorld, exchange, startEdgeWorld, startOrigin } from './fixture.js';
+import type { Vault } from '../../src/vault/vault.js';
+import { addHostname, type EdgeWorld, exchange, keepCertificate, startEdgeWorld, startOrigin } from './fixture.js';
 
 const HOST = 'www.example.org';
 const GET = (host: string): string => `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
@@ -117,6 +118,26 @@ t.test('certificates ordered for a zone are served, too', async (t) => {
   const socket = await world.tls('deep.www.example.org');
   t.match(socket.getPeerCertificate().subjectaltname, /deep\.www/);
   socket.destroy();
+});
+
+t.test('an edge says which certificates it has read but cannot use', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, vault } = world;
+  const owner = { kind: 'zone', id: randomUUID() } as const;
+  const damaging: Vault = {
+    ...vault,
+    seal(...sealed) {
+      const octets = vault.seal(...sealed);
+      octets[octets.length - 1]! ^= 1;
+      return octets;
+    },
+  };
+  await keepCertificate(ctx, damaging, owner, 'example.org', ['deep.www.example.org']);
+  await world.heard();
+  t.strictSame(world.edge.progress().unusable, [`zone:${owner.id}`]);
+  await world.certify(owner, 'example.org', ['deep.www.example.org']);
+  await world.heard();
+  t.strictSame(world.edge.progress().unusable, []);
 });
 
 t.test('a connection is for hosts of the same certificate', async (t) => {

@@ -304,7 +304,7 @@ t.test('a certificate is active when every edge that lives has read it', async (
   const world = await startWorld(t);
   const { ctx, clock, answers, zoneId } = world;
   const edges = hearEdges(ctx.store, clock);
-  const readAll = (name: string) => edges.report(name, lastEdgeChange(ctx.store));
+  const readAll = (name: string) => edges.report(name, lastEdgeChange(ctx.store), []);
   for (const name of ['one', 'two']) readAll(name);
   answers.set(`${HOST} A`, { answer: [`${HOST}. 60 CNAME saas.test.`] });
   delegate(world);
@@ -324,6 +324,12 @@ t.test('a certificate is active when every edge that lives has read it', async (
   t.match(await get(), { ssl: { state: { status: 'deployment_timed_out', errors: [{ actor: 'provider' }] } } });
   const timedOut = await listHostnames(ctx, zoneId, { sslStatus: 'deployment_timed_out' });
   t.equal(timedOut.totalCount, 1);
+  edges.report('two', lastEdgeChange(ctx.store), [`hostname:${made.id}`]);
+  t.match(
+    await get(),
+    { ssl: { state: { status: 'deployment_timed_out' } } },
+    'it was read, but its key does not open',
+  );
   readAll('two');
   t.match(await get(), { status: 'active', ssl: { state: { status: 'active', errors: [] } } });
 

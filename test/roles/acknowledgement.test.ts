@@ -192,20 +192,20 @@ t.test('waiting ends', async (t) => {
 t.test('edges say what they have read, and are forgotten when they end', async (t) => {
   const directory = makeDirectory(t);
   const clock = new SystemClock();
-  const heard = new Map<string, number>();
+  const heard = new Map<string, string>();
   const edges: EdgeReports = {
-    report: (name, applied) => heard.set(name, applied),
+    report: (name, applied, unusable) => heard.set(name, [applied, ...unusable].join()),
     forget: (name) => heard.delete(name),
     noteChanges() {},
   };
   const propagation = createPropagation(clock);
   const hearing = await hearAcknowledgements(directory, { propagation, edges }, silentLogger());
   t.teardown(() => hearing.close());
-  const one = startEdgeAcknowledger(directory, () => 5, clock);
+  const one = startEdgeAcknowledger(directory, () => ({ change: 5, unusable: [] }), clock);
   let woken = 0;
   const two = startEdgeAcknowledger(
     directory,
-    () => 7,
+    () => ({ change: 7, unusable: [] }),
     clock,
     () => woken++,
   );
@@ -216,8 +216,14 @@ t.test('edges say what they have read, and are forgotten when they end', async (
   const before = woken;
   hearing.tellCommitted();
   await until(t, () => woken > before, 'a commit wakes an edge');
-  one.tell(6);
-  await until(t, () => read() === '6 7', 'it has read on');
+  const unusable = ['zone:0a', 'hostname:0b-c'];
+  one.tell({ change: 6, unusable });
+  await until(t, () => read() === '6,zone:0a,hostname:0b-c 7', 'it has read on');
+  one.tell({ change: 6, unusable: Array.from({ length: 100 }, (_, i) => `zone:${i}`) });
+  await until(t, () => read().includes('zone:49'), 'it names some of them');
+  t.notMatch(read(), /zone:50/);
+  one.tell({ change: 6, unusable: [] });
+  await until(t, () => read() === '6 7', 'they can be used again');
   two.close();
   await until(t, () => read() === '6', 'one has ended');
   const liar = connect(join(directory, 'changes.sock'));

@@ -4,15 +4,13 @@ import t, { type Test } from 'tap';
 import { storedRootsPem } from '../../src/certs/embedded/issuers.js';
 import { advanceCertificate } from '../../src/certs/issuance/advance.js';
 import type { CertificateContext } from '../../src/certs/issuance/context.js';
+import { OWN_CERTIFICATE_JOB } from '../../src/certs/own-certificate.js';
 import { loadSettings } from '../../src/config/load.js';
 import type { Settings } from '../../src/config/schema.js';
 import { createZone, deleteZone } from '../../src/control/zones/zones.js';
 import type { JobContext } from '../../src/jobs/kind.js';
-import {
-  endOwnCertificate,
-  OWN_CERTIFICATE_JOB,
-  startOwnCertificate,
-} from '../../src/roles/services/own-certificate.js';
+import { schedule } from '../../src/jobs/schedule.js';
+import { endOwnCertificate, startOwnCertificate } from '../../src/roles/services/own-certificate.js';
 import { findRequest } from '../../src/store/certs/requests.js';
 import { listJobs } from '../../src/store/jobs.js';
 import { startControl } from '../control/fixture.js';
@@ -36,6 +34,8 @@ async function startWorld(t: Test, outside: boolean) {
   const job = { ...ctx, attempt: 0, signal: new AbortController().signal, requireLease() {} } satisfies JobContext;
   return { ctx, clock, own, job };
 }
+
+const OWN_JOB = { kind: OWN_CERTIFICATE_JOB, subject: '' };
 
 const leafOf = ({ certificate }: { readonly certificate: string }) => new X509Certificate(certificate);
 const serviceRequest = ({ store }: CertificateContext) => findRequest(store, 'service', 'tls');
@@ -88,7 +88,10 @@ t.test('requested over ACME; the local one serves until it arrives, and when it 
   clock.advance(2000);
   await advanceCertificate(own, { kind: 'service', id: 'tls' });
   clock.advance(2000);
+  await own.store.write(() => schedule(own.store, { ...OWN_JOB, runAtMs: clock.nowMs() + 3_600_000 }, clock.nowMs()));
   await advanceCertificate(own, { kind: 'service', id: 'tls' });
+  const [due] = listJobs(own.store, 10).filter(({ kind }) => kind === OWN_CERTIFICATE_JOB);
+  t.equal(due?.run_at, clock.nowMs(), 'the listeners take it at once, not at the next look');
   t.strictSame(await keeper.job.handler(job, ''), { againAtMs: clock.nowMs() + 3_600_000 });
   t.strictSame(seen, [keeper.current.certificate]);
   t.match(leafOf(keeper.current).subjectAltName, 'DNS:ns1.own.test');

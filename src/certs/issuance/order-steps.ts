@@ -2,6 +2,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { planCertifiedNames } from '../../control/certificates/certified-names.js';
 import { commit } from '../../control/write/commit.js';
+import { schedule } from '../../jobs/schedule.js';
 import { insertIssued, removeIssued } from '../../store/certs/issued.js';
 import {
   challengePlaces,
@@ -27,6 +28,7 @@ import type { AuthorityChoice } from '../authority-choice.js';
 import { issuedRow } from '../certificates.js';
 import { readChain } from '../chain.js';
 import { createCsr, generatePrivateKey } from '../csr.js';
+import { OWN_CERTIFICATE_JOB } from '../own-certificate.js';
 import { placeChallenges, removeOrder, serviceContext } from './challenge-places.js';
 import type { CertificateContext } from './context.js';
 import { discardOrder, note, noteMeaning } from './notes.js';
@@ -224,6 +226,7 @@ async function download(step: Step, { certificateUrl }: Order): Promise<void> {
   const chain = readChain(pem, { key, names: JSON.parse(row.names), nowMs: clock.nowMs() });
   const renewAt = renewalTimeMs(chain.notBeforeMs, chain.notAfterMs, random);
   const id = random.uuid();
+  const nowMs = clock.nowMs();
   await commit(serviceContext(ctx), (draft) => {
     removeOrder(store, draft, order);
     if (findRequestById(store, row.id)?.version !== row.version) return;
@@ -234,6 +237,9 @@ async function download(step: Step, { certificateUrl }: Order): Promise<void> {
     const settled = { status: 'active', renewal: 0, errors: '[]', refused: '[]', failures: 0 };
     updateRequest(store, row.seq, { ...settled, chosen: order.authority, renew_at: renewAt, next_at: clock.nowMs() });
     if (row.owner_kind === 'zone') planCertifiedNames(ctx, row.zone);
+    // The listeners of the service take it at once.
+    if (row.owner_kind === 'service')
+      schedule(store, { kind: OWN_CERTIFICATE_JOB, subject: '', runAtMs: nowMs }, nowMs);
   });
   plain.fill(0);
 }

@@ -6,6 +6,7 @@ import { createPlainOrigins } from '../http1/origins.js';
 import { dispatch } from './dispatched.js';
 import type { OriginControl, OriginEvents, OriginRequest } from './exchange.js';
 import type { OriginEndpoint, OriginPlan } from './origin-plan.js';
+import type { TrustedRoots } from './trusted-roots.js';
 
 export interface OriginPools {
   /** `isFresh`: over a new connection, closed after this request. Throws if the request holds what no request may. */
@@ -38,8 +39,8 @@ const MOST_HEADER_OCTETS = 32_768;
 
 export interface PoolOptions {
   readonly clock: Clock;
-  /** PEM; root certificates for origins whose certificate is verified. */
-  readonly trustedRoots: () => string[];
+  /** For origins whose certificate is verified. */
+  readonly trustedRoots: () => TrustedRoots;
   readonly times?: OriginTimes | undefined;
 }
 
@@ -53,7 +54,8 @@ export function createOriginPools(options: PoolOptions): OriginPools {
   });
 
   function poolFor(plan: OriginPlan, endpoint: OriginEndpoint): Pool {
-    const key = keyOf(plan, endpoint);
+    // Connections that were verified by other roots are not used any more.
+    const key = `${keyOf(plan, endpoint)} ${plan.verified ? options.trustedRoots().generation : ''}`;
     let pool = pools.get(key);
     if (!pool) {
       pool = new Pool(urlOf(plan, endpoint), { ...clientOptions(plan, options), connections: MOST_CONNECTIONS });
@@ -98,7 +100,7 @@ function clientOptions(
   { scheme, verified, sni, http2 }: OriginPlan,
   { trustedRoots, times = TIMES }: PoolOptions,
 ): Client.Options {
-  const tls = { servername: sni, rejectUnauthorized: verified, ...(verified && { ca: trustedRoots() }) };
+  const tls = { servername: sni, rejectUnauthorized: verified, ...(verified && { ca: trustedRoots().pem }) };
   return {
     connect: { timeout: times.connectMs, ...(scheme === 'https' && tls) },
     headersTimeout: times.waitMs,

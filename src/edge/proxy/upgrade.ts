@@ -12,6 +12,7 @@ import type { EdgeRequest, HeaderList, ServedRoute } from './exchange.js';
 import { endToEndHeaders, originHeaders } from './headers.js';
 import { originFailure } from './origin-failure.js';
 import type { OriginPlan, OriginPlanner } from './origin-plan.js';
+import type { TrustedRoots } from './trusted-roots.js';
 
 /** The result of asking for a WebSocket. */
 export interface UpgradeOutcome {
@@ -26,7 +27,7 @@ export interface UpgraderOptions {
   readonly clock: Clock;
   readonly planner: OriginPlanner;
   readonly loopId: string;
-  readonly trustedRoots: () => string[];
+  readonly trustedRoots: () => TrustedRoots;
 }
 
 export type Upgrader = (
@@ -67,7 +68,7 @@ function ask(
   { onUpgraded, onAnswered, onFailure }: UpgradeOutcome,
 ): () => void {
   const { address, port } = endpoints[0]!;
-  const tls = { servername: sni, rejectUnauthorized: verified, ...(verified && { ca: trustedRoots() }) };
+  const tls = { servername: sni, rejectUnauthorized: verified, ...(verified && { ca: trustedRoots().pem }) };
   const send = scheme === 'https' ? requestHttps : requestHttp;
   const asked = send({
     ...{ host: address, port, path: target, method, agent: false },

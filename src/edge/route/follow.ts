@@ -1,6 +1,7 @@
 /** Reads changes from the store in commit order, and makes the edge forget what depends on them. */
 import type { Clock } from '../../base/clock.js';
 import type { Logger } from '../../base/log.js';
+import { certificateOwners } from '../../store/certs/requests.js';
 import type { Store } from '../../store/driver.js';
 import { edgeChangesAfter, KEPT_EDGE_CHANGES, lastEdgeChange } from '../../store/edge/changes.js';
 import { changesAfter, firstChange, lastChange } from '../../store/log/changes.js';
@@ -19,6 +20,8 @@ export interface Dependents {
   /** Forgets addresses of origins that came from our own zones. */
   readonly forgetAddresses: () => void;
   readonly forgetCertificates: () => void;
+  /** Whether the certificates of an owner, `kind:id`, can be used. */
+  readonly isUsable: (owner: string) => boolean;
   /** Reads purges; returns whether there may be more. */
   readonly readPurges: () => boolean;
 }
@@ -28,13 +31,20 @@ export interface FollowOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly dependents: Dependents;
-  /** Called with the last row of `edge_changes` that was read, when that is another one. */
-  readonly onRead?: ((change: number) => void) | undefined;
+  /** Called with each new state of what was read. */
+  readonly onRead?: ((progress: Progress) => void) | undefined;
+}
+
+/** How far the store was read. */
+export interface Progress {
+  /** The last row of `edge_changes` that was read. */
+  readonly change: number;
+  /** Owners, as `kind:id`, whose certificates were read but cannot be used. */
+  readonly unusable: readonly string[];
 }
 
 export interface StoreFollower {
-  /** The last row of `edge_changes` that was read. */
-  lastRead(): number;
+  progress(): Progress;
   /** Whether something was committed that was not read yet. */
   isBehind(): boolean;
   /** Reads at once after a commit. Costs little when nothing was committed. */
@@ -46,6 +56,8 @@ export function followStore({ store, clock, log, dependents, onRead }: FollowOpt
   let version = store.dataVersion();
   let [zones, others] = store.snapshot(() => [lastChange(store), lastEdgeChange(store)]);
   let failed = false;
+  const unusable = new Set(certificateOwners(store).filter((owner) => !dependents.isUsable(owner)));
+  const progress = (): Progress => ({ change: others, unusable: [...unusable] });
 
   /** Returns whether there may be more. */
   function readZones(): boolean {
@@ -78,7 +90,11 @@ export function followStore({ store, clock, log, dependents, onRead }: FollowOpt
     for (const { kind, subject } of changes) {
       if (kind === 'hostname') dependents.table.forgetHostname(subject);
       else if (kind === 'zone') dependents.table.forgetZone(Number(subject));
-      else dependents.forgetCertificates();
+      else {
+        dependents.forgetCertificates();
+        if (dependents.isUsable(subject)) unusable.delete(subject);
+        else unusable.add(subject);
+      }
     }
     others = changes.at(-1)?.seq ?? others;
     return changes.length === BATCH;
@@ -92,7 +108,7 @@ export function followStore({ store, clock, log, dependents, onRead }: FollowOpt
       const before = others;
       const more = store.snapshot(() => [readZones(), readOthers(), dependents.readPurges()]).includes(true);
       if (!more) version = now;
-      if (others !== before) onRead?.(others);
+      if (others !== before) onRead?.(progress());
       failed = false;
       return more;
     } catch (error) {
@@ -104,7 +120,7 @@ export function followStore({ store, clock, log, dependents, onRead }: FollowOpt
   }
 
   const timer = startReading(clock, read);
-  return { lastRead: () => others, isBehind: () => store.dataVersion() !== version, ...timer };
+  return { progress, isBehind: () => store.dataVersion() !== version, ...timer };
 }
 
 /** Calls `read` when woken and at intervals, and again soon while it returns that there may be more. */

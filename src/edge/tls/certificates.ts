@@ -2,8 +2,11 @@
 
 import { certificatesFor } from '../../hostnames/routing/certificates-for.js';
 import type { CertificateHolder } from '../../hostnames/routing/find-route.js';
+import { issuedFor } from '../../store/certs/issued.js';
+import { findRequest } from '../../store/certs/requests.js';
 import type { Store } from '../../store/driver.js';
 import { CERTIFICATE_KEYS } from '../../store/sealed-columns.js';
+import { VaultError } from '../../vault/errors.js';
 import type { Vault } from '../../vault/vault.js';
 
 /** Certificates for the same names, one for each kind of key. */
@@ -44,6 +47,23 @@ export function findCertificate(
       key: pemOfKey(vault.open(CERTIFICATE_KEYS, row.id, new Uint8Array(row.private_key))),
     })),
   };
+}
+
+/** Whether the keys of all certificates of an owner, `kind:id`, open. True without a certificate. */
+export function isUsable({ store, vault }: CertificateSource, owner: string): boolean {
+  const [kind, id] = owner.split(':');
+  const request = findRequest(store, kind!, id!);
+  // An edge never serves the service's own certificate.
+  if (!request || kind === 'service') return true;
+  try {
+    for (const row of issuedFor(store, request.seq)) {
+      vault.open(CERTIFICATE_KEYS, row.id, new Uint8Array(row.private_key)).fill(0);
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof VaultError) return false;
+    throw error;
+  }
 }
 
 /** PKCS #8 as PEM (RFC 7468 §10). */

@@ -12,7 +12,7 @@ import { createUpstream } from '../../resolver/upstream.js';
 import { openStore } from '../../store/driver.js';
 import { requireSchema } from '../../store/migrate.js';
 import { createVault, deriveKeys } from '../../vault/vault.js';
-import { type Acknowledger, startEdgeAcknowledger } from '../acknowledgement.js';
+import { type Acknowledger, type EdgeProgress, startEdgeAcknowledger } from '../acknowledgement.js';
 import { machineAddresses, masterKeysOf, servingSettings, upstreamServers } from '../control-base.js';
 import type { EdgeReport, EdgeStatus } from '../ipc.js';
 import { STATUS_PERIOD_MS } from '../limits.js';
@@ -32,9 +32,9 @@ export async function startEdgeRole(options: EdgeRoleOptions): Promise<RunningRo
   const { settings, clock, log, onStatus } = options;
   const lifecycle = createLifecycle(clock, log);
   try {
-    let acknowledger: Acknowledger<number> | undefined;
-    const edge = await start(options, lifecycle, (change) => acknowledger?.tell(change));
-    acknowledger = startEdgeAcknowledger(settings.dataDir, edge.lastRead, clock, edge.wake);
+    let acknowledger: Acknowledger<EdgeProgress> | undefined;
+    const edge = await start(options, lifecycle, (progress) => acknowledger?.tell(progress));
+    acknowledger = startEdgeAcknowledger(settings.dataDir, edge.progress, clock, edge.wake);
     lifecycle.own('acknowledgements', acknowledger, (part) => part.close());
     if (settings.edgeAddresses === undefined && machineAddresses().length === 0) {
       log.warn(
@@ -59,7 +59,11 @@ export async function startEdgeRole(options: EdgeRoleOptions): Promise<RunningRo
   }
 }
 
-function start(options: EdgeRoleOptions, lifecycle: Lifecycle, onRead: (change: number) => void): Promise<Edge> {
+function start(
+  options: EdgeRoleOptions,
+  lifecycle: Lifecycle,
+  onRead: (progress: EdgeProgress) => void,
+): Promise<Edge> {
   const { settings, clock, log } = options;
   const store = lifecycle.own('store', openStore(settings.dataDir, { readonly: true }), (part) => part.close());
   requireSchema(store);
@@ -74,7 +78,7 @@ function start(options: EdgeRoleOptions, lifecycle: Lifecycle, onRead: (change: 
     serving,
     places: { hosts: settings.edgeHost, httpPort: settings.edgeHttpPort!, httpsPort: settings.edgeHttpsPort! },
     allowedOrigins: parseCidrSet(settings.edgeAllowOriginCidrs),
-    caBundle: readBundle(settings.caBundle),
+    readCaBundle: () => readBundle(settings.caBundle),
     bodyLimit: settings.edgeBodyLimit,
     cacheOctets: settings.edgeCacheSize,
     logEvery: settings.edgeAccessLog,

@@ -7,15 +7,13 @@ import {
   isOwnPending,
   issuedOwnCertificate,
   keepOwnRequest,
+  OWN_CERTIFICATE_JOB,
   type OwnCertificate,
   signOwnCertificate,
 } from '../../certs/own-certificate.js';
 import { AUTOMATIC, type Settings } from '../../config/schema.js';
 import type { JobKind } from '../../jobs/kind.js';
 import { scheduleOnce } from '../../jobs/schedule.js';
-
-/** The job that renews it; there is no more than one, without a subject. */
-export const OWN_CERTIFICATE_JOB = 'own_certificate';
 
 export interface OwnCertificateKeeper {
   readonly current: OwnCertificate;

@@ -60,6 +60,9 @@ const statements = perStore((store) => ({
   all: store.prepare<[limit: number], RequestRow>(
     'SELECT * FROM certificate_requests WHERE dropped_at IS NULL ORDER BY owner_kind, owner LIMIT ?',
   ),
+  owners: store.prepareTuples<[], [kind: string, owner: string]>(
+    'SELECT owner_kind, owner FROM certificate_requests WHERE dropped_at IS NULL ORDER BY seq',
+  ),
   ofZone: store.prepare<[zone: number], RequestRow>(
     'SELECT * FROM certificate_requests WHERE zone = ? AND dropped_at IS NULL ORDER BY seq',
   ),
@@ -107,6 +110,13 @@ export function findRequestById(store: Store, id: string): RequestRow | undefine
 /** Ordered by kind and owner. */
 export function listRequests(store: Store, limit: number): readonly RequestRow[] {
   return statements(store).all.all(limit);
+}
+
+/** `kind:owner` of all requests. */
+export function certificateOwners(store: Store): readonly string[] {
+  return statements(store)
+    .owners.all()
+    .map(([kind, owner]) => `${kind}:${owner}`);
 }
 
 /** Those of its custom hostnames included, in the order in which they were made. */
