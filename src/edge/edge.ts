@@ -65,6 +65,8 @@ export interface EdgeOptions {
   /** The most connections of one client. */
   readonly mostConnections?: number;
   readonly handshakeMs?: number;
+  /** How long the network of a client that floods is refused, milliseconds. */
+  readonly floodPenaltyMs?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -84,6 +86,7 @@ export interface Edge {
 }
 
 const MOST_CONNECTIONS_OF_ONE = 4096;
+const FLOOD_PENALTY_MS = 10_000;
 const DRAIN_LOOK_MS = 50;
 
 /** Rejects with an EdgeListenError when it cannot listen. */
@@ -91,7 +94,11 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { store, serving, clock, random, places } = options;
   const lifecycle = createLifecycle(clock, options.log);
   const metrics = createEdgeMetrics();
-  const connections = createConnections(options.mostConnections ?? MOST_CONNECTIONS_OF_ONE);
+  const connections = createConnections({
+    clock,
+    mostOfOne: options.mostConnections ?? MOST_CONNECTIONS_OF_ONE,
+    penaltyMs: options.floodPenaltyMs ?? FLOOD_PENALTY_MS,
+  });
   const tickets = lifecycle.own('ticket keys', createTicketKeys(clock, random), (part) => part.close());
   const table = createRoutingTable(store, serving);
   const contexts = createTlsContexts({

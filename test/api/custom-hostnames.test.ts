@@ -12,6 +12,7 @@ import { issuedFor } from '../../src/store/certs/issued.js';
 import { findRequest } from '../../src/store/certs/requests.js';
 import { CERTIFICATE_KEYS } from '../../src/store/sealed-columns.js';
 import { latestAudit } from '../support/rows.js';
+import { runSql } from '../support/write-now.js';
 import { type Installation, install } from './installation.js';
 
 const OPENSSL = '/usr/bin/openssl';
@@ -608,4 +609,28 @@ t.test('neighbours', async (t) => {
   t.strictSame((await call('GET', `${zone}/ssl/certificate_packs`)).json.result, []);
   t.match((await call('GET', `${zone}/dcv_delegation/uuid`)).json.result, { uuid: /^[0-9a-f]{16}$/ });
   t.equal((await call('GET', `${zone}/ssl/universal/settings`)).status, 200);
+});
+
+t.test('an unexpected failure has the number 1500, and nothing was made', async (t) => {
+  const installation = await install(t);
+  const { call, store } = installation;
+  const hostnames = await startSaas(installation);
+  const made = await call('POST', hostnames, { hostname: 'kept.customer.net' });
+  runSql(store, 'ALTER TABLE custom_hostnames RENAME TO lost');
+  for (const [method, path, body] of [
+    ['GET', hostnames, undefined],
+    ['POST', hostnames, { hostname: 'new.customer.net' }],
+    ['PATCH', `${hostnames}/${made.json.result.id}`, { custom_metadata: { a: 'b' } }],
+    ['DELETE', `${hostnames}/${made.json.result.id}`, undefined],
+  ] as const) {
+    const { status, json } = await call(method, path, body);
+    t.equal(status, 500, method);
+    t.strictSame(json.errors, [{ code: 1500, message: 'Internal server error.' }], method);
+  }
+  runSql(store, 'ALTER TABLE lost RENAME TO custom_hostnames');
+  const { json } = await call('GET', hostnames);
+  t.strictSame(
+    json.result.map(({ hostname }: { hostname: string }) => hostname),
+    ['kept.customer.net'],
+  );
 });

@@ -52,6 +52,15 @@ export interface EdgeWorld {
   readonly heard: () => Promise<void>;
 }
 
+/** A clock that can be put forward. */
+export class LaterClock extends SystemClock {
+  laterMs = 0;
+
+  override nowUs(): number {
+    return super.nowUs() + this.laterMs * 1000;
+  }
+}
+
 export const EDGE_ADDRESS = '203.0.113.80';
 
 /** `servers`: outside resolvers; none unless given. */

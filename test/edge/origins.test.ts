@@ -5,13 +5,13 @@ import { connect as connectHttp2, createSecureServer as createHttp2Server } from
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { SystemClock, sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/base/clock.js';
 import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '../../src/certs/x509.js';
 import { createRecord } from '../../src/control/records/records.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
 import { putFallback } from '../../src/hostnames/fallback-origin.js';
 import { startScriptedUpstream } from '../support/scripted-upstream.js';
-import { addHostname, exchange, makeCertificate, proxy, startEdgeWorld, startOrigin } from './fixture.js';
+import { addHostname, exchange, LaterClock, makeCertificate, proxy, startEdgeWorld, startOrigin } from './fixture.js';
 
 const HOST = 'www.example.org';
 const GET = (host: string, path = '/', more = ''): string =>
@@ -55,15 +55,6 @@ async function makeExpired(name: string): Promise<{ certificate: string; key: st
   });
   const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
   return { certificate: made.toString('pem'), key: `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n` };
-}
-
-/** A clock that can be put forward. */
-class LaterClock extends SystemClock {
-  laterMs = 0;
-
-  override nowUs(): number {
-    return super.nowUs() + this.laterMs * 1000;
-  }
 }
 
 t.test('strict verifies the certificate of the origin, full does not', async (t) => {

@@ -10,7 +10,15 @@ import { dropCertificateRequest } from '../../src/certs/certificates.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
 import { readClientHello } from '../../src/edge/tls/client-hello.js';
 import type { Vault } from '../../src/vault/vault.js';
-import { addHostname, type EdgeWorld, exchange, keepCertificate, startEdgeWorld, startOrigin } from './fixture.js';
+import {
+  addHostname,
+  type EdgeWorld,
+  exchange,
+  keepCertificate,
+  LaterClock,
+  startEdgeWorld,
+  startOrigin,
+} from './fixture.js';
 
 const HOST = 'www.example.org';
 const GET = (host: string): string => `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
@@ -212,7 +220,7 @@ t.test('slow clients are ended, and one client has so many connections', async (
 });
 
 t.test('floods of HTTP/2 end their connection and nobody else’s', async (t) => {
-  const world = await startWorld(t);
+  const world = await startWorld(t, { floodPenaltyMs: 1 });
   const socket = await world.tls(HOST, { ALPNProtocols: ['h2'] });
   const normal = connectHttp2(`https://${HOST}`, { createConnection: () => socket });
   t.teardown(() => normal.destroy());
@@ -269,6 +277,19 @@ t.test('floods of HTTP/2 end their connection and nobody else’s', async (t) =>
   const injected = await http2Raw(world, [0x82, 0x87, 0x84], ['x-a', 'b\r\nx-c: d']);
   t.match(injected, /x-forwarded-for/);
   t.notMatch(injected, /x-[ac]/, 'a field with a line break is left out');
+});
+
+t.test('a client that floods again and again is refused for a while', async (t) => {
+  const clock = new LaterClock();
+  const world = await startWorld(t, { clock });
+  const normal = await world.tls(HOST, { ALPNProtocols: ['http/1.1'] });
+  const bad = [frame(HEADERS, 0, 1, Buffer.of(0x82)), frame(PING, 0, 0, Buffer.alloc(8))];
+  for (let i = 0; i < 3; i++) await flood(world, bad);
+  await t.rejects(world.tls(HOST), 'its connections are refused');
+  t.match(await exchange(normal, GET(HOST)), /^HTTP\/1\.1 \d/, 'what is open goes on');
+  clock.laterMs = 10_000;
+  (await world.tls(HOST)).destroy();
+  t.pass('it may come back');
 });
 
 const HEADERS = 1;

@@ -1,24 +1,62 @@
 /** Counts the open connections of each client, and closes all of them when the edge stops. */
 import type { Socket } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import { type Clock, steadyMs } from '../../base/clock.js';
 
 export interface Connections {
   /** False if the client has reached its limit; the socket is then destroyed. */
   add(socket: Socket): boolean;
+  /** Notes that a client's connection was ended because of a flood. After a few of them, its network is refused for a while. */
+  noteFlood(client: string): void;
   count(): number;
-  /** Connections refused since the start. */
+  /** Connections refused since the start, because a client had too many, or because of its floods. */
   refused(): number;
   destroyAll(): void;
 }
 
-export function createConnections(mostOfOne: number): Connections {
+export interface ConnectionLimits {
+  readonly clock: Clock;
+  /** Connections of one network. */
+  readonly mostOfOne: number;
+  /** How long floods are remembered, and how long the network of a flooder is refused; milliseconds. */
+  readonly penaltyMs: number;
+}
+
+/** Connections that a network may have ended by floods before it is refused. */
+const MOST_FLOODS = 3;
+const MOST_FLOODERS = 10_000;
+
+interface Flooder {
+  readonly floods: number;
+  readonly lastMs: number;
+}
+
+export function createConnections({ clock, mostOfOne, penaltyMs }: ConnectionLimits): Connections {
+  const flooders = new LRUCache<string, Flooder>({ max: MOST_FLOODERS });
   const open = new Set<Socket>();
   const byClient = new Map<string, number>();
   let refused = 0;
+
+  function isRefused(client: string): boolean {
+    const known = flooders.get(client);
+    if (!known || known.floods < MOST_FLOODS) return false;
+    if (steadyMs(clock) - known.lastMs < penaltyMs) return true;
+    flooders.delete(client);
+    return false;
+  }
+
   return {
+    noteFlood(address) {
+      const client = networkOf(address);
+      const nowMs = steadyMs(clock);
+      const known = flooders.get(client);
+      const before = known && nowMs - known.lastMs < penaltyMs ? known.floods : 0;
+      flooders.set(client, { floods: before + 1, lastMs: nowMs });
+    },
     add(socket) {
       const client = networkOf(clientAddress(socket));
       const number = (byClient.get(client) ?? 0) + 1;
-      if (number > mostOfOne) {
+      if (number > mostOfOne || isRefused(client)) {
         refused += 1;
         socket.destroy();
         return false;

@@ -136,9 +136,8 @@ function createProtocols(options: FrontOptions, lines: Lines) {
   /** Reports the outcome of a request at its end. */
   function reporter(request: ReadRequest, facts: RequestFacts, line: Line, httpVersion: string) {
     const startedMs = clock.nowMs();
-    const tlsVersion = line.tls?.version;
     return (outcome: Outcome): void =>
-      options.onReport({ request, facts, outcome, httpVersion, tlsVersion, startedMs });
+      options.onReport({ request, facts, outcome, httpVersion, tlsVersion: line.tls?.version, startedMs });
   }
 
   function handle(read: ReadRequest, facts: RequestFacts, line: Line, version: string, response: ClientResponse): void {
@@ -173,6 +172,7 @@ function createProtocols(options: FrontOptions, lines: Lines) {
       const facts = { ...factsOf(line), bodyDeadline };
       handle(readHttp2(message, facts), facts, line, '2.0', http2Response(response));
     },
+    onFlood: (session) => options.connections.noteFlood(lines.get(session)?.client ?? ''),
     onConnect(message, response) {
       const line = lines.get(message.stream.session!)!;
       const facts = factsOf(line);

@@ -13,6 +13,8 @@ export interface Http2Handlers {
   readonly onRequest: (message: Http2ServerRequest, response: Http2ServerResponse) => void;
   /** An extended CONNECT (RFC 8441), which opens a WebSocket. */
   readonly onConnect: (message: Http2ServerRequest, response: Http2ServerResponse) => void;
+  /** Called when a connection ends because its client broke the protocol, or reset stream after stream. */
+  readonly onFlood: (session: ServerHttp2Session) => void;
 }
 
 const IDLE_MS = 60_000;
@@ -54,7 +56,7 @@ export function createHttp2Listener(handlers: Http2Handlers): Http2Listener {
   Object.assign(server, { timeout: IDLE_MS });
   server.on('timeout', (session: unknown) => (session as ServerHttp2Session).close());
   const sessions = new Set<ServerHttp2Session>();
-  const sift = siftRequests();
+  const { sift, resetsOf } = siftRequests();
   server.on('request', (message, response) => sift(message, () => handlers.onRequest(message, response)));
   server.on('connect', ((message: Http2ServerRequest, response: Http2ServerResponse) =>
     sift(message, () => handlers.onConnect(message, response))) as never);
@@ -66,8 +68,15 @@ export function createHttp2Listener(handlers: Http2Handlers): Http2Listener {
   server.on('session', (session) => {
     latest = session;
     sessions.add(session);
-    session.once('close', () => sessions.delete(session));
-    session.on('error', () => session.destroy());
+    let isBroken = false;
+    session.once('close', () => {
+      sessions.delete(session);
+      if (isBroken || resetsOf(session) >= RESET_BURST) handlers.onFlood(session);
+    });
+    session.on('error', (error: NodeJS.ErrnoException) => {
+      isBroken = error.code?.startsWith('ERR_HTTP2_') ?? false;
+      session.destroy();
+    });
   });
   server.on('sessionError', () => {});
   return {
@@ -87,17 +96,19 @@ export function createHttp2Listener(handlers: Http2Handlers): Http2Listener {
  * Calls `handle` for requests. A client that resets stream after stream must not cost what answers cost: once it has reset
  * several, its requests wait until everything that came with them was read, and are left out if they were reset.
  */
-function siftRequests(): (message: Http2ServerRequest, handle: () => void) => void {
+function siftRequests() {
   const resets = new WeakMap<object, number>();
-  return ({ stream }, handle) => {
+  const resetsOf = (session: object): number => resets.get(session) ?? 0;
+  const sift = ({ stream }: Http2ServerRequest, handle: () => void): void => {
     const { session } = stream;
     if (!session) return;
-    stream.once('aborted', () => resets.set(session, (resets.get(session) ?? 0) + 1));
-    if ((resets.get(session) ?? 0) < SUSPECT_RESETS) handle();
+    stream.once('aborted', () => resets.set(session, resetsOf(session) + 1));
+    if (resetsOf(session) < SUSPECT_RESETS) handle();
     else {
       setImmediate(() => {
         if (!stream.closed && !stream.destroyed) handle();
       });
     }
   };
+  return { sift, resetsOf };
 }
