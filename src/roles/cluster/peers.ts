@@ -8,6 +8,7 @@ import type { EdgeReports } from '../../certs/deployment.js';
 import { HEARTBEAT_MS, listNodes, type NodeRow, tellNode, watchNodes } from '../../cluster/nodes.js';
 import type { DnsProcess, Propagation, UnpublishedZone } from '../../control/write/propagation.js';
 import { schemaVersion } from '../../store/migrate.js';
+import type { EdgeProgress } from '../acknowledgement.js';
 import type { ClusterMember } from './member.js';
 
 /** Where the processes of a machine report, and other nodes do. */
@@ -29,6 +30,8 @@ export interface Peers {
 interface Told {
   readonly dns?: { readonly applied: number; readonly unpublished: readonly UnpublishedZone[] };
   readonly edge?: number;
+  /** Owners whose certificates an edge of the node cannot use. */
+  readonly unusable?: readonly string[];
 }
 
 /** Reports follow each other by no less than this. */
@@ -38,7 +41,7 @@ const LOOK_MS = 2500;
 
 export function startPeers(member: ClusterMember, listeners: Listeners, version: string, clock: Clock): Peers {
   const dns = new Map<string, DnsProcess>();
-  const edges = new Map<string, number>();
+  const edges = new Map<string, EdgeProgress>();
   const reporter = startReporter(member, version, clock, () => toldOf(dns, edges));
   const hearing = hearPeers(member, listeners, clock);
   return {
@@ -58,9 +61,9 @@ export function startPeers(member: ClusterMember, listeners: Listeners, version:
       },
       edges: {
         ...listeners.edges,
-        report(name, applied) {
-          edges.set(name, applied);
-          listeners.edges.report(name, applied);
+        report(name, change, unusable) {
+          edges.set(name, { change, unusable });
+          listeners.edges.report(name, change, unusable);
           reporter.soon();
         },
         forget(name) {
@@ -80,14 +83,15 @@ export function startPeers(member: ClusterMember, listeners: Listeners, version:
 }
 
 /** A zone is published on a node when it is in all of its processes. */
-function toldOf(dns: ReadonlyMap<string, DnsProcess>, edges: ReadonlyMap<string, number>): Told {
+function toldOf(dns: ReadonlyMap<string, DnsProcess>, edges: ReadonlyMap<string, EdgeProgress>): Told {
   const processes = [...dns.values()];
   const unpublished = processes.flatMap((process) => process.unpublished);
   return {
     ...(processes.length > 0 && {
       dns: { applied: Math.min(...processes.map(({ applied }) => applied)), unpublished },
     }),
-    ...(edges.size > 0 && { edge: Math.min(...edges.values()) }),
+    ...(edges.size > 0 && { edge: Math.min(...[...edges.values()].map(({ change }) => change)) }),
+    ...(edges.size > 0 && { unusable: [...edges.values()].flatMap(({ unusable }) => unusable) }),
   };
 }
 
@@ -198,14 +202,14 @@ function handOver(
   const now = new Set<string>();
   for (const { name, report } of living) {
     if (name === own) continue;
-    const { dns, edge } = JSON.parse(report) as Told;
+    const { dns, edge, unusable = [] } = JSON.parse(report) as Told;
     if (dns) {
       now.add(`dns of ${name}`);
       propagation.report({ name: `dns of ${name}`, ...dns });
     }
     if (edge !== undefined) {
       now.add(`edge of ${name}`);
-      edges.report(`edge of ${name}`, edge);
+      edges.report(`edge of ${name}`, edge, unusable);
     }
   }
   for (const name of before) {
