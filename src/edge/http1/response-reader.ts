@@ -19,7 +19,7 @@ const MOST_INTERIM = 64;
 
 const LINE_END = Buffer.from('\r\n');
 const HEAD_END = Buffer.from('\r\n\r\n');
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: [\t -~\x80-\xff]*)?\r\n/;
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t -~\x80-\xff]*)?\r\n/;
 const CHUNK_SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;[\t -~\x80-\xff]*)?$/i;
 const LENGTH = /^\d{1,15}$/;
 const TIMEOUT = /(?:^|[,\s])timeout=(\d{1,6})(?:$|[,\s])/i;
@@ -124,11 +124,10 @@ export class ResponseReader {
   private beginBody(status: number, isVersion11: boolean, headers: readonly string[]): void {
     const codings = valuesOf(headers, 'transfer-encoding');
     const lengths = valuesOf(headers, 'content-length');
-    const isChunked = codings.length > 0;
-    if (
-      isChunked &&
-      (!isVersion11 || codings.length > 1 || codings[0]!.toLowerCase() !== 'chunked' || lengths.length > 0)
-    ) {
+    const isCoded = codings.length > 0;
+    const isChunked = codings.length === 1 && codings[0]!.toLowerCase() === 'chunked';
+    // Without chunks, a coded body ends with its connection.
+    if (isCoded && (!isVersion11 || lengths.length > 0 || (!isChunked && /chunked/i.test(codings.join())))) {
       throw new UnreadableResponse('where its body ends is not certain');
     }
     if (lengths.length > 1 || (lengths.length === 1 && !LENGTH.test(lengths[0]!))) {
@@ -140,7 +139,7 @@ export class ResponseReader {
     this.state = isChunked ? 'chunk-size' : lengths.length > 0 ? 'length' : 'until-close';
     this.isReusable = isVersion11 && isBounded && !namesClose(headers);
     this.keepAliveS = keepAliveOf(headers);
-    this.events.onHead(status, headers, isChunked || lengths.length > 0);
+    this.events.onHead(status, headers, isCoded || lengths.length > 0);
     if (!hasBody || (this.state === 'length' && this.missing === 0)) this.end(NONE);
   }
 
