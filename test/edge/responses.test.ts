@@ -306,10 +306,11 @@ t.test('times', async (t) => {
   t.equal(await ask(origin.port, '/silent'), 'ORIGIN_RESPONSE_TIMEOUT');
   t.equal(await ask(origin.port, '/slow'), 'ORIGIN_RESPONSE_TIMEOUT');
   let waits = 0;
-  const slow = await ask(origin.port, '/large', (to) => {
+  const patient = start(t, { waitMs: 2000 });
+  const slow = await patient.ask(origin.port, '/large', (to) => {
     if (waits++ > 0) return;
     to.pause();
-    setTimeout(() => to.resume(), 700);
+    setTimeout(() => to.resume(), 3000);
   });
   t.equal(slow.length, 5_000_000, 'a client that is slow does not count');
 });
