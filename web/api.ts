@@ -132,3 +132,33 @@ export function pathWith(path: string, query: Readonly<Record<string, string | n
   const text = new URLSearchParams(members.map(([name, value]) => [name, String(value)])).toString();
   return path + (text && `?${text}`);
 }
+
+/** Sends a file as it is; `onProgress` hears the share that has been sent, 0 to 1. Throws an {@link ApiError} for a refusal. */
+export function upload(path: string, file: File, onProgress: (share: number) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('PUT', BASE + path);
+    request.setRequestHeader('zoneplane-dashboard', '1');
+    if (file.type !== '') request.setRequestHeader('content-type', file.type);
+    request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total);
+    request.onerror = () =>
+      reject(new ApiError(0, [{ code: 0, message: 'The server cannot be reached, or ended the upload.' }]));
+    request.onload = () => {
+      if (request.status < 300) {
+        resolve();
+        return;
+      }
+      if (request.status === 401) onSignedOut();
+      reject(new ApiError(request.status, errorsIn(request.responseText, request.status)));
+    };
+    request.send(file);
+  });
+}
+
+function errorsIn(text: string, status: number): readonly Message[] {
+  try {
+    return (JSON.parse(text) as Envelope).errors;
+  } catch {
+    return [{ code: 0, message: `The server answered with status ${status} and no explanation.` }];
+  }
+}

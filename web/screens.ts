@@ -31,7 +31,19 @@ export interface Screen<Props = ScreenProps> {
 
 /** In the order of the navigation. */
 export const SCREENS: readonly Screen[] = [
+  { path: '/overview', title: 'Overview', listed: true, load: () => import('./screens/overview/overview.js') },
   { path: '/zones', title: 'Zones', listed: true, load: () => import('./screens/zones/zones.js') },
+  { path: '/live', title: 'Live', listed: true, load: () => import('./screens/live/live.js') },
+  {
+    path: '/buckets',
+    title: 'Buckets',
+    listed: true,
+    needs: 'buckets',
+    load: () => import('./screens/buckets/buckets.js'),
+  },
+  { path: '/buckets/:bucket', title: 'Bucket', listed: false, load: () => import('./screens/buckets/bucket.js') },
+  { path: '/access', title: 'Access', listed: true, load: () => import('./screens/access/access.js') },
+  { path: '/access/:part', title: 'Access', listed: false, load: () => import('./screens/access/access.js') },
 ];
 
 /** Screens of one zone: below `/zones/:zone`, in the order of its tabs. */
@@ -46,7 +58,23 @@ export const ZONE_SCREENS: readonly Screen<ZoneScreenProps>[] = [
   },
   { path: 'history', title: 'History', listed: true, needs: 'dns', load: () => import('./screens/history/history.js') },
   { path: 'explain', title: 'Explain', listed: true, needs: 'dns', load: () => import('./screens/explain/explain.js') },
+  { path: 'dnssec', title: 'DNSSEC', listed: true, needs: 'dns', load: () => import('./screens/dnssec/dnssec.js') },
+  {
+    path: 'transfers',
+    title: 'Transfers',
+    listed: true,
+    needs: 'dns',
+    load: () => import('./screens/transfers/transfers.js'),
+  },
+  {
+    path: 'hostnames',
+    title: 'Custom hostnames',
+    listed: true,
+    needs: 'certificates',
+    load: () => import('./screens/hostnames/hostnames.js'),
+  },
+  { path: 'live', title: 'Live', listed: true, needs: 'dns', load: () => import('./screens/live/live.js') },
 ];
 
 /** Where the root leads. */
-export const FIRST = '/zones';
+export const FIRST = '/overview';

@@ -54,6 +54,7 @@ import { ipRoutes } from './ips/routes.js';
 import { membershipRoutes } from './memberships/routes.js';
 import { metricsRoutes } from './metrics/routes.js';
 import { DOCS_PATH, docsOptions, openapiOptions } from './openapi/document.js';
+import { overviewRoutes } from './overview/routes.js';
 import { permit, requireArea } from './permission.js';
 import { purgeCacheRoutes } from './purge-cache/routes.js';
 import { parseQuery } from './query.js';
@@ -320,6 +321,7 @@ async function registerVersion4(
   await scope.register(purgeCacheRoutes, { contextOf });
   await scope.register(zoneSettingsRoutes, { contextOf });
   await scope.register(zoneChangeRoutes, { contextOf, propagation });
+  await scope.register(overviewRoutes, { contextOf });
   await scope.register(activityRoutes, { contextOf, activity: activity ?? createActivity(base.clock) });
   await scope.register(zoneHistoryRoutes, { contextOf });
   await scope.register(userRoutes, { contextOf });

@@ -46,7 +46,7 @@ export function Curl({ request }: CurlProps) {
 }
 
 /** Text that is copied with one press. */
-function Copyable({ text, label }: { readonly text: string; readonly label: string }) {
+export function Copyable({ text, label }: { readonly text: string; readonly label: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(text);

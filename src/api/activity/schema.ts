@@ -87,5 +87,5 @@ export const sampledQuery = z
   })
   .meta({ id: 'SampledQuery' });
 
-export type ActivityAnswer = z.output<typeof activity>;
-export type SampledQueryAnswer = z.output<typeof sampledQuery>;
+export type Activity = z.output<typeof activity>;
+export type SampledQuery = z.output<typeof sampledQuery>;

@@ -1,5 +1,5 @@
 /** Activity as the API shows it. */
-import type { Activity, NumberedQuery } from '../../observe/activity.js';
+import type { Activity as KnownActivity, NumberedQuery } from '../../observe/activity.js';
 import { COUNT_NAMES } from '../../observe/counts.js';
 import {
   type Period,
@@ -11,18 +11,18 @@ import {
   stepSeconds,
 } from '../../observe/series.js';
 import type { TopName } from '../../observe/top-names.js';
-import type { ActivityAnswer, SampledQueryAnswer } from './schema.js';
+import type { Activity, SampledQuery } from './schema.js';
 import type { VisibleZones } from './visible.js';
 
 /** Zones and names in an answer. */
 const MOST_LISTED = 20;
 
 export function activityView(
-  activity: Activity,
-  scope: ActivityAnswer['scope'],
+  activity: KnownActivity,
+  scope: Activity['scope'],
   visible: VisibleZones,
   { period, nowMs }: { readonly period: Period; readonly nowMs: number },
-): ActivityAnswer {
+): Activity {
   const now = Math.floor(nowMs / 1000);
   const zones = activity.zones().flatMap((name) => {
     const id = visible.idOf(name);
@@ -75,7 +75,7 @@ function countOf(places: ArrayLike<number>, name: (typeof COUNT_NAMES)[number]):
   return places[COUNT_NAMES.indexOf(name)]!;
 }
 
-function totalsView(sums: ArrayLike<number>): ActivityAnswer['totals'] {
+function totalsView(sums: ArrayLike<number>): Activity['totals'] {
   const pick = (names: readonly (typeof COUNT_NAMES)[number][]): Record<string, number> =>
     Object.fromEntries(names.map((name) => [name, countOf(sums, name)]));
   return {
@@ -89,7 +89,7 @@ function totalsView(sums: ArrayLike<number>): ActivityAnswer['totals'] {
 }
 
 /** One entry for every step, also for those without questions. The last whole step is the last. */
-function seriesView(steps: readonly Step[], period: Period, now: number): ActivityAnswer['series'] {
+function seriesView(steps: readonly Step[], period: Period, now: number): Activity['series'] {
   const seconds = stepSeconds(period);
   const last = Math.floor(now / seconds) * seconds;
   const known = new Map(steps.map(({ at, places }) => [at, places]));
@@ -102,13 +102,13 @@ function seriesView(steps: readonly Step[], period: Period, now: number): Activi
   return { at, queries: counted('queries'), nxdomain: counted('nxdomain'), failed: counted('servfail', 'refused') };
 }
 
-function nameView(top: TopName, visible: VisibleZones): ActivityAnswer['names'][number] {
+function nameView(top: TopName, visible: VisibleZones): Activity['names'][number] {
   const { zone, name, type, queries, missing, averageMicros, maxMicros } = top;
   const zoneId = visible.idOf(zone)!;
   return { zone_id: zoneId, zone, name, type, queries, missing, average_micros: averageMicros, max_micros: maxMicros };
 }
 
-export function sampledQueryView(query: NumberedQuery, visible: VisibleZones): SampledQueryAnswer {
+export function sampledQueryView(query: NumberedQuery, visible: VisibleZones): SampledQuery {
   const { number, atMs, tookUs, zone, flags, ...rest } = query;
   return {
     number: String(number),

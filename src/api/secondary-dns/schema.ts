@@ -60,6 +60,8 @@ export const peer = z
   })
   .meta({ id: 'TransferPeer' });
 
+export type Peer = z.output<typeof peer>;
+
 export const peerBody = z
   .object({
     name,

@@ -52,6 +52,8 @@ export const createdToken = z
   .object({ id: z.string(), ...members, value: z.string().describe('The secret; shown only once') })
   .meta({ id: 'CreatedToken' });
 
+export type CreatedToken = z.output<typeof createdToken>;
+
 const texts = z.array(z.string()).nullish();
 
 /** Clients send back the members they received, including read-only ones. */
@@ -124,6 +126,8 @@ export const tokenBody = z
 export const permissionGroup = z
   .object({ id: z.string(), name: z.string(), scopes: z.array(z.string()) })
   .meta({ id: 'PermissionGroup' });
+
+export type PermissionGroup = z.output<typeof permissionGroup>;
 
 const ofToken = { token_id: identifier('token') };
 const ofAccount = { account_id: identifier('account') };

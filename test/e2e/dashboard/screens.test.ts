@@ -1,6 +1,9 @@
 /** Every screen of the dashboard in Chromium: drawn without complaints, accessible, in light and dark, wide and narrow. */
 import t, { type Test } from 'tap';
+import { parseName } from '../../../src/dns/name.js';
 import { type Dashboard, noBrowser, startDashboard } from '../../support/browser.js';
+import { makeQuery } from '../../support/message.js';
+import { askAll } from '../../support/reference-servers.js';
 
 interface Visit {
   /** Of its pictures. */
@@ -16,10 +19,22 @@ const VISITS: readonly Visit[] = [
   { name: 'records', path: '/zones/example.com/records', shows: 'v=spf1' },
   { name: 'history', path: '/zones/example.com/history', shows: 'Records changed' },
   { name: 'explain', path: '/zones/example.com/explain?name=www.example.com&type=A', shows: 'NOERROR' },
+  { name: 'overview', path: '/overview', shows: 'Busiest zones' },
+  { name: 'live', path: '/live', shows: 'nothing-here.example.com' },
+  { name: 'dnssec', path: '/zones/signed.example/dnssec', shows: 'DS record for the parent' },
+  { name: 'dnssec-off', path: '/zones/example.com/dnssec', shows: 'This zone is not signed' },
+  { name: 'transfers', path: '/zones/signed.example/transfers', shows: 'Does not answer' },
+  { name: 'transfers-none', path: '/zones/example.com/transfers', shows: 'No other server has this zone' },
+  { name: 'hostnames', path: '/zones/example.com/hostnames', shows: 'shop.customer.example' },
+  { name: 'buckets', path: '/buckets', shows: 'assets' },
+  { name: 'bucket', path: '/buckets/assets', shows: 'readme.txt' },
+  { name: 'access', path: '/access', shows: 'certbot on web1' },
+  { name: 'audit-log', path: '/access/log', shows: 'zone.create' },
+  { name: 'sessions', path: '/access/sessions', shows: 'This one' },
 ];
 
 /** The data that the screens show. */
-async function prepare({ call }: Dashboard): Promise<void> {
+async function prepare({ call, program, key }: Dashboard): Promise<void> {
   const zone = await call('POST', '/zones', { name: 'example.com' });
   const records = [
     { type: 'A', name: '@', content: '192.0.2.10', ttl: 300 },
@@ -28,10 +43,52 @@ async function prepare({ call }: Dashboard): Promise<void> {
     { type: 'TXT', name: '@', content: '"v=spf1 mx -all"', ttl: 3600, tags: ['team:mail', 'reviewed'] },
   ];
   await call('POST', `/zones/${zone.id}/dns_records/batch`, { posts: records });
+  await prepareParts(call, zone.id);
+  await prepareObjects(program.api, key, call);
+  await prepareQuestions(program.dnsPort);
   for (const name of ['example.org', 'shop.example', 'xn--bcher-kva.example']) await call('POST', '/zones', { name });
 }
 
-t.test('the screens', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+async function prepareParts(call: Dashboard['call'], zone: string): Promise<void> {
+  const signed = await call('POST', '/zones', { name: 'signed.example' });
+  await call('PATCH', `/zones/${signed.id}/dnssec`, { status: 'active' });
+  const [account] = await call('GET', '/accounts');
+  const secondary = `/accounts/${account.id}/secondary_dns`;
+  const tsig = { name: 'ns2.transfer.', algo: 'hmac-sha256.', secret: Buffer.alloc(32, 7).toString('base64') };
+  const key = await call('POST', `${secondary}/tsigs`, tsig);
+  const peer = await call('POST', `${secondary}/peers`, { name: 'ns2', ip: '127.0.0.1', port: 9, tsig_id: key.id });
+  const outgoing = `/zones/${signed.id}/secondary_dns/outgoing`;
+  await call('POST', outgoing, { name: 'signed.example', peers: [peer.id] });
+  await call('POST', `${outgoing}/enable`, {});
+  const ssl = { method: 'txt', type: 'dv' };
+  await call('POST', `/zones/${zone}/custom_hostnames`, { hostname: 'shop.customer.example', ssl });
+  const dnsRead = { id: '82e64a83756745bbbb1c9c2701bf816b' };
+  const resources = { [`com.cloudflare.api.account.zone.${zone}`]: '*' };
+  const policies = [{ effect: 'allow', permission_groups: [dnsRead], resources }];
+  const condition = { request_ip: { in: ['192.0.2.0/24'] } };
+  await call('POST', '/user/tokens', { name: 'certbot on web1', policies, condition });
+}
+
+async function prepareObjects(api: string, key: string, call: Dashboard['call']): Promise<void> {
+  const [account] = await call('GET', '/accounts');
+  const buckets = `/accounts/${account.id}/r2/buckets`;
+  await call('POST', buckets, { name: 'assets' });
+  for (const name of ['readme.txt', 'images/logo.svg', 'images/icons/a.svg']) {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'text/plain' };
+    const url = `${api}/client/v4${buckets}/assets/objects/${name}`;
+    const answer = await fetch(url, { method: 'PUT', headers, body: 'content of '.repeat(name.length * 40) });
+    if (!answer.ok) throw new Error(`${name} was not stored: ${await answer.text()}`);
+  }
+}
+
+async function prepareQuestions(dnsPort: number): Promise<void> {
+  const ask = (name: string, type: number): Buffer => makeQuery(parseName(name), type, { edns: 1232 });
+  const questions = Array.from({ length: 120 }, (_, i) => ask(i % 3 === 0 ? 'example.com.' : 'www.example.com.', 1));
+  const others = [ask('nothing-here.example.com.', 28), ask('elsewhere.example.', 1), ask('example.com.', 15)];
+  await askAll(dnsPort, [...questions, ...others]);
+}
+
+t.test('the screens', { skip: noBrowser, timeout: 900_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   await prepare(dashboard);
   for (const { name, path, shows } of VISITS) {

@@ -1,0 +1,65 @@
+/** `/overview`: what needs somebody, and what ends next, in the zones of the caller (ours). */
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { toHex } from '../../base/bytes.js';
+import { stateOf } from '../../certs/certificate-state.js';
+import type { Context } from '../../control/write/context.js';
+import { noticesOfInstallation } from '../../control/zones/notices.js';
+import { listRequests } from '../../store/certs/requests.js';
+import { earliestExpiry } from '../../store/dnssec/signatures.js';
+import { allDnssecZones } from '../../store/dnssec/zones.js';
+import { findZone } from '../../store/zones/zones.js';
+import { type VisibleZones, visibleZones } from '../activity/visible.js';
+import { success } from '../envelope.js';
+import type { ContextOf } from '../request.js';
+import { answersOne } from '../schema.js';
+import { type Overview, overview } from './schema.js';
+
+const MOST_ENDS = 8;
+/** Certificates that are looked at. */
+const MOST_REQUESTS = 2000;
+
+export const overviewRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+  app.get(
+    '/overview',
+    {
+      config: { area: 'any' },
+      schema: { tags: ['Activity'], summary: 'What needs you, and what ends next', response: answersOne(overview) },
+    },
+    async (request) => {
+      const context = contextOf(request);
+      const visible = visibleZones(context);
+      const notices = visible.all ? noticesOfInstallation(context.store, context.settings) : [];
+      const ends = context.store.snapshot(() => [
+        ...endsOfCertificates(context, visible),
+        ...endsOfSignatures(context, visible),
+      ]);
+      ends.sort((a, b) => a.at.localeCompare(b.at));
+      return success({ notices: [...notices], ends: ends.slice(0, MOST_ENDS) });
+    },
+  );
+};
+
+type End = Overview['ends'][number];
+
+function endsOfCertificates({ store, clock }: Context, visible: VisibleZones): End[] {
+  return listRequests(store, MOST_REQUESTS).flatMap((row): End[] => {
+    const zone = findZone(store, row.zone);
+    if (!zone || visible.idOf(zone.name) === undefined) return [];
+    const { names, certificates } = stateOf(store, row, clock.nowMs());
+    const [served] = certificates;
+    if (!served) return [];
+    const at = new Date(served.expiresOnMs).toISOString();
+    return [{ kind: 'certificate', name: names[0] ?? zone.name, zone_id: toHex(zone.id), at }];
+  });
+}
+
+function endsOfSignatures({ store }: Context, visible: VisibleZones): End[] {
+  return allDnssecZones(store).flatMap((row): End[] => {
+    const zone = findZone(store, row.zone);
+    const expiry = zone && earliestExpiry(store, row.zone);
+    if (!zone || expiry === undefined || visible.idOf(zone.name) === undefined) return [];
+    return [
+      { kind: 'signatures', name: zone.name, zone_id: toHex(zone.id), at: new Date(expiry * 1000).toISOString() },
+    ];
+  });
+}

@@ -1,0 +1,122 @@
+/** What people do on the screens, done in Chromium with the running program, and seen from outside afterwards. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { parseName } from '../../../src/dns/name.js';
+import { noBrowser, startDashboard } from '../../support/browser.js';
+import { decodeMessage, makeQuery } from '../../support/message.js';
+import { askAll } from '../../support/reference-servers.js';
+
+t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+  const dashboard = await startDashboard(t);
+  const { call, directory, enter, program } = dashboard;
+  const zone = await call('POST', '/zones', { name: 'example.com' });
+  await call('POST', '/zones', { name: 'example.net' });
+
+  await t.test('a zone is signed, and the DS record can be copied', async (t) => {
+    const page = await enter('/zones/example.com/dnssec');
+    await page.getByRole('button', { name: 'Sign this zone' }).click();
+    await page.getByRole('heading', { name: 'Signed; the parent does not know it yet' }).waitFor();
+    const shown = await page.getByText(/example\.com\. \d+ IN DS/).textContent();
+    const { ds } = await call('GET', `/zones/${zone.id}/dnssec`);
+    t.equal(shown, ds);
+    await page.getByRole('button', { name: 'Copy the DS record' }).click();
+    await page.getByRole('button', { name: 'Copy the DS record' }).getByText('Copied').waitFor();
+    t.equal(await page.evaluate('navigator.clipboard.readText()'), ds);
+    await page.getByRole('button', { name: 'Stop signing' }).click();
+    await page.getByRole('button', { name: 'Sign this zone' }).waitFor();
+    await page.context().close();
+  });
+
+  await t.test('a secondary is added with a key', async (t) => {
+    const page = await enter('/zones/example.com/transfers');
+    await page.getByRole('button', { name: 'Add a secondary' }).click();
+    await page.getByLabel('Name').fill('ns2');
+    await page.getByLabel('Address').fill('not an address');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('alert').waitFor();
+    t.equal(await page.getByLabel('Name').inputValue(), 'ns2', 'what was typed is kept');
+    await page.getByLabel('Address').fill('127.0.0.1');
+    await page.getByLabel('Port').fill('9');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('127.0.0.1 port 9').waitFor();
+    const peers = await call('GET', `/zones/${zone.id}/secondary_dns/status`);
+    t.match(peers, [{ name: 'ns2', ip: '127.0.0.1', port: 9 }]);
+    await page.context().close();
+  });
+
+  await t.test('an object is stored and fetched', async (t) => {
+    const file = join(directory, 'größe & co.txt');
+    writeFileSync(file, 'an object\n'.repeat(2000));
+    const page = await enter('/buckets');
+    await page.getByLabel('New bucket').fill('Not A Name');
+    await page.getByRole('button', { name: 'Make it' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('New bucket').fill('assets');
+    await page.getByRole('button', { name: 'Make it' }).click();
+    await page.getByRole('link', { name: 'assets' }).click();
+    await page.getByLabel('Drop files here').setInputFiles(file);
+    await page.getByText('Stored', { exact: true }).first().waitFor();
+    const link = page.getByRole('link', { name: 'größe & co.txt' });
+    const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+    t.equal(readFileSync(await download.path(), 'utf8'), readFileSync(file, 'utf8'));
+    await page.getByRole('button', { name: 'Delete größe & co.txt' }).click();
+    await page.getByRole('button', { name: 'Really delete größe & co.txt' }).click();
+    await page.getByText('The bucket is empty').waitFor();
+    await page.context().close();
+  });
+
+  await t.test('a narrow token is made, works, and shows only its own', async (t) => {
+    const page = await enter('/access');
+    await page.getByRole('button', { name: 'New token' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('certbot');
+    await page.getByLabel('See records and DNSSEC').check();
+    await page.getByLabel('In the zone').selectOption({ label: 'example.com' });
+    await page.getByText(`"com.cloudflare.api.account.zone.${zone.id}": "*"`).waitFor();
+    await dashboard.inspect(page, 'new-token');
+    await page.getByRole('button', { name: 'Make the token' }).click();
+    await page.getByText('It is not shown again').waitFor();
+    const token = (await page.locator('.panel pre').first().textContent())!;
+    const read = (path: string) =>
+      fetch(`${program.api}/client/v4${path}`, { headers: { authorization: `Bearer ${token}` } });
+    t.equal((await read(`/zones/${zone.id}/dns_records`)).status, 200);
+    t.equal((await read('/accounts')).status, 200);
+    const foreign = await call('GET', '/zones?name=example.net');
+    t.equal((await read(`/zones/${foreign[0].id}/dns_records`)).status, 403);
+    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('row', { name: /certbot/ }).waitFor();
+    await page.context().close();
+    const narrow = await enter('/zones/example.com/dnssec', { token });
+    await narrow.getByText('This zone is not signed').or(narrow.getByText('Being switched off')).waitFor();
+    t.equal(await narrow.getByRole('button', { name: 'Sign this zone' }).count(), 0, 'what it may not do is hidden');
+    t.equal(await narrow.getByRole('link', { name: 'Buckets' }).count(), 0);
+    await narrow.context().close();
+  });
+
+  await t.test('a custom hostname is added, and says who must act', async () => {
+    const page = await enter('/zones/example.com/hostnames');
+    await page.getByLabel('New hostname').fill('shop.customer.example');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('heading', { name: 'shop.customer.example' }).waitFor();
+    await page
+      .getByText(/Your customer must point shop\.customer\.example here/)
+      .first()
+      .waitFor();
+    await page.getByText('_cf-custom-hostname.shop.customer.example. TXT').waitFor();
+    await dashboard.inspect(page, 'hostname');
+    await page.context().close();
+  });
+
+  await t.test('questions appear as they come', async (t) => {
+    const page = await enter('/live');
+    await page.getByText('No questions yet').or(page.getByRole('table')).first().waitFor();
+    const [answer] = await askAll(program.dnsPort, [makeQuery(parseName('just-asked.example.com.'), 1)]);
+    t.equal(decodeMessage(answer!).rcode, 3);
+    await page.getByRole('row', { name: /just-asked\.example\.com/ }).waitFor();
+    await page.getByLabel('Only names that contain').fill('other');
+    await page.getByText('No questions yet').waitFor();
+    await askAll(program.dnsPort, [makeQuery(parseName('just-another.example.com.'), 1)]);
+    await page.getByRole('row', { name: /just-another/ }).waitFor();
+    await page.context().close();
+  });
+});

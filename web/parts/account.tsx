@@ -1,0 +1,39 @@
+/** Which account a screen is about: the one in the address, otherwise the first. */
+import { useLoad } from '../load.js';
+import { go, usePlace, withQuery } from '../router.js';
+import type { Account } from '../types.js';
+
+export interface ChosenAccount {
+  readonly accounts: readonly Account[];
+  readonly account: Account | undefined;
+  /** Whether it is known which accounts there are. */
+  readonly known: boolean;
+}
+
+export function useAccount(): ChosenAccount {
+  const { query } = usePlace();
+  const { answer, error } = useLoad<Account[]>('/accounts?per_page=50');
+  const accounts = answer?.result ?? [];
+  const account = accounts.find(({ id }) => id === query.get('account')) ?? accounts[0];
+  return { accounts, account, known: answer !== undefined || error !== undefined };
+}
+
+/** A choice where there are several. */
+export function AccountChoice({ accounts, account }: Pick<ChosenAccount, 'accounts' | 'account'>) {
+  if (accounts.length < 2) return null;
+  return (
+    <label class="choice">
+      <span>Account</span>
+      <select
+        value={account?.id}
+        onChange={(event) => go(withQuery({ account: event.currentTarget.value, page: undefined }))}
+      >
+        {accounts.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

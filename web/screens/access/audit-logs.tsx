@@ -1,0 +1,77 @@
+/** Who did what in an account. */
+import { pathWith } from '../../api.js';
+import { useLoad } from '../../load.js';
+import { AccountChoice, useAccount } from '../../parts/account.js';
+import { Curl } from '../../parts/curl.js';
+import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
+import { Paging } from '../../parts/paging.js';
+import { TableFrame } from '../../parts/table.js';
+import { Time } from '../../parts/time.js';
+import { go, usePlace, withQuery } from '../../router.js';
+import type { AuditLog } from '../../types.js';
+
+const PER_PAGE = 50;
+const FILTERS = [
+  ['actor', 'actor.email', 'Who', 'admin@localhost'],
+  ['action', 'action.type', 'Action', 'record.create'],
+  ['zone', 'zone.name', 'Zone', 'example.com'],
+] as const;
+
+export function AuditLogs() {
+  const { query } = usePlace();
+  const { accounts, account } = useAccount();
+  const asked = Object.fromEntries(FILTERS.map(([name, member]) => [member, query.get(name) ?? undefined]));
+  const page = { ...asked, page: query.get('page') ?? undefined, per_page: PER_PAGE };
+  const path = account && pathWith(`/accounts/${account.id}/audit_logs`, page);
+  const { answer, error, busy, reload } = useLoad<AuditLog[]>(path);
+  return (
+    <>
+      <div class="tools">
+        <AccountChoice accounts={accounts} account={account} />
+        {FILTERS.map(([name, , label, example]) => (
+          <label key={name} class="choice">
+            <span>{label}</span>
+            <input
+              value={query.get(name) ?? ''}
+              placeholder={example}
+              onChange={(event) => go(withQuery({ [name]: event.currentTarget.value.trim(), page: undefined }))}
+            />
+          </label>
+        ))}
+      </div>
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {!answer && !error && <Loading what="the audit log" />}
+      {answer?.result.length === 0 && <Empty title="Nothing of that kind was done" />}
+      {answer && answer.result.length > 0 && (
+        <TableFrame label="Audit log" busy={busy}>
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">Who</th>
+              <th scope="col">What</th>
+              <th scope="col">Where</th>
+              <th scope="col">From</th>
+            </tr>
+          </thead>
+          <tbody>
+            {answer.result.map((entry) => (
+              <tr key={entry.id}>
+                <td class="muted">
+                  <Time at={entry.when} />
+                </td>
+                <th scope="row">{entry.actor.email}</th>
+                <td class="mono">{entry.action.type}</td>
+                <td>{entry.metadata.zone_name ?? <span class="muted">{entry.resource.type}</span>}</td>
+                <td class="muted">
+                  <span class="mono">{entry.actor.ip ?? ''}</span> {entry.interface}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </TableFrame>
+      )}
+      {answer?.info && <Paging info={answer.info} noun="entries" />}
+      {path && <Curl request={{ method: 'GET', path }} />}
+    </>
+  );
+}

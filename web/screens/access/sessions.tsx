@@ -1,0 +1,69 @@
+/** Who is signed in to the dashboard, and ending that. */
+import { call } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { Curl } from '../../parts/curl.js';
+import { ErrorNote, Loading } from '../../parts/notes.js';
+import { TableFrame } from '../../parts/table.js';
+import { Time } from '../../parts/time.js';
+import type { Session } from '../../types.js';
+
+export function Sessions() {
+  const path = '/user/sessions';
+  const { answer, error, reload } = useLoad<Session[]>(path);
+  const sending = useSending();
+  const end = (id: string): void =>
+    void sending.run(async () => {
+      await call('DELETE', `${path}/${id}`);
+      reload();
+    });
+  if (error) return <ErrorNote error={error} onRetry={reload} />;
+  if (!answer) return <Loading what="sessions" />;
+  return (
+    <>
+      {sending.error && <ErrorNote error={sending.error} />}
+      <TableFrame label="Sessions">
+        <thead>
+          <tr>
+            <th scope="col">Who</th>
+            <th scope="col">From</th>
+            <th scope="col">Used</th>
+            <th scope="col">Ends</th>
+            <th scope="col">
+              <span class="hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {answer.result.map((session) => (
+            <tr key={session.id}>
+              <th scope="row">
+                {session.user.email} {session.current && <span class="chip good">This one</span>}
+                <div class="muted small">
+                  {session.credential.type} “{session.credential.name}”
+                </div>
+              </th>
+              <td>
+                <span class="mono">{session.address}</span>
+                <div class="muted small long">{session.user_agent}</div>
+              </td>
+              <td class="muted">
+                <Time at={session.last_used_on} />
+              </td>
+              <td class="muted">
+                <Time at={session.expires_on} />
+              </td>
+              <td>
+                {!session.current && (
+                  <button type="button" class="quiet danger" disabled={sending.busy} onClick={() => end(session.id)}>
+                    End it
+                  </button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </TableFrame>
+      <Curl request={{ method: 'GET', path }} />
+    </>
+  );
+}

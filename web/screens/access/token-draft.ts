@@ -1,0 +1,78 @@
+/** A token before it is made, and the policies that follow from what was chosen. */
+import type { PermissionGroup } from '../../types.js';
+
+export interface Draft {
+  readonly name: string;
+  /** Identifiers. */
+  readonly groups: readonly string[];
+  /** An identifier, or `*`. */
+  readonly zone: string;
+  readonly types: string;
+  readonly names: string;
+  readonly networks: string;
+  /** A date; empty: never. */
+  readonly expires: string;
+}
+
+export const EMPTY: Draft = { name: '', groups: [], zone: '*', types: '', names: '', networks: '', expires: '' };
+
+/** Permission groups in words. */
+export const WORDS: Readonly<Record<string, string>> = {
+  'Zone Read': 'See zones',
+  'Zone Write': 'Create, change and delete zones',
+  'DNS Read': 'See records and DNSSEC',
+  'DNS Write': 'Change records and DNSSEC',
+  'Zone Settings Read': 'See settings of zones',
+  'Zone Settings Write': 'Change settings of zones',
+  'Cache Purge': 'Purge the cache of the edge',
+  'SSL and Certificates Read': 'See certificates and custom hostnames',
+  'SSL and Certificates Write': 'Change certificates and custom hostnames',
+  'Account Settings Read': 'See the account and its audit log',
+  'Account Settings Write': 'Change the account, its peers and keys of transfers',
+  'Account API Tokens Read': 'See tokens of the account',
+  'Account API Tokens Write': 'Make and delete tokens of the account',
+  'Workers R2 Storage Read': 'See buckets and read objects',
+  'Workers R2 Storage Write': 'Change buckets and objects',
+  'Workers R2 Storage Bucket Item Read': 'Read objects of a bucket',
+  'Workers R2 Storage Bucket Item Write': 'Write objects of a bucket',
+  'User Details Read': 'See who you are',
+  'Memberships Read': 'See your memberships',
+  'API Tokens Read': 'See your tokens',
+  'API Tokens Write': 'Make and delete your tokens',
+};
+
+const SCOPES = {
+  zone: 'com.cloudflare.api.account.zone',
+  account: 'com.cloudflare.api.account',
+  user: 'com.cloudflare.api.user',
+  bucket: 'com.cloudflare.edge.r2.bucket',
+} as const;
+
+type Scope = keyof typeof SCOPES;
+
+function scopeOf({ scopes }: PermissionGroup): Scope {
+  return (Object.keys(SCOPES) as Scope[]).find((scope) => scopes.includes(SCOPES[scope])) ?? 'account';
+}
+
+const listOf = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
+
+/** One policy for each kind of resource. The limits to records are about records only. */
+export function policiesOf(draft: Draft, groups: readonly PermissionGroup[], user: string): object[] {
+  const chosen = groups.filter(({ id }) => draft.groups.includes(id));
+  const types = listOf(draft.types.toUpperCase());
+  const names = listOf(draft.names.toLowerCase());
+  const limits = types.length + names.length > 0;
+  const isLimited = (group: PermissionGroup): boolean => limits && group.name.startsWith('DNS ');
+  const kinds = Map.groupBy(chosen, (group) => `${scopeOf(group)}${isLimited(group) ? ' limited' : ''}`);
+  return [...kinds].map(([kind, members]) => {
+    const scope = kind.split(' ')[0] as Scope;
+    const id = scope === 'zone' ? draft.zone : scope === 'user' ? user : '*';
+    const records = { ...(types.length > 0 && { types }), ...(names.length > 0 && { names }) };
+    return {
+      effect: 'allow',
+      permission_groups: members.map((group) => ({ id: group.id, name: group.name })),
+      resources: { [`${SCOPES[scope]}.${id}`]: '*' },
+      ...(kind.endsWith('limited') && { records }),
+    };
+  });
+}

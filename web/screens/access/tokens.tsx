@@ -1,0 +1,120 @@
+/** The user's API tokens: what they may do, from where, until when, and when they were last used. */
+import { useState } from 'preact/hooks';
+import { call } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { Curl } from '../../parts/curl.js';
+import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
+import { TableFrame } from '../../parts/table.js';
+import { Time } from '../../parts/time.js';
+import { mayWrite, usePermissions } from '../../session.js';
+import type { Token } from '../../types.js';
+import { NewToken } from './new-token.js';
+import { WORDS } from './token-draft.js';
+
+const PATH = '/user/tokens';
+
+export function Tokens() {
+  const { answer, error, reload } = useLoad<Token[]>(`${PATH}?per_page=50`);
+  const [making, setMaking] = useState(false);
+  const [sure, setSure] = useState<string>();
+  const sending = useSending();
+  const writes = mayWrite(usePermissions(), 'userTokens');
+  const remove = (id: string): void =>
+    void sending.run(async () => {
+      await call('DELETE', `${PATH}/${id}`);
+      setSure(undefined);
+      reload();
+    });
+  const tokens = answer?.result ?? [];
+  const make = writes && !making && (
+    <button type="button" class="primary" onClick={() => setMaking(true)}>
+      New token
+    </button>
+  );
+  return (
+    <>
+      {making && <NewToken onMade={reload} onClose={() => setMaking(false)} />}
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {sending.error && <ErrorNote error={sending.error} />}
+      {!answer && !error && <Loading what="tokens" />}
+      {answer && tokens.length === 0 && !making && (
+        <Empty title="There are no tokens yet">
+          <p>A token is a secret for a program that may do only what you choose. Give each program its own.</p>
+          {make}
+        </Empty>
+      )}
+      {tokens.length > 0 && (
+        <>
+          <div class="tools">{make}</div>
+          <TableFrame label="Tokens">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">May</th>
+                <th scope="col">From</th>
+                <th scope="col">Used</th>
+                <th scope="col">Ends</th>
+                <th scope="col">
+                  <span class="hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {tokens.map((token) => (
+                <tr key={token.id}>
+                  <th scope="row">
+                    {token.name} {token.status !== 'active' && <span class="chip bad">{token.status}</span>}
+                  </th>
+                  <td class="long muted">{permissionsOf(token)}</td>
+                  <td class="muted">{networksOf(token)}</td>
+                  <td class="muted">{token.last_used_on === undefined ? 'never' : <Time at={token.last_used_on} />}</td>
+                  <td class="muted">
+                    {token.expires_on === undefined ? 'never' : <Time at={token.expires_on} exact />}
+                  </td>
+                  <td>
+                    {writes && (
+                      <button
+                        type="button"
+                        class="quiet danger"
+                        disabled={sending.busy}
+                        aria-label={`${sure === token.id ? 'Really delete' : 'Delete'} ${token.name}`}
+                        onClick={() => (sure === token.id ? remove(token.id) : setSure(token.id))}
+                      >
+                        {sure === token.id ? 'Really delete' : 'Delete'}
+                      </button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </TableFrame>
+        </>
+      )}
+      {!making && <Curl request={{ method: 'GET', path: PATH }} />}
+    </>
+  );
+}
+
+function permissionsOf({ policies }: Token): string {
+  return policies
+    .map(({ effect, permission_groups: groups, resources, records }) => {
+      const names = groups.map(({ id, name }) => lowerFirst(WORDS[name ?? ''] ?? name ?? id)).join(', ');
+      const all = Object.keys(resources).some((resource) => resource.endsWith('.*'));
+      const zones = Object.keys(resources).filter((resource) => resource.includes('.zone.')).length;
+      const where = all ? 'everywhere' : zones === 0 ? 'limited' : zones === 1 ? 'in one zone' : `in ${zones} zones`;
+      const only = records ? `; only ${[...(records.types ?? []), ...(records.names ?? [])].join(', ')}` : '';
+      return `${effect === 'deny' ? 'not ' : ''}${names} – ${where}${only}`;
+    })
+    .join('; ');
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+function networksOf({ condition }: Token): string {
+  const networks = condition?.request_ip ?? condition?.['request.ip'];
+  if (!networks) return 'anywhere';
+  const inside = networks.in?.join(', ') ?? 'anywhere';
+  return networks.not_in?.length ? `${inside}, but not ${networks.not_in.join(', ')}` : inside;
+}

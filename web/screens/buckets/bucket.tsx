@@ -1,0 +1,304 @@
+/** One bucket: its objects by prefix, upload with progress, download, and the names that show it to the public. */
+import { useRef, useState } from 'preact/hooks';
+import { ApiError, BASE, call, pathWith, upload } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { useAccount } from '../../parts/account.js';
+import { count } from '../../parts/chart.js';
+import { Curl } from '../../parts/curl.js';
+import { Panel } from '../../parts/facts.js';
+import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
+import { TableFrame } from '../../parts/table.js';
+import { Time } from '../../parts/time.js';
+import { Link, usePlace, withQuery } from '../../router.js';
+import type { ScreenProps } from '../../screens.js';
+import { mayRead, mayWrite, usePermissions } from '../../session.js';
+import type { BucketDomain, BucketObject, ObjectListInfo } from '../../types.js';
+
+const PER_PAGE = 200;
+
+export default function Bucket({ params }: ScreenProps) {
+  const name = params['bucket']!;
+  const { account, known } = useAccount();
+  const { query } = usePlace();
+  const prefix = query.get('prefix') ?? '';
+  const permissions = usePermissions();
+  const base = account && `/accounts/${account.id}/r2/buckets/${encodeURIComponent(name)}`;
+  const path =
+    base &&
+    pathWith(`${base}/objects`, {
+      prefix,
+      delimiter: '/',
+      cursor: query.get('cursor') ?? undefined,
+      per_page: PER_PAGE,
+    });
+  const { answer, error, busy, reload } = useLoad<BucketObject[]>(path);
+  const info = answer?.info as unknown as ObjectListInfo | undefined;
+  const writes = mayWrite(permissions, 'objects');
+  const isEmpty = answer?.result.length === 0 && info?.delimited.length === 0;
+  return (
+    <>
+      <div class="zone-head">
+        <Link class="back" href="/buckets">
+          Buckets
+        </Link>
+        <h1>{name}</h1>
+      </div>
+      {known && !account && <Empty title="There is no account whose buckets you may see" />}
+      <Prefix prefix={prefix} />
+      {base && writes && <Upload base={base} prefix={prefix} onDone={reload} />}
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {!answer && !error && <Loading what="objects" />}
+      {isEmpty && (
+        <Empty title={prefix === '' ? 'The bucket is empty' : `Nothing begins with ${prefix}`}>
+          <p>Drop files above, or send them with curl: the request is below.</p>
+        </Empty>
+      )}
+      {base && answer && info && !isEmpty && (
+        <Objects
+          base={base}
+          objects={answer.result}
+          folders={info.delimited}
+          prefix={prefix}
+          busy={busy}
+          writes={writes}
+          onChange={reload}
+        />
+      )}
+      {info?.cursor !== undefined && (
+        <p>
+          <Link href={withQuery({ cursor: info.cursor })}>Next page</Link>
+        </p>
+      )}
+      {base && mayRead(permissions, 'buckets') && <Domains base={base} />}
+      {base && (
+        <Curl
+          request={{
+            method: 'PUT',
+            path: `${base}/objects/${prefix}hello.txt`,
+            headers: { 'content-type': 'text/plain' },
+            body: 'hello',
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Where we are, with a link to every part. */
+function Prefix({ prefix }: { readonly prefix: string }) {
+  const parts = prefix.split('/').filter(Boolean);
+  return (
+    <nav class="crumbs" aria-label="Prefix">
+      <Link href={withQuery({ prefix: undefined, cursor: undefined })}>All objects</Link>
+      {parts.map((part, i) => (
+        <span key={parts.slice(0, i + 1).join('/')}>
+          {' / '}
+          <Link href={withQuery({ prefix: `${parts.slice(0, i + 1).join('/')}/`, cursor: undefined })}>{part}</Link>
+        </span>
+      ))}
+    </nav>
+  );
+}
+
+interface Transfer {
+  readonly name: string;
+  /** 0 to 1. */
+  readonly done: number;
+  readonly error?: string;
+}
+
+interface UploadProps {
+  readonly base: string;
+  readonly prefix: string;
+  readonly onDone: () => void;
+}
+
+function Upload({ base, prefix, onDone }: UploadProps) {
+  const [transfers, setTransfers] = useState<readonly Transfer[]>([]);
+  const [over, setOver] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  const note = (name: string, change: Partial<Transfer>): void =>
+    setTransfers((before) =>
+      before.map((transfer) => (transfer.name === name ? { ...transfer, ...change } : transfer)),
+    );
+  const send = async (files: readonly File[]): Promise<void> => {
+    setTransfers(files.map(({ name }) => ({ name, done: 0 })));
+    for (const file of files) {
+      try {
+        await upload(`${base}/objects/${pathOfKey(prefix + file.name)}`, file, (done) => note(file.name, { done }));
+        note(file.name, { done: 1 });
+      } catch (error) {
+        note(file.name, { error: error instanceof ApiError ? error.message : String(error) });
+      }
+    }
+    onDone();
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is a second way; the field inside is the first
+    <div
+      class={over ? 'upload upload-over' : 'upload'}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        void send([...(event.dataTransfer?.files ?? [])]);
+      }}
+    >
+      <label class="upload-field">
+        <span>Drop files here, or choose them</span>
+        <input
+          ref={field}
+          type="file"
+          multiple
+          onChange={(event) => void send([...(event.currentTarget.files ?? [])])}
+        />
+      </label>
+      {transfers.map(({ name, done, error }) => (
+        <p key={name} class="transfer" role="status">
+          <span class="mono">{name}</span>
+          {error === undefined ? (
+            <progress max={1} value={done} aria-label={`Upload of ${name}`} />
+          ) : (
+            <span class="problem">{error}</span>
+          )}
+          <span class="muted">{error === undefined && (done === 1 ? 'Stored' : `${Math.floor(done * 100)} %`)}</span>
+        </p>
+      ))}
+    </div>
+  );
+}
+
+/** A key in a path: its slashes stay. */
+function pathOfKey(key: string): string {
+  return key.split('/').map(encodeURIComponent).join('/');
+}
+
+interface ObjectsProps {
+  readonly base: string;
+  readonly objects: readonly BucketObject[];
+  readonly folders: readonly string[];
+  readonly prefix: string;
+  readonly busy: boolean;
+  readonly writes: boolean;
+  readonly onChange: () => void;
+}
+
+function Objects({ base, objects, folders, prefix, busy, writes, onChange }: ObjectsProps) {
+  const sending = useSending();
+  const [sure, setSure] = useState<string>();
+  const remove = (key: string): void =>
+    void sending.run(async () => {
+      await call('DELETE', `${base}/objects/${pathOfKey(key)}`);
+      setSure(undefined);
+      onChange();
+    });
+  return (
+    <>
+      {sending.error && <ErrorNote error={sending.error} />}
+      <TableFrame label="Objects" busy={busy}>
+        <thead>
+          <tr>
+            <th scope="col">Key</th>
+            <th scope="col">Size</th>
+            <th scope="col">Type</th>
+            <th scope="col">Stored</th>
+            <th scope="col">
+              <span class="hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {folders.map((folder) => (
+            <tr key={folder}>
+              <th scope="row" colSpan={5}>
+                <Link class="name" href={withQuery({ prefix: folder, cursor: undefined })}>
+                  {folder.slice(prefix.length)}
+                </Link>
+              </th>
+            </tr>
+          ))}
+          {objects.map((object) => (
+            <tr key={object.key}>
+              <th scope="row">
+                <a
+                  class="name"
+                  href={`${BASE}${base}/objects/${pathOfKey(object.key)}`}
+                  download={fileName(object.key)}
+                >
+                  {object.key.slice(prefix.length)}
+                </a>
+              </th>
+              <td class="number">{bytes(object.size)}</td>
+              <td class="muted">{object.http_metadata.contentType ?? '–'}</td>
+              <td class="muted">
+                <Time at={object.last_modified} />
+              </td>
+              <td>
+                {writes && (
+                  <button
+                    type="button"
+                    class="quiet danger"
+                    disabled={sending.busy}
+                    aria-label={`${sure === object.key ? 'Really delete' : 'Delete'} ${object.key}`}
+                    onClick={() => (sure === object.key ? remove(object.key) : setSure(object.key))}
+                  >
+                    {sure === object.key ? 'Really delete' : 'Delete'}
+                  </button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </TableFrame>
+    </>
+  );
+}
+
+function fileName(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1);
+}
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
+
+function bytes(size: number): string {
+  let unit = 0;
+  let value = size;
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${count(value)} ${UNITS[unit]}`;
+}
+
+function Domains({ base }: { readonly base: string }) {
+  const { answer } = useLoad<{ readonly domains: readonly BucketDomain[] }>(`${base}/domains/custom`);
+  const domains = answer?.result.domains ?? [];
+  return (
+    <Panel title="Who can read it">
+      {domains.length === 0 ? (
+        <p class="muted">
+          No name shows this bucket to the public. Requests need a credential or an entry in the allow-list.
+        </p>
+      ) : (
+        <ul class="plain-list">
+          {domains.map(({ domain, enabled, status }) => (
+            <li key={domain}>
+              <a href={`https://${domain}/`}>{domain}</a>
+              <span class={`chip ${enabled && status.ownership === 'active' ? 'good' : 'wait'}`}>
+                {enabled ? (status.ownership === 'active' ? 'Public' : 'Not ready') : 'Off'}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p class="hint">
+        <code>zoneplane bucket info</code> shows what the bucket application is bound to; the setting{' '}
+        <code>bucket-allow-list</code> names the keys that anyone may read there. Secrets are shown nowhere.
+      </p>
+    </Panel>
+  );
+}

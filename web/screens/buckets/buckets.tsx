@@ -1,0 +1,98 @@
+/** Buckets of an account. */
+import { useState } from 'preact/hooks';
+import { call, pathWith } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { AccountChoice, useAccount } from '../../parts/account.js';
+import { Curl } from '../../parts/curl.js';
+import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
+import { TableFrame } from '../../parts/table.js';
+import { Time } from '../../parts/time.js';
+import { Link } from '../../router.js';
+import { mayWrite, usePermissions } from '../../session.js';
+import type { Bucket } from '../../types.js';
+
+const MOST_SHOWN = 1000;
+
+export default function Buckets() {
+  const { accounts, account, known } = useAccount();
+  const base = account && `/accounts/${account.id}/r2/buckets`;
+  const path = base && pathWith(base, { per_page: MOST_SHOWN });
+  const { answer, error, reload } = useLoad<{ readonly buckets: readonly Bucket[] }>(path);
+  const writes = mayWrite(usePermissions(), 'buckets');
+  const buckets = answer?.result.buckets ?? [];
+  return (
+    <>
+      <div class="head">
+        <h1>Buckets</h1>
+        <AccountChoice accounts={accounts} account={account} />
+      </div>
+      {known && !account && <Empty title="There is no account whose buckets you may see" />}
+      {base && writes && <NewBucket base={base} onMade={reload} />}
+      {error && <ErrorNote error={error} onRetry={reload} />}
+      {!answer && !error && account && <Loading what="buckets" />}
+      {answer && buckets.length === 0 && (
+        <Empty title="There are no buckets yet">
+          <p>A bucket holds objects: files under a key, which an application reads and writes over HTTP.</p>
+        </Empty>
+      )}
+      {buckets.length > 0 && (
+        <TableFrame label="Buckets">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Location</th>
+              <th scope="col">Made</th>
+            </tr>
+          </thead>
+          <tbody>
+            {buckets.map((bucket) => (
+              <tr key={bucket.name}>
+                <th scope="row">
+                  <Link class="name" href={pathWith(`/buckets/${bucket.name}`, { account: account?.id })}>
+                    {bucket.name}
+                  </Link>
+                </th>
+                <td class="muted">{bucket.location}</td>
+                <td class="muted">
+                  <Time at={bucket.creation_date} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </TableFrame>
+      )}
+      {path && <Curl request={{ method: 'GET', path }} />}
+    </>
+  );
+}
+
+function NewBucket({ base, onMade }: { readonly base: string; readonly onMade: () => void }) {
+  const [name, setName] = useState('');
+  const sending = useSending();
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    const done = await sending.run(async () => {
+      await call('POST', base, { body: { name: name.trim() } });
+      onMade();
+    });
+    if (done) setName('');
+  };
+  return (
+    <form class="line-form" onSubmit={(event) => void submit(event)}>
+      <label class="field">
+        <span>New bucket</span>
+        <input
+          required
+          value={name}
+          placeholder="assets"
+          autocapitalize="none"
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="primary" disabled={sending.busy}>
+        {sending.busy ? 'Making…' : 'Make it'}
+      </button>
+      {sending.error && <ErrorNote error={sending.error} />}
+    </form>
+  );
+}

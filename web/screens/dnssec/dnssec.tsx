@@ -1,0 +1,258 @@
+/** DNSSEC of a zone: its state in plain words, the DS record to copy, what the parent has, keys and rollovers. */
+import type { ComponentChildren } from 'preact';
+import { call } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { Copyable, Curl } from '../../parts/curl.js';
+import { Facts, Panel } from '../../parts/facts.js';
+import { ErrorNote, Loading } from '../../parts/notes.js';
+import { TableFrame } from '../../parts/table.js';
+import { Time } from '../../parts/time.js';
+import type { ZoneScreenProps } from '../../screens.js';
+import { mayWrite, usePermissions } from '../../session.js';
+import type { DnssecKey, Dnssec as DnssecState, DnssecStatus } from '../../types.js';
+
+const REFRESH_MS = 5000;
+
+export default function Dnssec({ zone }: ZoneScreenProps) {
+  const path = `/zones/${zone.id}/dnssec`;
+  const state = useLoad<DnssecState>(path, { everyMs: REFRESH_MS });
+  const isSigned = state.answer !== undefined && state.answer.result.status !== 'disabled';
+  const status = useLoad<DnssecStatus>(isSigned ? `${path}/status` : undefined, { everyMs: REFRESH_MS });
+  const keys = useLoad<DnssecKey[]>(isSigned ? `${path}/keys` : undefined, { everyMs: REFRESH_MS });
+  const sending = useSending();
+  const writes = mayWrite(usePermissions(), 'dns');
+  const reload = (): void => {
+    state.reload();
+    status.reload();
+    keys.reload();
+  };
+  const change = (next: 'active' | 'disabled'): void =>
+    void sending.run(async () => {
+      await call('PATCH', path, { body: { status: next } });
+      reload();
+    });
+  const roll = (role: 'zsk' | 'ksk'): void =>
+    void sending.run(async () => {
+      await call('POST', `${path}/rollover`, { body: { role } });
+      reload();
+    });
+  if (state.error) return <ErrorNote error={state.error} onRetry={reload} />;
+  if (!state.answer) return <Loading what="DNSSEC" />;
+  const dnssec = state.answer.result;
+  const next = dnssec.status === 'active' || dnssec.status === 'pending' ? 'disabled' : 'active';
+  return (
+    <>
+      <Said dnssec={dnssec} status={status.answer?.result} keys={keys.answer?.result ?? []}>
+        {writes && (
+          <button
+            type="button"
+            class={next === 'active' ? 'primary' : 'danger'}
+            disabled={sending.busy}
+            onClick={() => change(next)}
+          >
+            {next === 'active' ? 'Sign this zone' : 'Stop signing'}
+          </button>
+        )}
+      </Said>
+      {sending.error && <ErrorNote error={sending.error} />}
+      {isSigned && dnssec.ds !== null && <ForTheParent dnssec={dnssec} status={status.answer?.result} />}
+      {isSigned && keys.answer && (
+        <Keys
+          keys={keys.answer.result}
+          onRoll={writes && dnssec.status === 'active' ? roll : undefined}
+          busy={sending.busy}
+        />
+      )}
+      {isSigned && status.answer && <Signatures dnssec={dnssec} status={status.answer.result} />}
+      <Curl request={{ method: 'PATCH', path, body: { status: next } }} />
+    </>
+  );
+}
+
+const WORDS: Readonly<Record<DnssecState['status'], readonly [title: string, text: string, tone: string]>> = {
+  disabled: [
+    'This zone is not signed',
+    'Resolvers cannot tell whether somebody changed its answers on the way. Signing costs nothing, and the zone stays reachable for everybody until you give its DS record to the parent.',
+    'wait',
+  ],
+  pending: [
+    'Signed; the parent does not know it yet',
+    'All answers have signatures. Give the DS record below to your registrar: resolvers begin to check when every server of the parent has it.',
+    'wait',
+  ],
+  active: [
+    'Signed and checked by resolvers',
+    'Every server of the parent has the DS record. Keys and signatures are renewed without you.',
+    'good',
+  ],
+  'pending-disabled': [
+    'Being switched off',
+    'Remove the DS record at your registrar. Signatures stay until no server of the parent has it, so that the zone never fails.',
+    'wait',
+  ],
+};
+
+interface SaidProps {
+  readonly dnssec: DnssecState;
+  readonly status: DnssecStatus | undefined;
+  readonly keys: readonly DnssecKey[];
+  readonly children: ComponentChildren;
+}
+
+function Said({ dnssec, status, keys, children }: SaidProps) {
+  const [title, text, tone] = WORDS[dnssec.status];
+  // Until then resolvers may have answers without signatures, which they would reject.
+  const early = keys.find(({ ds, state, until }) => ds !== null && state === 'published' && until !== null)?.until;
+  return (
+    <section class={`statement statement-${tone}`}>
+      <div>
+        <h2>{title}</h2>
+        <p>{text}</p>
+        {dnssec.status === 'pending' && early != null && (
+          <p>
+            Wait until <Time at={early} exact /> with that: some resolvers still remember answers without signatures.
+          </p>
+        )}
+        {status?.progress != null && <p>Signing: {Math.floor(status.progress * 100)} % of the zone is done.</p>}
+        {status?.failure != null && <p class="problem">Nothing can be signed at present: {status.failure}</p>}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+function ForTheParent({ dnssec, status }: { readonly dnssec: DnssecState; readonly status: DnssecStatus | undefined }) {
+  const servers = status?.parent.servers ?? [];
+  const digest = (dnssec.digest ?? '').toLowerCase();
+  const has = (ds: readonly string[] | null): string => {
+    if (ds === null) return 'no answer';
+    if (ds.length === 0) return 'no DS record';
+    return ds.some((line) => line.toLowerCase().replaceAll(' ', '').includes(digest)) ? 'has it' : 'has another one';
+  };
+  return (
+    <Panel title="DS record for the parent">
+      <Copyable text={dnssec.ds!} label="DS record" />
+      <Facts
+        facts={[
+          { name: 'Key tag', value: dnssec.key_tag },
+          { name: 'Algorithm', value: `${dnssec.algorithm} (${dnssec.key_type})` },
+          { name: 'Digest type', value: `${dnssec.digest_algorithm} (${dnssec.digest_type})` },
+          { name: 'Digest', value: <code>{dnssec.digest}</code> },
+          { name: 'Flags', value: dnssec.flags },
+          { name: 'Public key', value: <code>{dnssec.public_key}</code> },
+        ]}
+      />
+      <h3>What the parent has</h3>
+      {servers.length === 0 && (
+        <p class="muted">
+          {status?.parent.checked_on == null
+            ? 'The servers of the parent were not asked yet.'
+            : 'No server of the parent could be found; it is tried again.'}
+        </p>
+      )}
+      <ul class="plain-list">
+        {servers.map(({ server, ds }) => (
+          <li key={server}>
+            <span class="mono">{server}</span>
+            <span class={`chip ${has(ds) === 'has it' ? 'good' : 'wait'}`}>{has(ds)}</span>
+          </li>
+        ))}
+      </ul>
+      {status?.parent.checked_on != null && (
+        <p class="hint">
+          Asked <Time at={status.parent.checked_on} />.
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+const ROLES = { ksk: 'Signs the keys (KSK)', zsk: 'Signs the records (ZSK)', csk: 'Signs everything (CSK)' } as const;
+const STATES = {
+  presigning: 'Signing in advance',
+  published: 'Published, not in use',
+  active: 'In use',
+  retired: 'Being withdrawn',
+  withdrawn: 'Withdrawn',
+  external: 'Of another signer',
+} as const;
+
+interface KeysProps {
+  readonly keys: readonly DnssecKey[];
+  readonly onRoll: ((role: 'zsk' | 'ksk') => void) | undefined;
+  readonly busy: boolean;
+}
+
+function Keys({ keys, onRoll, busy }: KeysProps) {
+  const roles = new Set(keys.map(({ role }) => role));
+  const buttons = onRoll && (
+    <span class="actions">
+      {(['zsk', 'ksk'] as const).map(
+        (role) =>
+          roles.has(role) && (
+            <button key={role} type="button" disabled={busy} onClick={() => onRoll(role)}>
+              Replace the {role.toUpperCase()}
+            </button>
+          ),
+      )}
+    </span>
+  );
+  return (
+    <Panel title="Keys" aside={buttons}>
+      <TableFrame label="Keys">
+        <thead>
+          <tr>
+            <th scope="col">Key</th>
+            <th scope="col">State</th>
+            <th scope="col">Since</th>
+            <th scope="col">Next step</th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map((key) => (
+            <tr key={key.id}>
+              <th scope="row">
+                {key.key_tag} <span class="muted">{ROLES[key.role]}</span>
+              </th>
+              <td>
+                <span class={`chip ${key.state === 'active' ? 'good' : 'wait'}`}>{STATES[key.state]}</span>
+              </td>
+              <td class="muted">
+                <Time at={key.since} />
+              </td>
+              <td class="muted">
+                {key.waiting_for ?? '–'}
+                {key.until !== null && (
+                  <>
+                    , not before <Time at={key.until} exact />
+                  </>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </TableFrame>
+    </Panel>
+  );
+}
+
+function Signatures({ dnssec, status }: { readonly dnssec: DnssecState; readonly status: DnssecStatus }) {
+  return (
+    <Panel title="Signatures">
+      <Facts
+        facts={[
+          { name: 'Names with signatures', value: status.signed_owners },
+          { name: 'To be renewed now', value: status.due },
+          {
+            name: 'The first one ends',
+            value: status.first_expiry === null ? '–' : <Time at={status.first_expiry} exact />,
+          },
+          {
+            name: 'Absence is proven by',
+            value: dnssec.dnssec_use_nsec3 ? 'NSEC3: hashed names' : 'NSEC: names in order',
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
