@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Type } from '../../src/dns/codes.js';
 import { nameOfOwnerKey, ownerKeysDownTo, parseName, printName } from '../../src/dns/name.js';
+import type { RR } from '../../src/dns/rr.js';
 import { printRecord } from '../../src/dns/zonefile/writer.js';
 import { hashOwner } from '../../src/dnssec/nsec3.js';
 import type { PlacedRR } from '../../src/dnssec/signed-zone.js';
@@ -80,13 +81,18 @@ export function missingVerifiers(): string[] {
  * clock must show it.
  */
 export function requireVerifiedByOthers(world: Pick<ChangedZone, 'ctx' | 'seq' | 'apex'>, when: string): void {
+  requireRecordsVerified(world.apex, servedRecords(world), when);
+}
+
+/** The same of records from elsewhere. */
+export function requireRecordsVerified(apex: string, records: readonly RR[], when: string): void {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-signed-'));
   const file = join(directory, 'zone');
   try {
-    writeFileSync(file, `${servedRecords(world).map(printRecord).join('\n')}\n`, 'latin1');
+    writeFileSync(file, `${records.map(printRecord).join('\n')}\n`, 'latin1');
     const [ldns, bind] = VERIFIERS;
     run(when, ldns, ['-V', '2', file]);
-    run(when, bind, ['-q', '-o', world.apex, file]);
+    run(when, bind, ['-q', '-o', apex, file]);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
