@@ -25,6 +25,7 @@ import { examineSignedZones } from './dnssec/examine.js';
 import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
 import { examineSecondaries } from './operations/examine-secondaries.js';
+import { examineUpdateKeys } from './operations/examine-update-keys.js';
 import { examineNameServers, examineZones } from './operations/examine-zones.js';
 import type { Finding } from './operations/finding.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
@@ -272,6 +273,7 @@ function examineExpiry({ dataDir, nameservers }: Settings, clock: Clock): Findin
     const nowMs = clock.nowMs();
     return opened.snapshot(() => [
       ...examineSecondaries(opened, clock.nowUs()),
+      ...examineUpdateKeys(opened),
       ...examineCertificates(opened, nowMs),
       ...examineSignedZones(opened, nowMs, nameservers),
     ]);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
+import { runCommand } from '../support/commands.js';
 import { freePort } from '../support/free-ports.js';
 import { createSecondary } from '../support/secondaries.js';
 import { copyOf, HEADERS, makeKey, policyFor, SECRET, startWorld, ZONE } from '../support/update-world.js';
@@ -134,6 +135,9 @@ t.test('a key changes what its policies allow, and all of an update or nothing',
   const acme = { names: ['_acme-challenge.example.com', '*.acme.example.com'], types: ['TXT'] };
   await makeKey(world, 'acme.test.', [policyFor(zone, acme)]);
   await makeKey(world, 'nothing.test.');
+  const environment = { ZONEPLANE_DATA_DIR: join(world.directory, 'data'), ZONEPLANE_RESOLVER_UPSTREAMS: '' };
+  const { out } = await runCommand(environment, 'doctor');
+  t.match(out, /update keys +acme\.test\. may update _acme-challenge\.example\.com, \*\.acme\.example\.com \(TXT\)/);
   const before = await copyOf(program.dnsPort);
   const table: readonly (readonly [key: string, script: string, rcode: string])[] = [
     ['acme.test', 'update add _acme-challenge.example.com 60 TXT "token"', 'NOERROR'],

@@ -109,7 +109,8 @@ function addList(tsig: Command, { terminal, environment }: CommandContext): void
   });
 }
 
-function describeUpdates(policies: TsigItem['policies']): string {
+/** The policies of a key as a phrase. */
+export function describeUpdates(policies: TsigItem['policies']): string {
   const texts = policies.map(({ effect, resources, records }) => {
     const { names = ['*'], types = ['all types'] } = records ?? {};
     const within = Object.keys(resources).map((name) => name.replace('com.cloudflare.api.account.', ''));

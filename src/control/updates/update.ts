@@ -131,9 +131,9 @@ function takeSerial(ctx: Context, zone: ZoneRow, record: ReadRecord, current: nu
   return serial;
 }
 
-/** The commit moves the serial on by one. */
+/** The commit keeps a serial that it is given. */
 function setSerial(draft: Draft, zone: ZoneRow, serial: number): void {
-  draft.setZone(zone.seq, { serial: (serial - 1) >>> 0 });
+  draft.setZone(zone.seq, { serial });
   draft.noteZone(zone.seq, 'settings');
   draft.audit({ action: 'zone.edit', zone: zone.id, before: { serial: zone.serial }, after: { serial } });
 }
