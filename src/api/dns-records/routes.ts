@@ -11,7 +11,6 @@ import {
   listRecords,
   replaceRecord,
 } from '../../control/records/records.js';
-import { exportZone } from '../../control/zones/export.js';
 import { getZone } from '../../control/zones/zones.js';
 import { BATCH_LIMIT_BYTES } from '../body.js';
 import { success, successPage } from '../envelope.js';
@@ -37,7 +36,7 @@ import {
   usage,
   withShadow,
 } from './schema.js';
-import { FORM_LIMIT_BYTES, leftOutMessages, readZoneFile, streamText } from './transfer.js';
+import { exportText, FORM_LIMIT_BYTES, leftOutMessages, readZoneFile, streamText } from './transfer.js';
 import { recordView } from './view.js';
 
 const tags = ['DNS records'];
@@ -236,7 +235,7 @@ function addExport(app: RouteScope, { contextOf }: RecordRouteOptions): void {
       // Rather refused than answered with another state than the one asked for.
       if (isPresent(queryOf(request), 'as_of')) throw failure('noAsOf');
       const context = contextOf(request);
-      const text = await streamText(exportZone(context, request.params.zone_id, 'bind'), context.log);
+      const text = await streamText(exportText(context, request.params.zone_id), context.log);
       reply.header('content-type', 'text/plain; charset=utf-8');
       return reply.send(text as never);
     },

@@ -1,8 +1,13 @@
 /** Zone files over HTTP: import as a form, export as text (v4: §7.2, §7.3). */
+import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from '../../base/log.js';
+import { readAhead } from '../../base/read-ahead.js';
 import type { RecordImportResult } from '../../control/imports/records.js';
+import type { Context } from '../../control/write/context.js';
+import { exportZone } from '../../control/zones/export.js';
+import { IN_MEMORY } from '../../store/driver.js';
 import { bodyFailure } from '../body.js';
 import type { Message } from '../envelope.js';
 import { failure } from '../errors.js';
@@ -54,9 +59,9 @@ export function leftOutMessages({ leftOut }: RecordImportResult): Message[] {
  * Turns chunks of text into a stream of octets. The first chunk is produced before this returns, so that a refusal can
  * still be sent. However the stream ends, the generator is closed, so that it frees its resources.
  */
-export async function streamText(pieces: AsyncGenerator<string>, log: Logger): Promise<Readable> {
+export async function streamText(pieces: AsyncGenerator<string | Uint8Array>, log: Logger): Promise<Readable> {
   const first = await pieces.next();
-  async function* all(): AsyncGenerator<string> {
+  async function* all(): AsyncGenerator<string | Uint8Array> {
     if (first.done) return;
     yield first.value;
     yield* pieces;
@@ -66,4 +71,11 @@ export async function streamText(pieces: AsyncGenerator<string>, log: Logger): P
     pieces.return(undefined).catch((error: unknown) => log.error({ err: error }, 'an export did not end properly'));
   });
   return stream;
+}
+
+/** A zone file. It is read at once, so that a client that reads slowly does not hold the write-ahead log of the database. */
+export function exportText(context: Context, zoneId: string): AsyncGenerator<string | Uint8Array> {
+  const pieces = exportZone(context, zoneId, 'bind');
+  const { path } = context.store;
+  return path === IN_MEMORY ? pieces : readAhead(pieces, dirname(path));
 }

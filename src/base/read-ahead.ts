@@ -1,0 +1,86 @@
+/** Reads a source at its own speed, and lets a slow reader take what was read from a file. */
+import { closeSync, openSync, read, rmSync, write } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const writeFile = promisify(write);
+const readFile = promisify(read);
+/** Octets that are written, and that are read, at once. */
+const PIECE = 256 * 1024;
+
+let files = 0;
+
+/**
+ * The texts of a source in UTF-8. The source is read to its end without waiting for whoever reads here, so that what it
+ * holds, such as a snapshot of the database, is let go soon. What was read meanwhile is in a file of `directory` that
+ * disappears when it is closed, also by a crash. Errors of the source are thrown after what came before them.
+ */
+export async function* readAhead(source: AsyncGenerator<string>, directory: string): AsyncGenerator<Uint8Array> {
+  const fd = openNameless(directory);
+  const state: State = { written: 0, isDone: false, failure: undefined, isEnded: false, wake: () => {} };
+  const filling = fill(source, fd, state);
+  try {
+    for (let at = 0; ; ) {
+      if (at < state.written) {
+        const piece = Buffer.allocUnsafe(Math.min(PIECE, state.written - at));
+        const { bytesRead } = await readFile(fd, piece, 0, piece.length, at);
+        at += bytesRead;
+        yield piece.subarray(0, bytesRead);
+      } else if (state.isDone) {
+        if (state.failure) throw state.failure.error;
+        return;
+      } else {
+        await new Promise<void>((resolve) => (state.wake = resolve));
+      }
+    }
+  } finally {
+    state.isEnded = true;
+    await filling;
+    closeSync(fd);
+  }
+}
+
+interface State {
+  written: number;
+  isDone: boolean;
+  failure: { readonly error: unknown } | undefined;
+  /** Nobody reads any more. */
+  isEnded: boolean;
+  wake: () => void;
+}
+
+async function fill(source: AsyncGenerator<string>, fd: number, state: State): Promise<void> {
+  let waiting: string[] = [];
+  let length = 0;
+  const flush = async (): Promise<void> => {
+    const octets = Buffer.from(waiting.join(''));
+    waiting = [];
+    length = 0;
+    for (let at = 0; at < octets.length; )
+      at += (await writeFile(fd, octets, at, octets.length - at, null)).bytesWritten;
+    state.written += octets.length;
+    state.wake();
+  };
+  try {
+    for await (const text of source) {
+      if (state.isEnded) return;
+      waiting.push(text);
+      length += text.length;
+      if (length >= PIECE) await flush();
+    }
+    await flush();
+  } catch (error) {
+    state.failure = { error };
+  } finally {
+    state.isDone = true;
+    state.wake();
+  }
+}
+
+function openNameless(directory: string): number {
+  const path = join(directory, `reading-${process.pid}-${++files}.spool`);
+  rmSync(path, { force: true });
+  const fd = openSync(path, 'wx+', 0o600);
+  rmSync(path);
+  return fd;
+}
