@@ -29,7 +29,7 @@ function findScreen(path: string): Found | undefined {
   return { screen: ZoneFrame, params: { zone: decodeURIComponent(zone), rest: rest.join('/') } };
 }
 
-export function Frame({ path, onSignOut }: { readonly path: string; readonly onSignOut: () => void }) {
+export function Frame({ path }: { readonly path: string }) {
   const permissions = usePermissions();
   useEffect(() => {
     if (path === '/') go(FIRST, { replace: true });
@@ -53,7 +53,7 @@ export function Frame({ path, onSignOut }: { readonly path: string; readonly onS
             </Link>
           ))}
         </nav>
-        <AccountMenu email={permissions.email} onSignOut={onSignOut} />
+        <AccountMenu email={permissions.email} />
       </header>
       <main id="main" tabIndex={-1}>
         {found ? <LoadedScreen key={found.screen.path} {...found} /> : path !== '/' && <NotFound />}
@@ -129,7 +129,7 @@ export function applyTheme(theme: Theme = storedTheme()): void {
   localStorage.setItem(THEME, theme);
 }
 
-function AccountMenu({ email, onSignOut }: { readonly email: string; readonly onSignOut: () => void }) {
+function AccountMenu({ email }: { readonly email: string }) {
   const menu = useRef<HTMLDetailsElement>(null);
   const [theme, setTheme] = useState(storedTheme);
   useEffect(() => {
@@ -150,8 +150,8 @@ function AccountMenu({ email, onSignOut }: { readonly email: string; readonly on
   const signOut = async (): Promise<void> => {
     // A session that is over already is what was wanted.
     await call('DELETE', '/user/sessions/current').catch(() => {});
-    onSignOut();
-    go('/sign-in');
+    // A new page: nothing of this person stays in memory.
+    location.assign('/sign-in');
   };
   const choose = (next: Theme): void => {
     applyTheme(next);

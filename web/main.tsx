@@ -37,7 +37,7 @@ function App() {
   if (!permissions) return <Loading what="the dashboard" />;
   return (
     <PermissionContext.Provider value={permissions}>
-      <Frame path={path} onSignOut={() => setPermissions(undefined)} />
+      <Frame path={path} />
     </PermissionContext.Provider>
   );
 }

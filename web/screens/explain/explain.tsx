@@ -1,5 +1,5 @@
 /** Why a question is answered as it is: the steps, the answer, and the packet. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { pathWith } from '../../api.js';
 import { useLoad } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
@@ -29,6 +29,11 @@ export default function Explain({ zone }: ZoneScreenProps) {
   const asked = { name: query.get('name') ?? apex, type: query.get('type') ?? 'A' };
   const [name, setName] = useState(asked.name);
   const [type, setType] = useState(asked.type);
+  useEffect(() => {
+    // The back button changes the question.
+    setName(asked.name);
+    setType(asked.type);
+  }, [asked.name, asked.type]);
   const types = useLoad<RecordType[]>('/record_types').answer?.result.map((entry) => entry.type) ?? [];
   const path = pathWith(`/zones/${zone.id}/dns_records/explain`, asked);
   const { answer, error, busy } = useLoad<Explanation>(path);

@@ -56,6 +56,8 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
   const headers = etag === undefined ? {} : { 'if-match': etag };
   const parts = useMemo(() => partsOf(edits), [edits]);
   useEffect(() => {
+    // All of them are saved.
+    if (edits.size === 0) return;
     setDiff(undefined);
     void checking.run(async () => {
       const diffs: Diff[] = [];
