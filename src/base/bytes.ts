@@ -238,3 +238,11 @@ function plain(buffer: Buffer): Uint8Array {
 export function uuidOctets(id: string): Uint8Array {
   return new Uint8Array(Buffer.from(id.replaceAll('-', ''), 'hex'));
 }
+
+/**
+ * The same text in memory of its own. A part that was cut out of a long text keeps all of that text in memory for as long as the part
+ * is kept.
+ */
+export function detachedText(text: string): string {
+  return Buffer.from(text).toString();
+}

@@ -4,7 +4,7 @@ import { UserError } from '../../base/errors.js';
 import { type Connection, createConnection, explainPostgres } from '../../cluster/connection.js';
 import { type ClusterLog, openPostgresLog } from '../../cluster/postgres-log.js';
 import type { Settings } from '../../config/schema.js';
-import { nodeName } from '../../roles/cluster/member.js';
+import { nodeName } from '../../roles/cluster/standalone.js';
 
 /** Settings that these commands take as flags. */
 export const CLUSTER_SETTINGS = ['dataDir', 'cluster', 'nodeName', 'masterKey'] as const;

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import { silentLogger } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
 import type { Settings } from '../../config/schema.js';
-import { openCopyOfCommand, requireNoCluster } from '../../roles/cluster/member.js';
+import { requireNoCluster } from '../../roles/cluster/standalone.js';
 import { openStore, type Store } from '../../store/driver.js';
 import { migrate } from '../../store/migrate.js';
 
@@ -19,6 +19,7 @@ export async function openForCommand(
   onCommit: () => void = () => {},
 ): Promise<OpenForCommand> {
   if (settings.cluster !== undefined) {
+    const { openCopyOfCommand } = await import('../../roles/cluster/member.js');
     const { store, log } = await openCopyOfCommand(settings, settings.cluster, clock, silentLogger(), { onCommit });
     return {
       store,

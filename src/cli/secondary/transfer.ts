@@ -9,7 +9,6 @@ import { formatIssue, type Issue } from '../../base/result.js';
 import { type ImportResult, importZone } from '../../control/imports/zone.js';
 import { parseZoneName } from '../../control/rules/names.js';
 import type { Context } from '../../control/write/context.js';
-import { readBundle } from '../../roles/services/certificates.js';
 import { copyZone } from '../../transfer/in/copy.js';
 import { TransferFailed } from '../../transfer/in/failure.js';
 import type { Primary } from '../../transfer/in/stream.js';
@@ -77,6 +76,7 @@ export function addZoneTransfer(zone: Command, { terminal, environment }: Comman
           const services = await openServices(command, environment, context);
           const account = accountOf(context, options);
           const key = await readKeyOption(context, services, account, options);
+          const { readBundle } = await import('../../roles/services/certificates.js');
           const primary = primaryOf(options, key?.key, readBundle(settings.caBundle));
           const run = options.dryRun ? { ...context, dryRun: true } : context;
           const all: Outcome[] = [];

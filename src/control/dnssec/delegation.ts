@@ -13,7 +13,7 @@ import { beginSigning, endSigning } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import type { DnssecItem, KeyItem } from './item.js';
 import { keyItems } from './key-steps.js';
-import { requireNoForeignKeys, setMultiSigner } from './multi-signer.js';
+import { requireNoForeignKeys, requireNoKeys, setMultiSigner } from './multi-signer.js';
 import { agreedDs, noteParent, parentOf, removalTime, stateByParent } from './parent.js';
 import { APEX } from './signing/chain.js';
 import { changeDenial } from './switch-denial.js';
@@ -55,7 +55,7 @@ export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit)
     const zone = requireZone(ctx, zoneId);
     const needsKeys = status === 'disabled' || denial !== undefined || multiSigner === true;
     const isHeld = refusePresigned(ctx, zone, presigned, needsKeys);
-    if (status === 'active' && !isHeld) activate(ctx, draft, zone, edit.algorithm);
+    if (status === 'active' && !isHeld) activate(ctx, draft, zone, edit);
     if (status === 'disabled') deactivate(ctx, draft, zone, servers);
     if (denial) changeDenial(ctx, draft, zone, denial);
     if (multiSigner != null && !isHeld) setMultiSigner(ctx.store, draft, zone, multiSigner);
@@ -80,11 +80,20 @@ function refusePresigned(
   return isPresigned;
 }
 
-/** Begins signing, or takes back that it was to end; the keys stay the same. */
-function activate(ctx: Context, draft: Draft, zone: ZoneRow, algorithm: NewKeyAlgorithm | undefined): void {
+/**
+ * Begins signing, or takes back that it was to end; the keys stay the same. Only a zone with several signers begins with DNSKEY records
+ * of others.
+ */
+function activate(
+  ctx: Context,
+  draft: Draft,
+  zone: ZoneRow,
+  { algorithm, dnssec_multi_signer: multiSigner }: DnssecEdit,
+): void {
   const { store } = ctx;
   const row = findDnssecZone(store, zone.seq);
   if (row?.phase === 'unsigning') throw dnssecFailure('unsigning');
+  if (!row && !multiSigner) requireNoKeys(store, zone);
   if (!row) beginSigning(ctx, draft, zone, algorithm ? { algorithm } : {});
   else if (row.state === 'pending-disabled' || row.state === 'disabled') {
     setState(ctx, draft, zone, 'pending');

@@ -16,7 +16,10 @@ const APEX = new Uint8Array(0);
 
 /** The DNSKEY records of other signers. */
 export function foreignKeys(store: Store, zone: number): readonly RecordRow[] {
-  if (findDnssecZone(store, zone)?.multi_signer !== 1) return [];
+  return findDnssecZone(store, zone)?.multi_signer === 1 ? dnskeyRecords(store, zone) : [];
+}
+
+function dnskeyRecords(store: Store, zone: number): readonly RecordRow[] {
   return recordsOfOwner(store, zone, APEX).filter(({ type }) => type === Type.dnskey);
 }
 
@@ -35,18 +38,30 @@ export function setMultiSigner(store: Store, draft: Draft, zone: ZoneRow, wanted
 }
 
 export function requireNoForeignKeys(store: Store, { seq, name }: Pick<ZoneRow, 'seq' | 'name'>): void {
-  const count = foreignKeys(store, seq).length;
-  if (count > 0) throw dnssecFailure('foreignKeys', { zone: name, count });
+  refuseKeys(name, foreignKeys(store, seq));
 }
 
-/** Whether a DNSKEY record may be added to a zone. Throws when not. `dnskey`: its rdata. */
+/** The same for a zone that is not signed yet, where any DNSKEY record is one of another signer. */
+export function requireNoKeys(store: Store, { seq, name }: Pick<ZoneRow, 'seq' | 'name'>): void {
+  refuseKeys(name, dnskeyRecords(store, seq));
+}
+
+function refuseKeys(zone: string, { length: count }: readonly RecordRow[]): void {
+  if (count > 0) throw dnssecFailure('foreignKeys', { zone, count });
+}
+
+/**
+ * Whether a DNSKEY record may be added to a zone; in one that is not signed here, nothing depends on it. Throws when not. `dnskey`: its
+ * rdata.
+ */
 export function requireForeignKey(
   store: Store,
   { seq, name }: Pick<ZoneRow, 'seq' | 'name'>,
   dnskey: Uint8Array,
 ): void {
   const row = findDnssecZone(store, seq);
-  if (row?.multi_signer !== 1) throw dnssecFailure('multiSignerOff', { zone: name });
+  if (!row || row.phase === 'unsigning') return;
+  if (row.multi_signer !== 1) throw dnssecFailure('multiSignerOff', { zone: name });
   const { algorithm, key, signs } = readPublicKey(dnskey);
   if (!signs || !isSupportedAlgorithm(algorithm) || !key) throw dnssecFailure('notZoneKey');
   // Each algorithm of the keys has to sign everything, and no signer makes signatures of another's (RFC 8901 §5).

@@ -1,4 +1,5 @@
 /** The request fields that select between responses of one URL: those of `Vary` (RFC 9111 §4.1), and some that always select. */
+import { detachedText } from '../../base/bytes.js';
 import { fieldValue, type HeaderFields, listMembers } from '../../http/fields.js';
 
 /** A request field and its value in normal form; undefined: the request had none. */
@@ -36,7 +37,11 @@ export function selectingFields(response: HeaderFields, request: HeaderFields): 
   if (vary === undefined) return [];
   const names = new Set(listMembers(vary.toLowerCase()));
   if (names.has('*')) return undefined;
-  return [...names].sort().map((name) => [name, normalValue(name, request)]);
+  return [...names].sort().map((name) => {
+    const value = normalValue(name, request);
+    // It may be a part of a whole request head.
+    return [name, value === undefined ? undefined : detachedText(value)];
+  });
 }
 
 /** Whether a request has the same selecting fields as the request that a response answered. */

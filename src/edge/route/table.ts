@@ -3,6 +3,7 @@
  * kept until follow.ts reads a change that concerns it. Look-ups are synchronous.
  */
 import { LRUCache } from 'lru-cache';
+import { detachedText } from '../../base/bytes.js';
 import { findRoute, type Route } from '../../hostnames/routing/find-route.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
@@ -42,7 +43,8 @@ export function createRoutingTable(store: Store, serving: ServingSettings): Rout
       const kept = hosts.get(host);
       if (kept && kept.generation === generationOf(kept.route.zones)) return kept.route;
       const route = findRoute(store, serving, host);
-      hosts.set(host, { route, generation: generationOf(route.zones) });
+      // It may be a part of a whole request head.
+      hosts.set(detachedText(host), { route, generation: generationOf(route.zones) });
       return route;
     },
     forgetZone(zone) {

@@ -1,5 +1,4 @@
 /** This process as a part of a cluster: its database follows the log, and it tells the other nodes how far it is. */
-import { hostname } from 'node:os';
 import { type Clock, sleep } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
@@ -11,7 +10,7 @@ import type { ClusterLog } from '../../cluster/postgres-log.js';
 import { followLog, type Replica } from '../../cluster/replica.js';
 import type { Settings } from '../../config/schema.js';
 import type { Store } from '../../store/driver.js';
-import { clusterOf } from '../../store/meta.js';
+import { nodeName } from './standalone.js';
 
 /** Which part of the service a node is: `all`, or only one. */
 export type NodeRole = 'all' | 'dns' | 'edge';
@@ -41,18 +40,6 @@ export interface ClusterMember {
   samples(): readonly MetricSample[];
   /** Stops following; the store stays open. */
   stop(): Promise<void>;
-}
-
-/** The name of this node for the others. */
-export const nodeName = (settings: Settings): string => settings.nodeName ?? hostname();
-
-/** Throws a UserError unless the database may be written without a log. */
-export function requireNoCluster(store: Store): void {
-  if (clusterOf(store) === undefined) return;
-  throw new UserError(
-    'this database belongs to a cluster, but ZONEPLANE_CLUSTER is not set',
-    'Set it to the address of PostgreSQL. To use the database alone from now on, run `zoneplane cluster leave`.',
-  );
 }
 
 /** The copy of a command, which reads and writes through the log. */

@@ -45,6 +45,8 @@ async function openRow(page: Page, name: string): Promise<void> {
 async function reviewAndSave(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Review and save' }).click();
   await page.getByRole('button', { name: 'Save', exact: true }).click();
+  // Until then the receipt may be that of an earlier change.
+  await page.getByText(/not saved/).waitFor({ state: 'detached' });
   await page.getByText('served everywhere').waitFor();
 }
 

@@ -20,7 +20,7 @@ const VISITS: readonly Visit[] = [
   { name: 'history', path: '/zones/example.com/history', shows: 'Records changed' },
   { name: 'explain', path: '/zones/example.com/explain?name=www.example.com&type=A', shows: 'NOERROR' },
   { name: 'overview', path: '/overview', shows: 'Busiest zones' },
-  { name: 'live', path: '/live', shows: 'nothing-here.example.com' },
+  { name: 'live', path: '/live', shows: 'www.example.com' },
   { name: 'dnssec', path: '/zones/signed.example/dnssec', shows: 'DS record for the parent' },
   { name: 'dnssec-off', path: '/zones/example.com/dnssec', shows: 'This zone is not signed' },
   { name: 'transfers', path: '/zones/signed.example/transfers', shows: 'Does not answer' },
