@@ -117,10 +117,11 @@ function keyLines({ email, initialKey, initialKeyFile, keyUnused }: AdminReport)
 }
 
 function dashboardLines({ url, loginLink }: AdminReport): string[] {
-  if (loginLink === undefined) return [`dashboard ${url}/      sign in with a key, or with: ${ANOTHER_LINK}`];
+  if (loginLink === undefined)
+    return [`web      ${url}/      the dashboard: sign in with a key, or with: ${ANOTHER_LINK}`];
   return [
-    `dashboard ${loginLink}`,
-    `         signs you in once, for ${LINK_MINUTES} minutes; another: ${ANOTHER_LINK}`,
+    `web      ${loginLink}`,
+    `         the dashboard; signs you in once, for ${LINK_MINUTES} minutes; another: ${ANOTHER_LINK}`,
   ];
 }
 
