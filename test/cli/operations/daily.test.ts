@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import { createTerminal } from '../../../src/cli/terminal.js';
 import { loadSettings } from '../../../src/config/load.js';
@@ -17,7 +17,7 @@ const run = (...args: readonly string[]): Promise<Outcome> =>
 
 const ZONE = '$ORIGIN example.net.\n$TTL 300\n@ SOA ns1 h 7 3600 600 86400 60\n@ NS ns1\nns1 A 192.0.2.1\n';
 
-t.test('a directory without data is not made by the way', async (t) => {
+t.test('a command does not create a data directory unless it is told to', async (t) => {
   t.match(await run('zone', 'create', 'example.com'), { code: 1, err: new RegExp(`no database in ${DATA}`) });
   t.match(await run('zone', 'create', 'example.com', '--init'), { code: 0, out: new RegExp(`in ${DATA}, active\n`) });
   t.match(await run('zone', 'create', 'example.org'), { code: 0 });
@@ -93,6 +93,14 @@ t.test('limits of lists', async (t) => {
   t.equal(JSON.parse((await run('record', 'list', 'example.com', '--limit', '2', '--json')).out).length, 2);
   t.equal(JSON.parse((await run('zone', 'list', '--limit', '1', '--json')).out).length, 1);
   t.match(await run('zone', 'list', '--limit', '0'), { code: 2 });
+});
+
+t.test('the built program is executable, as `npx zoneplane` in a clone needs it', async (t) => {
+  const { status, stdout } = spawnSync(PROGRAM, ['version'], {
+    env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` },
+    encoding: 'utf8',
+  });
+  t.match({ status, stdout }, { status: 0, stdout: /^\d+\.\d+\.\d+\n$/ });
 });
 
 t.test('a list loads only what it needs, so that it starts at once', async (t) => {
