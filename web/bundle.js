@@ -28,7 +28,8 @@ const { metafile } = await build({
   bundle: true,
   splitting: true,
   format: 'esm',
-  target: ['es2022', 'chrome109', 'firefox115', 'safari16.4'],
+  // The oldest that know light-dark() (styles/base.css).
+  target: ['es2023', 'chrome123', 'firefox120', 'safari17.5'],
   minify: true,
   jsx: 'automatic',
   jsxImportSource: 'preact',

@@ -79,17 +79,25 @@ t.test('tenants and tokens see the questions of their own zones only', async (t)
   const names = async (headers: Record<string, string>, path = '/activity/queries') =>
     (await call('GET', path, undefined, { headers })).json.result?.map(({ name }: { name: string }) => name);
   t.strictSame(await names({}), ['www.example.com', 'www.example.net', 'www.example.org']);
-  const limited = await call('POST', '/user/tokens', {
-    name: 'dns of one zone',
-    policies: [
-      {
-        effect: 'allow',
-        permission_groups: [{ id: '82e64a83756745bbbb1c9c2701bf816b' }],
-        resources: { [`com.cloudflare.api.account.zone.${zone}`]: '*' },
-      },
-    ],
-  });
-  const narrow = { authorization: `Bearer ${limited.json.result.value}` };
+  for (const signed of [zone, other]) await call('PATCH', `/zones/${signed}/dnssec`, { status: 'active' });
+  const overview = async (headers: Record<string, string>) => {
+    const { notices, ends } = (await call('GET', '/overview', undefined, { headers })).json.result;
+    return [notices.length > 0, ends.map(({ kind, name }: Record<string, string>) => `${kind} of ${name}`).sort()];
+  };
+  t.strictSame(await overview({}), [true, ['signatures of example.com', 'signatures of example.net']]);
+  const tokenFor = async (more: object = {}): Promise<Record<string, string>> => {
+    const policy = {
+      effect: 'allow',
+      permission_groups: [{ id: '82e64a83756745bbbb1c9c2701bf816b' }],
+      resources: { [`com.cloudflare.api.account.zone.${zone}`]: '*' },
+      ...more,
+    };
+    const { json } = await call('POST', '/user/tokens', { name: 'dns of one zone', policies: [policy] });
+    return { authorization: `Bearer ${json.result.value}` };
+  };
+  const narrow = await tokenFor();
+  t.strictSame(await overview(narrow), [false, ['signatures of example.com']]);
+  t.strictSame(await overview(foreign), [false, []]);
   t.strictSame(await names(narrow), ['www.example.com']);
   t.match((await call('GET', '/activity', undefined, { headers: narrow })).json.result, {
     scope: 'zones',
@@ -103,6 +111,17 @@ t.test('tenants and tokens see the questions of their own zones only', async (t)
   const zones = (await call('GET', '/activity', undefined, { headers: foreign })).json.result;
   t.match(zones, { scope: 'zones', totals: { queries: 0 }, zones: [], names: [] });
   t.strictSame(await names(foreign), []);
+  const narrower = await tokenFor({ records: { names: ['_acme-challenge.*'] } });
+  t.strictSame(await overview(narrower), [false, []], 'who may read some records learns nothing about the whole zone');
+  t.strictSame(await names(narrower), []);
+  t.match((await call('GET', '/activity', undefined, { headers: narrower })).json.result, {
+    totals: { queries: 0 },
+    zones: [],
+    names: [],
+  });
+  for (const path of ['activity', 'activity/queries']) {
+    t.equal((await call('GET', `/zones/${zone}/${path}`, undefined, { headers: narrower })).status, 403, path);
+  }
 });
 
 t.test('the newest questions: after a number, filtered, and waited for', async (t) => {

@@ -353,6 +353,13 @@ t.test('restrictions to certain records', async (t) => {
     t.match(await call('GET', elsewhere, undefined, as), denied, elsewhere);
   }
   t.match(await call('GET', `/zones/${zone}`, undefined, as), { status: 200 });
+  const stateFor = async (options: object): Promise<object | undefined> =>
+    (await call('GET', '/zones?include_state=true', undefined, options)).json.result[0].state;
+  t.equal(await stateFor(as), undefined, 'nothing about the whole zone, such as its number of records');
+  const zoneReader = await make(installation, [{ groups: ['Zone Read'], on: { [ZONE + zone]: '*' } }]);
+  t.equal(await stateFor({ headers: zoneReader.headers }), undefined, 'nor for who may not read its records');
+  const reader = await make(installation, [{ groups: ['DNS Read'], on: { [ZONE + zone]: '*' } }]);
+  t.match(await stateFor({ headers: reader.headers }), { dnssec: 'disabled', hold: false });
   t.strictSame(misfits, []);
 });
 

@@ -1,18 +1,50 @@
-/** The frame of a table, which scrolls on its own when the screen is narrow. */
+/** The frame of a table, which scrolls on its own when the screen is narrow, and the plain header of its columns. */
 import type { ComponentChildren } from 'preact';
 
 interface TableFrameProps {
   readonly label: string;
   /** Whether newer rows are on their way. */
   readonly busy?: boolean;
+  readonly class?: string;
   readonly children: ComponentChildren;
 }
 
-export function TableFrame({ label, busy = false, children }: TableFrameProps) {
+export function TableFrame({ label, busy = false, children, ...rest }: TableFrameProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section class="table" aria-label={label} aria-busy={busy} tabIndex={0}>
-      <table>{children}</table>
+      <table {...rest}>{children}</table>
     </section>
+  );
+}
+
+interface ColumnsProps {
+  readonly names: readonly string[];
+  /** With a last column of buttons. */
+  readonly actions?: boolean;
+}
+
+/** The header of a table that is not sorted by its columns. */
+export function Columns({ names, actions = false }: ColumnsProps) {
+  return (
+    <thead>
+      <tr>
+        {names.map((name) => (
+          <th key={name} scope="col">
+            {name}
+          </th>
+        ))}
+        {actions && <ActionsColumn />}
+      </tr>
+    </thead>
+  );
+}
+
+/** The header of the column of buttons: people who see them need no name for it. */
+export function ActionsColumn() {
+  return (
+    <th scope="col">
+      <span class="hidden">Actions</span>
+    </th>
   );
 }

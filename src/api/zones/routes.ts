@@ -47,7 +47,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
       const permissions = permissionsOf(callerOf(request).actor.readOnly);
       const withState = switchValue(queryOf(request), 'include_state') ?? false;
       const views = items.map((item) =>
-        zoneView(item, permissions, withState ? stateOfZone(context, item.id) : undefined),
+        zoneView(item, permissions, withState ? stateOfZone(context, item) : undefined),
       );
       return successPage(views, resultInfo(page, views.length, totalCount));
     },

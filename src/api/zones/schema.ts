@@ -77,7 +77,7 @@ export const zone = z
         secondaries: z.object({ count: z.int(), in_sync: z.int() }),
       })
       .optional()
-      .describe('Only with `include_state`'),
+      .describe('Only with `include_state`, and only for callers that may read all records of the zone'),
   })
   .meta({ id: 'Zone' });
 

@@ -48,6 +48,13 @@ export function requirePermission(actor: Actor, area: Area, level: Level, target
   if (permitted(actor, area, level, target).recordScopes) throw accountFailure('outOfScope');
 }
 
+/** Whether the actor may read every record of a zone that it sees. Who may read some of them must not learn about the others. */
+export function readsAllRecords({ policies }: Actor, target: Target): boolean {
+  if (!policies) return true;
+  const decision = decide(policies, 'dns', 'read', target);
+  return decision.allowed && !decision.records;
+}
+
 /** Throws 403 unless the actor may see and change records with this name (lower-case FQDN) and type (mnemonic). */
 export function requireRecord({ recordScopes }: Actor, name: string, type: string): void {
   if (recordScopes && !inRecordScopes(recordScopes, name, type)) throw accountFailure('outOfScope');

@@ -1,11 +1,12 @@
 /** The state of a zone at a glance, for lists (ours). */
 import { type DnssecState, findDnssecZone } from '../../store/dnssec/zones.js';
 import { findZoneById } from '../../store/zones/zones.js';
-import { parseId } from '../access/access.js';
+import { parseId, readsAllRecords } from '../access/access.js';
 import { isOn } from '../rules/hold.js';
 import { peerProgress } from '../secondary/progress.js';
 import type { Context } from '../write/context.js';
 import { zoneFailure } from './errors.js';
+import type { ZoneItem } from './item.js';
 
 export interface ZoneState {
   readonly serial: number;
@@ -18,9 +19,10 @@ export interface ZoneState {
   readonly secondaries: { readonly count: number; readonly inSync: number };
 }
 
-/** The state of a zone that the actor is known to see. */
-export function stateOfZone({ store, clock }: Context, zoneId: string): ZoneState {
-  const zone = findZoneById(store, parseId(zoneId)!);
+/** The state of a zone that the actor is known to see; undefined unless the actor may read all of its records. */
+export function stateOfZone({ store, clock, actor }: Context, { id, account }: ZoneItem): ZoneState | undefined {
+  if (!readsAllRecords(actor, { zone: id, account: account.id })) return undefined;
+  const zone = findZoneById(store, parseId(id)!);
   if (!zone) throw zoneFailure('missing');
   const peers = peerProgress(store, zone.seq, zone.serial);
   return {

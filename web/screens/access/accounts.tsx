@@ -2,7 +2,7 @@
 import { useLoad } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
-import { TableFrame } from '../../parts/table.js';
+import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { Account } from '../../types.js';
 
@@ -14,13 +14,7 @@ export function Accounts() {
   return (
     <>
       <TableFrame label="Accounts">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Identifier</th>
-            <th scope="col">Made</th>
-          </tr>
-        </thead>
+        <Columns names={['Name', 'Identifier', 'Made']} />
         <tbody>
           {answer.result.map((account) => (
             <tr key={account.id}>

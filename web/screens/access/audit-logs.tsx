@@ -5,7 +5,7 @@ import { AccountChoice, useAccount } from '../../parts/account.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Paging } from '../../parts/paging.js';
-import { TableFrame } from '../../parts/table.js';
+import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { go, usePlace, withQuery } from '../../router.js';
 import type { AuditLog } from '../../types.js';
@@ -44,15 +44,7 @@ export function AuditLogs() {
       {answer?.result.length === 0 && <Empty title="Nothing of that kind was done" />}
       {answer && answer.result.length > 0 && (
         <TableFrame label="Audit log" busy={busy}>
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Who</th>
-              <th scope="col">What</th>
-              <th scope="col">Where</th>
-              <th scope="col">From</th>
-            </tr>
-          </thead>
+          <Columns names={['When', 'Who', 'What', 'Where', 'From']} />
           <tbody>
             {answer.result.map((entry) => (
               <tr key={entry.id}>

@@ -1,9 +1,10 @@
 /** Who is signed in to the dashboard, and ending that. */
 import { call } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
+import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
-import { TableFrame } from '../../parts/table.js';
+import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { Session } from '../../types.js';
 
@@ -22,17 +23,7 @@ export function Sessions() {
     <>
       {sending.error && <ErrorNote error={sending.error} />}
       <TableFrame label="Sessions">
-        <thead>
-          <tr>
-            <th scope="col">Who</th>
-            <th scope="col">From</th>
-            <th scope="col">Used</th>
-            <th scope="col">Ends</th>
-            <th scope="col">
-              <span class="hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <Columns names={['Who', 'From', 'Used', 'Ends']} actions />
         <tbody>
           {answer.result.map((session) => (
             <tr key={session.id}>
@@ -54,9 +45,13 @@ export function Sessions() {
               </td>
               <td>
                 {!session.current && (
-                  <button type="button" class="quiet danger" disabled={sending.busy} onClick={() => end(session.id)}>
-                    End it
-                  </button>
+                  <Confirm
+                    verb="End"
+                    what={`the session from ${session.address}`}
+                    busy={sending.busy}
+                    quiet
+                    onConfirm={() => end(session.id)}
+                  />
                 )}
               </td>
             </tr>

@@ -2,9 +2,10 @@
 import { useState } from 'preact/hooks';
 import { call } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
+import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { TableFrame } from '../../parts/table.js';
+import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { Token } from '../../types.js';
@@ -16,13 +17,11 @@ const PATH = '/user/tokens';
 export function Tokens() {
   const { answer, error, reload } = useLoad<Token[]>(`${PATH}?per_page=50`);
   const [making, setMaking] = useState(false);
-  const [sure, setSure] = useState<string>();
   const sending = useSending();
   const writes = mayWrite(usePermissions(), 'userTokens');
   const remove = (id: string): void =>
     void sending.run(async () => {
       await call('DELETE', `${PATH}/${id}`);
-      setSure(undefined);
       reload();
     });
   const tokens = answer?.result ?? [];
@@ -47,18 +46,7 @@ export function Tokens() {
         <>
           <div class="tools">{make}</div>
           <TableFrame label="Tokens">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">May</th>
-                <th scope="col">From</th>
-                <th scope="col">Used</th>
-                <th scope="col">Ends</th>
-                <th scope="col">
-                  <span class="hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
+            <Columns names={['Name', 'May', 'From', 'Used', 'Ends']} actions />
             <tbody>
               {tokens.map((token) => (
                 <tr key={token.id}>
@@ -73,15 +61,7 @@ export function Tokens() {
                   </td>
                   <td>
                     {writes && (
-                      <button
-                        type="button"
-                        class="quiet danger"
-                        disabled={sending.busy}
-                        aria-label={`${sure === token.id ? 'Really delete' : 'Delete'} ${token.name}`}
-                        onClick={() => (sure === token.id ? remove(token.id) : setSure(token.id))}
-                      >
-                        {sure === token.id ? 'Really delete' : 'Delete'}
-                      </button>
+                      <Confirm what={token.name} busy={sending.busy} quiet onConfirm={() => remove(token.id)} />
                     )}
                   </td>
                 </tr>

@@ -4,10 +4,11 @@ import { ApiError, BASE, call, pathWith, upload } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
 import { useAccount } from '../../parts/account.js';
 import { count } from '../../parts/chart.js';
+import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { TableFrame } from '../../parts/table.js';
+import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Link, usePlace, withQuery } from '../../router.js';
 import type { ScreenProps } from '../../screens.js';
@@ -189,28 +190,16 @@ interface ObjectsProps {
 
 function Objects({ base, objects, folders, prefix, busy, writes, onChange }: ObjectsProps) {
   const sending = useSending();
-  const [sure, setSure] = useState<string>();
   const remove = (key: string): void =>
     void sending.run(async () => {
       await call('DELETE', `${base}/objects/${pathOfKey(key)}`);
-      setSure(undefined);
       onChange();
     });
   return (
     <>
       {sending.error && <ErrorNote error={sending.error} />}
       <TableFrame label="Objects" busy={busy}>
-        <thead>
-          <tr>
-            <th scope="col">Key</th>
-            <th scope="col">Size</th>
-            <th scope="col">Type</th>
-            <th scope="col">Stored</th>
-            <th scope="col">
-              <span class="hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <Columns names={['Key', 'Size', 'Type', 'Stored']} actions />
         <tbody>
           {folders.map((folder) => (
             <tr key={folder}>
@@ -238,17 +227,7 @@ function Objects({ base, objects, folders, prefix, busy, writes, onChange }: Obj
                 <Time at={object.last_modified} />
               </td>
               <td>
-                {writes && (
-                  <button
-                    type="button"
-                    class="quiet danger"
-                    disabled={sending.busy}
-                    aria-label={`${sure === object.key ? 'Really delete' : 'Delete'} ${object.key}`}
-                    onClick={() => (sure === object.key ? remove(object.key) : setSure(object.key))}
-                  >
-                    {sure === object.key ? 'Really delete' : 'Delete'}
-                  </button>
-                )}
+                {writes && <Confirm what={object.key} busy={sending.busy} quiet onConfirm={() => remove(object.key)} />}
               </td>
             </tr>
           ))}

@@ -5,7 +5,7 @@ import { useLoad, useSending } from '../../load.js';
 import { AccountChoice, useAccount } from '../../parts/account.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { TableFrame } from '../../parts/table.js';
+import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Link } from '../../router.js';
 import { mayWrite, usePermissions } from '../../session.js';
@@ -37,13 +37,7 @@ export default function Buckets() {
       )}
       {buckets.length > 0 && (
         <TableFrame label="Buckets">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Location</th>
-              <th scope="col">Made</th>
-            </tr>
-          </thead>
+          <Columns names={['Name', 'Location', 'Made']} />
           <tbody>
             {buckets.map((bucket) => (
               <tr key={bucket.name}>

@@ -5,7 +5,7 @@ import { useLoad, useSending } from '../../load.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
-import { TableFrame } from '../../parts/table.js';
+import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
@@ -200,14 +200,7 @@ function Keys({ keys, onRoll, busy }: KeysProps) {
   return (
     <Panel title="Keys" aside={buttons}>
       <TableFrame label="Keys">
-        <thead>
-          <tr>
-            <th scope="col">Key</th>
-            <th scope="col">State</th>
-            <th scope="col">Since</th>
-            <th scope="col">Next step</th>
-          </tr>
-        </thead>
+        <Columns names={['Key', 'State', 'Since', 'Next step']} />
         <tbody>
           {keys.map((key) => (
             <tr key={key.id}>

@@ -7,7 +7,7 @@ import { Dialog } from '../../parts/dialog.js';
 import { DiffLines } from '../../parts/diff.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Paging } from '../../parts/paging.js';
-import { TableFrame } from '../../parts/table.js';
+import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
@@ -166,14 +166,7 @@ function Moment({ zone, at }: { readonly zone: Zone; readonly at: string }) {
       {!answer && !error && <Loading what="the records of that moment" />}
       {answer && (
         <TableFrame label="Records of that moment" busy={busy}>
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Type</th>
-              <th scope="col">Content</th>
-              <th scope="col">TTL</th>
-            </tr>
-          </thead>
+          <Columns names={['Name', 'Type', 'Content', 'TTL']} />
           <tbody>
             {answer.result.map((record) => (
               <tr key={record.id}>

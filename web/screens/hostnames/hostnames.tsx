@@ -2,12 +2,13 @@
 import { useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
+import { Confirm } from '../../parts/confirm.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Paging } from '../../parts/paging.js';
 import { Search } from '../../parts/search.js';
-import { TableFrame } from '../../parts/table.js';
+import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
@@ -44,14 +45,7 @@ export default function Hostnames({ zone }: ZoneScreenProps) {
       )}
       {answer && answer.result.length > 0 && (
         <TableFrame label="Custom hostnames" busy={busy}>
-          <thead>
-            <tr>
-              <th scope="col">Hostname</th>
-              <th scope="col">State</th>
-              <th scope="col">Certificate</th>
-              <th scope="col">What comes next</th>
-            </tr>
-          </thead>
+          <Columns names={['Hostname', 'State', 'Certificate', 'What comes next']} />
           <tbody>
             {answer.result.map((hostname) => (
               <tr key={hostname.id}>
@@ -133,7 +127,6 @@ interface OneProps {
 function One({ path, writes, onChange }: OneProps) {
   const { answer, error, reload } = useLoad<CustomHostname>(path, { everyMs: REFRESH_MS });
   const sending = useSending();
-  const [sure, setSure] = useState(false);
   if (error) return <ErrorNote error={error} onRetry={reload} />;
   if (!answer) return <Loading what="the hostname" />;
   const hostname = answer.result;
@@ -158,14 +151,7 @@ function One({ path, writes, onChange }: OneProps) {
             <button type="button" disabled={sending.busy} onClick={check}>
               Check now
             </button>
-            <button
-              type="button"
-              class="danger"
-              disabled={sending.busy}
-              onClick={() => (sure ? remove() : setSure(true))}
-            >
-              {sure ? 'Really delete' : 'Delete'}
-            </button>
+            <Confirm what={hostname.hostname} busy={sending.busy} onConfirm={remove} />
           </span>
         )
       }

@@ -2,12 +2,14 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
 import { SortHeader } from '../../parts/sort.js';
+import { ActionsColumn, TableFrame } from '../../parts/table.js';
 import { Link, withQuery } from '../../router.js';
 import type { DnsRecord } from '../../types.js';
 import { printTtl, relativeName } from './form-values.js';
 import { bodyOf, type Edit, type Edits, type RecordBody } from './pending.js';
 
 export const ORDERS = ['name', 'type', 'content', 'ttl', 'proxied'] as const;
+const COLUMNS = { name: 'Name', type: 'Type', content: 'Content', ttl: 'TTL', proxied: 'Proxied' } as const;
 
 interface TableProps {
   readonly records: readonly DnsRecord[];
@@ -64,48 +66,33 @@ export function RecordTable(props: TableProps) {
     onSelect(next);
   };
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section class="table" aria-label="Records" aria-busy={busy} tabIndex={0}>
-      <table class="records">
-        <thead>
-          <tr>
-            {editable && (
-              <th scope="col" class="select-cell">
-                <input
-                  type="checkbox"
-                  aria-label="Select all on this page"
-                  checked={isAllSelected}
-                  onChange={selectAll}
-                />
-              </th>
-            )}
-            <SortHeader orders={ORDERS} order="name" usual="name">
-              Name
-            </SortHeader>
-            <SortHeader orders={ORDERS} order="type" usual="name">
-              Type
-            </SortHeader>
-            <SortHeader orders={ORDERS} order="content" usual="name">
-              Content
-            </SortHeader>
-            <SortHeader orders={ORDERS} order="ttl" usual="name">
-              TTL
-            </SortHeader>
-            <SortHeader orders={ORDERS} order="proxied" usual="name">
-              Proxied
-            </SortHeader>
-            <th scope="col">
-              <span class="hidden">Actions</span>
+    <TableFrame label="Records" class="records" busy={busy}>
+      <thead>
+        <tr>
+          {editable && (
+            <th scope="col" class="select-cell">
+              <input
+                type="checkbox"
+                aria-label="Select all on this page"
+                checked={isAllSelected}
+                onChange={selectAll}
+              />
             </th>
-          </tr>
-        </thead>
-        <tbody onKeyDown={moveAmongRows}>
-          {rows.map((row) => (
-            <KeptRow key={row.id} {...row} table={props} isOpen={open === row.id} isSelected={selected.has(row.id)} />
+          )}
+          {ORDERS.map((order) => (
+            <SortHeader key={order} orders={ORDERS} order={order} usual="name">
+              {COLUMNS[order]}
+            </SortHeader>
           ))}
-        </tbody>
-      </table>
-    </section>
+          <ActionsColumn />
+        </tr>
+      </thead>
+      <tbody onKeyDown={moveAmongRows}>
+        {rows.map((row) => (
+          <KeptRow key={row.id} {...row} table={props} isOpen={open === row.id} isSelected={selected.has(row.id)} />
+        ))}
+      </tbody>
+    </TableFrame>
   );
 }
 
@@ -166,6 +153,7 @@ function RecordRow({
   const { apex, base, editable, onOpen, onTakeBack, editor } = table;
   const readOnly = before?.meta.read_only === true;
   const name = relativeName(body.name, apex);
+  const content = contentOf(body, before);
   const columns = editable ? 7 : 6;
   return (
     <>
@@ -204,8 +192,8 @@ function RecordRow({
           <span class="type">{body.type}</span>
         </td>
         <td class="content-cell">
-          <span class="mono content" title={contentOf(body, before)}>
-            {contentOf(body, before)}
+          <span class="mono content" title={content}>
+            {content}
           </span>
           <Notes body={body} />
           {before?.meta.target && <span class="problem">{before.meta.target.reason}</span>}
@@ -252,6 +240,15 @@ function Proxied({ on }: { readonly on: boolean }) {
 /** Tags that are shown at once. */
 const MOST_TAGS = 4;
 
+/** Each leads to the records that have it. */
+function Tags({ tags }: { readonly tags: readonly string[] }) {
+  return tags.map((tag) => (
+    <Link key={tag} class="tag" href={withQuery({ tag, page: undefined })}>
+      <bdi>{tag}</bdi>
+    </Link>
+  ));
+}
+
 /** Comment and tags. They may be in any script, so each has its own direction. */
 function Notes({ body: { comment, tags } }: { readonly body: RecordBody }) {
   if (comment === null && tags.length === 0) return null;
@@ -262,20 +259,12 @@ function Notes({ body: { comment, tags } }: { readonly body: RecordBody }) {
           {comment}
         </span>
       )}
-      {tags.slice(0, MOST_TAGS).map((tag) => (
-        <Link key={tag} class="tag" href={withQuery({ tag, page: undefined })}>
-          <bdi>{tag}</bdi>
-        </Link>
-      ))}
+      <Tags tags={tags.slice(0, MOST_TAGS)} />
       {tags.length > MOST_TAGS && (
         <details class="more-tags">
           <summary>{tags.length - MOST_TAGS} more tags</summary>
           <div>
-            {tags.slice(MOST_TAGS).map((tag) => (
-              <Link key={tag} class="tag" href={withQuery({ tag, page: undefined })}>
-                <bdi>{tag}</bdi>
-              </Link>
-            ))}
+            <Tags tags={tags.slice(MOST_TAGS)} />
           </div>
         </details>
       )}

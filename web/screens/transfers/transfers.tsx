@@ -5,7 +5,7 @@ import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { TableFrame } from '../../parts/table.js';
+import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
@@ -75,14 +75,7 @@ export default function Transfers({ zone }: ZoneScreenProps) {
 function Secondaries({ peers, serial }: { readonly peers: readonly PeerStatus[]; readonly serial: number }) {
   return (
     <TableFrame label="Secondaries">
-      <thead>
-        <tr>
-          <th scope="col">Server</th>
-          <th scope="col">State</th>
-          <th scope="col">Serial there</th>
-          <th scope="col">Asked</th>
-        </tr>
-      </thead>
+      <Columns names={['Server', 'State', 'Serial there', 'Asked']} />
       <tbody>
         {peers.map((peer) => (
           <tr key={peer.id}>
@@ -212,14 +205,7 @@ function AccountKeys({ account }: { readonly account: string }) {
   return (
     <Panel title="TSIG keys of the account">
       <TableFrame label="TSIG keys">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Algorithm</th>
-            <th scope="col">Used by</th>
-            <th scope="col">May change records</th>
-          </tr>
-        </thead>
+        <Columns names={['Name', 'Algorithm', 'Used by', 'May change records']} />
         <tbody>
           {list.map((key) => (
             <tr key={key.id}>

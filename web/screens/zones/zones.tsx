@@ -16,6 +16,7 @@ import { DropPlace } from './drop-place.js';
 import { NewZone } from './new-zone.js';
 
 const PER_PAGE = 50;
+const STATE_COLUMNS = ['Records', 'Serial', 'DNSSEC', 'Secondaries'] as const;
 const ORDERS = ['name', 'status', 'account.name'] as const;
 
 export default function Zones() {
@@ -76,10 +77,11 @@ function Table({ zones, search, busy }: TableProps) {
           <SortHeader orders={ORDERS} order="status" usual="name">
             Status
           </SortHeader>
-          <th scope="col">Records</th>
-          <th scope="col">Serial</th>
-          <th scope="col">DNSSEC</th>
-          <th scope="col">Secondaries</th>
+          {STATE_COLUMNS.map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
           {isShared && (
             <SortHeader orders={ORDERS} order="account.name" usual="name">
               Account
@@ -144,7 +146,14 @@ const SIGNED: Readonly<Record<NonNullable<Zone['state']>['dnssec'], string>> = {
 };
 
 function StateCells({ zone: { state } }: { readonly zone: Zone }) {
-  if (!state) return null;
+  if (!state) {
+    // Who may read some of the records only is told nothing about the whole.
+    return STATE_COLUMNS.map((name) => (
+      <td key={name} class="muted">
+        –
+      </td>
+    ));
+  }
   const { dnssec, secondaries, serial, records } = state;
   const isBehind = secondaries.in_sync < secondaries.count;
   return (

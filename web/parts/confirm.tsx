@@ -1,0 +1,34 @@
+/** A button for what cannot be undone: the second press does it; leaving the button takes the first one back. */
+import { useState } from 'preact/hooks';
+
+interface ConfirmProps {
+  /** Begins with a capital letter. */
+  readonly verb?: string;
+  /** What it is done to, for who hears the button instead of seeing its row. */
+  readonly what: string;
+  readonly busy: boolean;
+  /** In rows of a table. */
+  readonly quiet?: boolean;
+  readonly onConfirm: () => void;
+}
+
+export function Confirm({ verb = 'Delete', what, busy, quiet = false, onConfirm }: ConfirmProps) {
+  const [asked, setAsked] = useState(false);
+  const text = asked ? `Really ${verb.toLowerCase()}` : verb;
+  const press = (): void => {
+    setAsked(!asked);
+    if (asked) onConfirm();
+  };
+  return (
+    <button
+      type="button"
+      class={quiet ? 'quiet danger' : 'danger'}
+      disabled={busy}
+      aria-label={`${text} ${what}`}
+      onClick={press}
+      onBlur={() => setAsked(false)}
+    >
+      {text}
+    </button>
+  );
+}
