@@ -1,23 +1,8 @@
 /** Requests to the API. The session is a cookie that scripts cannot read; writes carry the header that proves they are ours. */
-import type { Diff } from './types.js';
+import type { Diff, Message, ResultInfo } from './types.js';
 
 /** Under which the API is served. */
 export const BASE = '/client/v4';
-
-export interface Message {
-  readonly code: number;
-  readonly message: string;
-  readonly source?: { readonly pointer: string };
-  readonly error_chain?: readonly { readonly code: number; readonly message: string }[];
-}
-
-export interface ResultInfo {
-  readonly page: number;
-  readonly per_page: number;
-  readonly count: number;
-  readonly total_count: number;
-  readonly total_pages: number;
-}
 
 /** An answer of the API, with the header fields that screens use. */
 export interface Answer<Result> {

@@ -5,6 +5,7 @@ export type { AuditLog } from '../src/api/audit-logs/schema.js';
 export type { CustomHostname } from '../src/api/custom-hostnames/schema.js';
 export type { DnsRecord } from '../src/api/dns-records/schema.js';
 export type { Dnssec, DnssecKey, DnssecStatus } from '../src/api/dnssec/schema.js';
+export type { Message, ResultInfo } from '../src/api/envelope.js';
 export type { Explanation } from '../src/api/explain/schema.js';
 export type { Overview } from '../src/api/overview/schema.js';
 export type { Bucket } from '../src/api/r2-buckets/schema.js';

@@ -1,5 +1,6 @@
 /** A control plane on a real database in a temporary directory, for the tests of this directory. */
 import type { Test } from 'tap';
+import type { AppError } from '../../src/base/errors.js';
 import { parseIP } from '../../src/base/ip.js';
 import { silentLogger } from '../../src/base/log.js';
 import { ensureFirstAdministrator } from '../../src/control/access/keys.js';
@@ -11,6 +12,20 @@ import { type openOneCopy, openTwoCopies } from '../support/two-copies.js';
 
 export const ADMIN = 'admin@example.org';
 export const ADMIN_KEY = '0123456789abcdefghijklmnopqrstuvwxyzA';
+
+/**
+ * The error with which an attempt is refused.
+ *
+ * @throws when it is not refused.
+ */
+export async function refusal(attempt: Promise<unknown>): Promise<AppError> {
+  try {
+    await attempt;
+  } catch (error) {
+    return error as AppError;
+  }
+  throw new Error('was not refused');
+}
 
 export interface Fixture {
   readonly ctx: Context;

@@ -1,6 +1,7 @@
 /** Pages of a list: the page stands in the address. */
-import type { ResultInfo } from '../api.js';
+
 import { Link, withQuery } from '../router.js';
+import type { ResultInfo } from '../types.js';
 
 export function Paging({ info, noun }: { readonly info: ResultInfo; readonly noun: string }) {
   const { page, per_page: size, count, total_count: total, total_pages: pages } = info;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { AUTHORITY_NAMES } from '../../certs/authority.js';
 import { listOf } from '../body-schema.js';
-import { SSL_STATUSES } from '../custom-hostnames/schema.js';
+import { SSL_STATUSES, validationRecord } from '../custom-hostnames/schema.js';
 import { pageQuery, time } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 
@@ -14,14 +14,6 @@ export const packQuery = z.object({
   status: z.enum(['all']).optional().describe('Include packs that serve nothing yet, or nothing any more'),
   deploy: z.enum(DEPLOYMENTS).optional().describe('There is no staging environment, so `staging` matches nothing'),
   ...pageQuery,
-});
-
-const validationRecord = z.object({
-  status: z.string(),
-  txt_name: z.string().optional(),
-  txt_value: z.string().optional(),
-  http_url: z.string().optional(),
-  http_body: z.string().optional(),
 });
 
 const certificate = z.object({

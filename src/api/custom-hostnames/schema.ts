@@ -60,7 +60,8 @@ export const certificateParams = hostnameParams.extend({
   certificate_id: z.string().describe('A UUID'),
 });
 
-const validationRecord = z.object({
+/** What a customer publishes for one name, so that an authority validates it. */
+export const validationRecord = z.object({
   status: z.string(),
   txt_name: z.string().optional(),
   txt_value: z.string().optional(),

@@ -38,16 +38,7 @@ import { recordsOfZone } from '../../../src/store/records/records.js';
 import { zonesOfName } from '../../../src/store/zones/zones.js';
 import { latestAudit } from '../../support/rows.js';
 import { openOneCopy } from '../../support/two-copies.js';
-import { startControl, startZone } from '../fixture.js';
-
-async function refusal(attempt: Promise<unknown>): Promise<AppError> {
-  try {
-    await attempt;
-  } catch (error) {
-    return error as AppError;
-  }
-  throw new Error('was not refused');
-}
+import { refusal, startControl, startZone } from '../fixture.js';
 
 const HEAD = `$ORIGIN example.com.
 $TTL 1h

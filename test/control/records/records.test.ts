@@ -3,7 +3,6 @@
  * logs.
  */
 import t from 'tap';
-import type { AppError } from '../../../src/base/errors.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
 import type { RecordItem } from '../../../src/control/records/item.js';
 import {
@@ -23,16 +22,7 @@ import { changesAfter, lastChange, rrsOfChange } from '../../../src/store/log/ch
 import { recordsOfZone } from '../../../src/store/records/records.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
 import { latestAudit } from '../../support/rows.js';
-import { startZone } from '../fixture.js';
-
-async function refusal(attempt: Promise<unknown>): Promise<AppError> {
-  try {
-    await attempt;
-  } catch (error) {
-    return error as AppError;
-  }
-  throw new Error('was not refused');
-}
+import { refusal, startZone } from '../fixture.js';
 
 t.test('create: names', async (t) => {
   const { ctx, zoneId } = await startZone(t);

@@ -1,6 +1,5 @@
 /** DNS settings of accounts: what new zones begin with, and proxied records that are answered without the edge. */
 import t from 'tap';
-import type { AppError } from '../../../src/base/errors.js';
 import { printIP } from '../../../src/base/ip.js';
 import { createAccount, listAccounts } from '../../../src/control/access/accounts.js';
 import { importZone } from '../../../src/control/imports/zone.js';
@@ -21,17 +20,10 @@ import { servingZone } from '../../../src/serving/zone.js';
 import { listJobs } from '../../../src/store/jobs.js';
 import { zonesOfName, zonesUnlikeAccount } from '../../../src/store/zones/zones.js';
 import { latestAudit } from '../../support/rows.js';
-import { startControl } from '../fixture.js';
+import { refusal, startControl } from '../fixture.js';
 
 async function firstAccount(ctx: Context): Promise<string> {
   return (await listAccounts(ctx, {})).items[0]!.id;
-}
-
-async function refusal(attempt: Promise<unknown>): Promise<AppError> {
-  return attempt.then(
-    () => Promise.reject(new Error('was not refused')),
-    (error: AppError) => error,
-  );
 }
 
 const UNSET = {

@@ -1,6 +1,5 @@
 /** Use cases of zones, their settings, accounts and credentials; who sees what. */
 import t from 'tap';
-import type { AppError } from '../../../src/base/errors.js';
 import {
   createAccount,
   deleteAccount,
@@ -29,16 +28,7 @@ import {
 import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
 import { servedZones, updateZone, zonesOfName } from '../../../src/store/zones/zones.js';
 import { latestAudit } from '../../support/rows.js';
-import { ADMIN, ADMIN_KEY, startControl } from '../fixture.js';
-
-async function refusal(attempt: Promise<unknown>): Promise<AppError> {
-  try {
-    await attempt;
-  } catch (error) {
-    return error as AppError;
-  }
-  throw new Error('was not refused');
-}
+import { ADMIN, ADMIN_KEY, refusal, startControl } from '../fixture.js';
 
 /** A context of a user of an account of their own. */
 async function asTenant(ctx: Context, name: string): Promise<Context & { accountId: string }> {

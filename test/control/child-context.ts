@@ -1,0 +1,28 @@
+/** The operator's context for child processes of tests that write to a data directory. */
+import { SystemClock } from '../../src/base/clock.js';
+import { silentLogger } from '../../src/base/log.js';
+import { systemRandom } from '../../src/base/random.js';
+import { type Context, DEFAULT_LIMITS, OPERATOR } from '../../src/control/write/context.js';
+import { openStore } from '../../src/store/driver.js';
+
+/** A context on the database of the data directory. */
+export function openChildContext(directory: string): Context {
+  return {
+    store: openStore(directory),
+    clock: new SystemClock(),
+    random: systemRandom,
+    log: silentLogger(),
+    settings: {
+      nameServers: ['ns1.dns.test'],
+      edgeAddresses: [],
+      nameServerAddresses: [],
+      ownAddresses: [],
+      privateSuffixes: 'refuse',
+      activation: 'trust',
+      limits: DEFAULT_LIMITS,
+    },
+    actor: OPERATOR,
+    requestId: 'child',
+    source: 'cli',
+  };
+}
