@@ -7,6 +7,7 @@ import { createSocket } from 'node:dgram';
 import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isAnswered, spreadOf } from './latency.js';
 import { run } from './peers.js';
 import { stop } from './processes.js';
 import { type Running, startProgram } from './program.js';
@@ -69,9 +70,8 @@ export async function measureWrites({ directory, names, port, changes, taskset }
 }
 
 function named(what: string, waits: readonly number[]): Figures {
-  const sorted = [...waits].sort((a, b) => a - b);
-  const at = (part: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!;
-  return { [`p50 ms, ${what}`]: at(0.5), [`p99 ms, ${what}`]: at(0.99), [`longest ms, ${what}`]: sorted.at(-1)! };
+  const { p50, p99, longest } = spreadOf(waits);
+  return { [`p50 ms, ${what}`]: p50, [`p99 ms, ${what}`]: p99, [`longest ms, ${what}`]: longest };
 }
 
 async function propagationOf(
@@ -87,33 +87,13 @@ async function propagationOf(
       const name = `${prefix}${i}`;
       await api.call('POST', `${zonePath}/dns_records`, { type: 'A', name, content: `192.0.2.${i % 250}`, ttl: 60 });
       const answeredAt = performance.now();
-      while (!(await exists(socket, port, `${name}.${ZONE}`)));
+      while (!(await isAnswered(socket, port, `${name}.${ZONE}`)));
       waits.push(performance.now() - answeredAt);
     }
   } finally {
     socket.close();
   }
   return waits;
-}
-
-/** Whether the name is answered with NOERROR; a lost answer counts as no. */
-function exists(socket: ReturnType<typeof createSocket>, port: number, name: string): Promise<boolean> {
-  const wire = name.split('.').flatMap((label) => [label.length, ...Buffer.from(label)]);
-  const identifier = Math.trunc(performance.now() * 1000) & 0xffff;
-  const query = Buffer.from([identifier >> 8, identifier & 255, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...wire, 0, 0, 1, 0, 1]);
-  return new Promise((resolve) => {
-    const finish = (found: boolean): void => {
-      clearTimeout(timer);
-      socket.off('message', take);
-      resolve(found);
-    };
-    const take = (answer: Buffer): void => {
-      if (answer.readUInt16BE(0) === identifier) finish((answer[3]! & 15) === 0);
-    };
-    const timer = setTimeout(() => finish(false), 100);
-    socket.on('message', take);
-    socket.send(query, port, '127.0.0.1');
-  });
 }
 
 async function creationsPerSecond({ api, zonePath }: Running, atOnce: number, count: number): Promise<number> {

@@ -5,6 +5,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Secondary } from '../../test/support/secondaries.js';
+import { isAnswered, spreadOf } from '../latency.js';
 import { stop } from '../processes.js';
 import { type Running, startProgram } from '../program.js';
 import { writeQueries, writeZone, ZONE } from '../workload.js';
@@ -66,11 +67,10 @@ type Waits = ReadonlyMap<string, readonly number[]>;
 function named(what: string, waits: Waits): Figures {
   const figures: Record<string, number> = {};
   for (const [name, unsorted] of waits) {
-    const sorted = [...unsorted].sort((a, b) => a - b);
-    const at = (part: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!;
-    figures[`${name}, ${what}, p50 ms`] = at(0.5);
-    figures[`${name}, ${what}, p99 ms`] = at(0.99);
-    figures[`${name}, ${what}, longest ms`] = sorted.at(-1)!;
+    const { p50, p99, longest } = spreadOf(unsorted);
+    figures[`${name}, ${what}, p50 ms`] = p50;
+    figures[`${name}, ${what}, p99 ms`] = p99;
+    figures[`${name}, ${what}, longest ms`] = longest;
   }
   return figures;
 }
@@ -138,32 +138,9 @@ async function burst({ api, zonePath }: Running, secondaries: readonly Secondary
 
 async function untilThere(socket: Socket, secondary: Secondary, name: string): Promise<void> {
   const endAt = performance.now() + LIMIT_MS;
-  while (!(await exists(socket, secondary.port, name))) {
+  while (!(await isAnswered(socket, secondary.port, name))) {
     if (performance.now() > endAt)
       throw new Error(`${secondary.name} does not answer ${name}: ${secondary.log().slice(-1000)}`);
     await sleep(LOOK_EVERY_MS);
   }
-}
-
-let identifier = 0;
-
-/** Whether the name is answered with NOERROR; a lost answer counts as no. */
-function exists(socket: Socket, port: number, name: string): Promise<boolean> {
-  const wire = name.split('.').flatMap((label) => [label.length, ...Buffer.from(label)]);
-  identifier = (identifier + 1) & 0xffff;
-  const id = identifier;
-  const query = Buffer.from([id >> 8, id & 255, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, ...wire, 0, 0, 1, 0, 1]);
-  return new Promise((resolve) => {
-    const finish = (found: boolean): void => {
-      clearTimeout(timer);
-      socket.off('message', take);
-      resolve(found);
-    };
-    const take = (answer: Buffer): void => {
-      if (answer.readUInt16BE(0) === id) finish((answer[3]! & 15) === 0);
-    };
-    const timer = setTimeout(() => finish(false), 100);
-    socket.on('message', take);
-    socket.send(query, port, '127.0.0.1');
-  });
 }

@@ -54,6 +54,7 @@ function answerOnce(
   const response = engine.response;
   engine.transport = transport;
   engine.serialAt = 0;
+  engine.seconds = client === undefined ? 0 : client.seconds;
   engine.deferred = false;
   const status = parseQuery(query, request, start, length);
   if (status === DROP || limit < HEADER_LENGTH) return 0;
@@ -223,6 +224,7 @@ function noteSerial(engine: Engine, image: ImageReader): void {
   if (soa === 0) return;
   engine.serialAt = (soa + image.words[soa + 4]!) * 4 + image.words[soa + 1]! - 20;
   engine.zoneLabels = search.apexLabels;
+  engine.expiresAt = image.words[search.zoneRecord + ZoneWord.expires]!;
 }
 
 /**

@@ -80,10 +80,8 @@ function writeOptions(engine: Engine, image: ImageReader, from: number): number 
     out[at++] = 0;
     for (let i = 0; i < 4; i++) out[at++] = image.bytes[engine.serialAt + i]!;
   }
-  // A primary answers the SOA's own value, to questions for the SOA (RFC 7314 §3.2).
   if (query.wantsExpire && query.type === Type.soa && engine.serialAt !== 0 && response.answers > 0) {
-    at = putOption(out, at, EdnsOption.expire, 4);
-    for (let i = 0; i < 4; i++) out[at++] = image.bytes[engine.serialAt + SERIAL_TO_EXPIRE + i]!;
+    at = putExpire(engine, image, out, at);
   }
   if (tellsKeepalive(engine)) {
     const tenths = Math.min(0xffff, Math.floor(engine.settings.idleMs / 100));
@@ -97,6 +95,25 @@ function writeOptions(engine: Engine, image: ImageReader, from: number): number 
     out[at++] = response.extendedError;
   }
   return query.wantsPadding ? writePadding(engine, at) : at;
+}
+
+/**
+ * A primary answers the EXPIRE of its SOA, a secondary the time that is left of it (RFC 7314 §3.2, §4). Nothing when it is not
+ * known what time it is.
+ */
+function putExpire(
+  { expiresAt, seconds, serialAt }: Engine,
+  image: ImageReader,
+  out: Uint8Array,
+  from: number,
+): number {
+  if (expiresAt !== 0 && seconds === 0) return from;
+  let at = putOption(out, from, EdnsOption.expire, 4);
+  const left = expiresAt > seconds ? expiresAt - seconds : 0;
+  for (let i = 0; i < 4; i++) {
+    out[at++] = expiresAt === 0 ? image.bytes[serialAt + SERIAL_TO_EXPIRE + i]! : left >>> (24 - 8 * i);
+  }
+  return at;
 }
 
 /** Padding is for encrypted transports only, and for clients that padded too (RFC 7830 §4, RFC 8467 §4.1). */

@@ -65,6 +65,10 @@ export interface Engine {
   serialAt: number;
   /** Labels of that zone's apex. */
   zoneLabels: number;
+  /** When that zone, a secondary one, expires (seconds since 1970); 0 for other zones. */
+  expiresAt: number;
+  /** The time of the query, seconds since 1970; 0 without a client. */
+  seconds: number;
 }
 
 export function createEngineState(settings: EngineSettings): Engine {
@@ -87,6 +91,8 @@ export function createEngineState(settings: EngineSettings): Engine {
     transport: 0,
     serialAt: 0,
     zoneLabels: 0,
+    expiresAt: 0,
+    seconds: 0,
   };
 }
 

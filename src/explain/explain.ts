@@ -25,6 +25,7 @@ import { createZoneSource, type ZoneSource } from '../publish/source.js';
 import { findZoneAbove } from '../serving/look-up.js';
 import type { ServingZone } from '../serving/zone.js';
 import { findTarget } from '../store/flatten/targets.js';
+import { findIncoming, primariesOfZone } from '../store/secondary/incoming.js';
 import { findZoneById, type ZoneRow } from '../store/zones/zones.js';
 import { type HttpsFacts, isAdvertised } from '../zone/derive/https.js';
 import { flattenedAlias, type ZoneFacts } from '../zone/derive/owner.js';
@@ -123,13 +124,15 @@ function explainIn(ctx: Context, zone: ZoneRow, name: Uint8Array, type: number):
   }
   const { facts } = serving;
   const { message, trace } = askPart(createPartImage(source, serving), facts.apex, name, type);
+  const printed = printAnswer(message);
+  if (serving.expired) return { steps: [expiredStep(ctx, zone)], answer: printed };
   const shared = { ctx, zone, source, serving, type };
   const chain = chainOf(message, name);
   const steps = [...chain, ...hiddenLinks(shared, chain, trace)].flatMap((link, i) =>
     explainName(shared, link, trace[i]),
   );
   const signed = signedSteps(message, Math.floor(ctx.clock.nowMs() / 1000));
-  return { steps: [zoneStep(zone, facts), ...steps, ...signed], answer: printAnswer(message) };
+  return { steps: [zoneStep(zone, facts), ...steps, ...signed], answer: printed };
 }
 
 /** Asks until the image contains all names to which the answer leads, because they decide the rest of it. */
@@ -174,6 +177,21 @@ function zoneStep(zone: ZoneRow, facts: ZoneFacts): ExplanationStep {
     ...(facts.flattenAll ? ['flattens every CNAME'] : []),
   ];
   return { step: 'zone', name: zone.name, detail: [`${zone.status}, serial ${zone.serial}`, ...modes].join(', ') };
+}
+
+/** A secondary zone without a copy that may be served; its records do not matter (RFC 1034 §4.3.5). */
+function expiredStep({ store }: Context, { seq, name }: ZoneRow): ExplanationStep {
+  const incoming = findIncoming(store, seq);
+  const primaries = primariesOfZone(store, seq);
+  const at = incoming?.expires_at ?? null;
+  const time = at === null ? '' : ` at ${new Date(at / 1000).toISOString()}`;
+  const state =
+    incoming?.serial == null
+      ? 'nothing was transferred from a primary yet'
+      : `its copy, serial ${incoming.serial}, expired${time}, because no primary answered`;
+  const reason = incoming?.error ?? (primaries.length === 0 ? 'it has no primaries' : undefined);
+  const last = reason === undefined ? '' : `; last check: ${reason}`;
+  return { step: 'zone', name, detail: `secondary zone: ${state}${last}. All names are answered with SERVFAIL` };
 }
 
 /** The context of all steps of an explanation. */

@@ -75,9 +75,10 @@ export const Flag = {
 /**
  * Zone record: 0 hash  1 name length | labels << 8  2 zone number  3 cuts and DNAMEs  4 wildcards  5 node of the apex
  * 6 denial: 0 for an unsigned zone, else DenialKind | opt-out << 8 | iterations << 16  7 root of the denial index, or 0
- * 8 word offset of the salt: its length, its octets; 0 for none  9… name, padded.
+ * 8 word offset of the salt: its length, its octets; 0 for none  9 when the copy of a secondary zone expires, seconds since
+ * 1970; 0 for other zones  10… name, padded.
  */
-export const ZONE_HEADER = 9;
+export const ZONE_HEADER = 10;
 export const ZoneWord = {
   hash: 0,
   name: 1,
@@ -88,6 +89,7 @@ export const ZoneWord = {
   denial: 6,
   index: 7,
   salt: 8,
+  expires: 9,
 } as const;
 
 /** Added to the zone number in the nodes of NSEC3 records. */

@@ -21,7 +21,17 @@ import { allocate, powerOfTwo } from './buffers.js';
 import { type CompiledNode, compileHashed, compileNode, type NodeSource } from './compile.js';
 import { copyImage } from './copy.js';
 import { EMPTY_INDEX, LOAD_WORDS, loadMember, wordsForChanges } from './denial-index.js';
-import { Control, Flag, HASHED_ZONE, HEAP_START, hashName, type ImageBuffers, viewOf, zoneOfNode } from './layout.js';
+import {
+  Control,
+  Flag,
+  HASHED_ZONE,
+  HEAP_START,
+  hashName,
+  type ImageBuffers,
+  viewOf,
+  ZoneWord,
+  zoneOfNode,
+} from './layout.js';
 import { type CommitPlan, planCommit, type WordWrite } from './plan.js';
 import { ImageReader } from './reader.js';
 import { ImageTables, ZONE_RECORD_WORDS } from './tables.js';
@@ -127,6 +137,7 @@ export class ImageWriter {
       denial,
       index: EMPTY_INDEX,
       salt: 0,
+      expires: 0,
     });
     return zone;
   }
@@ -210,6 +221,16 @@ export class ImageWriter {
     for (const { kind, zone } of this.stagedZones) if (kind === 'publish') this.abandonZone(zone);
     this.staged = new Map();
     this.stagedZones = [];
+  }
+
+  /**
+   * Says until when the copy of a secondary zone may be served (seconds since 1970), or 0 for a zone that does not expire. It is
+   * visible at once, because no other word depends on it.
+   */
+  setExpiry(zone: number, seconds: number): void {
+    const state = this.zoneState(zone);
+    state.expires = seconds;
+    if (state.record !== 0) this.tables.view.words[state.record + ZoneWord.expires] = seconds;
   }
 
   /** Makes a new generation when more is garbage than in use. When it throws, the image is unchanged. */

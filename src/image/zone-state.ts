@@ -24,6 +24,8 @@ export interface ZoneState {
   index: DenialIndex;
   /** Word offset of the salt of its hashes, 0 for none. */
   salt: number;
+  /** When the copy of a secondary zone expires, seconds since 1970; 0 for other zones. */
+  expires: number;
 }
 
 /** A node to add (offset > 0) or to remove (0). */
@@ -55,6 +57,7 @@ export function countWords(state: ZoneState): readonly (readonly [word: number, 
     [ZoneWord.denial, denialWord(state.denial)],
     [ZoneWord.index, state.index.root],
     [ZoneWord.salt, state.salt],
+    [ZoneWord.expires, state.expires],
   ];
 }
 

@@ -5,6 +5,7 @@
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { ImageWriter } from '../image/writer.js';
+import { createExpiries } from './expiries.js';
 import { createHeldZones, type HeldZone } from './held-zones.js';
 import { continueLoads, type PublishedZones, publishChanges } from './publish-zone.js';
 import type { Change, ZoneSource } from './source.js';
@@ -51,7 +52,8 @@ export interface Follower {
  */
 export function createFollower({ source, writer, clock, log }: FollowerOptions): Follower {
   const held = createHeldZones(clock, log);
-  const zones: PublishedZones = { source, writer, loaded: new Map(), loading: new Map(), held };
+  const expiries = createExpiries(source, writer);
+  const zones: PublishedZones = { source, writer, loaded: new Map(), loading: new Map(), held, expiries };
   let applied = 0;
   let isBehind = false;
 
@@ -93,6 +95,7 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
         for (const zone of held.due()) publishChanges(zones, zone, []);
         applyNext();
         continueLoads(zones, RECORDS_AT_ONCE);
+        expiries.follow(zones.loaded);
         writer.compact();
       }),
     hasWork: () => isBehind || zones.loading.size > 0 || held.isAnyDue(),

@@ -5,6 +5,7 @@
  */
 import { toFqdn } from '../dns/name.js';
 import type { ServingZone } from '../serving/zone.js';
+import type { Expiries } from './expiries.js';
 import type { HeldZones } from './held-zones.js';
 import { beginLoad, type ZoneLoad } from './load.js';
 import type { Change } from './source.js';
@@ -22,6 +23,7 @@ export interface PublishedZones extends Staging {
   /** Zones that are being built, the oldest first. */
   readonly loading: Map<number, LoadingZone>;
   readonly held: HeldZones;
+  readonly expiries: Expiries;
 }
 
 export interface LoadingZone {
@@ -115,7 +117,12 @@ function finish(zones: PublishedZones, seq: number): void {
 }
 
 /** Makes the staged state visible; afterwards the zone is served as it is stored. */
-function commit({ writer, loaded, loading, held }: PublishedZones, seq: number, after: LoadedZone | undefined): void {
+function commit(
+  { writer, loaded, loading, held, expiries }: PublishedZones,
+  seq: number,
+  after: LoadedZone | undefined,
+): void {
+  if (after) expiries.apply(seq, after.number);
   writer.commit();
   loading.delete(seq);
   if (after) loaded.set(seq, after);

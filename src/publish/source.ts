@@ -7,6 +7,7 @@ import { memberAtOrBefore } from '../serving/signed.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
 import { changesAfter, firstChange, lastChange, MOST_CHANGED_RRS, touchedOwners } from '../store/log/changes.js';
+import { type CheckedZone, expiryOfZone, incomingVersion, zonesCheckedSince } from '../store/secondary/incoming.js';
 import { countServedRecords, findServedZone, servedZones } from '../store/zones/zones.js';
 
 /** A change as the follower sees it. */
@@ -56,6 +57,12 @@ export interface ZoneSource {
   hashedAtOrBefore(zone: ServingZone, hash: Uint8Array): HashedOwner | undefined;
   /** The owner whose NSEC record matches or covers an owner of a signed zone. */
   memberAtOrBefore(zone: ServingZone, ownerKey: Uint8Array): Uint8Array;
+  /** When the copy of a secondary zone expires, in microseconds since 1970; undefined for other zones. */
+  expiryOf(seq: number): number | undefined;
+  /** Zones whose primaries answered at a time (microseconds since 1970) or later. */
+  checkedSince(since: number): readonly CheckedZone[];
+  /** A number that changes whenever a zone begins or ceases to have primaries. */
+  incomingVersion(): number;
   /** Whether the owner exists, possibly only because names exist below it. */
   exists(zone: ServingZone, owner: ServedOwner): boolean;
 }
@@ -88,6 +95,9 @@ export function createZoneSource(store: Store, settings: ServingSettings): ZoneS
     hashedOwner: (zone, hash) => hashedAtOwner(store, zone, hash),
     hashedAtOrBefore: (zone, hash) => hashedAtOrBefore(store, zone, hash),
     memberAtOrBefore: ({ seq }, ownerKey) => memberAtOrBefore(store, seq, ownerKey),
+    expiryOf: (seq) => expiryOfZone(store, seq),
+    checkedSince: (since) => zonesCheckedSince(store, since),
+    incomingVersion: () => incomingVersion(store),
     exists: (zone, owner) => !zone.expired && ownerExists(store, zone, owner),
   };
 }

@@ -38,6 +38,7 @@ import { updates } from './migrations/0034-updates.js';
 import { catalogs } from './migrations/0035-catalogs.js';
 import { transfersIn } from './migrations/0036-transfers-in.js';
 import { signers } from './migrations/0041-signers.js';
+import { checkedZones } from './migrations/0048-checked-zones.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -77,6 +78,7 @@ const MIGRATIONS: readonly Migration[] = [
   catalogs,
   transfersIn,
   signers,
+  checkedZones,
 ];
 
 /** The schema version after all migrations. */

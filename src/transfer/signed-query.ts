@@ -1,5 +1,5 @@
 /** Answers ordinary queries that are signed: secondaries ask for the SOA so (RFC 8945). */
-import { type Answer, Transport, type TransportCode } from '../answer/transport.js';
+import { type Answer, createClient, Transport, type TransportCode } from '../answer/transport.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { type MessageHead, readHead, readMessage } from '../dns/message.js';
@@ -8,7 +8,7 @@ import { lowerName } from '../dns/name.js';
 import { findTsig, TsigError, type TsigRecord, tsigLength, withoutTsig } from '../dns/tsig.js';
 import { findZoneAbove } from '../serving/look-up.js';
 import type { ZoneRow } from '../store/zones/zones.js';
-import { type Checked, checkRequest, type KeyChecker } from './keys.js';
+import { type Checked, checkRequest, type KeyChecker, nowSeconds } from './keys.js';
 import { replyToBadSignature, signReply } from './reply.js';
 
 /** Octets over UDP without OPT (RFC 1035 §4.2.1). */
@@ -66,7 +66,8 @@ export function answerSigned(
     const limit = (transport === Transport.udp ? most : LONGEST_MESSAGE) - tsigLength(key);
     const query = withoutTsig(request, tsig, message.id);
     const room = new Uint8Array(limit);
-    const length = options.answer(query, 0, query.length, room, 0, limit, transport);
+    const client = { ...createClient(), seconds: nowSeconds(clock) };
+    const length = options.answer(query, 0, query.length, room, 0, limit, transport, client);
     return length <= 0 ? undefined : signReply(room.slice(0, length), { key, tsig }, clock);
   } catch (error) {
     // After a start, the keys of secrets are not there at once: without an answer the client asks again.

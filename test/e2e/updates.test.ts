@@ -233,5 +233,22 @@ t.test('records of the API under updates', { skip }, async (t) => {
   t.equal(after.serial, before.serial + 1, 'signed in the same commit');
   const types = after.records.filter((rr) => rr.startsWith('fresh.example.com. ')).map((rr) => rr.split(' ')[2]);
   t.strictSame(types.sort(), ['16', '46', '46', '47']);
-  t.equal(await send('update delete example.com DNSKEY'), 'REFUSED');
+  const foreign =
+    'example.com 3600 DNSKEY 256 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ==';
+  const keys = async (): Promise<number> =>
+    (await copyOf(program.dnsPort)).records.filter((rr) => / 48 /.test(rr)).length;
+  t.equal(await send('update delete example.com DNSKEY'), 'REFUSED', 'its keys are ours');
+  t.equal(await send(`update add ${foreign}`), 'REFUSED');
+  const own = await keys();
+  await call('PATCH', `/zones/${zone}/dnssec`, { dnssec_multi_signer: true });
+  t.equal(await send(`update add ${foreign}`), 'NOERROR', 'with several signers, keys come as by the API');
+  t.equal(await keys(), own + 1);
+  t.equal(await send(`update add ${foreign.replace(' 13 ', ' 8 ')}`), 'REFUSED', 'by the same rules');
+  t.equal(
+    await send(`update add example.com 60 CDS 1 13 2 ${'00'.repeat(32)}`),
+    'REFUSED',
+    'these follow from the keys',
+  );
+  t.equal(await send('update delete example.com DNSKEY'), 'NOERROR');
+  t.equal(await keys(), own, 'ours cannot be deleted');
 });

@@ -60,6 +60,9 @@ class GrowingSource implements ZoneSource {
   touchedOwners = (sequence: number): readonly Uint8Array[] => this.log[sequence - 1]!.owners;
   servedZones = (): number[] => (this.isServed ? [1] : []);
   servedRecords = (): number => 0;
+  expiryOf = (): undefined => undefined;
+  checkedSince = (): [] => [];
+  incomingVersion = (): number => 0;
   zone = (): ServingZone | undefined => (this.isServed ? ZONE : undefined);
 
   recordCount = (): number => OWNERS;

@@ -163,6 +163,9 @@ class SignedSource implements ZoneSource {
   touchedOwners = (sequence: number): readonly Uint8Array[] => this.log[sequence - 1]!.owners;
   servedZones = (): number[] => [1];
   servedRecords = (): number => 10;
+  expiryOf = (): undefined => undefined;
+  checkedSince = (): [] => [];
+  incomingVersion = (): number => 0;
   recordCount = (): number => 10;
   ownersOfSettings = (): Uint8Array[] => [];
 

@@ -1,24 +1,35 @@
 /** Zones from a primary that does what a test says: right, wrong and silent ones, and what is served and said afterwards. */
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { createEngine } from '../../src/answer/engine.js';
+import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
+import { createClient, Transport } from '../../src/answer/transport.js';
 import { SystemClock } from '../../src/base/clock.js';
 import { systemRandom } from '../../src/base/random.js';
-import { createRecord, listRecords } from '../../src/control/records/records.js';
+import { createRecord, deleteRecord, listRecords } from '../../src/control/records/records.js';
 import { createIncoming, forceTransfer, getIncomingStatus } from '../../src/control/secondary/incoming.js';
 import { createPeer } from '../../src/control/secondary/peers.js';
 import { createTsig } from '../../src/control/secondary/tsigs.js';
 import { type Context, DEFAULT_LIMITS, OPERATOR } from '../../src/control/write/context.js';
+import { editDnsSettings } from '../../src/control/zones/dns-settings.js';
 import { createZone, deleteZone, editZone } from '../../src/control/zones/zones.js';
-import { Type } from '../../src/dns/codes.js';
+import { EdnsOption, Type } from '../../src/dns/codes.js';
+import { findOption, readMessage } from '../../src/dns/message.js';
 import { parseName } from '../../src/dns/name.js';
 import type { TsigKey } from '../../src/dns/tsig.js';
+import { explain } from '../../src/explain/explain.js';
+import { ImageWriter } from '../../src/image/writer.js';
+import { createFollower } from '../../src/publish/follow.js';
+import { createZoneSource } from '../../src/publish/source.js';
 import { findChange, lastChange } from '../../src/store/log/changes.js';
+import { findIncoming, noteIncoming } from '../../src/store/secondary/incoming.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
 import { createIncomingCounts } from '../../src/transfer/in/metrics.js';
 import { type RefreshParts, refreshZone } from '../../src/transfer/in/refresh.js';
 import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
 import { startControl } from '../control/fixture.js';
+import { makeQuery } from '../support/message.js';
 import {
   type Asked,
   address,
@@ -28,6 +39,7 @@ import {
   soa,
   startScriptedPrimary,
 } from '../support/scripted-primary.js';
+import { TestClock } from '../support/test-clock.js';
 
 const ZONE = 'in.test';
 const SECRET = Buffer.from('0123456789abcdef0123456789abcdef');
@@ -105,10 +117,14 @@ async function start(t: Test, { key = false, ixfr = true, primaries: count = 1, 
   };
 }
 
+const MUCH_LATER = { checked_at: 1_900_000_000_000_000, expires_at: 2_000_000_000_000_000 };
+
 const whole =
   (serial: number, records: readonly ScriptedRR[]) =>
-  (_: Asked, say: Say): void =>
-    say.message([SOA(serial), ...records, SOA(serial)]);
+  (_: Asked, say: Say): void => {
+    const all = [SOA(serial), ...records, SOA(serial)];
+    for (let i = 0; i < all.length; i += 500) say.message(all.slice(i, i + 500));
+  };
 
 t.test(
   'a zone comes whole, in several messages, and then as differences; records that stay keep their rows',
@@ -391,6 +407,55 @@ t.test('a zone whose primaries are away expires, and comes back', async (t) => {
   });
   t.match(await check(), { state: 'expired' });
   t.equal(findZoneByName(store, ZONE)!.expired, 1);
+  const explained = explain(ctx, `a.${ZONE}`, 'A');
+  t.equal(explained.answer.rcode, 'SERVFAIL');
+  t.match(explained.steps, [{ step: 'zone', detail: /its copy, serial 10, expired at 1970-01-01T.*last check: p0: / }]);
+  t.equal(explained.steps.length, 1, 'the records that are stored do not matter');
+});
+
+t.test('explain says that nothing was transferred yet', async (t) => {
+  const { ctx } = await start(t);
+  const { steps, answer } = explain(ctx, `a.${ZONE}`, 'A');
+  t.equal(answer.rcode, 'SERVFAIL');
+  t.match(steps, [{ detail: /nothing was transferred from a primary yet/ }]);
+});
+
+t.test('the option EXPIRE has the time that is left (RFC 7314 §4)', async (t) => {
+  const { ctx, primary, check, zoneId } = await start(t);
+  const { store, settings, log } = ctx;
+  const clock = new TestClock();
+  const writer = new ImageWriter({ seed: 7 });
+  const follower = createFollower({ source: createZoneSource(store, settings), writer, clock, log });
+  follower.loadAll();
+  const answer = createEngine(writer.reader, DEFAULT_ENGINE_SETTINGS);
+  /** The option in the answer a number of seconds from now; undefined without it. */
+  const left = (name: string, later: number | undefined): number | undefined => {
+    do follower.catchUp();
+    while (follower.hasWork());
+    const query = makeQuery(parseName(`${name}.`), Type.soa, {
+      edns: 1232,
+      options: Buffer.of(0, EdnsOption.expire, 0, 0),
+    });
+    const client = later === undefined ? undefined : { ...createClient(), seconds: later };
+    const out = new Uint8Array(4096);
+    const length = answer(query, 0, query.length, out, 0, out.length, Transport.tcp, client);
+    const option = findOption(readMessage(out.slice(0, length))!, EdnsOption.expire);
+    return option && Buffer.from(option).readUInt32BE(0);
+  };
+  const far = soa(ZONE, 10, [300, 300, 7200]);
+  primary.script.serial = 10;
+  primary.script.transfer = (_, say) => say.message([far, ...BASE, far]);
+  await check();
+  const expiresAt = (): number => Math.floor(findIncoming(store, findZoneByName(store, ZONE)!.seq)!.expires_at! / 1e6);
+  const first = expiresAt();
+  t.equal(left(ZONE, first - 7000), 7000);
+  t.equal(left(ZONE, first - 1), 1);
+  t.equal(left(ZONE, first + 5), 0, 'no time is left');
+  t.equal(left(ZONE, undefined), undefined, 'without a clock it is not known');
+  await store.write(() => noteIncoming(store, findZoneByName(store, ZONE)!.seq, MUCH_LATER));
+  t.equal(left(ZONE, first), 1_000_000_000 - first + 1_000_000_000, 'a check that brought no change counts, too');
+  t.equal((await editZone(ctx, zoneId, { type: 'full' })).type, 'full');
+  t.equal(left(ZONE, first), 7200, 'a primary answers what its SOA says');
 });
 
 t.test('records of a secondary zone cannot be edited; as a full zone it keeps them', async (t) => {
@@ -407,6 +472,65 @@ t.test('records of a secondary zone cannot be edited; as a full zone it keeps th
   await createRecord(ctx, zoneId, { type: 'A', name: 'new', content: '192.0.2.9' });
   t.equal((await records()).length, 5);
   await deleteZone({ ...ctx, actor: OPERATOR }, zoneId);
+});
+
+t.test('records that were made here stay beside those of the primary, also when both are the same', async (t) => {
+  const { ctx, primary, check, records, zoneId, seq } = await start(t);
+  const { store } = ctx;
+  const make = (name: string, content: string, proxied = true) =>
+    createRecord(ctx, zoneId, { type: 'A', name, content, proxied, ttl: 1 });
+  const count = () => findZoneByName(store, ZONE)!.record_count;
+  let serial = 10;
+  /** A version of the zone: as a whole, or as differences. */
+  const send = async (said: readonly ScriptedRR[], difference?: readonly [ScriptedRR[], ScriptedRR[]]) => {
+    const before = serial++;
+    primary.script.serial = serial;
+    const [removed, added] = difference ?? [[], []];
+    primary.script.transfer = difference
+      ? (_, say) => say.message([SOA(serial), SOA(before), ...removed, SOA(serial), ...added, SOA(serial)])
+      : whole(serial, said);
+    const state = await check();
+    t.match(state, { state: 'current', serial, error: null });
+    t.equal(count(), (await listRecords(ctx, zoneId, {})).totalCount, 'the number of records is right');
+  };
+  await send(BASE);
+  await t.rejects(make('a', '192.0.2.9'), { key: 'records.ofPrimary' } as never, 'not without the setting');
+  await editDnsSettings(ctx, zoneId, { secondary_overrides: true });
+  await t.rejects(make('a', '192.0.2.9', false), { key: 'records.ofPrimary' } as never, 'only proxied ones');
+  const own = await make('a', '192.0.2.9');
+  const shown = [
+    'a 1 A 192.0.2.9',
+    'a 300 A 192.0.2.2',
+    'b 300 A 192.0.2.3',
+    'in.test 300 NS ns.in.test',
+    'ns 300 A 192.0.2.1',
+  ];
+  t.same(await records(), shown);
+
+  await send([...BASE, HOST('a', 9)]);
+  t.same(await records(), shown, 'the whole zone: the primary has the same record now');
+  await send(BASE, [[HOST('a', 9)], [HOST('c', 5)]]);
+  t.same(await records(), [...shown.slice(0, 3), 'c 300 A 192.0.2.5', ...shown.slice(3)], 'it goes there again');
+  await send(BASE, [[HOST('c', 5)], [HOST('a', 9)]]);
+  t.same(await records(), shown, 'and comes again');
+  t.equal(primary.asked.at(-1)?.type, Type.ixfr, 'differences were enough');
+
+  const many = Array.from({ length: 6000 }, (_, i) => HOST(`h${i}`, i % 250));
+  await send([...BASE, HOST('a', 9), ...many]);
+  const kept = (await records()).filter((line) => !line.startsWith('h'));
+  t.same(kept, shown.slice(0, 3), 'so many changes give the zone another set, which gets the record');
+  t.equal((await listRecords(ctx, zoneId, { name: { exact: `a.${ZONE}` } })).items.length, 2);
+
+  await deleteRecord(ctx, zoneId, own.id);
+  t.match(
+    store.prepare<[]>("SELECT 1 FROM jobs WHERE kind = 'zone_notified'").get(),
+    {},
+    'the primary is asked at once',
+  );
+  primary.script.transfer = whole(serial, [...BASE, HOST('a', 9)]);
+  t.match(await check(), { serial, state: 'current' });
+  t.ok((await records()).includes('a 300 A 192.0.2.9'), 'now the one of the primary shows');
+  t.equal(findIncoming(store, seq)!.forced, 0);
 });
 
 t.test('a large zone is stored in parts and given to the zone at once', async (t) => {

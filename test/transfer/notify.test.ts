@@ -18,7 +18,8 @@ import { MessageWriter } from '../../src/dns/message-writer.js';
 import { parseName } from '../../src/dns/name.js';
 import { findTsig, signMessage, type TsigKey, verifyMessage } from '../../src/dns/tsig.js';
 import { lastChange } from '../../src/store/log/changes.js';
-import { peersOfZone, type ZonePeerRow } from '../../src/store/secondary/outgoing.js';
+import type { LinkedPeerRow } from '../../src/store/secondary/linked-peers.js';
+import { peersOfZone } from '../../src/store/secondary/outgoing.js';
 import { findZoneByName, type ZoneRow } from '../../src/store/zones/zones.js';
 import { type Notifier, startNotifier } from '../../src/transfer/notify/notifier.js';
 import { startZone } from '../control/fixture.js';
@@ -119,7 +120,7 @@ interface World {
   readonly serve: () => void;
   readonly notify: () => Notifier;
   readonly zone: () => ZoneRow;
-  readonly rows: () => ZonePeerRow[];
+  readonly rows: () => LinkedPeerRow[];
 }
 
 interface Options {

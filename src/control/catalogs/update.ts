@@ -13,13 +13,13 @@ import {
   removeMember,
   zonesForCatalog,
 } from '../../store/secondary/catalogs.js';
+import type { LinkedPeerRow } from '../../store/secondary/linked-peers.js';
 import {
   findOutgoing,
   insertOutgoing,
   peersOfZone,
   setOutgoing,
   setPeersOfZone,
-  type ZonePeerRow,
 } from '../../store/secondary/outgoing.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Draft } from '../write/commit.js';
@@ -66,7 +66,7 @@ function addMember(store: Store, { seq: catalog }: CatalogRow, { seq: zone, id }
 }
 
 /** Lets the peers of the catalog transfer the zone. `refused`: its own peers have another key. */
-function link(store: Store, draft: Draft, peers: readonly ZonePeerRow[], zone: number): 'now' | 'before' | 'refused' {
+function link(store: Store, draft: Draft, peers: readonly LinkedPeerRow[], zone: number): 'now' | 'before' | 'refused' {
   const own = peersOfZone(store, zone);
   const missing = peers.filter((peer) => !own.some((known) => known.seq === peer.seq));
   if (missing.length === 0) return 'before';

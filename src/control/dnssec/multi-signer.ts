@@ -51,6 +51,17 @@ function refuseKeys(zone: string, { length: count }: readonly RecordRow[]): void
 }
 
 /**
+ * Whether DNSKEY records of a zone may be changed: not while it has one signer, whose keys are the service's. Throws when not; returns
+ * false for a zone that is not signed here.
+ */
+export function requireSeveralSigners(store: Store, { seq, name }: Pick<ZoneRow, 'seq' | 'name'>): boolean {
+  const row = findDnssecZone(store, seq);
+  if (!row || row.phase === 'unsigning') return false;
+  if (row.multi_signer !== 1) throw dnssecFailure('multiSignerOff', { zone: name });
+  return true;
+}
+
+/**
  * Whether a DNSKEY record may be added to a zone; in one that is not signed here, nothing depends on it. Throws when not. `dnskey`: its
  * rdata.
  */
@@ -59,9 +70,7 @@ export function requireForeignKey(
   { seq, name }: Pick<ZoneRow, 'seq' | 'name'>,
   dnskey: Uint8Array,
 ): void {
-  const row = findDnssecZone(store, seq);
-  if (!row || row.phase === 'unsigning') return;
-  if (row.multi_signer !== 1) throw dnssecFailure('multiSignerOff', { zone: name });
+  if (!requireSeveralSigners(store, { seq, name })) return;
   const { algorithm, key, signs } = readPublicKey(dnskey);
   if (!signs || !isSupportedAlgorithm(algorithm) || !key) throw dnssecFailure('notZoneKey');
   // Each algorithm of the keys has to sign everything, and no signer makes signatures of another's (RFC 8901 §5).

@@ -31,6 +31,11 @@ export const recordFailure = defineErrors('records', {
     code: 1004,
     text: 'The records of {zone} come from its primary; change them there. With secondary_overrides in its DNS settings, its A, AAAA and CNAME records can be proxied here.',
   },
+  ofSigner: {
+    status: 400,
+    code: 1004,
+    text: '{zone} is signed by its primary; a record that is made here would have no signature.',
+  },
   identical: { status: 400, code: 81058, text: 'An identical record already exists.' },
   hostExists: {
     status: 400,

@@ -13,9 +13,15 @@ export function isOverride({ proxied, type, owner_key: ownerKey }: Place): boole
 
 /**
  * The records of a secondary zone are those of its primary. With `secondary_overrides`, names may be proxied all the same, and the
- * apex may have a CNAME. Throws 400.
+ * apex may have a CNAME, unless the primary signs the zone (`isPresigned`), because nobody could sign these. Throws 400.
  */
-export function requireOwnRecord({ type, secondary_overrides: overrides, name }: ZoneRow, row: Place): void {
-  if (type !== 'secondary' || (overrides === 1 && isOverride(row))) return;
+export function requireOwnRecord(
+  { type, secondary_overrides: overrides, name }: ZoneRow,
+  row: Place,
+  isPresigned: boolean,
+): void {
+  if (type !== 'secondary') return;
+  if (isPresigned) throw recordFailure('ofSigner', { zone: name });
+  if (overrides === 1 && isOverride(row)) return;
   throw recordFailure('ofPrimary', { zone: name });
 }

@@ -1,6 +1,5 @@
 /** Use cases of zones that are transferred from primaries (v4: secondary DNS, incoming). */
 import { toHex } from '../../base/bytes.js';
-import { schedule } from '../../jobs/schedule.js';
 import type { Store } from '../../store/driver.js';
 import { removeJob } from '../../store/jobs.js';
 import {
@@ -8,7 +7,6 @@ import {
   findIncoming,
   type IncomingRow,
   insertIncoming,
-  noteIncoming,
   primariesOfZone,
   removeIncoming,
   setIncoming,
@@ -21,10 +19,7 @@ import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { secondaryFailure } from './errors.js';
 import { requireOneKey, requirePeer, requireZoneName } from './peers.js';
-
-/** Jobs of a zone, by its store number: the checks that are due, and those that were announced by NOTIFY or a person. */
-export const REFRESH_JOB = 'zone_refresh';
-export const NOTIFIED_JOB = 'zone_notified';
+import { NOTIFIED_JOB, REFRESH_JOB, refreshSoon, transferAnew } from './refresh-soon.js';
 
 export interface IncomingItem {
   /** Identifier of the zone. */
@@ -140,16 +135,9 @@ export async function forceTransfer(ctx: Context, zoneId: string): Promise<void>
   await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     requireIncoming(ctx.store, zone);
-    noteIncoming(ctx.store, zone.seq, { forced: 1 });
-    refreshSoon(ctx, zone.seq);
+    transferAnew(ctx, zone.seq);
     draft.audit({ action: 'incoming.force_axfr', zone: zone.id, object: zone.id });
   });
-}
-
-/** Has the primaries of a zone (store number) asked at once, before checks that are merely due; inside a write. */
-export function refreshSoon({ store, clock }: Pick<Context, 'store' | 'clock'>, zone: number): void {
-  const nowMs = clock.nowMs();
-  schedule(store, { kind: NOTIFIED_JOB, subject: String(zone), runAtMs: nowMs }, nowMs);
 }
 
 /** How far the copy is, and what each primary answered (ours). */

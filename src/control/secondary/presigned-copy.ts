@@ -5,10 +5,11 @@ import type { RR } from '../../dns/rr.js';
 import { servedTtl } from '../../dns/ttl.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
 import { findDnssecZone } from '../../store/dnssec/zones.js';
-import { rowsOfSet } from '../../store/records/compare.js';
+import { recordsThatMayBeOwn, rowsOfSet } from '../../store/records/compare.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { dropPresigned, takePresigned } from '../dnssec/presigned/take.js';
 import { verifyInParts } from '../dnssec/presigned/verify.js';
+import { isOverride } from '../rules/of-primary.js';
 import type { Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 
@@ -23,10 +24,13 @@ const PAUSE_MS = 2;
  */
 export async function readSignedVersion(
   { store, clock }: Context,
-  { apex }: ZoneRow,
+  { apex, record_set: own }: ZoneRow,
   set: number,
   proofs: readonly RR[],
 ): Promise<readonly PlacedRR[]> {
+  if (recordsThatMayBeOwn(store, own).some(isOverride)) {
+    throw new NotServable('it is signed, but has records that were made here (secondary_overrides); delete them first');
+  }
   const nowhere = { file: undefined, line: 1 };
   const records: PlacedRR[] = proofs.map((record) => ({ ...record, ...nowhere }));
   for (const row of rowsOfSet(store, set)) {

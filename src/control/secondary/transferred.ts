@@ -7,8 +7,9 @@ import { invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
+import type { Store } from '../../store/driver.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
-import { compareSets, moveProxied, recordOfSet } from '../../store/records/compare.js';
+import { compareSets, giveRecords, recordOfSet, recordsThatMayBeOwn } from '../../store/records/compare.js';
 import type { ImportedRow } from '../../store/records/import.js';
 import { dropRecordSet, useRecordSet } from '../../store/records/record-sets.js';
 import { findSameRecord, type RecordRow } from '../../store/records/records.js';
@@ -70,16 +71,18 @@ interface Edit {
   readonly after: ImportedRow | undefined;
 }
 
-/** Each record once, with what it was and what it becomes; checked step by step (RFC 1995 §4). */
+/**
+ * Each record once, with what it was and what it becomes; checked step by step (RFC 1995 §4). `hidden`: the same record was made here,
+ * and stays whatever the primary does with its own.
+ */
 function condense(ctx: Context, { seq: zone }: ZoneRow, differences: readonly Difference[]): Edit[] {
-  const edits = new Map<string, { before: RecordRow | undefined; after: ImportedRow | undefined }>();
+  const edits = new Map<string, { before: RecordRow | undefined; after: ImportedRow | undefined } | 'hidden'>();
   const find = (row: ImportedRow) => {
     const key = `${row.type} ${text(row.owner_key)} ${text(row.rdata_key)}`;
     let known = edits.get(key);
     if (!known) {
       const stored = findSameRecord(ctx.store, { ...row, zone });
-      const before = stored && isOverride(stored) ? undefined : stored;
-      known = { before, after: before };
+      known = stored && isOverride(stored) ? 'hidden' : { before: stored, after: stored };
       edits.set(key, known);
     }
     return known;
@@ -87,16 +90,18 @@ function condense(ctx: Context, { seq: zone }: ZoneRow, differences: readonly Di
   for (const { removed, added } of differences) {
     for (const row of removed) {
       const known = find(row);
+      if (known === 'hidden') continue;
       if (!known.after) throw new DoesNotFit(`it removes a record of ${row.name} that is not there`);
       known.after = undefined;
     }
     for (const row of added) {
       const known = find(row);
+      if (known === 'hidden') continue;
       if (known.after) throw new DoesNotFit(`it adds a record of ${row.name} that is there`);
       known.after = row;
     }
   }
-  return [...edits.values()];
+  return [...edits.values()].filter((known) => known !== 'hidden');
 }
 
 function text(octets: Uint8Array): string {
@@ -178,12 +183,18 @@ function editPairs(ctx: Context, draft: Draft, zone: ZoneRow, pairs: readonly Pa
   for (const { before, after } of pairs) edit(ctx, draft, zone, { before: read(before), after: read(after) });
 }
 
+function overridesOf(store: Store, set: number): readonly number[] {
+  return recordsThatMayBeOwn(store, set)
+    .filter(isOverride)
+    .map(({ seq }) => seq);
+}
+
 function replaceSet(ctx: Context, draft: Draft, zone: ZoneRow, { set, records }: StagedVersion): void {
   const { store } = ctx;
   draft.noteReplacement(zone.seq);
   invariant(useRecordSet(store, set), 'the staged records are there');
-  const kept = moveProxied(store, zone.record_set, set);
-  draft.setZone(zone.seq, { record_set: set, record_count: records + kept });
+  const more = giveRecords(store, zone.record_set, set, overridesOf(store, zone.record_set));
+  draft.setZone(zone.seq, { record_set: set, record_count: records + more });
   if (!dropRecordSet(store, zone.record_set)) planRemoval(ctx);
   draft.noteZone(zone.seq, 'zone-replaced');
 }

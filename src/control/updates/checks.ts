@@ -7,6 +7,7 @@ import { typeByCode, typeMnemonic } from '../../dns/rr/registry.js';
 import { RdataError } from '../../dns/rr/type.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { inRecordScopes } from '../access/permissions.js';
+import { requireSeveralSigners } from '../dnssec/multi-signer.js';
 import { isProxiableType } from '../rules/proxiable.js';
 import type { Context } from '../write/context.js';
 import { updateFailure } from './errors.js';
@@ -14,8 +15,8 @@ import type { UpdatedOwner } from './owners.js';
 
 /** Made by the service when it signs. */
 const OF_SIGNER: ReadonlySet<number> = new Set([Type.rrsig, Type.nsec, Type.nsec3, Type.nsec3param]);
-/** The keys of a signed zone are the service's; in others these are records like any. */
-const OF_KEYS: ReadonlySet<number> = new Set([Type.dnskey, Type.cds, Type.cdnskey]);
+/** In a signed zone they follow from its keys. */
+const OF_KEYS: ReadonlySet<number> = new Set([Type.cds, Type.cdnskey]);
 
 /** Types of questions are no data; ANY is allowed in deletions of a whole name (RFC 2136 §3.4.1.3). */
 export function requireKnownType({ type, class: recordClass }: ReadRecord): void {
@@ -41,7 +42,7 @@ export function requireUsable({ owner, type, rdata }: ReadRecord): void {
 /** `at` undefined: the apex. */
 export function requireMayAdd(ctx: Context, zone: ZoneRow, at: UpdatedOwner | undefined, type: number): void {
   requirePolicy(ctx, at ? toFqdn(at.owner) : zone.name, type);
-  requireOurs(zone, type);
+  requireOurs(ctx, zone, type);
   if (at) requireUnproxied(at, type);
 }
 
@@ -49,7 +50,7 @@ export function requireMayAdd(ctx: Context, zone: ZoneRow, at: UpdatedOwner | un
 export function requireMayRemove(ctx: Context, zone: ZoneRow, at: UpdatedOwner, types: ReadonlySet<number>): void {
   for (const type of types) {
     requirePolicy(ctx, toFqdn(at.owner), type);
-    requireOurs(zone, type);
+    requireOurs(ctx, zone, type);
     requireUnproxied(at, type);
   }
 }
@@ -59,10 +60,11 @@ function requirePolicy({ actor: { recordScopes } }: Context, name: string, type:
   throw updateFailure('noPolicy', { name, type: typeMnemonic(type) });
 }
 
-function requireOurs({ signed }: ZoneRow, type: number): void {
-  if (OF_SIGNER.has(type) || (signed !== 0 && OF_KEYS.has(type))) {
+function requireOurs({ store }: Context, zone: ZoneRow, type: number): void {
+  if (OF_SIGNER.has(type) || (zone.signed !== 0 && OF_KEYS.has(type))) {
     throw updateFailure('notHere', { type: typeMnemonic(type) });
   }
+  if (type === Type.dnskey) requireSeveralSigners(store, zone);
 }
 
 /** Resolvers see the addresses of the edge there, so a client cannot know what it would change. */

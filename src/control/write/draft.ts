@@ -6,6 +6,7 @@
 import { invariant } from '../../base/errors.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
 import type { ServingSettings } from '../../serving/zone.js';
+import { findDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import { findBucketDomain } from '../../store/objects/domains.js';
 import {
@@ -18,8 +19,9 @@ import {
 import { findZone, findZoneById, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
 import { requireRecord } from '../access/access.js';
 import { recordFailure } from '../records/errors.js';
-import { requireOwnRecord } from '../rules/of-primary.js';
+import { isOverride, requireOwnRecord } from '../rules/of-primary.js';
 import { isProxiableType } from '../rules/proxiable.js';
+import { transferAnew } from '../secondary/refresh-soon.js';
 import type { Context } from './context.js';
 import { finishZone } from './finish-zone.js';
 import { type AuditEntry, logAudit } from './log-rows.js';
@@ -80,10 +82,16 @@ function touchOwnerIn(zones: Map<number, TouchedZone>, ctx: Context, row: NewRec
   const { zone, owner_key: ownerKey, name, type } = row;
   requireRecord(ctx.actor, name, typeMnemonic(type));
   const touched = edited(touchIn(zones, ctx, zone));
-  if (ctx.source !== 'transfer') requireOwnRecord(touched.before, row);
+  if (ctx.source !== 'transfer')
+    requireOwnRecord(touched.before, row, findDnssecZone(ctx.store, zone)?.presigned === 1);
   requireNoBucket(ctx.store, zone, name, type);
   noteOwner(ctx.store, touched, ownerKey).edited = true;
   return touched;
+}
+
+/** A record that was made here hides the same one of the primary. Without it, that one is served again once it was transferred. */
+function hiddenShows(ctx: Context, { seq, type }: ZoneRow, row: RecordRow): void {
+  if (ctx.source !== 'transfer' && type === 'secondary' && isOverride(row)) transferAnew(ctx, seq);
 }
 
 function edited(touched: TouchedZone): TouchedZone {
@@ -118,7 +126,7 @@ export function openDraft(ctx: Context): OpenDraft {
       tallies.note(row, 1);
     },
     updateRecord(before, after) {
-      touchOwner(before);
+      hiddenShows(ctx, touchOwner(before).before, before);
       const touched = touchOwner(after);
       touched.edited.push({ id: before.id, was: before });
       if (after.proxied === 1) touched.proxied = true;
@@ -127,6 +135,7 @@ export function openDraft(ctx: Context): OpenDraft {
     },
     removeRecord(row) {
       const touched = touchOwner(row);
+      hiddenShows(ctx, touched.before, row);
       touched.records--;
       touched.edited.push({ id: row.id, was: row });
       removeRecord(store, row.seq);

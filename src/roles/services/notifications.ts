@@ -1,6 +1,6 @@
 /** NOTIFY in the admin process, and what DNS processes ask and tell about transfers. */
 import { messageOf } from '../../base/errors.js';
-import { refreshSoon } from '../../control/secondary/incoming.js';
+import { refreshSoon } from '../../control/secondary/refresh-soon.js';
 import type { ContextBase } from '../../control/write/context.js';
 import type { Propagation } from '../../control/write/propagation.js';
 import { findOutgoing, noteTransferred } from '../../store/secondary/outgoing.js';

@@ -22,8 +22,16 @@ const statements = perStore((store) => ({
   bySeq: store.prepare<[zone: number, seq: number], RecordRow>(
     'SELECT ? AS zone, record_rows.* FROM record_rows WHERE seq = ?',
   ),
-  move: store.prepare<[after: number, before: number]>(
-    'UPDATE OR IGNORE record_rows SET record_set = ? WHERE record_set = ? AND proxied = 1',
+  own: store.prepare<[set: number], Compared>(
+    `SELECT seq, owner_key, type, rdata_key, rdata, ttl, proxied FROM record_rows
+     WHERE record_set = ? AND (proxied = 1 OR owner_key = x'') ORDER BY seq`,
+  ),
+  removeSame: store.prepare<[set: number, seq: number]>(
+    `DELETE FROM record_rows WHERE record_set = ? AND (owner_key, type, rdata_key) =
+       (SELECT owner_key, type, rdata_key FROM record_rows WHERE seq = ?)`,
+  ),
+  move: store.prepare<[after: number, seq: number, before: number]>(
+    'UPDATE record_rows SET record_set = ? WHERE seq = ? AND record_set = ?',
   ),
 }));
 
@@ -76,7 +84,18 @@ export function recordOfSet(store: Store, zone: number, seq: number): RecordRow 
   return statements(store).bySeq.get(zone, seq);
 }
 
-/** Gives the proxied records of a set to another one. Returns their number. */
-export function moveProxied(store: Store, before: number, after: number): number {
-  return statements(store).move.run(after, before).changes;
+/** The proxied records of a set, and those of the apex. */
+export function recordsThatMayBeOwn(store: Store, set: number): Compared[] {
+  return statements(store).own.all(set);
+}
+
+/** Gives records of a set (store numbers) to another one, where they replace the same ones. Returns how many more that one has. */
+export function giveRecords(store: Store, before: number, after: number, records: readonly number[]): number {
+  const { removeSame, move } = statements(store);
+  let more = 0;
+  for (const seq of records) {
+    more -= removeSame.run(after, seq).changes;
+    more += move.run(after, seq, before).changes;
+  }
+  return more;
 }

@@ -1,7 +1,14 @@
 /** Zones that are transferred from primaries, and what the primaries answered. */
 import { perStore, type Store } from '../driver.js';
 import { findMeta } from '../meta.js';
-import type { TransferPeerRow } from './peers.js';
+import {
+  type LinkedPeerRow,
+  linkedPeers,
+  linkedZones,
+  noteLinkedPeer,
+  type PeerSight,
+  setLinkedPeers,
+} from './linked-peers.js';
 
 export interface IncomingRow {
   /** Store number of the zone. */
@@ -31,16 +38,6 @@ export interface IncomingRow {
   readonly modified_at: number;
 }
 
-/** A primary of a zone with what it answered last. */
-export interface PrimaryRow extends TransferPeerRow {
-  readonly zone: number;
-  /** The serial that it had at `seen_at`; null: never seen. */
-  readonly serial: number | null;
-  readonly seen_at: number | null;
-  /** Why it failed at the last attempt; null when it did not. */
-  readonly error: string | null;
-}
-
 /** The columns that change with checks. */
 export type IncomingChange = Partial<
   Pick<
@@ -54,6 +51,12 @@ const statements = perStore((store) => ({
   all: store.prepare<[], IncomingRow>('SELECT * FROM zone_incoming ORDER BY zone'),
   apexes: store.prepareTuples<[], [apex: Uint8Array]>(
     'SELECT apex FROM zones WHERE seq IN (SELECT zone FROM zone_incoming) AND served = 1 ORDER BY seq',
+  ),
+  expiry: store.prepareTuples<[zone: number], [expiresAt: number | null]>(
+    'SELECT expires_at FROM zone_incoming WHERE zone = ?',
+  ),
+  checked: store.prepareTuples<[since: number], [zone: number, expiresAt: number | null, checkedAt: number]>(
+    'SELECT zone, expires_at, checked_at FROM zone_incoming WHERE checked_at >= ? ORDER BY checked_at, zone',
   ),
   insert: store.prepare<[zone: number, name: string, refresh: number | null, createdAt: number, modifiedAt: number]>(
     'INSERT INTO zone_incoming (zone, name, refresh, created_at, modified_at) VALUES (?, ?, ?, ?, ?)',
@@ -79,22 +82,6 @@ const statements = perStore((store) => ({
        next_at = ?, error = ?, notice = ? WHERE zone = ?`,
   ),
   remove: store.prepare<[zone: number]>('DELETE FROM zone_incoming WHERE zone = ?'),
-  primaries: store.prepare<[zone: number], PrimaryRow>(
-    `SELECT transfer_peers.*, zone_primaries.zone, zone_primaries.serial, zone_primaries.seen_at, zone_primaries.error
-     FROM zone_primaries JOIN transfer_peers ON transfer_peers.seq = zone_primaries.peer
-     WHERE zone_primaries.zone = ? ORDER BY zone_primaries.ord`,
-  ),
-  zonesOfPrimary: store.prepareTuples<[peer: number], [number]>(
-    'SELECT zone FROM zone_primaries WHERE peer = ? ORDER BY zone',
-  ),
-  link: store.prepare<[zone: number, peer: number, ord: number]>(
-    `INSERT INTO zone_primaries (zone, peer, ord) VALUES (?, ?, ?)
-     ON CONFLICT (zone, peer) DO UPDATE SET ord = excluded.ord`,
-  ),
-  unlink: store.prepare<[zone: number, peer: number]>('DELETE FROM zone_primaries WHERE zone = ? AND peer = ?'),
-  notePrimary: store.prepare<
-    [serial: number | null, seenAt: number | null, error: string | null, zone: number, peer: number]
-  >('UPDATE zone_primaries SET serial = ?, seen_at = ?, error = ? WHERE zone = ? AND peer = ?'),
 }));
 
 export function findIncoming(store: Store, zone: number): IncomingRow | undefined {
@@ -111,6 +98,25 @@ export function incomingApexes(store: Store): Uint8Array[] {
   return statements(store)
     .apexes.all()
     .map(([apex]) => apex);
+}
+
+/** When the copy of a zone expires, in microseconds since 1970; undefined: it does not. */
+export function expiryOfZone(store: Store, zone: number): number | undefined {
+  return statements(store).expiry.get(zone)?.[0] ?? undefined;
+}
+
+/** A zone (store number) whose primaries were asked, and when its copy expires now. Times in microseconds since 1970. */
+export interface CheckedZone {
+  readonly zone: number;
+  readonly expiresAt: number | null;
+  readonly checkedAt: number;
+}
+
+/** Zones whose primaries answered at a time or later, in the order of those times. */
+export function zonesCheckedSince(store: Store, since: number): CheckedZone[] {
+  return statements(store)
+    .checked.all(since)
+    .map(([zone, expiresAt, checkedAt]) => ({ zone, expiresAt, checkedAt }));
 }
 
 /** A number that changes whenever a zone begins or ceases to have primaries. */
@@ -151,32 +157,20 @@ export function removeIncoming(store: Store, zone: number): void {
 }
 
 /** The primaries of a zone in the order of the client. */
-export function primariesOfZone(store: Store, zone: number): PrimaryRow[] {
-  return statements(store).primaries.all(zone);
+export function primariesOfZone(store: Store, zone: number): LinkedPeerRow[] {
+  return linkedPeers(store, 'zone_primaries', zone);
 }
 
 /** Store numbers of the zones that are transferred from a peer. */
 export function zonesOfPrimary(store: Store, peer: number): number[] {
-  return statements(store)
-    .zonesOfPrimary.all(peer)
-    .map(([zone]) => zone);
+  return linkedZones(store, 'zone_primaries', peer);
 }
 
-/** Replaces the primaries of a zone; those that stay keep what they answered. */
 export function setPrimariesOfZone(store: Store, zone: number, peers: readonly number[]): void {
-  const { link, unlink } = statements(store);
-  for (const { seq } of primariesOfZone(store, zone)) if (!peers.includes(seq)) unlink.run(zone, seq);
-  peers.forEach((peer, ord) => {
-    link.run(zone, peer, ord);
-  });
+  setLinkedPeers(store, 'zone_primaries', zone, peers);
 }
 
-/** What a primary answered; the serial stays when it failed. */
-export function notePrimary(
-  store: Store,
-  { zone, seq, serial, seen_at: seenAt }: PrimaryRow,
-  sight: { readonly serial: number; readonly now: number } | { readonly error: string },
-): void {
-  if ('error' in sight) statements(store).notePrimary.run(serial, seenAt, sight.error, zone, seq);
-  else statements(store).notePrimary.run(sight.serial, sight.now, null, zone, seq);
+/** What a primary answered. `now`: microseconds since 1970. */
+export function notePrimary(store: Store, primary: LinkedPeerRow, sight: PeerSight, now: number): void {
+  noteLinkedPeer(store, 'zone_primaries', primary, sight, now);
 }

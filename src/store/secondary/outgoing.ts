@@ -1,6 +1,13 @@
 /** Which zones are transferred to which peers, and what the peers serve. */
 import { perStore, type Store } from '../driver.js';
-import type { TransferPeerRow } from './peers.js';
+import {
+  type LinkedPeerRow,
+  linkedPeers,
+  linkedZones,
+  noteLinkedPeer,
+  type PeerSight,
+  setLinkedPeers,
+} from './linked-peers.js';
 
 export interface OutgoingRow {
   /** Store number of the zone. */
@@ -52,16 +59,6 @@ const WATCHED = `zone_peers
 const IS_BEHIND =
   '(zone_peers.serial IS NULL OR ((zones.serial - zone_peers.serial) & 4294967295) BETWEEN 1 AND 2147483647)';
 
-/** A peer of a zone with what it answered last. */
-export interface ZonePeerRow extends TransferPeerRow {
-  readonly zone: number;
-  /** The serial that it served at `seen_at`; null: never seen. */
-  readonly serial: number | null;
-  readonly seen_at: number | null;
-  /** Why it did not answer at the last attempt; null when it did. */
-  readonly error: string | null;
-}
-
 const statements = perStore((store) => ({
   find: store.prepare<[zone: number], OutgoingRow>('SELECT * FROM zone_outgoing WHERE zone = ?'),
   enabled: store.prepareTuples<[], [number]>('SELECT zone FROM zone_outgoing WHERE enabled = 1 ORDER BY zone'),
@@ -85,19 +82,6 @@ const statements = perStore((store) => ({
     'UPDATE zone_outgoing SET transferred_at = ? WHERE zone = ?',
   ),
   remove: store.prepare<[zone: number]>('DELETE FROM zone_outgoing WHERE zone = ?'),
-  peers: store.prepare<[zone: number], ZonePeerRow>(
-    `SELECT transfer_peers.*, zone_peers.zone, zone_peers.serial, zone_peers.seen_at, zone_peers.error
-     FROM zone_peers JOIN transfer_peers ON transfer_peers.seq = zone_peers.peer
-     WHERE zone_peers.zone = ? ORDER BY zone_peers.ord`,
-  ),
-  zonesOfPeer: store.prepareTuples<[peer: number], [number]>(
-    'SELECT zone FROM zone_peers WHERE peer = ? ORDER BY zone',
-  ),
-  link: store.prepare<[zone: number, peer: number, ord: number]>(
-    `INSERT INTO zone_peers (zone, peer, ord) VALUES (?, ?, ?)
-     ON CONFLICT (zone, peer) DO UPDATE SET ord = excluded.ord`,
-  ),
-  unlink: store.prepare<[zone: number, peer: number]>('DELETE FROM zone_peers WHERE zone = ? AND peer = ?'),
   counts: store.prepare<[limit: number], PeerCounts>(
     `SELECT transfer_peers.seq, transfer_peers.id, transfer_peers.name,
        sum(zone_peers.error IS NULL AND NOT ${IS_BEHIND}) AS in_sync,
@@ -110,12 +94,6 @@ const statements = perStore((store) => ({
        zone_peers.error, zone_outgoing.modified_at
      FROM ${WATCHED} WHERE zone_peers.error IS NOT NULL OR ${IS_BEHIND}
      ORDER BY transfer_peers.seq, zones.seq LIMIT ?`,
-  ),
-  noteSeen: store.prepare<[serial: number, seenAt: number, zone: number, peer: number]>(
-    'UPDATE zone_peers SET serial = ?, seen_at = ?, error = NULL WHERE zone = ? AND peer = ?',
-  ),
-  noteError: store.prepare<[error: string, zone: number, peer: number]>(
-    'UPDATE zone_peers SET error = ? WHERE zone = ? AND peer = ?',
   ),
 }));
 
@@ -162,15 +140,13 @@ export function removeOutgoing(store: Store, zone: number): void {
 }
 
 /** The peers of a zone in the order of the client. */
-export function peersOfZone(store: Store, zone: number): ZonePeerRow[] {
-  return statements(store).peers.all(zone);
+export function peersOfZone(store: Store, zone: number): LinkedPeerRow[] {
+  return linkedPeers(store, 'zone_peers', zone);
 }
 
 /** Store numbers of the zones that are transferred to a peer. */
 export function zonesOfPeer(store: Store, peer: number): number[] {
-  return statements(store)
-    .zonesOfPeer.all(peer)
-    .map(([zone]) => zone);
+  return linkedZones(store, 'zone_peers', peer);
 }
 
 /** Peers that are watched, those with most trouble first. */
@@ -183,21 +159,11 @@ export function laggingPeers(store: Store, limit: number): LaggingPeerRow[] {
   return statements(store).lagging.all(limit);
 }
 
-/** Replaces the peers of a zone; those that stay keep what they answered. */
 export function setPeersOfZone(store: Store, zone: number, peers: readonly number[]): void {
-  const { link, unlink } = statements(store);
-  for (const { seq } of peersOfZone(store, zone)) if (!peers.includes(seq)) unlink.run(zone, seq);
-  peers.forEach((peer, ord) => {
-    link.run(zone, peer, ord);
-  });
+  setLinkedPeers(store, 'zone_peers', zone, peers);
 }
 
-/** The answer of a peer: its serial, or why there is none. */
-export type PeerSight = { readonly serial: number } | { readonly error: string };
-
 export function notePeer(store: Store, zone: number, peer: number, sight: PeerSight, now: number): void {
-  const { noteChecked, noteSeen, noteError } = statements(store);
-  noteChecked.run(now, zone);
-  if ('serial' in sight) noteSeen.run(sight.serial, now, zone, peer);
-  else noteError.run(sight.error, zone, peer);
+  statements(store).noteChecked.run(now, zone);
+  noteLinkedPeer(store, 'zone_peers', { zone, seq: peer }, sight, now);
 }

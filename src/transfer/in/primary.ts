@@ -6,7 +6,7 @@ import { findOption, type ReadMessage } from '../../dns/message.js';
 import { MessageWriter } from '../../dns/message-writer.js';
 import { nameEquals } from '../../dns/name.js';
 import type { Store } from '../../store/driver.js';
-import type { PrimaryRow } from '../../store/secondary/incoming.js';
+import type { LinkedPeerRow } from '../../store/secondary/linked-peers.js';
 import { findTsigKey } from '../../store/secondary/tsig-keys.js';
 import type { Vault } from '../../vault/vault.js';
 import { openKey } from '../keys.js';
@@ -34,7 +34,7 @@ const AA = 0x0400;
 const EXPIRE_OCTETS = 4;
 
 /** Throws a VaultError. `authorities`: certificates of further authorities, PEM. */
-export function primaryOf(store: Store, vault: Vault, row: PrimaryRow, authorities: string | undefined): Primary {
+export function primaryOf(store: Store, vault: Vault, row: LinkedPeerRow, authorities: string | undefined): Primary {
   const key = row.tsig === null ? undefined : findTsigKey(store, row.tsig);
   const { tls_name: name, tls_pin: pin } = row;
   return {

@@ -15,9 +15,9 @@ import {
   type IncomingRow,
   noteIncoming,
   notePrimary,
-  type PrimaryRow,
   primariesOfZone,
 } from '../../store/secondary/incoming.js';
+import type { LinkedPeerRow } from '../../store/secondary/linked-peers.js';
 import { findZone, ZONE_DEFAULTS, type ZoneRow } from '../../store/zones/zones.js';
 import type { Vault } from '../../vault/vault.js';
 import { TransferFailed } from './failure.js';
@@ -101,7 +101,7 @@ async function visit(
   context: PrimaryContext,
   zone: ZoneRow,
   row: IncomingRow,
-  of: PrimaryRow,
+  of: LinkedPeerRow,
 ): Promise<Sight> {
   const { store, log, settings } = ctx;
   const primary = primaryOf(store, parts.vault, of, parts.authorities);
@@ -136,7 +136,7 @@ async function visit(
   return { isNewer: kind !== 'current', isBehind: false, expire: expireOf(fetched.soa, seen), notice };
 }
 
-function olderNotice({ name }: PrimaryRow, theirs: number, ours: number): string | null {
+function olderNotice({ name }: LinkedPeerRow, theirs: number, ours: number): string | null {
   if (theirs === ours) return null;
   return `${name} has the serial ${theirs}, which is older than the ${ours} that was transferred; force a transfer to go back`;
 }
@@ -194,12 +194,12 @@ function retryMs({ soa_retry: retry }: ZoneRow, failures: number): number {
 }
 
 /** Writes what a primary answered, unless the same is stored. */
-async function noteSight({ store, clock }: Context, of: PrimaryRow, serial: number): Promise<void> {
+async function noteSight({ store, clock }: Context, of: LinkedPeerRow, serial: number): Promise<void> {
   if (of.serial === serial && of.error === null) return;
-  await store.write(() => notePrimary(store, of, { serial, now: clock.nowUs() }));
+  await store.write(() => notePrimary(store, of, { serial }, clock.nowUs()));
 }
 
-async function noteFailure({ store }: Context, of: PrimaryRow, error: TransferFailed): Promise<void> {
+async function noteFailure({ store, clock }: Context, of: LinkedPeerRow, error: TransferFailed): Promise<void> {
   const text = messageOf(error);
-  if (of.error !== text) await store.write(() => notePrimary(store, of, { error: text }));
+  if (of.error !== text) await store.write(() => notePrimary(store, of, { error: text }, clock.nowUs()));
 }

@@ -5,13 +5,8 @@
 import type { Propagation } from '../../control/write/propagation.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { changesAfter, lastChange } from '../../store/log/changes.js';
-import {
-  enabledOutgoing,
-  findOutgoing,
-  outgoingModifiedAfter,
-  peersOfZone,
-  type ZonePeerRow,
-} from '../../store/secondary/outgoing.js';
+import type { LinkedPeerRow } from '../../store/secondary/linked-peers.js';
+import { enabledOutgoing, findOutgoing, outgoingModifiedAfter, peersOfZone } from '../../store/secondary/outgoing.js';
 import { findServedZone } from '../../store/zones/zones.js';
 import { createTurnstile, type Turnstile } from '../turnstile.js';
 import { createPeerTalk, type PeerTalk, type TalkOptions } from './peer-talk.js';
@@ -170,7 +165,7 @@ function watchPeers(state: State, zone: number): void {
 }
 
 /** What goes on with each peer of a zone that has an address; talks with former peers end. */
-function peerTalks(state: State, zone: number): [ZonePeerRow, PeerTalk][] {
+function peerTalks(state: State, zone: number): [LinkedPeerRow, PeerTalk][] {
   const peers = peersOfZone(state.store, zone).filter(({ ip }) => ip !== null);
   for (const [name, talk] of state.talks) {
     if (name.startsWith(`${zone} `) && !peers.some(({ seq }) => name === `${zone} ${seq}`)) {

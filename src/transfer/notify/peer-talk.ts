@@ -9,13 +9,8 @@ import { serialIsAfter } from '../../dns/serial.js';
 import { soaOf } from '../../serving/difference.js';
 import { type ServingSettings, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
-import {
-  findOutgoing,
-  notePeer,
-  type PeerSight,
-  peersOfZone,
-  type ZonePeerRow,
-} from '../../store/secondary/outgoing.js';
+import type { LinkedPeerRow, PeerSight } from '../../store/secondary/linked-peers.js';
+import { findOutgoing, notePeer, peersOfZone } from '../../store/secondary/outgoing.js';
 import { findTsigKey } from '../../store/secondary/tsig-keys.js';
 import { findServedZone, ZONE_DEFAULTS, type ZoneRow } from '../../store/zones/zones.js';
 import type { Vault } from '../../vault/vault.js';
@@ -188,7 +183,7 @@ function retryMs({ soa_retry: retry }: ZoneRow): number {
 
 interface Found {
   readonly peer: Peer;
-  readonly of: ZonePeerRow;
+  readonly of: LinkedPeerRow;
 }
 
 /** The state of now; undefined when the zone is not transferred to the peer any more. Throws a VaultError. */
@@ -210,7 +205,7 @@ async function paced<Result>(
 }
 
 /** Writes what a peer answered, unless it says the same as before and was written within the hour. */
-async function note({ store, clock, propagation }: TalkOptions, of: ZonePeerRow, sight: PeerSight): Promise<void> {
+async function note({ store, clock, propagation }: TalkOptions, of: LinkedPeerRow, sight: PeerSight): Promise<void> {
   const now = clock.nowUs();
   const known = peersOfZone(store, of.zone).find(({ seq }) => seq === of.seq);
   const same =
