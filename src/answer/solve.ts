@@ -252,7 +252,8 @@ function substitute(query: Query, search: Search, response: Response, image: Ima
   for (let i = 0; i < targetLength; i++) bytes[out + 12 + prefix + i] = bytes[target + i]!;
   response.at = at + 12 + prefix + targetLength;
   response.answers++;
-  if (query.type === Type.cname || query.type === Type.any || image.words[rrset + 3]! >>> 16 === 0) return DONE;
+  // The CNAME that was asked for is this one; every other type, ANY too, is that of the new name (RFC 6672 §3.2).
+  if (query.type === Type.cname || image.words[rrset + 3]! >>> 16 === 0) return DONE;
   rememberName(search);
   const inZone = firstTarget(image, rrset);
   for (let i = 0; i < targetLength; i++) search.name[prefix + i] = image.bytes[(inZone + 2) * 4 + i]!;

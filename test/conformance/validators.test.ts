@@ -2,9 +2,8 @@
  * Programs that validate, asking a server that serves signed zones: unbound over random zones, delv over every kind of answer,
  * and ldns-verify-zone over the zones themselves.
  */
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
@@ -12,17 +11,16 @@ import t, { type Test } from 'tap';
 import { createEngine } from '../../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { Transport } from '../../src/answer/transport.js';
-import { SystemClock, sleep } from '../../src/base/clock.js';
+import { SystemClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { Rcode, Type } from '../../src/dns/codes.js';
-import { parseName } from '../../src/dns/name.js';
 import type { Denial } from '../../src/dnssec/denial.js';
 import { startDnsServers } from '../../src/server/start.js';
-import { freePort } from '../support/free-ports.js';
 import { type DecodedMessage, decodeMessage, makeQuery } from '../support/message.js';
 import { askAll } from '../support/reference-servers.js';
 import { type ServedZones, serveZones, type ZoneSource } from '../support/served-zones.js';
 import { trustAnchor } from '../support/signed-zone.js';
+import { startUnbound, type Unbound } from '../support/unbound.js';
 import type { AskedZone } from './comparison.js';
 import { printQuestion, type Question } from './questions.js';
 import { makeRandomZones } from './random-zones.js';
@@ -88,55 +86,16 @@ function plainZones(zones: readonly AskedZone[]): AskedZone[] {
   return zones.filter(isAlone).map((zone) => ({ ...zone, text: zone.text.replace(/^\S+\.\*\..*\n/gm, '') }));
 }
 
-async function startUnbound(t: Test, port: number, served: ServedZones): Promise<number> {
-  const own = await freePort();
-  const file = join(directory, 'unbound.conf');
-  const zones = [...served.signed.keys()];
-  writeFileSync(join(directory, 'anchors'), [...served.signed.values()].map(({ ds }) => `${ds}\n`).join(''));
-  const stubs = ['.', ...zones].map((zone) => `stub-zone:\n  name: "${zone}"\n  stub-addr: 127.0.0.1@${port}\n`);
-  writeFileSync(
-    file,
-    `server:
-  interface: 127.0.0.1@${own}
-  access-control: 127.0.0.0/8 allow
-  do-daemonize: no
-  use-syslog: no
-  username: ""
-  chroot: ""
-  directory: "${directory}"
-  pidfile: ""
-  verbosity: 0
-  val-log-level: 2
-  logfile: "${directory}/unbound.log"
-  do-not-query-localhost: no
-  module-config: "validator iterator"
-  trust-anchor-file: "${directory}/anchors"
-  qname-minimisation: no
-  aggressive-nsec: no
-  harden-below-nxdomain: no
-  val-nsec3-keysize-iterations: "1024 150 2048 150 4096 150"
-  local-zone: "test." nodefault
-${stubs.join('')}remote-control:\n  control-enable: no\n`,
-  );
-  const child: ChildProcess = spawn('/usr/sbin/unbound', ['-c', file], { stdio: 'ignore' });
-  t.teardown(async () => {
-    if (child.exitCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  });
-  const query = makeQuery(parseName(zones[0]!), Type.soa, { flags: 0x0100, edns: 4096, dnssecOk: true });
-  for (let tries = 0; tries < 200; tries++) {
-    const [answer] = await askAll(own, [query], 500, 1);
-    if (answer) return own;
-    await sleep(50);
-  }
-  throw new Error('unbound did not start');
+function startResolver(t: Test, ports: readonly number[], { signed }: ServedZones): Promise<Unbound> {
+  const names = [...signed.keys()].map((name) => name.slice(0, -1));
+  const settings = ['harden-below-nxdomain: no', 'val-nsec3-keysize-iterations: "1024 150 2048 150 4096 150"'];
+  return startUnbound(t, { names, ports, anchors: [...signed.values()].map(({ ds }) => ds), settings });
 }
 
 t.test(`unbound validates every answer of random zones, seed ${SEED}`, { skip, timeout: 240_000 }, async (t) => {
   const zones = plainZones(makeRandomZones(SEED, 60, 60)).map((zone, i) => ({ ...zone, denial: DENIALS[i % 3]! }));
   const served = serveZones(zones);
-  const port = await startUnbound(t, await listen(t, served), served);
+  const { port, log } = await startResolver(t, [await listen(t, served)], served);
   const optOut = zones.filter(({ denial }) => denial === OPT_OUT).map(({ apex }) => apex);
   const questions = zones
     .flatMap(({ questions }) => questions)
@@ -154,10 +113,8 @@ t.test(`unbound validates every answer of random zones, seed ${SEED}`, { skip, t
     if (found?.rcode === own.rcode && (found.ad || isDoubtful)) return [];
     return [`${printQuestion(question)}: ${found?.rcode} ${found?.ad ? 'ad' : ''}, we ${own.rcode}`];
   });
-  const log = readFileSync(join(directory, 'unbound.log'), 'utf8')
-    .split('\n')
-    .filter((line) => line.includes('validation'));
-  t.strictSame(faults.slice(0, 5), [], log.slice(0, 5).join('\n'));
+  const reasons = log().filter((line) => line.includes('validation'));
+  t.strictSame(faults.slice(0, 5), [], reasons.slice(0, 5).join('\n'));
 });
 
 const APEX = 'example.test.';

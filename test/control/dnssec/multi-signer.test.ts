@@ -8,6 +8,7 @@ import { DEFAULT_ENGINE_SETTINGS } from '../../../src/answer/state.js';
 import { SystemClock } from '../../../src/base/clock.js';
 import { deleteDnssec, editDnssec, getDnssec, listKeys } from '../../../src/control/dnssec/delegation.js';
 import { signingJob } from '../../../src/control/dnssec/job.js';
+import { parentJob } from '../../../src/control/dnssec/watch.js';
 import { createRecord, deleteRecord, listRecords } from '../../../src/control/records/records.js';
 import type { Context } from '../../../src/control/write/context.js';
 import { Type } from '../../../src/dns/codes.js';
@@ -18,7 +19,8 @@ import { startDnsServers } from '../../../src/server/start.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
 import { missingReferences, startReferences } from '../../support/reference-servers.js';
 import { requireVerified, servedRecords } from '../../support/signed-copy.js';
-import { isUnboundMissing, startUnbound } from '../../support/unbound.js';
+import type { TestClock } from '../../support/test-clock.js';
+import { isUnboundMissing, startUnbound, WITHOUT_CACHE } from '../../support/unbound.js';
 import { testZoneKeys } from '../../support/zone-keys.js';
 import { startZone } from '../fixture.js';
 
@@ -33,6 +35,7 @@ const skip = missing.length === 0 || process.env['CI'] === 'true' ? false : `not
 
 interface Started {
   readonly ctx: Context;
+  readonly clock: TestClock;
   readonly zoneId: string;
   /** Contents of the records of a type at the apex, as served. */
   readonly contents: (type: number) => string[];
@@ -48,13 +51,13 @@ async function start(t: Test): Promise<Started> {
     const records = servedRecords(world).filter((record) => record.type === type);
     return records.map(({ rdata }) => typeByCode(type).contentOf(rdata)).sort();
   };
-  return { ctx, zoneId, contents, verify: (when) => void requireVerified(world, when) };
+  return { ctx, clock, zoneId, contents, verify: (when) => void requireVerified(world, when) };
 }
 
 const FOREIGN = '256 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ==';
 
 t.test('keys of other signers: what is allowed, and where they show', async (t) => {
-  const { ctx, zoneId, contents, verify } = await start(t);
+  const { ctx, clock, zoneId, contents, verify } = await start(t);
   const add = (content: string, name = '@') => createRecord(ctx, zoneId, { type: 'DNSKEY', name, content });
   const off = { key: 'dnssec.multiSignerOff', message: /has one signer/ };
   const early = await add(FOREIGN);
@@ -81,6 +84,22 @@ t.test('keys of other signers: what is allowed, and where they show', async (t) 
   verify('a foreign KSK');
   t.match((await listKeys(ctx, zoneId)).keys.at(-1), { role: 'ksk', state: 'external', ds: { digestType: 2 } });
   t.same(contents(Type.cds), [], 'not before ours is named');
+  clock.advance(2 * 86_400_000);
+  const job = {
+    store: ctx.store,
+    clock,
+    log: ctx.log,
+    attempt: 0,
+    signal: AbortSignal.abort(),
+    requireLease: () => {},
+  };
+  await parentJob(ctx).handler(job, zoneId);
+  verify('ours is named');
+  t.equal(contents(Type.cds).length, 2, 'the KSKs of both, and no ZSK');
+  t.same(
+    contents(Type.cdnskey),
+    contents(Type.dnskey).filter((content) => content.startsWith('257 ')),
+  );
   const left = { key: 'dnssec.foreignKeys', message: /2 DNSKEY records of other signers/ };
   await t.rejects(editDnssec(ctx, zoneId, { dnssec_multi_signer: false }), left);
   await t.rejects(deleteDnssec(ctx, zoneId), left);
@@ -145,7 +164,7 @@ t.test('unbound believes BIND and us, whichever it asks', { skip, timeout: 120_0
     ['us alone', [servers.port], [anchors[0]!]],
     ['BIND alone', [bind], [anchors[1]!]],
   ] as const) {
-    const judge = await startUnbound(t, { name: APEX, ports, anchors: trusted });
+    const { judge } = await startUnbound(t, { names: [APEX], ports, anchors: trusted, settings: WITHOUT_CACHE });
     for (const name of names) t.equal(await judge(`${name}.${APEX}`, Type.a), 'secure 0', `${who}: ${name}`);
     for (const name of names) t.equal(await judge(`no${name}.${APEX}`, Type.a), 'secure 3', `${who}: no${name}`);
     t.equal(await judge(APEX, Type.dnskey), 'secure 0', who);

@@ -21,8 +21,10 @@ interface Threads {
   readonly ctx: Context;
   /** How many signatures each call of the threads made. */
   readonly made: number[];
-  /** Called before the threads begin. */
+  /** Called once, before the threads begin. */
   meanwhile: (() => Promise<unknown>) | undefined;
+  /** Called whenever threads are given something to sign. */
+  watch: (() => void) | undefined;
 }
 
 async function startThreads(t: Test): Promise<Threads> {
@@ -36,7 +38,10 @@ async function startThreads(t: Test): Promise<Threads> {
         ...zoneKeys,
         threads: {
           async sign(orders) {
-            if (orders.length > 0) made.push(orders.length);
+            if (orders.length > 0) {
+              made.push(orders.length);
+              world.watch?.();
+            }
             const { meanwhile } = world;
             world.meanwhile = undefined;
             await meanwhile?.();
@@ -47,6 +52,7 @@ async function startThreads(t: Test): Promise<Threads> {
     },
     made,
     meanwhile: undefined,
+    watch: undefined,
   };
   return world;
 }
@@ -102,7 +108,8 @@ t.test('a zone that is replaced is signed by threads, and never seen without sig
 });
 
 t.test('the job signs the next part while it stores one', async (t) => {
-  const { ctx, made } = await startThreads(t);
+  const threads = await startThreads(t);
+  const { ctx, made } = threads;
   const lines = names(1500, '192.0.2.1').map(({ name, content }) => `${name} 300 IN A ${content}`);
   const text = `$ORIGIN job.test.\n@ 300 IN SOA ns h 1 2 3 4 60\n@ 300 IN NS ns.else.test.\n${lines.join('\n')}\n`;
   await importZone(ctx, { source: { text }, origin: 'job.test' });
@@ -111,7 +118,13 @@ t.test('the job signs the next part while it stores one', async (t) => {
   const { store, clock, log } = ctx;
   const { signal } = new AbortController();
   const job = { store, clock, log, attempt: 0, signal, requireLease: () => {} };
+  const before: string[] = [];
+  threads.watch = () => {
+    const { phase, cursor } = findDnssecZone(store, world.seq)!;
+    before.push(`${phase} ${cursor ? toHex(cursor) : ''}`);
+  };
   while (findDnssecZone(store, world.seq)!.phase !== 'signed') await signingJob(ctx).handler(job, world.zoneId);
+  t.equal(before[1], before[0], 'the second part is signed before the first one is stored');
   const { signatures } = requireVerified(world, 'signed');
   t.ok(signatures > 3000);
   const byThreads = made.reduce((sum, count) => sum + count, 0);
