@@ -39,6 +39,8 @@ export class MessageWriter {
   private readonly targets = new Uint16Array(SLOTS);
   private at = 0;
   private records = 0;
+  /** Offset of the last owner that was written; 0 when pointers do not reach it. */
+  private ownerAt = 0;
 
   /**
    * `usual`: octets that a message of several records has at most. `longest`: octets of a message with a single large
@@ -57,6 +59,7 @@ export class MessageWriter {
     this.view.setUint16(2, flags);
     this.at = HEADER_LENGTH;
     this.records = 0;
+    this.ownerAt = 0;
     if (!question) return;
     this.view.setUint16(4, 1);
     this.writeName(question.name, 0, question.name.length);
@@ -83,7 +86,7 @@ export class MessageWriter {
   ): boolean {
     const start = this.at;
     if (start + owner.length + 10 + rdata.length > this.longest + LONGEST_FIXED_PART) return false;
-    this.writeName(owner, 0, owner.length);
+    const ownerAt = this.writeOwner(owner);
     this.write16(type);
     this.write16(recordClass);
     this.view.setUint32(this.at, ttl);
@@ -99,12 +102,25 @@ export class MessageWriter {
     const count = COUNTS[section];
     this.view.setUint16(count, this.view.getUint16(count) + 1);
     this.records++;
+    this.ownerAt = ownerAt;
     return true;
   }
 
   /** The finished message, as a copy. */
   finish(): Uint8Array {
     return this.octets.slice(0, this.at);
+  }
+
+  /** Most owners are those of the record before. Returns where the owner is, 0 when pointers do not reach it. */
+  private writeOwner(owner: Uint8Array): number {
+    const { at, ownerAt, octets } = this;
+    if (ownerAt > 0 && this.isSameName(ownerAt, owner, 0)) {
+      this.write16((POINTER << 8) | ownerAt);
+      return ownerAt;
+    }
+    this.writeName(owner, 0, owner.length);
+    if (octets[at]! >= POINTER) return ((octets[at]! & ~POINTER) << 8) | octets[at + 1]!;
+    return at <= LAST_TARGET && owner[0] !== 0 ? at : 0;
   }
 
   private writeRdata(type: number, rdata: Uint8Array): void {

@@ -24,6 +24,7 @@ import { messageOf } from '../base/errors.js';
 import { parsePeerAddress } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { Type } from '../dns/codes.js';
+import { frameOf } from '../dns/frames.js';
 import { Count, type CountBlock, questionType } from './counters.js';
 
 export interface StreamPeer {
@@ -36,7 +37,8 @@ export interface StreamPeer {
 
 /**
  * Answers that consist of several messages: zone transfers (RFC 5936, RFC 1995). Called for each AXFR and IXFR query;
- * undefined leaves the query to the engine. `request` is a copy. Messages are pulled as fast as the peer reads.
+ * undefined leaves the query to the engine. `request` is a copy. What is yielded are whole frames, which are pulled as fast as
+ * the peer reads and need to be valid until the next are pulled.
  */
 export type AnswerTransfer = (
   request: Uint8Array,
@@ -302,28 +304,17 @@ export class StreamConnection {
     if (!this.stopped && !this.held) this.socket.end();
   }
 
-  private async transfer(messages: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+  private async transfer(answer: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
     const { log } = this.context;
     this.transferring = true;
     this.socket.pause();
     try {
-      let frames: Uint8Array[] = [];
-      let octets = 0;
-      const send = async (): Promise<void> => {
-        if (octets === 0) return;
-        this.write(Buffer.concat(frames, octets));
-        frames = [];
-        octets = 0;
-        if (this.times.blockedSinceMs > 0) await untilWritable(this.socket);
-      };
-      for await (const message of messages) {
-        if (this.socket.destroyed || this.times.closingSinceMs > 0) return;
-        this.times.activeAtMs = this.context.now();
-        frames.push(Uint8Array.of(message.length >>> 8, message.length), message);
-        octets += 2 + message.length;
-        if (octets >= BLOCK_AT) await send();
+      for await (const frames of answer) {
+        for (let at = 0; at < frames.length; at += BLOCK_AT) {
+          if (this.socket.destroyed || this.times.closingSinceMs > 0) return;
+          await this.writeWhole(frames.subarray(at, at + BLOCK_AT));
+        }
       }
-      if (!this.socket.destroyed && this.times.closingSinceMs === 0) await send();
     } catch (error) {
       log.error({ peer: this.peer.address, error: messageOf(error) }, 'a zone transfer was interrupted');
       this.socket.destroy();
@@ -333,12 +324,20 @@ export class StreamConnection {
     }
     if (!this.socket.destroyed && this.times.blockedSinceMs === 0) this.resume();
   }
+
+  /** Resolves when the system has taken the octets, or the stream is closed. */
+  private async writeWhole(octets: Uint8Array): Promise<void> {
+    this.times.blockedSinceMs = this.context.now();
+    await new Promise<void>((resolve) => void this.socket.write(octets, () => resolve()));
+    this.times.activeAtMs = this.context.now();
+    this.times.blockedSinceMs = 0;
+  }
 }
 
 /** The one message of an answer that comes later; without one the connection ends, so that the client does not wait. */
 async function* laterMessage(answer: Promise<DeferredResult>, socket: Socket): AsyncGenerator<Uint8Array> {
   const message = await answer;
-  if (message) yield message;
+  if (message) yield frameOf(message);
   else socket.destroy();
 }
 
@@ -356,17 +355,4 @@ function isTransferQuery(bytes: Uint8Array, start: number, length: number): bool
   if ((bytes[start + 2]! & 0xf8) !== 0) return false;
   const type = questionType(bytes, start, length);
   return type === Type.axfr || type === Type.ixfr;
-}
-
-/** Resolves when the stream has sent its data or is closed. */
-function untilWritable(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      socket.off('drain', done);
-      socket.off('close', done);
-      resolve();
-    };
-    socket.on('drain', done);
-    socket.on('close', done);
-  });
 }

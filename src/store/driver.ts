@@ -96,6 +96,8 @@ export interface OpenOptions {
   readonly onCommit?: () => void;
   /** Milliseconds that a statement waits for another process's write lock. */
   readonly busyTimeoutMs?: number;
+  /** Kibibytes of the page cache; a reader of whole zones needs few. */
+  readonly cacheKib?: number;
   /** Whether another place keeps what is written here, so that a power failure may take back the last writes. */
   readonly isCopy?: boolean;
 }
@@ -120,7 +122,7 @@ export function openStore(dataDir: string, options: OpenOptions = {}): Store {
   let database: Database.Database;
   try {
     database = new Database(path, { readonly, timeout: timeoutMs });
-    setPragmas(database, readonly, options.isCopy === true);
+    setPragmas(database, readonly, options);
   } catch (error) {
     throw openFailure(error, path);
   }
@@ -148,7 +150,7 @@ function preparePath(dataDir: string, path: string, readonly: boolean): void {
   }
 }
 
-function setPragmas(database: Database.Database, readonly: boolean, isCopy: boolean): void {
+function setPragmas(database: Database.Database, readonly: boolean, { isCopy, cacheKib }: OpenOptions): void {
   if (!readonly) {
     database.pragma('journal_mode = WAL');
     // An acknowledged change survives a power failure.
@@ -156,7 +158,7 @@ function setPragmas(database: Database.Database, readonly: boolean, isCopy: bool
     database.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
   }
   database.pragma('foreign_keys = ON');
-  database.pragma(`cache_size = -${readonly ? READER_CACHE_KIB : WRITER_CACHE_KIB}`);
+  database.pragma(`cache_size = -${cacheKib ?? (readonly ? READER_CACHE_KIB : WRITER_CACHE_KIB)}`);
   // A reader reads the file once; mapped pages would stay in its memory.
   database.pragma(`mmap_size = ${readonly ? 0 : MMAP_BYTES}`);
   database.pragma('temp_store = MEMORY');

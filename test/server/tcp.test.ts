@@ -280,7 +280,7 @@ t.test('zone transfers: many messages, in order with the answers around them', a
       for (let index = 0; index < 100; index++) {
         if (broken && index === 3) throw new Error('the zone is gone');
         if (index % 10 === 0) await sleep(0);
-        yield Buffer.concat([id, Buffer.from([0x84, index]), Buffer.alloc(40_000)]);
+        yield frame(Buffer.concat([id, Buffer.from([0x84, index]), Buffer.alloc(40_000)]));
       }
     })();
   };

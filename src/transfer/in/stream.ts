@@ -10,6 +10,7 @@ import { equalBytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import { Rcode } from '../../dns/codes.js';
+import { frameOf, lengthAt } from '../../dns/frames.js';
 import { type ReadMessage, readLaterMessage, readMessage, TRUNCATED } from '../../dns/message.js';
 import { nameEquals } from '../../dns/name.js';
 import { findTsig, signMessage, type TsigKey, type TsigRecord } from '../../dns/tsig.js';
@@ -70,7 +71,7 @@ export async function* transferMessages(
   const asked = readMessage(query)!;
   const socket = await open(context, primary);
   try {
-    socket.write(framed(signed?.message ?? query));
+    socket.write(frameOf(signed?.message ?? query));
     let isFirst = true;
     for await (const octets of frames(context, socket)) {
       const message = isFirst ? readMessage(octets) : readLaterMessage(octets, asked.question);
@@ -218,10 +219,6 @@ async function* frames({ clock, signal }: StreamContext, socket: Socket): AsyncG
 /** Octets of the first message; undefined when it is not whole yet. */
 function frameLength(octets: Uint8Array): number | undefined {
   if (octets.length < 2) return undefined;
-  const length = (octets[0]! << 8) | octets[1]!;
+  const length = lengthAt(octets, 0);
   return octets.length >= 2 + length ? length : undefined;
-}
-
-function framed(message: Uint8Array): Uint8Array {
-  return Buffer.concat([Uint8Array.of(message.length >>> 8, message.length), message]);
 }

@@ -39,8 +39,24 @@ interface Record {
 class RecordTooLong extends Error {}
 
 /** The whole zone. Read it inside one `snapshot`. */
-export function wholeZone(store: Store, zone: ServingZone): Generator<Uint8Array> {
-  return messagesOf(zone, recordsOf(store, zone));
+export function* wholeZone(store: Store, zone: ServingZone): Generator<Uint8Array> {
+  const { apex } = zone.facts;
+  const messages = new Messages(apex);
+  const soa = soaRecord(zone);
+  yield* messages.add(soa.owner, soa.type, soa.ttl, soa.rdata);
+  for (const { ownerKey, rrsets } of servedOwners(store, zone)) {
+    if (rrsets.length === 0) continue;
+    const owner = nameOfOwnerKey(ownerKey, apex);
+    for (const rrset of rrsets) {
+      // Above the types is the SOA's form for negative answers; the SOA itself comes first and last.
+      if (rrset.type <= 0xffff) yield* messages.addSet(owner, rrset, rrset.type !== Type.soa);
+    }
+  }
+  for (const { hash, rrset } of servedHashedOwners(store, zone)) {
+    yield* messages.addSet(nameOfOwnerKey(hashedOwnerKey(hash), apex), rrset, true);
+  }
+  yield* messages.add(soa.owner, soa.type, soa.ttl, soa.rdata);
+  yield messages.finish();
 }
 
 /** Only the SOA: the client has this version, or a newer one (RFC 1995 §2). */
@@ -90,46 +106,51 @@ function countRecords(store: Store, { seq }: ServingZone): number {
   return findZone(store, seq)?.record_count ?? 0;
 }
 
-function* recordsOf(store: Store, zone: ServingZone): Generator<Record> {
-  const soa = soaRecord(zone);
-  yield soa;
-  for (const { ownerKey, rrsets } of servedOwners(store, zone)) {
-    if (rrsets.length === 0) continue;
-    const owner = nameOfOwnerKey(ownerKey, zone.facts.apex);
-    for (const rrset of rrsets) {
-      // Above the types is the SOA's form for negative answers; the SOA itself comes first and last.
-      if (rrset.type <= 0xffff) yield* recordsOfSet(owner, rrset, rrset.type !== Type.soa);
-    }
-  }
-  for (const { hash, rrset } of servedHashedOwners(store, zone)) {
-    yield* recordsOfSet(nameOfOwnerKey(hashedOwnerKey(hash), zone.facts.apex), rrset, true);
-  }
-  yield soa;
-}
-
-/** An RRset, if its data is wanted, and its signatures. */
-function* recordsOfSet(owner: Uint8Array, rrset: RRset, withData: boolean): Generator<Record> {
-  const { type, ttl, rdatas, signatures = [] } = rrset;
-  if (withData) for (const rdata of rdatas) yield { owner, type, ttl, rdata };
-  for (const rdata of signatures) yield { owner, type: Type.rrsig, ttl, rdata };
-}
-
 function soaRecord(zone: ServingZone): Record {
   return { owner: zone.facts.apex, type: Type.soa, ...soaOf(zone) };
 }
 
-/** The question is only in the first message (RFC 5936 §2.2.1). */
 function* messagesOf({ facts: { apex } }: ServingZone, records: Iterable<Record>): Generator<Uint8Array> {
-  const writer = new MessageWriter(USUAL - RESERVE, LONGEST - RESERVE);
-  writer.begin(0, ANSWER_FLAGS, { name: apex, type: Type.axfr, class: Class.in });
-  for (const { owner, type, ttl, rdata } of records) {
-    if (writer.add('answer', owner, type, ttl, rdata)) continue;
+  const messages = new Messages(apex);
+  for (const { owner, type, ttl, rdata } of records) yield* messages.add(owner, type, ttl, rdata);
+  yield messages.finish();
+}
+
+const NONE: readonly Uint8Array[] = [];
+
+/** Fills messages one after the other. What adds a record returns the messages that it completed. */
+class Messages {
+  private readonly writer = new MessageWriter(USUAL - RESERVE, LONGEST - RESERVE);
+
+  /** The question is only in the first message (RFC 5936 §2.2.1). */
+  constructor(apex: Uint8Array) {
+    this.writer.begin(0, ANSWER_FLAGS, { name: apex, type: Type.axfr, class: Class.in });
+  }
+
+  /** An RRset, if its data is wanted, and its signatures. */
+  addSet(owner: Uint8Array, { type, ttl, rdatas, signatures }: RRset, withData: boolean): readonly Uint8Array[] {
+    let completed = NONE;
+    const add = (of: number, rdata: Uint8Array): void => {
+      const whole = this.add(owner, of, ttl, rdata);
+      if (whole !== NONE) completed = [...completed, ...whole];
+    };
+    if (withData) for (const rdata of rdatas) add(type, rdata);
+    if (signatures) for (const rdata of signatures) add(Type.rrsig, rdata);
+    return completed;
+  }
+
+  add(owner: Uint8Array, type: number, ttl: number, rdata: Uint8Array): readonly Uint8Array[] {
+    const { writer } = this;
+    if (writer.add('answer', owner, type, ttl, rdata)) return NONE;
     if (!writer.isEmpty) {
-      yield writer.finish();
+      const whole = writer.finish();
       writer.begin(0, ANSWER_FLAGS);
-      if (writer.add('answer', owner, type, ttl, rdata)) continue;
+      if (writer.add('answer', owner, type, ttl, rdata)) return [whole];
     }
     throw new RecordTooLong(`a record of type ${type} with ${rdata.length} octets fits into no message`);
   }
-  yield writer.finish();
+
+  finish(): Uint8Array {
+    return this.writer.finish();
+  }
 }

@@ -7,6 +7,7 @@ import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { invariant, messageOf } from '../../base/errors.js';
+import { writeLength } from '../../dns/frames.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { servingZone } from '../../serving/zone.js';
 import { openStore } from '../../store/driver.js';
@@ -14,16 +15,16 @@ import { findServedZone } from '../../store/zones/zones.js';
 import { differences, onlySoa, wholeZone } from './content.js';
 import type { SpoolMessage, SpoolOrder, SpoolThreadData } from './spool-order.js';
 
-/** Octets that stay in memory. */
-const MOST_IN_MEMORY = 4 * 1024 * 1024;
-/** Octets that are written at once, and after which the receiver is told. */
-const PIECE = 1024 * 1024;
+/** Octets that are written to the file at once, and after which the receiver is told. A zone with fewer needs no file. */
+const PIECE = 512 * 1024;
+/** The zone is read from its beginning to its end, so that hardly any page is used again. */
+const CACHE_KIB = 512;
 
 const { dataDir, serving } = workerData as SpoolThreadData;
 const port = parentPort;
 invariant(port, 'this runs in a thread');
 lowerPriority();
-const store = openStore(dataDir, { readonly: true });
+const store = openStore(dataDir, { readonly: true, cacheKib: CACHE_KIB });
 const tell = (message: SpoolMessage, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
 
 /** Queries come first. On Linux, a thread has a priority of its own (setpriority(2), "C library/kernel differences"). */
@@ -69,53 +70,42 @@ interface Sink {
   close(): void;
 }
 
+/** What is not in a file yet. The system gives it memory as far as it is filled. */
+const piece = new Uint8Array(PIECE);
+
 function createSink(): Sink {
-  let pieces: Uint8Array[] = [];
   let waiting = 0;
   let fd = -1;
   let written = 0;
 
   const flush = (done: boolean): void => {
-    const octets = joinFrames(pieces, waiting);
-    for (let at = 0; at < octets.length; ) at += writeSync(fd, octets, at);
-    written += octets.length;
-    pieces = [];
+    if (fd < 0) fd = openNameless();
+    for (let at = 0; at < waiting; ) at += writeSync(fd, piece, at, waiting - at);
+    written += waiting;
     waiting = 0;
     tell({ kind: 'file', fd, written, done });
   };
 
   return {
     add(message) {
-      pieces.push(message);
+      if (waiting + 2 + message.length > PIECE) flush(false);
+      writeLength(piece, waiting, message.length);
+      piece.set(message, waiting + 2);
       waiting += 2 + message.length;
-      if (fd < 0 && waiting > MOST_IN_MEMORY) fd = openNameless();
-      if (fd >= 0 && waiting > PIECE) flush(false);
     },
     finish() {
       if (fd >= 0) {
         flush(true);
         return;
       }
-      const octets = joinFrames(pieces, waiting);
-      tell({ kind: 'memory', octets }, [octets.buffer as ArrayBuffer]);
+      const octets = piece.slice(0, waiting);
+      tell({ kind: 'memory', octets }, [octets.buffer]);
     },
     close() {
       // Once the receiver knows the descriptor, it closes it.
       if (fd >= 0 && written === 0) closeSync(fd);
     },
   };
-}
-
-function joinFrames(messages: readonly Uint8Array[], octets: number): Uint8Array {
-  const frames = new Uint8Array(octets);
-  let at = 0;
-  for (const message of messages) {
-    frames[at] = message.length >>> 8;
-    frames[at + 1] = message.length;
-    frames.set(message, at + 2);
-    at += 2 + message.length;
-  }
-  return frames;
 }
 
 /** A file that disappears when it is closed, also by a crash. */

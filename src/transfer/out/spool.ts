@@ -4,6 +4,7 @@
  */
 import { closeSync, read } from 'node:fs';
 import { promisify } from 'node:util';
+import { endOfFrames } from '../../dns/frames.js';
 import type { SpoolMessage } from './spool-order.js';
 
 const readFile = promisify(read);
@@ -71,13 +72,16 @@ export class Spool {
     this.fd = -1;
   }
 
-  /** The messages, as views that must not be changed. None when the zone is not served any more. */
-  async *messages(): AsyncGenerator<Uint8Array> {
+  /**
+   * The frames, some at a time and always whole. They are the caller's to change, and valid until it asks for the next ones.
+   * None when the zone is not served any more.
+   */
+  async *blocks(): AsyncGenerator<Uint8Array> {
     this.readers++;
     try {
       while (this.memory === undefined && this.fd < 0 && !this.done) await this.wait();
-      if (this.memory) yield* framesOf(this.memory);
-      else yield* this.fileMessages();
+      if (this.memory) yield* memoryBlocks(this.memory);
+      else yield* this.fileBlocks();
       if (this.failure !== undefined) throw new SpoolFailed(this.failure);
     } finally {
       this.readers--;
@@ -85,8 +89,8 @@ export class Spool {
     }
   }
 
-  private async *fileMessages(): AsyncGenerator<Uint8Array> {
-    const block = Buffer.allocUnsafe(BLOCK);
+  private async *fileBlocks(): AsyncGenerator<Uint8Array> {
+    const block = Buffer.allocUnsafeSlow(BLOCK);
     let kept = 0;
     for (let position = 0; ; ) {
       if (position === this.written) {
@@ -99,10 +103,12 @@ export class Spool {
       if (bytesRead === 0) throw new SpoolFailed('the file of a transfer is shorter than it was');
       position += bytesRead;
       const end = kept + bytesRead;
-      const used = wholeFrames(block, end);
-      yield* framesOf(block.subarray(0, used));
-      block.copyWithin(0, used, end);
-      kept = end - used;
+      const used = endOfFrames(block, 0, end);
+      const rest = block.subarray(used, end);
+      // The caller may change the frames, but not what is behind them.
+      yield block.subarray(0, used);
+      block.set(rest);
+      kept = rest.length;
     }
   }
 
@@ -117,21 +123,12 @@ export class Spool {
   }
 }
 
-function lengthAt(octets: Uint8Array, at: number): number {
-  return (octets[at]! << 8) | octets[at + 1]!;
-}
-
-/** Octets of the whole frames at the beginning. */
-function wholeFrames(octets: Uint8Array, end: number): number {
-  let at = 0;
-  while (at + 2 <= end && at + 2 + lengthAt(octets, at) <= end) at += 2 + lengthAt(octets, at);
-  return at;
-}
-
-function* framesOf(octets: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < octets.length; ) {
-    const end = at + 2 + lengthAt(octets, at);
-    yield octets.subarray(at + 2, end);
+function* memoryBlocks(memory: Uint8Array): Generator<Uint8Array> {
+  const block = Buffer.allocUnsafeSlow(Math.min(BLOCK, memory.length));
+  for (let at = 0; at < memory.length; ) {
+    const end = endOfFrames(memory, at, Math.min(at + BLOCK, memory.length));
+    block.set(memory.subarray(at, end));
+    yield block.subarray(0, end - at);
     at = end;
   }
 }

@@ -4,9 +4,10 @@ import { messageOf } from '../../base/errors.js';
 import { type CidrSet, parsePeerAddress } from '../../base/ip.js';
 import type { Logger } from '../../base/log.js';
 import { Class, Rcode, Type } from '../../dns/codes.js';
+import { frameOf } from '../../dns/frames.js';
 import { type ReadMessage, readMessage } from '../../dns/message.js';
 import { nameEquals, toFqdn } from '../../dns/name.js';
-import { createStreamSigner, findTsig, TsigError, type TsigRecord } from '../../dns/tsig.js';
+import { findTsig, TsigError, type TsigRecord } from '../../dns/tsig.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { findZoneByName, type ZoneRow } from '../../store/zones/zones.js';
@@ -14,6 +15,7 @@ import type { Vault } from '../../vault/vault.js';
 import { type AccountKey, type Checked, checkRequest, nowSeconds } from '../keys.js';
 import { replyTo, replyToBadSignature, signReply } from '../reply.js';
 import { createTurnstile } from '../turnstile.js';
+import { framesFor } from './frames-for.js';
 import { transferRefusal } from './may-transfer.js';
 import { createSpooler } from './spooler.js';
 
@@ -21,8 +23,6 @@ import { createSpooler } from './spooler.js';
 const UNLOCK_LIMIT_MS = 5000;
 const UNLOCK_REST_MS = 50;
 const LIMITS = { inAll: 50, ofOne: 4, waitMs: 30_000 } as const;
-/** What we take over UDP, in the OPT record of answers. */
-const PAYLOAD = 1232;
 
 export interface TransferOptions {
   readonly store: Store;
@@ -44,7 +44,10 @@ export interface TransferClient {
 }
 
 export interface Transfers {
-  /** The messages of the answer; undefined leaves the query to the engine, which refuses it. */
+  /**
+   * The frames of the answer, one or more whole ones at a time, each valid until the next are asked for; undefined leaves the
+   * query to the engine, which refuses it.
+   */
   answer(request: Uint8Array, client: TransferClient): AsyncIterable<Uint8Array> | Iterable<Uint8Array> | undefined;
   close(): Promise<void>;
 }
@@ -73,18 +76,18 @@ export function createTransfers(options: TransferOptions): Transfers {
         { zone: zone.name, peer: client.address },
         'a zone transfer was refused: too many transfers are running',
       );
-      yield signReply(replyTo(message, Rcode.refused), signed, clock);
+      yield frameOf(signReply(replyTo(message, Rcode.refused), signed, clock));
       return;
     }
     try {
       const spool = spooler.spool({ zone: zone.seq, from }, zone.serial);
       let octets = 0;
-      for await (const piece of completed(granted, spool.messages(), clock)) {
-        octets += piece.length;
-        yield piece;
+      for await (const frames of framesFor(granted, spool.blocks(), clock)) {
+        octets += frames.length;
+        yield frames;
       }
       if (octets === 0) {
-        yield signReply(replyTo(message, Rcode.servFail), signed, clock);
+        yield frameOf(signReply(replyTo(message, Rcode.servFail), signed, clock));
         return;
       }
       log.info({ zone: zone.name, serial: zone.serial, from, peer: client.address, octets }, 'a zone was transferred');
@@ -100,12 +103,12 @@ export function createTransfers(options: TransferOptions): Transfers {
       await new Promise<void>((resolve) => void clock.after(UNLOCK_REST_MS, resolve));
       const verdict = judge(options, request, client);
       if (verdict === 'locked') continue;
-      if (verdict && 'reply' in verdict) yield verdict.reply;
+      if (verdict && 'reply' in verdict) yield frameOf(verdict.reply);
       else if (verdict) yield* send(verdict);
       return;
     }
     const message = readMessage(request);
-    if (message) yield replyTo(message, Rcode.servFail);
+    if (message) yield frameOf(replyTo(message, Rcode.servFail));
   }
 
   return {
@@ -113,37 +116,11 @@ export function createTransfers(options: TransferOptions): Transfers {
       const verdict = judge(options, request, client);
       if (verdict === 'locked') return sendUnlocked(request, client);
       if (verdict === undefined) return undefined;
-      return 'reply' in verdict ? [verdict.reply] : send(verdict);
+      return 'reply' in verdict ? [frameOf(verdict.reply)] : send(verdict);
     },
     close: () => spooler.close(),
   };
 }
-
-/** A copy of each message with what depends on the client: ID, flags, question, OPT and signature. */
-async function* completed(
-  { message, request, signed }: Granted,
-  messages: AsyncIterable<Uint8Array>,
-  clock: Clock,
-): AsyncGenerator<Uint8Array> {
-  const sign = signed && createStreamSigner(signed.key, signed.tsig.mac, () => nowSeconds(clock));
-  for await (const shared of messages) {
-    const piece = Buffer.allocUnsafe(shared.length + (message.payload === undefined ? 0 : OPT.length));
-    piece.set(shared);
-    piece[0] = message.id >>> 8;
-    piece[1] = message.id;
-    // RD is repeated.
-    piece[2]! |= (message.flags >>> 8) & 1;
-    if (piece[5] === 1) piece.set(request.subarray(12, 12 + message.question.name.length + 4), 12);
-    if (message.payload !== undefined) {
-      piece[11] = 1;
-      piece.set(OPT, shared.length);
-    }
-    yield sign ? sign(piece) : piece;
-  }
-}
-
-/** The OPT record of answers (RFC 6891 §6.1.2). */
-const OPT = Uint8Array.of(0, 0, Type.opt, PAYLOAD >>> 8, PAYLOAD & 0xff, 0, 0, 0, 0, 0, 0);
 
 /** Refusals come before any reading of the zone. `locked`: the secret of the key cannot be opened yet. */
 function judge(
