@@ -2,13 +2,14 @@
  * The single rule that says what an owner serves. Its stored records and those that the service adds become RRsets by
  * zone/derive/owner.ts: proxied names, HTTPS records, flattened CNAMEs, SOA and NS of the apex.
  *
- * {@link withAddedRecords} gives the records that nobody wrote: addresses of name servers inside the zone, and
- * challenges of certificate authorities. Any further added record belongs there, and its owner in {@link addedOwners}.
+ * {@link withAddedRecords} gives the records that nobody wrote: addresses of name servers inside the zone, challenges of
+ * certificate authorities, and keys of other zones (RFC 9615). Any further added record belongs there, and its owner in {@link addedOwners}.
  */
 import { compareBytes, equalBytes } from '../base/bytes.js';
 import { isOwnerKeyBelow } from '../dns/name.js';
 import type { RRset } from '../dns/rr.js';
 import { challengeOwners, challengeTexts } from '../store/certs/orders.js';
+import { signalOwners, signalsAt } from '../store/dnssec/signals.js';
 import { signatureOctets, signaturesOfZone } from '../store/dnssec/signatures.js';
 import type { Store } from '../store/driver.js';
 import { targetFacts } from '../store/flatten/targets.js';
@@ -18,6 +19,7 @@ import { challengeRecords } from '../zone/derive/challenges.js';
 import type { TargetFacts, TargetLookup } from '../zone/derive/flatten.js';
 import { hostRecords } from '../zone/derive/hosts.js';
 import { deriveRRsets, type RecordFacts, writtenRRsets } from '../zone/derive/owner.js';
+import { signalRecords } from '../zone/derive/signals.js';
 import { isPresigned, withApexRRsets, withSignatures } from './signed.js';
 import { readSignedOwner } from './stored-signatures.js';
 import type { ServingZone } from './zone.js';
@@ -62,8 +64,11 @@ function sign({ signing }: ServingZone, served: ServedOwner, octets: Uint8Array 
  * targets of flattened names, reads records with this function and RRsets with {@link writtenAtOwner}.
  */
 export function recordsAtOwner(store: Store, zone: ServingZone, ownerKey: Uint8Array): readonly RecordFacts[] {
-  const texts = isPresigned(zone) ? [] : challengeTexts(store, zone.seq, ownerKey);
-  return withAddedRecords(zone, { ownerKey, records: storedRecords(store, zone, ownerKey) }, texts);
+  return withAddedRecords(
+    zone,
+    { ownerKey, records: storedRecords(store, zone, ownerKey) },
+    addedFacts(store, zone, ownerKey),
+  );
 }
 
 /** What an owner would serve without proxying and flattening. */
@@ -87,7 +92,7 @@ export function servedOwners(store: Store, zone: ServingZone): Generator<ServedO
 /** The same without signatures and NSEC records. `after`: begins with the owner after this key. */
 export function unsignedOwners(store: Store, zone: ServingZone, after?: Uint8Array): Generator<ServedOwner> {
   const rows = storedRows(store, zone.seq, after);
-  return serveRows(zone, rows, targetsOf(store), challengesOfZone(store, zone), after);
+  return serveRows(zone, rows, targetsOf(store), addedOfZone(store, zone), after);
 }
 
 /** Signatures are in the order of the owners. */
@@ -101,22 +106,32 @@ function* signOwners(store: Store, zone: ServingZone, owners: Iterable<ServedOwn
   }
 }
 
-/** Challenge texts by owner key as latin1 text. */
-type Challenges = ReadonlyMap<string, readonly string[]>;
+/** What the service adds to an owner beyond the addresses of name servers. */
+interface AddedFacts {
+  /** Texts of challenges. */
+  readonly texts: readonly string[];
+  /** Keys of other zones. */
+  readonly signals: readonly Pick<RecordFacts, 'type' | 'rdata'>[];
+}
+
+const NOTHING_ADDED: AddedFacts = { texts: [], signals: [] };
+
+/** By owner key as latin1 text. */
+type AddedOfZone = ReadonlyMap<string, AddedFacts>;
 
 /** What rows in the order of their owner keys serve, without signatures. `after`: the owner before the first row. */
 export function* serveRows(
   zone: ServingZone,
   rows: Iterable<StoredTuple>,
   targetOf: TargetLookup,
-  challenges: Challenges = new Map(),
+  addedFacts: AddedOfZone = new Map(),
   after?: Uint8Array,
 ): Generator<ServedOwner> {
-  const all = addedOwners(zone, challengeKeys(challenges));
+  const all = addedOwners(zone, keysOf(addedFacts));
   const added = after ? all.filter((key) => compareBytes(key, after) > 0) : all;
   const serve = (owner: StandingOwner): ServedOwner => {
-    const texts = challenges.size === 0 ? undefined : challenges.get(textOfKey(owner.ownerKey));
-    return derive(zone, { ...owner, records: withAddedRecords(zone, owner, texts ?? []) }, targetOf);
+    const facts = addedFacts.size === 0 ? undefined : addedFacts.get(textOfKey(owner.ownerKey));
+    return derive(zone, { ...owner, records: withAddedRecords(zone, owner, facts ?? NOTHING_ADDED) }, targetOf);
   };
   let previous: Uint8Array | undefined;
   for (const owner of ownersOf(rows, after)) {
@@ -163,7 +178,7 @@ export function ownerExists(store: Store, zone: ServingZone, { ownerKey, records
 /** Whether any owner exists below this one. */
 function hasOwnersBelow(store: Store, zone: ServingZone, ownerKey: Uint8Array): boolean {
   if (hasDescendants(store, zone.seq, ownerKey)) return true;
-  return addedOwners(zone, ownersOfChallenges(store, zone)).some((key) => isOwnerKeyBelow(key, ownerKey));
+  return addedOwners(zone, ownersWithFacts(store, zone)).some((key) => isOwnerKeyBelow(key, ownerKey));
 }
 
 function derive(zone: ServingZone, { ownerKey, records }: StandingOwner, targetOf: TargetLookup): ServedOwner {
@@ -173,34 +188,49 @@ function derive(zone: ServingZone, { ownerKey, records }: StandingOwner, targetO
 }
 
 /** Owner keys to which the service adds records, each once, in canonical order. */
-function addedOwners({ hosts }: ServingZone, challenges: readonly Uint8Array[]): Uint8Array[] {
-  if (challenges.length === 0) return [...hosts];
-  return [...hosts, ...challenges].sort(compareBytes).filter((key, i, all) => i === 0 || !equalBytes(key, all[i - 1]!));
+function addedOwners({ hosts }: ServingZone, others: readonly Uint8Array[]): Uint8Array[] {
+  if (others.length === 0) return [...hosts];
+  return [...hosts, ...others].sort(compareBytes).filter((key, i, all) => i === 0 || !equalBytes(key, all[i - 1]!));
 }
 
-/** The stored records of an owner and those that the service adds. `texts`: texts of challenges. */
+/** The stored records of an owner and those that the service adds. */
 function withAddedRecords(
   { hosts, hostAddresses, facts }: ServingZone,
   { ownerKey, records }: StandingOwner,
-  texts: readonly string[],
+  { texts, signals }: AddedFacts,
 ): readonly RecordFacts[] {
   const isHost = hosts.length > 0 && hosts.some((key) => equalBytes(key, ownerKey));
-  if (!isHost && texts.length === 0) return records;
+  if (!isHost && texts.length === 0 && signals.length === 0) return records;
   const added = isHost ? hostRecords(records, hostAddresses, facts.nsTtl) : [];
-  return [...records, ...added, ...challengeRecords(records, texts)];
+  return [...records, ...added, ...challengeRecords(records, texts), ...signalRecords(records, signals)];
 }
 
-function challengesOfZone(store: Store, zone: ServingZone): Challenges {
-  const owners = ownersOfChallenges(store, zone);
-  return new Map(owners.map((key) => [textOfKey(key), challengeTexts(store, zone.seq, key)]));
+function addedFacts(store: Store, zone: ServingZone, ownerKey: Uint8Array): AddedFacts {
+  if (isPresigned(zone)) return NOTHING_ADDED;
+  const { seq } = zone;
+  return {
+    texts: challengeTexts(store, seq, ownerKey),
+    signals: tellsOfOthers(zone) ? signalsAt(store, seq, ownerKey) : [],
+  };
 }
 
-function ownersOfChallenges(store: Store, zone: ServingZone): readonly Uint8Array[] {
-  return isPresigned(zone) ? [] : challengeOwners(store, zone.seq);
+function addedOfZone(store: Store, zone: ServingZone): AddedOfZone {
+  return new Map(ownersWithFacts(store, zone).map((key) => [textOfKey(key), addedFacts(store, zone, key)]));
 }
 
-function challengeKeys(challenges: Challenges): Uint8Array[] {
-  return [...challenges.keys()].map((text) => new Uint8Array(Buffer.from(text, 'latin1')));
+/** Some of them twice. */
+function ownersWithFacts(store: Store, zone: ServingZone): readonly Uint8Array[] {
+  if (isPresigned(zone)) return [];
+  const challenges = challengeOwners(store, zone.seq);
+  return tellsOfOthers(zone) ? [...challenges, ...signalOwners(store, zone.seq)] : challenges;
+}
+
+function tellsOfOthers({ signing }: ServingZone): boolean {
+  return signing?.row.signals === 1;
+}
+
+function keysOf(facts: AddedOfZone): Uint8Array[] {
+  return [...facts.keys()].map((text) => new Uint8Array(Buffer.from(text, 'latin1')));
 }
 
 function textOfKey(key: Uint8Array): string {

@@ -20,6 +20,7 @@ const OFF = {
   dnssec_multi_signer: false,
   dnssec_presigned: false,
   dnssec_use_nsec3: false,
+  dnssec_signals: false,
 };
 
 t.test('the client turns it on, reads the DS record, and turns it off', async (t) => {
@@ -71,6 +72,10 @@ t.test('keys, rollover, status', async (t) => {
   t.match((await call('GET', `${path}/status`)).json.result, { status: 'disabled', signed_owners: 0, denial: null });
   t.match(await call('POST', `${path}/rollover`, { role: 'zsk' }), { status: 400 });
   await call('PATCH', path, { status: 'active' });
+  t.match(await call('PATCH', path, { dnssec_signals: true }), {
+    status: 200,
+    json: { result: { dnssec_signals: true } },
+  });
   const [zsk] = (await call('GET', `${path}/zsk`)).json.result;
   t.match(zsk, {
     Name: 'example.com.',
@@ -96,12 +101,14 @@ t.test('keys, rollover, status', async (t) => {
     first_expiry: String,
     due: 0,
     failure: null,
+    signals: [],
     parent: { checked_on: null, servers: [] },
   });
   for (const [body, pointer] of [
     [{ status: 'on' }, '/status'],
     [{ dnssec_use_nsec3: 'yes' }, '/dnssec_use_nsec3'],
     [{ denial: 'none' }, '/denial'],
+    [{ dnssec_signals: 1 }, '/dnssec_signals'],
   ] as const) {
     t.match(await call('PATCH', path, body), { status: 400, json: { errors: [{ source: { pointer } }] } });
   }

@@ -1,14 +1,32 @@
 /** A copy of what a zone serves that only the change log keeps up to date, as a secondary would. */
+import { toHex } from '../../src/base/bytes.js';
+import type { Context } from '../../src/control/write/context.js';
 import { Type } from '../../src/dns/codes.js';
 import { copyServed, soaOf } from '../../src/serving/difference.js';
 import { servedAtOwner } from '../../src/serving/owner.js';
 import { type ServingZone, servingZone } from '../../src/serving/zone.js';
-import { type ChangeRow, changesAfter, rrsOfChange } from '../../src/store/log/changes.js';
-import { findZone } from '../../src/store/zones/zones.js';
+import { type ChangeRow, changesAfter, lastChange, rrsOfChange } from '../../src/store/log/changes.js';
+import { findZone, findZoneByName } from '../../src/store/zones/zones.js';
 import type { ChangedZone } from './random-changes.js';
+
 export interface FollowedZone extends ChangedZone {
   readonly copy: Map<string, string[]>;
   seen: number;
+}
+
+/** Follows a zone from its present state on. */
+export function followZone(ctx: Context, apex: string): FollowedZone {
+  const { seq, id } = findZoneByName(ctx.store, apex)!;
+  const world = { ctx, zoneId: toHex(id), seq, apex, copy: new Map<string, string[]>(), seen: 0 };
+  followAnew(world);
+  return world;
+}
+
+/** Reads the zone anew, as a follower does after a change that is not complete. */
+export function followAnew(world: FollowedZone): void {
+  world.seen = lastChange(world.ctx.store);
+  world.copy.clear();
+  for (const [key, lines] of served(world)) world.copy.set(key, lines);
 }
 
 export function zoneOf({ ctx, seq }: FollowedZone): ServingZone {

@@ -25,6 +25,9 @@ export const dnssec = z
     dnssec_multi_signer: z.boolean(),
     dnssec_presigned: z.boolean(),
     dnssec_use_nsec3: z.boolean(),
+    dnssec_signals: z
+      .boolean()
+      .describe('Whether it tells of the keys of zones whose name servers have names in it (RFC 9615)'),
   })
   .meta({ id: 'Dnssec' });
 export type Dnssec = z.output<typeof dnssec>;
@@ -37,6 +40,9 @@ export const dnssecEdit = z
     ),
     dnssec_presigned: flag.describe('Only zones that came with their signatures can be signed elsewhere'),
     dnssec_use_nsec3: flag.describe('Whether absence is proven by hashed names'),
+    dnssec_signals: flag.describe(
+      'Whether this zone tells of the keys of zones whose name servers have names in it, so that registries can turn on DNSSEC by themselves (RFC 9615)',
+    ),
     denial: z
       .enum(['nsec', 'nsec3'], {
         error:
@@ -117,6 +123,9 @@ export const dnssecStatus = z
     first_expiry: time.nullable().describe('When the first signature ends'),
     due: z.int().describe('Names whose signatures are to be made anew'),
     failure: z.string().nullable().describe('Why nothing can be signed at present'),
+    signals: z
+      .array(z.string())
+      .describe('Names at which zones of name servers tell of its keys until the parent has the DS record (RFC 9615)'),
     parent: z
       .object({
         checked_on: time.nullable(),

@@ -6,7 +6,7 @@ import { Class, Type } from '../../dns/codes.js';
 import { printOptionalTime, printTime } from '../times.js';
 import type { Dnssec, DnssecKey, DnssecStatus, ZoneSigningKey } from './schema.js';
 
-export function dnssecView({ status, key, modifiedAt, multiSigner, presigned, denial }: DnssecItem): Dnssec {
+export function dnssecView({ status, key, modifiedAt, multiSigner, presigned, signals, denial }: DnssecItem): Dnssec {
   return {
     status,
     flags: key?.flags ?? null,
@@ -22,6 +22,7 @@ export function dnssecView({ status, key, modifiedAt, multiSigner, presigned, de
     dnssec_multi_signer: multiSigner,
     dnssec_presigned: presigned,
     dnssec_use_nsec3: denial === 'nsec3',
+    dnssec_signals: signals,
   };
 }
 
@@ -79,6 +80,7 @@ export function dnssecStatusView(status: SigningStatus): DnssecStatus {
     first_expiry: printOptionalTime(status.firstExpiry),
     due: status.due,
     failure: status.failure ?? null,
+    signals: [...status.signals],
     parent: {
       checked_on: printOptionalTime(status.parent.checkedAt),
       servers: status.parent.servers.map(({ server, ds }) => ({ server, ds: ds ? [...ds] : null })),

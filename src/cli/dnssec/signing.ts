@@ -31,6 +31,7 @@ interface EnableOptions {
   readonly algorithm?: string;
   readonly denial?: 'nsec' | 'nsec3';
   readonly multiSigner?: 'on' | 'off';
+  readonly signals?: 'on' | 'off';
   readonly json?: boolean;
 }
 
@@ -47,10 +48,19 @@ function addEnable(dnssec: Command, { terminal, environment }: CommandContext): 
         'off',
       ]),
     )
+    .addOption(
+      new Option(
+        '--signals <state>',
+        'whether the zone tells of the keys of zones whose name servers have names in it (RFC 9615)',
+      ).choices(['on', 'off']),
+    )
     .option('--json', 'print JSON')
-    .addHelpText('after', example('zoneplane dnssec enable example.com'));
+    .addHelpText(
+      'after',
+      example('zoneplane dnssec enable example.com', 'zoneplane dnssec enable dns.example --signals on'),
+    );
   addSettingOptions(enable, DATA_SETTINGS).action(
-    async (name: string, { algorithm, denial, multiSigner, json }: EnableOptions) => {
+    async (name: string, { algorithm, denial, multiSigner, signals, json }: EnableOptions) => {
       await withControl(enable, environment, async (ctx, _, unlock) => {
         await unlock();
         const { id } = await requireZoneNamed(ctx, name);
@@ -58,6 +68,7 @@ function addEnable(dnssec: Command, { terminal, environment }: CommandContext): 
           status: 'active' as const,
           denial,
           dnssec_multi_signer: multiSigner && multiSigner === 'on',
+          dnssec_signals: signals && signals === 'on',
           algorithm: algorithm === undefined ? undefined : ALGORITHMS[algorithm],
         };
         const item = await editDnssec(ctx, id, edit);
@@ -123,7 +134,7 @@ async function tellStatus(
   const status = await signingStatus(ctx, id);
   const ds = item.key?.ds?.line ?? null;
   if (json) {
-    const { signedOwners, progress, firstExpiry, due, failure, parent } = status;
+    const { signedOwners, progress, firstExpiry, due, failure, signals, parent } = status;
     const firstExpiryText = firstExpiry === undefined ? null : printInstant(firstExpiry);
     terminal.json({
       zone: item.zone,
@@ -135,6 +146,7 @@ async function tellStatus(
       first_expiry: firstExpiryText,
       due,
       failure: failure ?? null,
+      signals,
       parent: parent?.servers ?? [],
     });
     return;
@@ -159,7 +171,7 @@ function nextStep({ status, key }: DnssecItem): string {
 
 function statusLines(
   item: DnssecItem,
-  { signedOwners, progress, firstExpiry, due, failure, parent }: SigningStatus,
+  { signedOwners, progress, firstExpiry, due, failure, signals, parent }: SigningStatus,
 ): string[] {
   if (!item.key) return [];
   const ends = firstExpiry === undefined ? '' : `; the first signature ends on ${printInstant(firstExpiry)}`;
@@ -167,6 +179,8 @@ function statusLines(
   if (progress !== undefined) lines.push(`signing is under way: ${Math.floor(progress * 100)} %`);
   if (due > 0) lines.push(`${due} names are to be signed anew`);
   if (failure !== undefined) lines.push(`problem: ${failure}`);
+  if (item.signals) lines.push('tells of the keys of zones whose name servers have names in it (RFC 9615)');
+  if (signals.length > 0) lines.push(`registries find its keys also at ${signals.join(', ')} (RFC 9615)`);
   for (const { server, ds } of parent?.servers ?? []) {
     const has =
       ds === undefined ? 'did not answer' : ds.length === 0 ? 'has no DS record' : `has DS ${ds.join(' and ')}`;

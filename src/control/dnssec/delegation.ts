@@ -1,7 +1,5 @@
 /** Use cases of a zone's DNSSEC: turning it on and off, its keys (v4: §9). */
-import { toHex } from '../../base/bytes.js';
 import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
-import { schedule } from '../../jobs/schedule.js';
 import type { ParentServerDs } from '../../resolver/parent-ds.js';
 import { putParent, removeParent } from '../../store/dnssec/parents.js';
 import { type DenialKind, type DnssecState, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
@@ -15,6 +13,8 @@ import type { DnssecItem, KeyItem } from './item.js';
 import { keyItems } from './key-steps.js';
 import { requireNoForeignKeys, requireNoKeys, setMultiSigner } from './multi-signer.js';
 import { agreedDs, noteParent, parentOf, removalTime, stateByParent } from './parent.js';
+import { lookAtParentSoon } from './schedule.js';
+import { setSignals } from './signals.js';
 import { APEX } from './signing/chain.js';
 import { changeDenial } from './switch-denial.js';
 
@@ -24,12 +24,11 @@ export interface DnssecEdit {
   readonly dnssec_presigned?: boolean | null | undefined;
   readonly dnssec_use_nsec3?: boolean | null | undefined;
   readonly denial?: DenialKind | null | undefined;
+  /** Whether the zone tells of the keys of others (RFC 9615). */
+  readonly dnssec_signals?: boolean | null | undefined;
   /** Of new keys. */
   readonly algorithm?: NewKeyAlgorithm | undefined;
 }
-
-/** The job that asks the parent and takes the steps of rollovers; its subject is the zone's identifier. */
-export const PARENT_JOB = 'dnssec-parent';
 
 export async function getDnssec(ctx: Context, zoneId: string): Promise<DnssecItem> {
   return ctx.store.snapshot(() => dnssecItem(ctx, requireZone(ctx, zoneId)));
@@ -49,16 +48,18 @@ export async function listKeys(
 /** PATCH: members that are absent stay. */
 export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit): Promise<DnssecItem> {
   const { status, dnssec_multi_signer: multiSigner, dnssec_presigned: presigned, dnssec_use_nsec3: hashed } = edit;
+  const { dnssec_signals: signals } = edit;
   const denial = edit.denial ?? (hashed == null ? undefined : hashed ? 'nsec3' : 'nsec');
   const servers = status === 'disabled' ? await askParent(ctx, requireZone(ctx, zoneId)) : undefined;
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    const needsKeys = status === 'disabled' || denial !== undefined || multiSigner === true;
+    const needsKeys = status === 'disabled' || denial !== undefined || multiSigner === true || signals === true;
     const isHeld = refusePresigned(ctx, zone, presigned, needsKeys);
     if (status === 'active' && !isHeld) activate(ctx, draft, zone, edit);
     if (status === 'disabled') deactivate(ctx, draft, zone, servers);
     if (denial) changeDenial(ctx, draft, zone, denial);
     if (multiSigner != null && !isHeld) setMultiSigner(ctx.store, draft, zone, multiSigner);
+    if (signals != null && !isHeld) setSignals(ctx, draft, zone, signals);
     return dnssecItem(ctx, zone);
   });
   return value;
@@ -164,12 +165,6 @@ export async function askParent(
   return findParentDs && findDnssecZone(store, seq) ? findParentDs(name) : [];
 }
 
-/** Lets the job look at the parent now. Inside a write. */
-export function lookAtParentSoon({ store, clock }: Context, { id }: ZoneRow): void {
-  const nowMs = clock.nowMs();
-  schedule(store, { kind: PARENT_JOB, subject: toHex(id), runAtMs: nowMs }, nowMs);
-}
-
 function dnssecItem({ store, clock }: Context, zone: ZoneRow): DnssecItem {
   const { seq, name } = zone;
   const row = findDnssecZone(store, seq);
@@ -185,6 +180,7 @@ function dnssecItem({ store, clock }: Context, zone: ZoneRow): DnssecItem {
     modifiedAt: isGone ? undefined : row.modified_at,
     multiSigner: row?.multi_signer === 1,
     presigned: isPresigned,
+    signals: row?.signals === 1,
     denial: isGone ? undefined : (row.next_denial ?? row.denial),
   };
 }

@@ -7,6 +7,7 @@ import { readPublicKey } from '../../dnssec/key.js';
 import type { KeyMaterial, NewKeyAlgorithm } from '../../dnssec/signing-key.js';
 import { removeSomeHashed } from '../../store/dnssec/hashed.js';
 import { removeKeysOfZone } from '../../store/dnssec/keys.js';
+import { removeSignalsOfZone } from '../../store/dnssec/signals.js';
 import { removeSomeSignatures } from '../../store/dnssec/signatures.js';
 import { insertDnssecZone, removeDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
@@ -62,6 +63,7 @@ export function endSigning(ctx: Context, draft: Draft, zone: ZoneRow): void {
   const { store } = ctx;
   draft.noteSigning(zone.seq, { prepared: true });
   removeKeysOfZone(store, zone.seq);
+  removeSignalsOfZone(store, zone.seq);
   const isSmall = draft.recordCount(zone) <= MOST_AT_ONCE;
   if (isSmall) removeSigning(store, zone.seq);
   else updateDnssecZone(store, zone.seq, { phase: 'unsigning', cursor: null, walk: null, modified_at: draft.now });

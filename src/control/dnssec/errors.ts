@@ -18,6 +18,11 @@ export const dnssecFailure = defineErrors('dnssec', {
     text: '{zone} is signed, and its newest signature is valid from {newest} on, but the clock says {now}. Set the clock. Nothing was changed.',
   },
   notSigned: { status: 400, code: 1004, text: 'DNSSEC is not enabled for this zone.' },
+  signalsUnsigned: {
+    status: 400,
+    code: 1004,
+    text: '{zone} is not served with signatures, so nobody would believe what it tells of other zones. Sign it first.',
+  },
   unsigning: { status: 400, code: 1004, text: 'The signatures of this zone are being removed. Try again in a moment.' },
   keyMissing: { status: 404, code: 1004, text: 'The zone has no such key.' },
   stillEnabled: {

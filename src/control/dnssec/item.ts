@@ -49,6 +49,8 @@ export interface DnssecItem {
   readonly modifiedAt: number | undefined;
   readonly multiSigner: boolean;
   readonly presigned: boolean;
+  /** Whether it tells of the keys of zones whose name servers have names in it (RFC 9615). */
+  readonly signals: boolean;
   /** The kind of denial that is served, or is being prepared. */
   readonly denial: DenialKind | undefined;
 }

@@ -10,9 +10,9 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
-import { lookAtParentSoon } from './delegation.js';
 import { beginSigning } from './enable.js';
 import { dnssecFailure } from './errors.js';
+import { lookAtParentSoon } from './schedule.js';
 
 /** A key as files hold it. */
 export interface ExportedKey {

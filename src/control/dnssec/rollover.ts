@@ -6,11 +6,12 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
-import { listKeys, lookAtParentSoon } from './delegation.js';
+import { listKeys } from './delegation.js';
 import { resignSoon } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import { beginKey } from './keys.js';
 import { requireNoForeignKeys } from './multi-signer.js';
+import { lookAtParentSoon } from './schedule.js';
 
 export interface Rollover {
   /** Which keys are replaced; with another algorithm both are. */

@@ -11,6 +11,7 @@ import { getDnssec } from './delegation.js';
 import { isEntryPoint } from './ds.js';
 import type { DnssecItem } from './item.js';
 import { agreedDs, parentOf } from './parent.js';
+import { signalNames } from './signals.js';
 import { refreshSpanOfZone, stateOfSigning } from './state.js';
 
 export interface SigningStatus {
@@ -25,6 +26,8 @@ export interface SigningStatus {
   readonly due: number;
   /** Why resolvers reject the zone, or why nothing can be signed; for people. */
   readonly failure: string | undefined;
+  /** Names at which other zones tell of its keys (RFC 9615). */
+  readonly signals: readonly string[];
   readonly parent: { readonly checkedAt: number | null; readonly servers: readonly ParentServerDs[] };
 }
 
@@ -57,6 +60,7 @@ export async function signingStatus(ctx: Context, zoneId: string): Promise<Signi
       failure: isBogus
         ? 'the DS records at the parent point to no key of this zone, so resolvers reject all of its answers'
         : undefined,
+      signals: signalNames(ctx, zone.id),
       parent: { checkedAt: parent.checked_at, servers: JSON.parse(parent.servers) as ParentServerDs[] },
     };
   });

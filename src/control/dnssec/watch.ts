@@ -10,13 +10,15 @@ import { findZoneById, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireZone } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
-import { askParent, getDnssec, lookAtParentSoon, setState } from './delegation.js';
+import { askParent, getDnssec, setState } from './delegation.js';
 import { isEntryPoint } from './ds.js';
 import { endSigning } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import type { DnssecItem } from './item.js';
 import { applySteps, judgeZoneKeys, noteWalk } from './key-steps.js';
 import { noteParent, noteSaidDs, parentOf, stateByParent } from './parent.js';
+import { lookAtParentSoon } from './schedule.js';
+import { areSignalsCurrent, publishSignals } from './signals.js';
 
 /** Milliseconds between two looks, while something is awaited and otherwise. */
 const AWAITED_MS = 60_000;
@@ -33,6 +35,22 @@ export function parentJob(base: ContextBase): JobKind {
 }
 
 async function lookAtZone(ctx: Context, job: JobContext, zoneId: string): Promise<JobOutcome> {
+  const outcome = await lookAtParent(ctx, job, zoneId);
+  await tellOthers(ctx, job, parseId(zoneId)!);
+  return outcome;
+}
+
+/** Lets other zones tell of the keys of this one, or no longer, in a commit of their own, because their keys are needed. */
+async function tellOthers(ctx: Context, job: JobContext, id: Uint8Array): Promise<void> {
+  const { store } = ctx;
+  if (store.snapshot(() => areSignalsCurrent(ctx, id, findZoneById(store, id)))) return;
+  await commit(ctx, (draft) => {
+    job.requireLease();
+    publishSignals(ctx, draft, id, findZoneById(store, id));
+  });
+}
+
+async function lookAtParent(ctx: Context, job: JobContext, zoneId: string): Promise<JobOutcome> {
   const { store, clock } = ctx;
   const zone = findZoneById(store, parseId(zoneId)!);
   if (!zone || !findDnssecZone(store, zone.seq)) return { done: true };

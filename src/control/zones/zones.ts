@@ -2,6 +2,7 @@
 import { toHex } from '../../base/bytes.js';
 import { domainToAscii } from '../../dns/idna.js';
 import { type Condition, matchNothing } from '../../store/condition.js';
+import { signalsOfChild } from '../../store/dnssec/signals.js';
 import {
   matchAccount,
   matchName,
@@ -21,6 +22,7 @@ import {
 } from '../../store/zones/zones.js';
 import { accountIdOf, chooseAccount, maySeeZone, parseId, requireZone } from '../access/access.js';
 import { dropCertificatesOfZone } from '../certificates/drop.js';
+import { lookAtParentSoon } from '../dnssec/schedule.js';
 import { planRemoval } from '../records/unused-records.js';
 import { parseHostName, parseNewZoneName, parseZoneName } from '../rules/names.js';
 import { dropIncoming } from '../secondary/incoming.js';
@@ -190,6 +192,8 @@ export async function deleteZone(ctx: Context, zoneId: string): Promise<string> 
     draft.audit({ action: 'zone.delete', zone: zone.id, object: zone.id, before: zoneItem(ctx, zone) });
     draft.noteZone(zone.seq, 'zone-removed');
     dropCertificatesOfZone(ctx, zone.seq);
+    // What other zones tell of it goes, too.
+    if (signalsOfChild(ctx.store, zone.id).length > 0) lookAtParentSoon(ctx, zone);
     if (!removeZone(ctx.store, zone.seq)) planRemoval(ctx);
   });
   return zoneId;

@@ -34,6 +34,8 @@ export interface DnssecZoneRow {
   readonly multi_signer: number;
   /** Whether the rollover that is under way does not wait for what resolvers remember. */
   readonly emergency: number;
+  /** Whether the zone tells of the keys of zones whose name servers have names in it (RFC 9615). */
+  readonly signals: number;
   /** The newest inception of a signature, seconds since 1970. */
   readonly newest_inception: number;
   /** The largest TTL of signed data, seconds. */

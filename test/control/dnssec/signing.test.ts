@@ -1,7 +1,6 @@
 /** Signing in the commit: after every change the zone as it is served is one that validating resolvers accept. */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { toHex } from '../../../src/base/bytes.js';
 import { UserError } from '../../../src/base/errors.js';
 import { parseIP } from '../../../src/base/ip.js';
 import { makeId } from '../../../src/base/random.js';
@@ -25,10 +24,9 @@ import type { JobContext } from '../../../src/jobs/kind.js';
 import { hasHashed } from '../../../src/store/dnssec/hashed.js';
 import { keysOfZone } from '../../../src/store/dnssec/keys.js';
 import { type DenialKind, findDnssecZone } from '../../../src/store/dnssec/zones.js';
-import { lastChange } from '../../../src/store/log/changes.js';
 import { rdataKeyOf } from '../../../src/store/records/records.js';
-import { findZone, findZoneByName, type ZoneRow } from '../../../src/store/zones/zones.js';
-import { checkLog, type FollowedZone, served } from '../../support/followed-zone.js';
+import { findZone, type ZoneRow } from '../../../src/store/zones/zones.js';
+import { checkLog, type FollowedZone, followAnew, followZone } from '../../support/followed-zone.js';
 import { applyStep, type ChangedZone, step } from '../../support/random-changes.js';
 import {
   missingVerifiers,
@@ -62,21 +60,7 @@ async function startSigning(t: Test): Promise<Signing> {
 
 async function openZone(signing: Signing, apex: string): Promise<FollowedZone> {
   await createZone(signing.ctx, { name: apex });
-  return worldOf(signing, apex);
-}
-
-function worldOf({ ctx }: Signing, apex: string): FollowedZone {
-  const { seq, id } = findZoneByName(ctx.store, apex)!;
-  const world = { ctx, zoneId: toHex(id), seq, apex, copy: new Map<string, string[]>(), seen: 0 };
-  follow(world);
-  return world;
-}
-
-/** Reads the zone anew, as a follower does after a change that is not complete. */
-function follow(world: FollowedZone): void {
-  world.seen = lastChange(world.ctx.store);
-  world.copy.clear();
-  for (const [key, lines] of served(world)) world.copy.set(key, lines);
+  return followZone(signing.ctx, apex);
 }
 
 /** One run of the zone's job, at the clock's time; an aborted one ends after its first part. */
@@ -134,14 +118,14 @@ t.test('random changes of signed zones: each leaves a zone that verifies, and th
     value: on ? 'enable' : 'disable',
     run: async (world: ChangedZone) => {
       await (on ? enableSigning(world.ctx, world.zoneId) : disableSigning(world.ctx, world.zoneId));
-      follow(world as FollowedZone);
+      followAnew(world as FollowedZone);
     },
   }));
   const denial = fc.constantFrom('nsec' as const, 'nsec3' as const).map((kind) => ({
     value: kind,
     run: async (world: ChangedZone) => {
       await setDenial(world, kind);
-      follow(world as FollowedZone);
+      followAnew(world as FollowedZone);
     },
   }));
   const wait = fc.integer({ min: 1, max: 11 }).map((days) => ({
@@ -160,7 +144,7 @@ t.test('random changes of signed zones: each leaves a zone that verifies, and th
   const property = fc.asyncProperty(fc.array(any, { minLength: 30, maxLength: 60 }), async (steps) => {
     const world = await openZone(signing, `z${runs++}.test`);
     await enableSigning(world.ctx, world.zoneId);
-    follow(world);
+    followAnew(world);
     for (const change of steps) {
       await applyStep(world, change);
       checkLog(world);
@@ -240,7 +224,7 @@ for (const kind of ['nsec', 'nsec3'] as const) {
     const world = await openZone(signing, `others-${kind}.test`);
     await enableSigning(world.ctx, world.zoneId);
     await setDenial(world, kind);
-    follow(world);
+    followAnew(world);
     await changeAll(world);
     t.ok(servedRecords(world).some(({ type }) => type === (kind === 'nsec' ? Type.nsec : Type.nsec3)));
   });
@@ -269,7 +253,7 @@ t.test('thousands of delegations come and go in a change each', async (t) => {
   const world = await openZone(signing, 'cuts.test');
   const { ctx, zoneId } = world;
   await enableSigning(ctx, zoneId);
-  follow(world);
+  followAnew(world);
   await createRecord(ctx, zoneId, { type: 'A', name: 'd1000x', content: '192.0.2.1' });
   const posts = Array.from({ length: CUTS }, (_, i) => ({ type: 'NS', name: `d${i}`, content: 'ns.else.test' }));
   await applyBatch(ctx, zoneId, { posts });
@@ -292,7 +276,7 @@ t.test('a large zone is signed a part at a time, while it changes, and is served
   const lines = Array.from({ length: 2000 }, (_, i) => `h${i}.n${i % 40} 300 IN A 192.0.2.1`);
   const text = `$ORIGIN big.test.\n@ 300 IN SOA ns h 1 2 3 4 60\n@ 300 IN NS ns.else.test.\n${lines.join('\n')}\n`;
   await importZone(ctx, { source: { text }, origin: 'big.test' });
-  const world = worldOf(signing, 'big.test');
+  const world = followZone(signing.ctx, 'big.test');
   const { zoneId, seq } = world;
   await enableSigning(ctx, zoneId);
   const phases: string[] = [];
@@ -309,7 +293,7 @@ t.test('a large zone is signed a part at a time, while it changes, and is served
   }
   t.same([...new Set(phases)], ['data', 'chain']);
   t.ok(phases.filter((phase) => phase === 'data').length > 2, phases.join());
-  follow(world);
+  followAnew(world);
   t.ok(requireVerified(world, 'the switch').signatures > 3000);
   for (const kind of ['nsec3', 'nsec'] as const) {
     await setDenial(world, kind);
@@ -319,7 +303,7 @@ t.test('a large zone is signed a part at a time, while it changes, and is served
         await insert(world, name, 'TXT', `"${kind}"`);
       if (findDnssecZone(ctx.store, seq)!.next_denial) checkLog(world);
     }
-    follow(world);
+    followAnew(world);
     requireVerified(world, kind);
     t.equal(
       servedRecords(world).some(({ type }) => type === Type.nsec),
@@ -349,7 +333,7 @@ t.test('signatures are replaced long before they end, a few at a time, and only 
   const posts = Array.from({ length: 60 }, (_, i) => ({ type: 'A', name: `h${i}`, content: '192.0.2.1' }));
   await applyBatch(ctx, zoneId, { posts });
   await enableSigning(ctx, zoneId);
-  follow(world);
+  followAnew(world);
   const first = expirations(world);
   const spread = (Math.max(...first) - Math.min(...first)) / 86_400;
   t.ok(spread > 2 && spread <= 3, `spread over ${spread} days`);
@@ -378,7 +362,7 @@ t.test('another key signs everything soon, and the old one can go', async (t) =>
   const { ctx, zoneId, seq } = world;
   await createRecord(ctx, zoneId, { type: 'A', name: 'www', content: '192.0.2.1' });
   await enableSigning(ctx, zoneId, { algorithm: 15 });
-  follow(world);
+  followAnew(world);
   const old = keysOfZone(ctx.store, seq).find(({ role }) => role === 'zsk')!;
   const change = async (work: (draft: Draft, zone: ZoneRow) => void): Promise<void> => {
     await commit(ctx, (draft) => work(draft, findZone(ctx.store, seq)!));

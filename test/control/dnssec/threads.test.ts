@@ -9,9 +9,7 @@ import type { Context } from '../../../src/control/write/context.js';
 import { createZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import { findDnssecZone } from '../../../src/store/dnssec/zones.js';
-import { lastChange } from '../../../src/store/log/changes.js';
-import { findZoneByName } from '../../../src/store/zones/zones.js';
-import { checkLog, type FollowedZone, served } from '../../support/followed-zone.js';
+import { checkLog, followZone } from '../../support/followed-zone.js';
 import { requireVerified, servedRecords } from '../../support/signed-copy.js';
 import { enableSigning } from '../../support/signing.js';
 import { testZoneKeys } from '../../support/zone-keys.js';
@@ -57,13 +55,6 @@ async function startThreads(t: Test): Promise<Threads> {
   return world;
 }
 
-function follow(ctx: Context, apex: string): FollowedZone {
-  const { seq, id } = findZoneByName(ctx.store, apex)!;
-  const world = { ctx, zoneId: toHex(id), seq, apex, copy: new Map<string, string[]>(), seen: lastChange(ctx.store) };
-  for (const [key, lines] of served(world)) world.copy.set(key, lines);
-  return world;
-}
-
 const names = (count: number, content: string): { type: string; name: string; content: string }[] =>
   Array.from({ length: count }, (_, i) => ({ type: 'A', name: `h${i}`, content }));
 
@@ -71,9 +62,9 @@ t.test('a large change is signed by threads before it is published; a small one 
   const threads = await startThreads(t);
   const { ctx, made } = threads;
   await createZone(ctx, { name: 'many.test' });
-  const world = follow(ctx, 'many.test');
+  const world = followZone(ctx, 'many.test');
   await enableSigning(ctx, world.zoneId);
-  Object.assign(world, follow(ctx, 'many.test'));
+  Object.assign(world, followZone(ctx, 'many.test'));
   await applyBatch(ctx, world.zoneId, { posts: names(50, '192.0.2.1') });
   t.same(made, []);
   // Between two names of the batch, so that their NSEC records change while they are made.
@@ -95,7 +86,7 @@ t.test('a zone that is replaced is signed by threads, and never seen without sig
       .map(({ name }) => `${name} 300 IN A ${content}`)
       .join('\n')}\n`;
   await importZone(ctx, { source: { text: file(1, '192.0.2.1') }, origin: 'new.test' });
-  const world = follow(ctx, 'new.test');
+  const world = followZone(ctx, 'new.test');
   await enableSigning(ctx, world.zoneId);
   t.equal(made.length, 1, 'first signing');
   await importZone(ctx, { source: { text: file(2, '192.0.2.2') }, origin: 'new.test', replace: true });
@@ -113,7 +104,7 @@ t.test('the job signs the next part while it stores one', async (t) => {
   const lines = names(1500, '192.0.2.1').map(({ name, content }) => `${name} 300 IN A ${content}`);
   const text = `$ORIGIN job.test.\n@ 300 IN SOA ns h 1 2 3 4 60\n@ 300 IN NS ns.else.test.\n${lines.join('\n')}\n`;
   await importZone(ctx, { source: { text }, origin: 'job.test' });
-  const world = follow(ctx, 'job.test');
+  const world = followZone(ctx, 'job.test');
   await enableSigning(ctx, world.zoneId);
   const { store, clock, log } = ctx;
   const { signal } = new AbortController();
@@ -134,7 +125,7 @@ t.test('the job signs the next part while it stores one', async (t) => {
 t.test('a thread that fails refuses the change, and leaves the zone as it is', async (t) => {
   const { ctx } = await startThreads(t);
   await createZone(ctx, { name: 'fails.test' });
-  const world = follow(ctx, 'fails.test');
+  const world = followZone(ctx, 'fails.test');
   await enableSigning(ctx, world.zoneId);
   const before = servedRecords(world);
   const failing: Context = {

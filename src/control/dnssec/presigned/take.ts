@@ -26,9 +26,9 @@ import { findDnssecZone, insertDnssecZone, updateDnssecZone } from '../../../sto
 import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { Draft } from '../../write/commit.js';
 import type { Context } from '../../write/context.js';
-import { lookAtParentSoon } from '../delegation.js';
 import { removeSigning } from '../enable.js';
 import { dnssecFailure } from '../errors.js';
+import { lookAtParentSoon } from '../schedule.js';
 import { barrierOf } from '../signing/chain.js';
 import { firstExpiry } from '../signing/sign-owner.js';
 
