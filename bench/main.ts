@@ -18,6 +18,7 @@ import { memoryOctets, type Started, stop } from './processes.js';
 import { measureSignedCreations } from './signed-creations.js';
 import { measureSynthesis } from './synthesis.js';
 import { measureTransfers, TRANSFER_SECTIONS } from './transfers/transfers.js';
+import { measureWeb } from './web/web.js';
 import { CASES, type Case, writeQueries, writeZone } from './workload.js';
 import { type Figures, measureLoading, measureWrites } from './writes.js';
 
@@ -57,6 +58,7 @@ const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>
   objects: (directory) => measureObjects(directory, 20640),
   synthesis: (directory) => measureSynthesis(directory, 20650, taskset),
   lists: (directory) => measureLists(directory, names, 20660),
+  web: (directory) => measureWeb(directory, 20680, taskset),
   hostnames: (directory) => measureHostnames(directory, 20670),
   edge: (directory) =>
     measureEdge(directory, 20800, { rounds, requests: Number(values.requests), sections: values.edge.split(',') }),

@@ -29,6 +29,16 @@ function findScreen(path: string): Found | undefined {
   return { screen: ZoneFrame, params: { zone: decodeURIComponent(zone), rest: rest.join('/') } };
 }
 
+/** Begins to fetch the files of an address's screen, before it is known whether somebody is signed in. */
+export function fetchScreen(path: string): void {
+  const found = findScreen(path === '/' ? FIRST : path);
+  const inZone = ZONE_SCREENS.find((screen) => screen.path === (found?.params['rest'] || ZONE_SCREENS[0]!.path));
+  for (const screen of [found?.screen, found?.screen === ZoneFrame ? inZone : undefined]) {
+    // Whoever shows the screen asks again, and says what failed.
+    screen?.load().catch(() => {});
+  }
+}
+
 export function Frame({ path }: { readonly path: string }) {
   const permissions = usePermissions();
   useEffect(() => {

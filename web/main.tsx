@@ -2,7 +2,7 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, call, whenSignedOut } from './api.js';
-import { applyTheme, Frame } from './frame.js';
+import { applyTheme, Frame, fetchScreen } from './frame.js';
 import { ErrorNote, Loading } from './parts/notes.js';
 import { go, usePlace } from './router.js';
 import { SignIn } from './screens/sign-in.js';
@@ -50,6 +50,7 @@ function leave(): void {
 }
 
 applyTheme();
+if (location.pathname !== '/sign-in') fetchScreen(location.pathname);
 const root = document.getElementById('app')!;
 root.textContent = '';
 render(<App />, root);

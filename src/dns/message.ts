@@ -71,6 +71,39 @@ export function readHead(octets: Uint8Array): MessageHead | undefined {
   return orUndefined(() => takeHead({ octets, at: 0 }));
 }
 
+/** A part of a message and where it stands. */
+export interface MessagePart {
+  readonly part: 'header' | 'question' | 'answer' | 'authority' | 'additional';
+  /** The offset of its first octet, and the one after its last. */
+  readonly at: number;
+  readonly end: number;
+  /** Only of the question. */
+  readonly question?: MessageHead['question'];
+  /** Only of the parts that are records. */
+  readonly record?: ReadRecord;
+}
+
+/** The parts of a whole message with one question, in order and without gaps; undefined when it cannot be read. */
+export function readParts(octets: Uint8Array): MessagePart[] | undefined {
+  return orUndefined(() => {
+    const cursor: Cursor = { octets, at: 0 };
+    const { question, counts } = takeHead(cursor);
+    const parts: MessagePart[] = [
+      { part: 'header', at: 0, end: HEADER_LENGTH },
+      { part: 'question', at: HEADER_LENGTH, end: cursor.at, question },
+    ];
+    for (const [i, part] of (['answer', 'authority', 'additional'] as const).entries()) {
+      for (let n = 0; n < counts[i]!; n++) {
+        const { at } = cursor;
+        const record = takeRecord(cursor, takeRdata);
+        parts.push({ part, at, end: cursor.at, record });
+      }
+    }
+    if (cursor.at !== octets.length) throw new Unreadable();
+    return parts;
+  });
+}
+
 /** An update (RFC 2136 §2): its head, whose question is the zone, and its sections. */
 export interface ReadUpdate extends MessageHead {
   readonly prerequisites: readonly ReadRecord[];

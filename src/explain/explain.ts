@@ -29,7 +29,9 @@ import { findIncoming, primariesOfZone } from '../store/secondary/incoming.js';
 import { findZoneById, type ZoneRow } from '../store/zones/zones.js';
 import { type HttpsFacts, isAdvertised } from '../zone/derive/https.js';
 import { flattenedAlias, type ZoneFacts } from '../zone/derive/owner.js';
-import { createPartImage, type PartImage, wildcardOf } from './part-image.js';
+import { type ClientSubnetEffect, effectOf, readSubnet, type Subnet } from './client-subnet.js';
+import { type Packet, packetOf } from './packet.js';
+import { type Asked, createPartImage, type PartImage, wildcardOf } from './part-image.js';
 import { type SignedStep, signedSteps } from './signed-steps.js';
 
 /** One step of the decision. */
@@ -69,32 +71,49 @@ export interface Explanation {
     readonly answer: readonly string[];
     readonly authority: readonly string[];
   };
+  /** The question and the response octet for octet; null when no zone is asked. */
+  readonly packets: { readonly query: Packet; readonly response: Packet } | null;
+  /** What the client subnet of the question did (RFC 7871); null without one. */
+  readonly clientSubnet: ClientSubnetEffect | null;
+}
+
+export interface ExplainOptions {
+  /** Restricts the question to a zone, in which names may be relative; without it the deepest served zone answers. */
+  readonly zoneId?: string | undefined;
+  /** An address or a network, such as `192.0.2.0/24`, which is sent along with the question. */
+  readonly clientSubnet?: string | undefined;
 }
 
 /** The largest number of names in a chain. */
 const MOST_NAMES = 80;
 
-/**
- * `zoneId` restricts the question to a zone, in which `name` may be relative; without it the deepest served zone
- * answers. Throws 400 for an invalid name or type, and for a name outside the zone; may also throw the errors of
- * requireZone.
- */
-export function explain(ctx: Context, name: string, typeName: string, zoneId?: string): Explanation {
+/** Throws 400 for an invalid name, type or client subnet, and for a name outside the zone; may also throw the errors of requireZone. */
+export function explain(
+  ctx: Context,
+  name: string,
+  typeName: string,
+  { zoneId, clientSubnet }: ExplainOptions = {},
+): Explanation {
   const type = typeByMnemonic(typeName);
   if (!type) throw accountFailure('badInput', { reason: `There is no record type ${typeName.slice(0, 32)}.` });
+  const subnet = clientSubnet === undefined ? undefined : readSubnet(clientSubnet);
   return ctx.store.snapshot(() => {
     const id = zoneId === undefined ? undefined : parseId(zoneId);
     const given = id && findZoneById(ctx.store, id);
     const wire = readName(name, given?.apex);
     const zone = given ?? findZoneAbove(ctx.store, wire, ({ served }) => served === 1);
     const question = { name: toFqdn(wire), type: type.mnemonic };
-    if (!zone) return { ...question, zone: null, steps: [notOurs(wire)], answer: REFUSED };
+    if (!zone) return { ...question, zone: null, steps: [notOurs(wire)], ...UNANSWERED };
     const summary = { id: toHex(zone.id), name: zone.name, status: zone.status, serial: zone.serial };
-    return { ...question, zone: summary, ...explainIn(ctx, zone, wire, type.code) };
+    return { ...question, zone: summary, ...explainIn(ctx, zone, { name: wire, type: type.code, subnet }) };
   });
 }
 
-const REFUSED = { rcode: 'REFUSED', authoritative: false, answer: [], authority: [] } as const;
+const UNANSWERED = {
+  answer: { rcode: 'REFUSED', authoritative: false, answer: [], authority: [] },
+  packets: null,
+  clientSubnet: null,
+} as const;
 
 function notOurs(name: Uint8Array): ExplanationStep {
   return { step: 'outside', name: toFqdn(name), detail: 'no zone served here contains this name' };
@@ -115,34 +134,49 @@ function readName(text: string, apex: Uint8Array | undefined): Uint8Array {
   }
 }
 
-function explainIn(ctx: Context, zone: ZoneRow, name: Uint8Array, type: number): Pick<Explanation, 'steps' | 'answer'> {
+interface Question {
+  readonly name: Uint8Array;
+  readonly type: number;
+  readonly subnet: Subnet | undefined;
+}
+
+type Found = Pick<Explanation, 'steps' | 'answer' | 'packets' | 'clientSubnet'>;
+
+function explainIn(ctx: Context, zone: ZoneRow, { name, type, subnet }: Question): Found {
   const source = createZoneSource(ctx.store, ctx.settings);
   const serving = source.zone(zone.seq);
   if (!serving) {
     const detail = `the zone is ${zone.status} and not served`;
-    return { steps: [{ step: 'zone', name: zone.name, detail }], answer: REFUSED };
+    return { steps: [{ step: 'zone', name: zone.name, detail }], ...UNANSWERED };
   }
   const { facts } = serving;
-  const { message, trace } = askPart(createPartImage(source, serving), facts.apex, name, type);
-  const printed = printAnswer(message);
-  if (serving.expired) return { steps: [expiredStep(ctx, zone)], answer: printed };
+  const ask: Ask = (image) => image.ask(name, type, subnet?.option);
+  const { message, trace, query, response } = askPart(createPartImage(source, serving), facts.apex, name, ask);
+  const answered = {
+    answer: printAnswer(message),
+    packets: { query: packetOf(query), response: packetOf(response) },
+    clientSubnet: subnet ? effectOf(subnet, message) : null,
+  };
+  if (serving.expired) return { steps: [expiredStep(ctx, zone)], ...answered };
   const shared = { ctx, zone, source, serving, type };
   const chain = chainOf(message, name);
   const steps = [...chain, ...hiddenLinks(shared, chain, trace)].flatMap((link, i) =>
     explainName(shared, link, trace[i]),
   );
   const signed = signedSteps(message, Math.floor(ctx.clock.nowMs() / 1000));
-  return { steps: [zoneStep(zone, facts), ...steps, ...signed], answer: printed };
+  return { steps: [zoneStep(zone, facts), ...steps, ...signed], ...answered };
 }
 
+type Ask = (image: PartImage) => Asked;
+
 /** Asks until the image contains all names to which the answer leads, because they decide the rest of it. */
-function askPart(image: PartImage, apex: Uint8Array, name: Uint8Array, type: number): ReturnType<PartImage['ask']> {
+function askPart(image: PartImage, apex: Uint8Array, name: Uint8Array, ask: Ask): Asked {
   image.add(name);
-  let asked = image.ask(name, type);
+  let asked = ask(image);
   for (let round = 0; round < MOST_NAMES; round++) {
     const added = chainOf(asked.message, name).filter((link) => isAtOrBelow(link, apex) && image.add(link));
     if (added.length === 0) break;
-    asked = image.ask(name, type);
+    asked = ask(image);
   }
   return asked;
 }
@@ -318,7 +352,7 @@ function printLine({ owner, type, ttl, rdata }: ReadRecord): string {
 }
 
 /** Text for people, as the command line prints it. */
-export function printExplanation({ name, type, zone, steps, answer }: Explanation): string[] {
+export function printExplanation({ name, type, zone, steps, answer, clientSubnet }: Explanation): string[] {
   const widest = Math.max(...steps.map((step) => step.step.length));
   return [
     `${name} ${type}${zone ? ` in ${zone.name}` : ''}`,
@@ -326,5 +360,15 @@ export function printExplanation({ name, type, zone, steps, answer }: Explanatio
     `  ${answer.rcode}${answer.authoritative ? ', authoritative' : ''}`,
     ...answer.answer.map((line) => `  answer     ${line}`),
     ...answer.authority.map((line) => `  authority  ${line}`),
+    ...(clientSubnet ? [`  subnet     ${clientSubnet.asked}: ${clientSubnet.detail}`] : []),
   ];
+}
+
+/** The packets as text, one line for each part: its offset, its octets, what it is. */
+export function printPackets({ packets }: Explanation): string[] {
+  if (!packets) return [];
+  return (['query', 'response'] as const).flatMap((which) => [
+    `  ${which}, ${packets[which].size} octets`,
+    ...packets[which].parts.map(({ offset, hex, text }) => `    ${String(offset).padStart(5)}  ${hex}  ${text}`),
+  ]);
 }

@@ -6,7 +6,7 @@ import { answerWith } from '../answer/engine.js';
 import { createEngineState, DEFAULT_ENGINE_SETTINGS } from '../answer/state.js';
 import { type TracedName, traceOf } from '../answer/trace.js';
 import { Transport } from '../answer/transport.js';
-import { Type } from '../dns/codes.js';
+import { Class, EdnsOption, Type } from '../dns/codes.js';
 import { type ReadMessage, readMessage } from '../dns/message.js';
 import { lowerName, nameOfLabels, nameOfOwnerKey, ownerKeyOf, parentName } from '../dns/name.js';
 import type { HashedOwner } from '../dnssec/denial.js';
@@ -20,12 +20,22 @@ const ASTERISK = Uint8Array.of(42);
 const LONGEST_NAME = 255;
 /** An OPT record without options. */
 const OPT_OCTETS = 11;
+const OPTION_HEADER = 4;
+/** What resolvers usually take over UDP. It does not matter over a stream. */
+const PAYLOAD = 1232;
 
 export interface PartImage {
   /** Adds the names that decide about this one; false when they are already present. `name`: lower-case wire name. */
   add(name: Uint8Array): boolean;
-  /** The whole answer, as over TCP, and what the engine did for it. */
-  ask(name: Uint8Array, type: number): { readonly message: ReadMessage; readonly trace: readonly TracedName[] };
+  /** The whole answer, as over TCP, and what the engine did for it. `clientSubnet`: data of the option that is sent along. */
+  ask(name: Uint8Array, type: number, clientSubnet?: Uint8Array): Asked;
+}
+
+export interface Asked {
+  readonly message: ReadMessage;
+  readonly trace: readonly TracedName[];
+  readonly query: Uint8Array;
+  readonly response: Uint8Array;
 }
 
 export function createPartImage(source: ZoneSource, zone: ServingZone): PartImage {
@@ -62,7 +72,7 @@ export function createPartImage(source: ZoneSource, zone: ServingZone): PartImag
       }
       return isNew;
     },
-    ask(name, type) {
+    ask(name, type, clientSubnet) {
       const writer = new ImageWriter({ seed: 1 });
       const number = writer.beginZone(facts.apex, zone.denial);
       for (const owner of owners.values()) {
@@ -74,11 +84,12 @@ export function createPartImage(source: ZoneSource, zone: ServingZone): PartImag
       for (const hashedOwner of hashedOwners.values()) writer.loadHashed(number, hashedOwner);
       writer.publishZone(number);
       writer.commit();
-      const query = makeQuery(name, type, zone.denial !== undefined);
+      const query = makeQuery(name, type, zone.denial !== undefined, clientSubnet);
       const out = new Uint8Array(LONGEST_MESSAGE);
       const engine = createEngineState(DEFAULT_ENGINE_SETTINGS);
       const length = answerWith(engine, writer.reader)(query, 0, query.length, out, 0, out.length, Transport.tcp);
-      return { message: readMessage(out.subarray(0, length))!, trace: traceOf(engine) };
+      const response = out.slice(0, length);
+      return { message: readMessage(response)!, trace: traceOf(engine), query, response };
     },
   };
 }
@@ -91,19 +102,31 @@ export function wildcardOf(name: Uint8Array): Uint8Array {
   return owner;
 }
 
-/** `dnssecOk`: signatures and proofs are wanted. */
-function makeQuery(name: Uint8Array, type: number, dnssecOk: boolean): Uint8Array {
+/** The question of a resolver. `dnssecOk`: signatures and proofs are wanted. */
+function makeQuery(
+  name: Uint8Array,
+  type: number,
+  dnssecOk: boolean,
+  clientSubnet: Uint8Array | undefined,
+): Uint8Array<ArrayBuffer> {
   const end = 16 + name.length;
-  const query = new Uint8Array(end + (dnssecOk ? OPT_OCTETS : 0));
-  query[5] = 1;
-  query.set(name, 12);
-  query[12 + name.length] = type >>> 8;
-  query[13 + name.length] = type;
-  query[15 + name.length] = 1;
-  if (!dnssecOk) return query;
-  query[11] = 1;
-  query[end + 2] = Type.opt;
-  // The payload size does not matter over a stream; the flags are DO alone (RFC 3225 §3).
-  query[end + 7] = 0x80;
-  return query;
+  const options = clientSubnet === undefined ? 0 : OPTION_HEADER + clientSubnet.length;
+  const octets = new Uint8Array(end + OPT_OCTETS + options);
+  const view = new DataView(octets.buffer);
+  view.setUint16(4, 1);
+  view.setUint16(10, 1);
+  octets.set(name, 12);
+  view.setUint16(end - 4, type);
+  view.setUint16(end - 2, Class.in);
+  view.setUint16(end + 1, Type.opt);
+  view.setUint16(end + 3, PAYLOAD);
+  // The flags are DO alone (RFC 3225 §3).
+  view.setUint16(end + 7, dnssecOk ? 0x8000 : 0);
+  view.setUint16(end + 9, options);
+  if (clientSubnet) {
+    view.setUint16(end + OPT_OCTETS, EdnsOption.clientSubnet);
+    view.setUint16(end + OPT_OCTETS + 2, clientSubnet.length);
+    octets.set(clientSubnet, end + OPT_OCTETS + OPTION_HEADER);
+  }
+  return octets;
 }

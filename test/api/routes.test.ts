@@ -285,6 +285,15 @@ t.test('explanations of answers', async (t) => {
       },
     ],
   );
+  t.match(json.result, {
+    client_subnet: null,
+    packets: { query: { size: 44 }, response: { parts: [{ part: 'header' }] } },
+  });
+  const near = `/zones/${zone}/dns_records/explain?name=www&client_subnet=`;
+  t.match((await call('GET', `${near}192.0.2.7/24`)).json.result, {
+    client_subnet: { asked: '192.0.2.0/24', used: false },
+  });
+  t.match(await call('GET', `${near}somewhere`), { status: 400 });
   t.match((await call('GET', `/zones/${zone}/dns_records/explain`)).json.result, { name: 'example.com', type: 'A' });
   t.equal(json.result.edge, null, 'the edge knows nothing of a name that is not proxied');
   const settings = { origin_port: 3000 };

@@ -9,7 +9,8 @@ interface SearchProps {
   readonly placeholder?: string;
 }
 
-const PAUSE_MS = 180;
+/** Shorter than most people need for the next key; an answer that is no longer wanted is given up. */
+const PAUSE_MS = 60;
 
 export function Search({ name, label, placeholder = 'Search' }: SearchProps) {
   const inAddress = usePlace().query.get(name) ?? '';

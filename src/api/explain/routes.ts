@@ -2,6 +2,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { requireZone } from '../../control/access/access.js';
 import { explain } from '../../explain/explain.js';
+import type { Packet } from '../../explain/packet.js';
 import { explainRoute } from '../../hostnames/routing/explain-route.js';
 import { success } from '../envelope.js';
 import { textValue } from '../query.js';
@@ -9,6 +10,8 @@ import { type ContextOf, queryOf } from '../request.js';
 import { answersOne } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
 import { explainQuery, explanation } from './schema.js';
+
+const view = ({ size, parts }: Packet) => ({ size, parts: [...parts] });
 
 export const explainRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.get(
@@ -28,12 +31,24 @@ export const explainRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = as
       const { zone_id: zoneId } = request.params;
       requireZone(context, zoneId);
       const query = queryOf(request);
-      const found = explain(context, textValue(query, 'name') ?? '@', textValue(query, 'type') ?? 'A', zoneId);
+      const { clientSubnet, packets, ...found } = explain(
+        context,
+        textValue(query, 'name') ?? '@',
+        textValue(query, 'type') ?? 'A',
+        { zoneId, clientSubnet: textValue(query, 'client_subnet') },
+      );
       const { answer, authority } = found.answer;
       const lists = { answer: [...answer], authority: [...authority] };
       const route = explainRoute(context, found.name);
       const edge = route ? { ...route, origins: [...route.origins], steps: [...route.steps] } : null;
-      return success({ ...found, steps: [...found.steps], answer: { ...found.answer, ...lists }, edge });
+      return success({
+        ...found,
+        steps: [...found.steps],
+        answer: { ...found.answer, ...lists },
+        packets: packets && { query: view(packets.query), response: view(packets.response) },
+        client_subnet: clientSubnet,
+        edge,
+      });
     },
   );
 };

@@ -4,6 +4,24 @@ import { z } from 'zod';
 export const explainQuery = z.object({
   name: z.string().optional().describe('A name in the zone, relative or complete; default: the apex'),
   type: z.string().optional().describe('Default: A'),
+  client_subnet: z
+    .string()
+    .optional()
+    .describe('A network such as `192.0.2.0/24`, sent along as the EDNS option (RFC 7871)'),
+});
+
+const packet = z.object({
+  size: z.int().describe('Octets'),
+  parts: z
+    .array(
+      z.object({
+        part: z.enum(['header', 'question', 'answer', 'authority', 'additional']),
+        offset: z.int(),
+        hex: z.string(),
+        text: z.string(),
+      }),
+    )
+    .describe('In order, without gaps'),
 });
 
 export const explanation = z
@@ -36,6 +54,18 @@ export const explanation = z
       answer: z.array(z.string()).describe('Zone file lines'),
       authority: z.array(z.string()),
     }),
+    packets: z
+      .object({ query: packet, response: packet })
+      .nullable()
+      .describe('The question and the response octet for octet, as over TCP; null when no zone is asked'),
+    client_subnet: z
+      .object({
+        asked: z.string(),
+        used: z.boolean().describe('Whether the answer depends on it'),
+        detail: z.string(),
+      })
+      .nullable()
+      .describe('What the client subnet did; null without one'),
     edge: z
       .object({
         by: z.enum(['hostname', 'record', 'wildcard-record', 'wildcard-hostname']).nullable(),

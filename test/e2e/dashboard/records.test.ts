@@ -147,6 +147,7 @@ t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (
     await dialog.getByRole('button', { name: 'Go on' }).click();
     await dialog.getByText('192.0.2.21').first().waitFor();
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText(/not saved/).waitFor({ state: 'detached' });
     await page.getByText('served everywhere').waitFor();
     t.equal(await dig(dashboard, 'www.shop.example', 'A'), '192.0.2.21', 'mine');
     t.equal(await dig(dashboard, 'mail.shop.example', 'A'), '192.0.2.32', 'theirs');
@@ -178,8 +179,69 @@ t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (
   await t.test('from a record to why it is answered so', async () => {
     await page.getByRole('link', { name: 'Records', exact: true }).click();
     await page.getByRole('link', { name: 'Explain www.shop.example A' }).click();
-    await page.getByText('192.0.2.11').waitFor();
+    await page.getByRole('cell', { name: 'www.shop.example. 3600 IN A 192.0.2.11' }).waitFor();
+    await page.getByLabel('Client subnet').fill('198.51.100.77/24');
+    await page.keyboard.press('Enter');
+    await page.getByText('clients of every subnet get this answer').waitFor();
+    await page.getByText(/Question, \d+ octets/).click();
+    await page.getByText('client subnet 198.51.100.0/24, scope 0').waitFor();
   });
+});
+
+t.test('more edits than the server takes in one change', { skip: noBrowser, timeout: 180_000 }, async (t: Test) => {
+  const dashboard = await startDashboard(t);
+  const { call, enter, inspect } = dashboard;
+  const zone = await call('POST', '/zones', { name: 'large.example' });
+  // Three records of each name: 3500 is in the middle of one.
+  const posts = Array.from({ length: 1200 }, (_, i) => [
+    { type: 'A', name: `h${i}`, content: '192.0.2.1' },
+    { type: 'AAAA', name: `h${i}`, content: '2001:db8::1' },
+    { type: 'TXT', name: `h${i}`, content: '"one"' },
+  ]).flat();
+  for (const part of [posts.slice(0, 1800), posts.slice(1800)])
+    await call('POST', `/zones/${zone.id}/dns_records/batch`, { posts: part });
+  const page = await enter('/zones/large.example/records');
+  await page.getByLabel('Select all on this page').check();
+  await page.getByRole('button', { name: 'Select all 3,600' }).click();
+  await page.getByText('3,600 selected').waitFor();
+  await page.getByLabel('TTL of the selected').selectOption({ label: '1 hour' });
+  await page.getByText('3,600 edits are not saved').waitFor();
+  await page.getByRole('button', { name: 'Review and save' }).click();
+  await page.getByText('saved in 2 changes, one after the other').waitFor();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Save', exact: true, disabled: false }).waitFor();
+
+  await t.test('the second is refused: the first stays, and the rest can be saved again', async (t) => {
+    let saves = 0;
+    const sent: { patches: { id: string }[] }[] = [];
+    await page.route('**/dns_records/batch', (route) => {
+      sent.push(route.request().postDataJSON());
+      const errors = [{ code: 10000, message: 'Not now.' }];
+      const refusal = { status: 403, json: { success: false, result: null, errors, messages: [] } };
+      return ++saves === 2 ? route.fulfill(refusal) : route.continue();
+    });
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await dialog.getByText('3,498 of 3,600 edits are saved. The other 102 are not').waitFor();
+    await dialog.getByText('Not now.').waitFor();
+    await inspect(page, 'review-half-saved');
+    const of = async (ttl: number): Promise<{ name: string }[]> =>
+      (await call('GET', `/zones/${zone.id}/dns_records?per_page=5000`)).filter(
+        (item: { ttl: number }) => item.ttl === ttl,
+      );
+    t.equal((await of(3600)).length, 3498);
+    const whole = new Set((await of(3600)).map(({ name }) => name));
+    t.notOk(
+      (await of(1)).some(({ name }) => whole.has(name)),
+      'no name is half changed',
+    );
+    await page.unroute('**/dns_records/batch');
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('served everywhere').waitFor();
+    t.equal((await of(3600)).length, 3600);
+    t.equal(sent.flatMap(({ patches }) => patches).length, 3600, 'each was sent once to begin with');
+    t.equal(await page.getByText(/not saved/).count(), 0);
+  });
+  await page.context().close();
 });
 
 t.test('credentials with few rights', { skip: noBrowser, timeout: 180_000 }, async (t: Test) => {

@@ -4,6 +4,7 @@ import { pathWith } from '../../api.js';
 import { useLoad } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
+import { Columns, TableFrame } from '../../parts/table.js';
 import { go, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import type { Explanation, RecordType } from '../../types.js';
@@ -26,20 +27,26 @@ const STEPS: Readonly<Record<Explanation['steps'][number]['step'], string>> = {
 export default function Explain({ zone }: ZoneScreenProps) {
   const { query } = usePlace();
   const apex = asciiName(zone);
-  const asked = { name: query.get('name') ?? apex, type: query.get('type') ?? 'A' };
+  const asked = {
+    name: query.get('name') ?? apex,
+    type: query.get('type') ?? 'A',
+    client_subnet: query.get('subnet') ?? '',
+  };
   const [name, setName] = useState(asked.name);
   const [type, setType] = useState(asked.type);
+  const [subnet, setSubnet] = useState(asked.client_subnet);
   useEffect(() => {
     // The back button changes the question.
     setName(asked.name);
     setType(asked.type);
-  }, [asked.name, asked.type]);
+    setSubnet(asked.client_subnet);
+  }, [asked.name, asked.type, asked.client_subnet]);
   const types = useLoad<RecordType[]>('/record_types').answer?.result.map((entry) => entry.type) ?? [];
   const path = pathWith(`/zones/${zone.id}/dns_records/explain`, asked);
   const { answer, error, busy } = useLoad<Explanation>(path);
   const ask = (event: SubmitEvent): void => {
     event.preventDefault();
-    go(withQuery({ name: name.trim() || apex, type }));
+    go(withQuery({ name: name.trim() || apex, type, subnet: subnet.trim() }));
   };
   const offered = [...new Set([...types, 'SOA', 'DNSKEY', 'ANY', type])];
   return (
@@ -63,6 +70,17 @@ export default function Explain({ zone }: ZoneScreenProps) {
             ))}
           </select>
         </label>
+        <label class="field">
+          <span>Client subnet</span>
+          <input
+            class="mono"
+            type="text"
+            spellcheck={false}
+            placeholder="192.0.2.0/24"
+            value={subnet}
+            onInput={(event) => setSubnet(event.currentTarget.value)}
+          />
+        </label>
         <button type="submit" class="primary">
           Explain
         </button>
@@ -75,7 +93,12 @@ export default function Explain({ zone }: ZoneScreenProps) {
   );
 }
 
-function Explained({ found: { answer, steps, edge }, busy }: { readonly found: Explanation; readonly busy: boolean }) {
+interface ExplainedProps {
+  readonly found: Explanation;
+  readonly busy: boolean;
+}
+
+function Explained({ found: { answer, steps, edge, packets, client_subnet: subnet }, busy }: ExplainedProps) {
   return (
     <div class="explained" aria-busy={busy}>
       <section class="panel" aria-labelledby="steps-title">
@@ -97,6 +120,11 @@ function Explained({ found: { answer, steps, edge }, busy }: { readonly found: E
         </h2>
         <Section title="Answer" lines={answer.answer} none="No records: the name or the type does not exist." />
         <Section title="Authority" lines={answer.authority} />
+        {subnet && (
+          <p>
+            Client subnet <code>{subnet.asked}</code>: {subnet.detail}.
+          </p>
+        )}
       </section>
       {edge && (
         <section class="panel" aria-labelledby="edge-title">
@@ -114,7 +142,52 @@ function Explained({ found: { answer, steps, edge }, busy }: { readonly found: E
           </ul>
         </section>
       )}
+      {packets && (
+        <section class="panel" aria-labelledby="packets-title">
+          <h2 id="packets-title">The packets</h2>
+          <PacketTable title="Question" packet={packets.query} />
+          <PacketTable title="Response" packet={packets.response} open />
+        </section>
+      )}
     </div>
+  );
+}
+
+const PARTS = {
+  header: 'Header',
+  question: 'Question',
+  answer: 'Answer',
+  authority: 'Authority',
+  additional: 'Additional',
+} as const;
+
+interface PacketTableProps {
+  readonly title: string;
+  readonly packet: NonNullable<Explanation['packets']>['query'];
+  readonly open?: boolean;
+}
+
+/** Every part where it stands, in octets and in words. */
+function PacketTable({ title, packet: { size, parts }, open = false }: PacketTableProps) {
+  return (
+    <details class="packet" open={open}>
+      <summary>
+        {title}, {size.toLocaleString('en')} octets
+      </summary>
+      <TableFrame label={`${title} octet for octet`}>
+        <Columns names={['From', 'Part', 'Octets', 'Meaning']} />
+        <tbody class="dense">
+          {parts.map(({ part, offset, hex, text }) => (
+            <tr key={offset}>
+              <td class="number muted">{offset}</td>
+              <th scope="row">{PARTS[part]}</th>
+              <td class="octets mono">{hex.replaceAll(/(....)/g, '$1 ').trim()}</td>
+              <td class="long mono">{text}</td>
+            </tr>
+          ))}
+        </tbody>
+      </TableFrame>
+    </details>
   );
 }
 

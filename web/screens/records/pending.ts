@@ -112,11 +112,14 @@ const MEMBERS = ['type', 'name', 'content', 'data', 'priority', 'ttl', 'proxied'
 
 /** The members of a record that an edit changes. */
 export function changedMembers(before: DnsRecord, body: RecordBody): Partial<RecordBody> {
-  const old: Partial<RecordBody> = bodyOf(before);
-  const changed = MEMBERS.filter(
-    (member) => old[member] !== body[member] && canonical(old[member]) !== canonical(body[member]),
-  );
+  const changed = MEMBERS.filter((member) => isChanged(before, body, member));
   return Object.fromEntries(changed.map((member) => [member, body[member]]));
+}
+
+function isChanged(before: DnsRecord, body: RecordBody, member: (typeof MEMBERS)[number]): boolean {
+  // As in bodyOf, without making one: this is done for each of ten thousand edits.
+  const old = member === 'content' && before.data ? undefined : before[member];
+  return old !== body[member] && canonical(old) !== canonical(body[member]);
 }
 
 function canonical(value: unknown): string {
@@ -125,7 +128,7 @@ function canonical(value: unknown): string {
 }
 
 function isNothing(edit: Edit): boolean {
-  return edit.kind === 'change' && Object.keys(changedMembers(edit.before, edit.body)).length === 0;
+  return edit.kind === 'change' && !MEMBERS.some((member) => isChanged(edit.before, edit.body, member));
 }
 
 export interface Batch {

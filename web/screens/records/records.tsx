@@ -187,7 +187,7 @@ async function readAll(
 ): Promise<Map<string, DnsRecord>> {
   const all = new Map<string, DnsRecord>();
   for (let page = 1; ; page++) {
-    const path = pathWith(`/zones/${zone.id}/dns_records`, { ...filter, page, per_page: 5000 });
+    const path = pathWith(`/zones/${zone.id}/dns_records`, { ...filter, page, per_page: 2000 });
     const { result, info }: Answer<DnsRecord[]> = await call('GET', path);
     for (const record of result) all.set(record.id, record);
     if (page >= (info?.total_pages ?? 1)) return all;

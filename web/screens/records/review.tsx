@@ -2,7 +2,7 @@
  * The last look before saving: what resolvers will see. Saving needs the zone as it was when the first edit was made; if somebody
  * else changed it, both sides are shown (conflict.tsx).
  */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError, call } from '../../api.js';
 import { useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
@@ -13,6 +13,7 @@ import type { Diff, Zone } from '../../types.js';
 import { Conflict } from './conflict.js';
 import { batchOf, type Edits, editAt, type Pending } from './pending.js';
 import type { Saved } from './receipt.js';
+import { MOST_AT_ONCE, partsOf, saveParts } from './saving.js';
 
 interface ReviewProps {
   readonly zone: Zone;
@@ -22,18 +23,6 @@ interface ReviewProps {
 }
 
 const CHANGED_MEANWHILE = 412;
-/** What the server takes in one change. */
-const MOST_AT_ONCE = 3500;
-
-/** The edits in parts that the server takes, deletions first, so that what is made anew finds its place free. */
-function partsOf(edits: Edits): Edits[] {
-  if (edits.size <= MOST_AT_ONCE) return [edits];
-  const order = { delete: 0, change: 1, create: 2 };
-  const sorted = [...edits].sort(([, a], [, b]) => order[a.kind] - order[b.kind]);
-  const parts: Edits[] = [];
-  for (let at = 0; at < sorted.length; at += MOST_AT_ONCE) parts.push(new Map(sorted.slice(at, at + MOST_AT_ONCE)));
-  return parts;
-}
 
 function joined(diffs: readonly Diff[]): Diff | undefined {
   const [first] = diffs;
@@ -47,71 +36,47 @@ function joined(diffs: readonly Diff[]): Diff | undefined {
   );
 }
 
+const number = (value: number): string => value.toLocaleString('en');
+const edits = (count: number): string => (count === 1 ? '1 edit' : `${number(count)} edits`);
+
 export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
-  const { edits, etag } = pending;
-  const [diff, setDiff] = useState<Diff>();
-  const checking = useSending();
-  const saving = useSending();
   const path = `/zones/${zone.id}/dns_records/batch`;
+  const { etag } = pending;
   const headers = etag === undefined ? {} : { 'if-match': etag };
-  const parts = useMemo(() => partsOf(edits), [edits]);
-  useEffect(() => {
-    // All of them are saved.
-    if (edits.size === 0) return;
-    setDiff(undefined);
-    void checking.run(async () => {
-      const diffs: Diff[] = [];
-      for (const part of parts) {
-        const { diff: found } = await call('POST', `${path}?dry_run=true`, { body: batchOf(part), headers });
-        if (found) diffs.push(found);
-      }
-      setDiff(joined(diffs));
-    });
-  }, [edits, etag]);
-  const save = (): void => {
-    void saving.run(async () => {
-      let tag = etag;
-      let saved: Saved = { change: undefined, serial: undefined, at: Date.now() };
-      for (const [index, part] of parts.entries()) {
-        const match = tag === undefined ? {} : { 'if-match': tag };
-        const { change, serial, etag: next } = await call('POST', path, { body: batchOf(part), headers: match });
-        tag = next;
-        saved = { ...saved, ...(change !== undefined && { change, serial }) };
-        // What is saved is not pending any more, whatever becomes of the rest.
-        pending.rebase(new Map(parts.slice(index + 1).flatMap((rest) => [...rest])), tag);
-      }
-      onSaved(saved);
-    });
-  };
+  const parts = useMemo(() => partsOf(pending.edits), [pending.edits]);
+  const { saving, started, stop, save } = useSave(path, pending, parts, onSaved);
+  const { diff, checking } = useDifference(path, pending, parts, saving.busy);
   const error = saving.error ?? checking.error;
-  const title = edits.size === 1 ? 'Review 1 edit' : `Review ${edits.size.toLocaleString('en')} edits`;
+  const isConflict = error?.status === CHANGED_MEANWHILE;
+  const close = saving.busy ? stop : onClose;
   return (
-    <Dialog title={title} onClose={onClose}>
-      {error?.status === CHANGED_MEANWHILE ? (
-        <Conflict zone={zone} pending={pending} onSolved={saving.clear} />
-      ) : (
+    <Dialog title={`Review ${edits(started ?? pending.edits.size)}`} onClose={close}>
+      {!saving.busy && started !== undefined && started > pending.edits.size && (
+        <div class="note note-wait" role="status">
+          <p>
+            {number(started - pending.edits.size)} of {edits(started)} are saved. The other {number(pending.edits.size)}{' '}
+            are not: they stay here, and can be saved again.
+          </p>
+        </div>
+      )}
+      {isConflict && <Conflict zone={zone} pending={pending} onSolved={saving.clear} />}
+      {!isConflict && error && <ErrorNote error={explained(error, parts[0]!)} />}
+      {!isConflict && checking.busy && <Loading what="the difference" />}
+      {saving.busy && parts.length + pending.edits.size > 1 && started !== undefined && (
+        <Progress done={started - pending.edits.size} total={started} />
+      )}
+      {!isConflict && !saving.busy && diff && (
         <>
-          {error && <ErrorNote error={explained(error, pending)} />}
-          {checking.busy && <Loading what="the difference" />}
-          {diff && (
-            <>
-              <p class="muted">
-                {parts.length === 1
-                  ? 'What resolvers will see, all at once'
-                  : `The server takes ${MOST_AT_ONCE.toLocaleString('en')} edits at once, so these are saved in ${parts.length} changes`}
-                {parts.length === 1 && diff.serial_from !== diff.serial_to && `, as serial ${diff.serial_to}`}:
-              </p>
-              <DiffLines diff={diff} />
-            </>
-          )}
+          <p class="muted">{introduction(parts.length, diff)}</p>
+          <DiffLines diff={diff} />
         </>
       )}
-      <div class="dialog-actions" hidden={error?.status === CHANGED_MEANWHILE}>
+      <div class="dialog-actions" hidden={isConflict}>
         <button type="button" class="primary" disabled={!diff || saving.busy || checking.busy} onClick={save}>
           {saving.busy ? 'Saving…' : 'Save'}
         </button>
-        <button type="button" onClick={onClose}>
-          Not yet
+        <button type="button" onClick={close}>
+          {saving.busy ? 'Stop after this change' : 'Not yet'}
         </button>
       </div>
       <Curl request={() => ({ method: 'POST', path, headers, body: batchOf(parts[0]!) })} />
@@ -119,8 +84,76 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
   );
 }
 
+function introduction(changes: number, { serial_from: from, serial_to: to }: Diff): string {
+  if (changes === 1) return `What resolvers will see, all at once${from === to ? '' : `, as serial ${to}`}:`;
+  return (
+    `The server takes ${number(MOST_AT_ONCE)} edits in one change, so these are saved in ${changes} changes, one after the other. ` +
+    'Each is complete or not done, and all edits of a name are in the same. If one is refused, those before it stay saved, and the rest stays here.'
+  );
+}
+
+function Progress({ done, total }: { readonly done: number; readonly total: number }) {
+  return (
+    <p class="transfer" role="status">
+      <progress max={total} value={done} aria-label="Saved edits" />
+      <span>
+        {number(done)} of {number(total)} saved
+      </span>
+    </p>
+  );
+}
+
+/** What resolvers would see; read again when the edits change otherwise than by being saved. */
+function useDifference(path: string, { edits, etag }: Pending, parts: readonly Edits[], isSaving: boolean) {
+  const [diff, setDiff] = useState<Diff>();
+  const checking = useSending();
+  useEffect(() => {
+    if (edits.size === 0 || isSaving) return;
+    setDiff(undefined);
+    void checking.run(async () => {
+      const headers = etag === undefined ? {} : { 'if-match': etag };
+      const diffs: Diff[] = [];
+      for (const part of parts) {
+        const { diff: found } = await call('POST', `${path}?dry_run=true`, { body: batchOf(part), headers });
+        if (found) diffs.push(found);
+      }
+      setDiff(joined(diffs));
+    });
+  }, [edits, etag, isSaving]);
+  return { diff, checking };
+}
+
+/** `started`: how many edits there were when saving began; undefined before. */
+function useSave(path: string, pending: Pending, parts: readonly Edits[], onSaved: (saved: Saved) => void) {
+  const saving = useSending();
+  const [started, setStarted] = useState<number>();
+  const wanted = useRef(true);
+  const save = (): void => {
+    setStarted(pending.edits.size);
+    wanted.current = true;
+    void saving.run(async () => {
+      let left = pending.edits.size;
+      const saved = await saveParts({
+        path,
+        parts,
+        etag: pending.etag,
+        wanted: () => wanted.current,
+        onPart: (rest, etag) => {
+          left = rest.size;
+          pending.rebase(rest, etag);
+        },
+      });
+      if (left === 0) onSaved(saved);
+    });
+  };
+  const stop = (): void => {
+    wanted.current = false;
+  };
+  return { saving, started, stop, save };
+}
+
 /** A refusal with the name of the record that it is about. */
-function explained(error: ApiError, { edits }: Pending): ApiError {
+function explained(error: ApiError, edits: Edits): ApiError {
   const errors = error.errors.map((item) => {
     const found = item.source && editAt(edits, item.source.pointer);
     const edit = found && edits.get(found.key);

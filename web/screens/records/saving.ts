@@ -1,0 +1,75 @@
+/**
+ * Saving edits. The server takes a certain number in one change; more are saved in several changes, one after the other. All edits of a
+ * name are in the same change, so that no resolver sees a name half changed.
+ */
+import { call } from '../../api.js';
+import { batchOf, type Edit, type Edits } from './pending.js';
+import type { Saved } from './receipt.js';
+
+/** What the server takes in one change. */
+export const MOST_AT_ONCE = 3500;
+
+/** The names that an edit is about: two when it renames. */
+function namesOf(edit: Edit): readonly string[] {
+  if (edit.kind === 'create') return [edit.body.name];
+  if (edit.kind === 'delete' || edit.body.name === edit.before.name) return [edit.before.name];
+  return [edit.before.name, edit.body.name];
+}
+
+/** Edits that must not be in different changes, together. */
+function groupsOf(edits: Edits): (readonly [string, Edit])[][] {
+  const groups = new Map<string, (readonly [string, Edit])[]>();
+  for (const [key, edit] of edits) {
+    const [name, renamed] = namesOf(edit);
+    const group = groups.get(name!) ?? [];
+    group.push([key, edit]);
+    groups.set(name!, group);
+    const other = renamed === undefined ? group : (groups.get(renamed) ?? group);
+    if (renamed !== undefined && other === group) groups.set(renamed, group);
+    if (other === group) continue;
+    for (const item of other) group.push(item);
+    for (const [known, member] of groups) if (member === other) groups.set(known, group);
+  }
+  return [...new Set(groups.values())];
+}
+
+/** The edits in parts that the server takes. Only a name with more edits than that is divided. */
+export function partsOf(edits: Edits): Edits[] {
+  if (edits.size <= MOST_AT_ONCE) return [edits];
+  const parts: (readonly [string, Edit])[][] = [[]];
+  for (const group of groupsOf(edits)) {
+    for (let at = 0; at < group.length; at += MOST_AT_ONCE) {
+      const piece = group.slice(at, at + MOST_AT_ONCE);
+      if (parts.at(-1)!.length + piece.length > MOST_AT_ONCE) parts.push([]);
+      parts.at(-1)!.push(...piece);
+    }
+  }
+  return parts.map((part) => new Map(part));
+}
+
+export interface SavingOptions {
+  /** Of the batches of the zone. */
+  readonly path: string;
+  readonly parts: readonly Edits[];
+  /** State of the zone that the edits are about. */
+  readonly etag: string | undefined;
+  /** A part is saved: which edits are left, and the state of the zone now. */
+  readonly onPart: (rest: Edits, etag: string | undefined) => void;
+  /** Whether to go on with the next part. */
+  readonly wanted: () => boolean;
+}
+
+/** Saves part after part; returns the last change. Throws the refusal of a part: those before it are saved, the others are not. */
+export async function saveParts({ path, parts, etag, onPart, wanted }: SavingOptions): Promise<Saved> {
+  let tag = etag;
+  let saved: Saved = { change: undefined, serial: undefined, at: Date.now() };
+  for (const [index, part] of parts.entries()) {
+    if (!wanted()) break;
+    const headers = tag === undefined ? {} : { 'if-match': tag };
+    const { change, serial, etag: next } = await call('POST', path, { body: batchOf(part), headers });
+    tag = next;
+    if (change !== undefined) saved = { ...saved, change, serial };
+    onPart(new Map(parts.slice(index + 1).flatMap((rest) => [...rest])), tag);
+  }
+  return saved;
+}
