@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect as connectHttp2, createSecureServer as createHttp2Server } from 'node:http2';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '../../src/certs/x509.js';
@@ -228,6 +229,54 @@ t.test('origins that hang, lie about lengths and answer without being asked', as
   t.equal(connections, 3, 'and its connection is not used again');
   t.equal(statusOf(await world.raw(GET('two.example.org'))), 520, 'two lengths');
   t.equal(statusOf(await world.raw(GET('both.example.org'))), 520, 'both framings');
+});
+
+t.test('a response whose end no one can be sure of is passed on, but never stored', async (t) => {
+  const asked: string[] = [];
+  const body = '5\r\nsaved\r\n0\r\n\r\n';
+  const answer = (socket: Socket): void => {
+    socket.on('error', () => {});
+    socket.once('data', (octets: Buffer) => {
+      const path = decodeURIComponent(/^\w+ \/(\S+)\.css/.exec(octets.toString('latin1'))![1]!);
+      asked.push(path);
+      const codings = path.split('+').map((coding) => `Transfer-Encoding: ${coding}\r\n`);
+      socket.end(`HTTP/1.1 200 OK\r\nCache-Control: public, max-age=600\r\n${codings.join('')}\r\n${body}`);
+    });
+  };
+  const made = makeCertificate([HOST]);
+  const secured = createTlsServer({ cert: made.certificate, key: made.key }, answer);
+  const world = await startEdgeWorld(t);
+  const plain = await world.zone('example.org', await startTcp(t, answer));
+  await editZoneSetting(world.ctx, plain, 'ssl', 'flexible');
+  const full = await world.zone('example.net', await listen(t, secured));
+  await editZoneSetting(world.ctx, full, 'ssl', 'full');
+  await world.heard();
+  const ways = {
+    'own reader': (path: string) => world.raw(GET(HOST, path)),
+    undici: async (path: string) => exchange(await world.tls('www.example.net'), GET('www.example.net', path)),
+  };
+  for (const [way, get] of Object.entries(ways)) {
+    for (const [codings, times] of [
+      ['chunked', 1],
+      ['Chunked', 1],
+      ['identity', 2],
+      ['gzip', 2],
+      ['gzip, chunked', 2],
+      ['chunked, identity', 2],
+      ['xchunked', 2],
+      ['chunked+chunked', 2],
+      ['identity+chunked', 2],
+    ] as const) {
+      asked.length = 0;
+      const path = `/${encodeURIComponent(codings)}.css`;
+      const first = await get(path);
+      const second = await get(path);
+      t.ok(asked.length >= times, `${way}, ${codings}: asked again`);
+      if (times === 1) t.match(second, /saved$/);
+      if (times === 1) t.equal(asked.length, 1, `${way}, ${codings}: stored`);
+      else t.notMatch(second, /cf-cache-status: HIT/i, `${way}, ${codings}: ${first.slice(0, 30)}`);
+    }
+  }
 });
 
 t.test('a name that comes to point inside is refused when it does', async (t) => {

@@ -4,6 +4,7 @@
  */
 import type { HeaderList, OriginEvents } from '../proxy/exchange.js';
 import { readFieldLines, VALUE_OCTETS } from './field-lines.js';
+import { framingOf, showsItsEnd, valuesOf } from './framing.js';
 
 /** The response cannot be understood. */
 export class UnreadableResponse extends Error {}
@@ -21,7 +22,6 @@ const LINE_END = Buffer.from('\r\n');
 const HEAD_END = Buffer.from('\r\n\r\n');
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t -~\x80-\xff]*)?\r\n/;
 const CHUNK_SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;[\t -~\x80-\xff]*)?$/i;
-const LENGTH = /^\d{1,15}$/;
 const TIMEOUT = /(?:^|[,\s])timeout=(\d{1,6})(?:$|[,\s])/i;
 const NONE: HeaderList = [];
 
@@ -122,24 +122,21 @@ export class ResponseReader {
   }
 
   private beginBody(status: number, isVersion11: boolean, headers: readonly string[]): void {
-    const codings = valuesOf(headers, 'transfer-encoding');
-    const lengths = valuesOf(headers, 'content-length');
-    const isCoded = codings.length > 0;
-    const isChunked = codings.length === 1 && codings[0]!.toLowerCase() === 'chunked';
+    const framing = framingOf(headers);
+    const isChunked = framing === 'chunked';
     // Without chunks, a coded body ends with its connection.
-    if (isCoded && (!isVersion11 || lengths.length > 0 || (!isChunked && /chunked/i.test(codings.join())))) {
+    const isLikeChunks = framing === 'coded' && /chunked/i.test(valuesOf(headers, 'transfer-encoding').join());
+    if (framing === 'both' || isLikeChunks || (!isVersion11 && (isChunked || framing === 'coded'))) {
       throw new UnreadableResponse('where its body ends is not certain');
     }
-    if (lengths.length > 1 || (lengths.length === 1 && !LENGTH.test(lengths[0]!))) {
-      throw new UnreadableResponse('its length is malformed');
-    }
-    this.missing = Number(lengths[0] ?? 0);
+    if (framing === 'malformed') throw new UnreadableResponse('its length is malformed');
+    const hasLength = framing === 'length';
+    this.missing = hasLength ? Number(valuesOf(headers, 'content-length')[0]) : 0;
     const hasBody = !this.isHead && status !== 204 && status !== 304;
-    const isBounded = !hasBody || isChunked || lengths.length > 0;
-    this.state = isChunked ? 'chunk-size' : lengths.length > 0 ? 'length' : 'until-close';
-    this.isReusable = isVersion11 && isBounded && !namesClose(headers);
+    this.state = isChunked ? 'chunk-size' : hasLength ? 'length' : 'until-close';
+    this.isReusable = isVersion11 && (!hasBody || showsItsEnd(framing)) && !namesClose(headers);
     this.keepAliveS = keepAliveOf(headers);
-    this.events.onHead(status, headers, isCoded || lengths.length > 0);
+    this.events.onHead(status, headers, showsItsEnd(framing));
     if (!hasBody || (this.state === 'length' && this.missing === 0)) this.end(NONE);
   }
 
@@ -192,12 +189,6 @@ export class ResponseReader {
     this.state = 'done';
     this.trailers = trailers;
   }
-}
-
-function valuesOf(headers: readonly string[], name: string): string[] {
-  const values: string[] = [];
-  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) values.push(headers[i + 1]!);
-  return values;
 }
 
 function namesClose(headers: readonly string[]): boolean {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { Readable } from 'node:stream';
 import { type Failure, failureOf } from '../error-pages/failures.js';
+import { framingOf, valuesOf } from '../http1/framing.js';
 import type { PlainHead } from '../http1/request-head.js';
 import type { EdgeRequest } from '../proxy/exchange.js';
 import { endToEndHeaders } from '../proxy/headers.js';
@@ -150,25 +151,25 @@ function pathOf(target: string, authority: string): string | Failure {
  * the request is refused as ambiguous and its connection ends.
  */
 function framingFault(headers: readonly string[], version: string): Failure | undefined {
-  const codings = valuesOf(headers, 'transfer-encoding');
-  if (codings.length === 0) return undefined;
-  if (valuesOf(headers, 'content-length').length > 0 || version === '1.0') {
-    return failureOf('badRequest', 'Transfer-Encoding where it may not stand');
+  const framing = framingOf(headers);
+  switch (framing) {
+    case 'none':
+    case 'length':
+      return undefined;
+    case 'malformed':
+      return failureOf('badRequest', 'Content-Length is no single number');
+    case 'both':
+      return failureOf('badRequest', 'Transfer-Encoding where it may not stand');
+    default:
+      if (version === '1.0') return failureOf('badRequest', 'Transfer-Encoding where it may not stand');
+      if (framing === 'chunked') return undefined;
+      return failureOf('badRequest', `the coding ${valuesOf(headers, 'transfer-encoding').join()}`);
   }
-  if (codings.length > 1 || codings[0]!.toLowerCase() !== 'chunked')
-    return failureOf('badRequest', `the coding ${codings.join()}`);
-  return undefined;
 }
 
 function contentLengthOf(headers: readonly string[]): number | undefined {
   const [value] = valuesOf(headers, 'content-length');
   return value === undefined ? undefined : Number(value);
-}
-
-function valuesOf(headers: readonly string[], name: string): string[] {
-  const values: string[] = [];
-  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) values.push(headers[i + 1]!);
-  return values;
 }
 
 /** Removes Content-Length; the length is passed separately. */

@@ -1,6 +1,7 @@
 /** A request to an origin through undici, which knows TLS, HTTP/2 and bodies of requests. */
 import type { Dispatcher } from 'undici';
-import type { HeaderList, OriginControl, OriginEvents, OriginRequest } from './exchange.js';
+import { framingOf, showsItsEnd } from '../http1/framing.js';
+import type { OriginControl, OriginEvents, OriginRequest } from './exchange.js';
 
 const GONE = new Error('the client is gone');
 
@@ -45,7 +46,7 @@ class Dispatched implements Dispatcher.DispatchHandler, OriginControl {
     const headers = headerList(controller.rawHeaders);
     if (status < 200) this.events.onInformation(status, headers);
     // HTTP/2 marks the last frame.
-    else this.events.onHead(status, headers, !Array.isArray(controller.rawHeaders) || isDelimited(headers));
+    else this.events.onHead(status, headers, !Array.isArray(controller.rawHeaders) || showsItsEnd(framingOf(headers)));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -74,14 +75,6 @@ class Dispatched implements Dispatcher.DispatchHandler, OriginControl {
     this.isAborted = true;
     this.controller?.abort(GONE);
   }
-}
-
-/** Any other body ends with its connection (RFC 9112 §6.3). */
-function isDelimited(headers: HeaderList): boolean {
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i] === 'content-length' || headers[i] === 'transfer-encoding') return true;
-  }
-  return false;
 }
 
 /** Undici gives alternating names and values as octets, and an object for HTTP/2. */
