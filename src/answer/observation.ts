@@ -4,8 +4,10 @@
  * Every thread owns one block and is its only writer; one reader (observe/reader.ts) reads all blocks. Neither waits
  * for the other: counters are plain additions, and a sample that does not fit into the ring is dropped and counted.
  *
- * A block has three parts:
+ * A block has four parts:
  * - control words, {@link Word};
+ * - the index of rows: two words for each, {@link IndexWord}, so that the neighbours among which a zone may be stand in
+ *   one or two cache lines;
  * - rows of counters, {@link Row}, as doubles: row 0 counts what belongs to no other row, each further row belongs to a
  *   zone, whose apex stands behind the counters, its length first;
  * - the ring: samples in whole words, {@link SampleWord}, one behind the other. One that would pass the end begins again
@@ -26,30 +28,35 @@ export const Word = {
   length: 16,
 } as const;
 
-/** Places of the counters in a row. */
-export const Row = {
+export const IndexWord = {
   /** Number of the zone in the image; 0: the row is free. */
   zone: 0,
   /** Falls while other zones want the row; at 0 it is given up. */
   age: 1,
-  queries: 2,
-  octets: 3,
-  nxDomain: 4,
-  servFail: 5,
-  refused: 6,
-  otherRcode: 7,
-  unanswered: 8,
-  truncated: 9,
-  flattened: 10,
-  proxied: 11,
-  https: 12,
-  signed: 13,
+} as const;
+
+/** log2 of the words of a row in the index. */
+export const INDEX_SHIFT = 1;
+
+/** Places of the counters in a row. */
+export const Row = {
+  queries: 0,
+  octets: 1,
+  nxDomain: 2,
+  servFail: 3,
+  refused: 4,
+  otherRcode: 5,
+  unanswered: 6,
+  truncated: 7,
+  flattened: 8,
+  proxied: 9,
+  https: 10,
+  signed: 11,
   /** Answers by no zone. */
-  foreign: 14,
+  foreign: 12,
   apex: 16,
 } as const;
 
-export const FIRST_COUNT = Row.queries;
 const APEX_OCTETS = 256;
 /** Doubles in a row. */
 export const ROW = Row.apex + APEX_OCTETS / 8;
@@ -89,6 +96,8 @@ export const DNSSEC_OK = 1 << 25;
 export const SKIP = -1;
 
 const CONTROL_OCTETS = Word.length * 4;
+/** A multiple of a cache line, like the other parts. */
+const INDEX_OCTETS = (ROWS << INDEX_SHIFT) * 4 + 64;
 const ROWS_OCTETS = (1 + ROWS) * ROW * 8;
 
 /** The memory of all threads. */
@@ -107,6 +116,8 @@ export interface ObservationPlace {
 
 export interface ObservationBlock {
   readonly control: Int32Array<SharedArrayBuffer>;
+  /** The words of row 0 are not used. */
+  readonly index: Int32Array<SharedArrayBuffer>;
   readonly rows: Float64Array<SharedArrayBuffer>;
   /** The octets of all rows. */
   readonly rowOctets: Uint8Array<SharedArrayBuffer>;
@@ -115,17 +126,19 @@ export interface ObservationBlock {
 }
 
 export function createObservation(threads: number, ringOctets: number): Observation {
-  const octets = threads * (CONTROL_OCTETS + ROWS_OCTETS + ringOctets);
+  const octets = threads * (CONTROL_OCTETS + INDEX_OCTETS + ROWS_OCTETS + ringOctets);
   return { memory: new SharedArrayBuffer(octets), threads, ringOctets };
 }
 
 export function observationBlock({ observation, thread }: ObservationPlace): ObservationBlock {
   const { memory, ringOctets } = observation;
-  const start = thread * (CONTROL_OCTETS + ROWS_OCTETS + ringOctets);
-  const rows = start + CONTROL_OCTETS;
+  const start = thread * (CONTROL_OCTETS + INDEX_OCTETS + ROWS_OCTETS + ringOctets);
+  const index = start + CONTROL_OCTETS;
+  const rows = index + INDEX_OCTETS;
   const ring = rows + ROWS_OCTETS;
   return {
     control: new Int32Array(memory, start, Word.length),
+    index: new Int32Array(memory, index, (1 + ROWS) << INDEX_SHIFT),
     rows: new Float64Array(memory, rows, (1 + ROWS) * ROW),
     rowOctets: new Uint8Array(memory, rows, ROWS_OCTETS),
     ring: new Int32Array(memory, ring, ringOctets / 4),

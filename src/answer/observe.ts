@@ -11,6 +11,8 @@ import type { ImageReader } from '../image/reader.js';
 import { answerWith } from './engine.js';
 import {
   DNSSEC_OK,
+  INDEX_SHIFT,
+  IndexWord,
   Mark,
   NEIGHBOURS,
   type ObservationBlock,
@@ -27,8 +29,10 @@ import {
 import { createEngineState, type Engine, type EngineSettings } from './state.js';
 import { type Answer, type Client, DEFERRED } from './transport.js';
 
-/** A zone keeps its row against this many questions for others. */
-const OLDEST = 64;
+/** A zone keeps its row against this many questions for others, times {@link MISSES_TO_AGE}. */
+const OLDEST = 16;
+/** One in this many questions for zones without a row makes the rows older that it could have used. */
+const MISSES_TO_AGE = 16;
 /** Octets of a request that are kept when only the question is of interest. */
 const QUESTION_OCTETS = 12 + 255 + 4;
 
@@ -46,6 +50,8 @@ interface Observer {
   /** The zone of the last answer and the first double of its row. */
   zone: number;
   row: number;
+  /** Questions for zones without a row since rows were made older. */
+  misses: number;
 }
 
 /** The reader's wishes are noticed after this many answers. */
@@ -72,6 +78,7 @@ export function createObservedEngine(
     sinceLog: 0,
     zone: 0,
     row: 0,
+    misses: 0,
   };
   return function observed(request, start, length, response, at, limit, transport, client) {
     observer.left -= 1;
@@ -172,28 +179,34 @@ function isSigned({ engine, image }: Observer): boolean {
  * these older, so that busy zones keep their rows and forgotten ones lose them.
  */
 function findRow(observer: Observer, zone: number): number {
-  const rows = observer.block.rows;
+  const index = observer.block.index;
   const first = Math.imul(zone, 0x9e3779b1) >>> 8;
   let free = 0;
   for (let i = 0; i < NEIGHBOURS; i++) {
-    const row = (1 + ((first + i) & (ROWS - 1))) * ROW;
-    if (rows[row + Row.zone] === zone) {
-      if (rows[row + Row.age]! < OLDEST) rows[row + Row.age]! += 1;
-      return row;
+    const line = 1 + ((first + i) & (ROWS - 1));
+    const at = line << INDEX_SHIFT;
+    if (index[at + IndexWord.zone] === zone) {
+      if (index[at + IndexWord.age]! < OLDEST) index[at + IndexWord.age]! += 1;
+      return line * ROW;
     }
-    if (free === 0 && (rows[row + Row.zone] === 0 || rows[row + Row.age]! <= 0)) free = row;
+    if (free === 0 && (index[at + IndexWord.zone] === 0 || index[at + IndexWord.age]! <= 0)) free = line;
   }
   if (free !== 0) return takeRow(observer, free, zone);
-  for (let i = 0; i < NEIGHBOURS; i++) rows[(1 + ((first + i) & (ROWS - 1))) * ROW + Row.age]! -= 1;
+  // To pass a row on costs more than an answer: with many times more zones than rows it would happen at every question.
+  observer.misses += 1;
+  if (observer.misses < MISSES_TO_AGE) return 0;
+  observer.misses = 0;
+  for (let i = 0; i < NEIGHBOURS; i++) index[((1 + ((first + i) & (ROWS - 1))) << INDEX_SHIFT) + IndexWord.age]! -= 1;
   return 0;
 }
 
 /** What the row counted so far moves to row 0, so that the sums of all rows never fall. */
-function takeRow(observer: Observer, row: number, zone: number): number {
-  const rows = observer.block.rows;
-  const octets = observer.block.rowOctets;
+function takeRow(observer: Observer, line: number, zone: number): number {
+  const { index, rows, rowOctets: octets } = observer.block;
+  const at = line << INDEX_SHIFT;
+  const row = line * ROW;
   const words = observer.image.words;
-  rows[row + Row.zone] = 0;
+  index[at + IndexWord.zone] = 0;
   for (let place: number = Row.queries; place < Row.apex; place++) {
     rows[place]! += rows[row + place]!;
     rows[row + place] = 0;
@@ -204,8 +217,8 @@ function takeRow(observer: Observer, row: number, zone: number): number {
   const to = (row + Row.apex) * 8;
   octets[to] = length;
   for (let i = 0; i < length; i++) octets[to + 1 + i] = observer.image.bytes[from + i]!;
-  rows[row + Row.age] = 1;
-  rows[row + Row.zone] = zone;
+  index[at + IndexWord.age] = 1;
+  index[at + IndexWord.zone] = zone;
   return row;
 }
 

@@ -1,5 +1,5 @@
 /** Reads the counters of answering threads: sums for the whole process and what each zone gained. */
-import { FIRST_COUNT, type ObservationBlock, ROW, ROWS, Row } from '../answer/observation.js';
+import { INDEX_SHIFT, IndexWord, type ObservationBlock, ROW, ROWS, Row } from '../answer/observation.js';
 
 /** One number for each counter, in the order of COUNT_NAMES. */
 export type Counts = number[];
@@ -92,12 +92,13 @@ function addGain(
 }
 
 /** A row as it stands; undefined while it is free, or passes from one zone to another. */
-function readRow({ rows }: ObservationBlock, line: number): Seen | undefined {
-  const row = line * ROW;
-  const zone = rows[row + Row.zone]!;
+function readRow({ index, rows }: ObservationBlock, line: number): Seen | undefined {
+  const at = (line << INDEX_SHIFT) + IndexWord.zone;
+  const zone = index[at]!;
   if (line > 0 && zone === 0) return undefined;
-  const kept = Array.from(rows.subarray(row + FIRST_COUNT, row + FIRST_COUNT + KEPT));
-  return rows[row + Row.zone] === zone ? { zone, counts: withRest(kept) } : undefined;
+  const row = line * ROW + Row.queries;
+  const kept = Array.from(rows.subarray(row, row + KEPT));
+  return index[at] === zone ? { zone, counts: withRest(kept) } : undefined;
 }
 
 function apexOf({ rowOctets }: ObservationBlock, line: number): string {

@@ -95,7 +95,7 @@ t.test('answers are counted by zone, response code and source', async (t) => {
 
 t.test('more zones than rows: the sums stay whole, and busy zones keep their rows', async (t) => {
   const many = Array.from({ length: ROWS * 2 }, (_, i) => zoneOf(`z${i}.test.`));
-  const { ask, block } = observed(serveZones([zoneOf('busy.test.'), ...many]));
+  const { ask, block } = observed(serveZones([zoneOf('busy.test.'), ...many, zoneOf('late.test.')]));
   const reader = createCountsReader([block]);
   let asked = 0;
   let busy = 0;
@@ -113,6 +113,12 @@ t.test('more zones than rows: the sums stay whole, and busy zones keep their row
   t.equal(asked, 2 * busy);
   t.equal(seen.get('\x04busy\x04test\0'), busy);
   t.ok(seen.size <= ROWS * 3);
+  for (let i = 0; i < 1000; i++) {
+    ask('www.busy.test.');
+    ask('www.late.test.');
+  }
+  const late = reader.gain().zones.find(({ apex }) => apex === '\x04late\x04test\0');
+  t.ok(late && late.counts[0]! > 500, 'a zone that becomes busy gets the row of one that is forgotten');
 });
 
 t.test('samples tell what was asked and answered; strides thin them out', async (t) => {
