@@ -24,6 +24,7 @@ import { printInstant } from './control.js';
 import { examineSignedZones } from './dnssec/examine.js';
 import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
+import { examineChanges } from './operations/examine-changes.js';
 import { examineSecondaries } from './operations/examine-secondaries.js';
 import { examineUpdateKeys } from './operations/examine-update-keys.js';
 import { examineNameServers, examineZones } from './operations/examine-zones.js';
@@ -62,7 +63,7 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
   const { settings } = loaded;
   const findings = [...examineSettings(loaded), ...examineDirectory(settings)];
   const sound = (): boolean => !findings.some(({ verdict }) => verdict === 'fail');
-  if (sound()) findings.push(...examineDatabase(settings));
+  if (sound()) findings.push(...examineLostChanges(settings, clock), ...examineDatabase(settings));
   if (sound()) {
     findings.push(
       ...examineServedZones(settings),
@@ -178,6 +179,18 @@ function examineServedZones(settings: Settings): Finding[] {
     return [failureOf('zones', error)];
   } finally {
     store?.close();
+  }
+}
+
+function examineLostChanges({ dataDir }: Settings, clock: Clock): Finding[] {
+  if (!hasDatabase(dataDir)) return [];
+  const store = openStore(dataDir, { readonly: true });
+  try {
+    return examineChanges(store, clock, readRunning(dataDir) !== undefined);
+  } catch (error) {
+    return [failureOf('changes', error)];
+  } finally {
+    store.close();
   }
 }
 

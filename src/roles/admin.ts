@@ -50,6 +50,7 @@ import { createReadiness, heldZoneNames, type ReadinessGate } from './readiness.
 import type { RoleContext, RunningRole } from './role.js';
 import { startHostnames } from './services/hostnames.js';
 import { createIncoming } from './services/incoming.js';
+import { watchForLostChanges } from './services/lost-changes.js';
 import { startNotifications } from './services/notifications.js';
 import { type OwnCertificateKeeper, startOwnCertificate } from './services/own-certificate.js';
 import { explainStoreFailure } from './store-failure.js';
@@ -251,7 +252,9 @@ async function openOwnStore(
 ): Promise<OwnStore> {
   const { settings, clock, log } = options;
   lifecycle.own('lock', lockDataDirectory(settings.dataDir, 'adminLock'), (part) => part.release());
+  let note = (): void => {};
   const onCommit = (): void => {
+    note();
     for (const run of afterCommit) run();
   };
   const member =
@@ -264,6 +267,7 @@ async function openOwnStore(
   else {
     requireNoCluster(store);
     migrate(store, clock, systemRandom);
+    note = await watchForLostChanges(store, clock, log);
   }
   const keys = masterKeysOf(options);
   const vault = await unlockVault({

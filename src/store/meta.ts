@@ -16,6 +16,8 @@ export type MetaName =
   | 'incoming_version'
   /** The identifier of the cluster whose log this copy follows. */
   | 'cluster'
+  /** Changes that a start found missing (newest-change.ts). */
+  | 'lost_changes'
   /** The highest number of an account when one was deleted. */
   | 'last_account';
 

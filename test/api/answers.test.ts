@@ -1,6 +1,13 @@
 /** Answers that single clients depend on: counts, newer names of routes, forms of refusals, what survives an export. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
+import { exportText } from '../../src/api/dns-records/transfer.js';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { importRecords } from '../../src/control/imports/records.js';
+import { createRecord } from '../../src/control/records/records.js';
+import { startZone } from '../control/fixture.js';
+import { until } from '../support/until.js';
 import { ADMIN_HEADERS, EMAIL, install } from './installation.js';
 
 t.test('records of an account are counted', async (t) => {
@@ -109,6 +116,26 @@ t.test('an export shows the present, and keeps the family of addresses', async (
       ['six.example.com', { ipv6_only: true }],
     ],
   );
+});
+
+t.test('an export that nobody reads lets the write-ahead log be cut', async (t) => {
+  const { ctx, zoneId, directory } = await startZone(t);
+  const file = Array.from({ length: 8000 }, (_, i) => `n${i} TXT ${'"x'.padEnd(200, 'x')}"\n`).join('');
+  await importRecords(ctx, zoneId, file, { proxied: false });
+  const walOctets = (): number => {
+    ctx.store.checkpoint();
+    return statSync(join(directory, 'zoneplane.db-wal')).size;
+  };
+  t.equal(walOctets(), 0);
+  const text = exportText(ctx, zoneId);
+  await text.next();
+  for (let i = 0; i < 20; i++) {
+    await createRecord(ctx, zoneId, { type: 'TXT', name: `late${i}`, content: `"${'y'.repeat(200)}"` });
+  }
+  await until(async () => walOctets() === 0);
+  let octets = 0;
+  for await (const piece of text) octets += piece.length;
+  t.ok(octets > 8000 * 200 - 300_000, 'the rest of the export comes when it is read');
 });
 
 t.test('a token in the place of a key is malformed there', async (t) => {

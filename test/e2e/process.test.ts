@@ -331,6 +331,35 @@ t.test('a restart answers DNS without waiting for the admin process', async (t) 
   t.equal(await status(again, '/readyz'), 200);
 });
 
+t.test('changes that were lost with the write-ahead log are reported', async (t) => {
+  const directory = makeDirectory();
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  const first = await startServer(directory);
+  t.teardown(() => first.child.kill('SIGKILL'));
+  await untilReady(first);
+  first.child.kill('SIGTERM');
+  t.equal(await exitCode(first.child), 0);
+  const server = await startServer(directory);
+  t.teardown(() => server.child.kill('SIGKILL'));
+  await untilReady(server);
+  const added = await run(server, 'record', 'add', 'example.com', 'new', 'A', '192.0.2.9');
+  t.equal(added.code, 0, added.text);
+  const children = ['admin', 'dns'].map((role) => childOf(server, role));
+  for (const pid of [server.child.pid!, ...children]) process.kill(pid, 'SIGKILL');
+  await exitCode(server.child);
+  rmSync(join(directory, 'data', 'zoneplane.db-wal'));
+  const before = await run(server, 'doctor');
+  t.match(before.text, /fail +changes +.*acknowledged and lost/);
+  const again = await startServer(directory);
+  t.teardown(() => again.child.kill('SIGKILL'));
+  await untilReady(again);
+  t.equal(again.logged('were acknowledged and are lost').length, 1);
+  const after = await run(again, 'doctor');
+  t.match(after.text, /warn +changes +.*acknowledged and lost.*; noticed 2/);
+  again.child.kill('SIGTERM');
+  t.equal(await exitCode(again.child), 0);
+});
+
 t.test('DNS over TLS with certificate and key from files', async (t) => {
   const directory = makeDirectory();
   const port = await freePort();

@@ -1,5 +1,17 @@
 /** The store on real SQLite files: opening, migrations, transactions, failures, and the publisher's reads. */
-import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -22,6 +34,7 @@ import {
 } from '../../src/store/log/changes.js';
 import { credentialPepper, findMeta, putMeta } from '../../src/store/meta.js';
 import { migrate, requireSchema, SCHEMA_VERSION, schemaVersion } from '../../src/store/migrate.js';
+import { findLostChanges, findNotedLoss, followNewestChange } from '../../src/store/newest-change.js';
 import { hasDescendants, insertRecord, type NewRecordRow, rdataKeyOf } from '../../src/store/records/records.js';
 import { storedRows, storedRowsOfOwner } from '../../src/store/records/stored-rows.js';
 import {
@@ -383,6 +396,69 @@ t.test('the change log', async (t) => {
     touchedOwners(store, first).map((owner) => Buffer.from(owner).toString('latin1')),
     ['a\0', 'b\0'],
   );
+});
+
+t.test('a write-ahead log that is cut or removed is noticed', async (t) => {
+  const directory = temporaryDirectory(t);
+  let note = (): void => {};
+  const store = openStore(directory, { onCommit: () => note() });
+  t.teardown(() => store.close());
+  migrate(store, clock, random);
+  const failures: unknown[] = [];
+  const followed = await followNewestChange(store, 1, (error) => failures.push(error));
+  t.equal(followed.loss, undefined, 'a new directory has lost nothing');
+  note = followed.note;
+  const zone = addZone(store);
+  const commitChange = (): void => {
+    const change = { atUs: 1, kind: 'rrs', serialFrom: 1, serialTo: 2, complete: true, actor: '', requestId: '' };
+    writeNow(store, () => appendChange(store, { ...change, kind: 'rrs' as ChangeKind, zone, rrs: [] }));
+  };
+  for (let i = 0; i < 3; i++) commitChange();
+  store.checkpoint();
+  const checkpointed = lastChange(store);
+  for (let i = 0; i < 40; i++) commitChange();
+  const known = lastChange(store);
+  /** What a killed process leaves, after somebody changed it. */
+  const left = (change: (wal: string) => void): Store => {
+    const copy = temporaryDirectory(t);
+    for (const file of [DATABASE_FILE, `${DATABASE_FILE}-wal`, `${DATABASE_FILE}-newest`]) {
+      copyFileSync(join(directory, file), join(copy, file));
+    }
+    change(join(copy, `${DATABASE_FILE}-wal`));
+    const opened = openStore(copy);
+    t.teardown(() => opened.close());
+    return opened;
+  };
+  t.equal(findLostChanges(left(() => {})), undefined, 'a whole log');
+  const removed = left((wal) => rmSync(wal));
+  t.strictSame(findLostChanges(removed), { found: checkpointed, known }, 'removed');
+  const cut = findLostChanges(left((wal) => truncateSync(wal, statSync(wal).size / 2)))!;
+  t.ok(cut.found > checkpointed && cut.found < known && cut.known === known, `cut: ${JSON.stringify(cut)}`);
+  const torn = left((wal) => writeFileSync(join(dirname(wal), `${DATABASE_FILE}-newest`), '00000'));
+  t.equal(findLostChanges(torn), undefined, 'a number that is not whole says nothing');
+  const next = await followNewestChange(removed, 5, (error) => failures.push(error));
+  t.strictSame(next.loss, { found: checkpointed, known });
+  t.strictSame(findNotedLoss(removed), { found: checkpointed, known, atMs: 5 });
+  t.equal(findLostChanges(removed), undefined, 'noticed once');
+  rmSync(join(dirname(removed.path), `${DATABASE_FILE}-newest`));
+  mkdirSync(join(dirname(removed.path), `${DATABASE_FILE}-newest`));
+  writeNow(removed, () => putMeta(removed, 'first_run_done', 1));
+  t.strictSame(failures, []);
+  writeNow(removed, () =>
+    appendChange(removed, {
+      atUs: 1,
+      kind: 'rrs',
+      serialFrom: 2,
+      serialTo: 3,
+      complete: true,
+      actor: '',
+      requestId: '',
+      zone,
+      rrs: [],
+    }),
+  );
+  next.note();
+  t.equal(failures.length, 1, 'a number that cannot be written is told, and harms no commit');
 });
 
 t.test('duplicate keys stay short', async (t) => {

@@ -6,6 +6,7 @@ import type { Settings } from '../../config/schema.js';
 import { requireNoCluster } from '../../roles/cluster/standalone.js';
 import { openStore, type Store } from '../../store/driver.js';
 import { migrate } from '../../store/migrate.js';
+import { followNewestChange } from '../../store/newest-change.js';
 
 export interface OpenForCommand {
   readonly store: Store;
@@ -29,10 +30,17 @@ export async function openForCommand(
       },
     };
   }
-  const store = openStore(settings.dataDir, { onCommit });
+  let note = (): void => {};
+  const store = openStore(settings.dataDir, {
+    onCommit() {
+      note();
+      onCommit();
+    },
+  });
   try {
     requireNoCluster(store);
     migrate(store, clock, systemRandom);
+    note = (await followNewestChange(store, clock.nowMs(), () => {})).note;
   } catch (error) {
     store.close();
     throw error;

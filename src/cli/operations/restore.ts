@@ -13,6 +13,7 @@ import { lockDataDirectory } from '../../roles/lock.js';
 import { DATABASE_FILE, openStore } from '../../store/driver.js';
 import { findDamage } from '../../store/integrity.js';
 import { migrate } from '../../store/migrate.js';
+import { forgetNewestChange } from '../../store/newest-change.js';
 import { countSealed, SEALED_COLUMNS } from '../../store/sealed-columns.js';
 import { countServedRecords, servedZones } from '../../store/zones/zones.js';
 import { type CommandContext, example } from '../command.js';
@@ -82,6 +83,7 @@ async function restoreBackup(file: string, directory: string): Promise<Restored>
     if (existsSync(join(draft, BLOB_DIRECTORY)))
       renameSync(join(draft, BLOB_DIRECTORY), join(directory, BLOB_DIRECTORY));
     renameSync(join(draft, DATABASE_FILE), dataFile(directory, 'database'));
+    forgetNewestChange(directory);
     await sync(directory);
     return restored;
   } finally {
