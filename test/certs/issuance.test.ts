@@ -170,16 +170,12 @@ async function goOn(world: World): Promise<void> {
 t.test('a name in our own zone gets its certificate at once', async (t) => {
   const world = await startWorld(t);
   const { ctx } = world;
-  const times: number[] = [];
   for (let i = 0; i < 20; i++) {
     const owner: CertificateOwner = { kind: 'hostname', id: `owner-${i}` };
-    const startedMs = performance.now();
     await want(world, { names: [`app${i}.saas.test`] }, owner);
     await advanceCertificate(ctx, owner);
-    times.push(performance.now() - startedMs);
     t.match(stateOf(world, owner), { status: 'active', authority: 'google', serving: true, errors: [], records: [] });
   }
-  t.ok(times.sort((a, b) => a - b)[10]! < 500, `half of them within ${Math.round(times[10]!)} ms`);
   const [certificate] = stateOf(world, { kind: 'hostname', id: 'owner-3' }).certificates;
   t.match(certificate, { issuer: /google/, signature: 'ECDSA-SHA256', serialNumber: /^[0-9a-f]{32}$/ });
   t.equal(Math.round((certificate!.expiresOnMs - certificate!.issuedOnMs) / DAY_MS), 90);
