@@ -16,6 +16,7 @@ import { measureObjects } from './objects.js';
 import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { memoryOctets, type Started, stop } from './processes.js';
 import { measureSignedCreations } from './signed-creations.js';
+import { measureStalls } from './stalls.js';
 import { measureSynthesis } from './synthesis.js';
 import { measureTransfers, TRANSFER_SECTIONS } from './transfers/transfers.js';
 import { measureWeb } from './web/web.js';
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     servers: { type: 'string', default: PEERS.map(({ name }) => name).join(',') },
     edge: { type: 'string', default: EDGE_SECTIONS.join(',') },
     transfers: { type: 'string', default: TRANSFER_SECTIONS.join(',') },
+    stalls: { type: 'string', default: '' },
     names: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
@@ -54,6 +56,7 @@ const SAMPLED: Readonly<Record<string, (directory: string) => Promise<Sample[]>>
 const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>> = {
   writes: (directory) => measureWrites({ directory, names, port: 20630, changes: 500, taskset }),
   'signed-creations': (directory) => measureSignedCreations(directory, 20635, rounds),
+  stalls: (directory) => measureStalls(directory, 20680, { names, wanted: values.stalls }),
   loading: (directory) => measureLoading(directory, names, existsSync('/usr/bin/pdnsutil')),
   objects: (directory) => measureObjects(directory, 20640),
   synthesis: (directory) => measureSynthesis(directory, 20650, taskset),
@@ -78,6 +81,7 @@ const HELP = `Usage: npm run bench -- [options]
   --servers LIST   of ${PEERS.map(({ name }) => name).join(', ')} (default: all that are installed)
   --edge LIST      of ${EDGE_SECTIONS.join(', ')} (default: all)
   --transfers LIST of ${TRANSFER_SECTIONS.join(', ')} (default: all)
+  --stalls TEXT    only operations with this in their name (default: all)
   --names N        host names in the zone (default 100000)
   --rounds N       interleaved rounds (default 5)
   --seconds N      length of one measurement (default 4)
@@ -126,7 +130,7 @@ async function main(): Promise<void> {
 function printFigures(part: string, figures: Figures): void {
   process.stdout.write(`\n${part}\n`);
   for (const [what, figure] of Object.entries(figures)) {
-    process.stdout.write(`${what.padEnd(58)}${figure.toFixed(figure < 100 ? 2 : 0).padStart(12)}\n`);
+    process.stdout.write(`${what.padEnd(76)}${figure.toFixed(figure < 100 ? 2 : 0).padStart(12)}\n`);
   }
 }
 

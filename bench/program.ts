@@ -21,6 +21,8 @@ export interface Running {
 export interface ApiClient {
   /** One call on a connection that is kept; throws unless the answer is a success. */
   call(method: string, path: string, body?: unknown): Promise<{ readonly result: unknown }>;
+  /** The same with a body of another type than JSON. */
+  send(path: string, type: string, body: string): Promise<{ readonly result: unknown }>;
   close(): void;
 }
 
@@ -47,7 +49,8 @@ export function dataDirectoryOf(directory: string): string {
   return join(directory, 'data');
 }
 
-function environmentOf(
+/** The settings with which the program serves a directory. */
+export function environmentOf(
   directory: string,
   port: number,
   more: Readonly<Record<string, string>>,
@@ -91,27 +94,34 @@ function createApiClient(port: number): ApiClient {
   return {
     close: () => agent.destroy(),
     call: (method, path, body) =>
-      new Promise((resolve, reject) => {
-        const headers: Record<string, string> = { authorization: `Bearer ${KEY}` };
-        const text = body === undefined ? undefined : JSON.stringify(body);
-        if (text !== undefined) {
-          headers['content-type'] = 'application/json';
-          headers['content-length'] = String(Buffer.byteLength(text));
-        }
-        const call = request(
-          { host: '127.0.0.1', port, method, path: `/client/v4${path}`, headers, agent },
-          (answer) => {
-            const chunks: Buffer[] = [];
-            answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-            answer.on('end', () => {
-              const answered = Buffer.concat(chunks).toString();
-              if (answer.statusCode === 200) resolve(JSON.parse(answered));
-              else reject(new Error(`${method} ${path}: ${answer.statusCode} ${answered}`));
-            });
-          },
-        );
-        call.on('error', reject);
-        call.end(text);
-      }),
+      callOnce(agent, port, method, path, body === undefined ? undefined : ['application/json', JSON.stringify(body)]),
+    send: (path, type, body) => callOnce(agent, port, 'POST', path, [type, body]),
   };
+}
+
+function callOnce(
+  agent: Agent,
+  port: number,
+  method: string,
+  path: string,
+  body: readonly [type: string, text: string] | undefined,
+): Promise<{ readonly result: unknown }> {
+  return new Promise((resolve, reject) => {
+    const headers: Record<string, string> = { authorization: `Bearer ${KEY}` };
+    if (body !== undefined) {
+      headers['content-type'] = body[0];
+      headers['content-length'] = String(Buffer.byteLength(body[1]));
+    }
+    const call = request({ host: '127.0.0.1', port, method, path: `/client/v4${path}`, headers, agent }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('end', () => {
+        const answered = Buffer.concat(chunks).toString();
+        if (answer.statusCode === 200) resolve(JSON.parse(answered));
+        else reject(new Error(`${method} ${path}: ${answer.statusCode} ${answered}`));
+      });
+    });
+    call.on('error', reject);
+    call.end(body?.[1]);
+  });
 }

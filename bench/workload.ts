@@ -5,11 +5,14 @@ import { createWriteStream, writeFileSync } from 'node:fs';
 
 export const ZONE = 'bench.example';
 
-/** Writes a zone with `names` host names (70 % with an AAAA record too), a wildcard, a delegation and a CNAME chain. */
-export async function writeZone(path: string, names: number): Promise<void> {
+/**
+ * Writes a zone with `names` host names (70 % with an AAAA record too), a wildcard, a delegation and a CNAME chain. `net`: first
+ * octet of all addresses; `withOrigin`: whether the file says its zone.
+ */
+export async function writeZone(path: string, names: number, { net = 10, withOrigin = true } = {}): Promise<void> {
   const out = createWriteStream(path);
   const head = [
-    `$ORIGIN ${ZONE}.`,
+    ...(withOrigin ? [`$ORIGIN ${ZONE}.`] : []),
     '$TTL 3600',
     '@ SOA ns1 hostmaster 1 7200 3600 1209600 300',
     '@ NS ns1',
@@ -28,7 +31,7 @@ export async function writeZone(path: string, names: number): Promise<void> {
   ];
   out.write(`${head.join('\n')}\n`);
   for (let i = 0; i < names; i++) {
-    let text = `h${i} A 10.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}\n`;
+    let text = `h${i} A ${net}.${(i >> 16) & 255}.${(i >> 8) & 255}.${i & 255}\n`;
     if (i % 10 < 7) text += `h${i} AAAA 2001:db8::${(i >> 16).toString(16)}:${(i & 0xffff).toString(16)}\n`;
     if (!out.write(text)) await once(out, 'drain');
   }
