@@ -56,7 +56,7 @@ const SAMPLED: Readonly<Record<string, (directory: string) => Promise<Sample[]>>
 const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>> = {
   writes: (directory) => measureWrites({ directory, names, port: 20630, changes: 500, taskset }),
   'signed-creations': (directory) => measureSignedCreations(directory, 20635, rounds),
-  stalls: (directory) => measureStalls(directory, 20680, { names, wanted: values.stalls }),
+  stalls: (directory) => measureStalls(directory, 20785, { names, wanted: values.stalls }),
   loading: (directory) => measureLoading(directory, names, existsSync('/usr/bin/pdnsutil')),
   objects: (directory) => measureObjects(directory, 20640),
   synthesis: (directory) => measureSynthesis(directory, 20650, taskset),

@@ -12,8 +12,10 @@ import { requireZone } from '../access/access.js';
 import { recordFailure } from '../records/errors.js';
 import { checkCreation, checkNewRow, isDuplicate, ttlOutOfRange } from '../records/write.js';
 import { AUTOMATIC } from '../rules/ttl.js';
-import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
+import { commitEdits } from '../write/planned-edits.js';
+import type { RecordEdits } from '../write/record-edits.js';
+import { inSlices } from '../write/staged-edits.js';
 import { createRowMaker, isApexAuthority, type RowMaker } from './row.js';
 
 /** A record of the file that was not added, or what of it was not kept. */
@@ -44,30 +46,42 @@ export async function importRecords(
   text: string,
   options: { readonly proxied?: boolean },
 ): Promise<RecordImportResult> {
-  const records = readRecords(ctx, requireZone(ctx, zoneId), text);
-  const { value } = await commit(ctx, (draft) => {
-    const zone = requireZone(ctx, zoneId);
-    const { apex } = zone;
-    const { limits } = ctx.settings;
-    const rows = createRowMaker({ apex, limits, proxied: options.proxied ?? false, oneIsAutomatic: true });
-    const leftOut: LeftOut[] = [];
-    let added = 0;
-    const say = (record: ParsedRecord, { code, reason }: Why): void =>
-      void leftOut.push({ line: record.line, code, reason: `${describe(record)}: ${reason}` });
-    for (const record of records) {
-      const why = whyNotAdded(record, apex) ?? addRecord(ctx, draft, zone, rows, record);
-      if (why !== undefined) say(record, why);
-      else {
-        added++;
-        if (record.ttl === 0) say(record, NO_TTL);
-      }
-    }
-    if (added > 0) draft.audit({ action: 'record.import', zone: zone.id, object: zone.id, after: { added } });
-    const notKept = rows.issues.map(({ line = 1, message }) => ({ line, code: VALIDATION, reason: message }));
-    const all = [...leftOut, ...notKept].sort((a, b) => a.line - b.line);
-    return { added, parsed: records.length, leftOut: all.slice(0, MOST_SHOWN) };
+  const records = await inSlices(ctx.clock, readRecords(ctx, requireZone(ctx, zoneId), text));
+  const { value } = await commitEdits(ctx, {
+    size: records.length,
+    zone: () => requireZone(ctx, zoneId),
+    work: (edits, zone) => addRecords(ctx, edits, zone, records, options.proxied ?? false),
+    read: (result) => result,
   });
   return value;
+}
+
+function* addRecords(
+  ctx: Context,
+  edits: RecordEdits,
+  zone: ZoneRow,
+  records: readonly ParsedRecord[],
+  proxied: boolean,
+): Generator<undefined, RecordImportResult> {
+  const { apex } = zone;
+  const rows = createRowMaker({ apex, limits: ctx.settings.limits, proxied, oneIsAutomatic: true });
+  const leftOut: LeftOut[] = [];
+  let added = 0;
+  const say = (record: ParsedRecord, { code, reason }: Why): void =>
+    void leftOut.push({ line: record.line, code, reason: `${describe(record)}: ${reason}` });
+  for (const record of records) {
+    const why = whyNotAdded(record, apex) ?? addRecord(ctx, edits, zone, rows, record);
+    if (why !== undefined) say(record, why);
+    else {
+      added++;
+      if (record.ttl === 0) say(record, NO_TTL);
+    }
+    yield;
+  }
+  if (added > 0) edits.audit({ action: 'record.import', zone: zone.id, object: zone.id, after: { added } });
+  const notKept = rows.issues.map(({ line = 1, message }) => ({ line, code: VALIDATION, reason: message }));
+  const all = [...leftOut, ...notKept].sort((a, b) => a.line - b.line);
+  return { added, parsed: records.length, leftOut: all.slice(0, MOST_SHOWN) };
 }
 
 type Why = Pick<LeftOut, 'code' | 'reason'>;
@@ -85,9 +99,13 @@ function whyNotAdded(record: ParsedRecord, apex: Uint8Array): Why | undefined {
   return undefined;
 }
 
-function readRecords(ctx: Context, zone: ZoneRow, text: string): ParsedRecord[] {
+function* readRecords(ctx: Context, zone: ZoneRow, text: string): Generator<undefined, ParsedRecord[]> {
   const reading = readZone({ text }, { origin: zone.apex, keepComments: true });
-  const records = [...reading.records()].flat();
+  const records: ParsedRecord[] = [];
+  for (const batch of reading.records()) {
+    for (const record of batch) records.push(record);
+    yield;
+  }
   // The file of a whole zone may have such a TTL; a client may not.
   const excessive = reading.issues.find(({ code }) => code === 'excessive-ttl');
   if (excessive) throw atLine(ttlOutOfRange(ctx), excessive.line ?? 1);
@@ -99,7 +117,13 @@ function readRecords(ctx: Context, zone: ZoneRow, text: string): ParsedRecord[] 
 }
 
 /** Adds it, or says why it is left out. Throws what creating the record would, with its line. */
-function addRecord(ctx: Context, draft: Draft, zone: ZoneRow, rows: RowMaker, record: ParsedRecord): Why | undefined {
+function addRecord(
+  ctx: Context,
+  edits: RecordEdits,
+  zone: ZoneRow,
+  rows: RowMaker,
+  record: ParsedRecord,
+): Why | undefined {
   const imported = rows.rowOf(record);
   const row: NewRecordRow = {
     ...imported,
@@ -108,19 +132,19 @@ function addRecord(ctx: Context, draft: Draft, zone: ZoneRow, rows: RowMaker, re
     id: makeId(ctx.clock.nowUs(), ctx.random),
     zone: zone.seq,
     private_routing: null,
-    created_at: draft.now,
-    modified_at: draft.now,
-    comment_modified_at: imported.comment === null ? null : draft.now,
-    tags_modified_at: imported.tags === null ? null : draft.now,
+    created_at: edits.now,
+    modified_at: edits.now,
+    comment_modified_at: imported.comment === null ? null : edits.now,
+    tags_modified_at: imported.tags === null ? null : edits.now,
   };
-  if (isDuplicate(ctx, row)) return IDENTICAL;
+  if (isDuplicate(edits, row)) return IDENTICAL;
   try {
     checkCreation(ctx, zone, row);
-    checkNewRow(ctx, draft, zone, row);
+    checkNewRow(ctx, edits, zone, row);
   } catch (error) {
     throw error instanceof AppError ? atLine(error, record.line) : error;
   }
-  draft.insertRecord(row);
+  edits.insertRecord(row);
   return undefined;
 }
 

@@ -1,6 +1,5 @@
 /** Turns parsed records of a zone file into columns of record rows, hundreds of thousands a second. Pure. */
 import { equalBytes } from '../../base/bytes.js';
-import type { Random } from '../../base/random.js';
 import type { Issue } from '../../base/result.js';
 import { Type } from '../../dns/codes.js';
 import { lowerName, ownerKeyOf, toFqdn } from '../../dns/name.js';
@@ -111,23 +110,4 @@ export function isApexAuthority(record: ParsedRecord, apex: Uint8Array): boolean
   const { type, owner } = record;
   if (type !== Type.soa && type !== Type.ns) return false;
   return owner.length === apex.length && equalBytes(lowerName(owner), apex);
-}
-
-const RANDOM_POOL = 1 << 16;
-
-/** Takes octets from a pool: requesting nine at a time from the system costs more than the rest of a row. */
-export function pooledRandom(random: Random): Random {
-  let pool = new Uint8Array(0);
-  let at = 0;
-  return {
-    bytes(count) {
-      if (at + count > pool.length) {
-        pool = new Uint8Array(random.bytes(RANDOM_POOL));
-        at = 0;
-      }
-      at += count;
-      return pool.subarray(at - count, at);
-    },
-    uuid: () => random.uuid(),
-  };
 }

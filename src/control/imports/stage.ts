@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import { sleep, steadyMs } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
-import { makeId, type Random } from '../../base/random.js';
+import { makeId, pooledRandom, type Random } from '../../base/random.js';
 import type { Issue } from '../../base/result.js';
 import { Type } from '../../dns/codes.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
@@ -23,7 +23,6 @@ import { planRemoval, planRemovalOfAbandoned } from '../records/unused-records.j
 import type { Context } from '../write/context.js';
 import { readImportOnThread } from './pipe.js';
 import { type ImportBatch, type ImportEnd, type ImportOrder, readImport } from './reader.js';
-import { pooledRandom } from './row.js';
 
 export interface ImportProgress {
   readonly records: number;

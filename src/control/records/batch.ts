@@ -1,10 +1,12 @@
 /** Use case: many changes to one zone's records, all or nothing (v4: §7.1). */
 import { AppError } from '../../base/errors.js';
 import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
-import { commit } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
+import { commitEdits } from '../write/planned-edits.js';
+import type { RecordEdits } from '../write/record-edits.js';
 import type { RecordInput } from './input.js';
 import { type RecordItem, recordItem } from './item.js';
 import { changeRow, createRow, deleteRow, requireRow } from './write.js';
@@ -43,29 +45,47 @@ export async function applyBatch(
   const limit = ctx.settings.limits.batchOperations;
   const count = [deletes, patches, puts, posts].reduce((sum, list) => sum + (list?.length ?? 0), 0);
   if (count > limit) throw badBody(`a batch may have up to ${limit} operations, not ${count}`);
-  const { value } = await commit(ctx, (draft): BatchResult => {
-    const zone = requireZone(ctx, zoneId);
-    const change = (operation: RecordInput & RecordId, mode: 'edit' | 'replace'): RecordRow =>
-      changeRow(ctx, draft, zone, requireRow(ctx, zone, operation.id), operation, mode);
-    const remove = ({ id }: RecordId): RecordRow => {
-      const row = requireRow(ctx, zone, id);
-      deleteRow(draft, zone, row);
-      return row;
-    };
-    const done = <Operation>(
-      list: string,
-      operations: readonly Operation[] | null | undefined,
-      apply: (operation: Operation) => NewRecordRow,
-    ): RecordItem[] =>
-      (operations ?? []).map((operation, i) => pointingTo(`/${list}/${i}`, () => recordItem(apply(operation), zone)));
-    return {
-      deletes: done('deletes', deletes, remove),
-      patches: done('patches', patches, (operation) => change(operation, 'edit')),
-      puts: done('puts', puts, (operation) => change(operation, 'replace')),
-      posts: done(postsAt, posts, (operation) => createRow(ctx, draft, zone, operation)),
-    };
+  const done = await commitEdits(ctx, {
+    size: count,
+    zone: () => requireZone(ctx, zoneId),
+    work: (edits, zone) => runBatch(ctx, edits, zone, input, postsAt),
+    read: (result) => result,
   });
-  return value;
+  return done.value;
+}
+
+function* runBatch(
+  ctx: Context,
+  edits: RecordEdits,
+  zone: ZoneRow,
+  { deletes, patches, puts, posts }: BatchInput,
+  postsAt: string,
+): Generator<undefined, BatchResult> {
+  const change = (operation: RecordInput & RecordId, mode: 'edit' | 'replace'): RecordRow =>
+    changeRow(ctx, edits, zone, requireRow(ctx, zone, operation.id, edits), operation, mode);
+  const remove = ({ id }: RecordId): RecordRow => {
+    const row = requireRow(ctx, zone, id, edits);
+    deleteRow(edits, zone, row);
+    return row;
+  };
+  const done = function* <Operation>(
+    list: string,
+    operations: readonly Operation[] | null | undefined,
+    apply: (operation: Operation) => NewRecordRow,
+  ): Generator<undefined, RecordItem[]> {
+    const items: RecordItem[] = [];
+    for (const [i, operation] of (operations ?? []).entries()) {
+      items.push(pointingTo(`/${list}/${i}`, () => recordItem(apply(operation), zone)));
+      yield;
+    }
+    return items;
+  };
+  return {
+    deletes: yield* done('deletes', deletes, remove),
+    patches: yield* done('patches', patches, (operation) => change(operation, 'edit')),
+    puts: yield* done('puts', puts, (operation) => change(operation, 'replace')),
+    posts: yield* done(postsAt, posts, (operation) => createRow(ctx, edits, zone, operation)),
+  };
 }
 
 /** Runs an operation; a refusal of it points to where it stands in the batch. */

@@ -13,7 +13,6 @@ import { typeByCode, typeMnemonic } from '../../dns/rr/registry.js';
 import { type ApiInput, RdataError, type RRType } from '../../dns/rr/type.js';
 import {
   findRecord,
-  findSameRecord,
   type NewRecordRow,
   parseSettings,
   parseTags,
@@ -29,10 +28,10 @@ import { recordNameIn } from '../rules/names.js';
 import { isOwnAddress, isProxiable, isProxiableType } from '../rules/proxiable.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
 import { AUTOMATIC, readTtl, shownTtl } from '../rules/ttl.js';
-import type { Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { type TypeTally, tallyWithout } from '../write/owner-tally.js';
+import type { RecordEdits } from '../write/record-edits.js';
 import { identicalRecord, recordFailure } from './errors.js';
 import { convert, legacyServiceName, type RecordInput, readSettings, readType } from './input.js';
 import { recordItem } from './item.js';
@@ -51,31 +50,32 @@ export type Columns = Omit<
   'id' | 'created_at' | 'modified_at' | 'comment_modified_at' | 'tags_modified_at'
 >;
 
-export function requireRow(ctx: Context, zone: ZoneRow, recordId: string): RecordRow {
+/** `edits`: those that are under way. */
+export function requireRow(ctx: Context, zone: ZoneRow, recordId: string, edits?: RecordEdits): RecordRow {
   const id = parseId(recordId);
-  const row = id && findRecord(ctx.store, zone.seq, id);
+  const row = id && (edits ? edits.find(zone, id) : findRecord(ctx.store, zone.seq, id));
   if (!row) throw recordFailure('missing');
   requireRecord(ctx.actor, row.name, typeMnemonic(row.type));
   return row;
 }
 
-export function createRow(ctx: Context, draft: Draft, zone: ZoneRow, input: RecordInput): NewRecordRow {
-  return addRow(ctx, draft, zone, readColumns(ctx, zone, input, 'create', undefined));
+export function createRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, input: RecordInput): NewRecordRow {
+  return addRow(ctx, edits, zone, readColumns(ctx, zone, input, 'create', undefined));
 }
 
 /** Adds a record whose own members were checked. */
-export function addRow(ctx: Context, draft: Draft, zone: ZoneRow, columns: Columns): NewRecordRow {
-  checkNewRow(ctx, draft, zone, columns);
+export function addRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Columns): NewRecordRow {
+  checkNewRow(ctx, edits, zone, columns);
   const row: NewRecordRow = {
     ...columns,
     id: makeId(ctx.clock.nowUs(), ctx.random),
-    created_at: draft.now,
-    modified_at: draft.now,
-    comment_modified_at: columns.comment === null ? null : draft.now,
-    tags_modified_at: columns.tags === null ? null : draft.now,
+    created_at: edits.now,
+    modified_at: edits.now,
+    comment_modified_at: columns.comment === null ? null : edits.now,
+    tags_modified_at: columns.tags === null ? null : edits.now,
   };
-  draft.insertRecord(row);
-  draft.audit({ action: 'record.create', zone: zone.id, object: row.id, after: recordItem(row, zone) });
+  edits.insertRecord(row);
+  edits.audit({ action: 'record.create', zone: zone.id, object: row.id, after: recordItem(row, zone) });
   return row;
 }
 
@@ -87,21 +87,21 @@ export function checkCreation(ctx: Context, zone: ZoneRow, row: NewRecordRow): v
 }
 
 /** Rules for a new record apart from those about its own members: coexistence, then quota. */
-export function checkNewRow(ctx: Context, draft: Draft, zone: ZoneRow, columns: Columns): void {
-  checkNeighbours(ctx, draft, zone, columns, undefined);
+export function checkNewRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Columns): void {
+  checkNeighbours(ctx, edits, zone, columns, undefined);
   const quota = ctx.settings.limits.recordsPerZone;
-  if (quota !== undefined && draft.recordCount(zone) >= quota) throw recordFailure('quota');
+  if (quota !== undefined && edits.recordCount(zone) >= quota) throw recordFailure('quota');
 }
 
 /** Whether the owner already has a record with the same type and data. */
-export function isDuplicate(ctx: Context, columns: Columns): boolean {
-  return findSameRecord(ctx.store, columns) !== undefined;
+export function isDuplicate(edits: RecordEdits, columns: Columns): boolean {
+  return edits.findSame(columns) !== undefined;
 }
 
 /** PUT and PATCH. A request that changes nothing leaves `modified_at` unchanged (v4: §5.3). */
 export function changeRow(
   ctx: Context,
-  draft: Draft,
+  edits: RecordEdits,
   zone: ZoneRow,
   stored: RecordRow,
   input: RecordInput,
@@ -109,25 +109,25 @@ export function changeRow(
 ): RecordRow {
   const columns = readColumns(ctx, zone, input, mode, stored);
   if (sameColumns(columns, stored)) return stored;
-  checkNeighbours(ctx, draft, zone, columns, stored);
+  checkNeighbours(ctx, edits, zone, columns, stored);
   const stamp = (now: string | null, before: string | null, at: number | null): number | null =>
-    now === null ? null : now === before ? at : draft.now;
+    now === null ? null : now === before ? at : edits.now;
   const row: RecordRow = {
     ...stored,
     ...columns,
-    modified_at: draft.now,
+    modified_at: edits.now,
     comment_modified_at: stamp(columns.comment, stored.comment, stored.comment_modified_at),
     tags_modified_at: stamp(columns.tags, stored.tags, stored.tags_modified_at),
   };
-  draft.updateRecord(stored, row);
+  edits.updateRecord(stored, row);
   const [before, after] = [recordItem(stored, zone), recordItem(row, zone)];
-  draft.audit({ action: `record.${mode}`, zone: zone.id, object: row.id, before, after });
+  edits.audit({ action: `record.${mode}`, zone: zone.id, object: row.id, before, after });
   return row;
 }
 
-export function deleteRow(draft: Draft, zone: ZoneRow, stored: RecordRow): void {
-  draft.removeRecord(stored);
-  draft.audit({ action: 'record.delete', zone: zone.id, object: stored.id, before: recordItem(stored, zone) });
+export function deleteRow(edits: RecordEdits, zone: ZoneRow, stored: RecordRow): void {
+  edits.removeRecord(stored);
+  edits.audit({ action: 'record.delete', zone: zone.id, object: stored.id, before: recordItem(stored, zone) });
 }
 
 function sameColumns(columns: Columns, stored: RecordRow): boolean {
@@ -364,14 +364,14 @@ function choosePrivateRouting(input: RecordInput, type: RRType, kept: RecordRow 
 /** Checks duplicates, coexistence (v4: §5.9) and the message size against the owner's other rows. */
 function checkNeighbours(
   ctx: Context,
-  draft: Draft,
+  edits: RecordEdits,
   zone: ZoneRow,
   columns: Columns,
   stored: RecordRow | undefined,
 ): void {
-  const same = findSameRecord(ctx.store, columns);
-  if (same && same.seq !== stored?.seq) throw identicalRecord();
-  const all = draft.tallyAt(zone, columns.owner_key);
+  const same = edits.findSame(columns);
+  if (same && !(stored && equalBytes(same.id, stored.id))) throw identicalRecord();
+  const all = edits.tallyAt(zone, columns.owner_key);
   const others = stored && equalBytes(stored.owner_key, columns.owner_key) ? tallyWithout(all, stored) : all;
   const types = new Set(others.keys());
   const isApex = columns.owner_key.length === 0;

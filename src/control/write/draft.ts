@@ -3,13 +3,13 @@
  * before its first edit (touched-zone.ts). At the end the change log gets the difference from what is served then
  * (finish-zone.ts).
  */
+import { equalBytes } from '../../base/bytes.js';
 import { invariant } from '../../base/errors.js';
-import { typeMnemonic } from '../../dns/rr/registry.js';
 import type { ServingSettings } from '../../serving/zone.js';
-import { findDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
-import { findBucketDomain } from '../../store/objects/domains.js';
 import {
+  findRecord,
+  findSameRecord,
   insertRecord,
   type NewRecordRow,
   type RecordRow,
@@ -17,15 +17,14 @@ import {
   updateRecord,
 } from '../../store/records/records.js';
 import { findZone, findZoneById, updateZone, type ZoneChange, type ZoneRow } from '../../store/zones/zones.js';
-import { requireRecord } from '../access/access.js';
-import { recordFailure } from '../records/errors.js';
-import { isOverride, requireOwnRecord } from '../rules/of-primary.js';
-import { isProxiableType } from '../rules/proxiable.js';
+import { isOverride } from '../rules/of-primary.js';
 import { transferAnew } from '../secondary/refresh-soon.js';
 import type { Context } from './context.js';
 import { finishZone } from './finish-zone.js';
 import { type AuditEntry, logAudit } from './log-rows.js';
-import { createOwnerTallies, type OwnerTally } from './owner-tally.js';
+import { createOwnerTallies, type OwnerTallies } from './owner-tally.js';
+import { type RecordEdits, requireEditable } from './record-edits.js';
+import { type StagedEdits, takeStaged } from './staged-edits.js';
 import {
   noteOwner,
   noteSettings,
@@ -40,20 +39,13 @@ import {
 import type { ZoneOutcome } from './zone-outcome.js';
 
 /** A write in progress. Valid only while the function passed to {@link commit} runs. */
-export interface Draft {
-  /** Microseconds since 1970, the same for everything in this commit. */
-  readonly now: number;
+export interface Draft extends RecordEdits {
   /** The context that signs in this write. */
   readonly signer: Context;
   /** The zone's row at this point of the transaction; undefined when it is deleted. */
   zone(seq: number): ZoneRow | undefined;
-  /** Number of the zone's records including the edits so far. */
-  recordCount(zone: ZoneRow): number;
-  /** The records at an owner, including the edits so far. */
-  tallyAt(zone: ZoneRow, ownerKey: Uint8Array): OwnerTally;
-  insertRecord(row: NewRecordRow): void;
-  updateRecord(before: RecordRow, after: RecordRow): void;
-  removeRecord(row: RecordRow): void;
+  /** Makes edits of a zone that were staged (staged-edits.ts). */
+  applyStaged(seq: number, staged: StagedEdits): void;
   /** Notes a change of a whole zone; the use case itself writes the rows. */
   noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void;
   /** Notes that all records of the zone will be replaced without the draft; their previous rows are not kept. */
@@ -70,7 +62,6 @@ export interface Draft {
   noteSigning(seq: number, what: SigningWish): void;
   /** Notes that the zone was served under other settings of the installation; undefined: unknown settings. */
   noteInstallation(seq: number, before: ServingSettings | undefined): void;
-  audit(entry: AuditEntry): void;
 }
 
 export interface OpenDraft extends Draft {
@@ -79,12 +70,9 @@ export interface OpenDraft extends Draft {
 }
 
 function touchOwnerIn(zones: Map<number, TouchedZone>, ctx: Context, row: NewRecordRow): TouchedZone {
-  const { zone, owner_key: ownerKey, name, type } = row;
-  requireRecord(ctx.actor, name, typeMnemonic(type));
+  const { zone, owner_key: ownerKey } = row;
   const touched = edited(touchIn(zones, ctx, zone));
-  if (ctx.source !== 'transfer')
-    requireOwnRecord(touched.before, row, findDnssecZone(ctx.store, zone)?.presigned === 1);
-  requireNoBucket(ctx.store, zone, name, type);
+  requireEditable(ctx, touched.before, row);
   noteOwner(ctx.store, touched, ownerKey).edited = true;
   return touched;
 }
@@ -109,7 +97,7 @@ export function openDraft(ctx: Context): OpenDraft {
 
   const touchForEdit = (seq: number): TouchedZone => edited(touchIn(zones, ctx, seq));
 
-  const touchOwner = (row: NewRecordRow): TouchedZone => touchOwnerIn(zones, ctx, row);
+  const accountOf = accountsOfZones(store);
 
   return {
     now,
@@ -117,6 +105,50 @@ export function openDraft(ctx: Context): OpenDraft {
     zone: (seq) => findZone(store, seq),
     recordCount: ({ seq, record_count: stored }) => stored + (zones.get(seq)?.records ?? 0),
     tallyAt: ({ seq }, ownerKey) => tallies.at(seq, ownerKey),
+    find: ({ seq }, id) => findRecord(store, seq, id),
+    findSame: (row) => findSameRecord(store, row),
+    applyStaged: (seq, staged) => takeStaged(ctx, touchForEdit(seq), staged),
+    ...rowEdits(ctx, zones, tallies),
+    noteZone(seq, kind) {
+      const touched = touchForEdit(seq);
+      // A change of the whole zone includes its settings.
+      if (touched.kind === undefined || touched.kind === 'settings') touched.kind = kind;
+    },
+    noteReplacement: (seq) => noteWhole(store, touchForEdit(seq)),
+    setZone(seq, change) {
+      noteSettings(store, touchForEdit(seq), { ...findZone(store, seq)!, ...change }, settings);
+      updateZone(store, seq, { ...change, modified_at: now });
+    },
+    noteTarget(seq, ownerKey) {
+      if (findZone(store, seq)) noteUnedited(store, touchIn(zones, ctx, seq), ownerKey);
+    },
+    setCertifiedNames: (seq, names) => certify(zones, ctx, seq, JSON.stringify(names)),
+    noteSigning: (seq, wish) => noteSigning(store, touchIn(zones, ctx, seq), wish),
+    noteInstallation(seq, before) {
+      const row = findZone(store, seq);
+      if (row) zones.set(seq, touchInstallation(store, row, before, settings));
+    },
+    audit(entry) {
+      const account = entry.account ?? (entry.zone && accountOf(entry.zone));
+      entries.push({ ...entry, account });
+    },
+    finish() {
+      const outcomes = [...zones.values()].map((touched) => finishZone(ctx, now, touched));
+      for (const entry of entries) logAudit(ctx, now, entry);
+      return outcomes;
+    },
+  };
+}
+
+/** The edits of single rows. */
+function rowEdits(
+  ctx: Context,
+  zones: Map<number, TouchedZone>,
+  tallies: OwnerTallies,
+): Pick<Draft, 'insertRecord' | 'updateRecord' | 'removeRecord'> {
+  const { store } = ctx;
+  const touchOwner = (row: NewRecordRow): TouchedZone => touchOwnerIn(zones, ctx, row);
+  return {
     insertRecord(row) {
       const touched = touchOwner(row);
       touched.records++;
@@ -141,45 +173,16 @@ export function openDraft(ctx: Context): OpenDraft {
       removeRecord(store, row.seq);
       tallies.note(row, -1);
     },
-    noteZone(seq, kind) {
-      const touched = touchForEdit(seq);
-      // A change of the whole zone includes its settings.
-      if (touched.kind === undefined || touched.kind === 'settings') touched.kind = kind;
-    },
-    noteReplacement: (seq) => noteWhole(store, touchForEdit(seq)),
-    setZone(seq, change) {
-      noteSettings(store, touchForEdit(seq), { ...findZone(store, seq)!, ...change }, settings);
-      updateZone(store, seq, { ...change, modified_at: now });
-    },
-    noteTarget(seq, ownerKey) {
-      if (findZone(store, seq)) noteUnedited(store, touchIn(zones, ctx, seq), ownerKey);
-    },
-    setCertifiedNames: (seq, names) => certify(zones, ctx, seq, JSON.stringify(names)),
-    noteSigning: (seq, wish) => noteSigning(store, touchIn(zones, ctx, seq), wish),
-    noteInstallation(seq, before) {
-      const row = findZone(store, seq);
-      if (row) zones.set(seq, touchInstallation(store, row, before, settings));
-    },
-    audit(entry) {
-      const account = entry.account ?? (entry.zone && findZoneById(store, entry.zone)?.account);
-      entries.push({ ...entry, account });
-    },
-    finish() {
-      const outcomes = [...zones.values()].map((touched) => finishZone(ctx, now, touched));
-      for (const entry of entries) logAudit(ctx, now, entry);
-      return outcomes;
-    },
   };
 }
 
-/**
- * A name that is attached to a bucket has one record, which is made and removed with the attachment (bucket/domains.ts).
- * Nobody else changes where the name leads.
- */
-function requireNoBucket(store: Store, zone: number, name: string, type: number): void {
-  if (!isProxiableType(type)) return;
-  const domain = findBucketDomain(store, name);
-  if (domain?.zone === zone) throw recordFailure('ofBucket', { name, bucket: domain.bucket_name });
+/** The accounts of zones; remembers the last one, because most entries of a commit are about one zone. */
+function accountsOfZones(store: Store): (id: Uint8Array) => number | undefined {
+  let known: Pick<ZoneRow, 'id' | 'account'> | undefined;
+  return (id) => {
+    if (!known || !equalBytes(known.id, id)) known = findZoneById(store, id);
+    return known?.account;
+  };
 }
 
 /** The state remembered for a zone since its first edit. */

@@ -45,7 +45,8 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   // An unknown difference counts as a difference.
   const kind = touched.kind ?? (difference === undefined || dataRRs.length > 0 ? 'rrs' : undefined);
   if (!derived) {
-    refreshTargetsSoon(store, row, kind, touched.owners);
+    // Names of which nobody knows are as many as with another setting.
+    refreshTargetsSoon(store, row, touched.complete ? kind : 'zone-replaced', touched.owners);
     planZoneCertificate(ctx, row, touched);
   }
   const { version, serial } = nextState(touched, row, kind);

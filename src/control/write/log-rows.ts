@@ -1,7 +1,7 @@
 /** The log rows of a write: the change log for followers, the journal for undoing, the audit log for people. */
 import { appendAudit } from '../../store/access/audit.js';
 import { appendChange, type ChangedRR, type ChangeKind, type SoaRR } from '../../store/log/changes.js';
-import { appendEdit, type EditKind } from '../../store/log/edits.js';
+import { appendEdit, type EditKind, finishEdit } from '../../store/log/edits.js';
 import type { Context } from './context.js';
 import type { TouchedZone } from './touched-zone.js';
 
@@ -52,7 +52,8 @@ export function logEdit(ctx: Context, now: number, touched: TouchedZone, edit: L
     source,
     request_id: requestId,
   };
-  appendEdit(store, row, undoable ? edited : []);
+  if (touched.stagedEdit === undefined) appendEdit(store, row, undoable ? edited : []);
+  else finishEdit(store, touched.stagedEdit, row);
 }
 
 const EDIT_KINDS: Readonly<Record<ChangeKind, EditKind>> = {

@@ -49,6 +49,8 @@ export interface TouchedZone {
   /** Whether the owners, or the copy, contain everything whose answers change. */
   complete: boolean;
   readonly edited: EditedRecord[];
+  /** Number of the edit in the journal that has everything edited, if it was stored before (staged-edits.ts). */
+  stagedEdit: number | undefined;
   /** Whether `edited` is sufficient to undo everything. */
   undoable: boolean;
   /** A proxied record was written. */
@@ -85,6 +87,7 @@ export function touchZone(store: Store, before: ZoneRow, settings: ServingSettin
     copy: undefined,
     complete: true,
     edited: [],
+    stagedEdit: undefined,
     undoable: true,
     proxied: false,
     derived: true,

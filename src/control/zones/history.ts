@@ -11,19 +11,21 @@ import {
   type EditedRecord,
   type EditRow,
   editsOfZone,
+  partsOfRecordsEditedAfter,
   recordsEditedAfter,
   replacementAfter,
 } from '../../store/log/edits.js';
 import { openPastRecords } from '../../store/records/past-records.js';
-import { findRecord, type NewRecordRow } from '../../store/records/records.js';
+import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { recordFailure } from '../records/errors.js';
 import { printInstant } from '../rules/instant.js';
-import { commitAndRead, type Draft } from '../write/commit.js';
 import type { Context, Page, PageQuery } from '../write/context.js';
+import { commitEdits } from '../write/planned-edits.js';
+import type { RecordEdits } from '../write/record-edits.js';
 import { printDiff, type ZoneDiff } from '../write/zone-outcome.js';
-import { editAt, findEdit, notKept, parseAsOf } from './as-of.js';
+import { type AsOf, editAt, findEdit, notKept, parseAsOf } from './as-of.js';
 import { zoneFailure } from './errors.js';
 
 export interface EditItem {
@@ -151,14 +153,6 @@ function requireUndoable({ store }: Context, zone: ZoneRow, seq: number): void {
   }
 }
 
-/** The records that later edits touched, as they were after the edit with number `seq`. */
-function recordsAt(ctx: Context, zone: ZoneRow, seq: number): EditedRecord[] {
-  requireUndoable(ctx, zone, seq);
-  const past = new Map<string, EditedRecord>();
-  for (const record of recordsEditedAfter(ctx.store, zone.seq, seq)) past.set(toHex(record.id), record);
-  return [...past.values()];
-}
-
 /**
  * Restores the zone's records to the state right after an edit, which is named as in `as_of`; a plain number is a
  * change. Settings stay unchanged. Throws 404 when the state is not kept.
@@ -166,21 +160,47 @@ function recordsAt(ctx: Context, zone: ZoneRow, seq: number): EditedRecord[] {
 export async function restoreZone(ctx: Context, zoneId: string, text: string): Promise<RestoreResult> {
   const named = parseAsOf(text);
   const moment = named.unit === 'number' ? { ...named, unit: 'change' as const } : named;
-  const work = (draft: Draft) => {
-    const zone = requireZone(ctx, zoneId);
-    const counts = bringBack(ctx, draft, zone, recordsAt(ctx, zone, editAt(ctx, zone, moment)));
-    const quota = ctx.settings.limits.recordsPerZone;
-    if (quota !== undefined && counts.recordsAdded > 0 && draft.recordCount(zone) > quota) throw recordFailure('quota');
-    const changed = counts.recordsAdded + counts.recordsRemoved + counts.recordsChanged;
-    if (changed > 0)
-      draft.audit({ action: 'zone.restore', zone: zone.id, object: zone.id, after: { to: text, ...counts } });
-    return { seq: zone.seq, counts };
-  };
-  const read = ({ counts }: ReturnType<typeof work>): RestoreResult => {
-    const { serial, version } = requireZone({ ...ctx, precondition: {} }, zoneId);
-    return { zoneId, serial, version, ...counts };
-  };
-  return (await commitAndRead(ctx, work, read)).value;
+  const find = (): ZoneRow => requireZone(ctx, zoneId);
+  const zone = find();
+  const done = await commitEdits(ctx, {
+    size: countRecordsEditedAfter(ctx.store, zone.seq, editAt(ctx, zone, moment)),
+    zone: find,
+    work: (edits, current) => restore(ctx, edits, current, moment, text),
+    read(counts): RestoreResult {
+      const { serial, version } = requireZone({ ...ctx, precondition: {} }, zoneId);
+      return { zoneId, serial, version, ...counts };
+    },
+  });
+  return done.value;
+}
+
+function* restore(
+  ctx: Context,
+  edits: RecordEdits,
+  zone: ZoneRow,
+  moment: AsOf,
+  text: string,
+): Generator<undefined, RestoreCounts> {
+  const seq = editAt(ctx, zone, moment);
+  requireUndoable(ctx, zone, seq);
+  const counts = yield* bringBack(edits, zone, yield* recordsAt(ctx, zone, seq));
+  const quota = ctx.settings.limits.recordsPerZone;
+  if (quota !== undefined && counts.recordsAdded > 0 && edits.recordCount(zone) > quota) throw recordFailure('quota');
+  const changed = counts.recordsAdded + counts.recordsRemoved + counts.recordsChanged;
+  if (changed > 0)
+    edits.audit({ action: 'zone.restore', zone: zone.id, object: zone.id, after: { to: text, ...counts } });
+  return counts;
+}
+
+/** The records that later edits touched, as they were after the edit with number `seq`. */
+function* recordsAt({ store }: Context, zone: ZoneRow, seq: number): Generator<undefined, EditedRecord[]> {
+  // Newest first, so that the row before the oldest edit of a record remains.
+  const past = new Map<string, EditedRecord>();
+  for (const part of partsOfRecordsEditedAfter(store, zone.seq, seq)) {
+    for (const record of part) past.set(toHex(record.id), record);
+    yield;
+  }
+  return [...past.values()];
 }
 
 interface RestoreCounts {
@@ -190,12 +210,25 @@ interface RestoreCounts {
 }
 
 /** Removes all differing records before adding any, because two may have swapped places. */
-function bringBack(ctx: Context, draft: Draft, zone: ZoneRow, past: readonly EditedRecord[]): RestoreCounts {
-  const pairs = past
-    .map(({ id, was }) => ({ was, now: findRecord(ctx.store, zone.seq, id) }))
-    .filter(({ was, now }) => (was === null ? now !== undefined : now === undefined || !sameRow(was, now)));
-  for (const { now } of pairs) if (now) draft.removeRecord(now);
-  for (const { was } of pairs) if (was) draft.insertRecord(was);
+function* bringBack(
+  edits: RecordEdits,
+  zone: ZoneRow,
+  past: readonly EditedRecord[],
+): Generator<undefined, RestoreCounts> {
+  const pairs: { readonly was: NewRecordRow | null; readonly now: RecordRow | undefined }[] = [];
+  for (const { id, was } of past) {
+    const now = edits.find(zone, id);
+    if (was === null ? now !== undefined : now === undefined || !sameRow(was, now)) pairs.push({ was, now });
+    yield;
+  }
+  for (const { now } of pairs) {
+    if (now) edits.removeRecord(now);
+    yield;
+  }
+  for (const { was } of pairs) {
+    if (was) edits.insertRecord(was);
+    yield;
+  }
   return {
     recordsAdded: pairs.filter(({ now }) => !now).length,
     recordsRemoved: pairs.filter(({ was }) => !was).length,

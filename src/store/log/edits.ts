@@ -44,7 +44,7 @@ const PRUNE_EVERY = 500;
 
 const COLUMNS = `zone, version, at_us, kind, complete, change, serial_from, serial_to, actor, actor_kind, source, request_id`;
 
-const statements = perStore((store) => ({
+const writes = perStore((store) => ({
   insert: store.prepare<
     [
       number,
@@ -68,6 +68,36 @@ const statements = perStore((store) => ({
   insertRecord: store.prepare<[edit: number, ord: number, id: Uint8Array, was: string | null]>(
     'INSERT INTO edited_records (edit, ord, id, was) VALUES (?, ?, ?, ?)',
   ),
+  finish: store.prepare<
+    [
+      zone: number,
+      version: number,
+      atUs: number,
+      complete: number,
+      change: number | null,
+      serialFrom: number | null,
+      serialTo: number,
+      seq: number,
+    ]
+  >(
+    `UPDATE zone_edits SET zone = ?, version = ?, at_us = ?, complete = ?, change = ?, serial_from = ?, serial_to = ?
+     WHERE seq = ?`,
+  ),
+  removeRecords: store.prepare<[edit: number, ofEdit: number, limit: number]>(
+    `DELETE FROM edited_records WHERE edit = ? AND ord IN (SELECT ord FROM edited_records WHERE edit = ? ORDER BY ord LIMIT ?)`,
+  ),
+  removeStaged: store.prepare<[seq: number]>('DELETE FROM zone_edits WHERE seq = ? AND zone = 0'),
+  pruneTo: store.prepareTuples<[edits: number, records: number], [seq: number | null, atUs: number | null]>(
+    // With a single max(), bare columns come from the row of the maximum (SQLite, "Bare columns in an aggregate").
+    `SELECT max(seq), at_us FROM zone_edits WHERE seq <= (SELECT max(seq) FROM zone_edits) - ?
+       OR records_total <= (SELECT max(records_total) FROM zone_edits) - ?`,
+  ),
+  pruneRecords: store.prepare<[seq: number]>('DELETE FROM edited_records WHERE edit <= ?'),
+  prune: store.prepare<[seq: number]>('DELETE FROM zone_edits WHERE seq <= ?'),
+  setKeptFrom: store.prepare<[atUs: number]>("UPDATE meta SET value = ? WHERE name = 'history_from'"),
+}));
+
+const statements = perStore((store) => ({
   /** Newest first. */
   newest: store.prepare<[zone: number, limit: number, offset: number], EditRow>(
     'SELECT * FROM zone_edits WHERE zone = ? ORDER BY seq DESC LIMIT ? OFFSET ?',
@@ -92,24 +122,35 @@ const statements = perStore((store) => ({
     `SELECT r.id, r.was FROM zone_edits e JOIN edited_records r ON r.edit = e.seq WHERE e.zone = ? AND e.seq > ?
      ORDER BY e.seq DESC, r.ord DESC`,
   ),
+  editsAfter: store.prepareTuples<[zone: number, seq: number], [edit: number]>(
+    'SELECT seq FROM zone_edits WHERE zone = ? AND seq > ? ORDER BY seq DESC',
+  ),
+  recordsOfEdit: store.prepareTuples<
+    [edit: number, before: number, limit: number],
+    [ord: number, id: Uint8Array, was: string | null]
+  >('SELECT ord, id, was FROM edited_records WHERE edit = ? AND ord < ? ORDER BY ord DESC LIMIT ?'),
   countRecordsAfter: store.prepareTuples<[zone: number, seq: number], [number]>(
     `SELECT count(*) FROM edited_records WHERE edit IN (SELECT seq FROM zone_edits WHERE zone = ? AND seq > ?)`,
   ),
-  pruneTo: store.prepareTuples<[edits: number, records: number], [seq: number | null, atUs: number | null]>(
-    // With a single max(), bare columns come from the row of the maximum (SQLite, "Bare columns in an aggregate").
-    `SELECT max(seq), at_us FROM zone_edits WHERE seq <= (SELECT max(seq) FROM zone_edits) - ?
-       OR records_total <= (SELECT max(records_total) FROM zone_edits) - ?`,
-  ),
-  pruneRecords: store.prepare<[seq: number]>('DELETE FROM edited_records WHERE edit <= ?'),
-  prune: store.prepare<[seq: number]>('DELETE FROM zone_edits WHERE seq <= ?'),
-  setKeptFrom: store.prepare<[atUs: number]>("UPDATE meta SET value = ? WHERE name = 'history_from'"),
   keptFrom: store.prepareTuples<[], [number]>("SELECT value FROM meta WHERE name = 'history_from'"),
 }));
 
 /** Appends an edit and returns its number. Only the commit function calls it, inside its transaction. */
 export function appendEdit(store: Store, edit: NewEdit, records: readonly EditedRecord[]): number {
-  const { insert, insertRecord } = statements(store);
-  const seq = insert.run(
+  const seq = insertEdit(store, edit, records.length);
+  appendEditedRecords(store, seq, 0, records);
+  if (seq % PRUNE_EVERY === 0) pruneEdits(store, KEPT_EDITS, KEPT_RECORDS);
+  return seq;
+}
+
+/** Appends records to an edit; `from`: the number of those that it has. */
+export function appendEditedRecords(store: Store, edit: number, from: number, records: readonly EditedRecord[]): void {
+  const { insertRecord } = writes(store);
+  records.forEach(({ id, was }, i) => void insertRecord.run(edit, from + i, id, was && packRecord(was)));
+}
+
+function insertEdit(store: Store, edit: NewEdit, records: number): number {
+  const { lastInsertRowid } = writes(store).insert.run(
     edit.zone,
     edit.version,
     edit.at_us,
@@ -122,18 +163,36 @@ export function appendEdit(store: Store, edit: NewEdit, records: readonly Edited
     edit.actor_kind,
     edit.source,
     edit.request_id,
-    records.length,
-  ).lastInsertRowid;
-  records.forEach(({ id, was }, ord) => {
-    insertRecord.run(seq, ord, id, was && packRecord(was));
-  });
-  if (seq % PRUNE_EVERY === 0) pruneEdits(store, KEPT_EDITS, KEPT_RECORDS);
-  return seq;
+    records,
+  );
+  return lastInsertRowid;
+}
+
+/** Numbers of zones begin with 1. */
+const NO_ZONE = 0;
+
+/** Begins an edit whose records are stored before it happens; it belongs to no zone yet. Returns its number. */
+export function stageEdit(store: Store, edit: Omit<NewEdit, 'zone'>, records: number): number {
+  return insertEdit(store, { ...edit, zone: NO_ZONE }, records);
+}
+
+/** Makes a staged edit one of its zone. Only the commit function calls it, inside its transaction. */
+export function finishEdit(store: Store, seq: number, edit: NewEdit): void {
+  const { zone, version, at_us: at, complete, change, serial_from: from, serial_to: to } = edit;
+  writes(store).finish.run(zone, version, at, complete, change, from, to, seq);
+}
+
+/** Removes some records of a staged edit that does not happen, and in the end the edit; false when nothing is left. */
+export function removeStagedEdit(store: Store, seq: number, most: number): boolean {
+  const { removeRecords, removeStaged } = writes(store);
+  if (removeRecords.run(seq, seq, most).changes === most) return true;
+  removeStaged.run(seq);
+  return false;
 }
 
 /** Removes the oldest edits beyond these limits on edits and on the records in them. */
 export function pruneEdits(store: Store, keptEdits: number, keptRecords: number): void {
-  const { pruneTo, pruneRecords, prune, setKeptFrom } = statements(store);
+  const { pruneTo, pruneRecords, prune, setKeptFrom } = writes(store);
   const [seq, atUs] = pruneTo.get(keptEdits, keptRecords) ?? [null, null];
   if (seq === null || atUs === null) return;
   pruneRecords.run(seq);
@@ -165,6 +224,22 @@ export function countRecordsEditedAfter(store: Store, zone: number, seq: number)
   return statements(store).countRecordsAfter.get(zone, seq)![0];
 }
 
+/** Records read in one step. */
+const READ_AT_ONCE = 500;
+
+/** {@link recordsEditedAfter} in parts, between which the handle may write. */
+export function* partsOfRecordsEditedAfter(store: Store, zone: number, seq: number): Generator<EditedRecord[]> {
+  const { editsAfter, recordsOfEdit } = statements(store);
+  for (const [edit] of editsAfter.all(zone, seq)) {
+    for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+      const rows = recordsOfEdit.all(edit, before, READ_AT_ONCE);
+      if (rows.length === 0) break;
+      yield rows.map(([, id, was]) => editedRecord(zone, id, was));
+      before = rows.at(-1)![0];
+    }
+  }
+}
+
 /** The edit that caused this change. */
 export function findEditOfChange(store: Store, zone: number, change: number): EditRow | undefined {
   return statements(store).ofChange.get(change, zone);
@@ -191,8 +266,12 @@ export function findEditAt(store: Store, zone: number, atUs: number): EditRow | 
  */
 export function* recordsEditedAfter(store: Store, zone: number, seq: number): Generator<EditedRecord> {
   for (const [id, was] of statements(store).recordsAfter.iterate(zone, seq)) {
-    yield { id: new Uint8Array(id), was: was === null ? null : unpackRecord(was, zone) };
+    yield editedRecord(zone, id, was);
   }
+}
+
+function editedRecord(zone: number, id: Uint8Array, was: string | null): EditedRecord {
+  return { id: new Uint8Array(id), was: was === null ? null : unpackRecord(was, zone) };
 }
 
 const OCTETS = ['id', 'owner_key', 'rdata', 'rdata_key'] as const;

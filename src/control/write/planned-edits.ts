@@ -1,0 +1,158 @@
+/**
+ * Large edits of one zone's records. They are planned outside of the write, in slices between which others get their turn; what
+ * they need is stored (staged-edits.ts), and the write makes them at once. If the zone has changed meanwhile, they are planned anew.
+ */
+import { toHex } from '../../base/bytes.js';
+import { ownerText } from '../../serving/difference.js';
+import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { requireWriter } from '../access/access.js';
+import { createStock } from '../dnssec/signing/stock.js';
+import { type Committed, commitAndRead, type Draft } from './commit.js';
+import type { Context } from './context.js';
+import type { AuditEntry } from './log-rows.js';
+import { createOwnerTallies } from './owner-tally.js';
+import { type RecordEdits, requireEditable } from './record-edits.js';
+import { giveUpEdits, inSlices, type RecordChange, stageEdits } from './staged-edits.js';
+
+/** Edits of fewer records are made in the write itself, which takes some milliseconds. */
+export const FEW_EDITS = 200;
+/** A zone that changes all the time is edited in one long write in the end. */
+const MOST_PLANS = 4;
+
+/** Edits by the rules of a draft that nobody sees yet. */
+interface Plan extends RecordEdits {
+  changes(): RecordChange[];
+  readonly entries: readonly AuditEntry[];
+}
+
+type Key = Pick<RecordRow, 'owner_key' | 'type' | 'rdata_key'>;
+
+function openPlan(ctx: Context, zone: ZoneRow): Plan {
+  const { store } = ctx;
+  const tallies = createOwnerTallies(store);
+  const byId = new Map<string, { before: RecordRow | undefined; after: NewRecordRow | undefined }>();
+  /** Planned records, and null for those that are gone. */
+  const byKey = new Map<string, NewRecordRow | null>();
+  const entries: AuditEntry[] = [];
+  let records = zone.record_count;
+  const put = (before: RecordRow | undefined, after: NewRecordRow | undefined): void => {
+    for (const row of [before, after]) if (row) requireEditable(ctx, zone, row);
+    // A tally that is read later would miss what is planned.
+    for (const row of [before, after]) if (row) tallies.at(zone.seq, row.owner_key);
+    const id = toHex((before ?? after)!.id);
+    const known = byId.get(id);
+    if (known) known.after = after;
+    else byId.set(id, { before, after });
+    if (before) {
+      byKey.set(keyOf(before), null);
+      tallies.note(before, -1);
+    }
+    if (after) {
+      byKey.set(keyOf(after), after);
+      tallies.note(after, 1);
+    }
+    records += (after ? 1 : 0) - (before ? 1 : 0);
+  };
+  return {
+    now: ctx.clock.nowUs(),
+    entries,
+    recordCount: () => records,
+    tallyAt: ({ seq }, ownerKey) => tallies.at(seq, ownerKey),
+    find(_, id) {
+      const planned = byId.get(toHex(id));
+      return planned ? asStored(planned.after) : findRecord(store, zone.seq, id);
+    },
+    findSame(row) {
+      const planned = byKey.get(keyOf(row));
+      return planned === undefined ? findSameRecord(store, row) : asStored(planned ?? undefined);
+    },
+    insertRecord: (row) => put(undefined, row),
+    updateRecord: (before, after) => put(before, after),
+    removeRecord: (row) => put(row, undefined),
+    audit: (entry) => void entries.push(entry),
+    // What was added and removed again leaves nothing.
+    changes: () => [...byId.values()].filter(({ before, after }) => before !== undefined || after !== undefined),
+  };
+}
+
+/** A planned row has no number yet. */
+function asStored(row: NewRecordRow | undefined): RecordRow | undefined {
+  return row && { seq: UNNUMBERED, ...row };
+}
+
+const UNNUMBERED = 0;
+
+function keyOf({ owner_key: ownerKey, type, rdata_key: key }: Key): string {
+  return `${type} ${ownerText(ownerKey)} ${ownerText(key)}`;
+}
+
+/**
+ * Edits the records of a zone, and yields after each record. It may run more than once, on plans and in writes.
+ */
+export type EditWork<Value> = (edits: RecordEdits, zone: ZoneRow) => Generator<undefined, Value>;
+
+/** What {@link commitEdits} commits. */
+export interface LargeEdit<Value, Result> {
+  /** About how many records are edited. */
+  readonly size: number;
+  /** The zone as it is now; throws when the actor may not edit it. */
+  readonly zone: () => ZoneRow;
+  readonly work: EditWork<Value>;
+  /** Reads the result after everything is written, serials included. */
+  readonly read: (value: Value) => Result;
+}
+
+/** Makes all edits of a zone in one commit. */
+export async function commitEdits<Value, Result>(
+  context: Context,
+  edit: LargeEdit<Value, Result>,
+): Promise<Committed<Result>> {
+  // Signatures for one plan fit the next one too.
+  const ctx = context.zoneKeys ? { ...context, stock: context.stock ?? createStock() } : context;
+  // A secondary zone has few records of its own, and removing one may show one of its primary.
+  const atOnce = ctx.dryRun || edit.size <= FEW_EDITS || edit.zone().type === 'secondary';
+  for (let plans = 0; !atOnce && plans < MOST_PLANS; plans++) {
+    const committed = await commitPlan(ctx, edit);
+    if (committed) return committed;
+  }
+  return commitAndRead(ctx, (draft) => finished(edit.work(draft, edit.zone())), edit.read);
+}
+
+function finished<Value>(work: Generator<undefined, Value>): Value {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** Undefined when the zone has changed meanwhile. */
+async function commitPlan<Value, Result>(
+  ctx: Context,
+  { zone: findZone, work, read }: LargeEdit<Value, Result>,
+): Promise<Committed<Result> | undefined> {
+  requireWriter(ctx.actor);
+  const zone = findZone();
+  const plan = openPlan(ctx, zone);
+  const value = await inSlices(ctx.clock, work(plan, zone));
+  const staged = await stageEdits(ctx, zone, plan.changes());
+  let used = false;
+  try {
+    const isStale = (): boolean => {
+      const { version, serial, record_set: set, signed } = findZone();
+      return version !== zone.version || serial !== zone.serial || set !== zone.record_set || signed !== zone.signed;
+    };
+    const apply = (draft: Draft): boolean => {
+      if (isStale()) return false;
+      if (plan.changes().length > 0) draft.applyStaged(zone.seq, staged);
+      for (const entry of plan.entries) draft.audit(entry);
+      return true;
+    };
+    const committed = await commitAndRead(ctx, apply, (applied) => (applied ? { result: read(value) } : undefined));
+    if (!committed.value) return undefined;
+    used = plan.changes().length > 0;
+    return { ...committed, value: committed.value.result };
+  } finally {
+    if (!used) await giveUpEdits(ctx, staged);
+  }
+}

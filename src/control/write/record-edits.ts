@@ -1,0 +1,52 @@
+/** Edits of records, which a use case makes either in a write that is under way or in a plan for one. */
+import { typeMnemonic } from '../../dns/rr/registry.js';
+import { findDnssecZone } from '../../store/dnssec/zones.js';
+import type { Store } from '../../store/driver.js';
+import { findBucketDomain } from '../../store/objects/domains.js';
+import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { requireRecord } from '../access/access.js';
+import { recordFailure } from '../records/errors.js';
+import { requireOwnRecord } from '../rules/of-primary.js';
+import { isProxiableType } from '../rules/proxiable.js';
+import type { Context } from './context.js';
+import type { AuditEntry } from './log-rows.js';
+import type { OwnerTally } from './owner-tally.js';
+
+export interface RecordEdits {
+  /** Microseconds since 1970, the same for everything in this commit. */
+  readonly now: number;
+  /** Number of the zone's records including the edits so far. */
+  recordCount(zone: ZoneRow): number;
+  /** The records at an owner, including the edits so far. */
+  tallyAt(zone: ZoneRow, ownerKey: Uint8Array): OwnerTally;
+  /** The record of the zone with this identifier, including the edits so far. */
+  find(zone: ZoneRow, id: Uint8Array): RecordRow | undefined;
+  /** The record of the same owner, type and data, including the edits so far. */
+  findSame(row: Pick<RecordRow, 'zone' | 'owner_key' | 'type' | 'rdata_key'>): RecordRow | undefined;
+  insertRecord(row: NewRecordRow): void;
+  updateRecord(before: RecordRow, after: RecordRow): void;
+  removeRecord(row: RecordRow): void;
+  audit(entry: AuditEntry): void;
+}
+
+/** Throws when the actor, or anybody, may not edit this record of the zone. */
+export function requireEditable({ actor, source, store }: Context, zone: ZoneRow, row: NewRecordRow): void {
+  requireRecord(actor, row.name, typeMnemonic(row.type));
+  if (source !== 'transfer') requireOwnRecord(zone, row, isPresigned(store, zone));
+  requireNoBucket(store, row);
+}
+
+function isPresigned(store: Store, { type, seq }: ZoneRow): boolean {
+  return type === 'secondary' && findDnssecZone(store, seq)?.presigned === 1;
+}
+
+/**
+ * A name that is attached to a bucket has one record, which is made and removed with the attachment (bucket/domains.ts).
+ * Nobody else changes where the name leads.
+ */
+function requireNoBucket(store: Store, { zone, name, type }: NewRecordRow): void {
+  if (!isProxiableType(type)) return;
+  const domain = findBucketDomain(store, name);
+  if (domain?.zone === zone) throw recordFailure('ofBucket', { name, bucket: domain.bucket_name });
+}

@@ -1,0 +1,183 @@
+/**
+ * Many edits of one zone's records that are stored before they happen: new rows in a set of records that no zone has, their
+ * journal in an edit that belongs to no zone. The commit only moves rows from set to set, so others wait for a moment.
+ */
+import { type Clock, sleep, steadyMs } from '../../base/clock.js';
+import { UserError } from '../../base/errors.js';
+import { makeId, pooledRandom } from '../../base/random.js';
+import { Type } from '../../dns/codes.js';
+import { ownerText } from '../../serving/difference.js';
+import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
+import { appendEditedRecords, type EditedRecord, removeStagedEdit, stageEdit } from '../../store/log/edits.js';
+import { moveRecord, moveRecords, renameRecord, stageRecord } from '../../store/records/moves.js';
+import { dropRecordSet, stageRecordSet, touchRecordSet, useRecordSet } from '../../store/records/record-sets.js';
+import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { planRemoval, planRemovalOfAbandoned } from '../records/unused-records.js';
+import type { Context } from './context.js';
+import { noteOwner, type TouchedOwner, type TouchedZone, touchZone } from './touched-zone.js';
+
+/** What becomes of one record; its identifier stays. */
+export interface RecordChange {
+  readonly before: RecordRow | undefined;
+  readonly after: NewRecordRow | undefined;
+}
+
+export interface StagedEdits {
+  /** The set with the new rows. */
+  readonly set: number;
+  /** Numbers of the rows that are removed, and their identifiers until nothing is left of them. */
+  readonly gone: readonly { readonly seq: number; readonly id: Uint8Array }[];
+  /** New rows that take over the identifier of a removed one. */
+  readonly renamed: readonly { readonly staged: Uint8Array; readonly id: Uint8Array }[];
+  /** Number of the edit in the journal. */
+  readonly edit: number;
+  /** Records added, less those removed. */
+  readonly records: number;
+  readonly proxied: boolean;
+  /** What the touched owners served; if there are very many, only those that a CNAME was or is at. */
+  readonly owners: readonly TouchedOwner[];
+  readonly complete: boolean;
+}
+
+/** Milliseconds of a part of the work outside of writes, and the steps between two looks at the clock. */
+const SLICE_MS = 10;
+const STEPS_PER_LOOK = 8;
+/** Milliseconds of a write, and between two. */
+const WRITE_MS = 20;
+const PAUSE_MS = 4;
+
+/** Runs a generator in parts of some milliseconds between which others get their turn. */
+export async function inSlices<Value>(clock: Clock, work: Generator<undefined, Value>): Promise<Value> {
+  let endMs = steadyMs(clock) + SLICE_MS;
+  for (let count = 1; ; count++) {
+    const step = work.next();
+    if (step.done) return step.value;
+    // The clock costs as much as a short step.
+    if (count % STEPS_PER_LOOK !== 0 || steadyMs(clock) < endMs) continue;
+    await sleep(0);
+    endMs = steadyMs(clock) + SLICE_MS;
+  }
+}
+
+/** Stores what these changes of a zone need, outside of a write. `zone`: its row, which must not have changed when they happen. */
+export async function stageEdits(ctx: Context, zone: ZoneRow, changes: readonly RecordChange[]): Promise<StagedEdits> {
+  const { store, clock, random } = ctx;
+  const now = clock.nowUs();
+  const journal = changes.map(
+    ({ before, after }): EditedRecord => ({ id: (before ?? after)!.id, was: before ?? null }),
+  );
+  const renamed: { staged: Uint8Array; id: Uint8Array }[] = [];
+  const gone: { seq: number; id: Uint8Array }[] = [];
+  const rows: NewRecordRow[] = [];
+  const pool = pooledRandom(random);
+  const newId = (): Uint8Array => makeId(clock.nowUs(), pool);
+  for (const { before, after } of changes) {
+    if (before) gone.push({ seq: before.seq, id: newId() });
+    if (before && after) {
+      const staged = newId();
+      renamed.push({ staged, id: before.id });
+      rows.push({ ...after, id: staged });
+    } else if (after) rows.push(after);
+  }
+  const { set, edit } = await store.write(() => {
+    planRemovalOfAbandoned(ctx);
+    return { set: stageRecordSet(store, now), edit: stageEdit(store, emptyEdit(ctx, now), journal.length) };
+  });
+  const { owners, complete } = await ownersOf(ctx, zone, changes);
+  await inWrites(ctx, rows.length, (i) => stageRecord(store, set, rows[i]!), set);
+  await inWrites(ctx, journal.length, (i) => appendEditedRecords(store, edit, i, [journal[i]!]), set);
+  return {
+    set,
+    gone,
+    renamed,
+    edit,
+    records: changes.reduce((sum, { before, after }) => sum + (after ? 1 : 0) - (before ? 1 : 0), 0),
+    proxied: rows.some(({ proxied }) => proxied === 1),
+    owners,
+    complete,
+  };
+}
+
+function emptyEdit({ actor, requestId, source }: Context, now: number): Parameters<typeof stageEdit>[1] {
+  const none = { version: 0, complete: 0, change: null, serial_from: null, serial_to: 0 };
+  const by = { actor: actor.email, actor_kind: actor.kind, source, request_id: requestId };
+  return { ...none, ...by, at_us: now, kind: 'records' };
+}
+
+/** What the touched owners serve before the changes. */
+async function ownersOf(
+  { store, clock, settings }: Context,
+  zone: ZoneRow,
+  changes: readonly RecordChange[],
+): Promise<Pick<StagedEdits, 'owners' | 'complete'>> {
+  const keys = new Map<string, Uint8Array>();
+  const ofAliases = new Map<string, Uint8Array>();
+  for (const { before, after } of changes) {
+    for (const row of [before, after]) {
+      if (!row) continue;
+      const text = ownerText(row.owner_key);
+      keys.set(text, row.owner_key);
+      if (row.type === Type.cname) ofAliases.set(text, row.owner_key);
+    }
+  }
+  // Signatures are made for the owners that are known.
+  const complete = zone.signed !== 0 || keys.size <= MOST_CHANGED_RRS;
+  const touched = touchZone(store, zone, settings);
+  await inSlices(
+    clock,
+    (function* (): Generator<undefined, void> {
+      for (const key of (complete ? keys : ofAliases).values()) {
+        noteOwner(store, touched, key).edited = true;
+        yield;
+      }
+    })(),
+  );
+  return { owners: [...touched.owners.values()], complete };
+}
+
+/** Runs `work` with all indexes below `count`, in writes of some milliseconds. */
+async function inWrites(ctx: Context, count: number, work: (index: number) => void, set: number): Promise<void> {
+  const { store, clock } = ctx;
+  for (let at = 0; at < count; ) {
+    at = await store.write(() => {
+      touchRecordSet(store, set, clock.nowUs());
+      const endMs = steadyMs(clock) + WRITE_MS;
+      let next = at;
+      while (next < count && (next % 16 !== 15 || steadyMs(clock) < endMs)) work(next++);
+      if (next < count) work(next++);
+      return next;
+    });
+    await sleep(PAUSE_MS);
+  }
+}
+
+/** Moves the rows, inside a write. */
+export function takeStaged(ctx: Context, touched: TouchedZone, staged: StagedEdits): void {
+  const { store, clock } = ctx;
+  const { before, owners } = touched;
+  for (const owner of staged.owners) owners.set(ownerText(owner.ownerKey), owner);
+  if (!staged.complete) touched.complete = false;
+  touched.records += staged.records;
+  touched.proxied ||= staged.proxied;
+  touched.stagedEdit = staged.edit;
+  if (!useRecordSet(store, staged.set)) {
+    throw new UserError('the edit stood still for so long that its records were removed', 'Start it again.');
+  }
+  const removed = stageRecordSet(store, clock.nowUs());
+  for (const { seq, id } of staged.gone) moveRecord(store, seq, removed, id);
+  for (const { staged: from, id } of staged.renamed) renameRecord(store, from, id);
+  moveRecords(store, staged.set, before.record_set);
+  for (const set of [staged.set, removed]) if (!dropRecordSet(store, set)) planRemoval(ctx);
+}
+
+/** Removes what was staged for edits that do not happen. */
+export async function giveUpEdits(ctx: Context, { set, edit }: StagedEdits): Promise<void> {
+  const { store } = ctx;
+  await store.write(() => {
+    if (!dropRecordSet(store, set)) planRemoval(ctx);
+  });
+  while (await store.write(() => removeStagedEdit(store, edit, REMOVED_AT_ONCE))) await sleep(PAUSE_MS);
+}
+
+const REMOVED_AT_ONCE = 2000;

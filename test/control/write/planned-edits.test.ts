@@ -1,0 +1,186 @@
+/** Large edits of a zone: planned and stored aside, then made at once. */
+import t from 'tap';
+import { toHex } from '../../../src/base/bytes.js';
+import { importRecords } from '../../../src/control/imports/records.js';
+import { applyBatch, type BatchInput } from '../../../src/control/records/batch.js';
+import { createRecord, listRecords } from '../../../src/control/records/records.js';
+import type { Context } from '../../../src/control/write/context.js';
+import { FEW_EDITS } from '../../../src/control/write/planned-edits.js';
+import { listHistory, readAsOf, restoreZone } from '../../../src/control/zones/history.js';
+import { createZone, getZone } from '../../../src/control/zones/zones.js';
+import { lastChange } from '../../../src/store/log/changes.js';
+import { recordsOfZone } from '../../../src/store/records/records.js';
+import { findZoneByName } from '../../../src/store/zones/zones.js';
+import { checkLog, type FollowedZone, served } from '../../support/followed-zone.js';
+import { requireVerified } from '../../support/signed-copy.js';
+import { enableSigning } from '../../support/signing.js';
+import { testZoneKeys } from '../../support/zone-keys.js';
+import { startControl } from '../fixture.js';
+
+const MANY = FEW_EDITS + 50;
+
+async function addZone(ctx: Context, apex: string): Promise<FollowedZone> {
+  await createZone(ctx, { name: apex });
+  return follow(ctx, apex);
+}
+
+function follow(ctx: Context, apex: string): FollowedZone {
+  const { seq, id } = findZoneByName(ctx.store, apex)!;
+  const world = { ctx, zoneId: toHex(id), seq, apex, copy: new Map<string, string[]>(), seen: lastChange(ctx.store) };
+  for (const [key, lines] of served(world)) world.copy.set(key, lines);
+  return world;
+}
+
+function addresses(prefix: string, count: number, from = 0): { type: string; name: string; content: string }[] {
+  return Array.from({ length: count }, (_, i) => {
+    return { type: 'A', name: `${prefix}${from + i}`, content: `192.0.${(i >> 8) & 255}.${i & 255}` };
+  });
+}
+
+/** Name, type, TTL, content and comment of all records. */
+function contentOf(ctx: Context, seq: number, apex: string): string[] {
+  return [...recordsOfZone(ctx.store, seq)]
+    .map(({ name, type, ttl, content, comment }) => `${name} ${type} ${ttl} ${content} ${comment}`)
+    .map((line) => line.replaceAll(apex, 'zone'))
+    .sort();
+}
+
+/** All records with their identifiers. */
+function rowsOf(ctx: Context, seq: number): string[] {
+  return [...recordsOfZone(ctx.store, seq)].map(
+    ({ id, name, content, ttl }) => `${toHex(id)} ${name} ${ttl} ${content}`,
+  );
+}
+
+async function refusal(attempt: Promise<unknown>): Promise<unknown> {
+  return attempt.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+/** Sets of records that no zone has, and edits of the journal that belong to no zone. */
+function leftovers({ store }: Context): unknown {
+  const rows = store.prepareTuples<[], [number]>(
+    `SELECT (SELECT count(*) FROM record_sets WHERE state = 'staged') + (SELECT count(*) FROM zone_edits WHERE zone = 0)
+       + (SELECT count(*) FROM edited_records WHERE edit NOT IN (SELECT seq FROM zone_edits))`,
+  );
+  return rows.get()![0];
+}
+
+/** Deletions, changes and additions that depend on each other. */
+async function mixedBatch(ctx: Context, zoneId: string): Promise<BatchInput> {
+  const { items } = await listRecords(ctx, zoneId, { perPage: 1000 });
+  const idOf = (prefix: string): string[] => items.filter(({ name }) => name.startsWith(prefix)).map(({ id }) => id);
+  return {
+    deletes: idOf('d').map((id) => ({ id })),
+    patches: [
+      ...idOf('p').map((id, i) => ({ id, ttl: 120, comment: `number ${i}` })),
+      // The same record again.
+      { id: idOf('p')[0]!, content: '198.51.100.1' },
+    ],
+    puts: idOf('u').map((id, i) => ({ id, type: 'A', name: `v${i}`, content: `203.0.113.${i}` })),
+    posts: [
+      // In the place of deleted ones.
+      ...addresses('d', 20),
+      { type: 'CNAME', name: 'd30', content: 'elsewhere.test' },
+      ...addresses('n', 100),
+    ],
+  };
+}
+
+t.test('a planned batch does what a short one does, and can be undone', async (t) => {
+  const { ctx } = await startControl(t);
+  const worlds = [await addZone(ctx, 'planned.test'), await addZone(ctx, 'short.test')] as const;
+  for (const { zoneId } of worlds) {
+    for (const prefix of ['d', 'p', 'u']) await applyBatch(ctx, zoneId, { posts: addresses(prefix, 60) });
+  }
+  for (const world of worlds) Object.assign(world, follow(ctx, world.apex));
+  const [planned, short] = worlds;
+  const before = rowsOf(ctx, planned.seq);
+  const { version } = await getZone(ctx, planned.zoneId);
+  const batch = await mixedBatch(ctx, planned.zoneId);
+  const done = await applyBatch(ctx, planned.zoneId, batch);
+  t.equal(done.posts.length, batch.posts!.length);
+  const { deletes, patches, puts, posts } = await mixedBatch(ctx, short.zoneId);
+  await applyBatch(ctx, short.zoneId, { deletes, patches });
+  await applyBatch(ctx, short.zoneId, { puts, posts });
+  t.same(contentOf(ctx, planned.seq, planned.apex), contentOf(ctx, short.seq, short.apex), 'as in two requests');
+  for (const world of worlds) {
+    checkLog(world);
+    t.equal((await getZone(ctx, world.zoneId)).recordCount, rowsOf(ctx, world.seq).length);
+  }
+  t.equal((await getZone(ctx, planned.zoneId)).version, version + 1, 'one edit');
+  const [edit] = (await listHistory(ctx, planned.zoneId, {})).items;
+  t.match(edit, { version: version + 1, kind: 'records', diff: { complete: true } });
+  t.equal(leftovers(ctx), 0);
+  const past = await readAsOf(ctx, planned.zoneId, `version:${version}`, (then) => rowsOf(then, planned.seq));
+  t.same(past.sort(), [...before].sort(), 'the state before can be read');
+  const after = rowsOf(ctx, planned.seq).sort();
+  // Twice, so that identifiers of removed rows come back.
+  for (let round = 0; round < 2; round++) {
+    await restoreZone(ctx, planned.zoneId, `version:${version}`);
+    t.same(rowsOf(ctx, planned.seq).sort(), [...before].sort(), 'restored with the same identifiers');
+    checkLog(planned);
+    await restoreZone(ctx, planned.zoneId, `version:${version + 1}`);
+    t.same(rowsOf(ctx, planned.seq).sort(), after, 'and back');
+  }
+  t.equal(leftovers(ctx), 0);
+});
+
+t.test('others write while a large edit is planned, and nothing of theirs is lost', async (t) => {
+  const { ctx } = await startControl(t);
+  const { zoneId, seq, apex } = await addZone(ctx, 'busy.test');
+  const order: string[] = [];
+  const text = addresses('i', 2000)
+    .map(({ name, content }) => `${name} 300 A ${content}`)
+    .join('\n');
+  const large = importRecords(ctx, zoneId, text, {}).then((result) => {
+    order.push('import');
+    return result;
+  });
+  await createZone(ctx, { name: 'other.test' }).then(() => order.push('zone'));
+  // One of its names, which the import then finds taken.
+  await createRecord(ctx, zoneId, { type: 'A', name: 'i7', content: '192.0.0.7', ttl: 60 }).then(() =>
+    order.push('record'),
+  );
+  const result = await large;
+  t.same(order, ['zone', 'record', 'import']);
+  t.match(result, { added: 1999, parsed: 2000, leftOut: [{ line: 8 }] });
+  t.equal(contentOf(ctx, seq, apex).filter((line) => line.startsWith('i7.zone ')).length, 1);
+  t.match(contentOf(ctx, seq, apex), [/^i0\.zone 1 300 192/]);
+  t.equal((await getZone(ctx, zoneId)).recordCount, 2000);
+  t.equal(leftovers(ctx), 0);
+});
+
+t.test('a large edit that fails, or is only tried, leaves nothing', async (t) => {
+  const { ctx } = await startControl(t);
+  const { zoneId, seq } = await addZone(ctx, 'failing.test');
+  const { version } = await getZone(ctx, zoneId);
+  const posts = [...addresses('n', MANY), { type: 'A', name: 'bad', content: 'no address' }];
+  t.match(await refusal(applyBatch(ctx, zoneId, { posts })), { pointer: `/posts/${MANY}/content` });
+  const twice = [...addresses('n', MANY), ...addresses('n', 1)];
+  t.match(await refusal(applyBatch(ctx, zoneId, { posts: twice })), { pointer: `/posts/${MANY}` });
+  await applyBatch({ ...ctx, dryRun: true }, zoneId, { posts: addresses('n', MANY) });
+  const stale = { ...ctx, precondition: { ifMatch: ['"another"'] } };
+  t.match(await refusal(applyBatch(stale, zoneId, { posts: addresses('n', MANY) })), { status: 412 });
+  t.same(rowsOf(ctx, seq), []);
+  t.equal((await getZone(ctx, zoneId)).version, version);
+  t.equal(leftovers(ctx), 0);
+});
+
+t.test('a large edit of a signed zone is signed', async (t) => {
+  const { ctx: plain } = await startControl(t);
+  const ctx = { ...plain, zoneKeys: await testZoneKeys(plain.store, plain.random) };
+  const world = await addZone(ctx, 'signed.test');
+  await enableSigning(ctx, world.zoneId);
+  Object.assign(world, follow(ctx, world.apex));
+  const from = (await getZone(ctx, world.zoneId)).version;
+  await applyBatch(ctx, world.zoneId, { posts: addresses('n', MANY) });
+  requireVerified(world, 'after a large edit');
+  checkLog(world);
+  await restoreZone(ctx, world.zoneId, `version:${from}`);
+  requireVerified(world, 'after a large edit');
+  checkLog(world);
+  t.same(rowsOf(ctx, world.seq), []);
+});
