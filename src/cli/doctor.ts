@@ -25,7 +25,7 @@ import { examineSignedZones } from './dnssec/examine.js';
 import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
 import { examineChanges } from './operations/examine-changes.js';
-import { examineSecondaries } from './operations/examine-secondaries.js';
+import { examineConsumedCatalogs, examineSecondaries } from './operations/examine-secondaries.js';
 import { examineUpdateKeys } from './operations/examine-update-keys.js';
 import { examineNameServers, examineZones } from './operations/examine-zones.js';
 import type { Finding } from './operations/finding.js';
@@ -286,6 +286,7 @@ function examineExpiry({ dataDir, nameservers }: Settings, clock: Clock): Findin
     const nowMs = clock.nowMs();
     return opened.snapshot(() => [
       ...examineSecondaries(opened, clock.nowUs()),
+      ...examineConsumedCatalogs(opened),
       ...examineUpdateKeys(opened),
       ...examineCertificates(opened, nowMs),
       ...examineSignedZones(opened, nowMs, nameservers),

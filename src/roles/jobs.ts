@@ -6,6 +6,8 @@ import type { ObjectStore } from '../bucket/object-store.js';
 import { certificateJobs } from '../certs/issuance/jobs.js';
 import { OWN_CERTIFICATE_JOB } from '../certs/own-certificate.js';
 import { certifiedNamesJobs, zoneCertificateJobs } from '../certs/packs/job.js';
+import { consumerJob } from '../control/catalog-consumer/job.js';
+import { CONSUMER_JOB } from '../control/catalog-consumer/plan.js';
 import { catalogJob } from '../control/catalogs/job.js';
 import { CATALOG_JOB } from '../control/catalogs/plan.js';
 import { CERTIFIED_NAMES_JOB } from '../control/certificates/certified-names.js';
@@ -63,6 +65,7 @@ function jobKinds(parts: JobParts): JobKinds {
     [SIGNING_JOB]: signingJob(base),
     [PARENT_JOB]: parentJob(base),
     [CATALOG_JOB]: catalogJob(base),
+    [CONSUMER_JOB]: consumerJob(base),
     ...incomingJobs(incoming),
     ...(member && { [SNAPSHOT_JOB]: snapshotJob(member, dataDir, clock) }),
     /** Removes body files without an object, which crashes leave behind. */

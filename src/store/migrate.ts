@@ -39,6 +39,7 @@ import { catalogs } from './migrations/0035-catalogs.js';
 import { transfersIn } from './migrations/0036-transfers-in.js';
 import { signers } from './migrations/0041-signers.js';
 import { checkedZones } from './migrations/0048-checked-zones.js';
+import { consumedCatalogs } from './migrations/0049-consumed-catalogs.js';
 import { signals } from './migrations/0065-signals.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
@@ -80,6 +81,7 @@ const MIGRATIONS: readonly Migration[] = [
   transfersIn,
   signers,
   checkedZones,
+  consumedCatalogs,
   signals,
 ];
 

@@ -3,87 +3,24 @@
  * changes there our copy equals theirs.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
-import { sleep } from '../../src/base/clock.js';
 import { parseName } from '../../src/dns/name.js';
-import type { TsigKey } from '../../src/dns/tsig.js';
 import { freePort } from '../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
-import { type Program, startProgram, stopProgram } from '../support/program.js';
+import { KEY, SECRET, startWorld, until, type World } from '../support/primary-world.js';
 import { askAll, missingReferences } from '../support/reference-servers.js';
 import { address, type ScriptedRR, soa, startScriptedPrimary } from '../support/scripted-primary.js';
 import { createSecondary, type Secondary } from '../support/secondaries.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { asSet, serialInAnswer, serialOf, transfer } from '../support/transfer-client.js';
 
-const API_KEY = 'primaries-key-0123456789-0123456789-0123456789-01';
-const HEADERS = { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' };
 const CHANGES = 7;
-const SECRET = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64');
-const KEY: TsigKey = {
-  name: parseName('k.test.'),
-  algorithm: 'hmac-sha256',
-  secret: new Uint8Array(Buffer.from(SECRET, 'base64')),
-};
 const missing = missingReferences();
 const skip = missing.length > 0 && process.env['CI'] !== 'true' ? `not installed: ${missing.join(', ')}` : false;
-
-interface World {
-  readonly directory: string;
-  program: Program;
-  readonly restart: (signal?: 'SIGTERM' | 'SIGKILL') => Promise<void>;
-  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
-  readonly call: (method: string, path: string, body?: unknown) => Promise<any>;
-  readonly account: string;
-  readonly key: string;
-}
-
-async function startWorld(t: Test): Promise<World> {
-  const directory = mkdtempSync(join(tmpdir(), 'zoneplane-primaries-'));
-  mkdirSync(join(directory, 'zones'));
-  const options = { directory, key: API_KEY, detached: true };
-  let program = await startProgram(options);
-  const call: World['call'] = async (method, path, body) => {
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const response = await fetch(`${program.api}/client/v4${path}`, { method, headers: HEADERS, ...sent });
-    return response.json();
-  };
-  t.teardown(async () => {
-    await stopProgram(program);
-    rmSync(directory, { recursive: true, force: true });
-  });
-  const account = (await call('GET', '/accounts')).result[0].id;
-  const tsig = { name: 'k.test.', algo: 'hmac-sha256.', secret: SECRET };
-  const key = (await call('POST', `/accounts/${account}/secondary_dns/tsigs`, tsig)).result.id;
-  return {
-    directory,
-    get program() {
-      return program;
-    },
-    async restart(signal = 'SIGTERM') {
-      await stopProgram(program, signal);
-      const { dnsPort } = program;
-      program = await startProgram({ ...options, environment: { ZONEPLANE_DNS_PORT: String(dnsPort) } });
-      program = { ...program, dnsPort };
-    },
-    call,
-    account,
-    key,
-  };
-}
-
-async function until(what: string, holds: () => Promise<boolean>, hint: () => string = () => ''): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt++) {
-    if (await holds()) return;
-    await sleep(25);
-  }
-  throw new Error(`it never came to this: ${what}; ${hint()}`);
-}
 
 async function serialAt(port: number, zone: string): Promise<number | undefined> {
   const [answer] = await askAll(port, [makeQuery(parseName(`${zone}.`), 6)], 500, 2);

@@ -16,6 +16,7 @@ import { resultInfo } from '../paging.js';
 import type { ContextOf } from '../request.js';
 import { answersList, answersOne, onlyId } from '../schema.js';
 import { catalogRoutes } from './catalog-routes.js';
+import { consumedRoutes } from './consumed-routes.js';
 import { acl, aclBody, aclParams, peer, peerBody, peerParams, tsig, tsigBody, tsigParams } from './schema.js';
 import { tsigView } from './view.js';
 
@@ -33,6 +34,7 @@ export const secondaryAccountRoutes: FastifyPluginAsyncZod<RouteOptions> = async
   await app.register(aclRoutes, options);
   await app.register(peerRoutes, options);
   await app.register(catalogRoutes, options);
+  await app.register(consumedRoutes, options);
 };
 
 /** These lists have one page (v4). */

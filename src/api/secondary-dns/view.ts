@@ -1,5 +1,6 @@
 /** Transfers of a zone as v4 clients read them. */
 
+import type { ConsumedCatalogItem, ConsumedMemberItem } from '../../control/catalog-consumer/consumer.js';
 import type { CatalogItem, MemberItem } from '../../control/catalogs/catalogs.js';
 import type { IncomingItem, IncomingStatusItem } from '../../control/secondary/incoming.js';
 import type { OutgoingItem, PeerStatusItem } from '../../control/secondary/outgoing.js';
@@ -7,6 +8,7 @@ import type { TsigItem } from '../../control/secondary/tsigs.js';
 import { printOptionalTime, printTime } from '../times.js';
 import { policyView } from '../tokens/view.js';
 import type { Catalog, Member } from './catalog-schema.js';
+import type { Consumed, ConsumedMember } from './consumed-schema.js';
 import type { Incoming, IncomingStatus, Outgoing, PeerStatus, Tsig } from './schema.js';
 
 export function outgoingView(item: OutgoingItem): Outgoing {
@@ -78,4 +80,26 @@ export function catalogView(item: CatalogItem): Catalog {
 
 export function memberView({ zoneId, name, memberId, group, movedTo }: MemberItem): Member {
   return { zone_id: zoneId, name, member_id: memberId, group, move_to: movedTo };
+}
+
+export function consumedView({ zoneId, serial, followedAt, createdAt, ...item }: ConsumedCatalogItem): Consumed {
+  return {
+    ...item,
+    peers: [...item.peers],
+    zone_id: zoneId,
+    soa_serial: serial,
+    followed_time: printOptionalTime(followedAt),
+    created_time: printTime(createdAt),
+  };
+}
+
+export function consumedMemberView({
+  name,
+  memberId,
+  zoneId,
+  group,
+  movesTo,
+  problem,
+}: ConsumedMemberItem): ConsumedMember {
+  return { name, member_id: memberId, zone_id: zoneId, group, moves_to: movesTo, problem };
 }

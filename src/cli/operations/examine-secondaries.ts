@@ -1,4 +1,5 @@
 /** What `doctor` says of the servers to which zones are transferred. */
+import { allConsumed } from '../../control/catalog-consumer/consumer.js';
 import { peerNotices } from '../../control/secondary/status.js';
 import type { Store } from '../../store/driver.js';
 import { countZonesOfPeers } from '../../store/secondary/outgoing.js';
@@ -32,3 +33,31 @@ const BEHIND =
   'Its log says why it does not transfer them: often it refuses the NOTIFY, has another key, or cannot reach this server.';
 const UNREACHABLE =
   'Look whether it runs and is reached by UDP, and compare its configuration with `zoneplane secondary print`.';
+
+/** What `doctor` says of catalogs of other servers; nothing where none is followed. */
+export function examineConsumedCatalogs(store: Store): Finding[] {
+  return allConsumed(store).map(({ name, state, fault, held, zones, problems }): Finding => {
+    const of = { what: 'catalogs' } as const;
+    if (fault !== null) {
+      return {
+        ...of,
+        verdict: 'fail',
+        text: `${name} is broken, its last good version stays: ${fault}`,
+        remedy: BROKEN,
+      };
+    }
+    if (state === 'held') {
+      return { ...of, verdict: 'warn', text: `${name} has ${held} of ${zones} zones no more; they stay`, remedy: HELD };
+    }
+    if (problems > 0) {
+      const text = `${problems} members of ${name} cannot be zones here`;
+      return { ...of, verdict: 'warn', text, remedy: 'See why: zoneplane secondary catalog followed' };
+    }
+    if (state === 'waiting') return { ...of, verdict: 'warn', text: `${name} was never transferred`, remedy: WAITING };
+    return { ...of, verdict: 'ok', text: `${name} has ${zones} zones, all are followed` };
+  });
+}
+
+const BROKEN = 'Mend it at its primary; the next version that is right is followed at once.';
+const HELD = 'If they are meant to go: zoneplane secondary catalog confirm NAME';
+const WAITING = 'See why: zoneplane secondary status';

@@ -16,6 +16,7 @@ import { gather } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
 import { DATA_SETTINGS, requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
+import { addFollowCommands } from './followed.js';
 import { accountOf, sameName } from './tsig.js';
 
 interface Options {
@@ -29,11 +30,14 @@ const JSON_OPTION = ['--json', 'print JSON'] as const;
 export function addCatalogCommands(secondary: Command, context: CommandContext): void {
   const catalog = secondary
     .command('catalog')
-    .description('catalog zones (RFC 9432), which tell other servers what they serve');
+    .description(
+      'catalog zones (RFC 9432), which tell other servers what they serve, or this one what it serves for others',
+    );
   addCreate(catalog, context);
   addList(catalog, context);
   addMember(catalog, context);
   addDelete(catalog, context);
+  addFollowCommands(catalog, context);
 }
 
 function addCreate(catalog: Command, { terminal, environment }: CommandContext): void {

@@ -22,23 +22,34 @@ export async function createSecondaryZone(
   options: SecondaryZoneOptions,
 ): Promise<ZoneItem> {
   const account = accountOf(context, options);
-  const places = options.primary.map(readServer);
-  const tsig = await readKeyOption(context, services, account, options);
   const zone = await createZone(context, { name, type: 'secondary', account: { id: account } });
   try {
-    const tsigId = tsig && (tsig.stored ?? (await findOrAddKey(context, services, account, tsig.text)));
-    const peers: string[] = [];
-    for (const { address, port } of places) {
-      const tls = { tls_name: options.tlsName ?? null, tls_pin: options.tlsPin ?? null };
-      const wanted = { name: address, ip: address, port: port ?? null, tsig_id: tsigId ?? null, ixfr_enable: true };
-      peers.push(await findOrAddPeer(context, account, { ...wanted, ...tls }));
-    }
+    const peers = await primariesFor(context, services, account, options);
     await createIncoming(context, zone.id, { name: zone.asciiName, peers });
     return zone;
   } catch (error) {
     await deleteZone(context, zone.id);
     throw error;
   }
+}
+
+/** Identifiers of the peers that the options name; those that are not there yet are added, with their key. */
+export async function primariesFor(
+  context: Context,
+  services: SecondaryServices,
+  account: string,
+  options: SecondaryZoneOptions,
+): Promise<string[]> {
+  const places = options.primary.map(readServer);
+  const tsig = await readKeyOption(context, services, account, options);
+  const tsigId = tsig && (tsig.stored ?? (await findOrAddKey(context, services, account, tsig.text)));
+  const peers: string[] = [];
+  for (const { address, port } of places) {
+    const tls = { tls_name: options.tlsName ?? null, tls_pin: options.tlsPin ?? null };
+    const wanted = { name: address, ip: address, port: port ?? null, tsig_id: tsigId ?? null, ixfr_enable: true };
+    peers.push(await findOrAddPeer(context, account, { ...wanted, ...tls }));
+  }
+  return peers;
 }
 
 async function findOrAddPeer(

@@ -14,6 +14,7 @@ import {
 } from '../../store/secondary/incoming.js';
 import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { accountIdOf, requireAccount, requireZone } from '../access/access.js';
+import { planConsumption } from '../catalog-consumer/plan.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
@@ -94,11 +95,16 @@ export async function createIncoming(ctx: Context, zoneId: string, input: Incomi
     const { store } = ctx;
     if (zone.type !== 'secondary') throw secondaryFailure('notSecondary', { zone: zone.name });
     if (findIncoming(store, zone.seq)) throw secondaryFailure('incomingExists', { zone: zone.name });
-    const { peers, refresh } = readInput(ctx, zone, input);
-    insertIncoming(store, zone.seq, input.name, refresh, draft.now);
-    setPrimariesOfZone(store, zone.seq, peers);
-    refreshSoon(ctx, zone.seq);
+    addIncoming(ctx, draft, zone, input);
   });
+}
+
+/** Says from where a zone comes that has no primaries yet; inside a commit. */
+export function addIncoming(ctx: Context, draft: Draft, zone: ZoneRow, input: IncomingInput): void {
+  const { peers, refresh } = readInput(ctx, zone, input);
+  insertIncoming(ctx.store, zone.seq, input.name, refresh, draft.now);
+  setPrimariesOfZone(ctx.store, zone.seq, peers);
+  refreshSoon(ctx, zone.seq);
 }
 
 export async function replaceIncoming(ctx: Context, zoneId: string, input: IncomingInput): Promise<IncomingItem> {
@@ -109,6 +115,7 @@ export async function replaceIncoming(ctx: Context, zoneId: string, input: Incom
     setIncoming(store, zone.seq, input.name, refresh, draft.now);
     setPrimariesOfZone(store, zone.seq, peers);
     refreshSoon(ctx, zone.seq);
+    planConsumption(ctx, zone.seq);
   });
 }
 

@@ -15,6 +15,7 @@ import { dropRecordSet, useRecordSet } from '../../store/records/record-sets.js'
 import { findSameRecord, type RecordRow } from '../../store/records/records.js';
 import { findIncoming, type IncomingChange, noteIncoming } from '../../store/secondary/incoming.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
+import { planConsumption } from '../catalog-consumer/plan.js';
 import { type ImportedSoa, soaOf } from '../imports/reader.js';
 import { planRemoval } from '../records/unused-records.js';
 import { isOverride } from '../rules/of-primary.js';
@@ -214,6 +215,7 @@ function finish(
   draft.noteZone(zone.seq, zone.expired === 1 || signed ? 'zone-replaced' : 'settings');
   applySigned(ctx, draft, zone.seq, signed);
   noteIncoming(ctx.store, zone.seq, noted);
+  planConsumption(ctx, zone.seq);
   draft.audit({ action: 'zone.transfer', zone: zone.id, object: zone.id, after: { serial } });
 }
 

@@ -188,13 +188,17 @@ function readVanity(list: readonly string[]): string | null {
 /** Deletes the zone with its records, custom hostnames and certificates; returns its id. */
 export async function deleteZone(ctx: Context, zoneId: string): Promise<string> {
   await commit(ctx, (draft) => {
-    const zone = requireZone(ctx, zoneId);
-    draft.audit({ action: 'zone.delete', zone: zone.id, object: zone.id, before: zoneItem(ctx, zone) });
-    draft.noteZone(zone.seq, 'zone-removed');
-    dropCertificatesOfZone(ctx, zone.seq);
-    // What other zones tell of it goes, too.
-    if (signalsOfChild(ctx.store, zone.id).length > 0) lookAtParentSoon(ctx, zone);
-    if (!removeZone(ctx.store, zone.seq)) planRemoval(ctx);
+    dropZone(ctx, draft, requireZone(ctx, zoneId));
   });
   return zoneId;
+}
+
+/** The same inside a commit. */
+export function dropZone(ctx: Context, draft: Draft, zone: ZoneRow): void {
+  draft.audit({ action: 'zone.delete', zone: zone.id, object: zone.id, before: zoneItem(ctx, zone) });
+  draft.noteZone(zone.seq, 'zone-removed');
+  dropCertificatesOfZone(ctx, zone.seq);
+  // What other zones tell of it goes, too.
+  if (signalsOfChild(ctx.store, zone.id).length > 0) lookAtParentSoon(ctx, zone);
+  if (!removeZone(ctx.store, zone.seq)) planRemoval(ctx);
 }

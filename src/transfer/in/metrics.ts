@@ -1,5 +1,6 @@
 /** Counts of checks and transfers from primaries. */
 import type { MetricSample } from '../../base/metrics.js';
+import { allConsumed } from '../../control/catalog-consumer/consumer.js';
 import type { Store } from '../../store/driver.js';
 import { allIncoming } from '../../store/secondary/incoming.js';
 import { findZone } from '../../store/zones/zones.js';
@@ -39,6 +40,7 @@ export function createIncomingCounts(): IncomingCounts {
         ...[...states].map(([state, value]) =>
           sample('secondary_zones', 'Zones that have primaries', value, { state }),
         ),
+        ...catalogSamples(store, sample),
         sample('incoming_checks_total', 'Answers of primaries to questions for their SOA', this.checks),
         ...[...transfers].map(([kind, value]) =>
           sample('incoming_transfers_total', 'Transfers from primaries that ended well', value, { kind }),
@@ -50,4 +52,23 @@ export function createIncomingCounts(): IncomingCounts {
       ];
     },
   };
+}
+
+type Sample = (name: string, help: string, value: number, labels?: Readonly<Record<string, string>>) => MetricSample;
+
+/** Catalogs of other servers, and the zones in them. */
+function catalogSamples(store: Store, sample: Sample): MetricSample[] {
+  const all = allConsumed(store);
+  const states = ['current', 'waiting', 'broken', 'held'] as const;
+  const sum = (of: 'zones' | 'problems' | 'held'): number => all.reduce((total, item) => total + item[of], 0);
+  return [
+    ...states.map((state) =>
+      sample('consumed_catalogs', 'Catalog zones of other servers', all.filter((item) => item.state === state).length, {
+        state,
+      }),
+    ),
+    ...(['zones', 'problems', 'held'] as const).map((state) =>
+      sample('consumed_catalog_members', 'Members of catalog zones of other servers', sum(state), { state }),
+    ),
+  ];
 }

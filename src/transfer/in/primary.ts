@@ -31,6 +31,7 @@ export interface SoaSight {
 const PATIENCE_MS = [1500, 3000];
 const PAYLOAD = 1232;
 const AA = 0x0400;
+const TC = 0x0200;
 const EXPIRE_OCTETS = 4;
 
 /** Throws a VaultError. `authorities`: certificates of further authorities, PEM. */
@@ -62,7 +63,10 @@ function soaQuery(random: Random, apex: Uint8Array): Uint8Array {
   return writer.finish();
 }
 
-/** Undefined when nothing that can be used came over UDP. Throws when a signature is wrong. */
+/**
+ * Undefined when nothing that can be used came over UDP: an error and a wrong signature, too, may be somebody else's there, and Knot
+ * answers questions for catalog zones only over TCP.
+ */
 async function askByUdp(
   { clock }: PrimaryContext,
   primary: Primary,
@@ -71,8 +75,8 @@ async function askByUdp(
 ): Promise<ReadMessage | undefined> {
   for (const timeoutMs of PATIENCE_MS) {
     const answer = await exchangeDatagram({ clock }, primary, query, apex, timeoutMs);
-    if (!('error' in answer)) return (answer.flags & 0x0200) === 0 ? answer : undefined;
-    if (answer.isSignature) throw new TransferFailed('signature', answer.error);
+    if (!('error' in answer)) return (answer.flags & TC) === 0 && answer.rcode === Rcode.noError ? answer : undefined;
+    if (answer.isSignature) return undefined;
   }
   return undefined;
 }

@@ -1,0 +1,54 @@
+/** What a version of a catalog changes. Pure. */
+import type { ConsumedMemberRow } from '../../store/secondary/consumed-catalogs.js';
+import type { ListedMember } from './content.js';
+
+export interface CatalogChange {
+  /** Members that are zones here and are not listed any more. */
+  readonly gone: readonly ConsumedMemberRow[];
+  /** The same zones under other identifiers: what is known of them is dropped (RFC 9432 §5.4). */
+  readonly reset: readonly Pair[];
+  /** Listed ones that are no zones here. */
+  readonly missing: readonly ListedMember[];
+  /** Members whose group or move changed. */
+  readonly edited: readonly Pair[];
+  /** Members that were never zones here and are not listed any more. */
+  readonly forgotten: readonly ConsumedMemberRow[];
+}
+
+interface Pair {
+  readonly known: ConsumedMemberRow;
+  readonly listed: ListedMember;
+}
+
+export function compareMembers(known: readonly ConsumedMemberRow[], listed: readonly ListedMember[]): CatalogChange {
+  const change = {
+    gone: [] as ConsumedMemberRow[],
+    reset: [] as Pair[],
+    missing: [] as ListedMember[],
+    edited: [] as Pair[],
+    forgotten: [] as ConsumedMemberRow[],
+  };
+  const rest = new Map(known.map((row) => [row.name, row]));
+  for (const member of listed) {
+    const row = rest.get(member.name);
+    rest.delete(member.name);
+    if (!row || row.zone === null) change.missing.push(member);
+    else if (row.member_id !== member.memberId) change.reset.push({ known: row, listed: member });
+    else if (row.grp !== member.group || row.moves_to !== member.movesTo) {
+      change.edited.push({ known: row, listed: member });
+    }
+  }
+  for (const row of rest.values()) (row.zone === null ? change.forgotten : change.gone).push(row);
+  return change;
+}
+
+/** A version that takes away more zones than both waits for a person. */
+const MOST_REMOVED = 10;
+const MOST_SHARE = 0.2;
+
+/** Zones that would be dropped, if they are so many that a person must agree; otherwise 0. */
+export function removalsToConfirm({ gone, reset }: CatalogChange, known: readonly ConsumedMemberRow[]): number {
+  const dropped = gone.length + reset.length;
+  const zones = known.filter(({ zone }) => zone !== null).length;
+  return dropped > MOST_REMOVED && dropped > zones * MOST_SHARE ? dropped : 0;
+}

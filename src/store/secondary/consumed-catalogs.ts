@@ -1,0 +1,163 @@
+/** Catalog zones of other servers that accounts follow, and the zones in them. */
+import { perStore, type Store } from '../driver.js';
+
+export interface ConsumedCatalogRow {
+  readonly seq: number;
+  readonly id: Uint8Array;
+  /** Store number. */
+  readonly account: number;
+  /** Store number of the catalog zone. */
+  readonly zone: number;
+  /** The version that was followed last; null: none was. */
+  readonly serial: number | null;
+  /** Why the newest version is not followed; null: it is. */
+  readonly fault: string | null;
+  /** Zones that would go, but wait for a person. */
+  readonly held: number;
+  /** The serial for which a person let them go. */
+  readonly confirmed: number | null;
+  /** Microseconds since 1970. */
+  readonly followed_at: number | null;
+  readonly created_at: number;
+  readonly modified_at: number;
+}
+
+export interface ConsumedMemberRow {
+  /** Store number of the catalog. */
+  readonly catalog: number;
+  /** Of the member zone, as zones have it. */
+  readonly name: string;
+  /** The label under which it stands in the catalog. */
+  readonly member_id: string;
+  /** Store number of the zone here; null: there is none. */
+  readonly zone: number | null;
+  readonly grp: string | null;
+  /** Name of the catalog to which it goes over (RFC 9432 §4.3.1). */
+  readonly moves_to: string | null;
+  /** Why there is no zone. */
+  readonly problem: string | null;
+}
+
+/** How many members of a catalog are zones here, and how many are not. */
+export interface MemberCounts {
+  readonly zones: number;
+  readonly problems: number;
+}
+
+const statements = perStore((store) => ({
+  byId: store.prepare<[id: Uint8Array], ConsumedCatalogRow>('SELECT * FROM consumed_catalogs WHERE id = ?'),
+  bySeq: store.prepare<[seq: number], ConsumedCatalogRow>('SELECT * FROM consumed_catalogs WHERE seq = ?'),
+  ofZone: store.prepare<[zone: number], ConsumedCatalogRow>('SELECT * FROM consumed_catalogs WHERE zone = ?'),
+  ofAccount: store.prepare<[account: number], ConsumedCatalogRow>(
+    'SELECT * FROM consumed_catalogs WHERE account = ? ORDER BY seq',
+  ),
+  all: store.prepare<[], ConsumedCatalogRow>('SELECT * FROM consumed_catalogs ORDER BY seq'),
+  insert: store.prepare<[id: Uint8Array, account: number, zone: number, createdAt: number, modifiedAt: number]>(
+    'INSERT INTO consumed_catalogs (id, account, zone, created_at, modified_at) VALUES (?, ?, ?, ?, ?)',
+  ),
+  note: store.prepare<
+    [serial: number | null, fault: string | null, held: number, followedAt: number | null, seq: number]
+  >('UPDATE consumed_catalogs SET serial = ?, fault = ?, held = ?, followed_at = ? WHERE seq = ?'),
+  confirm: store.prepare<[confirmed: number | null, modifiedAt: number, seq: number]>(
+    'UPDATE consumed_catalogs SET confirmed = ?, modified_at = ? WHERE seq = ?',
+  ),
+  remove: store.prepare<[seq: number]>('DELETE FROM consumed_catalogs WHERE seq = ?'),
+  members: store.prepare<[catalog: number], ConsumedMemberRow>(
+    'SELECT * FROM consumed_members WHERE catalog = ? ORDER BY name',
+  ),
+  counts: store.prepare<[catalog: number], MemberCounts>(
+    'SELECT count(zone) AS zones, count(problem) AS problems FROM consumed_members WHERE catalog = ?',
+  ),
+  memberOfZone: store.prepare<[zone: number], ConsumedMemberRow>('SELECT * FROM consumed_members WHERE zone = ?'),
+  putMember: store.prepare<
+    [
+      catalog: number,
+      name: string,
+      memberId: string,
+      zone: number | null,
+      group: string | null,
+      movesTo: string | null,
+      problem: string | null,
+    ]
+  >(
+    `INSERT INTO consumed_members (catalog, name, member_id, zone, grp, moves_to, problem) VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (catalog, name) DO UPDATE SET member_id = excluded.member_id, zone = excluded.zone, grp = excluded.grp,
+       moves_to = excluded.moves_to, problem = excluded.problem`,
+  ),
+  removeMember: store.prepare<[catalog: number, name: string]>(
+    'DELETE FROM consumed_members WHERE catalog = ? AND name = ?',
+  ),
+}));
+
+export function findConsumedCatalog(store: Store, seq: number): ConsumedCatalogRow | undefined {
+  return statements(store).bySeq.get(seq);
+}
+
+export function findConsumedCatalogById(store: Store, id: Uint8Array): ConsumedCatalogRow | undefined {
+  return statements(store).byId.get(id);
+}
+
+/** The one whose catalog zone has this store number. */
+export function findConsumedCatalogOfZone(store: Store, zone: number): ConsumedCatalogRow | undefined {
+  return statements(store).ofZone.get(zone);
+}
+
+/** The oldest first. */
+export function consumedCatalogsOfAccount(store: Store, account: number): ConsumedCatalogRow[] {
+  return statements(store).ofAccount.all(account);
+}
+
+/** Those of all accounts. */
+export function allConsumedCatalogs(store: Store): ConsumedCatalogRow[] {
+  return statements(store).all.all();
+}
+
+/** `now`: microseconds since 1970, here and below. */
+export function insertConsumedCatalog(store: Store, id: Uint8Array, account: number, zone: number, now: number): void {
+  statements(store).insert.run(id, account, zone, now, now);
+}
+
+/** Notes how far the catalog is followed. */
+export function noteConsumed(
+  store: Store,
+  seq: number,
+  { serial, fault, held, followed_at: at }: Pick<ConsumedCatalogRow, 'serial' | 'fault' | 'held' | 'followed_at'>,
+): void {
+  statements(store).note.run(serial, fault, held, at, seq);
+}
+
+/** A person lets the zones go that the version with this serial does not have. */
+export function confirmConsumed(store: Store, seq: number, serial: number, now: number): void {
+  statements(store).confirm.run(serial, now, seq);
+}
+
+export function removeConsumedCatalog(store: Store, seq: number): void {
+  statements(store).remove.run(seq);
+}
+
+/** In the order of their names. */
+export function consumedMembers(store: Store, catalog: number): ConsumedMemberRow[] {
+  return statements(store).members.all(catalog);
+}
+
+export function countConsumedMembers(store: Store, catalog: number): MemberCounts {
+  return statements(store).counts.get(catalog)!;
+}
+
+/** The member that is the zone with this store number. */
+export function findConsumedMemberOfZone(store: Store, zone: number): ConsumedMemberRow | undefined {
+  return statements(store).memberOfZone.get(zone);
+}
+
+/** Adds a member, or replaces the one with its name. */
+export function putConsumedMember(store: Store, row: ConsumedMemberRow): void {
+  const { catalog, name, member_id: id, zone, grp, moves_to: movesTo, problem } = row;
+  statements(store).putMember.run(catalog, name, id, zone, grp, movesTo, problem);
+}
+
+export function removeConsumedMember(
+  store: Store,
+  { catalog, name }: Pick<ConsumedMemberRow, 'catalog' | 'name'>,
+): void {
+  statements(store).removeMember.run(catalog, name);
+}
