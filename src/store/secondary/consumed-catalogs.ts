@@ -61,7 +61,6 @@ const statements = perStore((store) => ({
   confirm: store.prepare<[confirmed: number | null, modifiedAt: number, seq: number]>(
     'UPDATE consumed_catalogs SET confirmed = ?, modified_at = ? WHERE seq = ?',
   ),
-  remove: store.prepare<[seq: number]>('DELETE FROM consumed_catalogs WHERE seq = ?'),
   members: store.prepare<[catalog: number], ConsumedMemberRow>(
     'SELECT * FROM consumed_members WHERE catalog = ? ORDER BY name',
   ),
@@ -129,10 +128,6 @@ export function noteConsumed(
 /** A person lets the zones go that the version with this serial does not have. */
 export function confirmConsumed(store: Store, seq: number, serial: number, now: number): void {
   statements(store).confirm.run(serial, now, seq);
-}
-
-export function removeConsumedCatalog(store: Store, seq: number): void {
-  statements(store).remove.run(seq);
 }
 
 /** In the order of their names. */
