@@ -9,7 +9,6 @@ import type { Store } from '../store/driver.js';
 import {
   countJobs,
   countOverdue,
-  dueJobs,
   type Held,
   type JobRow,
   leaseDueJobs,
@@ -137,9 +136,32 @@ async function look(state: State): Promise<number> {
   const gone = state.watch.expired(heldBy(state), steady);
   if (gone.length > 0)
     await freeLeases(store, gone, state.kinds, clock.nowMs(), 'its runner stopped renewing the lease');
-  await startDue(state);
-  const next = kindsWithRoom(state).flatMap(([name]) => nextJobAt(store, name) ?? []);
-  return Math.min(clock.nowMs() + LONGEST_REST_MS, ...next);
+  let waiting = waitingKinds(state);
+  const due = waiting.filter(({ atMs }) => atMs <= clock.nowMs());
+  if (due.length > 0) {
+    await start(state, due);
+    waiting = waitingKinds(state);
+  }
+  return Math.min(clock.nowMs() + LONGEST_REST_MS, ...waiting.map(({ atMs }) => atMs));
+}
+
+interface WaitingKind {
+  readonly name: string;
+  /** How many more of the kind may run. */
+  readonly room: number;
+  /** When its next job is due. */
+  readonly atMs: number;
+}
+
+/** Kinds with a job that could run here. In one transaction: locks for each statement would cost most of an idle second. */
+function waitingKinds(state: State): WaitingKind[] {
+  const { store } = state;
+  return store.snapshot(() =>
+    kindsWithRoom(state).flatMap(([name, room]) => {
+      const atMs = nextJobAt(store, name);
+      return atMs === undefined ? [] : [{ name, room, atMs }];
+    }),
+  );
 }
 
 /**
@@ -202,20 +224,18 @@ function kindsWithRoom({ known, running }: State): (readonly [name: string, room
   return rooms.filter(([, room]) => room > 0);
 }
 
-async function startDue(state: State): Promise<void> {
+async function start(state: State, due: readonly WaitingKind[]): Promise<void> {
   const { store, clock, owner, running } = state;
-  const due = kindsWithRoom(state).filter(([name]) => dueJobs(store, name, clock.nowMs(), 1).length > 0);
-  if (due.length === 0) return;
   const rows = await store.write(() => {
     const nowMs = clock.nowMs();
     const lease = { owner, untilMs: nowMs + LEASE_MS };
-    return due.flatMap(([name, room]) => leaseDueJobs(store, name, room, nowMs, lease));
+    return due.flatMap(({ name, room }) => leaseDueJobs(store, name, room, nowMs, lease));
   });
   if (running.size === 0) state.renewedMs = steadyMs(clock);
-  for (const row of rows) start(state, row);
+  for (const row of rows) begin(state, row);
 }
 
-function start(state: State, row: JobRow): void {
+function begin(state: State, row: JobRow): void {
   const { store, clock, log, running } = state;
   const kind = state.known.get(row.kind)!;
   const begun: Running = { row, kind, abort: new AbortController(), startedMs: steadyMs(clock) };

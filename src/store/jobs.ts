@@ -130,7 +130,7 @@ export function removeJob(store: Store, kind: string, subject: string): void {
 }
 
 /** Due jobs without a lease, no more than `limit`, in the order in which they should run. */
-export function dueJobs(store: Store, kind: string, nowMs: number, limit: number): readonly JobRow[] {
+function dueJobs(store: Store, kind: string, nowMs: number, limit: number): readonly JobRow[] {
   return statements(store).due.all(kind, nowMs, limit);
 }
 
