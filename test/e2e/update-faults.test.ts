@@ -1,13 +1,17 @@
 /** Dynamic updates that are forged, late or cut, and an admin process that is killed among them. */
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { MessageWriter } from '../../src/dns/message-writer.js';
 import { parseName } from '../../src/dns/name.js';
 import { signMessage, type TsigKey } from '../../src/dns/tsig.js';
+import { TLS_CERTIFICATE, TLS_KEY } from '../server/tls-credentials.js';
+import { freePort } from '../support/free-ports.js';
 import { childOf } from '../support/program.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { APEX, copyOf, SECRET, startWorld } from '../support/update-world.js';
@@ -93,6 +97,41 @@ t.test('signatures that are wrong, late, cut or sent again (dnspython)', { skip:
   const { records, serial } = await copyOf(program.dnsPort);
   t.strictSame(records.filter((rr) => rr.startsWith('py.')).length, 1, 'one of them was applied');
   t.equal(serial, 2, 'and once');
+});
+
+const OVER_TLS = `
+import ssl, sys
+import dns.exception, dns.query, dns.rcode, dns.tsigkeyring, dns.update
+port = int(sys.argv[1])
+context = ssl.create_default_context()
+context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+for text in sys.argv[2:]:
+    key = {'keyring': dns.tsigkeyring.from_text({'update.test.': text}), 'keyalgorithm': 'hmac-sha256'}
+    message = dns.update.Update('example.com.', **key)
+    message.add('tls', 60, 'TXT', 'over-tls')
+    try:
+        print(dns.rcode.to_text(dns.query.tls(message, '127.0.0.1', timeout=5, port=port, ssl_context=context).rcode()))
+    except dns.exception.DNSException as error:
+        print(type(error).__name__)
+`;
+
+t.test('over TLS (dnspython)', { skip: withoutPython }, async (t) => {
+  const files = mkdtempSync(join(tmpdir(), 'zoneplane-update-tls-'));
+  t.teardown(() => rmSync(files, { recursive: true, force: true }));
+  writeFileSync(join(files, 'cert.pem'), TLS_CERTIFICATE);
+  writeFileSync(join(files, 'key.pem'), TLS_KEY);
+  const port = String(await freePort());
+  const { program } = await startWorld(t, {
+    ZONEPLANE_DOT_PORT: port,
+    ZONEPLANE_TLS_CERT: join(files, 'cert.pem'),
+    ZONEPLANE_TLS_KEY: join(files, 'key.pem'),
+  });
+  const wrong = Buffer.alloc(32).toString('base64');
+  const { stdout } = await promisify(execFile)(PYTHON, ['-c', OVER_TLS, port, SECRET, wrong]);
+  t.strictSame(stdout.trim().split('\n'), ['NOERROR', 'PeerBadSignature']);
+  const { records, serial } = await copyOf(program.dnsPort);
+  t.equal(records.filter((rr) => rr.startsWith('tls.')).length, 1);
+  t.equal(serial, 2);
 });
 
 t.test('kill -9 of the admin process: no update is half done, none that was acknowledged is lost', async (t) => {

@@ -45,11 +45,12 @@ export function policyFor(zone: string, records?: { names?: string[]; types?: st
   return { effect: 'allow', permission_groups: [{ id: DNS_WRITE }], resources, ...(records && { records }) };
 }
 
-export async function startWorld(t: Test): Promise<World> {
+/** `more`: settings of the program. */
+export async function startWorld(t: Test, more: NodeJS.ProcessEnv = {}): Promise<World> {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-updates-'));
   mkdirSync(join(directory, 'zones'));
   writeFileSync(join(directory, 'zones', 'example.com.zone'), ZONE);
-  const environment = { ZONEPLANE_TRANSFER_ALLOW: '127.0.0.1/32' };
+  const environment = { ZONEPLANE_TRANSFER_ALLOW: '127.0.0.1/32', ...more };
   const program = await startProgram({ directory, key: KEY, environment });
   t.teardown(async () => {
     await stopProgram(program);
