@@ -27,6 +27,8 @@ export interface ResolvedZones {
   readonly anchors: readonly string[];
   /** More lines for the section `server`. */
   readonly settings?: readonly string[];
+  /** Beside the environment of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface Unbound {
@@ -50,7 +52,10 @@ export async function startUnbound(t: Test, zones: ResolvedZones): Promise<Unbou
   const port = await freePort();
   writeFileSync(join(directory, 'anchors'), zones.anchors.map((line) => `${line}\n`).join(''));
   writeFileSync(join(directory, 'unbound.conf'), configure(directory, port, zones));
-  const child: ChildProcess = spawn(UNBOUND, ['-c', join(directory, 'unbound.conf')], { stdio: 'ignore' });
+  const child: ChildProcess = spawn(UNBOUND, ['-c', join(directory, 'unbound.conf')], {
+    stdio: 'ignore',
+    env: { ...process.env, ...zones.environment },
+  });
   t.teardown(async () => {
     if (child.exitCode !== null) return;
     child.kill('SIGKILL');
