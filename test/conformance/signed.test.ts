@@ -8,6 +8,7 @@ import t from 'tap';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { importZone } from '../../src/control/imports/zone.js';
 import { Type } from '../../src/dns/codes.js';
+import { isWildcard } from '../../src/dns/name.js';
 import type { Denial } from '../../src/dnssec/denial.js';
 import { startPublisher } from '../../src/publish/publisher.js';
 import { createZoneSource } from '../../src/publish/source.js';
@@ -90,7 +91,7 @@ function judgeSigned(heard: Exchange): Verdict {
   if (verdict.fault !== undefined) return verdict;
   // NSD proves it with one record that is not enough (RFC 5155 §7.2.2).
   const isKnotOut = verdict.by === 'opt-out' || verdict.by === 'other zone without knot';
-  if (isKnotOut && !theirs.has('bind')) return verdict;
+  if (isKnotOut && !verdict.agreed.includes('bind')) return verdict;
   return { ...verdict, fault: faultOfProofs(heard, rest, verdict.by === 'wildcard dname') };
 }
 
@@ -100,13 +101,19 @@ function judgeSigned(heard: Exchange): Verdict {
  * non-terminal, BIND and Knot prove only that the name does not exist, and NSD that or the other; RFC 4035 §3.1.3.4 wants both.
  * Behind a DNAME at a wildcard, Knot also proves that it was expanded, and NSD proves another name than the last.
  */
-function faultOfProofs({ ours, theirs, owners }: Exchange, rest: Exchange, isAtWildcard: boolean): string | undefined {
+function faultOfProofs(
+  { question, ours, theirs, owners }: Exchange,
+  rest: Exchange,
+  isAtWildcard: boolean,
+): string | undefined {
   if (ours.tc) return undefined;
   const own = meaningOf(rest.ours);
   const alike = [...theirs].filter(
     ([name, answer]) => !answer.tc && sameSubstitution(meaningOf(rest.theirs.get(name)!), own),
   );
   if (alike.length === 0) return undefined;
+  // Knot proves only the wildcard when it answers for another name that begins with `*`.
+  if (isWildcard(question.name) && alike.every(([name]) => name === 'knot')) return undefined;
   const given = new Set(proofsOf(ours));
   const all = new Set(alike.flatMap(([, answer]) => proofsOf(answer)));
   const hasEmptyWildcard = [...owners].some((owner) => owner.includes('.*.'));

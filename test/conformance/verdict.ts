@@ -59,7 +59,9 @@ const RULINGS: readonly Ruling[] = [
     applies: ({ links, theirs }) =>
       isRecursive(links) || [...theirs.values()].some(({ answer }) => isRecursive(answer)),
     accepts: (c) =>
-      agrees(c) || (c.ours.aa && (c.ours.rcode === 0 || c.ours.rcode === 6) && isLiteral(c) && holdsTogether(c.links)),
+      agrees(c) ||
+      isLiteralSubstitution(c) ||
+      (c.ours.aa && (c.ours.rcode === 0 || c.ours.rcode === 6) && isLiteral(c) && holdsTogether(c.links)),
   },
   {
     name: 'other zone without knot',
@@ -188,7 +190,8 @@ function isOneRRset(c: Case): boolean {
     return ours.rcode === 0 && ours.authority.length === 0 && isBeginOfAny(c);
   }
   const all = theirs.get('bind');
-  if (!all) return false;
+  // Nobody shows all there is.
+  if (!all) return isSingleRRset(c);
   const first = ours.answer.find((record) => !isOfLink(record));
   const isSigned = ours.answer.some(({ type }) => type === Type.rrsig);
   const links = new Set(ours.answer.filter(isOfLink).map(printRR));
@@ -198,6 +201,13 @@ function isOneRRset(c: Case): boolean {
   };
   const given = all.answer.filter(isGiven);
   return sameMeaning(withoutTtl(own), withoutTtl(meaningOf({ ...all, answer: given })));
+}
+
+function isSingleRRset({ ours, question }: Case): boolean {
+  const [first] = ours.answer;
+  const isOfIt = (record: DecodedRR): boolean =>
+    record.owner === printWire(question.name).toLowerCase() && coveredType(record) === coveredType(first!);
+  return ours.aa && ours.rcode === 0 && ours.answer.every(isOfIt);
 }
 
 /** The type of a record, or of what it signs. */
@@ -294,11 +304,11 @@ function leadsBack(links: readonly DecodedRR[]): boolean {
   return last !== undefined && aliases.some(({ owner }) => owner === targetOf(last));
 }
 
-/** The links of ours are those of NSD or Knot, each once. */
+/** The links of ours are those of one of them, each once. */
 function sameLinks({ links, theirs }: Case): boolean {
   const own = links.map(printRR).join('\n');
-  return [theirs.get('nsd'), theirs.get('knot')].some(
-    (answer) => answer && [...new Set(answer.answer.filter(isLink).map(printRR))].join('\n') === own,
+  return [...theirs.values()].some(
+    (answer) => [...new Set(answer.answer.filter(isLink).map(printRR))].join('\n') === own,
   );
 }
 
