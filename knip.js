@@ -17,8 +17,8 @@ export default {
   project: ['src/**/*.ts!', 'web/**/*.{ts,tsx}!', 'test/**/*.ts', 'bench/**/*.ts'],
   // Servers and clients that tests and benchmarks start; .ci/run installs them.
   exclude: ['binaries'],
-  // Tests load them with createRequire: one has no types, the other runs in the browser.
-  ignoreDependencies: ['dns-packet', 'axe-core'],
+  // Tests load them with createRequire: they have no types, or run in the browser.
+  ignoreDependencies: ['dns-packet', 'axe-core', 's3rver'],
   // Tests may call what a file of src uses itself. The types of an exported function are exported with it.
   ignoreExportsUsedInFile: isProduction ? true : { interface: true, type: true },
 };

@@ -65,6 +65,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   koffi: ['server/syscalls.ts'],
   yaml: ['config/load.ts'],
   fastify: ['api/', 'bucket/'],
+  '@aws-sdk/client-s3': ['bucket/s3/'],
   'fastify-plugin': ['api/'],
   'fastify-type-provider-zod': ['api/'],
   '@fastify/helmet': ['api/'],

@@ -3,8 +3,10 @@
  * transaction that publishes it. A crash at any point leaves no more than a file that a later sweep removes. Several
  * processes may do this in one directory.
  */
+
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { Random } from '../base/random.js';
 import { StoreFull } from '../store/driver.js';
 
@@ -13,54 +15,92 @@ export const BLOB_DIRECTORY = 'blobs';
 const DRAFTS = 'tmp';
 /** Younger files may belong to an upload of another process. */
 const ORPHAN_AGE_MS = 3_600_000;
-const NAME = /^[0-9a-f]{32}$/;
+export const BLOB_NAME = /^[0-9a-f]{32}$/;
+/** Octets read from a file in one step. */
+const READ_OCTETS = 1 << 18;
 
 export interface BlobDraft {
   readonly name: string;
   write(octets: Uint8Array): Promise<void>;
-  /** Makes the file durable under its name. */
+  /** Makes the body durable under its name. */
   publish(): Promise<void>;
-  /** Removes the file, published or not. */
+  /** Removes the body, published or not. */
   discard(): Promise<void>;
 }
 
-export interface Blobs {
-  draft(): Promise<BlobDraft>;
-  /** Where the file of a body is, or would be. */
-  pathOf(name: string): string;
-  /** Undefined when the file is gone. */
-  open(name: string): Promise<FileHandle | undefined>;
-  remove(name: string): Promise<void>;
-  /** Names of files that are too old to belong to an upload in progress; also removes abandoned drafts. */
-  list(nowMs: number): AsyncIterable<string>;
+/** An open body. Octets from `first` to `last`, both included. */
+export interface BlobReader {
+  /** May be called once; closes the body. */
+  read(first: number, last: number): Readable;
+  /** May be called repeatedly. */
+  readPart(first: number, last: number): Readable;
+  close(): Promise<void>;
 }
 
-export function createBlobs(dataDirectory: string, random: Random): Blobs {
+/** Where large bodies are. A name is given to one body, and never again. */
+export interface Blobs {
+  /** For so long, a body that no object uses any more stays: another node may be reading it. Milliseconds. */
+  readonly removalDelayMs: number;
+  /** `name`: that of a body that is elsewhere up to now. */
+  draft(name?: string): Promise<BlobDraft>;
+  /** Octets of a body; undefined when it is gone. */
+  sizeOf(name: string): Promise<number | undefined>;
+  /** Undefined when the body is gone. */
+  open(name: string): Promise<BlobReader | undefined>;
+  remove(name: string): Promise<void>;
+  /** Names of bodies that are too old to belong to an upload in progress; also removes abandoned drafts. */
+  list(nowMs: number): AsyncIterable<string>;
+  close(): Promise<void>;
+}
+
+export interface FileBlobs extends Blobs {
+  /** Where the file of a body is, or would be. */
+  pathOf(name: string): string;
+}
+
+export function createBlobs(dataDirectory: string, random: Random): FileBlobs {
   const root = join(dataDirectory, BLOB_DIRECTORY);
   const drafts = join(root, DRAFTS);
   const placeOf = (name: string): string => join(root, name.slice(0, 2), name);
   return {
-    async draft() {
-      const name = Buffer.from(random.bytes(16)).toString('hex');
+    // Who reads it has opened it, on the same machine.
+    removalDelayMs: 0,
+    async draft(name = newBlobName(random)) {
       const path = join(drafts, name);
       await mkdir(drafts, { recursive: true, mode: 0o700 });
       const file = await typed(open(path, 'wx', 0o600));
       return openDraft(name, path, placeOf(name), file);
     },
     pathOf: placeOf,
-    open: (name) => open(placeOf(name), 'r').catch(unlessMissing),
+    sizeOf: async (name) => (await stat(placeOf(name)).catch(unlessMissing))?.size,
+    async open(name) {
+      const file = await open(placeOf(name), 'r').catch(unlessMissing);
+      return file && createReader(file);
+    },
+    close: async () => {},
     remove: (name) => rm(placeOf(name), { force: true }),
     async *list(nowMs) {
       for (const directory of await readdir(root).catch(() => [])) {
         for (const name of await readdir(join(root, directory)).catch(() => [])) {
           const path = join(root, directory, name);
           const status = await stat(path).catch(unlessMissing);
-          if (!status || !NAME.test(name) || nowMs - status.mtimeMs < ORPHAN_AGE_MS) continue;
+          if (!status || !BLOB_NAME.test(name) || nowMs - status.mtimeMs < ORPHAN_AGE_MS) continue;
           if (directory === DRAFTS) await rm(path, { force: true });
           else yield name;
         }
       }
     },
+  };
+}
+
+export const newBlobName = (random: Random): string => Buffer.from(random.bytes(16)).toString('hex');
+
+function createReader(file: FileHandle): BlobReader {
+  const options = { highWaterMark: READ_OCTETS };
+  return {
+    read: (start, end) => file.createReadStream({ ...options, start, end }),
+    readPart: (start, end) => file.createReadStream({ ...options, start, end, autoClose: false }),
+    close: () => file.close(),
   };
 }
 

@@ -20,6 +20,7 @@ export const objectFailure = defineErrors('objects', {
   },
   range: { status: 416, code: 10039, text: 'The requested range cannot be satisfied.' },
   tooManyOpen: { status: 503, code: 10043, text: 'Too many objects are being read at the moment.' },
+  storageAway: { status: 503, code: 10001, text: 'The bodies of objects cannot be reached at the moment.' },
   tooLarge: { status: 413, code: 100100, text: 'The object is too large: at most {limit} octets are accepted.' },
 });
 

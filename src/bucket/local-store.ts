@@ -1,7 +1,7 @@
 /**
- * Objects on this machine: metadata and small bodies in SQLite, large bodies as files (blobs.ts). An upload becomes
- * visible in one transaction, after its body is durable. Several processes may use one data directory at once: SQLite's
- * lock orders their transactions, file names are random, and a process removes only its own files and old ones.
+ * Objects: metadata and small bodies in SQLite, large bodies as files (blobs.ts) or on S3 (s3/). An upload becomes visible in one
+ * transaction, after its body is durable. Several processes and nodes may do this at once: writes have one order, names of bodies are
+ * random, and a process removes only its own bodies and old ones.
  */
 import { dirname } from 'node:path';
 import type { Clock } from '../base/clock.js';
@@ -19,6 +19,7 @@ import {
   insertObject,
   isBlobUsed,
   type NewObjectRow,
+  noteGarbage,
   type ObjectRow,
   removeObject,
 } from '../store/objects/objects.js';
@@ -28,7 +29,7 @@ import { objectItem } from './item.js';
 import { listObjects } from './list.js';
 import { isObjectKey, type ObjectItem, type ObjectStore, type OpenObject, type PutOptions } from './object-store.js';
 import { createOpenBodies, type OpenBodies } from './open-bodies.js';
-import { openFile, openInline } from './open-object.js';
+import { openBlob, openInline } from './open-object.js';
 import { MOST_INLINE, type ReceivedBody, receiveBody } from './receive-body.js';
 
 export interface LocalStoreOptions {
@@ -36,9 +37,14 @@ export interface LocalStoreOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Whether other machines have the same rows but not the same files, so that no body may be a file. */
+  /** Where large bodies are; default: files beside the database. Undefined: nowhere, so that larger ones are refused. */
+  readonly blobs?: Blobs | undefined;
+  /** Whether every node keeps the rows, so that only small bodies are among them when there is another place. */
   readonly isShared?: boolean;
 }
+
+/** The largest body in the rows of a cluster that has another place for bodies, in octets. */
+const MOST_INLINE_SHARED = 4096;
 
 const MOST_METADATA = 8192;
 /** How often opening is retried when the object is replaced between reading its row and opening its file. */
@@ -47,15 +53,26 @@ const GARBAGE_BATCH = 100;
 
 interface LocalStore extends LocalStoreOptions {
   readonly blobs: Blobs;
+  readonly mostInline: number;
+  /** The largest body of all, when there is no place for large ones. */
+  readonly most: number;
   readonly openBodies: OpenBodies;
   /** Files that this process has removed and whose garbage notes still exist in the database. */
   readonly removed: Set<string>;
 }
 
 export function createLocalStore(options: LocalStoreOptions): ObjectStore {
-  const { store, random } = options;
-  const blobs = createBlobs(dirname(store.path), random);
-  const local = { ...options, blobs, openBodies: createOpenBodies(), removed: new Set<string>() };
+  const { store, random, isShared = false } = options;
+  const blobs = options.blobs ?? createBlobs(dirname(store.path), random);
+  const hasPlace = options.blobs !== undefined || !isShared;
+  const local: LocalStore = {
+    ...options,
+    blobs,
+    mostInline: isShared && hasPlace ? MOST_INLINE_SHARED : MOST_INLINE,
+    most: hasPlace ? Number.POSITIVE_INFINITY : MOST_INLINE,
+    openBodies: createOpenBodies(),
+    removed: new Set<string>(),
+  };
   return {
     put: (bucket, key, body, putOptions) => putObject(local, bucket, key, body, putOptions),
     find: (bucket, key) => findItem(local, bucket, key),
@@ -84,8 +101,9 @@ async function putObject(
     throw objectFailure('metadataTooLarge', { limit: MOST_METADATA });
   }
   refuseUnless(options, findItem(local, bucket, key));
-  const limit = local.isShared ? Math.min(options.limit, MOST_INLINE) : options.limit;
-  const received = await receiveBody(body, local.blobs, { ...options, limit });
+  const { mostInline, most } = local;
+  const limit = Math.min(options.limit, most);
+  const received = await receiveBody(body, local.blobs, { ...options, limit, mostInline });
   try {
     await received.draft?.publish();
     return await publish(local, (discard) => storeObject(local, discard, { bucket, key }, received, options));
@@ -142,7 +160,7 @@ async function publish<T>(local: LocalStore, work: (discard: Discard) => T): Pro
     return { value, garbage };
   });
   for (const blob of forgotten) removed.delete(blob);
-  await Promise.all(garbage.map((blob) => removeBlob(local, blob)));
+  if (local.blobs.removalDelayMs === 0) await Promise.all(garbage.map((blob) => removeBlob(local, blob)));
   return value;
 }
 
@@ -179,16 +197,19 @@ async function openWithin(
 
 async function openObject({ store, blobs }: LocalStore, bucket: number, key: string): Promise<OpenObject | undefined> {
   if (!isObjectKey(key)) return undefined;
+  let missing: string | undefined;
   for (let attempt = 0; attempt < MOST_REPLACEMENTS; attempt++) {
     const row = findObject(store, bucket, key);
     if (!row) return undefined;
+    if (row.version === missing) break;
     if (row.blob === null) {
       const contents = contentsOfObject(store, row.seq);
       if (contents) return openInline(objectItem(row), contents);
     } else {
-      const file = await blobs.open(row.blob);
-      if (file) return openFile(objectItem(row), file);
+      const blob = await blobs.open(row.blob);
+      if (blob) return openBlob(objectItem(row), blob);
     }
+    missing = row.version;
   }
   throw new Error(`the body of an object is missing: bucket ${bucket}, key ${JSON.stringify(key.slice(0, 100))}`);
 }
@@ -204,15 +225,17 @@ async function deleteObjects(local: LocalStore, bucket: number, keys: readonly s
 }
 
 async function sweep({ store, blobs, clock }: LocalStore): Promise<void> {
+  const nowMs = clock.nowMs();
+  await store.write(() => noteGarbage(store, nowMs));
   for (;;) {
-    const noted = garbageBlobs(store, GARBAGE_BATCH);
+    const noted = garbageBlobs(store, nowMs - blobs.removalDelayMs, GARBAGE_BATCH);
     if (noted.length === 0) break;
     for (const blob of noted) await blobs.remove(blob);
     await store.write(() => {
       for (const blob of noted) forgetGarbage(store, blob);
     });
   }
-  for await (const blob of blobs.list(clock.nowMs())) {
+  for await (const blob of blobs.list(nowMs)) {
     if (!isBlobUsed(store, blob)) await blobs.remove(blob);
   }
 }

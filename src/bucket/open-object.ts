@@ -1,10 +1,7 @@
-/** Opens objects with their bodies, from the database or from a file. */
-import type { FileHandle } from 'node:fs/promises';
+/** Opens objects with their bodies, from the database or from where large ones are. */
 import { Readable } from 'node:stream';
+import type { BlobReader } from './blobs.js';
 import type { ObjectItem, OpenObject } from './object-store.js';
-
-/** Octets read from a file in one step. */
-const READ_OCTETS = 1 << 18;
 
 export function openInline(item: ObjectItem, octets: Uint8Array): OpenObject {
   const read = (first = 0, last = octets.length - 1): Readable => {
@@ -15,13 +12,11 @@ export function openInline(item: ObjectItem, octets: Uint8Array): OpenObject {
   return { item, read, readPart: read, close: async () => {} };
 }
 
-export function openFile(item: ObjectItem, file: FileHandle): OpenObject {
+export function openBlob(item: ObjectItem, blob: BlobReader): OpenObject {
   return {
     item,
-    read: (first = 0, last = item.size - 1) =>
-      file.createReadStream({ start: first, end: last, highWaterMark: READ_OCTETS }),
-    readPart: (first, last) =>
-      file.createReadStream({ start: first, end: last, highWaterMark: READ_OCTETS, autoClose: false }),
-    close: () => file.close(),
+    read: (first = 0, last = item.size - 1) => blob.read(first, last),
+    readPart: blob.readPart,
+    close: blob.close,
   };
 }

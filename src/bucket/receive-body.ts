@@ -5,7 +5,7 @@ import type { BlobDraft, Blobs } from './blobs.js';
 import { objectFailure } from './errors.js';
 import type { PutOptions } from './object-store.js';
 
-/** Bodies up to this many octets are stored in the database. */
+/** Bodies up to this many octets are stored in the database of one machine. */
 export const MOST_INLINE = 64 * 1024;
 
 export interface ReceivedBody {
@@ -13,7 +13,7 @@ export interface ReceivedBody {
   readonly md5: Uint8Array;
   /** The whole body if it is small. */
   readonly inline: Buffer | undefined;
-  /** Otherwise the file that contains it, not yet durable. */
+  /** Otherwise what contains it, not yet durable. */
   readonly draft: BlobDraft | undefined;
 }
 
@@ -21,9 +21,9 @@ export interface ReceivedBody {
 export async function receiveBody(
   body: AsyncIterable<Uint8Array>,
   blobs: Blobs,
-  options: PutOptions,
+  options: PutOptions & { readonly mostInline: number },
 ): Promise<ReceivedBody> {
-  const { limit } = options;
+  const { limit, mostInline } = options;
   const md5 = createHash('md5');
   const sha256 = options.sha256 && createHash('sha256');
   let size = 0;
@@ -36,7 +36,7 @@ export async function receiveBody(
       md5.update(piece);
       sha256?.update(piece);
       pieces.push(piece);
-      if (size <= MOST_INLINE) continue;
+      if (size <= mostInline) continue;
       draft ??= await blobs.draft();
       for (const waiting of pieces.splice(0)) await draft.write(waiting);
     }

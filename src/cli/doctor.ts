@@ -4,7 +4,6 @@ import { createServer } from 'node:net';
 import type { Command } from 'commander';
 import { type Clock, SystemClock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
-import { compareBodies } from '../bucket/bodies.js';
 import type { LoadedSettings } from '../config/load.js';
 import { printHostPort, type Settings } from '../config/schema.js';
 import { createUpstream } from '../resolver/upstream.js';
@@ -25,6 +24,7 @@ import { examineSignedZones } from './dnssec/examine.js';
 import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
 import { examineChanges } from './operations/examine-changes.js';
+import { examineBodies } from './operations/examine-bodies.js';
 import { examineConsumedCatalogs, examineSecondaries } from './operations/examine-secondaries.js';
 import { examineUpdateKeys } from './operations/examine-update-keys.js';
 import { examineNameServers, examineZones } from './operations/examine-zones.js';
@@ -67,11 +67,11 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
   if (sound()) {
     findings.push(
       ...examineServedZones(settings),
-      ...examineBodies(settings),
+      ...(await examineBodies(settings)),
       ...examineVault(loaded),
       ...examineJobs(settings),
       ...examineExpiry(settings, clock),
-      ...(hasDatabase(settings.dataDir) ? await examineCluster(settings, clock) : []),
+      ...(hasDatabase(settings.dataDir) ? await examineCluster(loaded, clock) : []),
     );
   }
   const running = readRunning(settings.dataDir);
@@ -191,27 +191,6 @@ function examineLostChanges({ dataDir }: Settings, clock: Clock): Finding[] {
     return [failureOf('changes', error)];
   } finally {
     store.close();
-  }
-}
-
-/** Bodies of objects that are files, against their rows; nothing where there are none. */
-function examineBodies({ dataDir }: Settings): Finding[] {
-  const what = 'objects';
-  if (!hasDatabase(dataDir)) return [];
-  let store: Store | undefined;
-  try {
-    store = openStore(dataDir, { readonly: true });
-    requireSchema(store);
-    const { bodies, faults } = compareBodies(store, dataDir);
-    if (bodies === 0) return [];
-    const [first] = faults;
-    if (!first) return [{ what, verdict: 'ok', text: `the files of ${bodies} objects are there, with the right size` }];
-    const text = `the files of ${faults.length} of ${bodies} objects are missing or not whole, such as that of ${first.object.key}`;
-    return [{ what, verdict: 'fail', text, remedy: 'Put them back from a backup, or upload these objects again.' }];
-  } catch (error) {
-    return [failureOf(what, error)];
-  } finally {
-    store?.close();
   }
 }
 

@@ -15,7 +15,7 @@ import { findMeta } from '../store/meta.js';
 import { requireSchema, SCHEMA_VERSION, schemaVersion } from '../store/migrate.js';
 import { migrationTo } from '../store/recording.js';
 import { type ClusterLog, openPostgresLog, type PostgresLogOptions } from './postgres-log.js';
-import { fetchSnapshot } from './snapshots.js';
+import { fetchSnapshot, listSnapshots } from './snapshots.js';
 
 export interface CopyOptions extends PostgresLogOptions {
   readonly dataDir: string;
@@ -25,6 +25,8 @@ export interface CopyOptions extends PostgresLogOptions {
   readonly onCommit?: () => void;
   /** Whether this node may append: one that only follows waits for another to migrate the schema. */
   readonly appends: boolean;
+  /** Whether a copy that cannot follow may be replaced; no process but this one uses it then. */
+  readonly replaces: boolean;
 }
 
 export interface OpenCopy {
@@ -32,6 +34,8 @@ export interface OpenCopy {
   readonly log: ClusterLog;
   /** The content was replaced by that of a snapshot: who has read it before must read all of it again. */
   readonly wasReplaced: boolean;
+  /** Why the copy cannot apply the next entry, although it was replaced where that could help. */
+  readonly refusal: EntryRefused | undefined;
 }
 
 /** Throws a UserError when the copy cannot be used, or there is none and PostgreSQL is away. */
@@ -63,10 +67,11 @@ async function openWith(options: CopyOptions, log: ClusterLog): Promise<OpenCopy
   });
   try {
     requireMember(store, id, dataDir);
-    const wasReplaced = id !== undefined && (await bringUpToDate(store, log, options));
-    if (id !== undefined) await migrateCluster(store, log, options);
+    const { wasReplaced, refusal } =
+      id === undefined ? { wasReplaced: false, refusal: undefined } : await bringUpToDate(store, log, options, isNew);
+    if (id !== undefined && refusal === undefined) await migrateCluster(store, log, options);
     requireSchema(store);
-    return { store, log, wasReplaced };
+    return { store, log, wasReplaced, refusal };
   } catch (error) {
     store.close();
     throw error;
@@ -106,15 +111,36 @@ function requireMember(store: Store, id: string | undefined, dataDir: string): v
   }
 }
 
-/** Applies what the copy lacks; true when it had to be replaced for that. */
-async function bringUpToDate(store: Store, log: ClusterLog, options: CopyOptions): Promise<boolean> {
-  const refusal = await catchUpOrRefusal(store, log, options.logger);
-  if (!refusal || refusal.reason === 'schema') return false;
-  options.logger.error({ reason: refusal.message }, 'this copy is replaced by the newest snapshot of the cluster');
-  const { number, at } = await fetchSnapshot(log.reader, options.dataDir, SCHEMA_VERSION);
-  options.logger.info({ number, at }, 'the copy was replaced by a snapshot');
-  await catchUpOrRefusal(store, log, options.logger);
-  return true;
+/** Applies what the copy lacks; replaces it when that may help. `isFresh`: it is that of the newest snapshot. */
+async function bringUpToDate(
+  store: Store,
+  log: ClusterLog,
+  { replaces, dataDir, logger }: CopyOptions,
+  isFresh: boolean,
+): Promise<Pick<OpenCopy, 'wasReplaced' | 'refusal'>> {
+  const refusal = await catchUpOrRefusal(store, log, logger);
+  if (!refusal || !replaces || !(await isToBeReplaced(log, refusal, isFresh ? refusal : undefined))) {
+    return { wasReplaced: false, refusal };
+  }
+  logger.error({ reason: refusal.message }, 'this copy is replaced by the newest snapshot of the cluster');
+  const { number, at } = await fetchSnapshot(log.reader, dataDir, SCHEMA_VERSION);
+  logger.info({ number, at }, 'the copy was replaced by a snapshot');
+  return { wasReplaced: true, refusal: await catchUpOrRefusal(store, log, logger) };
+}
+
+/**
+ * Whether a copy that refuses an entry must be replaced by the newest snapshot. A newer schema waits for an upgrade of this program. What
+ * cannot be read here, or was refused by a fresh copy too (`known`), would be refused again, unless the snapshot includes it.
+ */
+export async function isToBeReplaced(
+  { reader }: Pick<ClusterLog, 'reader'>,
+  { reason, entry }: EntryRefused,
+  known: EntryRefused | undefined,
+): Promise<boolean> {
+  if (reason === 'schema') return false;
+  if (reason !== 'damaged' && known?.entry !== entry) return true;
+  const snapshots = await listSnapshots(reader);
+  return snapshots.some(({ number, schema }) => number >= entry && schema <= SCHEMA_VERSION);
 }
 
 async function catchUpOrRefusal(store: Store, log: ClusterLog, logger: Logger): Promise<EntryRefused | undefined> {

@@ -207,17 +207,18 @@ async function requireSameHistory(reader: Connection, { number, id }: Position):
   if (row?.['id'] === id) return;
   const [first, last] = [Number(row?.['first'] ?? 0), Number(row?.['last'] ?? 0)];
   if (number < first) {
-    throw new EntryRefused('gap', `This copy is at entry ${number}, but the log begins at ${first}.`);
+    throw new EntryRefused('gap', `This copy is at entry ${number}, but the log begins at ${first}.`, number + 1);
   }
   const reason = number > last ? `the log ends at ${last}` : 'the log has another entry there';
-  throw new EntryRefused('history', `This copy is at entry ${number}, but ${reason}: it has lost entries.`);
+  throw new EntryRefused('history', `This copy is at entry ${number}, but ${reason}: it has lost entries.`, number + 1);
 }
 
 async function entryOf(reader: Connection, row: Row): Promise<Entry> {
   const parts: Uint8Array[] = [];
   for (let part = 0; part < Number(row['parts']); part++) {
     const [found] = await reader.query(READ_PART, [String(row['id']), part], 60_000);
-    if (!found) throw new EntryRefused('damaged', `Entry ${row['number']} of the log lacks a part.`);
+    if (!found)
+      throw new EntryRefused('damaged', `Entry ${row['number']} of the log lacks a part.`, Number(row['number']));
     parts.push(found['body'] as Uint8Array);
   }
   return {

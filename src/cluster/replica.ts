@@ -3,11 +3,11 @@
  * PostgreSQL is away it stays as it is.
  */
 import type { Clock } from '../base/clock.js';
-import { messageOf } from '../base/errors.js';
+import { messageOf, UserError } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import type { Store } from '../store/driver.js';
-import { EntryRefused, StoreFull } from '../store/failures.js';
+import { EntryRefused, StoreBusy } from '../store/failures.js';
 import { catchUp, type EntryLog } from '../store/log-writer.js';
 
 export interface ReplicaStatus {
@@ -34,7 +34,9 @@ export interface ReplicaOptions {
   readonly log: EntryLog;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The log has another history than this copy, which must be replaced. Called once. */
+  /** Whether a copy that refuses the entry must be replaced; otherwise it stays as it is, and stops. */
+  readonly isToBeReplaced: (refusal: EntryRefused) => Promise<boolean>;
+  /** This copy must be replaced by a snapshot. Called once. */
   readonly onDiverged: (reason: string) => void;
 }
 
@@ -94,7 +96,7 @@ export function followLog(options: ReplicaOptions): Replica {
 type State = Omit<ReplicaStatus, 'applied'>;
 
 /** Looks at the log once for each call, and keeps what came of it. */
-function createFollower({ store, log, logger, onDiverged }: ReplicaOptions) {
+function createFollower({ store, log, logger, isToBeReplaced, onDiverged }: ReplicaOptions) {
   let now: State = { state: 'following' };
   let diverged = false;
 
@@ -115,10 +117,8 @@ function createFollower({ store, log, logger, onDiverged }: ReplicaOptions) {
         await catchUp(store, log);
         change('following');
       } catch (error) {
-        const refused = error instanceof EntryRefused;
-        change(refused || error instanceof StoreFull ? 'stopped' : 'away', messageOf(error));
-        // A newer schema waits for an upgrade of this program; everything else cannot be put right by waiting.
-        if (refused && error.reason !== 'schema' && !diverged) {
+        change(isOfLog(error) ? 'away' : 'stopped', messageOf(error));
+        if (error instanceof EntryRefused && !diverged && (await isToBeReplaced(error).catch(() => false))) {
           diverged = true;
           onDiverged(error.message);
         }
@@ -126,4 +126,9 @@ function createFollower({ store, log, logger, onDiverged }: ReplicaOptions) {
       }
     },
   };
+}
+
+/** Whether PostgreSQL is why: it cannot be reached, or refuses this node. */
+function isOfLog(error: unknown): boolean {
+  return error instanceof StoreBusy || error instanceof UserError;
 }

@@ -28,6 +28,16 @@ export const clusterSettings = {
       summary: 'Name of this node in the cluster; each has its own',
       defaultText: 'host name of the machine',
     }),
+  objects: text()
+    .regex(/^s3:\/\/[^/@]+/, { error: 'expected an address on S3, such as s3://bucket/prefix' })
+    .optional()
+    .register(about, {
+      group,
+      value: 'url',
+      summary:
+        'Where bodies of objects are instead of in files: `s3://bucket/prefix`, with `?endpoint=https://host:port&region=name` for another server than Amazon’s; keys come from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`',
+      defaultText: 'files in the data directory',
+    }),
   clusterPatience: wholeNumber(1, 600, 'seconds').default(60).register(about, {
     group,
     value: 'seconds',

@@ -5,6 +5,7 @@ import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { Random } from '../base/random.js';
+import type { Blobs } from '../bucket/blobs.js';
 import { createLocalStore } from '../bucket/local-store.js';
 import { storedRootsPem } from '../certs/embedded/issuers.js';
 import type { BucketRoute, OriginRoute } from '../hostnames/routing/find-route.js';
@@ -46,6 +47,8 @@ export interface EdgeOptions {
   readonly resolver: Resolver;
   readonly serving: ServingSettings;
   readonly places: EdgePlaces;
+  /** Where large bodies of objects are; default: files beside the database. */
+  readonly blobs?: Blobs | undefined;
   /** Networks of origins, in addition to public addresses. */
   readonly allowedOrigins: CidrSet;
   /** Reads PEM: roots that are trusted in addition to the usual ones and those of the built-in authority. */

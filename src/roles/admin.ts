@@ -9,16 +9,11 @@ import { parseCidrSet } from '../base/ip.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import { type MetricSample, printMetrics } from '../base/metrics.js';
-import { countOpenFiles, openFileLimit } from '../base/open-files.js';
 import { systemRandom } from '../base/random.js';
-import { createLocalStore } from '../bucket/local-store.js';
-import type { ObjectStore } from '../bucket/object-store.js';
 import { hearEdges } from '../certs/deployment.js';
 import type { OwnCertificate } from '../certs/own-certificate.js';
-import { dnssecSamples } from '../control/dnssec/samples.js';
 import { createZoneKeys, type ZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type FlattenRefresher, startFlattenRefresher } from '../control/flatten/refresher.js';
-import { peerSamples } from '../control/secondary/status.js';
 import type { ContextBase } from '../control/write/context.js';
 import { createPropagation, type Propagation } from '../control/write/propagation.js';
 import { noticesOfInstallation } from '../control/zones/notices.js';
@@ -28,7 +23,7 @@ import { parseReport } from '../observe/report.js';
 import { createResolver, type Resolver } from '../resolver/resolve.js';
 import { createResolverMetrics, type ResolverMetrics } from '../resolver/resolver-metrics.js';
 import { createUpstream } from '../resolver/upstream.js';
-import { openStore, type Store, storeSize } from '../store/driver.js';
+import { openStore, type Store } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
 import { ALL_PURPOSES } from '../store/sealed-columns.js';
 import { unlockVault } from '../vault/unlock.js';
@@ -37,6 +32,7 @@ import { hearAcknowledgements } from './acknowledgement.js';
 import { startBucketApplication } from './bucket-application.js';
 import { type ClusterMember, joinCluster } from './cluster/member.js';
 import { startPeers } from './cluster/peers.js';
+import { SERVING_REMEDY, servingDifferences, watchServing } from './cluster/serving.js';
 import { requireNoCluster } from './cluster/standalone.js';
 import { createControlBase, masterKeysOf, upstreamServers } from './control-base.js';
 import { type EdgeNeed, watchEdgeNeed } from './edge/need.js';
@@ -52,7 +48,9 @@ import { startHostnames } from './services/hostnames.js';
 import { createIncoming } from './services/incoming.js';
 import { watchForLostChanges } from './services/lost-changes.js';
 import { startNotifications } from './services/notifications.js';
+import { startObjects } from './services/object-bodies.js';
 import { type OwnCertificateKeeper, startOwnCertificate } from './services/own-certificate.js';
+import { ownSamples } from './services/own-samples.js';
 import { explainStoreFailure } from './store-failure.js';
 import { type PemPair, readTlsFiles, watchTlsFiles } from './tls-files.js';
 
@@ -86,16 +84,18 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const { store, vault, zoneKeys, member } = await openOwnStore(options, lifecycle, afterCommit, ended.resolve);
     const base = createControlBase(settings, store, clock, log, zoneKeys);
     const firstSteps = await takeFirstSteps(options, base);
+    const differences = member ? agreeOnServing(options, store, afterCommit, ended.resolve) : [];
 
     const resolverMetrics = createResolverMetrics();
-    const objects = createLocalStore({ store, clock, random: systemRandom, log, isShared: member !== undefined });
+    const objects = await startObjects(options, store, member !== undefined, lifecycle);
     const resolver = startResolver(options, base, resolverMetrics);
     const refresher = await startRefresher(options, base, resolver, lifecycle);
     const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version });
     const ownCertificate = await startOwnCertificate(settings, hostnames.certificates, options.onCertificate);
     const application = await startBucketApplication(options, { base, objects, lifecycle });
     const incoming = createIncoming(settings, base, vault);
-    const running = { store, clock, log, objects, base, hostnames, ownCertificate, incoming, member };
+    const sharesBodies = settings.objects !== undefined;
+    const running = { store, clock, log, objects, sharesBodies, base, hostnames, ownCertificate, incoming, member };
     const jobs = await startJobs({ ...running, dataDir: settings.dataDir });
     const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
     const propagation = createPropagation(clock);
@@ -126,7 +126,10 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       report: {
         ...{ ...urls, email: settings.adminEmail, ...firstSteps, ...(await withLoginLink(base, firstSteps, urls.url)) },
         ...(application.url !== undefined && { bucketUrl: application.url }),
-        notices: noticesOfInstallation(store, base.settings).map(({ text, remedy }) => `${text}. ${remedy}`),
+        notices: [
+          ...differences,
+          ...noticesOfInstallation(store, base.settings).map(({ text, remedy }) => `${text}. ${remedy}`),
+        ],
       },
       ended: ended.promise,
       setDnsStatus: gate.setDnsStatus,
@@ -138,6 +141,24 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     if (error instanceof AppError) throw new UserError(error.message);
     throw explainStoreFailure(error);
   }
+}
+
+/**
+ * In a cluster, all nodes serve with the same settings: when they change, the other processes of this machine and this one are replaced.
+ * Returns what this machine sets otherwise.
+ */
+function agreeOnServing(options: AdminOptions, store: Store, afterCommit: (() => void)[], end: () => void): string[] {
+  const { log, onReplaced } = options;
+  const startAnew = (): void => {
+    log.info('the serving settings of the cluster have changed: the processes of this node are replaced');
+    onReplaced?.();
+    end();
+  };
+  afterCommit.push(watchServing(store, startAnew));
+  return servingDifferences(options, store).map((difference) => {
+    log.warn({ remedy: SERVING_REMEDY }, difference);
+    return `${difference}. ${SERVING_REMEDY}`;
+  });
 }
 
 /** What a new installation needs, and what follows from changed settings. */
@@ -360,34 +381,4 @@ interface Measured {
 
 function printAll(parts: readonly Measured[], gate: ReadinessGate, own: readonly MetricSample[]): Promise<string> {
   return printMetrics([...parts.flatMap((part) => part.samples()), ...gate.dnsSamples(), ...own]);
-}
-
-function ownSamples(store: Store, version: string, objects: ObjectStore): MetricSample[] {
-  const gauge = (name: string, help: string, value: number, labels = {}): MetricSample => ({
-    name,
-    type: 'gauge',
-    help,
-    labels,
-    value,
-  });
-  return [
-    gauge('build_info', 'The running version', 1, { version, node: process.version }),
-    gauge('store_size_bytes', 'Size of the database on disk', storeSize(store)),
-    gauge('bucket_open_objects', 'Objects being read', objects.openCount()),
-    ...openFileSamples(),
-    ...dnssecSamples(store),
-    ...peerSamples(store),
-    gauge('admin_resident_memory_bytes', 'Memory of the admin process', process.memoryUsage.rss()),
-  ];
-}
-
-/** How near the process is to its limit of open files; at the limit itself they cannot be counted, and are said to be that many. */
-function openFileSamples(): MetricSample[] {
-  const limit = openFileLimit();
-  if (limit === undefined) return [];
-  const about = { type: 'gauge', labels: {} } as const;
-  return [
-    { ...about, name: 'admin_open_files', help: 'Open files of the admin process', value: countOpenFiles() ?? limit },
-    { ...about, name: 'admin_open_files_limit', help: 'Open files the admin process may have', value: limit },
-  ];
 }

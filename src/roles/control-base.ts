@@ -9,11 +9,13 @@ import type { LoadedSettings } from '../config/load.js';
 import { parseHostPort, type Settings } from '../config/schema.js';
 import { createZoneKeys, type ZoneKeys } from '../control/dnssec/zone-keys.js';
 import { type ContextBase, DEFAULT_LIMITS } from '../control/write/context.js';
+import { lastServingSettings } from '../control/zones/serving-settings.js';
 import { createDelegationFinder } from '../resolver/delegation.js';
 import { createParentDsFinder } from '../resolver/parent-ds.js';
 import { createUpstream, type UpstreamServer } from '../resolver/upstream.js';
 import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
+import { clusterOf } from '../store/meta.js';
 import { fileKeys, type MasterKeys, settingKeys } from '../vault/master-key.js';
 import { createVault, deriveKeys } from '../vault/vault.js';
 import { dataFile } from './data-directory.js';
@@ -23,8 +25,13 @@ export function upstreamServers(settings: Settings): readonly UpstreamServer[] {
   return settings.resolverUpstreams ?? getServers().flatMap((server) => parseHostPort(server) ?? []);
 }
 
-/** The settings that affect answers. */
-export function servingSettings(settings: Settings): ServingSettings {
+/** The settings that affect answers: in a cluster, those that all nodes have agreed upon, as soon as there are some. */
+export function servingSettings(settings: Settings, store: Store): ServingSettings {
+  return (clusterOf(store) === undefined ? undefined : lastServingSettings(store)) ?? ownServingSettings(settings);
+}
+
+/** Those of this machine alone. */
+export function ownServingSettings(settings: Settings): ServingSettings {
   return {
     nameServers: settings.nameservers,
     nameServerAddresses: nameServerAddresses(settings),
@@ -61,7 +68,7 @@ export function createControlBase(
   log: Logger,
   zoneKeys?: ZoneKeys,
 ): ContextBase {
-  const serving = servingSettings(settings);
+  const serving = servingSettings(settings, store);
   const servers = upstreamServers(settings);
   const upstream = createUpstream({ servers, clock });
   return {

@@ -49,7 +49,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     const transfers = createDnsTransfers({
       settings,
       store,
-      serving: servingSettings(settings),
+      serving: servingSettings(settings, store),
       udpSize: engineOptions.udpSize,
       clock,
       log,
@@ -111,7 +111,7 @@ function publish(
   onProgress: (progress: Progress) => void,
 ): Publisher {
   return startPublisher({
-    source: createZoneSource(store, servingSettings(settings)),
+    source: createZoneSource(store, servingSettings(settings, store)),
     engine,
     observation,
     clock,

@@ -37,6 +37,8 @@ export interface JobParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly objects: ObjectStore;
+  /** Whether bodies of objects are where other nodes may be reading them. */
+  readonly sharesBodies: boolean;
   readonly base: ContextBase;
   readonly hostnames: HostnameServices;
   readonly dataDir: string;
@@ -47,12 +49,13 @@ export interface JobParts {
 }
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 /** The holder of the admin process's lock has this name. */
 const OWNER = 'admin';
 
 /** Every kind of job. */
 function jobKinds(parts: JobParts): JobKinds {
-  const { objects, base, hostnames, ownCertificate, incoming, member, dataDir, clock } = parts;
+  const { objects, sharesBodies, base, hostnames, ownCertificate, incoming, member, dataDir, clock } = parts;
   return {
     [HOSTNAME_JOB]: hostnameJobs(base, hostnames),
     ...certificateJobs(hostnames.certificates),
@@ -68,11 +71,11 @@ function jobKinds(parts: JobParts): JobKinds {
     [CONSUMER_JOB]: consumerJob(base),
     ...incomingJobs(incoming),
     ...(member && { [SNAPSHOT_JOB]: snapshotJob(member, dataDir, clock) }),
-    /** Removes body files without an object, which crashes leave behind. */
+    /** Removes bodies without an object, which crashes leave behind. */
     sweep_objects: {
       async handler({ clock }) {
         await objects.sweep();
-        return { againAtMs: clock.nowMs() + DAY_MS };
+        return { againAtMs: clock.nowMs() + (sharesBodies ? HOUR_MS : DAY_MS) };
       },
     },
   };

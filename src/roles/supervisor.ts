@@ -181,7 +181,7 @@ function createFamily(
   const dns: SupervisedChild<'dns'> = new SupervisedChild({
     ...common,
     role: 'dns',
-    environment: withoutSecrets(environment),
+    environment: withoutStorageKeys(withoutSecrets(environment)),
     start: { ...start, settings: forDns(settings) },
     onReady(report) {
       if (dnsReport) log.info('the dns process is back');
@@ -291,6 +291,11 @@ function forDns(settings: Settings): Settings {
 }
 
 const SECRETS = SETTINGS.filter(({ secret }) => secret).map(({ key }) => key);
+
+/** Keys for S3, which only those need that read and write objects. */
+function withoutStorageKeys(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('AWS_')));
+}
 
 function withoutSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const secrets = SETTINGS.filter(({ secret }) => secret).flatMap(({ environment: name }) => [name, `${name}_FILE`]);

@@ -53,11 +53,21 @@ export class StoreCorrupt extends Error {
  */
 export type EntryRefusal = 'gap' | 'history' | 'schema' | 'damaged' | 'difference';
 
+/** The octets of a log entry are not those of statements. */
+export class BodyDamaged extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'BodyDamaged';
+  }
+}
+
 /** A log entry cannot be applied to this copy. Nothing of it was applied. */
 export class EntryRefused extends Error {
   constructor(
     readonly reason: EntryRefusal,
     message: string,
+    /** The number of the entry. */
+    readonly entry: number,
   ) {
     super(message);
     this.name = 'EntryRefused';

@@ -97,6 +97,7 @@ function lostEntries(number: number): EntryRefused {
   return new EntryRefused(
     'history',
     `This copy is at entry ${number}, but the log has no next entry and accepts none.`,
+    number + 1,
   );
 }
 

@@ -41,6 +41,7 @@ import { signers } from './migrations/0041-signers.js';
 import { checkedZones } from './migrations/0048-checked-zones.js';
 import { consumedCatalogs } from './migrations/0049-consumed-catalogs.js';
 import { signals } from './migrations/0065-signals.js';
+import { sharedObjects } from './migrations/0070-shared-objects.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -83,6 +84,7 @@ const MIGRATIONS: readonly Migration[] = [
   checkedZones,
   consumedCatalogs,
   signals,
+  sharedObjects,
 ];
 
 /** The schema version after all migrations. */
@@ -116,9 +118,15 @@ export function migrateByEntry(store: Store, entry: Entry, version: number): boo
     throw new EntryRefused(
       'schema',
       `Entry ${entry.number} of the log migrates to schema version ${version}, but this program knows only ${SCHEMA_VERSION}: upgrade this node.`,
+      entry.number,
     );
   }
-  return store.alterByEntry(entry, (run) => runMigrations(store.path, schemaVersion(store), version, run));
+  try {
+    return store.alterByEntry(entry, (run) => runMigrations(store.path, schemaVersion(store), version, run));
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new EntryRefused('difference', `Entry ${entry.number} of the log migrates: ${error.message}`, entry.number);
+  }
 }
 
 function runMigrations(path: string, before: number, last: number, run: (sql: string) => void): void {

@@ -9,7 +9,7 @@
  * strings are preceded by their length.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
-import { EntryRefused } from './failures.js';
+import { BodyDamaged } from './failures.js';
 import type { SqlValue } from './sql-value.js';
 
 /** One statement of a write. */
@@ -193,7 +193,7 @@ export function migrationOf(body: Uint8Array): number | undefined {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).readUInt32LE(1);
 }
 
-/** The statements of a body, in order. Throws {@link EntryRefused} when it is not a complete body in this format. */
+/** The statements of a body, in order. Throws {@link BodyDamaged} when it is not a complete body in this format. */
 export function* statementsOf(body: Uint8Array): Generator<Written> {
   const octets = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (octets[0] !== FORMAT) throw damaged(`its format is ${octets[0] ?? 'missing'}, but only ${FORMAT} is supported`);
@@ -272,6 +272,6 @@ class PieceReader {
   }
 }
 
-function damaged(reason: string): EntryRefused {
-  return new EntryRefused('damaged', `An entry of the log cannot be read: ${reason}.`);
+function damaged(reason: string): BodyDamaged {
+  return new BodyDamaged(`it cannot be read: ${reason}`);
 }

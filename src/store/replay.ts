@@ -1,5 +1,6 @@
 /** Applies log entries that other copies wrote, in order, each once. */
-import { EntryRefused, StoreConflict } from './failures.js';
+import { messageOf, UserError } from '../base/errors.js';
+import { BodyDamaged, EntryRefused, StoreBusy, StoreConflict, StoreCorrupt, StoreFull } from './failures.js';
 import { type Entry, statementsOf, type Written } from './recording.js';
 import type { SqlValue } from './sql-value.js';
 import { changesRows, type Statement } from './statement.js';
@@ -34,7 +35,11 @@ export class Replayer {
    */
   apply(entry: Entry): boolean {
     if (!this.isNext(entry)) return false;
-    for (const written of statementsOf(entry.body)) this.run(written, entry);
+    try {
+      for (const written of statementsOf(entry.body)) this.run(written, entry);
+    } catch (error) {
+      throw error instanceof BodyDamaged ? refused(entry, 'damaged', error.message) : error;
+    }
     this.advance(entry);
     return true;
   }
@@ -87,7 +92,9 @@ export class Replayer {
       return this.statement(sql).run(...params).changes;
     } catch (error) {
       if (error instanceof StoreConflict) throw refused(entry, 'difference', error.message);
-      throw error;
+      if (isOfThisMachine(error)) throw error;
+      // Such as a table that does not exist here: no later attempt has another outcome.
+      throw refused(entry, 'difference', `${messageOf(error)}: ${sql}`);
     }
   }
 
@@ -101,6 +108,11 @@ export class Replayer {
   }
 }
 
+/** Failures that have nothing to do with what the entry contains. */
+function isOfThisMachine(error: unknown): boolean {
+  return [StoreBusy, StoreFull, StoreCorrupt, UserError].some((type) => error instanceof type);
+}
+
 function refused({ number }: Entry, reason: EntryRefused['reason'], detail: string): EntryRefused {
-  return new EntryRefused(reason, `Entry ${number} of the log was not applied: ${detail}.`);
+  return new EntryRefused(reason, `Entry ${number} of the log was not applied: ${detail}.`, number);
 }

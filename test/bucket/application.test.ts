@@ -1,4 +1,7 @@
-/** The bucket application over real sockets: the brief's table octet by octet, keys, conditions, ranges, refusals, limits. */
+/**
+ * The bucket application over real sockets: the brief's table octet by octet, keys, conditions, ranges, refusals, limits. Everything runs
+ * twice: with large bodies as files, and on S3.
+ */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -9,7 +12,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { parseCidrSet } from '../../src/base/ip.js';
-import { createLogger } from '../../src/base/log.js';
+import { createLogger, silentLogger } from '../../src/base/log.js';
 import { countOpenFiles } from '../../src/base/open-files.js';
 import { systemRandom } from '../../src/base/random.js';
 import { buildBucketApplication } from '../../src/bucket/application.js';
@@ -18,8 +21,10 @@ import { type Authorize, authorizeByMethod, secretMatcher } from '../../src/buck
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { createOpenBodies } from '../../src/bucket/open-bodies.js';
 import { allowedKeys } from '../../src/bucket/request-key.js';
+import { createS3Blobs } from '../../src/bucket/s3/s3-blobs.js';
 import { insertAccount } from '../../src/store/access/accounts.js';
 import { insertBucket } from '../../src/store/objects/buckets.js';
+import { startS3 } from '../support/s3.js';
 import { openTwoCopies } from '../support/two-copies.js';
 import { until } from '../support/until.js';
 
@@ -75,7 +80,9 @@ async function serve(t: Test, { allow = [], secret = SECRET, authorize, bound = 
     destination: { write: (line: string) => void lines.push(line) } as never,
   });
   const metrics = createBucketMetrics();
-  const objects = createLocalStore({ store, clock, random: systemRandom, log });
+  const blobs =
+    placeOf(t) === 's3' ? createS3Blobs({ address: s3.address, random: systemRandom, log: silentLogger() }) : undefined;
+  const objects = createLocalStore({ store, clock, random: systemRandom, log, blobs });
   const app = buildBucketApplication({
     objects,
     boundBucket: () => (bound ? 1 : undefined),
@@ -91,6 +98,7 @@ async function serve(t: Test, { allow = [], secret = SECRET, authorize, bound = 
   const { port } = app.server.address() as AddressInfo;
   t.teardown(async () => {
     await app.close();
+    await blobs?.close();
     await close();
   });
   return {
@@ -146,11 +154,25 @@ function sendRaw(port: number, octets: string | Buffer, enough?: RegExp): Promis
   });
 }
 
+type Place = 'files' | 's3';
+const placeOf = (t: Test): Place => (t.context as { readonly place?: Place }).place ?? 'files';
+const s3 = await startS3(t);
+
+/** Runs a test for each place of large bodies. */
+function test(name: string, work: (t: Test) => Promise<unknown>): void {
+  for (const place of ['files', 's3'] as const) {
+    t.test(`${name} (${place})`, async (t) => {
+      t.context = { place };
+      await work(t);
+    });
+  }
+}
+
 const short = ({ status, text, headers }: Answer) => [status, text, headers['content-type']];
 const plain = (status: number, text: string) => [status, text, 'text/plain;charset=UTF-8'];
 const FORBIDDEN = plain(403, 'Forbidden');
 
-t.test('the table of the brief', async (t) => {
+test('the table of the brief', async (t) => {
   const { send, logged, samples } = await serve(t, { allow: ['dir/a.txt', 'absent'] });
   t.same(short(await send('PUT', '/dir/a.txt', AUTH, 'hello\n')), plain(200, 'Put dir/a.txt successfully!'));
   const got = await send('GET', '/dir/a.txt');
@@ -189,7 +211,7 @@ t.test('the table of the brief', async (t) => {
   t.notMatch(logged(), 'wrong');
 });
 
-t.test('without a secret no one writes', async (t) => {
+test('without a secret no one writes', async (t) => {
   const { send } = await serve(t, { secret: '', allow: ['a'] });
   for (const headers of [{}, { 'x-custom-auth-key': '' }, AUTH]) {
     t.same(short(await send('PUT', '/a', headers, 'x')), FORBIDDEN);
@@ -198,7 +220,7 @@ t.test('without a secret no one writes', async (t) => {
   t.equal((await send('GET', '/a')).status, 404);
 });
 
-t.test('other methods, if the operator allows them', async (t) => {
+test('other methods, if the operator allows them', async (t) => {
   const { send } = await serve(t, { authorize: () => true });
   for (const method of ['POST', 'PATCH', 'OPTIONS', 'PROPFIND']) {
     const answer = await send(method, '/a');
@@ -208,14 +230,14 @@ t.test('other methods, if the operator allows them', async (t) => {
   t.equal((await send('HEAD', '/a')).status, 405);
 });
 
-t.test('no bucket is bound', async (t) => {
+test('no bucket is bound', async (t) => {
   const { send } = await serve(t, { bound: false, allow: ['a'] });
   t.same(short(await send('PUT', '/a', AUTH, 'x')), plain(503, 'No Bucket Bound'));
   t.same(short(await send('GET', '/a')), plain(503, 'No Bucket Bound'));
   t.same(short(await send('PUT', '/a', {}, 'x')), FORBIDDEN, 'authorization comes first');
 });
 
-t.test('keys', async (t) => {
+test('keys', async (t) => {
   const { send, port, directory } = await serve(t, {
     allow: ['a/b', 'my pic.jpg', '/x', 'a%2Fb', 'q?', 'k', 'etc/passwd', 'ü'],
   });
@@ -258,7 +280,7 @@ t.test('keys', async (t) => {
   t.match(await sendRaw(port, 'GET / HTTP/9.9\r\n\r\n'), /^HTTP\/1\.1 400 Bad Request\r\n/);
 });
 
-t.test('metadata', async (t) => {
+test('metadata', async (t) => {
   const { send } = await serve(t, { allow: ['a', 'b'] });
   const metadata = {
     'content-type': 'text/html; charset=utf-8',
@@ -284,7 +306,7 @@ t.test('metadata', async (t) => {
   t.equal(replaced.headers['cache-control'], undefined, 'nothing of the object before is left');
 });
 
-t.test('conditions on writing', async (t) => {
+test('conditions on writing', async (t) => {
   const { send } = await serve(t, { allow: ['a', 'counter'] });
   t.equal((await send('PUT', '/a', { ...AUTH, 'if-match': '*' }, 'x')).status, 412);
   t.equal((await send('PUT', '/a', { ...AUTH, 'if-none-match': '*' }, 'x')).status, 200);
@@ -308,7 +330,7 @@ t.test('conditions on writing', async (t) => {
   t.equal(swaps.filter(({ status }) => status === 200).length, 1, 'and one of twenty swaps of large bodies');
 });
 
-t.test('ranges', async (t) => {
+test('ranges', async (t) => {
   const { send } = await serve(t, { allow: ['a', 'empty', 'big'] });
   await send('PUT', '/a', { ...AUTH, 'content-type': 'text/plain' }, '0123456789');
   await send('PUT', '/empty', AUTH, '');
@@ -353,7 +375,7 @@ t.test('ranges', async (t) => {
   t.ok(parts.text.includes(big.subarray(100_000).toString()));
 });
 
-t.test('bodies', async (t) => {
+test('bodies', async (t) => {
   const { send, port, directory } = await serve(t, { allow: ['a', 'chunked'] });
   const large = Buffer.alloc(LIMIT, 'zoneplane');
   t.equal((await send('PUT', '/a', AUTH, large)).status, 200, 'as large as it may be');
@@ -382,15 +404,20 @@ t.test('bodies', async (t) => {
   t.equal((await send('GET', '/a')).text, 'good');
   const head = `PUT /a HTTP/1.1\r\nHost: h\r\nX-Custom-Auth-Key: ${SECRET}\r\nContent-Length: 200000\r\n`;
   const socket = connect(port, '127.0.0.1', () => socket.write(`${head}\r\n${'x'.repeat(150_000)}`));
-  const unfinished = () => readdirSync(join(directory, 'blobs', 'tmp'));
-  await until(async () => unfinished().length === 1);
-  socket.destroy();
-  await until(async () => unfinished().length === 0);
+  if (placeOf(t) === 'files') {
+    const unfinished = () => readdirSync(join(directory, 'blobs', 'tmp'));
+    await until(async () => unfinished().length === 1);
+    socket.destroy();
+    await until(async () => unfinished().length === 0);
+  } else {
+    socket.destroy();
+    t.notOk(existsSync(join(directory, 'blobs')), 'nothing is a file');
+  }
   t.equal((await send('GET', '/a')).text, 'good', 'a body that breaks off publishes nothing');
   t.match(await sendRaw(port, `${head}Expect: 100-continue\r\n\r\n`, /\r\n\r\n/), /^HTTP\/1\.1 100 Continue\r\n/);
 });
 
-t.test('a wrong secret is refused at once, whatever the size of the body', async (t) => {
+test('a wrong secret is refused at once, whatever the size of the body', async (t) => {
   const { port, directory } = await serve(t);
   const head = 'PUT /a HTTP/1.1\r\nHost: h\r\nX-Custom-Auth-Key: wrong\r\nContent-Length: 1000000000\r\n';
   for (const octets of [`${head}\r\n`, `${head}\r\n${'x'.repeat(1 << 20)}`, `${head}Expect: 100-continue\r\n\r\n`]) {
@@ -414,7 +441,7 @@ function mayMount(): boolean {
   return mounted;
 }
 
-t.test('two Host fields are no request', async (t) => {
+test('two Host fields are no request', async (t) => {
   const { port } = await serve(t, { allow: ['a'] });
   const request = 'GET /a HTTP/1.1\r\nhost: one\r\nhost: two\r\nconnection: close\r\n\r\n';
   t.match(await sendRaw(port, request), /^HTTP\/1\.1 400 /);

@@ -4,13 +4,14 @@ import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
 import { createConnection } from '../../src/cluster/connection.js';
 import { allowFollower } from '../../src/cluster/init.js';
+import { isToBeReplaced, type OpenCopy } from '../../src/cluster/open-copy.js';
 import { followLog } from '../../src/cluster/replica.js';
 import { makeSnapshot } from '../../src/cluster/snapshots.js';
 import type { Store } from '../../src/store/driver.js';
 import { catchUp } from '../../src/store/log-writer.js';
 import { findMeta, putMeta } from '../../src/store/meta.js';
 import { SCHEMA_VERSION } from '../../src/store/migrate.js';
-import { migrationTo } from '../../src/store/recording.js';
+import { migrationTo, startRecording } from '../../src/store/recording.js';
 import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
 import { startCuttingProxy } from '../support/cutting-proxy.js';
 import { NOTHING_WRITTEN } from '../support/memory-log.js';
@@ -67,7 +68,10 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
   t.test('a node reads what another has acknowledged, every time', async (t) => {
     const a = await openNode(t, postgres.url, { node: 'a' });
     const b = await openNode(t, postgres.url, { node: 'b' });
-    const replica = followLog({ ...b, clock, logger: silentLogger(), onDiverged: (reason) => t.fail(reason) });
+    const replica = followLog({
+      ...{ ...b, clock, logger: silentLogger(), isToBeReplaced: async () => true },
+      onDiverged: (reason) => t.fail(reason),
+    });
     t.teardown(() => replica.close());
     for (let round = 0; round < 300; round++) {
       const written = await increase(a.store);
@@ -133,6 +137,67 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
 
 /** What a copy does not apply. */
 async function refusals(t: Test, postgres: Postgres, first: string): Promise<void> {
+  const appendAfter = async ({ store, log }: OpenCopy, body: Uint8Array): Promise<number> => {
+    const { number, id: after } = store.position();
+    const entry = { number: number + 1, id: systemRandom.uuid(), after, schema: SCHEMA_VERSION, body };
+    t.ok(await log.append(entry));
+    return entry.number;
+  };
+  /** Statements of which one says that it changed more rows than it does. */
+  const poison = (): Uint8Array => {
+    const recording = startRecording();
+    recording.add("DELETE FROM meta WHERE name = 'last_account'", [], 7);
+    return recording.finish()!;
+  };
+
+  for (const [what, body, replacements] of [
+    ['that cannot be read', Uint8Array.of(9, 9, 9), 0],
+    ['with a statement for a table that does not exist', unknownTable(), 1],
+    ['that has another effect on every copy', poison(), 1],
+  ] as const) {
+    t.test(`an entry ${what} stops the copy, which goes on serving`, async (t) => {
+      const directory = makeDirectory(t);
+      const a = await openNode(t, postgres.url, { node: 'a', dataDir: directory });
+      const kept = count(a.store);
+      const number = await appendAfter(a, body);
+      const named = new RegExp(`Entry ${number} of the log was not applied: `);
+      let asked = 0;
+      const follow = ({ store, log, refusal }: OpenCopy) => {
+        const replica = followLog({
+          ...{ store, log, clock, logger: silentLogger(), onDiverged: () => asked++ },
+          isToBeReplaced: (found) => isToBeReplaced(log, found, refusal),
+        });
+        t.teardown(() => replica.close());
+        return replica;
+      };
+      const running = follow(a);
+      await t.rejects(running.catchUp(), named);
+      t.match(running.status(), { state: 'stopped', reason: named, applied: number - 1 });
+      t.equal(asked, replacements, 'where another copy could help, it is replaced once');
+      await t.rejects(increase(a.store), { name: 'LogUnavailable', message: named }, 'it does not write');
+      t.equal(count(a.store), kept, 'it goes on reading');
+      await running.close();
+
+      const again = await openNode(t, postgres.url, { node: 'a', dataDir: directory });
+      t.match(again.refusal, { entry: number, message: named });
+      t.equal(count(again.store), kept);
+      asked = 0;
+      const replica = follow(again);
+      await t.rejects(replica.catchUp(), named);
+      t.equal(asked, 0, 'a copy that was replaced is not replaced for the same entry again');
+      await postgres.query(
+        `INSERT INTO zoneplane.snapshots (number, schema, pieces, octets, node) VALUES (${number}, 1, 0, 0, 'x')`,
+      );
+      await t.rejects(replica.catchUp(), named);
+      t.equal(asked, 1, 'unless a snapshot includes it');
+      await postgres.query(`DELETE FROM zoneplane.snapshots WHERE node = 'x'`);
+      await postgres.query(`DELETE FROM zoneplane.entries WHERE number = ${number}`);
+      await replica.catchUp();
+      t.equal(replica.status().state, 'following');
+      t.equal(await increase(again.store), kept + 1);
+    });
+  }
+
   t.test('entries that do not fit are refused, and the copy is replaced by a snapshot', async (t) => {
     const directory = makeDirectory(t);
     const behind = await openNode(t, postgres.url, { node: 'behind', dataDir: directory });
@@ -162,7 +227,10 @@ async function refusals(t: Test, postgres: Postgres, first: string): Promise<voi
     const entry = { number: before.number + 1, id: systemRandom.uuid(), after: before.id, schema: SCHEMA_VERSION };
     t.ok(await log.append({ ...entry, body: migrationTo(SCHEMA_VERSION + 1) }));
     let replaced = false;
-    const replica = followLog({ store, log, clock, logger: silentLogger(), onDiverged: () => (replaced = true) });
+    const replica = followLog({
+      ...{ store, log, clock, logger: silentLogger(), onDiverged: () => (replaced = true) },
+      isToBeReplaced: (refusal) => isToBeReplaced(log, refusal, undefined),
+    });
     t.teardown(() => replica.close());
     await t.rejects(replica.catchUp(), /upgrade this node/);
     t.match(replica.status(), { state: 'stopped', applied: before.number });
@@ -173,4 +241,10 @@ async function refusals(t: Test, postgres: Postgres, first: string): Promise<voi
     t.equal(replica.status().state, 'following');
     t.ok(await log.append({ ...entry, id: systemRandom.uuid(), body: NOTHING_WRITTEN }));
   });
+}
+
+function unknownTable(): Uint8Array {
+  const recording = startRecording();
+  recording.add('INSERT INTO missing (name) VALUES (?)', ['x'], 1);
+  return recording.finish()!;
 }

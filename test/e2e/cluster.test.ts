@@ -139,6 +139,63 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     await until(async () => (await add(a, '?wait=insync')).told === 'INSYNC');
   });
 
+  t.test(
+    'an entry that no copy can apply: nodes serve, say which and why, and do not begin anew for ever',
+    async (t) => {
+      const kept = await add(a, '?wait=insync');
+      const number = (await position()) + 1;
+      await postgres.query(`INSERT INTO zoneplane.entries (number, id, after, schema, parts, node, body)
+      SELECT ${number}, 'poison', id, schema, 0, 'x', '\\x0909' FROM zoneplane.entries WHERE number = ${number - 1}`);
+      await postgres.query(`NOTIFY zoneplane, 'entry ${number}'`);
+      const named = new RegExp(`Entry ${number} of the log was not applied: it cannot be read: its format is 9`);
+      await b.kill();
+      await b.start('copy');
+      for (const node of [a, b]) {
+        await until(async () => (await fetch(`${node.program().api}/readyz`)).status === 503);
+        t.match(await (await fetch(`${node.program().api}/readyz`)).text(), named);
+        t.match(await add(node), { status: 503 });
+        t.ok(await serves(node, kept.name)());
+        t.equal((await node.call('GET', `/zones/${zone}/dns_records`)).status, 200);
+      }
+      const stopped = async () => (await a.command('cluster', 'status')).out.match(/has stopped: /g)?.length === 3;
+      await until(stopped);
+      t.match(await a.command('cluster', 'status'), { code: 1, out: named });
+      t.match(await a.command('doctor'), { code: 1, out: named });
+      t.match(await a.command('record', 'add', 'cluster.test', 'no', 'A', '192.0.2.1'), {
+        code: 1,
+        err: /cannot be written now/,
+      });
+      for (const node of [a, b]) t.notMatch(node.program().printed(), /is replaced by|will be restarted|is back/);
+      await postgres.query(`DELETE FROM zoneplane.entries WHERE number = ${number}`);
+      await until(async () => (await add(a, '?wait=insync')).told === 'INSYNC');
+    },
+  );
+
+  t.test('all nodes serve with the same settings, whatever is set on one', async (t) => {
+    const nameServers = async (node: TestNode): Promise<unknown> =>
+      (await node.call('GET', `/zones/${zone}`)).json.result.name_servers;
+    const before = await nameServers(a);
+    await b.stop();
+    await b.start('all', { ZONEPLANE_NAMESERVERS: 'other.example' });
+    t.match(
+      b.program().printed(),
+      /nameservers of this node is other\.example, but all nodes of the cluster serve ns1/,
+    );
+    t.strictSame(await nameServers(b), before);
+    t.match(await b.command('doctor', '--nameservers', 'other.example'), { out: /nameservers of this node is other/ });
+    const { code, out } = await b.command('cluster', 'settings', '--nameservers', 'other.example', '--json');
+    t.equal(code, 0);
+    t.match(JSON.parse(out)[0], { setting: 'nameservers', cluster: before, here: ['other.example'] });
+    t.match(await b.command('cluster', 'settings', '--apply', '--nameservers', 'other.example'), { code: 0 });
+    for (const node of [a, b, c]) {
+      await until(async () => {
+        const found = await nameServers(node).catch(() => undefined);
+        return JSON.stringify(found) === '["other.example"]';
+      });
+    }
+    await until(async () => (await add(c, '?wait=insync').catch(() => undefined))?.told === 'INSYNC');
+  });
+
   t.test('a log that lost entries: the nodes begin anew with a snapshot, and DNS answers throughout', async (t) => {
     t.match(await a.command('cluster', 'snapshot'), { code: 0 });
     const kept = await add(a, '?wait=insync');

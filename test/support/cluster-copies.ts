@@ -40,7 +40,17 @@ export async function beginCluster(t: Test, url: string): Promise<string> {
 export async function openNode(t: Test, url: string, more: Partial<CopyOptions> = {}): Promise<OpenCopy> {
   const { dataDir = makeDirectory(t), node = 'other' } = more;
   const copy = await openCopy({
-    ...{ url, node, dataDir, clock, random: systemRandom, logger: silentLogger(), patienceMs: 10_000, appends: true },
+    ...{
+      url,
+      node,
+      dataDir,
+      clock,
+      random: systemRandom,
+      logger: silentLogger(),
+      patienceMs: 10_000,
+      appends: true,
+      replaces: true,
+    },
     ...more,
   });
   t.teardown(async () => {

@@ -23,12 +23,15 @@ export interface TestNode {
   readonly name: string;
   readonly dataDir: string;
   readonly program: () => Program;
-  start(): Promise<void>;
+  /** Resolves when it is ready (`all`), or, for a node that cannot follow, when its API answers (`copy`). */
+  start(readiness?: 'all' | 'copy', environment?: NodeJS.ProcessEnv): Promise<void>;
   /** All its processes at one stroke. */
   kill(): Promise<void>;
   stop(): Promise<void>;
   command(...args: readonly string[]): Promise<Outcome>;
   call(method: string, path: string, body?: object): Promise<Answer>;
+  /** For octets instead of JSON. */
+  raw(method: string, path: string, body?: Buffer): Promise<{ readonly status: number; readonly octets: Buffer }>;
   /** The addresses a name has in DNS; undefined without an answer. */
   ask(name: string): Promise<readonly string[] | undefined>;
 }
@@ -37,15 +40,27 @@ export interface TestNode {
 export function makeNodes(
   t: Test,
   postgres: Pick<Postgres, 'url'>,
-): (name: string, role?: 'dns', url?: string) => TestNode {
+  more: Readonly<Record<string, string>> = {},
+): (name: string, role?: 'dns' | 'edge', url?: string) => TestNode {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-nodes-'));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
-  return (name, role, url = postgres.url) => makeNode(t, directory, url, name, role);
+  return (name, role, url = postgres.url) => makeNode(t, directory, { url, name, role, more });
 }
 
-function makeNode(t: Test, directory: string, url: string, name: string, role: 'dns' | undefined): TestNode {
+interface NodeOptions {
+  /** Of PostgreSQL; empty: the node is no part of a cluster. */
+  readonly url: string;
+  readonly name: string;
+  readonly role: 'dns' | 'edge' | undefined;
+  readonly more: Readonly<Record<string, string>>;
+}
+
+function makeNode(t: Test, directory: string, { url, name, role, more }: NodeOptions): TestNode {
   const dataDir = join(directory, name);
-  const environment = { ZONEPLANE_CLUSTER: url, ZONEPLANE_NODE_NAME: name, ZONEPLANE_CLUSTER_PATIENCE: '2' };
+  const environment = {
+    ...(url !== '' && { ZONEPLANE_CLUSTER: url }),
+    ...{ ZONEPLANE_NODE_NAME: name, ZONEPLANE_CLUSTER_PATIENCE: '2', ...more },
+  };
   let running: Program | undefined;
   const kill = async (): Promise<void> => {
     if (running) await stopProgram(running, 'SIGKILL');
@@ -58,12 +73,13 @@ function makeNode(t: Test, directory: string, url: string, name: string, role: '
   };
   return {
     ...{ name, dataDir, program, kill },
-    async start() {
+    async start(readiness = 'all', own = {}) {
       running = await startProgram({
         directory,
         data: name,
         key: KEY,
-        environment,
+        environment: { ...environment, ...own },
+        said: readiness === 'all' ? '"msg":"ready"' : '"msg":"admin API',
         detached: true,
         ...(role && { role }),
       });
@@ -81,6 +97,14 @@ function makeNode(t: Test, directory: string, url: string, name: string, role: '
         ...(body && { body: JSON.stringify(body) }),
       });
       return { status: response.status, headers: response.headers, json: await response.json() };
+    },
+    async raw(method, path, body) {
+      const response = await fetch(`${program().api}/client/v4${path}`, {
+        method,
+        headers: { authorization: `Bearer ${KEY}` },
+        ...(body && { body: new Uint8Array(body) }),
+      });
+      return { status: response.status, octets: Buffer.from(await response.arrayBuffer()) };
     },
     async ask(question) {
       const [answer] = await askAll(program().dnsPort, [makeQuery(parseName(`${question}.`), 1)], 2000, 1);

@@ -15,6 +15,8 @@ export interface ProgramOptions {
   readonly environment?: NodeJS.ProcessEnv;
   /** Only one of its processes. */
   readonly role?: 'dns' | 'edge';
+  /** What it prints when it is to be used; default: that it is ready. */
+  readonly said?: string;
   /** In a process group of its own, so that all its processes can be killed at one stroke. */
   readonly detached?: boolean;
 }
@@ -36,7 +38,7 @@ const ATTEMPTS = 3000;
 
 /** Resolves when it says that it is ready. Throws with what it printed when it does not come to that. */
 export async function startProgram(options: ProgramOptions): Promise<Program> {
-  const { directory, data = 'data', key, environment = {}, detached = false, role } = options;
+  const { directory, data = 'data', key, environment = {}, detached = false, role, said = '"msg":"ready"' } = options;
   const [dnsPort, adminPort, bucketPort] = [await freePort(), await freePort(), await freePort()];
   mkdirSync(join(directory, 'zones'), { recursive: true });
   const child = spawn(process.execPath, [PROGRAM, 'serve', ...(role ? ['--role', role] : [])], {
@@ -60,7 +62,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   });
   let printed = '';
   for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (piece: Buffer) => (printed += piece));
-  for (let attempt = 0; !printed.includes('"msg":"ready"'); attempt++) {
+  for (let attempt = 0; !printed.includes(said); attempt++) {
     if (attempt > ATTEMPTS || child.exitCode !== null) {
       child.kill('SIGKILL');
       throw new Error(`the program did not start: ${printed}`);

@@ -5,6 +5,7 @@ import { UserError } from '../../base/errors.js';
 import { silentLogger } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
 import { compareBodies } from '../../bucket/bodies.js';
+import { moveBodies } from '../../bucket/combined-blobs.js';
 import { withoutPassword } from '../../cluster/address.js';
 import { allowFollower, initCluster } from '../../cluster/init.js';
 import { removeNode } from '../../cluster/nodes.js';
@@ -12,11 +13,13 @@ import { listSnapshots, makeSnapshot } from '../../cluster/snapshots.js';
 import type { LoadedSettings } from '../../config/load.js';
 import type { Settings } from '../../config/schema.js';
 import { openCopyOfCommand } from '../../roles/cluster/member.js';
+import { SERVING_REMEDY, servingDifferences } from '../../roles/cluster/serving.js';
 import { nodeName, requireNoCluster } from '../../roles/cluster/standalone.js';
 import { createControlBase, masterKeysOf } from '../../roles/control-base.js';
 import { findDataDirectory, hasDatabase, prepareDataDirectory } from '../../roles/data-directory.js';
 import { ensureAdministrator } from '../../roles/first-run.js';
 import { lockDataDirectory } from '../../roles/lock.js';
+import { openBodies, requireBodies } from '../../roles/services/object-bodies.js';
 import { openStore, type Store } from '../../store/driver.js';
 import { clusterOf, deleteMeta, findMeta } from '../../store/meta.js';
 import { migrate } from '../../store/migrate.js';
@@ -24,6 +27,7 @@ import { unlockVault } from '../../vault/unlock.js';
 import { type CommandContext, example } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 import { CLUSTER_SETTINGS, requireClusterUrl, withLog } from './connect.js';
+import { addSettings } from './serving.js';
 import { addStatus } from './status.js';
 
 export function addClusterCommands(program: Command, context: CommandContext): void {
@@ -33,6 +37,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
   addLeave(cluster, context);
   addStatus(cluster, context);
   addSnapshot(cluster, context);
+  addSettings(cluster, context);
 }
 
 function addInit(cluster: Command, { terminal, environment }: CommandContext): void {
@@ -68,7 +73,7 @@ let another role follow; the server may run then.`,
     const store = openStore(directory);
     try {
       const key = await makeInstallation(store, loaded, clock);
-      refuseBodies(store, directory);
+      const moved = await moveFiles(store, { ...settings, dataDir: directory });
       const node = nodeName(settings);
       const [number, url] = await withLog(settings, clock, async (log, own, address) => {
         const first = await initCluster({ store, dataDir: directory, log, own, node, random: systemRandom });
@@ -78,6 +83,7 @@ let another role follow; the server may run then.`,
       if (options.json) terminal.json({ cluster: findMeta(store, 'cluster'), node, entry: number });
       else {
         terminal.print(`the cluster in ${withoutPassword(url)} begins with ${directory} (node ${node})`);
+        if (moved > 0) terminal.print(`${moved} bodies of objects that were files are on S3 now`);
         if (key !== undefined) terminal.print(`the key of the first administrator is in ${key}`);
         terminal.print('Start this node with the same --cluster; then run `zoneplane cluster join` on the others.');
         terminal.print(
@@ -123,13 +129,16 @@ async function makeInstallation(store: Store, loaded: LoadedSettings, clock: Clo
   return initialKeyFile;
 }
 
-/** The bodies of large objects are files on one machine. */
-function refuseBodies(store: Store, directory: string): void {
-  const { bodies } = compareBodies(store, directory);
-  if (bodies === 0) return;
+/** Bodies that are files on one machine are moved to S3, and refused without it. Returns how many were moved. */
+async function moveFiles(store: Store, settings: Settings): Promise<number> {
+  await requireBodies(settings, silentLogger());
+  const { files, shared } = await openBodies(settings, silentLogger());
+  if (shared) return moveBodies(store, files, shared).finally(() => shared.close());
+  const { bodies } = await compareBodies(store, files);
+  if (bodies === 0) return 0;
   throw new UserError(
     `${bodies} object${bodies === 1 ? '' : 's'} of buckets ${bodies === 1 ? 'is a file' : 'are files'} of this machine, which other nodes would not have`,
-    'Delete the objects of more than 64 KiB first, or keep one machine.',
+    'Set ZONEPLANE_OBJECTS to a bucket on S3, to which they are moved, or delete the objects of more than 64 KiB first.',
   );
 }
 
@@ -160,10 +169,11 @@ Then start the node with the same settings.`,
     if (!options.follower) requireMasterKey(loaded);
     const lock = lockDataDirectory(directory, 'adminLock');
     try {
-      const { store, log } = await openCopyOfCommand(settings, url, new SystemClock(), silentLogger(), {
+      const { store, log, refusal } = await openCopyOfCommand(settings, url, new SystemClock(), silentLogger(), {
         appends: !options.follower,
       });
       const { number } = store.position();
+      const differences = servingDifferences(loaded, store);
       store.close();
       await log.close();
       const node = nodeName(settings);
@@ -172,6 +182,8 @@ Then start the node with the same settings.`,
         terminal.print(
           `node ${node} has the database of the cluster up to entry ${number}; start it with the same settings`,
         );
+      if (refusal) terminal.complain(`It serves, but cannot follow the log: ${refusal.message}`);
+      for (const difference of differences) terminal.complain(`${difference}. ${SERVING_REMEDY}`);
     } finally {
       lock.release();
     }

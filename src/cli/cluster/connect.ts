@@ -7,7 +7,7 @@ import type { Settings } from '../../config/schema.js';
 import { nodeName } from '../../roles/cluster/standalone.js';
 
 /** Settings that these commands take as flags. */
-export const CLUSTER_SETTINGS = ['dataDir', 'cluster', 'nodeName', 'masterKey'] as const;
+export const CLUSTER_SETTINGS = ['dataDir', 'cluster', 'nodeName', 'masterKey', 'objects'] as const;
 
 /** The address of PostgreSQL. Throws a UserError when it is not set. */
 export function requireClusterUrl({ cluster }: Settings): string {

@@ -1,10 +1,12 @@
 /** What `doctor` says about a cluster: PostgreSQL, the nodes, and the last snapshot. */
 import type { Clock } from '../../base/clock.js';
 import { messageOf, UserError } from '../../base/errors.js';
-import { listNodes } from '../../cluster/nodes.js';
+import { GONE_MS, listNodes, type NodeRow } from '../../cluster/nodes.js';
 import { readDurability } from '../../cluster/postgres-log.js';
 import { listSnapshots } from '../../cluster/snapshots.js';
-import type { Settings } from '../../config/schema.js';
+import type { LoadedSettings } from '../../config/load.js';
+import { SERVING_REMEDY, servingDifferences } from '../../roles/cluster/serving.js';
+import { toldBy } from '../../roles/cluster/told.js';
 import { openStore } from '../../store/driver.js';
 import { clusterOf } from '../../store/meta.js';
 import type { Finding } from '../operations/finding.js';
@@ -15,8 +17,15 @@ const what = 'cluster';
 /** A snapshot is made every day. */
 const OLD_MS = 3 * 86_400_000;
 
+const complaints = {
+  gone: ({ name, ageSeconds }: NodeRow) => `node ${name} has not reported for ${Math.round(ageSeconds)} s`,
+  stopped: (node: NodeRow) => `node ${node.name} serves its copy and cannot follow: ${toldBy(node).stopped}`,
+  behind: ({ name, applied }: NodeRow, last: number) => `node ${name} lacks ${last - applied} entries`,
+};
+
 /** Nothing where there is neither a cluster nor a setting for one. The data directory has a database. */
-export async function examineCluster(settings: Settings, clock: Clock): Promise<Finding[]> {
+export async function examineCluster(loaded: LoadedSettings, clock: Clock): Promise<Finding[]> {
+  const { settings } = loaded;
   const own = idIn(settings.dataDir);
   if (settings.cluster === undefined) {
     if (own === undefined) return [];
@@ -31,17 +40,23 @@ export async function examineCluster(settings: Settings, clock: Clock): Promise<
         return [{ what, verdict: 'fail', text, remedy: 'Check ZONEPLANE_CLUSTER and the data directory.' } as const];
       }
       const last = await log.head();
-      const lagging = (await listNodes(log.reader)).filter((node) => stateOf(node, last) !== 'follows');
+      const nodes = await listNodes(log.reader);
       return [
         { what, verdict: 'ok', text: `PostgreSQL answers; the last entry of its log is ${last}` } as const,
-        ...lagging.map((node): Finding => {
+        ...nodes.flatMap((node): Finding[] => {
           const state = stateOf(node, last);
-          const text =
-            state === 'gone'
-              ? `node ${node.name} has not reported for ${Math.round(node.ageSeconds)} s`
-              : `node ${node.name} lacks ${last - node.applied} entries`;
-          return { what, verdict: 'warn', text, remedy: 'See its log; `zoneplane cluster status` shows all nodes.' };
+          if (state === 'follows') return [];
+          return [
+            {
+              what,
+              verdict: state === 'stopped' ? 'fail' : 'warn',
+              text: complaints[state](node, last),
+              remedy: 'See its log; `zoneplane cluster status` shows all nodes.',
+            },
+          ];
         }),
+        ...examineVersions(nodes),
+        ...examineServing(loaded),
         ...(await examineDurability(log.reader)),
         ...examineSnapshots(await listSnapshots(log.reader), clock),
       ];
@@ -57,6 +72,23 @@ function idIn(dataDir: string) {
   const store = openStore(dataDir, { readonly: true });
   try {
     return clusterOf(store);
+  } finally {
+    store.close();
+  }
+}
+
+/** Nodes of several versions are meant only for the time of an upgrade. */
+function examineVersions(nodes: readonly NodeRow[]): Finding[] {
+  const living = nodes.filter(({ ageSeconds }) => ageSeconds * 1000 < GONE_MS);
+  if (new Set(living.map(({ version, schema }) => `${version} ${schema}`)).size < 2) return [];
+  const each = living.map(({ name, version, schema }) => `${name} ${version} (schema ${schema})`).join(', ');
+  return [{ what, verdict: 'warn', text: `the nodes run different versions: ${each}`, remedy: 'Upgrade all of them.' }];
+}
+
+function examineServing(loaded: LoadedSettings): Finding[] {
+  const store = openStore(loaded.settings.dataDir, { readonly: true });
+  try {
+    return servingDifferences(loaded, store).map((text) => ({ what, verdict: 'warn', text, remedy: SERVING_REMEDY }));
   } finally {
     store.close();
   }

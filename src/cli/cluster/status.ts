@@ -5,6 +5,7 @@ import { withoutPassword } from '../../cluster/address.js';
 import { GONE_MS, listNodes, type NodeRow } from '../../cluster/nodes.js';
 import { listSnapshots, type Snapshot } from '../../cluster/snapshots.js';
 import type { Settings } from '../../config/schema.js';
+import { toldBy } from '../../roles/cluster/told.js';
 import { type CommandContext, example } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 import type { Terminal } from '../terminal.js';
@@ -47,9 +48,10 @@ function readStatus(settings: Settings, clock: Clock): Promise<ClusterStatus> {
 /** A node that follows may lack what was appended since its last report. */
 const MOST_BEHIND = 1000;
 
-export function stateOf({ applied, ageSeconds }: NodeRow, last: number): 'follows' | 'behind' | 'gone' {
-  if (ageSeconds * 1000 > GONE_MS) return 'gone';
-  return last - applied > MOST_BEHIND ? 'behind' : 'follows';
+export function stateOf(node: NodeRow, last: number): 'follows' | 'behind' | 'stopped' | 'gone' {
+  if (node.ageSeconds * 1000 > GONE_MS) return 'gone';
+  if (toldBy(node).stopped !== undefined) return 'stopped';
+  return last - node.applied > MOST_BEHIND ? 'behind' : 'follows';
 }
 
 function viewOf({ nodes, snapshots, last, ...rest }: ClusterStatus): object {
@@ -64,6 +66,7 @@ function viewOf({ nodes, snapshots, last, ...rest }: ClusterStatus): object {
       state: stateOf(node, last),
       applied_entry: node.applied,
       seconds_since_report: Math.round(node.ageSeconds),
+      ...(stateOf(node, last) === 'stopped' && { reason: toldBy(node).stopped }),
     })),
     snapshots: snapshots.map(({ number, schema, octets, node, at }) => ({
       entry: number,
@@ -92,6 +95,9 @@ function show({ postgresql, cluster, last, nodes, snapshots }: ClusterStatus, te
     ]),
     'No node has reported yet.',
   );
+  for (const node of nodes) {
+    if (stateOf(node, last) === 'stopped') terminal.print(`${node.name} has stopped: ${toldBy(node).stopped}`);
+  }
   terminal.table(
     ['snapshot', 'made by', 'at', 'MiB', 'schema'],
     snapshots.map(({ number, node, at, octets, schema }) => [

@@ -12,7 +12,7 @@ const MOST_NAMED = 5;
 
 export function examineZones(store: Store, settings: Settings): Finding[] {
   const what = 'zones';
-  const notices = noticesOfInstallation(store, servingSettings(settings));
+  const notices = noticesOfInstallation(store, servingSettings(settings, store));
   // One notice about these name servers is enough.
   const future = notices.some(({ code }) => code === 'test-name-servers') ? [] : examineNameServers(settings);
   const own = [...future, ...examineSecondaryZones(store)];

@@ -5,11 +5,14 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { SystemClock } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
+import { silentLogger } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
-import { BLOB_DIRECTORY } from '../../bucket/blobs.js';
-import { verifyBodies } from '../../bucket/bodies.js';
+import { BLOB_DIRECTORY, createBlobs } from '../../bucket/blobs.js';
+import { type BodyFault, verifyBodies } from '../../bucket/bodies.js';
+import type { Settings } from '../../config/schema.js';
 import { dataFile, hasDatabase, prepareDataDirectory } from '../../roles/data-directory.js';
 import { lockDataDirectory } from '../../roles/lock.js';
+import { openBodies } from '../../roles/services/object-bodies.js';
 import { DATABASE_FILE, openStore } from '../../store/driver.js';
 import { findDamage } from '../../store/integrity.js';
 import { migrate } from '../../store/migrate.js';
@@ -42,12 +45,12 @@ export function addRestoreCommand(program: Command, { terminal, environment }: C
 The server must not run. To go back to a backup in the same place, move the old data directory away first, and copy
 master.key from it: secrets in the database can be read with the master key of their time only.`,
     );
-  addSettingOptions(restore, ['dataDir']).action(async (file: string, { json }: { json?: boolean }) => {
+  addSettingOptions(restore, ['dataDir', 'objects']).action(async (file: string, { json }: { json?: boolean }) => {
     const { settings } = loadCommandSettings(restore, environment);
     const { path: directory } = prepareDataDirectory(settings.dataDir);
     const lock = lockDataDirectory(directory, 'serveLock');
     try {
-      const restored = await restoreBackup(file, directory);
+      const restored = await restoreBackup(file, directory, settings);
       if (json) terminal.json({ directory, ...restored });
       else {
         const { zones, records, objects } = restored;
@@ -67,7 +70,7 @@ master.key from it: secrets in the database can be read with the master key of t
 }
 
 /** Everything is copied and checked aside; the directory has all of it or nothing. Throws a UserError. */
-async function restoreBackup(file: string, directory: string): Promise<Restored> {
+async function restoreBackup(file: string, directory: string, settings: Settings): Promise<Restored> {
   if (hasDatabase(directory) || existsSync(join(directory, BLOB_DIRECTORY))) {
     throw new UserError(`${directory} holds data already`, 'Move it away, or name another directory with --data-dir.');
   }
@@ -78,7 +81,7 @@ async function restoreBackup(file: string, directory: string): Promise<Restored>
     await copyFile(file, join(draft, DATABASE_FILE), constants.COPYFILE_FICLONE);
     const bodies = bodiesBeside(file);
     if (existsSync(bodies)) await cp(bodies, join(draft, BLOB_DIRECTORY), { recursive: true });
-    const restored = await examine(draft, file);
+    const restored = await examine(draft, file, settings);
     await sync(join(draft, DATABASE_FILE));
     if (existsSync(join(draft, BLOB_DIRECTORY)))
       renameSync(join(draft, BLOB_DIRECTORY), join(directory, BLOB_DIRECTORY));
@@ -91,13 +94,15 @@ async function restoreBackup(file: string, directory: string): Promise<Restored>
   }
 }
 
-async function examine(draft: string, file: string): Promise<Restored> {
+async function examine(draft: string, file: string, { objects }: Settings): Promise<Restored> {
   const store = openStore(draft);
   try {
     const damage = findDamage(store);
     if (damage !== undefined) throw new UserError(`${file} is damaged: ${damage}`, 'Take another backup.');
     migrate(store, new SystemClock(), systemRandom);
-    const { bodies, faults } = await verifyBodies(store, draft);
+    const { bodies, faults: all } = await verifyBodies(store, createBlobs(draft, systemRandom));
+    // Those that are on S3 stay there.
+    const faults = objects === undefined ? all : await faultsOnS3(all, objects);
     const [first] = faults;
     if (first) {
       const what = { missing: 'is missing', size: 'is not whole', content: 'is not what was stored' }[first.fault];
@@ -113,6 +118,17 @@ async function examine(draft: string, file: string): Promise<Restored> {
   } finally {
     store.close();
   }
+}
+
+/** What is in the backup is used, and moved to S3 by the server; only what is in neither place is missing. */
+async function faultsOnS3(faults: readonly BodyFault[], objects: string): Promise<BodyFault[]> {
+  const { shared } = await openBodies({ dataDir: '', objects }, silentLogger());
+  const found = await Promise.all(
+    faults.map(
+      async (fault) => fault.fault !== 'missing' || (await shared!.sizeOf(fault.object.blob)) !== fault.object.size,
+    ),
+  ).finally(() => shared!.close());
+  return faults.filter((_, index) => found[index]);
 }
 
 async function sync(path: string): Promise<void> {

@@ -15,6 +15,7 @@ import type { RoleContext } from '../role.js';
 import { explainStoreFailure } from '../store-failure.js';
 import { joinCluster, type NodeRole } from './member.js';
 import { startPeers } from './peers.js';
+import { servingDifferences, watchServing } from './serving.js';
 
 export interface Follower {
   /** Resolves when this process must be started anew, so that its copy is replaced. */
@@ -39,10 +40,19 @@ export async function startFollower(
   try {
     const ended = Promise.withResolvers<void>();
     let tellCommitted = (): void => {};
-    const onCommit = (): void => tellCommitted();
+    let lookAtServing = (): void => {};
+    const onCommit = (): void => {
+      tellCommitted();
+      lookAtServing();
+    };
     const member = await joinCluster({ ...context, role, onCommit, onDiverged: ended.resolve }, url);
     lifecycle.own('store', member.store, (part) => part.close());
     lifecycle.own('replica', member, (part) => part.stop());
+    for (const difference of servingDifferences(context, member.store)) log.warn(difference);
+    lookAtServing = watchServing(member.store, () => {
+      log.info('the serving settings of the cluster have changed: this process must be started anew');
+      ended.resolve();
+    });
     const propagation = createPropagation(clock);
     const edges = hearEdges(member.store, clock);
     const peers = startPeers(member, { propagation, edges }, version, clock);

@@ -5,7 +5,7 @@ import type { Logger } from '../../base/log.js';
 import type { MetricSample } from '../../base/metrics.js';
 import { systemRandom } from '../../base/random.js';
 import { claimName } from '../../cluster/nodes.js';
-import { type OpenCopy, openCopy } from '../../cluster/open-copy.js';
+import { isToBeReplaced, type OpenCopy, openCopy } from '../../cluster/open-copy.js';
 import type { ClusterLog } from '../../cluster/postgres-log.js';
 import { followLog, type Replica } from '../../cluster/replica.js';
 import type { Settings } from '../../config/schema.js';
@@ -60,6 +60,8 @@ export function openCopyOfCommand(
     patienceMs: settings.clusterPatience * 1000,
     onCommit,
     appends,
+    // Servers may be using it.
+    replaces: false,
   });
 }
 
@@ -71,7 +73,7 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
     for (const listener of listeners) listener(news);
   };
   const name = nodeName(settings);
-  const { store, log, wasReplaced } = await openCopy({
+  const { store, log, wasReplaced, refusal } = await openCopy({
     url,
     node: name,
     clock,
@@ -80,6 +82,7 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
     dataDir: settings.dataDir,
     patienceMs: settings.clusterPatience * 1000,
     appends: role === 'all',
+    replaces: true,
     onCommit: options.onCommit,
     onNews: tell,
     onDown: () => tell('down'),
@@ -91,7 +94,10 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
     await log.close();
     throw error;
   }
-  const replica = followLog({ store, log, clock, logger, onDiverged: options.onDiverged });
+  const replica = followLog({
+    ...{ store, log, clock, logger, onDiverged: options.onDiverged },
+    isToBeReplaced: (found) => isToBeReplaced(log, found, refusal),
+  });
   listeners.push((news) => {
     if (news === 'up' || news.startsWith('entry ')) replica.wake();
     if (news === 'up') claimAgain(log, name, logger);

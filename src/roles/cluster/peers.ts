@@ -6,10 +6,11 @@ import { type Clock, steadyMs } from '../../base/clock.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { EdgeReports } from '../../certs/deployment.js';
 import { HEARTBEAT_MS, listNodes, type NodeRow, tellNode, watchNodes } from '../../cluster/nodes.js';
-import type { DnsProcess, Propagation, UnpublishedZone } from '../../control/write/propagation.js';
+import type { DnsProcess, Propagation } from '../../control/write/propagation.js';
 import { schemaVersion } from '../../store/migrate.js';
 import type { EdgeProgress } from '../acknowledgement.js';
 import type { ClusterMember } from './member.js';
+import { type Told, toldBy } from './told.js';
 
 /** Where the processes of a machine report, and other nodes do. */
 export interface Listeners {
@@ -26,14 +27,6 @@ export interface Peers {
   close(): void;
 }
 
-/** The text of a node's row. Absent parts: the node has no such process. */
-interface Told {
-  readonly dns?: { readonly applied: number; readonly unpublished: readonly UnpublishedZone[] };
-  readonly edge?: number;
-  /** Owners whose certificates an edge of the node cannot use. */
-  readonly unusable?: readonly string[];
-}
-
 /** Reports follow each other by no less than this. */
 const REPORT_PAUSE_MS = 100;
 /** The other nodes are read at least so often. */
@@ -42,7 +35,7 @@ const LOOK_MS = 2500;
 export function startPeers(member: ClusterMember, listeners: Listeners, version: string, clock: Clock): Peers {
   const dns = new Map<string, DnsProcess>();
   const edges = new Map<string, EdgeProgress>();
-  const reporter = startReporter(member, version, clock, () => toldOf(dns, edges));
+  const reporter = startReporter(member, version, clock, () => ({ ...toldOf(dns, edges), ...stopOf(member) }));
   const hearing = hearPeers(member, listeners, clock);
   return {
     own: {
@@ -93,6 +86,11 @@ function toldOf(dns: ReadonlyMap<string, DnsProcess>, edges: ReadonlyMap<string,
     ...(edges.size > 0 && { edge: Math.min(...[...edges.values()].map(({ change }) => change)) }),
     ...(edges.size > 0 && { unusable: [...edges.values()].flatMap(({ unusable }) => unusable) }),
   };
+}
+
+function stopOf({ replica }: ClusterMember): Pick<Told, 'stopped'> {
+  const { state, reason = 'its copy has stopped' } = replica.status();
+  return state === 'stopped' ? { stopped: reason } : {};
 }
 
 interface Reporter {
@@ -200,9 +198,10 @@ function handOver(
   { propagation, edges }: Listeners,
 ): Set<string> {
   const now = new Set<string>();
-  for (const { name, report } of living) {
+  for (const node of living) {
+    const { name } = node;
     if (name === own) continue;
-    const { dns, edge, unusable = [] } = JSON.parse(report) as Told;
+    const { dns, edge, unusable = [] } = toldBy(node);
     if (dns) {
       now.add(`dns of ${name}`);
       propagation.report({ name: `dns of ${name}`, ...dns });

@@ -18,6 +18,7 @@ import type { EdgeReport, EdgeStatus } from '../ipc.js';
 import { STATUS_PERIOD_MS } from '../limits.js';
 import type { RoleContext, RunningRole } from '../role.js';
 import { readBundle } from '../services/certificates.js';
+import { openBodies } from '../services/object-bodies.js';
 import { explainStoreFailure } from '../store-failure.js';
 
 export interface EdgeRoleOptions extends RoleContext {
@@ -59,7 +60,7 @@ export async function startEdgeRole(options: EdgeRoleOptions): Promise<RunningRo
   }
 }
 
-function start(
+async function start(
   options: EdgeRoleOptions,
   lifecycle: Lifecycle,
   onRead: (progress: EdgeProgress) => void,
@@ -68,9 +69,12 @@ function start(
   const store = lifecycle.own('store', openStore(settings.dataDir, { readonly: true }), (part) => part.close());
   requireSchema(store);
   const masterKeys = masterKeysOf(options);
-  const serving = servingSettings(settings);
+  const serving = servingSettings(settings, store);
   const upstream = createUpstream({ servers: upstreamServers(settings), clock });
+  const { blobs } = await openBodies(settings, log);
+  lifecycle.own('bodies of objects', blobs, (part) => part.close());
   return startEdge({
+    blobs,
     store,
     // The only secrets are the keys of certificates.
     vault: createVault({ store, random: systemRandom, keys: () => deriveKeys(masterKeys, ['tls']) }),

@@ -48,7 +48,10 @@ const statements = perStore((store) => ({
     'SELECT * FROM objects WHERE bucket = ? AND key >= ? AND key > ? ORDER BY key LIMIT ?',
   ),
   blobInUse: store.prepareTuples<[blob: string], [1]>('SELECT 1 FROM objects WHERE blob = ?'),
-  garbage: store.prepareTuples<[limit: number], [blob: string]>('SELECT blob FROM blob_garbage LIMIT ?'),
+  garbage: store.prepareTuples<[untilMs: number, limit: number], [blob: string]>(
+    'SELECT blob FROM blob_garbage WHERE noted_at <= ? ORDER BY blob LIMIT ?',
+  ),
+  noteGarbage: store.prepare<[nowMs: number]>('UPDATE blob_garbage SET noted_at = ? WHERE noted_at IS NULL'),
   inFiles: store.prepare<[], ObjectInFile>(
     'SELECT seq, bucket, key, size, md5, blob FROM objects WHERE blob IS NOT NULL ORDER BY seq',
   ),
@@ -104,10 +107,15 @@ export function isBlobUsed(store: Store, blob: string): boolean {
   return statements(store).blobInUse.get(blob) !== undefined;
 }
 
-/** Names of files that no object uses, no more than `limit`. */
-export function garbageBlobs(store: Store, limit: number): string[] {
+/** Gives a time to bodies that no object uses and that have none yet. */
+export function noteGarbage(store: Store, nowMs: number): void {
+  statements(store).noteGarbage.run(nowMs);
+}
+
+/** Names of bodies that no object uses, noted until a time; no more than `limit`. */
+export function garbageBlobs(store: Store, untilMs: number, limit: number): string[] {
   return statements(store)
-    .garbage.all(limit)
+    .garbage.all(untilMs, limit)
     .map(([blob]) => blob);
 }
 

@@ -1,0 +1,45 @@
+/**
+ * Bodies on S3, some of which are still files of this machine: those of the time before, or of a backup that was restored. They are read from
+ * there until they have been moved.
+ */
+import type { Store } from '../store/driver.js';
+import { objectsWithFiles } from '../store/objects/objects.js';
+import type { Blobs, FileBlobs } from './blobs.js';
+
+export function combineBlobs(files: FileBlobs, shared: Blobs): Blobs {
+  return {
+    removalDelayMs: shared.removalDelayMs,
+    draft: shared.draft,
+    sizeOf: async (name) => (await files.sizeOf(name)) ?? shared.sizeOf(name),
+    open: async (name) => (await files.open(name)) ?? shared.open(name),
+    async remove(name) {
+      await files.remove(name);
+      await shared.remove(name);
+    },
+    async *list(nowMs) {
+      yield* files.list(nowMs);
+      yield* shared.list(nowMs);
+    },
+    close: shared.close,
+  };
+}
+
+/** Moves the bodies of a database that are files of this machine. Returns how many; a failure leaves the others where they are. */
+export async function moveBodies(store: Store, files: FileBlobs, shared: Blobs): Promise<number> {
+  let moved = 0;
+  for (const { blob, size } of [...objectsWithFiles(store)]) {
+    if ((await files.sizeOf(blob)) !== size) continue;
+    const body = await files.open(blob);
+    if (!body) continue;
+    const draft = await shared.draft(blob);
+    try {
+      for await (const octets of body.read(0, size - 1)) await draft.write(octets as Buffer);
+      await draft.publish();
+    } finally {
+      await body.close();
+    }
+    await files.remove(blob);
+    moved++;
+  }
+  return moved;
+}

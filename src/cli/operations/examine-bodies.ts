@@ -1,0 +1,38 @@
+/** What `doctor` says about the large bodies of objects: files, or on S3. */
+import { messageOf, UserError } from '../../base/errors.js';
+import { silentLogger } from '../../base/log.js';
+import { compareBodies } from '../../bucket/bodies.js';
+import type { Settings } from '../../config/schema.js';
+import { hasDatabase } from '../../roles/data-directory.js';
+import { openBodies, requireBodies } from '../../roles/services/object-bodies.js';
+import { openStore, type Store } from '../../store/driver.js';
+import { requireSchema } from '../../store/migrate.js';
+import type { Finding } from './finding.js';
+
+const what = 'objects';
+
+/** Nothing where there are none, and no place is set for them. */
+export async function examineBodies(settings: Settings): Promise<Finding[]> {
+  if (!hasDatabase(settings.dataDir)) return [];
+  let store: Store | undefined;
+  try {
+    store = openStore(settings.dataDir, { readonly: true });
+    requireSchema(store);
+    await requireBodies(settings, silentLogger());
+    const { blobs, shared } = await openBodies(settings, silentLogger());
+    const { bodies, faults } = await compareBodies(store, blobs).finally(() => blobs.close());
+    const place = shared ? 'bodies on S3' : 'files';
+    if (bodies === 0)
+      return shared ? [{ what, verdict: 'ok', text: 'the bucket on S3 answers; no body is there yet' }] : [];
+    const [first] = faults;
+    if (!first)
+      return [{ what, verdict: 'ok', text: `the ${place} of ${bodies} objects are there, with the right size` }];
+    const text = `the ${place} of ${faults.length} of ${bodies} objects are missing or not whole, such as that of ${first.object.key}`;
+    return [{ what, verdict: 'fail', text, remedy: 'Put them back from a backup, or upload these objects again.' }];
+  } catch (error) {
+    const remedy = error instanceof UserError ? error.remedy : undefined;
+    return [{ what, verdict: 'fail', text: messageOf(error), ...(remedy === undefined ? {} : { remedy }) }];
+  } finally {
+    store?.close();
+  }
+}

@@ -1,0 +1,17 @@
+/** What a node tells the others about itself, beside its position: the text of its row. */
+import type { NodeRow } from '../../cluster/nodes.js';
+import type { UnpublishedZone } from '../../control/write/propagation.js';
+
+/** Absent parts: the node has no such process, or nothing to say about it. */
+export interface Told {
+  readonly dns?: { readonly applied: number; readonly unpublished: readonly UnpublishedZone[] };
+  readonly edge?: number;
+  /** Owners whose certificates an edge of the node cannot use. */
+  readonly unusable?: readonly string[];
+  /** Why the copy of the node has stopped following the log. */
+  readonly stopped?: string;
+}
+
+export function toldBy({ report }: Pick<NodeRow, 'report'>): Told {
+  return JSON.parse(report) as Told;
+}

@@ -1,0 +1,37 @@
+/** Metrics of the admin process itself and of its database. */
+import type { MetricSample } from '../../base/metrics.js';
+import { countOpenFiles, openFileLimit } from '../../base/open-files.js';
+import type { ObjectStore } from '../../bucket/object-store.js';
+import { dnssecSamples } from '../../control/dnssec/samples.js';
+import { peerSamples } from '../../control/secondary/status.js';
+import { type Store, storeSize } from '../../store/driver.js';
+
+export function ownSamples(store: Store, version: string, objects: ObjectStore): MetricSample[] {
+  const gauge = (name: string, help: string, value: number, labels = {}): MetricSample => ({
+    name,
+    type: 'gauge',
+    help,
+    labels,
+    value,
+  });
+  return [
+    gauge('build_info', 'The running version', 1, { version, node: process.version }),
+    gauge('store_size_bytes', 'Size of the database on disk', storeSize(store)),
+    gauge('bucket_open_objects', 'Objects being read', objects.openCount()),
+    ...openFileSamples(),
+    ...dnssecSamples(store),
+    ...peerSamples(store),
+    gauge('admin_resident_memory_bytes', 'Memory of the admin process', process.memoryUsage.rss()),
+  ];
+}
+
+/** How near the process is to its limit of open files; at the limit itself they cannot be counted, and are said to be that many. */
+function openFileSamples(): MetricSample[] {
+  const limit = openFileLimit();
+  if (limit === undefined) return [];
+  const about = { type: 'gauge', labels: {} } as const;
+  return [
+    { ...about, name: 'admin_open_files', help: 'Open files of the admin process', value: countOpenFiles() ?? limit },
+    { ...about, name: 'admin_open_files_limit', help: 'Open files the admin process may have', value: limit },
+  ];
+}
