@@ -69,13 +69,15 @@ async function copyFileOf(blob: string, source: FileBlobs, target: FileBlobs): P
   });
 }
 
-async function copyOctets({ blob, size }: ObjectInFile, source: Blobs, target: FileBlobs): Promise<void> {
+/** Copies a body under its name; nothing of it stays when that fails. False when there is none. */
+export async function copyOctets({ blob, size }: ObjectInFile, source: Blobs, target: Blobs): Promise<boolean> {
   const body = await source.open(blob);
-  if (!body) return;
+  if (!body) return false;
   const draft = await target.draft(blob);
   try {
     for await (const octets of body.read(0, size - 1)) await draft.write(octets as Buffer);
     await draft.publish();
+    return true;
   } catch (error) {
     await draft.discard();
     throw error;

@@ -5,6 +5,7 @@
 import type { Store } from '../store/driver.js';
 import { objectsWithFiles } from '../store/objects/objects.js';
 import type { Blobs, FileBlobs } from './blobs.js';
+import { copyOctets } from './bodies.js';
 
 export function combineBlobs(files: FileBlobs, shared: Blobs): Blobs {
   return {
@@ -27,18 +28,9 @@ export function combineBlobs(files: FileBlobs, shared: Blobs): Blobs {
 /** Moves the bodies of a database that are files of this machine. Returns how many; a failure leaves the others where they are. */
 export async function moveBodies(store: Store, files: FileBlobs, shared: Blobs): Promise<number> {
   let moved = 0;
-  for (const { blob, size } of [...objectsWithFiles(store)]) {
-    if ((await files.sizeOf(blob)) !== size) continue;
-    const body = await files.open(blob);
-    if (!body) continue;
-    const draft = await shared.draft(blob);
-    try {
-      for await (const octets of body.read(0, size - 1)) await draft.write(octets as Buffer);
-      await draft.publish();
-    } finally {
-      await body.close();
-    }
-    await files.remove(blob);
+  for (const object of [...objectsWithFiles(store)]) {
+    if ((await files.sizeOf(object.blob)) !== object.size || !(await copyOctets(object, files, shared))) continue;
+    await files.remove(object.blob);
     moved++;
   }
   return moved;
