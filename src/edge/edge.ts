@@ -94,7 +94,7 @@ const DRAIN_LOOK_MS = 50;
 
 /** Rejects with an EdgeListenError when it cannot listen. */
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
-  const { store, serving, clock, random, places } = options;
+  const { store, serving, clock, places } = options;
   const lifecycle = createLifecycle(clock, options.log);
   const metrics = createEdgeMetrics();
   const connections = createConnections({
@@ -102,7 +102,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     mostOfOne: options.mostConnections ?? MOST_CONNECTIONS_OF_ONE,
     penaltyMs: options.floodPenaltyMs ?? FLOOD_PENALTY_MS,
   });
-  const tickets = lifecycle.own('ticket keys', createTicketKeys(clock, random), (part) => part.close());
+  const tickets = createTicketKeys(options);
   const table = createRoutingTable(store, serving);
   const contexts = createTlsContexts({
     ...options,

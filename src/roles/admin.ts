@@ -84,13 +84,14 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const { store, vault, zoneKeys, member } = await openOwnStore(options, lifecycle, afterCommit, ended.resolve);
     const base = createControlBase(settings, store, clock, log, zoneKeys);
     const firstSteps = await takeFirstSteps(options, base);
-    const differences = member ? agreeOnServing(options, store, afterCommit, ended.resolve) : [];
+    const { differences, lookAtServing } = agreeOnServing(options, store, member, ended.resolve);
 
     const resolverMetrics = createResolverMetrics();
     const objects = await startObjects(options, store, member !== undefined, lifecycle);
     const resolver = startResolver(options, base, resolverMetrics);
     const refresher = await startRefresher(options, base, resolver, lifecycle);
-    const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version });
+    const propagation = createPropagation(clock);
+    const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version, propagation });
     const ownCertificate = await startOwnCertificate(settings, hostnames.certificates, options.onCertificate);
     const application = await startBucketApplication(options, { base, objects, lifecycle });
     const incoming = createIncoming(settings, base, vault);
@@ -98,12 +99,11 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const running = { store, clock, log, objects, sharesBodies, base, hostnames, ownCertificate, incoming, member };
     const jobs = await startJobs({ ...running, dataDir: settings.dataDir });
     const runner = lifecycle.own('jobs', jobs, (part) => part.stop());
-    const propagation = createPropagation(clock);
     const activity = createActivity(clock);
     const heldZones = (): readonly string[] => heldZoneNames(store, propagation);
     const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status });
     const edge = watchEdge(options, store, lifecycle);
-    const sources = { base, vault, propagation, activity, refresher, edge, lifecycle, member };
+    const sources = { base, vault, propagation, activity, refresher, edge, lookAtServing, lifecycle, member };
     const hearing = await hearProcesses(options, sources);
     afterCommit.push(...hearing.afterCommit);
     const apiLog = log.child({});
@@ -145,20 +145,21 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
 
 /**
  * In a cluster, all nodes serve with the same settings: when they change, the other processes of this machine and this one are replaced.
- * Returns what this machine sets otherwise.
+ * Returns what this machine sets otherwise, and what is to be called after commits of this process and of commands.
  */
-function agreeOnServing(options: AdminOptions, store: Store, afterCommit: (() => void)[], end: () => void): string[] {
+function agreeOnServing(options: AdminOptions, store: Store, member: ClusterMember | undefined, end: () => void) {
+  if (!member) return { differences: [], lookAtServing() {} };
   const { log, onReplaced } = options;
   const startAnew = (): void => {
     log.info('the serving settings of the cluster have changed: the processes of this node are replaced');
     onReplaced?.();
     end();
   };
-  afterCommit.push(watchServing(store, startAnew));
-  return servingDifferences(options, store).map((difference) => {
+  const differences = servingDifferences(options, store).map((difference) => {
     log.warn({ remedy: SERVING_REMEDY }, difference);
     return `${difference}. ${SERVING_REMEDY}`;
   });
+  return { differences, lookAtServing: watchServing(store, startAnew) };
 }
 
 /** What a new installation needs, and what follows from changed settings. */
@@ -191,6 +192,7 @@ interface HearingParts {
   readonly activity: Activity;
   readonly refresher: FlattenRefresher;
   readonly edge: Pick<EdgeNeed, 'look'>;
+  readonly lookAtServing: () => void;
   readonly lifecycle: Lifecycle;
   readonly member: ClusterMember | undefined;
 }
@@ -205,7 +207,7 @@ interface Hearing {
 /** Hears the other processes and, in a cluster, the other nodes; notifies peers, and answers dynamic updates. */
 async function hearProcesses(
   options: AdminOptions,
-  { base, vault, propagation, activity, refresher, edge, lifecycle, member }: HearingParts,
+  { base, vault, propagation, activity, refresher, edge, lookAtServing, lifecycle, member }: HearingParts,
 ): Promise<Hearing> {
   const { settings, clock, log, version } = options;
   const edges = hearEdges(base.store, clock);
@@ -214,7 +216,7 @@ async function hearProcesses(
   if (peers) lifecycle.own('reports of nodes', peers, (part) => part.close());
   const transfers = startNotifications({ base, vault, propagation, masterKeys: masterKeysOf(options) });
   lifecycle.own('notifications', transfers, (part) => part.close());
-  const afterCommit = [refresher.wake, edges.noteChanges, transfers.wake, edge.look];
+  const afterCommit = [refresher.wake, edges.noteChanges, transfers.wake, edge.look, lookAtServing];
   const observed = (line: string): void => {
     const report = parseReport(line);
     if (report) activity.add(report);

@@ -8,6 +8,7 @@ import { OWN_CERTIFICATE_JOB } from '../certs/own-certificate.js';
 import { certifiedNamesJobs, zoneCertificateJobs } from '../certs/packs/job.js';
 import { consumerJob } from '../control/catalog-consumer/job.js';
 import { CONSUMER_JOB } from '../control/catalog-consumer/plan.js';
+import { TICKET_SECRET_JOB, ticketSecretJob } from '../certs/ticket-secret.js';
 import { catalogJob } from '../control/catalogs/job.js';
 import { CATALOG_JOB } from '../control/catalogs/plan.js';
 import { CERTIFIED_NAMES_JOB } from '../control/certificates/certified-names.js';
@@ -71,6 +72,7 @@ function jobKinds(parts: JobParts): JobKinds {
     [CONSUMER_JOB]: consumerJob(base),
     ...incomingJobs(incoming),
     ...(member && { [SNAPSHOT_JOB]: snapshotJob(member, dataDir, clock) }),
+    [TICKET_SECRET_JOB]: ticketSecretJob(hostnames.certificates.vault, base.random),
     /** Removes bodies without an object, which crashes leave behind. */
     sweep_objects: {
       async handler({ clock }) {
@@ -85,7 +87,7 @@ function jobKinds(parts: JobParts): JobKinds {
 export async function startJobs(parts: JobParts): Promise<Runner> {
   const { store, clock, log } = parts;
   const nowMs = clock.nowMs();
-  const permanent = ['sweep_objects', ...(parts.member ? [SNAPSHOT_JOB] : [])];
+  const permanent = ['sweep_objects', TICKET_SECRET_JOB, ...(parts.member ? [SNAPSHOT_JOB] : [])];
   await store.write(() => {
     for (const kind of permanent) scheduleOnce(store, { kind, subject: '', runAtMs: nowMs }, nowMs);
   });

@@ -42,6 +42,7 @@ import { checkedZones } from './migrations/0048-checked-zones.js';
 import { consumedCatalogs } from './migrations/0049-consumed-catalogs.js';
 import { signals } from './migrations/0065-signals.js';
 import { sharedObjects } from './migrations/0070-shared-objects.js';
+import { ticketSecrets } from './migrations/0071-ticket-secrets.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -85,6 +86,7 @@ const MIGRATIONS: readonly Migration[] = [
   consumedCatalogs,
   signals,
   sharedObjects,
+  ticketSecrets,
 ];
 
 /** The schema version after all migrations. */

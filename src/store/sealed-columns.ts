@@ -60,6 +60,14 @@ export const ZONE_KEYS: SealedColumn = {
 /** Secrets of TSIG keys. */
 export const TSIG_SECRETS: SealedColumn = { table: 'tsig_keys', id: 'id', column: 'secret', purpose: 'tsig' };
 
+/** The secret of TLS session tickets. */
+export const TICKET_SECRETS: SealedColumn = {
+  table: 'ticket_secrets',
+  id: 'number',
+  column: 'secret',
+  purpose: 'tls',
+};
+
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   ISSUER_KEYS,
   ORDER_KEYS,
@@ -67,6 +75,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   ACME_ACCOUNT_KEYS,
   ZONE_KEYS,
   TSIG_SECRETS,
+  TICKET_SECRETS,
 ];
 
 /** The first octets of every sealed value: its form (one octet) and the identifier of its key (eight). */

@@ -106,6 +106,7 @@ async function startWorld(t: Test): Promise<World> {
         world.fault?.(call);
       }),
       defaultOrder: ['google', 'lets_encrypt'],
+      whenEverywhere: async () => true,
     },
     control,
     clock,
@@ -783,16 +784,64 @@ t.test('before that, an authority outside is left alone', async (t) => {
 t.test('an order that was made before the clock was set back goes on', async (t) => {
   const world = await startWorld(t);
   const { clock } = world;
-  const ctx = { ...world.ctx, authorities: { ...world.ctx.authorities, isOutside: () => true } };
+  const ctx = {
+    ...world.ctx,
+    authorities: { ...world.ctx.authorities, isOutside: () => true },
+    whenEverywhere: async () => false,
+  };
   await want(world);
   await advanceCertificate(ctx, OWNER);
-  t.match(stateOf(world), { status: 'pending_validation' }, 'its record is too new to be seen outside');
+  t.match(stateOf(world), { status: 'pending_validation' }, 'its record is not served everywhere');
   clock.putBack(HOUR_MS);
   await ctx.store.write(() => updateRequest(ctx.store, rowOf(world).seq, { next_at: clock.nowMs() }));
   await advanceCertificate(ctx, OWNER);
   clock.advance(1000);
   await advanceCertificate(ctx, OWNER);
   t.match(stateOf(world), { status: 'active' });
+});
+
+t.test('an authority outside is told when everything serves the challenge, and not before', async (t) => {
+  const world = await startWorld(t);
+  const { clock, calls } = world;
+  let served = false;
+  const asked: (readonly number[])[] = [];
+  const ctx = {
+    ...world.ctx,
+    authorities: { ...world.ctx.authorities, isOutside: () => true },
+    async whenEverywhere(zones: readonly number[]) {
+      asked.push(zones);
+      return served;
+    },
+  };
+  const advance = async (): Promise<void> => {
+    clock.advance(Math.max(0, rowOf(world).next_at! - clock.nowMs()));
+    await advanceCertificate(ctx, OWNER);
+  };
+  const told = (): boolean => calls.some((call) => call.endsWith('.respond'));
+  await want(world);
+  const begun = clock.nowMs();
+  while (clock.nowMs() - begun < 200_000) await advance();
+  t.notOk(told(), 'not after minutes');
+  t.match(stateOf(world), { status: 'pending_validation' });
+  t.ok(asked.length > 50);
+  t.strictSame(asked.at(-1), [world.zone.seq], 'the zone with the record counts');
+  served = true;
+  await advance();
+  t.ok(told());
+  for (let step = 0; step < 4; step++) await advance();
+  t.match(stateOf(world), { status: 'active' });
+
+  const other = await startWorld(t);
+  await want(other);
+  const ctxOther = { ...ctx, ...other.ctx, authorities: { ...other.ctx.authorities, isOutside: () => true } };
+  ctxOther.whenEverywhere = async () => false;
+  const from = other.clock.nowMs();
+  while (!other.calls.some((call) => call.endsWith('.respond')) && other.clock.nowMs() - from < HOUR_MS) {
+    other.clock.advance(Math.max(0, rowOf(other).next_at! - other.clock.nowMs()));
+    await advanceCertificate(ctxOther, OWNER);
+  }
+  t.ok(other.clock.nowMs() - from >= 300_000, 'a server that never serves it does not hold it up for ever');
+  t.ok(other.clock.nowMs() - from < HOUR_MS);
 });
 
 t.test('which paths of which hosts are answered', async (t) => {
@@ -842,7 +891,9 @@ async function contextOf(
     caBundle: pebble.identity.certificate,
     userAgent: 'zoneplane/test',
   });
-  const ctx: CertificateContext = { ...base, log, settings, authorities, defaultOrder: [name] };
+  // The program reads again twice a second what this process writes, and reports to its own admin process.
+  const whenEverywhere = (): Promise<boolean> => sleep(1500).then(() => true);
+  const ctx: CertificateContext = { ...base, log, settings, authorities, defaultOrder: [name], whenEverywhere };
   const control: Context = { ...ctx, actor, requestId: 'test', source: 'api' };
   return {
     ctx,

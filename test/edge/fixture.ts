@@ -48,6 +48,8 @@ export interface EdgeWorld {
   /** Sends octets to the plain port and gives what comes back until the end. */
   readonly raw: (text: string) => Promise<string>;
   readonly tls: (servername: string, options?: ConnectionOptions) => Promise<TLSSocket>;
+  /** Another edge over the same database, with connections of its own. */
+  readonly another: () => Promise<EdgeWorld['tls']>;
   /** Waits until the edge has heard of everything that was written. */
   readonly heard: () => Promise<void>;
 }
@@ -77,25 +79,29 @@ export async function startEdgeWorld(
     random: systemRandom,
     purposes: ALL_PURPOSES,
   });
-  // Another connection, as in a process of its own.
-  const store = openStore(directory, { readonly: true });
-  const [httpPort, httpsPort] = [await freePort(), await freePort()];
-  const upstream = createUpstream({ servers: [...servers], clock });
-  const edge = await startEdge({
-    ...{ store, vault, clock, random: systemRandom, log: silentLogger(), serving: ctx.settings },
-    resolver: createResolver({ store, upstream, clock, random: systemRandom, serving: ctx.settings }),
-    places: { hosts: ['127.0.0.1'], httpPort, httpsPort },
-    allowedOrigins: parseCidrSet(['127.0.0.0/8']),
-    bodyLimit: 1 << 20,
-    cacheOctets: 1 << 24,
-    logEvery: 0,
-    details: true,
-    ...options,
-  });
-  t.teardown(async () => {
-    await edge.drain(500);
-    store.close();
-  });
+  const begin = async () => {
+    // Another connection, as in a process of its own.
+    const store = openStore(directory, { readonly: true });
+    const [httpPort, httpsPort] = [await freePort(), await freePort()];
+    const upstream = createUpstream({ servers: [...servers], clock });
+    const edge = await startEdge({
+      ...{ store, vault, clock, random: systemRandom, log: silentLogger(), serving: ctx.settings },
+      resolver: createResolver({ store, upstream, clock, random: systemRandom, serving: ctx.settings }),
+      places: { hosts: ['127.0.0.1'], httpPort, httpsPort },
+      allowedOrigins: parseCidrSet(['127.0.0.0/8']),
+      bodyLimit: 1 << 20,
+      cacheOctets: 1 << 24,
+      logEvery: 0,
+      details: true,
+      ...options,
+    });
+    t.teardown(async () => {
+      await edge.drain(500);
+      store.close();
+    });
+    return { edge, httpPort, httpsPort };
+  };
+  const { edge, httpPort, httpsPort } = await begin();
   const certify: EdgeWorld['certify'] = (owner, zone, names) => keepCertificate(ctx, vault, owner, zone, names);
   const heard: EdgeWorld['heard'] = async () => {
     while (edge.isBehind()) {
@@ -112,6 +118,10 @@ export async function startEdgeWorld(
       await certify({ kind: 'zone', id }, name, [name, `*.${name}`]);
       await heard();
       return id;
+    },
+    async another() {
+      const other = await begin();
+      return (servername, more) => secure(other.httpsPort, servername, more);
     },
     raw: (text) => exchange(connect(httpPort, '127.0.0.1'), text),
     tls: (servername, more) => secure(httpsPort, servername, more),

@@ -6,7 +6,10 @@ import { connect } from 'node:net';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
+import { silentLogger } from '../../src/base/log.js';
+import { systemRandom } from '../../src/base/random.js';
 import { dropCertificateRequest } from '../../src/certs/certificates.js';
+import { ticketSecretJob } from '../../src/certs/ticket-secret.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
 import { readClientHello } from '../../src/edge/tls/client-hello.js';
 import type { Vault } from '../../src/vault/vault.js';
@@ -157,6 +160,43 @@ t.test('a connection is for hosts of the same certificate', async (t) => {
   t.match(await exchange(await world.tls(HOST), GET('www.example.net')), /^HTTP\/1\.1 421/);
   t.match(await exchange(await world.tls('example.org'), GET(HOST)), /page/, 'both names are in it');
   t.match(await exchange(await world.tls('www.example.net'), GET('www.example.net')), /other/);
+});
+
+t.test('edges share the secret of tickets: another one resumes a session, until the secret is replaced', async (t) => {
+  const clock = new LaterClock();
+  const world = await startWorld(t, { clock });
+  const { ctx, vault } = world;
+  const { handler } = ticketSecretJob(vault, systemRandom);
+  const later = Object.assign(Object.create(clock) as LaterClock, { nowMs: () => Date.now() + clock.laterMs });
+  const run = () =>
+    handler(
+      {
+        store: ctx.store,
+        clock: later,
+        log: silentLogger(),
+        attempt: 0,
+        signal: new AbortController().signal,
+        requireLease() {},
+      },
+      '',
+    );
+  const begunMs = clock.nowMs();
+  const { againAtMs } = (await run()) as { readonly againAtMs: number };
+  t.ok(againAtMs - begunMs >= 12 * 3_600_000);
+  t.strictSame(await run(), { againAtMs }, 'one that is due later stays');
+  const other = await world.another();
+  clock.laterMs += 1500;
+  for (const maxVersion of ['TLSv1.3', 'TLSv1.2'] as const) {
+    const first = await world.tls(HOST, { maxVersion });
+    const session = maxVersion === 'TLSv1.3' ? ((await once(first, 'session'))[0] as Buffer) : first.getSession();
+    t.equal((await other(HOST, { maxVersion, session })).isSessionReused(), true, maxVersion);
+    clock.laterMs += 13 * 3_600_000;
+    await run();
+    clock.laterMs += 1500;
+    t.equal((await other(HOST, { maxVersion, session })).isSessionReused(), false, `${maxVersion}: another secret`);
+  }
+  const [rows] = ctx.store.prepareTuples<[], [number]>('SELECT count(*) FROM ticket_secrets').all();
+  t.strictSame(rows, [1], 'old ones go');
 });
 
 t.test('a new certificate is served at once; what is open goes on; no ticket outlives its certificate', async (t) => {

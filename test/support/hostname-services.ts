@@ -46,6 +46,11 @@ export async function hostnameServices(
     resolver,
     fetchToken,
     publicNames,
-    certificates: { ...common, authorities, defaultOrder: ['google', 'lets_encrypt'] },
+    certificates: {
+      ...common,
+      authorities,
+      defaultOrder: ['google', 'lets_encrypt'],
+      whenEverywhere: async () => true,
+    },
   };
 }

@@ -20,6 +20,11 @@ export interface CertificateContext extends ContextBase {
   /** Fetches the body at the URL of an HTTP token, as the authority would. */
   readonly fetchToken: FetchToken;
   readonly authorities: Authorities;
+  /**
+   * Whether everything that was stored before, for these zones (store numbers) and for HTTP challenges, is served by all DNS and edge
+   * processes of all nodes; waits for that for a while.
+   */
+  readonly whenEverywhere: (zones: readonly number[]) => Promise<boolean>;
   /** The authorities to try when none is requested. */
   readonly defaultOrder: readonly AuthorityName[];
 }

@@ -25,12 +25,23 @@ export interface ChangeOfZone {
   readonly zone: number;
 }
 
+/** The copy of the database on another node of a cluster. */
+export interface CopyOfNode {
+  readonly node: string;
+  /** The last entry of the log that it has. */
+  readonly entry: number;
+}
+
 export interface Propagation {
   /** Records a process's report. */
   report(process: DnsProcess): void;
   /** Removes a process that has ended, so that no one waits for it. */
   forget(name: string): void;
   processes(): readonly DnsProcess[];
+  /** The copies of all other nodes that live. */
+  reportCopies(copies: readonly CopyOfNode[]): void;
+  /** Waits until all DNS processes serve the changes, and the copies of all nodes have the entry. False after `limitMs`. */
+  whenEverywhere(changes: readonly ChangeOfZone[], entry: number, limitMs: number): Promise<boolean>;
   /** Whether there is a DNS process and all of them serve the change. */
   isServed(change: ChangeOfZone): boolean;
   /** Waits for that for up to `limitMs` milliseconds; false after that time. */
@@ -54,6 +65,7 @@ export function isHeld({ unpublished }: DnsProcess, { change, zone }: ChangeOfZo
 export function createPropagation(clock: Clock): Propagation {
   const processes = new Map<string, DnsProcess>();
   const waiting = new Set<() => void>();
+  let copies: readonly CopyOfNode[] = [];
 
   const isServed = (change: ChangeOfZone): boolean =>
     processes.size > 0 && [...processes.values()].every((process) => serves(process, change));
@@ -88,6 +100,12 @@ export function createPropagation(clock: Clock): Propagation {
       look();
     },
     processes: () => [...processes.values()],
+    reportCopies(next) {
+      copies = next;
+      look();
+    },
+    whenEverywhere: (changes, entry, limitMs) =>
+      whenHolds(() => changes.every(isServed) && copies.every((copy) => copy.entry >= entry), limitMs),
     isServed,
     whenServed: (change, limitMs) => whenHolds(() => isServed(change), limitMs),
     noteSecondary: look,

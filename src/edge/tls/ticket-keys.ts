@@ -1,34 +1,64 @@
 /**
- * Keys of session tickets (RFC 5077 §4). They are derived from a secret that is replaced regularly. Each certificate has its own, so no
- * ticket outlives its certificate or works for another host.
+ * Keys of session tickets (RFC 5077 §4). They are derived from a secret in the database, which all edges of all nodes share and which is
+ * replaced regularly (certs/ticket-secret.ts). Each certificate has its own, so no ticket outlives its certificate or works for another host.
  */
 import { createHmac } from 'node:crypto';
-import type { Clock } from '../../base/clock.js';
+import { type Clock, steadyMs } from '../../base/clock.js';
+import { messageOf } from '../../base/errors.js';
+import type { Logger } from '../../base/log.js';
 import type { Random } from '../../base/random.js';
-
-const PERIOD_MS = 12 * 3_600_000;
+import type { Store } from '../../store/driver.js';
+import { findTicketSecret } from '../../store/edge/ticket-secrets.js';
+import { TICKET_SECRETS } from '../../store/sealed-columns.js';
+import { VaultError } from '../../vault/errors.js';
+import type { Vault } from '../../vault/vault.js';
 
 export interface TicketKeys {
-  /** Increases with every new secret. */
-  generation(): number;
+  /** Another one with every new secret. */
+  generation(): string;
   /** 48 octets, as Node requires. */
   keyFor(fingerprint: string): Buffer;
-  rotate(): void;
-  close(): void;
 }
 
-export function createTicketKeys(clock: Clock, random: Random): TicketKeys {
-  let secret = random.bytes(32);
-  let generation = 0;
-  const rotate = (): void => {
-    secret = random.bytes(32);
-    generation += 1;
-  };
-  const cancel = clock.every(PERIOD_MS, rotate);
+export interface TicketSource {
+  readonly store: Store;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** The secret is looked for again after that time. */
+const LOOK_MS = 1000;
+
+/** Until there is a secret that this process can open, tickets are good for this process alone. */
+export function createTicketKeys({ store, vault, clock, random, log }: TicketSource): TicketKeys {
+  let secret: Uint8Array = random.bytes(32);
+  let number = 0;
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  let unusable: number | undefined;
+
+  function look(): void {
+    const nowMs = steadyMs(clock);
+    if (nowMs - lookedMs < LOOK_MS) return;
+    lookedMs = nowMs;
+    const found = findTicketSecret(store);
+    if (!found || found.number === number || found.number === unusable) return;
+    try {
+      secret = vault.open(TICKET_SECRETS, found.number, found.secret);
+      number = found.number;
+    } catch (error) {
+      if (!(error instanceof VaultError)) throw error;
+      unusable = found.number;
+      log.warn({ reason: messageOf(error) }, 'TLS sessions are resumed by this process only');
+    }
+  }
+
   return {
-    generation: () => generation,
+    generation() {
+      look();
+      return String(number);
+    },
     keyFor: (fingerprint) => createHmac('sha384', secret).update(fingerprint).digest(),
-    rotate,
-    close: cancel,
   };
 }

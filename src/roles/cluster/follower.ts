@@ -58,7 +58,7 @@ export async function startFollower(
     const peers = startPeers(member, { propagation, edges }, version, clock);
     lifecycle.own('reports of nodes', peers, (part) => part.close());
     const listeners = { ...peers.own, transfers: keysOnly(context) };
-    const hearing = await hearAcknowledgements(settings.dataDir, listeners, log);
+    const hearing = await hearAcknowledgements(settings.dataDir, listeners, log, () => lookAtServing());
     lifecycle.own('acknowledgements', hearing, (part) => part.close());
     tellCommitted = hearing.tellCommitted;
     return { ended: ended.promise, stop: (limitMs) => lifecycle.stop(limitMs) };

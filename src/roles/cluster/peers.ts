@@ -27,6 +27,8 @@ export interface Peers {
   close(): void;
 }
 
+/** A new entry has been applied after that time, usually. */
+const APPLIED_MS = 50;
 /** Reports follow each other by no less than this. */
 const REPORT_PAUSE_MS = 100;
 /** The other nodes are read at least so often. */
@@ -102,8 +104,14 @@ function startReporter(member: ClusterMember, version: string, clock: Clock, tol
   const { name, role, store, log } = member;
   let cancelSoon: (() => void) | undefined;
   let lastMs = Number.NEGATIVE_INFINITY;
+  let cancelApplied: (() => void) | undefined;
   let telling = false;
   let again = false;
+
+  const applied = (): void => {
+    cancelApplied = undefined;
+    soon();
+  };
 
   async function tell(): Promise<void> {
     if (telling) {
@@ -134,6 +142,8 @@ function startReporter(member: ClusterMember, version: string, clock: Clock, tol
 
   member.onNews((news) => {
     if (news === 'up') soon();
+    // What is no change for DNS is not reported by a DNS process.
+    if (news.startsWith('entry ')) cancelApplied ??= clock.after(APPLIED_MS, applied);
   });
   soon();
   const cancel = clock.every(HEARTBEAT_MS, soon);
@@ -142,6 +152,7 @@ function startReporter(member: ClusterMember, version: string, clock: Clock, tol
     close() {
       cancel();
       cancelSoon?.();
+      cancelApplied?.();
       // Nothing is told any more.
       cancelSoon = () => {};
     },
@@ -198,9 +209,10 @@ function handOver(
   { propagation, edges }: Listeners,
 ): Set<string> {
   const now = new Set<string>();
-  for (const node of living) {
+  const others = living.filter(({ name }) => name !== own);
+  propagation.reportCopies(others.map(({ name: node, applied: entry }) => ({ node, entry })));
+  for (const node of others) {
     const { name } = node;
-    if (name === own) continue;
     const { dns, edge, unusable = [] } = toldBy(node);
     if (dns) {
       now.add(`dns of ${name}`);

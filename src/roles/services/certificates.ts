@@ -11,8 +11,13 @@ import type { CertificateContext } from '../../certs/issuance/context.js';
 import { AUTHORITY_NAMES } from '../../config/authority-settings.js';
 import type { Settings } from '../../config/schema.js';
 import type { ContextBase } from '../../control/write/context.js';
+import type { Propagation } from '../../control/write/propagation.js';
 import type { Resolver } from '../../resolver/resolve.js';
+import { lastChange } from '../../store/log/changes.js';
 import type { Vault } from '../../vault/vault.js';
+
+/** How long a step of an order waits for other processes and nodes; nodes report every five seconds at least. */
+const EVERYWHERE_MS = 8000;
 
 export interface CertificateParts {
   readonly base: ContextBase;
@@ -21,6 +26,7 @@ export interface CertificateParts {
   readonly fetchToken: FetchToken;
   readonly version: string;
   readonly lifecycle: Lifecycle;
+  readonly propagation: Propagation;
 }
 
 /** Creates the root of the built-in authority if there is none. Throws a UserError for unusable settings. */
@@ -43,7 +49,12 @@ export async function createCertificates(settings: Settings, parts: CertificateP
   lifecycle.own('certificate authorities', authorities, (part) => part.close());
   await rootCertificatePem({ store, clock, random, vault });
   const defaultOrder = settings.defaultCaOrder as AuthorityName[];
-  return { ...base, vault, resolver, fetchToken, authorities, defaultOrder };
+  const whenEverywhere = (zones: readonly number[]): Promise<boolean> => {
+    const change = lastChange(store);
+    const changes = zones.map((zone) => ({ zone, change }));
+    return parts.propagation.whenEverywhere(changes, store.position().number, EVERYWHERE_MS);
+  };
+  return { ...base, vault, resolver, fetchToken, authorities, defaultOrder, whenEverywhere };
 }
 
 /** The authorities that are reached by ACME. */

@@ -5,6 +5,7 @@ import type { Lifecycle } from '../../base/lifecycle.js';
 import { createChallengeFetch } from '../../certs/http-challenge.js';
 import type { Settings } from '../../config/schema.js';
 import type { ContextBase } from '../../control/write/context.js';
+import type { Propagation } from '../../control/write/propagation.js';
 import type { HostnameServices } from '../../hostnames/context.js';
 import { watchOwnChanges } from '../../hostnames/own-changes.js';
 import { createTokenFetch } from '../../hostnames/token-fetch.js';
@@ -19,6 +20,7 @@ export interface HostnameParts {
   readonly vault: Vault;
   readonly lifecycle: Lifecycle;
   readonly version: string;
+  readonly propagation: Propagation;
 }
 
 /**
