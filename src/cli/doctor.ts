@@ -23,9 +23,10 @@ import { printInstant } from './control.js';
 import { examineSignedZones } from './dnssec/examine.js';
 import { examineCertificates } from './examine-certificates.js';
 import { healthTarget } from './healthcheck.js';
-import { examineChanges } from './operations/examine-changes.js';
 import { examineBodies } from './operations/examine-bodies.js';
+import { examineChanges } from './operations/examine-changes.js';
 import { examineConsumedCatalogs, examineSecondaries } from './operations/examine-secondaries.js';
+
 import { examineUpdateKeys } from './operations/examine-update-keys.js';
 import { examineNameServers, examineZones } from './operations/examine-zones.js';
 import type { Finding } from './operations/finding.js';
