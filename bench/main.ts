@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { CLUSTER_SECTIONS, measureCluster } from './cluster.js';
 import { measure, printCase, type Sample, STREAMS } from './dnsperf.js';
 import { measureDnssec } from './dnssec.js';
 import { EDGE_SECTIONS, measureEdge } from './edge.js';
@@ -31,6 +32,7 @@ const { values } = parseArgs({
     edge: { type: 'string', default: EDGE_SECTIONS.join(',') },
     transfers: { type: 'string', default: TRANSFER_SECTIONS.join(',') },
     stalls: { type: 'string', default: '' },
+    cluster: { type: 'string', default: CLUSTER_SECTIONS.join(',') },
     names: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
@@ -65,6 +67,7 @@ const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>
   hostnames: (directory) => measureHostnames(directory, 20670),
   edge: (directory) =>
     measureEdge(directory, 20800, { rounds, requests: Number(values.requests), sections: values.edge.split(',') }),
+  cluster: (directory) => measureCluster({ directory, port: 21100, names, sections: values.cluster.split(',') }),
   transfers: (directory) => {
     const sections = values.transfers.split(',');
     return measureTransfers(directory, 20900, { sections, changes: Number(values.changes), names, rounds, taskset });
@@ -82,6 +85,7 @@ const HELP = `Usage: npm run bench -- [options]
   --edge LIST      of ${EDGE_SECTIONS.join(', ')} (default: all)
   --transfers LIST of ${TRANSFER_SECTIONS.join(', ')} (default: all)
   --stalls TEXT    only operations with this in their name (default: all)
+  --cluster LIST   of ${CLUSTER_SECTIONS.join(', ')} (default: all)
   --names N        host names in the zone (default 100000)
   --rounds N       interleaved rounds (default 5)
   --seconds N      length of one measurement (default 4)
@@ -95,6 +99,7 @@ Examples:
   npm run bench -- --cases mix,nxdomain --servers zoneplane,nsd,knot,echo --rounds 7
   npm run bench -- --parts writes,loading
   npm run bench -- --parts edge --edge speed --rounds 5
+  npm run bench -- --parts cluster --names 600000
   npm run bench -- --workers 2 --cases mix
 `;
 

@@ -69,7 +69,8 @@ export function environmentOf(
   };
 }
 
-async function serve(env: Readonly<Record<string, string>>, port: number, cpu?: number): Promise<Running> {
+/** Starts the program; resolves when its API answers. */
+export async function serve(env: Readonly<Record<string, string>>, port: number, cpu?: number): Promise<Running> {
   const server = await start('zoneplane', [process.execPath, PROGRAM, 'serve'], port, `ns1.${ZONE}`, {
     env,
     ...(cpu === undefined ? {} : { cpu }),

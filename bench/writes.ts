@@ -74,7 +74,7 @@ function named(what: string, waits: readonly number[]): Figures {
   return { [`p50 ms, ${what}`]: p50, [`p99 ms, ${what}`]: p99, [`longest ms, ${what}`]: longest };
 }
 
-async function propagationOf(
+export async function propagationOf(
   { api, zonePath }: Running,
   port: number,
   prefix: string,
@@ -96,17 +96,27 @@ async function propagationOf(
   return waits;
 }
 
-async function creationsPerSecond({ api, zonePath }: Running, atOnce: number, count: number): Promise<number> {
-  let next = 0;
+async function creationsPerSecond(running: Running, atOnce: number, count: number): Promise<number> {
   const began = performance.now();
+  await createAtOnce(running, atOnce, count, `c${atOnce}`);
+  return count / ((performance.now() - began) / 1000);
+}
+
+/** Creates records with so many requests at the same time. */
+export async function createAtOnce(
+  { api, zonePath }: Running,
+  atOnce: number,
+  count: number,
+  prefix: string,
+): Promise<void> {
+  let next = 0;
   const create = async (): Promise<void> => {
     for (let i = next++; i < count; i = next++) {
       const content = `198.51.${(i >> 8) & 255}.${i & 255}`;
-      await api.call('POST', `${zonePath}/dns_records`, { type: 'A', name: `c${atOnce}-${i}`, content, ttl: 60 });
+      await api.call('POST', `${zonePath}/dns_records`, { type: 'A', name: `${prefix}-${i}`, content, ttl: 60 });
     }
   };
   await Promise.all(Array.from({ length: atOnce }, create));
-  return count / ((performance.now() - began) / 1000);
 }
 
 async function batchedPerSecond({ api, zonePath }: Running, batches: number): Promise<number> {

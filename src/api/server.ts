@@ -36,6 +36,8 @@ import { packNeighbourRoutes } from './certificate-packs/neighbours.js';
 import { packRoutes } from './certificate-packs/routes.js';
 import { challengeRoutes } from './challenges/routes.js';
 import { clientAddressFinder, isFromThisMachine, isLoopback, schemeFinder } from './client-address.js';
+import { clusterRoutes } from './cluster/routes.js';
+import type { Cluster } from './cluster/schema.js';
 import { addTag, noteTag } from './conditions.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
 import { hostnameCertificateRoutes } from './custom-hostnames/certificate-routes.js';
@@ -105,6 +107,8 @@ export interface ApiOptions {
   readonly propagation?: Propagation;
   /** What is known about questions; absent: nothing. */
   readonly activity?: Activity;
+  /** What is known of the nodes; absent: one machine. */
+  readonly readCluster?: () => Promise<Cluster>;
   /** Awaited before anything is read for a request to the v4 API. */
   readonly beforeRequest?: () => Promise<void>;
 }
@@ -303,7 +307,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
 
 async function registerVersion4(
   scope: FastifyInstance,
-  { base, objects, hostnames, propagation, activity }: ApiOptions,
+  { base, objects, hostnames, propagation, activity, readCluster }: ApiOptions,
 ): Promise<void> {
   scope.addHook('onRoute', requireArea);
   const declared = declaredMethods(scope);
@@ -322,6 +326,7 @@ async function registerVersion4(
   await scope.register(zoneSettingsRoutes, { contextOf });
   await scope.register(zoneChangeRoutes, { contextOf, propagation });
   await scope.register(overviewRoutes, { contextOf });
+  await scope.register(clusterRoutes, { contextOf, readCluster });
   await scope.register(activityRoutes, { contextOf, activity: activity ?? createActivity(base.clock) });
   await scope.register(zoneHistoryRoutes, { contextOf });
   await scope.register(userRoutes, { contextOf });

@@ -2,7 +2,7 @@
 
 import { createRequestMetrics } from '../api/request-metrics.js';
 import { createSecureListener, type SecureListener } from '../api/secure-listener.js';
-import { buildApi } from '../api/server.js';
+import { type ApiOptions, buildApi } from '../api/server.js';
 import type { Clock } from '../base/clock.js';
 import { AppError, messageOf, UserError } from '../base/errors.js';
 import { parseCidrSet } from '../base/ip.js';
@@ -34,6 +34,7 @@ import { type ClusterMember, joinCluster } from './cluster/member.js';
 import { startPeers } from './cluster/peers.js';
 import { SERVING_REMEDY, servingDifferences, watchServing } from './cluster/serving.js';
 import { requireNoCluster } from './cluster/standalone.js';
+import { readCluster } from './cluster/view.js';
 import { createControlBase, masterKeysOf, upstreamServers } from './control-base.js';
 import { type EdgeNeed, watchEdgeNeed } from './edge/need.js';
 import { ensureAdministrator, importFirstZones, withLoginLink } from './first-run.js';
@@ -115,7 +116,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       base: { ...base, log: apiLog },
       host: settings.adminHost,
       readiness: gate.readiness,
-      ...(member && { beforeRequest: () => member.replica.refresh() }),
+      ...hearing.ofCluster,
       rateLimit: settings.adminRateLimit,
       trustedProxies: parseCidrSet(settings.trustProxies),
       metricsPublic: settings.metricsPublic === 'on',
@@ -202,6 +203,8 @@ interface Hearing {
   readonly afterCommit: readonly (() => void)[];
   /** What has further metrics. */
   readonly parts: readonly { samples(): readonly MetricSample[] }[];
+  /** What the API asks in a cluster. */
+  readonly ofCluster: Pick<ApiOptions, 'beforeRequest' | 'readCluster'>;
 }
 
 /** Hears the other processes and, in a cluster, the other nodes; notifies peers, and answers dynamic updates. */
@@ -229,6 +232,8 @@ async function hearProcesses(
   return {
     afterCommit: [hearing.tellCommitted, ...afterCommit],
     parts: [transfers, ...(member && peers ? [member, peers] : [])],
+    ofCluster:
+      member && peers ? { beforeRequest: member.replica.refresh, readCluster: () => readCluster(member, peers) } : {},
   };
 }
 

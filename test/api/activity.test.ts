@@ -98,6 +98,10 @@ t.test('tenants and tokens see the questions of their own zones only', async (t)
   const narrow = await tokenFor();
   t.strictSame(await overview(narrow), [false, ['signatures of example.com']]);
   t.strictSame(await overview(foreign), [false, []]);
+  t.match((await call('GET', '/cluster')).json.result, { id: null, nodes: [], last_snapshot: null }, 'one machine');
+  for (const headers of [narrow, foreign]) {
+    t.equal((await call('GET', '/cluster', undefined, { headers })).status, 403, 'nodes belong to no account');
+  }
   t.strictSame(await names(narrow), ['www.example.com']);
   t.match((await call('GET', '/activity', undefined, { headers: narrow })).json.result, {
     scope: 'zones',

@@ -119,6 +119,19 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     t.match(JSON.parse(out), { nodes: ['a', 'b', 'c'].map((node) => ({ name: node, role: 'all', state: 'follows' })) });
   });
 
+  t.test('the API lists the nodes, for administrators', async (t) => {
+    const { json } = await b.call('GET', '/cluster');
+    t.match(json.result, {
+      node: 'b',
+      state: 'following',
+      nodes: ['a', 'b', 'c'].map((name) => ({ name, state: 'follows' })),
+    });
+    t.equal(json.result.last_entry, await position());
+    t.type(json.result.last_snapshot.entry, 'number');
+    const metrics = await (await fetch(`${a.program().api}/metrics`)).text();
+    for (const node of ['a', 'b', 'c']) t.match(metrics, new RegExp(`cluster_node_info\\{node="${node}",role="all"`));
+  });
+
   t.test('a node that only serves DNS follows with a role that cannot write', async (t) => {
     await postgres.query('CREATE ROLE dnsonly LOGIN');
     t.match(await a.command('cluster', 'snapshot'), { code: 0 });

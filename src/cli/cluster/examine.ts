@@ -7,11 +7,11 @@ import { listSnapshots } from '../../cluster/snapshots.js';
 import type { LoadedSettings } from '../../config/load.js';
 import { SERVING_REMEDY, servingDifferences } from '../../roles/cluster/serving.js';
 import { toldBy } from '../../roles/cluster/told.js';
+import { stateOf } from '../../roles/cluster/view.js';
 import { openStore } from '../../store/driver.js';
 import { clusterOf } from '../../store/meta.js';
 import type { Finding } from '../operations/finding.js';
 import { withLog } from './connect.js';
-import { stateOf } from './status.js';
 
 const what = 'cluster';
 /** A snapshot is made every day. */

@@ -2,10 +2,11 @@
 import type { Command } from 'commander';
 import { type Clock, SystemClock } from '../../base/clock.js';
 import { withoutPassword } from '../../cluster/address.js';
-import { GONE_MS, listNodes, type NodeRow } from '../../cluster/nodes.js';
+import { listNodes, type NodeRow } from '../../cluster/nodes.js';
 import { listSnapshots, type Snapshot } from '../../cluster/snapshots.js';
 import type { Settings } from '../../config/schema.js';
 import { toldBy } from '../../roles/cluster/told.js';
+import { stateOf, viewOfNode } from '../../roles/cluster/view.js';
 import { type CommandContext, example } from '../command.js';
 import { addSettingOptions, loadCommandSettings } from '../settings.js';
 import type { Terminal } from '../terminal.js';
@@ -45,29 +46,11 @@ function readStatus(settings: Settings, clock: Clock): Promise<ClusterStatus> {
   }));
 }
 
-/** A node that follows may lack what was appended since its last report. */
-const MOST_BEHIND = 1000;
-
-export function stateOf(node: NodeRow, last: number): 'follows' | 'behind' | 'stopped' | 'gone' {
-  if (node.ageSeconds * 1000 > GONE_MS) return 'gone';
-  if (toldBy(node).stopped !== undefined) return 'stopped';
-  return last - node.applied > MOST_BEHIND ? 'behind' : 'follows';
-}
-
 function viewOf({ nodes, snapshots, last, ...rest }: ClusterStatus): object {
   return {
     ...rest,
     last_entry: last,
-    nodes: nodes.map((node) => ({
-      name: node.name,
-      role: node.role,
-      version: node.version,
-      schema: node.schema,
-      state: stateOf(node, last),
-      applied_entry: node.applied,
-      seconds_since_report: Math.round(node.ageSeconds),
-      ...(stateOf(node, last) === 'stopped' && { reason: toldBy(node).stopped }),
-    })),
+    nodes: nodes.map((node) => viewOfNode(node, last)),
     snapshots: snapshots.map(({ number, schema, octets, node, at }) => ({
       entry: number,
       schema,
