@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Shows a zone of ours to programs that examine name servers: zonemaster, dnsviz, and the EDNS compliance queries of ISC.
 # By hand, as root, with Debian's zonemaster-cli, dnsviz, bind9-dnsutils and nsd:   test/conformance/field-tools.sh
-# Everything runs in a network of its own, with a root and a top-level domain served by NSD, so that the delegation is real.
+# Everything runs in a network of its own, with a root and a top-level domain served by NSD, so that the delegation is real. All zones are signed;
+# DENIAL=nsec3 proves absence with NSEC3.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if [ "${1:-}" != inside ]; then exec unshare --net --mount-proc --pid --fork "$0" inside; fi
@@ -34,27 +35,6 @@ ns1.zoneplane.test. 3600 AAAA $first6
 ns2.zoneplane.test. 3600 A $second
 ns2.zoneplane.test. 3600 AAAA $second6
 ZONE
-for server in root test; do
-  address=$([ $server = root ] && echo $root || echo $top)
-  cat >"$work/nsd/$server.conf" <<CONF
-server:
-  ip-address: $address
-  username: ""
-  chroot: ""
-  pidfile: "$work/nsd/$server.pid"
-  database: ""
-  zonelistfile: "$work/nsd/$server.list"
-  xfrdfile: "$work/nsd/$server.xfrd"
-  zonesdir: "$work/nsd"
-remote-control:
-  control-enable: no
-zone:
-  name: "$([ $server = root ] && echo . || echo test.)"
-  zonefile: "$server"
-CONF
-  nsd -d -c "$work/nsd/$server.conf" 2>"$work/nsd/$server.log" &
-done
-
 cat >"$work/zones/zoneplane.test.zone" <<ZONE
 \$ORIGIN zoneplane.test.
 \$TTL 3600
@@ -77,13 +57,49 @@ ZONEPLANE_DATA_DIR="$work/data" ZONEPLANE_ZONES_DIR="$work/zones" ZONEPLANE_DNS_
   ZONEPLANE_DNS_HOST="$first,$second,$first6,$second6" ZONEPLANE_RESOLVER_UPSTREAMS='' node build/src/main.js serve &
 for _ in $(seq 100); do dig +short +tries=1 +time=1 "@$first" zoneplane.test SOA >/dev/null 2>&1 && break; sleep 0.1; done
 
+# Our zone signs itself; its DS record goes into the zone above, and so on up to the trust anchor.
+sign() { # sign NAME FILE: prints the DS record of the zone
+  (cd "$work/nsd"
+    ksk=$(ldns-keygen -k -a ECDSAP256SHA256 "$1") zsk=$(ldns-keygen -a ECDSAP256SHA256 "$1")
+    ldns-signzone -o "$1" -f "$2.signed" "$2" "$ksk" "$zsk"
+    cat "$ksk.ds")
+}
+cli() { ZONEPLANE_DATA_DIR="$work/data" node build/src/main.js "$@"; }
+ds=$(cli dnssec enable zoneplane.test --denial "${DENIAL:-nsec}" | sed -n 's/.* IN DS //p')
+echo "zoneplane.test. 3600 DS $ds" >>"$work/nsd/test"
+sign test. test >>"$work/nsd/root"
+sign . root >"$work/anchor"
+
+for server in root test; do
+  address=$([ $server = root ] && echo $root || echo $top)
+  cat >"$work/nsd/$server.conf" <<CONF
+server:
+  ip-address: $address
+  username: ""
+  chroot: ""
+  pidfile: "$work/nsd/$server.pid"
+  database: ""
+  zonelistfile: "$work/nsd/$server.list"
+  xfrdfile: "$work/nsd/$server.xfrd"
+  zonesdir: "$work/nsd"
+remote-control:
+  control-enable: no
+zone:
+  name: "$([ $server = root ] && echo . || echo test.)"
+  zonefile: "$server.signed"
+CONF
+  nsd -d -c "$work/nsd/$server.conf" 2>"$work/nsd/$server.log" &
+done
+for _ in $(seq 100); do dig +short +tries=1 +time=1 "@$root" . SOA >/dev/null 2>&1 && break; sleep 0.1; done
+
 echo '== zonemaster: everything above INFO'
 printf '. 3600 NS a.root.test.\na.root.test. 3600 A %s\n' $root >"$work/hints"
 zonemaster-cli --hints "$work/hints" --level NOTICE --show-testcase --no-progress zoneplane.test || true
 
 echo '== dnsviz: errors and warnings'
 dnsviz probe -A -x "zoneplane.test+:ns1.zoneplane.test=$first,ns2.zoneplane.test=$second" -N \
-  "zoneplane.test:ns1.zoneplane.test=$first,ns2.zoneplane.test=$second" zoneplane.test >"$work/probe.json" 2>"$work/probe.log" || cat "$work/probe.log"
+  "zoneplane.test:ns1.zoneplane.test=$first,ns2.zoneplane.test=$second" -D "zoneplane.test:$ds" \
+  zoneplane.test >"$work/probe.json" 2>"$work/probe.log" || cat "$work/probe.log"
 dnsviz grok -l warning <"$work/probe.json" || true
 printf '(%s lines of information)\n' "$(dnsviz grok -l info <"$work/probe.json" | wc -l)"
 

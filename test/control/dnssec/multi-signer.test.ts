@@ -4,8 +4,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { DEFAULT_ENGINE_SETTINGS } from '../../../src/answer/state.js';
-import { SystemClock } from '../../../src/base/clock.js';
 import { deleteDnssec, editDnssec, getDnssec, listKeys } from '../../../src/control/dnssec/delegation.js';
 import { signingJob } from '../../../src/control/dnssec/job.js';
 import { parentJob } from '../../../src/control/dnssec/watch.js';
@@ -13,10 +11,8 @@ import { createRecord, deleteRecord, listRecords } from '../../../src/control/re
 import type { Context } from '../../../src/control/write/context.js';
 import { Type } from '../../../src/dns/codes.js';
 import { typeByCode } from '../../../src/dns/rr/registry.js';
-import { startPublisher } from '../../../src/publish/publisher.js';
-import { createZoneSource } from '../../../src/publish/source.js';
-import { startDnsServers } from '../../../src/server/start.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
+import { publishZones } from '../../support/published-zones.js';
 import { missingReferences, startReferences } from '../../support/reference-servers.js';
 import { requireVerified, servedRecords } from '../../support/signed-copy.js';
 import type { TestClock } from '../../support/test-clock.js';
@@ -36,6 +32,8 @@ const skip = missing.length === 0 || process.env['CI'] === 'true' ? false : `not
 interface Started {
   readonly ctx: Context;
   readonly clock: TestClock;
+  /** Of the database. */
+  readonly directory: string;
   readonly zoneId: string;
   /** Contents of the records of a type at the apex, as served. */
   readonly contents: (type: number) => string[];
@@ -43,7 +41,7 @@ interface Started {
 }
 
 async function start(t: Test): Promise<Started> {
-  const { ctx: plain, zoneId, clock } = await startZone(t);
+  const { ctx: plain, zoneId, clock, directory } = await startZone(t);
   clock.advance(Date.now() - clock.nowMs());
   const ctx: Context = { ...plain, zoneKeys: await testZoneKeys(plain.store, plain.random) };
   const world = { ctx, seq: findZoneByName(ctx.store, APEX)!.seq, apex: APEX };
@@ -51,7 +49,7 @@ async function start(t: Test): Promise<Started> {
     const records = servedRecords(world).filter((record) => record.type === type);
     return records.map(({ rdata }) => typeByCode(type).contentOf(rdata)).sort();
   };
-  return { ctx, clock, zoneId, contents, verify: (when) => void requireVerified(world, when) };
+  return { ctx, clock, directory, zoneId, contents, verify: (when) => void requireVerified(world, when) };
 }
 
 const FOREIGN = '256 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ==';
@@ -111,7 +109,7 @@ t.test('keys of other signers: what is allowed, and where they show', async (t) 
 });
 
 t.test('unbound believes BIND and us, whichever it asks', { skip, timeout: 120_000 }, async (t) => {
-  const { ctx, zoneId, contents, verify } = await start(t);
+  const { ctx, zoneId, contents, verify, directory: directoryOfStore } = await start(t);
   const names = Array.from({ length: 4 }, (_, i) => `h${i}`);
   for (const name of names) await createRecord(ctx, zoneId, { type: 'A', name, content: '192.0.2.1' });
   const own = await editDnssec(ctx, zoneId, { status: 'active', dnssec_multi_signer: true });
@@ -138,30 +136,12 @@ t.test('unbound believes BIND and us, whichever it asks', { skip, timeout: 120_0
 
   const references = await startReferences([{ apex: `${APEX}.`, text }]);
   t.teardown(() => references.stop());
-  const publisher = startPublisher({
-    source: createZoneSource(ctx.store, ctx.settings),
-    engine: DEFAULT_ENGINE_SETTINGS,
-    clock: new SystemClock(),
-    log: ctx.log,
-    seed: 1,
-  });
-  t.teardown(() => publisher.close());
-  const servers = await startDnsServers({
-    addresses: ['127.0.0.1'],
-    port: 0,
-    transport: 'auto',
-    workers: 1,
-    answer: publisher.answer,
-    workerEngine: { connect: () => publisher.connectWorker() },
-    log: ctx.log,
-    clock: new SystemClock(),
-  });
-  t.teardown(() => servers.close());
+  const { port } = await publishZones(t, ctx, directoryOfStore);
   const bind = references.servers.find(({ name }) => name === 'bind')!.port;
   const anchors = [own.key!.ds!.line, theirDs];
   for (const [who, ports, trusted] of [
-    ['both', [servers.port, bind], anchors],
-    ['us alone', [servers.port], [anchors[0]!]],
+    ['both', [port, bind], anchors],
+    ['us alone', [port], [anchors[0]!]],
     ['BIND alone', [bind], [anchors[1]!]],
   ] as const) {
     const { judge } = await startUnbound(t, { names: [APEX], ports, anchors: trusted, settings: WITHOUT_CACHE });

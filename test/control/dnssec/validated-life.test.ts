@@ -2,14 +2,12 @@
  * The life of a signed zone before the eyes of unbound, which has the key of the parent zone alone, and a cache, and the same time:
  * delegated, every rollover, an emergency, taken off. No answer is ever bogus, and each is secure from the first DS record to the last.
  *
- * ZONEPLANE_LIFE_STEP: minutes between two looks. Default 45, less than the TTL of keys; run by hand with 10 (last run 2026-11-22).
+ * ZONEPLANE_LIFE_STEP: minutes between two looks. Default 55, less than the TTL of keys; run by hand with 10 (last run 2026-11-22).
  */
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { DEFAULT_ENGINE_SETTINGS } from '../../../src/answer/state.js';
-import { SystemClock } from '../../../src/base/clock.js';
 import { deleteDnssec, editDnssec, getDnssec, listKeys } from '../../../src/control/dnssec/delegation.js';
 import { signingJob } from '../../../src/control/dnssec/job.js';
 import { startRollover } from '../../../src/control/dnssec/rollover.js';
@@ -19,13 +17,10 @@ import type { Context } from '../../../src/control/write/context.js';
 import { createZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import { typeByCode } from '../../../src/dns/rr/registry.js';
-import { startPublisher } from '../../../src/publish/publisher.js';
-import { createZoneSource } from '../../../src/publish/source.js';
-import { startDnsServers } from '../../../src/server/start.js';
 import { findDnssecZone } from '../../../src/store/dnssec/zones.js';
-import { openStore } from '../../../src/store/driver.js';
 import { lastChange } from '../../../src/store/log/changes.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
+import { publishZones } from '../../support/published-zones.js';
 import { servedRecords } from '../../support/signed-copy.js';
 import { isUnboundMissing, startUnbound, type Unbound } from '../../support/unbound.js';
 import { until } from '../../support/until.js';
@@ -40,7 +35,7 @@ const PARENT = 'parent.test';
 const CHILD = 'child.parent.test';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const STEP_MS = Number(process.env['ZONEPLANE_LIFE_STEP'] ?? 45) * MINUTE_MS;
+const STEP_MS = Number(process.env['ZONEPLANE_LIFE_STEP'] ?? 55) * MINUTE_MS;
 const DS_TTL = 900;
 
 const RECORDS = [
@@ -106,29 +101,7 @@ async function startWorld(t: Test): Promise<World> {
   for (const record of RECORDS) await createRecord(ctx, childId, record);
   const parent = await editDnssec(ctx, parentId, { status: 'active' });
 
-  // SQLite tells a connection only what others have written.
-  const reader = openStore(fixture.directory, { readonly: true });
-  t.teardown(() => reader.close());
-  const publisher = startPublisher({
-    source: createZoneSource(reader, ctx.settings),
-    engine: DEFAULT_ENGINE_SETTINGS,
-    clock: new SystemClock(),
-    log: ctx.log,
-    seed: 1,
-  });
-  t.teardown(() => publisher.close());
-  const servers = await startDnsServers({
-    addresses: ['127.0.0.1'],
-    port: 0,
-    transport: 'auto',
-    workers: 1,
-    answer: publisher.answer,
-    workerEngine: { connect: () => publisher.connectWorker() },
-    log: ctx.log,
-    clock: new SystemClock(),
-  });
-  t.teardown(() => servers.close());
-
+  const { publisher, port } = await publishZones(t, ctx, fixture.directory);
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-life-'));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
   const time = join(directory, 'time');
@@ -140,7 +113,7 @@ async function startWorld(t: Test): Promise<World> {
   tellTime();
   const unbound = await startUnbound(t, {
     names: [PARENT, CHILD],
-    ports: [servers.port],
+    ports: [port],
     anchors: [parent.key!.ds!.line],
     environment: {
       LD_PRELOAD: FAKETIME,
