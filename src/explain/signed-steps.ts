@@ -2,7 +2,7 @@
 import { toBase32Hex } from '../base/bytes.js';
 import { Type } from '../dns/codes.js';
 import type { ReadMessage } from '../dns/message.js';
-import { nameLength, printName, toFqdn } from '../dns/name.js';
+import { isAtOrBelow, lowerName, nameLength, printName, toFqdn } from '../dns/name.js';
 import { typesOfBitmap } from '../dns/rr/binary-fields.js';
 import { typeMnemonic } from '../dns/rr/registry.js';
 import { readSignature } from '../dnssec/signature.js';
@@ -24,15 +24,18 @@ export function signedSteps({ answers, authorities }: ReadMessage, nowS: number)
       const detail = `${typeMnemonic(typeCovered)} is signed by key ${keyTag} until ${printTime(expiration, nowS)}`;
       return [{ step: 'signed', name, detail }];
     }
-    if (type === Type.nsec) return [{ step: 'proof', name, detail: describeNsec(rdata) }];
+    if (type === Type.nsec) return [{ step: 'proof', name, detail: describeNsec(owner, rdata) }];
     if (type === Type.nsec3) return [{ step: 'proof', name, detail: describeNsec3(rdata) }];
     return [];
   });
 }
 
-function describeNsec(rdata: Uint8Array): string {
+function describeNsec(owner: Uint8Array, rdata: Uint8Array): string {
   const length = nameLength(rdata);
-  return `NSEC: no names before ${printName(rdata.subarray(0, length))}, and no types but ${typesOf(rdata, length)}`;
+  const next = rdata.subarray(0, length);
+  // That of the last name leads back to the apex (RFC 4034 §4.1.1).
+  const names = isAtOrBelow(lowerName(owner), lowerName(next)) ? 'after this one' : `before ${printName(next)}`;
+  return `NSEC: no names ${names}, and no types but ${typesOf(rdata, length)}`;
 }
 
 /** Algorithm, flags, iterations, salt, next hash, types (RFC 5155 §3.2). */

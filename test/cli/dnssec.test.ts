@@ -56,7 +56,7 @@ t.test('on, status, keys, rollover, off', async (t) => {
   const on = await run('dnssec', 'enable', 'example.test', '--algorithm', 'ed25519');
   t.match(on, {
     code: 0,
-    out: /^example\.test: pending\. Add this DS record .*\n {2}example\.test\. 3600 IN DS \d+ 15 2 [0-9A-F]{64}\n {2}3 names are signed; .*NSEC\n$/s,
+    out: /^example\.test: pending\. Add this DS record .*\n {2}example\.test\. 3600 IN DS \d+ 15 2 [0-9A-F]{64}\n {2}3 names are signed; .*NSEC\n {2}the servers of the parent have not been asked yet; .*\n$/s,
   });
   t.equal((await run('dnssec', 'enable', 'example.test')).out, on.out, 'again');
   const keys = JSON.parse((await run('dnssec', 'keys', 'example.test', '--json')).out);

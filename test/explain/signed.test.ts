@@ -92,4 +92,6 @@ async function explainAll(t: Test, kind: DenialKind): Promise<void> {
       ? /proof +[0-9a-v]{32}\.example\.com: NSEC3: no hashes before [0-9a-v]{32}, and no types but/i
       : /proof +gone\.example\.com: NSEC: no names before sub\.example\.com\., and no types but CNAME RRSIG NSEC/;
   t.match(text, wanted);
+  const last = printExplanation(explain(ctx, 'zzzz.example.com', 'A')).join('\n');
+  if (kind !== 'nsec3') t.match(last, /proof +[a-z.]+: NSEC: no names after this one, and no types but /);
 }

@@ -1,12 +1,22 @@
 /** `zoneplane dnssec`: signed zones. */
 import type { Command } from 'commander';
-import type { CommandContext } from '../command.js';
+import { type CommandContext, example } from '../command.js';
 import { addKeyFileCommands } from './key-files.js';
 import { addSigningCommands } from './signing.js';
 import { addVerifyCommand } from './verify.js';
 
 export function addDnssecCommands(program: Command, context: CommandContext): void {
-  const dnssec = program.command('dnssec').description('sign zones, replace their keys, verify signed zone files');
+  const dnssec = program
+    .command('dnssec')
+    .description('sign zones, replace their keys, verify signed zone files')
+    .addHelpText(
+      'after',
+      example(
+        'zoneplane dnssec enable example.com',
+        'zoneplane dnssec status example.com',
+        'zoneplane dnssec rollover example.com zsk',
+      ),
+    );
   addSigningCommands(dnssec, context);
   addKeyFileCommands(dnssec, context);
   addVerifyCommand(dnssec, context);

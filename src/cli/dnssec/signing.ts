@@ -175,12 +175,16 @@ function statusLines(
 ): string[] {
   if (!item.key) return [];
   const ends = firstExpiry === undefined ? '' : `; the first signature ends on ${printInstant(firstExpiry)}`;
-  const lines = [`${signedOwners} names are signed${ends}; absence is proven by ${item.denial?.toUpperCase()}`];
+  const names = signedOwners === 1 ? '1 name is' : `${signedOwners} names are`;
+  const lines = [`${names} signed${ends}; absence is proven by ${item.denial?.toUpperCase()}`];
   if (progress !== undefined) lines.push(`signing is under way: ${Math.floor(progress * 100)} %`);
   if (due > 0) lines.push(`${due} names are to be signed anew`);
   if (failure !== undefined) lines.push(`problem: ${failure}`);
   if (item.signals) lines.push('tells of the keys of zones whose name servers have names in it (RFC 9615)');
   if (signals.length > 0) lines.push(`registries find its keys also at ${signals.join(', ')} (RFC 9615)`);
+  if (item.status.startsWith('pending') && parent.checkedAt === null) {
+    lines.push('the servers of the parent have not been asked yet; a running server asks them every minute');
+  }
   for (const { server, ds } of parent?.servers ?? []) {
     const has =
       ds === undefined ? 'did not answer' : ds.length === 0 ? 'has no DS record' : `has DS ${ds.join(' and ')}`;

@@ -33,7 +33,7 @@ export const dnssecFailure = defineErrors('dnssec', {
   rolling: {
     status: 400,
     code: 1004,
-    text: 'A rollover of this zone is under way. See the keys of the zone for what it waits for.',
+    text: 'A rollover of this zone is under way, or resolvers do not know its first keys yet. See the keys of the zone for what they wait for.',
   },
   noRole: { status: 400, code: 1004, text: 'role must be zsk or ksk' },
   bothRoles: { status: 400, code: 1004, text: 'A change of the algorithm replaces both keys; leave out role.' },
