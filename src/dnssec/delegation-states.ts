@@ -41,10 +41,13 @@ export function nextDelegationState(
  * a key of the zone.
  */
 export function isBogusBelow(agreed: AgreedDs, apex: Uint8Array, dnskeys: readonly Uint8Array[]): boolean {
-  if (agreed === undefined || agreed.length === 0) return false;
-  return !agreed.some((ds) => dnskeys.some((dnskey) => pointsTo(apex, ds, dnskey)));
+  // With others alone the zone counts as one without signatures (RFC 4035 §5.2).
+  const followed = (agreed ?? []).filter((ds) => VALIDATED.has(ds[2]!) && DIGEST_TYPES.has(ds[DIGEST_TYPE_AT]!));
+  return followed.length > 0 && !followed.some((ds) => dnskeys.some((dnskey) => pointsTo(apex, ds, dnskey)));
 }
 
+/** Algorithms that resolvers validate, those with SHA-1 among them (RFC 8624 §3.1). */
+const VALIDATED: ReadonlySet<number> = new Set([5, 7, 8, 10, 13, 14, 15, 16]);
 /** Octets of DS rdata: key tag, algorithm, digest type, digest (RFC 4034 §5.1). */
 const DIGEST_TYPE_AT = 3;
 /** SHA-1, SHA-256, SHA-384. */

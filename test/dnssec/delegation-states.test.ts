@@ -32,6 +32,19 @@ t.test('states by what the parent has', async (t) => {
   }
 });
 
+t.test('DS records that no resolver follows make nothing bogus', async (t) => {
+  const changed = (dnskey: Uint8Array, at: number, octet: number): Uint8Array => {
+    const rdata = Uint8Array.from(ds(dnskey));
+    rdata[at] = octet;
+    return rdata;
+  };
+  const [algorithm, digest] = [changed(other, 2, 253), changed(other, 3, 99)];
+  t.notOk(isBogusBelow([algorithm], APEX, [own]), 'an algorithm that nobody supports');
+  t.notOk(isBogusBelow([digest], APEX, [own]), 'such a digest');
+  t.ok(isBogusBelow([algorithm, ds(other)], APEX, [own]), 'beside one that is followed');
+  t.notOk(isBogusBelow([algorithm, digest, ds(own)], APEX, [own]));
+});
+
 t.test('a DS record points to a key by tag, algorithm and digest', async (t) => {
   const digest = ds(own);
   t.ok(pointsTo(APEX, digest, own));

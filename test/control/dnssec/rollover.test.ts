@@ -201,6 +201,35 @@ t.test('a parent that cannot be asked, and one with foreign DS records', async (
   t.match((await signingStatus(ctx, zoneId)).failure, /point to no key/);
 });
 
+t.test('a DS record at one server of the parent only is neither there nor gone', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, zoneId, pass, lookAtParent } = world;
+  await editDnssec(ctx, zoneId, { status: 'active' });
+  await pass(27 * HOUR);
+  t.match(await getDnssec(ctx, zoneId), { status: 'active' });
+  const [first, second] = world.parent!;
+  const both = [...world.parent!];
+  await startRollover(ctx, zoneId, { role: 'ksk' });
+  await pass(3 * HOUR, false);
+  const old = first!.ds!;
+  const cds = world.served().filter(({ type }) => type === Type.cds);
+  const fresh = cds.map(({ rdata }) => typeByCode(Type.cds).contentOf(rdata));
+  t.notSame(fresh, old);
+  world.parent = [{ ...first!, ds: fresh }, second!];
+  await pass(2 * DAY, false);
+  t.match(await world.states(), ['ksk 13 retired', 'zsk 13 active', 'ksk 13 active'], 'the old key stays');
+  world.parent = both.map((server) => ({ ...server, ds: fresh }));
+  await pass(DAY, false);
+  t.same(await world.states(), ['zsk 13 active', 'ksk 13 active']);
+  world.parent = [
+    { ...first!, ds: [] },
+    { ...second!, ds: fresh },
+  ];
+  await lookAtParent();
+  t.match(await editDnssec(ctx, zoneId, { status: 'disabled' }), { status: 'pending-disabled' });
+  await t.rejects(deleteDnssec(ctx, zoneId), { message: /Disable it first/ });
+});
+
 t.test('what cannot be had is refused', async (t) => {
   const { ctx, zoneId } = await startWorld(t);
   await t.rejects(editDnssec(ctx, zoneId, { dnssec_multi_signer: true }), { message: /DNSSEC is not enabled/ });
