@@ -9,7 +9,7 @@ import { type DnssecKeyRow, keysOfZone } from '../store/dnssec/keys.js';
 import { lastSignaturesBetween, signatureOctets } from '../store/dnssec/signatures.js';
 import { type DnssecZoneRow, findDnssecZone } from '../store/dnssec/zones.js';
 import type { Store } from '../store/driver.js';
-import { directoryOrder } from '../zone/derive/owner.js';
+import { directoryOrder, insertInOrder } from '../zone/derive/owner.js';
 import { NEGATIVE_SOA_KEY } from '../zone/derive/soa.js';
 import { digestOf, type SignedOwner, type SignedSet, standingOf } from './stored-signatures.js';
 
@@ -109,16 +109,19 @@ export function withSignatures(
   if (!owner) return rrsets.map((rrset) => signedBy(rrset, undefined));
   const { standing, sets } = owner;
   if (standing === 'occluded') return rrsets;
-  const signed = rrsets.map((rrset) => {
-    if (standing === 'cut' && rrset.type !== Type.ds) return rrset;
-    const type = rrset.type === NEGATIVE_SOA_KEY ? Type.soa : rrset.type;
-    return signedBy(
-      rrset,
-      sets.find((set) => set.type === type),
-    );
-  });
-  const nsec = denial.kind === 'nsec' ? sets.find(({ type }) => type === Type.nsec) : undefined;
-  return nsec ? [...signed, denialRRset(nsec)].sort(directoryOrder) : signed;
+  const signed: RRset[] = [];
+  for (const rrset of rrsets) {
+    if (standing === 'cut' && rrset.type !== Type.ds) signed.push(rrset);
+    else signed.push(signedBy(rrset, setOf(sets, rrset.type === NEGATIVE_SOA_KEY ? Type.soa : rrset.type)));
+  }
+  const nsec = denial.kind === 'nsec' ? setOf(sets, Type.nsec) : undefined;
+  if (nsec) insertInOrder(signed, denialRRset(nsec));
+  return signed;
+}
+
+function setOf(sets: readonly SignedSet[], type: number): SignedSet | undefined {
+  for (const set of sets) if (set.type === type) return set;
+  return undefined;
 }
 
 /** The RRset of a stored NSEC or NSEC3 record. */

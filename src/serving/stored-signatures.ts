@@ -59,9 +59,10 @@ export function readSignedOwner(octets: Uint8Array): SignedOwner {
     const denial = isDenialType(type) ? { ttl: reader.u32(), rdata: reader.octets(reader.u16()) } : undefined;
     const signatures: Uint8Array[] = [];
     for (let i = 0; i < count; i++) signatures.push(reader.octets(reader.u16()));
-    sets.push({ type, digest, ...(denial && { denial }), signatures });
+    sets.push(denial ? { type, digest, denial, signatures } : { type, digest, signatures });
   }
-  return { ...standingOf(octets), sets };
+  const { standing, redirects } = standingOf(octets);
+  return { standing, redirects, sets };
 }
 
 export function writeSignedOwner({ standing, redirects, sets }: SignedOwner): Uint8Array {

@@ -21,6 +21,7 @@ import { UserError } from '../../src/base/errors.js';
 import { makeId } from '../../src/base/random.js';
 import { ownerKeyOf, parseName } from '../../src/dns/name.js';
 import { allAccounts, insertAccount } from '../../src/store/access/accounts.js';
+import { putSignatures, signaturesOfZone } from '../../src/store/dnssec/signatures.js';
 import { DATABASE_FILE, IN_MEMORY, openStore, type Store, storeSize } from '../../src/store/driver.js';
 import { StoreBusy, StoreConflict, StoreFull } from '../../src/store/failures.js';
 import {
@@ -306,6 +307,21 @@ t.test('a backup finishes while a writer is busy, and leaves nothing behind when
   closed.close();
   await t.rejects(closed.backup(join(target, 'second.db')), UserError);
   t.same(readdirSync(target), [DATABASE_FILE], 'a failed one leaves no file');
+});
+
+t.test('signatures, read in parts', async (t) => {
+  const store = openMigrated(t);
+  const zone = addZone(store);
+  for (const count of [0, 1, 149, 150, 151, 700]) {
+    const rows = Array.from({ length: count }, (_, i) => ({
+      owner_key: Uint8Array.of(i >> 8, i, 0),
+      octets: new Uint8Array(i % 300).fill(i),
+    }));
+    writeNow(store, () => {
+      for (const { owner_key: key, octets } of rows) putSignatures(store, zone, key, null, octets);
+    });
+    t.ok(isDeepStrictEqual([...signaturesOfZone(store, zone, new Uint8Array(0))], rows), `each of ${count} once`);
+  }
 });
 
 t.test("the publisher's reads", async (t) => {

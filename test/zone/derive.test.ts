@@ -72,6 +72,18 @@ t.test('records without proxying and flattening', async (t) => {
   ]);
   t.strictSame(served(facts(), false, record('A', '192.0.2.1', { ttl: 1 })), ['A 300 192.0.2.1'], 'automatic is 300');
   t.strictSame(served(facts(), false), [], 'nothing is served where nothing stands');
+  const kinds = [record('TXT', 'x', { ttl: 90 }), record('AAAA', '2001:db8::1'), record('MX', '5 m.example.test.')];
+  for (const addresses of [2, 20]) {
+    const hosts = Array.from({ length: addresses }, (_, i) => record('A', `192.0.2.${i}`, { ttl: 100 - i }));
+    const inOrder = [
+      ...hosts.map((_, i) => `A ${101 - addresses} 192.0.2.${i}`),
+      'MX 60 5 m.example.test.',
+      'TXT 90 x',
+      'AAAA 60 2001:db8::1',
+    ];
+    const mixed = served(facts(), false, ...kinds, ...hosts);
+    t.strictSame(unquoted(mixed), inOrder, `${addresses} addresses behind other types: in order, with the lowest TTL`);
+  }
 });
 
 t.test('the apex', async (t) => {

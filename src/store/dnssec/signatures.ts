@@ -130,33 +130,29 @@ export function lastSignaturesBetween(
   return statements(store).last.get(zone, after, before);
 }
 
-/** Rows from an owner key on, in canonical order; no more than `limit`. The octets are views. */
-function signaturesFrom(store: Store, zone: number, from: Uint8Array, limit: number): readonly SignatureRow[] {
-  const [octets, text] = statements(store).chunk.get(zone, from, limit)!;
-  if (octets === null) return [];
-  // Views of a plain array are made faster than those of a Buffer.
-  const plain = new Uint8Array(octets.buffer, octets.byteOffset, octets.length);
-  const lengths = JSON.parse(text) as readonly number[];
-  const rows: SignatureRow[] = [];
-  for (let i = 0, at = 0; i < lengths.length; i += 2) {
-    const middle = at + lengths[i]!;
-    const end = middle + lengths[i + 1]!;
-    rows.push({ owner_key: plain.subarray(at, middle), octets: plain.subarray(middle, end) });
-    at = end;
-  }
-  return rows;
-}
+const ROWS_AT_ONCE = 150;
 
-const ROWS_AT_ONCE = 1000;
-
-/** All rows of a zone in canonical order, read in parts; other statements may run meanwhile. */
+/** All rows of a zone in canonical order, read in parts; other statements may run meanwhile. The octets are views. */
 export function* signaturesOfZone(store: Store, zone: number, from: Uint8Array): Generator<SignatureRow> {
+  const { chunk } = statements(store);
   for (let next = from; ; ) {
-    const rows = signaturesFrom(store, zone, next, ROWS_AT_ONCE);
-    yield* rows;
-    if (rows.length < ROWS_AT_ONCE) return;
+    const [octets, text] = chunk.get(zone, next, ROWS_AT_ONCE)!;
+    if (octets === null) return;
+    // Views of a plain array are made faster than those of a Buffer.
+    const plain = new Uint8Array(octets.buffer, octets.byteOffset, octets.length);
+    const lengths = JSON.parse(text) as readonly number[];
+    // Rows are made one after the other, so that a collection of garbage finds few that are still needed.
+    let at = 0;
+    for (let i = 0; i < lengths.length; i += 2) {
+      const middle = at + lengths[i]!;
+      const end = middle + lengths[i + 1]!;
+      yield { owner_key: plain.subarray(at, middle), octets: plain.subarray(middle, end) };
+      at = end;
+    }
+    if (lengths.length < 2 * ROWS_AT_ONCE) return;
+    const lastKey = plain.length - lengths.at(-2)! - lengths.at(-1)!;
     // The immediately following key.
-    next = Buffer.concat([rows.at(-1)!.owner_key, Buffer.of(0)]);
+    next = Buffer.concat([plain.subarray(lastKey, lastKey + lengths.at(-2)!), Buffer.of(0)]);
   }
 }
 

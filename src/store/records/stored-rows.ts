@@ -2,7 +2,7 @@
  * Reads all rows of a zone for the publisher, about two million a second.
  *
  * Every octet string from SQLite costs an allocation outside the heap, which takes longer than reading the row. So the
- * some thousand rows come as one octet string, the concatenation of owner keys and rdata, and one JSON list
+ * some hundred rows come as one octet string, the concatenation of owner keys and rdata, and one JSON list
  * of the numbers. Concatenating BLOBs as text and casting back keeps the octets (SQLite, "CAST expressions").
  */
 import { equalBytes } from '../../base/bytes.js';
@@ -20,7 +20,7 @@ export type StoredTuple = readonly [
 ];
 
 /** Rows read in one step; twice as many each time that a single owner has more. */
-const CHUNK = 2000;
+const CHUNK = 250;
 /** Numbers of a row: length of the owner key, type, TTL, proxied, length of the rdata, settings. */
 const MEMBERS = 6;
 
@@ -60,47 +60,55 @@ export function* storedRows(store: Store, zone: number, after?: Uint8Array): Gen
   for (;;) {
     const [octets, numbers] = chunk.get(zone, from, limit)!;
     if (octets === null) return;
-    const rows = unpack(octets, JSON.parse(numbers) as Packed);
-    const isLast = rows.length < limit;
-    const last = rows.at(-1)![0];
+    // Views of a plain array are made faster than those of a Buffer.
+    const plain = new Uint8Array(octets.buffer, octets.byteOffset, octets.length);
+    const packed = JSON.parse(numbers) as Packed;
+    if (packed.length < limit * MEMBERS) {
+      yield* rowsOf(plain, packed, packed.length);
+      return;
+    }
     // The last owner may have more rows, so the next step begins with it.
-    const end = isLast ? rows.length : firstOfLastOwner(rows);
-    for (let i = 0; i < end; i++) yield rows[i]!;
-    if (isLast) return;
-    limit = end === 0 ? limit * 2 : CHUNK;
-    from = last;
+    const lastOwner = placeOfLastOwner(plain, packed);
+    yield* rowsOf(plain, packed, lastOwner.end);
+    limit = lastOwner.end === 0 ? limit * 2 : CHUNK;
+    from = lastOwner.key;
   }
 }
 
-/** Index of the first row of the last owner. */
-function firstOfLastOwner(rows: readonly StoredTuple[]): number {
-  const last = rows.at(-1)![0];
-  let first = rows.length - 1;
-  while (first > 0 && equalBytes(rows[first - 1]![0], last)) first--;
-  return first;
+/** The key of the last owner, and the index of the numbers of its first row. */
+function placeOfLastOwner(octets: Uint8Array, packed: Packed): { readonly key: Uint8Array; readonly end: number } {
+  let key: Uint8Array | undefined;
+  let end = packed.length;
+  for (let rowEnd = octets.length; end > 0; end -= MEMBERS) {
+    const first = end - MEMBERS;
+    const length = packed[first] as number;
+    const start = rowEnd - length - (packed[first + 4] as number);
+    const own = octets.subarray(start, start + length);
+    key ??= own;
+    if (!equalBytes(own, key)) break;
+    rowEnd = start;
+  }
+  return { key: key!, end };
 }
 
 type Packed = readonly (number | string | null)[];
 
-function unpack(octets: Uint8Array, numbers: Packed): StoredTuple[] {
-  // Views of a plain array are made faster than those of a Buffer.
-  const plain = new Uint8Array(octets.buffer, octets.byteOffset, octets.length);
-  const rows: StoredTuple[] = [];
+/** One after the other, so that a collection of garbage finds few that are still needed. `end`: after the last number to be read. */
+function* rowsOf(octets: Uint8Array, numbers: Packed, end: number): Generator<StoredTuple> {
   let at = 0;
-  for (let i = 0; i < numbers.length; i += MEMBERS) {
+  for (let i = 0; i < end; i += MEMBERS) {
     const rdataAt = at + (numbers[i] as number);
-    const end = rdataAt + (numbers[i + 4] as number);
-    rows.push([
-      plain.subarray(at, rdataAt),
+    const next = rdataAt + (numbers[i + 4] as number);
+    yield [
+      octets.subarray(at, rdataAt),
       numbers[i + 1] as number,
       numbers[i + 2] as number,
       numbers[i + 3] as number,
-      plain.subarray(rdataAt, end),
+      octets.subarray(rdataAt, next),
       numbers[i + 5] as string | null,
-    ]);
-    at = end;
+    ];
+    at = next;
   }
-  return rows;
 }
 
 export function storedRowsOfOwner(store: Store, zone: number, ownerKey: Uint8Array): readonly StoredTuple[] {

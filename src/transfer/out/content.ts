@@ -43,20 +43,22 @@ export function* wholeZone(store: Store, zone: ServingZone): Generator<Uint8Arra
   const { apex } = zone.facts;
   const messages = new Messages(apex);
   const soa = soaRecord(zone);
-  yield* messages.add(soa.owner, soa.type, soa.ttl, soa.rdata);
+  messages.add(soa.owner, soa.type, soa.ttl, soa.rdata);
   for (const { ownerKey, rrsets } of servedOwners(store, zone)) {
     if (rrsets.length === 0) continue;
     const owner = nameOfOwnerKey(ownerKey, apex);
     for (const rrset of rrsets) {
       // Above the types is the SOA's form for negative answers; the SOA itself comes first and last.
-      if (rrset.type <= 0xffff) yield* messages.addSet(owner, rrset, rrset.type !== Type.soa);
+      if (rrset.type <= 0xffff) messages.addSet(owner, rrset, rrset.type !== Type.soa);
     }
+    if (messages.hasWhole) yield* messages.take();
   }
   for (const { hash, rrset } of servedHashedOwners(store, zone)) {
-    yield* messages.addSet(nameOfOwnerKey(hashedOwnerKey(hash), apex), rrset, true);
+    messages.addSet(nameOfOwnerKey(hashedOwnerKey(hash), apex), rrset, true);
+    if (messages.hasWhole) yield* messages.take();
   }
-  yield* messages.add(soa.owner, soa.type, soa.ttl, soa.rdata);
-  yield messages.finish();
+  messages.add(soa.owner, soa.type, soa.ttl, soa.rdata);
+  yield* messages.takeAll();
 }
 
 /** Only the SOA: the client has this version, or a newer one (RFC 1995 §2). */
@@ -112,15 +114,17 @@ function soaRecord(zone: ServingZone): Record {
 
 function* messagesOf({ facts: { apex } }: ServingZone, records: Iterable<Record>): Generator<Uint8Array> {
   const messages = new Messages(apex);
-  for (const { owner, type, ttl, rdata } of records) yield* messages.add(owner, type, ttl, rdata);
-  yield messages.finish();
+  for (const { owner, type, ttl, rdata } of records) {
+    messages.add(owner, type, ttl, rdata);
+    if (messages.hasWhole) yield* messages.take();
+  }
+  yield* messages.takeAll();
 }
 
-const NONE: readonly Uint8Array[] = [];
-
-/** Fills messages one after the other. What adds a record returns the messages that it completed. */
+/** Fills messages one after the other. */
 class Messages {
   private readonly writer = new MessageWriter(USUAL - RESERVE, LONGEST - RESERVE);
+  private whole: Uint8Array[] = [];
 
   /** The question is only in the first message (RFC 5936 §2.2.1). */
   constructor(apex: Uint8Array) {
@@ -128,29 +132,36 @@ class Messages {
   }
 
   /** An RRset, if its data is wanted, and its signatures. */
-  addSet(owner: Uint8Array, { type, ttl, rdatas, signatures }: RRset, withData: boolean): readonly Uint8Array[] {
-    let completed = NONE;
-    const add = (of: number, rdata: Uint8Array): void => {
-      const whole = this.add(owner, of, ttl, rdata);
-      if (whole !== NONE) completed = [...completed, ...whole];
-    };
-    if (withData) for (const rdata of rdatas) add(type, rdata);
-    if (signatures) for (const rdata of signatures) add(Type.rrsig, rdata);
-    return completed;
+  addSet(owner: Uint8Array, { type, ttl, rdatas, signatures }: RRset, withData: boolean): void {
+    if (withData) for (const rdata of rdatas) this.add(owner, type, ttl, rdata);
+    if (signatures) for (const rdata of signatures) this.add(owner, Type.rrsig, ttl, rdata);
   }
 
-  add(owner: Uint8Array, type: number, ttl: number, rdata: Uint8Array): readonly Uint8Array[] {
+  add(owner: Uint8Array, type: number, ttl: number, rdata: Uint8Array): void {
     const { writer } = this;
-    if (writer.add('answer', owner, type, ttl, rdata)) return NONE;
+    if (writer.add('answer', owner, type, ttl, rdata)) return;
     if (!writer.isEmpty) {
-      const whole = writer.finish();
+      this.whole.push(writer.finish());
       writer.begin(0, ANSWER_FLAGS);
-      if (writer.add('answer', owner, type, ttl, rdata)) return [whole];
+      if (writer.add('answer', owner, type, ttl, rdata)) return;
     }
     throw new RecordTooLong(`a record of type ${type} with ${rdata.length} octets fits into no message`);
   }
 
-  finish(): Uint8Array {
-    return this.writer.finish();
+  /** Whether messages are whole that were not taken yet. */
+  get hasWhole(): boolean {
+    return this.whole.length > 0;
+  }
+
+  /** The whole messages, in their order. */
+  take(): Uint8Array[] {
+    const { whole } = this;
+    this.whole = [];
+    return whole;
+  }
+
+  /** The same and the last one. */
+  takeAll(): Uint8Array[] {
+    return [...this.take(), this.writer.finish()];
   }
 }

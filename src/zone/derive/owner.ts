@@ -64,13 +64,10 @@ export function deriveRRsets(
   edge: EdgeAddresses,
   targetOf: TargetLookup = NO_TARGETS,
 ): RRset[] {
-  // Nearly all owners of a large zone have one ordinary record.
-  if (records.length === 1 && ownerKey.length > 0 && isOrdinary(records[0]!)) {
-    const [{ type, rdata }] = records as readonly [RecordFacts];
-    return [{ type, ttl: ttlOf(records[0]!), rdatas: [rdata] }];
-  }
-  const rrsets: RRset[] = [];
   const isApex = ownerKey.length === 0;
+  // Nearly all owners of a large zone have only few ordinary records.
+  if (!isApex && records.length <= FEW && records.every(isOrdinary)) return ordinaryRRsets(records);
+  const rrsets: RRset[] = [];
   if (isApex) rrsets.push(...soaRRsets(zone.soa));
   const flattened = flattenedAlias(zone, isApex, records);
   const byType = groupByType(zone, ownerKey, records, edge, flattened);
@@ -82,9 +79,23 @@ export function deriveRRsets(
   return rrsets.length > 1 ? rrsets.sort(directoryOrder) : rrsets;
 }
 
+/** Records of an owner up to which its RRsets are searched one by one. */
+const FEW = 8;
+
 /** Whether the record is served as it is, whatever the settings of the zone. */
 function isOrdinary({ type, proxied }: RecordFacts): boolean {
   return !proxied && type !== Type.cname && type !== Type.soa;
+}
+
+function ordinaryRRsets(records: readonly RecordFacts[]): RRset[] {
+  const rrsets: GrowingRRset[] = [];
+  for (const record of records) {
+    const { type, rdata } = record;
+    const known = rrsets.find((rrset) => rrset.type === type);
+    if (known) addTo(known, ttlOf(record), rdata);
+    else insertInOrder(rrsets, { type, ttl: ttlOf(record), rdatas: [rdata] });
+  }
+  return rrsets;
 }
 
 /** The RRsets of one owner without proxying and flattening; SOA and name servers of the apex are included. */
@@ -100,6 +111,14 @@ export function directoryOrder(a: RRset, b: RRset): number {
   return rank(a.type) - rank(b.type);
 }
 
+/** Inserts an RRset into others that are in directory order. */
+export function insertInOrder<T extends RRset>(rrsets: T[], added: T): void {
+  let at = rrsets.length;
+  while (at > 0 && directoryOrder(rrsets[at - 1]!, added) > 0) at--;
+  if (at === rrsets.length) rrsets.push(added);
+  else rrsets.splice(at, 0, added);
+}
+
 function rank(type: number): number {
   return type === Type.soa ? 0 : type;
 }
@@ -107,6 +126,12 @@ function rank(type: number): number {
 interface GrowingRRset extends RRset {
   ttl: number;
   readonly rdatas: Uint8Array[];
+}
+
+/** An RRset has one TTL, the lowest (RFC 2181 §5.2). */
+function addTo(known: GrowingRRset, ttl: number, rdata: Uint8Array): void {
+  known.ttl = Math.min(known.ttl, ttl);
+  known.rdatas.push(rdata);
 }
 
 function groupByType(
@@ -124,9 +149,7 @@ function groupByType(
       byType.set(type, { type, ttl, rdatas: [rdata], ...(source !== undefined && { source }) });
       return;
     }
-    // An RRset has one TTL, the lowest (RFC 2181 §5.2).
-    known.ttl = Math.min(known.ttl, ttl);
-    known.rdatas.push(rdata);
+    addTo(known, ttl, rdata);
   };
   const proxied = zone.dnsOnly ? [] : records.filter((record) => record.proxied);
   for (const record of records) {
