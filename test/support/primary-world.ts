@@ -65,9 +65,14 @@ export async function startWorld(t: Test): Promise<World> {
   };
 }
 
-/** Waits up to fifteen seconds, and longer where the machine is slow; `hint`: what to say when it never holds. */
-export async function until(what: string, holds: () => Promise<boolean>, hint: () => string = () => ''): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt++) {
+/** Looks every 25 ms, `looks` times (default: for fifteen seconds and more); `hint`: what to say when it never holds. */
+export async function until(
+  what: string,
+  holds: () => Promise<boolean>,
+  hint: () => string = () => '',
+  looks = 600,
+): Promise<void> {
+  for (let look = 0; look < looks; look++) {
     if (await holds()) return;
     await sleep(25);
   }

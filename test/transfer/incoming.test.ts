@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { createEngine } from '../../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { createClient, Transport } from '../../src/answer/transport.js';
-import { SystemClock } from '../../src/base/clock.js';
+import { type Clock, SystemClock } from '../../src/base/clock.js';
 import { systemRandom } from '../../src/base/random.js';
 import { createRecord, deleteRecord, listRecords } from '../../src/control/records/records.js';
 import { createIncoming, forceTransfer, getIncomingStatus } from '../../src/control/secondary/incoming.js';
@@ -411,6 +411,50 @@ t.test('a zone whose primaries are away expires, and comes back', async (t) => {
   t.equal(explained.answer.rcode, 'SERVFAIL');
   t.match(explained.steps, [{ step: 'zone', detail: /its copy, serial 10, expired at 1970-01-01T.*last check: p0: / }]);
   t.equal(explained.steps.length, 1, 'the records that are stored do not matter');
+});
+
+/** The clock of the world, which the test moves on; timers stay as they are. */
+function movable(ctx: Context) {
+  let aheadMs = 0;
+  const clock: Clock = Object.assign(Object.create(ctx.clock) as Clock, {
+    nowMs: () => ctx.clock.nowMs() + aheadMs,
+    nowUs: () => ctx.clock.nowUs() + aheadMs * 1000,
+  });
+  return { clock, move: (ms: number) => void (aheadMs += ms) };
+}
+
+t.test('a primary that is down for a day is asked less and less often, until the copy expires', async (t) => {
+  const { ctx, parts, primary, check, seq } = await start(t);
+  primary.script.serial = 10;
+  const own = soa(ZONE, 10, [3600, 900, 86_400]);
+  primary.script.transfer = (_, say) => say.message([own, ...BASE, own]);
+  await check();
+  await primary.close();
+  const { clock, move } = movable(ctx);
+  const later = { ...parts, base: { ...parts.base, clock } };
+  const expiresAt = findIncoming(ctx.store, seq)!.expires_at! / 1000;
+  const waits: number[] = [];
+  while (findZoneByName(ctx.store, ZONE)!.expired === 0) {
+    t.ok(clock.nowMs() < expiresAt + 1000, 'it is served no longer than that');
+    const nextMs = await refreshZone(later, seq, false, new AbortController().signal);
+    waits.push(Math.round((nextMs! - clock.nowMs()) / 1000));
+    move(nextMs! - clock.nowMs());
+  }
+  t.same(waits.slice(0, 6), [60, 120, 240, 480, 900, 900], 'twice as long each time, up to RETRY');
+  t.ok(clock.nowMs() >= expiresAt, 'and no shorter');
+  t.match(findIncoming(ctx.store, seq), { serial: 10, failures: waits.length });
+});
+
+t.test('clocks that are an hour apart are said, with both times', async (t) => {
+  const { ctx, parts, primary, seq } = await start(t, { key: true });
+  primary.script.serial = 10;
+  primary.script.transfer = whole(10, BASE);
+  const { clock, move } = movable(ctx);
+  move(3_600_000);
+  await refreshZone({ ...parts, base: { ...parts.base, clock } }, seq, true, new AbortController().signal);
+  const { error, serial } = findIncoming(ctx.store, seq)!;
+  t.match(error, /its clock is different: it says 20\S+, here it is 20\S+/);
+  t.equal(serial, null, 'nothing is taken');
 });
 
 t.test('explain says that nothing was transferred yet', async (t) => {
