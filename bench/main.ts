@@ -8,6 +8,7 @@ import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CLUSTER_SECTIONS, measureCluster } from './cluster.js';
+import { measureCrashes } from './crashes.js';
 import { measure, printCase, type Sample, STREAMS } from './dnsperf.js';
 import { measureDnssec } from './dnssec.js';
 import { EDGE_SECTIONS, measureEdge } from './edge.js';
@@ -17,6 +18,7 @@ import { measureObjects } from './objects.js';
 import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { memoryOctets, type Started, stop } from './processes.js';
 import { measureSignedCreations } from './signed-creations.js';
+import { measureSigning } from './signing.js';
 import { measureStalls } from './stalls.js';
 import { measureSynthesis } from './synthesis.js';
 import { measureTransfers, TRANSFER_SECTIONS } from './transfers/transfers.js';
@@ -59,6 +61,8 @@ const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>
   writes: (directory) => measureWrites({ directory, names, port: 20630, changes: 500, taskset }),
   'signed-creations': (directory) => measureSignedCreations(directory, 20635, rounds),
   stalls: (directory) => measureStalls(directory, 20785, { names, wanted: values.stalls }),
+  crashes: (directory) => measureCrashes(directory, names, 20790),
+  signing: (directory) => measureSigning(directory, names, rounds),
   loading: (directory) => measureLoading(directory, names, existsSync('/usr/bin/pdnsutil')),
   objects: (directory) => measureObjects(directory, 20640),
   synthesis: (directory) => measureSynthesis(directory, 20650, taskset),

@@ -58,8 +58,8 @@ export async function stop(started: Started): Promise<void> {
   if (started.process.exitCode === null) started.process.kill('SIGKILL');
 }
 
-/** Whether a question for an A record is answered with NOERROR within 300 ms. */
-function answers(port: number, name: string): Promise<boolean> {
+/** Whether a question for an A record is answered with NOERROR in time. */
+export function answers(port: number, name: string, limitMs = 300): Promise<boolean> {
   const labels = name.split('.').filter((label) => label !== '');
   const wire = Buffer.concat([
     ...labels.map((label) => Buffer.from([label.length, ...Buffer.from(label)])),
@@ -73,7 +73,7 @@ function answers(port: number, name: string): Promise<boolean> {
       socket.close();
       resolve(answer);
     };
-    const timer = setTimeout(() => finish(false), 300);
+    const timer = setTimeout(() => finish(false), limitMs);
     socket.once('message', (message) => finish((message[3]! & 15) === 0));
     socket.once('error', () => finish(false));
     socket.send(request, port, '127.0.0.1');
@@ -109,6 +109,11 @@ function statOf(pid: number): { parent: number; cpuSeconds: number; rssOctets: n
   };
 }
 
+/** User and system seconds of one process so far. */
+export function cpuSecondsOf(pid: number): number {
+  return statOf(pid)?.cpuSeconds ?? 0;
+}
+
 /** User and system seconds of the tree so far. */
 export function cpuSeconds(started: Started): number {
   return treeOf(started.process.pid!).reduce((sum, pid) => sum + (statOf(pid)?.cpuSeconds ?? 0), 0);
@@ -125,5 +130,27 @@ function proportionalOctets(pid: number): number {
     return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
   } catch {
     return statOf(pid)?.rssOctets ?? 0;
+  }
+}
+
+/** The processes of one `serve` by their roles. */
+export function childrenOf(supervisor: number): { readonly admin: number; readonly dns: number } {
+  const children = readFileSync(`/proc/${supervisor}/task/${supervisor}/children`, 'latin1').trim().split(' ');
+  const ofRole = (role: string): number =>
+    Number(children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(`--role\0${role}`)));
+  return { admin: ofRole('admin'), dns: ofRole('dns') };
+}
+
+/** Milliseconds that the main threads of these processes have used; on a busy machine they say more than the clock. */
+export function mainThreadMs(processes: readonly number[]): number {
+  return processes.reduce((sum, pid) => sum + nanosecondsOf(pid) / 1e6, 0);
+}
+
+function nanosecondsOf(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ')[0]);
+  } catch {
+    // A command that has ended.
+    return 0;
   }
 }

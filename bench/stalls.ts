@@ -10,7 +10,7 @@ import { connect, type Socket } from 'node:net';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { stop } from './processes.js';
+import { childrenOf, mainThreadMs, stop } from './processes.js';
 import { environmentOf, KEY, PROGRAM, type Running, startProgram } from './program.js';
 import { writeZone, ZONE } from './workload.js';
 import type { Figures } from './writes.js';
@@ -110,12 +110,12 @@ function watch({ api, zonePath, port, server, commands }: Place): Watch {
   };
   const time = (what: string, processes: () => readonly number[], work: () => Promise<unknown>): void => {
     const own = processes();
-    const [began, usedBefore] = [performance.now(), cpuMs(own)];
+    const [began, usedBefore] = [performance.now(), mainThreadMs(own)];
     const done = work()
       .catch(() => note(`${what}, refused`, 1))
       .then(() => {
         note(what, performance.now() - began);
-        note(`${what}, processor time`, cpuMs(own) - usedBefore);
+        note(`${what}, processor time`, mainThreadMs(own) - usedBefore);
         under.delete(done);
       });
     under.add(done);
@@ -160,28 +160,6 @@ function watch({ api, zonePath, port, server, commands }: Place): Watch {
       dns.close();
     },
   };
-}
-
-/** The processes of one `serve` by their roles. */
-function childrenOf(supervisor: number): { readonly admin: number; readonly dns: number } {
-  const children = readFileSync(`/proc/${supervisor}/task/${supervisor}/children`, 'latin1').trim().split(' ');
-  const ofRole = (role: string): number =>
-    Number(children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(`--role\0${role}`)));
-  return { admin: ofRole('admin'), dns: ofRole('dns') };
-}
-
-/** Milliseconds that the main threads of these processes have used; on a busy machine they say more than the clock. */
-function cpuMs(processes: readonly number[]): number {
-  return processes.reduce((sum, pid) => sum + nanosecondsOf(pid) / 1e6, 0);
-}
-
-function nanosecondsOf(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ')[0]);
-  } catch {
-    // A command that has ended.
-    return 0;
-  }
 }
 
 function live(port: number): Promise<void> {

@@ -287,6 +287,26 @@ t.test('the case of the question does not matter', async (t) => {
   }
 });
 
+t.test('a flood of random names makes no signature', async (t) => {
+  for (const denial of [NSEC, NSEC3]) {
+    const zone = serveZones([{ apex: 'example.', text: ZONE_4035, denial }]);
+    const random = seededRandom(5);
+    const seen = new Set<string>();
+    for (let i = 0; i < 3000; i++) {
+      const label = Buffer.from(random.bytes(6)).toString('hex');
+      const { rcode, authority } = ask(zone, `${label}.${i % 3 === 0 ? 'xx.' : ''}example.`, 'A');
+      const signatures = authority.filter(({ type }) => type === Type.rrsig);
+      if (rcode !== 3 || signatures.length < 2) t.fail(`${label}: ${setsOf(authority)}`);
+      for (const { rdata } of signatures) seen.add(rdata);
+    }
+    // One for each name of the chain, empty non-terminals included, and one for the SOA.
+    t.ok(seen.size > 2 && seen.size <= MOST_SIGNED_NAMES + 1, `${seen.size} signatures for 3000 names`);
+  }
+});
+
+/** Names of {@link ZONE_4035} that have an NSEC or NSEC3 record. */
+const MOST_SIGNED_NAMES = 12;
+
 t.test('an RRset and its signatures fit together or not at all', async (t) => {
   for (const denial of [NSEC, NSEC3]) {
     const zone = serveZones([{ apex: 'example.', text: CHAINS, denial }]);

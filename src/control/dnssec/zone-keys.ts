@@ -20,13 +20,13 @@ const MOST_KEPT = 2000;
 /** More would take the processors from the servers beside them. */
 const THREADS = 2;
 
-/** `vaultOf` is called when a key is sealed or opened for the first time. */
-export function createZoneKeys(vaultOf: () => Vault): ZoneKeys {
+/** `vaultOf` is called when a key is sealed or opened for the first time. `threads`: the largest number of them. */
+export function createZoneKeys(vaultOf: () => Vault, threads = THREADS): ZoneKeys {
   const kept = new Map<string, SigningKey>();
   let vault: Vault | undefined;
   const opened = (): Vault => (vault ??= vaultOf());
   return {
-    threads: createSignerThreads(THREADS),
+    threads: createSignerThreads(threads),
     seal: (id, pkcs8) => opened().seal(ZONE_KEYS, id, pkcs8),
     open(row) {
       const name = toHex(row.id);
