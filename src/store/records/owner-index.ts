@@ -1,4 +1,4 @@
-/** The index by owner, which statements name where SQLite would choose another one. */
+/** Indexes that statements name where SQLite would choose another one. */
 import type { Store } from '../driver.js';
 
 const shadowed = new WeakSet<Store>();
@@ -8,7 +8,16 @@ export function noteShadowed(store: Store): void {
   shadowed.add(store);
 }
 
-/** What follows `FROM record_rows`. */
+/** What follows `FROM record_rows` for the index of all records by owner. */
 export function byOwner(store: Store): string {
-  return shadowed.has(store) ? '' : 'INDEXED BY records_owner';
+  return indexedBy(store, 'records_owner');
+}
+
+/** The same for the index of proxied records; SQLite would read all records to find their owners in order. */
+export function amongProxied(store: Store): string {
+  return indexedBy(store, 'records_proxied');
+}
+
+function indexedBy(store: Store, index: string): string {
+  return shadowed.has(store) ? '' : `INDEXED BY ${index}`;
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { descendantsEnd } from '../../dns/name.js';
 import { perStore, type Store } from '../driver.js';
-import { byOwner } from './owner-index.js';
+import { amongProxied, byOwner } from './owner-index.js';
 
 export interface RecordRow {
   readonly seq: number;
@@ -83,7 +83,7 @@ const statements = perStore((store) => ({
      WHERE record_set = ${SET_OF_ZONE} AND type = ? ORDER BY owner_key, rdata_key`,
   ),
   proxiedOwners: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
-    `SELECT DISTINCT owner_key FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND proxied = 1 LIMIT ?`,
+    `SELECT DISTINCT owner_key FROM record_rows ${amongProxied(store)} WHERE record_set = ${SET_OF_ZONE} AND proxied = 1 LIMIT ?`,
   ),
   nameServersAt: store.prepare<[zone: number, ownerKey: Uint8Array], Pick<RecordRow, 'id' | 'rdata'>>(
     `SELECT id, rdata FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? AND type = 2
