@@ -1,6 +1,7 @@
 /** Explains database failures to an operator. */
 import { UserError } from '../base/errors.js';
 import { StoreBusy, StoreCorrupt, StoreFull } from '../store/driver.js';
+import { LogUnavailable } from '../store/failures.js';
 
 /** A UserError for a failure that an operator can fix; any other error unchanged. */
 export function explainStoreFailure(error: unknown): unknown {
@@ -8,6 +9,12 @@ export function explainStoreFailure(error: unknown): unknown {
     return new UserError(error.message, 'Free space on the file system of the data directory.');
   if (error instanceof StoreCorrupt) {
     return new UserError(error.message, 'Stop the server and restore a backup of the data directory.');
+  }
+  if (error instanceof LogUnavailable) {
+    return new UserError(
+      error.message,
+      'Start PostgreSQL, or mend the way to it. DNS, the edge and reads go on meanwhile.',
+    );
   }
   if (error instanceof StoreBusy) {
     return new UserError(error.message, 'Try again when the other process has finished.');

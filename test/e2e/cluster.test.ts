@@ -74,7 +74,10 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
 
   t.test('without PostgreSQL, nodes serve and read; writes wait, then are refused', async (t) => {
     const { name } = await add(a, '?wait=insync');
+    // A node that has just started may not have told the others yet that it answers.
+    await until(async () => (await serves(b, name)()) === true);
     await postgres.signal('SIGKILL');
+    t.match(await a.command('cluster', 'status'), { code: 1, err: /Start PostgreSQL, or mend the way to it/ });
     await b.kill();
     await b.start();
     for (const node of [a, b]) {
