@@ -1,9 +1,10 @@
 # syntax=docker/dockerfile:1
 
-# Both images are named by tag. For builds that can be repeated, add the digest (`node:24-bookworm-slim@sha256:…`).
+# The one base image, by its exact version. test/by-hand/pin-base-image.sh adds the digest, so that builds can be repeated.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 # Builds. Native packages ship their binaries, so no install script runs; that of `node` would fetch the Node.js the image has.
-FROM node:24-bookworm-slim AS build
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
@@ -15,7 +16,7 @@ RUN node node_modules/typescript/bin/tsc -p tsconfig.json --sourceMap false \
  && npm ci --ignore-scripts --omit=dev
 
 # Runs: no development packages, not root.
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 RUN apt-get update \
  && apt-get install -y --no-install-recommends libcap2-bin \
  && setcap cap_net_bind_service=+ep /usr/local/bin/node \

@@ -40,8 +40,11 @@ const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['version', async () => (await import('./operations/version.js')).addVersionCommand],
 ]);
 
+/** Options that need no command. */
+const VERSION_OPTIONS: ReadonlySet<string | undefined> = new Set(['-V', '--version']);
+
 /** Adds the command that a command line begins with; all of them when it names none, for the help and for suggestions. */
 export async function addCommands(program: Command, context: CommandContext, first: string | undefined): Promise<void> {
-  const named = first === undefined ? undefined : COMMANDS.get(first);
+  const named = COMMANDS.get(VERSION_OPTIONS.has(first) ? 'version' : (first ?? ''));
   for (const load of named ? [named] : COMMANDS.values()) (await load())(program, context);
 }

@@ -55,6 +55,33 @@ t.test('help, versions and wrong usage', async (t) => {
   t.match(await run('zone', 'delete'), { code: 2, err: /missing required argument 'name'/ });
 });
 
+/** Prints the modules that a process has loaded, when it ends. */
+const LIST_MODULES = `import { registerHooks } from 'node:module';
+const urls = [];
+registerHooks({ load(url, context, next) { urls.push(url); return next(url, context); } });
+process.on('exit', () => process.stderr.write('\\nloaded ' + urls.join(' ') + '\\n'));`;
+
+t.test('a command loads what it needs, so that it starts at once', async (t) => {
+  const listing = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(LIST_MODULES)}` };
+  const file = write('few.zone', ZONE);
+  for (const [most, ...args] of [
+    [80, '--version'],
+    [80, 'version'],
+    [360, 'zone', 'check', file, '--origin', 'example.com'],
+    [400, 'zone', 'list'],
+    [400, 'record', 'list', 'example.com'],
+    [400, 'key', 'list'],
+    [400, 'account', 'list'],
+  ] as const) {
+    const { err } = await runIn(listing, ...args);
+    const urls = /^loaded (.*)$/m.exec(err)![1]!.split(' ');
+    const own = urls.filter((url) => url.includes('/build/src/'));
+    t.ok(own.length > 5 && own.length <= most, `${args.slice(0, 2).join(' ')}: ${own.length} files`);
+    const heavy = urls.filter((url) => /node_modules\/(undici|fastify|@fastify|@peculiar|pg|koffi|dns2)\//.test(url));
+    t.strictSame(heavy, [], args.slice(0, 2).join(' '));
+  }
+});
+
 t.test('each command has an example', async (t) => {
   const commands = [
     ['serve'],
