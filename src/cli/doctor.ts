@@ -64,7 +64,7 @@ async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]>
   const { settings } = loaded;
   const findings = [...examineSettings(loaded), ...examineDirectory(settings)];
   const sound = (): boolean => !findings.some(({ verdict }) => verdict === 'fail');
-  if (sound()) findings.push(...examineLostChanges(settings, clock), ...examineDatabase(settings));
+  if (sound()) findings.push(...examineDatabase(settings), ...examineLostChanges(settings, clock));
   if (sound()) {
     findings.push(
       ...examineServedZones(settings),
@@ -183,15 +183,17 @@ function examineServedZones(settings: Settings): Finding[] {
   }
 }
 
+/** Also for a database without tables, which is what may be left of one whose log is gone. */
 function examineLostChanges({ dataDir }: Settings, clock: Clock): Finding[] {
   if (!hasDatabase(dataDir)) return [];
-  const store = openStore(dataDir, { readonly: true });
+  let store: Store | undefined;
   try {
+    store = openStore(dataDir, { readonly: true });
     return examineChanges(store, clock, readRunning(dataDir) !== undefined);
   } catch (error) {
     return [failureOf('changes', error)];
   } finally {
-    store.close();
+    store?.close();
   }
 }
 

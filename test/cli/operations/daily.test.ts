@@ -103,43 +103,6 @@ t.test('the built program is executable, as `npx zoneplane` in a clone needs it'
   t.match({ status, stdout }, { status: 0, stdout: /^\d+\.\d+\.\d+\n$/ });
 });
 
-t.test('a list loads only what it needs, so that it starts at once', async (t) => {
-  const hooks = join(directory, 'hooks.mjs');
-  const loaded = join(directory, 'loaded');
-  writeFileSync(
-    hooks,
-    `import { registerHooks } from 'node:module';
-import { writeFileSync } from 'node:fs';
-const urls = [];
-registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) });
-process.on('exit', () => writeFileSync(${JSON.stringify(loaded)}, urls.join('\\n')));`,
-  );
-  const { status, stdout } = spawnSync(process.execPath, ['--import', hooks, PROGRAM, 'zone', 'list'], {
-    env: { ...process.env, ZONEPLANE_DATA_DIR: DATA },
-    encoding: 'utf8',
-  });
-  t.match({ status, stdout }, { status: 0, stdout: /^example\.com /m });
-  const packages = new Set(
-    readFileSync(loaded, 'utf8')
-      .split('\n')
-      .flatMap((url) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []),
-  );
-  const known = [
-    'better-sqlite3',
-    'bindings',
-    'commander',
-    'fastest-levenshtein',
-    'file-uri-to-path',
-    'ipaddr.js',
-    'tldts',
-    'zod',
-  ];
-  t.same(
-    [...packages].filter((name) => !known.includes(name)),
-    [],
-  );
-});
-
 t.test('a table of very many rows', async (t) => {
   let lines = 0;
   const stdout = { write: (text: string) => void (lines += text.split('\n').length - 1) };
