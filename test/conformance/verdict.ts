@@ -59,9 +59,7 @@ const RULINGS: readonly Ruling[] = [
     applies: ({ links, theirs }) =>
       isRecursive(links) || [...theirs.values()].some(({ answer }) => isRecursive(answer)),
     accepts: (c) =>
-      agrees(c) ||
-      isLiteralSubstitution(c) ||
-      (c.ours.aa && (c.ours.rcode === 0 || c.ours.rcode === 6) && isLiteral(c) && holdsTogether(c.links)),
+      agrees(c) || isLiteralSubstitution(c) || (c.ours.aa && endsWell(c) && isLiteral(c) && holdsTogether(c.links)),
   },
   {
     name: 'other zone without knot',
@@ -310,6 +308,12 @@ function sameLinks({ links, theirs }: Case): boolean {
   return [...theirs.values()].some(
     (answer) => [...new Set(answer.answer.filter(isLink).map(printRR))].join('\n') === own,
   );
+}
+
+/** NOERROR, YXDOMAIN, or that the last name does not exist in the zone. */
+function endsWell(c: Case): boolean {
+  const { rcode } = c.ours;
+  return rcode === 0 || rcode === 6 || (rcode === 3 && staysInZone(c));
 }
 
 /** Neither an answer nor a proof: NXDOMAIN without SOA, or SERVFAIL. */
