@@ -8,6 +8,7 @@ export type { Dnssec, DnssecKey, DnssecStatus } from '../src/api/dnssec/schema.j
 export type { Message, ResultInfo } from '../src/api/envelope.js';
 export type { Explanation } from '../src/api/explain/schema.js';
 export type { Overview } from '../src/api/overview/schema.js';
+export type { BucketApplication } from '../src/api/r2-application/schema.js';
 export type { Bucket } from '../src/api/r2-buckets/schema.js';
 export type { BucketDomain } from '../src/api/r2-domains/schema.js';
 export type { BucketObject, ObjectListInfo } from '../src/api/r2-objects/schema.js';

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { LoadedScreen } from './frame.js';
 import { useLoad } from './load.js';
 import { Empty, ErrorNote, Loading } from './parts/notes.js';
+import { Tabs } from './parts/tabs.js';
 import { go, Link } from './router.js';
 import { Status } from './screens/zones/zones.js';
 import { type ScreenProps, ZONE_SCREENS } from './screens.js';
@@ -62,13 +63,10 @@ function OneZone({ zone, rest, base }: OneZoneProps) {
         <h1>{zone.name}</h1>
         <Status zone={zone} />
       </div>
-      <nav class="tabs" aria-label={`Zone ${zone.name}`}>
-        {tabs.map(({ path, title }) => (
-          <Link key={path} href={`${base}/${path}`} aria-current={path === rest ? 'page' : undefined}>
-            {title}
-          </Link>
-        ))}
-      </nav>
+      <Tabs
+        label={`Zone ${zone.name}`}
+        tabs={tabs.map(({ path, title }) => ({ href: `${base}/${path}`, title, current: path === rest }))}
+      />
       {answer && screen && (
         <LoadedScreen key={`${zone.id} ${screen.path}`} screen={screen} zone={zone} base={base} params={{}} />
       )}

@@ -97,10 +97,10 @@ const ACTIONS: Readonly<Record<string, readonly [action: string, done: string]>>
   ],
   'filter by type': [type(TYPES, 'CNAME'), counted('of 3 records')],
   'search for a name': [type(SEARCH, 'h4711'), counted('of 19 records')],
-  'search for an address': [type(SEARCH, '10.0.18.103'), counted('of 1 records')],
+  'search for an address': [type(SEARCH, '10.0.18.103'), counted('1 record')],
   'sort backwards': [
-    sorted('direction=desc'),
-    `${SETTLED} && document.querySelector('.row-name')?.textContent !== '@'`,
+    `globalThis.first = document.querySelector('.row-name').id; ${sorted('direction=desc')}`,
+    `document.querySelector('.row-name').id !== globalThis.first`,
   ],
 };
 

@@ -60,6 +60,7 @@ import { overviewRoutes } from './overview/routes.js';
 import { permit, requireArea } from './permission.js';
 import { purgeCacheRoutes } from './purge-cache/routes.js';
 import { parseQuery } from './query.js';
+import { type ApplicationFacts, bucketApplicationRoutes } from './r2-application/routes.js';
 import { absentBucketRoutes } from './r2-buckets/absent-routes.js';
 import { bucketRoutes } from './r2-buckets/routes.js';
 import { bucketDomainRoutes } from './r2-domains/routes.js';
@@ -109,6 +110,8 @@ export interface ApiOptions {
   readonly activity?: Activity;
   /** What is known of the nodes; absent: one machine. */
   readonly readCluster?: () => Promise<Cluster>;
+  /** The bucket application; absent: it is nowhere. */
+  readonly application?: ApplicationFacts;
   /** Awaited before anything is read for a request to the v4 API. */
   readonly beforeRequest?: () => Promise<void>;
 }
@@ -307,7 +310,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
 
 async function registerVersion4(
   scope: FastifyInstance,
-  { base, objects, hostnames, propagation, activity, readCluster }: ApiOptions,
+  { base, objects, hostnames, propagation, activity, readCluster, application }: ApiOptions,
 ): Promise<void> {
   scope.addHook('onRoute', requireArea);
   const declared = declaredMethods(scope);
@@ -338,6 +341,7 @@ async function registerVersion4(
   await scope.register(ipRoutes, base.settings);
   await scope.register(bucketRoutes, { contextOf });
   await scope.register(bucketDomainRoutes, { contextOf });
+  await scope.register(bucketApplicationRoutes, { contextOf, application });
   await scope.register(absentBucketRoutes, { contextOf });
   await scope.register(objectListRoutes, { contextOf, objects });
   await scope.register(objectBodyRoutes, { contextOf, objects });

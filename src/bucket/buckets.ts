@@ -18,6 +18,7 @@ import {
   insertBucket,
   type Jurisdiction,
   type Location,
+  lastBoundBucket,
   putBinding,
   removeBucket,
   type StorageClass,
@@ -229,6 +230,16 @@ export async function bindBucket(
     return row;
   });
   return bucketItem(ctx, value);
+}
+
+/** Whether the bucket application serves this bucket: the one that was bound last. Throws as requireBucket does. */
+export function isServedBucket(
+  ctx: Context,
+  accountId: string | undefined,
+  name: string,
+  jurisdiction: Jurisdiction,
+): boolean {
+  return lastBoundBucket(ctx.store)?.seq === requireBucket(ctx, accountId, name, jurisdiction).seq;
 }
 
 /** What is currently stored in a bucket. */

@@ -38,6 +38,8 @@ export interface HostnameItem {
   readonly origin: string | null;
   readonly originSni: string | null;
   readonly createdAt: number;
+  /** When it is checked again; null: it is not. */
+  readonly nextCheckAt: number | null;
 }
 
 export function hostnameItem(
@@ -66,6 +68,7 @@ export function hostnameItem(
     origin: row.origin,
     originSni: row.origin_sni,
     createdAt: row.created_at,
+    nextCheckAt: row.next_check_ms === null ? null : row.next_check_ms * 1000,
   };
 }
 

@@ -119,6 +119,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
       ...hearing.ofCluster,
       rateLimit: settings.adminRateLimit,
       trustedProxies: parseCidrSet(settings.trustProxies),
+      application: { url: application.url, allowList: settings.bucketAllowList },
       metricsPublic: settings.metricsPublic === 'on',
       metrics: () => printAll(measured, gate, ownSamples(store, version, objects)),
     });

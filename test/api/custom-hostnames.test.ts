@@ -235,6 +235,7 @@ t.test('created, with what the customer must do; edited; deleted', async (t) => 
     id: /^[0-9a-f-]{36}$/,
     hostname: 'app.customer.net',
     status: 'pending',
+    next_check_at: /^2024-05-05T12:/,
     ownership_verification: { type: 'txt', name: '_cf-custom-hostname.app.customer.net', value: /^[0-9a-f-]{36}$/ },
     ownership_verification_http: {
       http_url: `http://app.customer.net/.well-known/cf-custom-hostname-challenge/${result.id}`,

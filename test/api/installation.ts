@@ -117,6 +117,7 @@ export async function install(t: Cleanup, options: InstallationOptions = {}): Pr
     base,
     hostnames,
     activity,
+    application: { url: 'http://127.0.0.1:8787', allowList: ['logo.svg'] },
     objects: createLocalStore(base),
     host: options.host ?? '127.0.0.1',
     version: '0.0.0-test',

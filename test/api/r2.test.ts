@@ -664,3 +664,39 @@ t.test('custom domains', async (t) => {
   });
   t.strictSame(misfits, []);
 });
+
+t.test('what the bucket application does with a bucket', async (t) => {
+  const { call, buckets, misfits, operator, token } = await prepare(t);
+  for (const name of ['first', 'second']) await call('POST', buckets, { name });
+  const of = async (name: string, options: CallOptions = {}) =>
+    (await call('GET', `${buckets}/${name}/application`, undefined, options)).json.result;
+  const unserved = { bindings: [], served: false, url: null, allow_list: [] };
+  const served = { served: true, url: 'http://127.0.0.1:8787', allow_list: ['logo.svg'] };
+  t.strictSame(await of('first'), unserved);
+  const bind = (name: string, binding: unknown, options: CallOptions = {}) =>
+    call('PUT', `${buckets}/${name}/application`, { binding }, options);
+  t.strictSame((await bind('first', 'MY_BUCKET')).json.result, { bindings: ['MY_BUCKET'], ...served });
+  t.strictSame((await bind('second', 'OTHER')).json.result, { bindings: ['OTHER'], ...served });
+  t.strictSame(await of('first'), { ...unserved, bindings: ['MY_BUCKET'] }, 'the one that was bound last is served');
+  for (const bad of ['', 'not a name', 'AUTH_KEY_SECRET', 7, undefined])
+    t.equal((await bind('first', bad)).status, 400, String(bad));
+  t.equal((await bind('missing', 'MY_BUCKET')).status, 404);
+  t.equal((await call('GET', `${buckets}/missing/application`)).status, 404);
+  const tenant = await createAccount(operator, { name: 'Tenant' });
+  const theirs = { headers: await token({ email: 'tenant@example.org', accountId: tenant.id }) };
+  const own = `/accounts/${tenant.id}/r2/buckets`;
+  await call('POST', own, { name: 'second' }, theirs);
+  t.strictSame(
+    (await call('GET', `${own}/second/application`, undefined, theirs)).json.result,
+    unserved,
+    'another second',
+  );
+  t.equal(
+    (await call('PUT', `${own}/second/application`, { binding: 'OTHER' }, theirs)).status,
+    403,
+    'administrators bind',
+  );
+  t.equal((await call('GET', `${buckets}/second/application`, undefined, theirs)).status, 403);
+  t.strictSame(await of('second'), { bindings: ['OTHER'], ...served }, 'nothing was changed');
+  t.strictSame(misfits, []);
+});

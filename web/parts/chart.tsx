@@ -95,10 +95,10 @@ export function Chart({ label, at, stepSeconds, lines }: ChartProps) {
             </text>
           );
         })}
-        {drawn.map(({ label: name, tone, points }, i) => (
+        {drawn.toReversed().map(({ label: name, tone, points }) => (
           <g key={name} class={`chart-${tone}`}>
-            {i === 0 && <path class="chart-area" d={`${path(points)}L${width} ${y(0)}L${LEFT} ${y(0)}Z`} />}
-            <path class="chart-line" d={path(points)} />
+            {tone === 'main' && <path class="chart-area" d={`${path(points)}L${width} ${y(0)}L${LEFT} ${y(0)}Z`} />}
+            {(tone === 'main' || points.some((value) => value > 0)) && <path class="chart-line" d={path(points)} />}
           </g>
         ))}
       </svg>

@@ -3,11 +3,18 @@
 import { Link, withQuery } from '../router.js';
 import type { ResultInfo } from '../types.js';
 
-export function Paging({ info, noun }: { readonly info: ResultInfo; readonly noun: string }) {
+interface PagingProps {
+  readonly info: ResultInfo;
+  /** What the list has: one, and several. */
+  readonly nouns: readonly [one: string, several: string];
+}
+
+export function Paging({ info, nouns: [one, several] }: PagingProps) {
   const { page, per_page: size, count, total_count: total, total_pages: pages } = info;
   const first = (page - 1) * size + 1;
+  const noun = total === 1 ? one : several;
   const text =
-    total === 0 || count === 0
+    total <= 1 || count === 0
       ? `${number(total)} ${noun}`
       : `${number(first)}–${number(first + count - 1)} of ${number(total)} ${noun}`;
   return (

@@ -138,6 +138,7 @@ export const customHostname = z
     custom_origin_server: z.string().optional(),
     custom_origin_sni: z.string().optional(),
     created_at: time,
+    next_check_at: time.optional().describe('When the server checks it again by itself; absent: not any more (ours)'),
   })
   .meta({ id: 'CustomHostname' });
 

@@ -21,6 +21,7 @@ export function hostnameView(item: HostnameItem): CustomHostname {
     ...(origin !== null && { custom_origin_server: origin }),
     ...(originSni !== null && { custom_origin_sni: originSni }),
     created_at: printTime(item.createdAt),
+    ...(item.nextCheckAt !== null && { next_check_at: printTime(item.nextCheckAt) }),
   };
 }
 

@@ -63,6 +63,14 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await page.getByRole('button', { name: 'Delete größe & co.txt' }).click();
     await page.getByRole('button', { name: 'Really delete größe & co.txt' }).click();
     await page.getByText('The bucket is empty').waitFor();
+    await page.getByText('Not served').waitFor();
+    await page.getByLabel('Serve this bucket as').fill('not a name');
+    await page.getByRole('button', { name: 'Bind' }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Serve this bucket as').fill('ASSETS');
+    await page.getByRole('button', { name: 'Bind' }).click();
+    await page.getByText('Served', { exact: true }).waitFor();
+    await page.getByText('ASSETS', { exact: true }).waitFor();
     await page.context().close();
   });
 
@@ -103,6 +111,10 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
       .first()
       .waitFor();
     await page.getByText('_cf-custom-hostname.shop.customer.example. TXT').waitFor();
+    await page
+      .getByText(/Checked again/)
+      .first()
+      .waitFor();
     await dashboard.inspect(page, 'hostname');
     await page.context().close();
   });

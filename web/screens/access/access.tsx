@@ -1,7 +1,7 @@
 /** Who may do what: tokens, the audit log, sessions, accounts. */
 import type { ComponentType } from 'preact';
 import { Empty } from '../../parts/notes.js';
-import { Link } from '../../router.js';
+import { Tabs } from '../../parts/tabs.js';
 import type { ScreenProps } from '../../screens.js';
 import { type Area, mayRead, usePermissions } from '../../session.js';
 import { Accounts } from './accounts.js';
@@ -34,17 +34,14 @@ export default function Access({ params }: ScreenProps) {
       <div class="head">
         <h1>Access</h1>
       </div>
-      <nav class="tabs" aria-label="Access">
-        {parts.map(({ path, title }) => (
-          <Link
-            key={path}
-            href={path === '' ? '/access' : `/access/${path}`}
-            aria-current={path === part?.path ? 'page' : undefined}
-          >
-            {title}
-          </Link>
-        ))}
-      </nav>
+      <Tabs
+        label="Access"
+        tabs={parts.map(({ path, title }) => ({
+          href: path === '' ? '/access' : `/access/${path}`,
+          title,
+          current: path === part?.path,
+        }))}
+      />
       {Shown ? <Shown /> : <Empty title="There is nothing here" />}
     </>
   );

@@ -62,7 +62,7 @@ export function AuditLogs() {
           </tbody>
         </TableFrame>
       )}
-      {answer?.info && <Paging info={answer.info} noun="entries" />}
+      {answer?.info && <Paging info={answer.info} nouns={['entry', 'entries']} />}
       {path && <Curl request={{ method: 'GET', path }} />}
     </>
   );

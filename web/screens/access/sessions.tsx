@@ -43,7 +43,7 @@ export function Sessions() {
               <td class="muted">
                 <Time at={session.expires_on} />
               </td>
-              <td>
+              <td class="row-actions">
                 {!session.current && (
                   <Confirm
                     verb="End"

@@ -45,7 +45,7 @@ export function Tokens() {
       {tokens.length > 0 && (
         <>
           <div class="tools">{make}</div>
-          <TableFrame label="Tokens">
+          <TableFrame label="Tokens" class="stacked">
             <Columns names={['Name', 'May', 'From', 'Used', 'Ends']} actions />
             <tbody>
               {tokens.map((token) => (
@@ -54,12 +54,16 @@ export function Tokens() {
                     {token.name} {token.status !== 'active' && <span class="chip bad">{token.status}</span>}
                   </th>
                   <td class="long muted">{permissionsOf(token)}</td>
-                  <td class="muted">{networksOf(token)}</td>
-                  <td class="muted">{token.last_used_on === undefined ? 'never' : <Time at={token.last_used_on} />}</td>
-                  <td class="muted">
+                  <td class="muted" data-name="From">
+                    {networksOf(token)}
+                  </td>
+                  <td class="muted" data-name="Used">
+                    {token.last_used_on === undefined ? 'never' : <Time at={token.last_used_on} />}
+                  </td>
+                  <td class="muted" data-name="Ends">
                     {token.expires_on === undefined ? 'never' : <Time at={token.expires_on} exact />}
                   </td>
-                  <td>
+                  <td class="row-actions">
                     {writes && (
                       <Confirm what={token.name} busy={sending.busy} quiet onConfirm={() => remove(token.id)} />
                     )}

@@ -6,14 +6,14 @@ import { useAccount } from '../../parts/account.js';
 import { count } from '../../parts/chart.js';
 import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
-import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Link, usePlace, withQuery } from '../../router.js';
 import type { ScreenProps } from '../../screens.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
-import type { BucketDomain, BucketObject, ObjectListInfo } from '../../types.js';
+import type { BucketObject, ObjectListInfo } from '../../types.js';
+import { Readers } from './readers.js';
 
 const PER_PAGE = 200;
 
@@ -70,7 +70,7 @@ export default function Bucket({ params }: ScreenProps) {
           <Link href={withQuery({ cursor: info.cursor })}>Next page</Link>
         </p>
       )}
-      {base && mayRead(permissions, 'buckets') && <Domains base={base} />}
+      {base && mayRead(permissions, 'buckets') && <Readers base={base} />}
       {base && (
         <Curl
           request={{
@@ -226,7 +226,7 @@ function Objects({ base, objects, folders, prefix, busy, writes, onChange }: Obj
               <td class="muted">
                 <Time at={object.last_modified} />
               </td>
-              <td>
+              <td class="row-actions">
                 {writes && <Confirm what={object.key} busy={sending.busy} quiet onConfirm={() => remove(object.key)} />}
               </td>
             </tr>
@@ -251,33 +251,4 @@ function bytes(size: number): string {
     unit += 1;
   }
   return `${count(value)} ${UNITS[unit]}`;
-}
-
-function Domains({ base }: { readonly base: string }) {
-  const { answer } = useLoad<{ readonly domains: readonly BucketDomain[] }>(`${base}/domains/custom`);
-  const domains = answer?.result.domains ?? [];
-  return (
-    <Panel title="Who can read it">
-      {domains.length === 0 ? (
-        <p class="muted">
-          No name shows this bucket to the public. Requests need a credential or an entry in the allow-list.
-        </p>
-      ) : (
-        <ul class="plain-list">
-          {domains.map(({ domain, enabled, status }) => (
-            <li key={domain}>
-              <a href={`https://${domain}/`}>{domain}</a>
-              <span class={`chip ${enabled && status.ownership === 'active' ? 'good' : 'wait'}`}>
-                {enabled ? (status.ownership === 'active' ? 'Public' : 'Not ready') : 'Off'}
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-      <p class="hint">
-        <code>zoneplane bucket info</code> shows what the bucket application is bound to; the setting{' '}
-        <code>bucket-allow-list</code> names the keys that anyone may read there. Secrets are shown nowhere.
-      </p>
-    </Panel>
-  );
 }

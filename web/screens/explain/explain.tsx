@@ -181,13 +181,38 @@ function PacketTable({ title, packet: { size, parts }, open = false }: PacketTab
             <tr key={offset}>
               <td class="number muted">{offset}</td>
               <th scope="row">{PARTS[part]}</th>
-              <td class="octets mono">{hex.replaceAll(/(....)/g, '$1 ').trim()}</td>
-              <td class="long mono">{text}</td>
+              <td class="octets mono">
+                <Octets hex={hex} />
+              </td>
+              <td class="long mono">
+                <span class="content" title={text}>
+                  {text}
+                </span>
+              </td>
             </tr>
           ))}
         </tbody>
       </TableFrame>
     </details>
+  );
+}
+
+/** Octets that are shown at once, as hexadecimal digits. */
+const MOST_DIGITS = 2 * 96;
+
+const grouped = (hex: string): string => hex.replaceAll(/(....)/g, '$1 ').trim();
+
+/** The rest of a long part is shown on request. */
+function Octets({ hex }: { readonly hex: string }) {
+  if (hex.length <= MOST_DIGITS) return grouped(hex);
+  return (
+    <>
+      {grouped(hex.slice(0, MOST_DIGITS))}
+      <details class="more-octets">
+        <summary>{((hex.length - MOST_DIGITS) / 2).toLocaleString('en')} more octets</summary>
+        {grouped(hex.slice(MOST_DIGITS))}
+      </details>
+    </>
   );
 }
 

@@ -79,7 +79,7 @@ export default function History({ zone }: ZoneScreenProps) {
           </li>
         ))}
       </ol>
-      {answer?.info && <Paging info={answer.info} noun="changes" />}
+      {answer?.info && <Paging info={answer.info} nouns={['change', 'changes']} />}
       {restoring && (
         <Restore
           zone={zone}
@@ -186,7 +186,7 @@ function Moment({ zone, at }: { readonly zone: Zone; readonly at: string }) {
           </tbody>
         </TableFrame>
       )}
-      {answer?.info && <Paging info={answer.info} noun="records" />}
+      {answer?.info && <Paging info={answer.info} nouns={['record', 'records']} />}
       <Curl request={{ method: 'GET', path }} />
     </>
   );

@@ -44,7 +44,7 @@ export default function Hostnames({ zone }: ZoneScreenProps) {
         </Empty>
       )}
       {answer && answer.result.length > 0 && (
-        <TableFrame label="Custom hostnames" busy={busy}>
+        <TableFrame label="Custom hostnames" class="stacked" busy={busy}>
           <Columns names={['Hostname', 'State', 'Certificate', 'What comes next']} />
           <tbody>
             {answer.result.map((hostname) => (
@@ -64,13 +64,15 @@ export default function Hostnames({ zone }: ZoneScreenProps) {
                     <span class="muted">none</span>
                   )}
                 </td>
-                <td class="long">{nextStep(hostname)}</td>
+                <td class="long">
+                  {nextStep(hostname)} <NextCheck hostname={hostname} />
+                </td>
               </tr>
             ))}
           </tbody>
         </TableFrame>
       )}
-      {answer?.info && <Paging info={answer.info} noun="hostnames" />}
+      {answer?.info && <Paging info={answer.info} nouns={['hostname', 'hostnames']} />}
       {shown !== undefined && <One key={shown} path={`${base}/${shown}`} writes={writes} onChange={reload} />}
       <Curl request={{ method: 'GET', path }} />
     </>
@@ -157,11 +159,23 @@ function One({ path, writes, onChange }: OneProps) {
       }
     >
       {sending.error && <ErrorNote error={sending.error} />}
-      <p class="lead">{nextStep(hostname)}</p>
+      <p class="lead">
+        {nextStep(hostname)} <NextCheck hostname={hostname} />
+      </p>
       <Records hostname={hostname} />
       <Certificates hostname={hostname} />
       <Curl request={{ method: 'PATCH', path, body: {} }} />
     </Panel>
+  );
+}
+
+/** When the server looks again by itself. */
+function NextCheck({ hostname: { next_check_at: at } }: { readonly hostname: CustomHostname }) {
+  if (at === undefined) return null;
+  return (
+    <span class="muted">
+      Checked again <Time at={at} />.
+    </span>
   );
 }
 

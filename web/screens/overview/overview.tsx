@@ -201,6 +201,48 @@ function Attention() {
   );
 }
 
+const VERBS: Readonly<Record<string, string>> = {
+  create: 'created',
+  add: 'added',
+  update: 'changed',
+  edit: 'changed',
+  change: 'changed',
+  delete: 'deleted',
+  remove: 'removed',
+  enable: 'switched on',
+  disable: 'switched off',
+  replace: 'replaced',
+  import: 'imported',
+  restore: 'restored',
+  put: 'set',
+  set: 'set',
+  bind: 'bound',
+  roll: 'given a new secret',
+  revoke: 'revoked',
+  move: 'moved',
+  expire: 'expired',
+  transfer: 'transferred',
+  export: 'exported',
+  prove: 'proven',
+  rollover: 'keys replaced',
+  dns_settings: 'DNS settings changed',
+  purge: 'purged',
+};
+const NOUNS: Readonly<Record<string, string>> = {
+  tsig: 'TSIG key',
+  dnssec: 'DNSSEC',
+  outgoing: 'Transfers to secondaries',
+  incoming: 'Transfers from primaries',
+  batch: 'Several records',
+  dns_settings: 'DNS settings',
+};
+
+/** `zone.create` as «Zone created». */
+function actionInWords(action: string): string {
+  const [noun = '', verb = ''] = action.split('.');
+  return sentence(`${NOUNS[noun] ?? noun.replaceAll('_', ' ')} ${VERBS[verb] ?? verb.replaceAll('_', ' ')}`.trim());
+}
+
 function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
@@ -215,8 +257,7 @@ function LastChanges({ account }: { readonly account: string }) {
         {answer.result.map((entry) => (
           <li key={entry.id}>
             <span>
-              {entry.action.type.replace('.', ': ').replaceAll('_', ' ')}{' '}
-              <span class="muted">{entry.metadata.zone_name ?? ''}</span>
+              {actionInWords(entry.action.type)} <span class="muted">{entry.metadata.zone_name ?? ''}</span>
             </span>
             <span class="muted">
               {entry.actor.email}, <Time at={entry.when} />

@@ -118,7 +118,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
           }}
         />
       )}
-      {answer?.info && <Paging info={answer.info} noun="records" />}
+      {answer?.info && <Paging info={answer.info} nouns={['record', 'records']} />}
       {editable && selected.size > 0 && (
         <BulkBar
           selected={selected}

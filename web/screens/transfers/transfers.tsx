@@ -86,7 +86,7 @@ function Secondaries({ peers, serial }: { readonly peers: readonly PeerStatus[];
               <span class={`chip ${peer.in_sync ? 'good' : peer.error === null ? 'wait' : 'bad'}`}>
                 {peer.in_sync ? 'In step' : peer.error === null ? 'Behind' : 'Does not answer'}
               </span>
-              {peer.error !== null && <span class="muted"> {peer.error}</span>}
+              {peer.error !== null && <span class="muted"> {inWords(peer.error)}</span>}
             </td>
             <td class="number">
               {peer.serial ?? '–'} <span class="muted">of {serial}</span>
@@ -97,6 +97,13 @@ function Secondaries({ peers, serial }: { readonly peers: readonly PeerStatus[];
       </tbody>
     </TableFrame>
   );
+}
+
+/** Errors of sockets in words; others say themselves what is wrong. */
+function inWords(error: string): string {
+  if (error.includes('ECONNREFUSED')) return 'nothing listens at this address and port';
+  if (error.includes('EHOSTUNREACH') || error.includes('ENETUNREACH')) return 'the network does not lead there';
+  return error;
 }
 
 interface AddSecondaryProps {

@@ -52,7 +52,7 @@ export default function Zones() {
       </div>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {answer ? <Table zones={answer.result} search={search} busy={busy} /> : !error && <Loading what="zones" />}
-      {answer?.info && <Paging info={answer.info} noun="zones" />}
+      {answer?.info && <Paging info={answer.info} nouns={['zone', 'zones']} />}
       <Curl request={{ method: 'GET', path }} />
     </>
   );

@@ -1,0 +1,109 @@
+/** Who can read a bucket without a credential: names of zones that show it, and the bucket application with its allow-list. */
+import { useState } from 'preact/hooks';
+import { call } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { Curl } from '../../parts/curl.js';
+import { Facts, Panel } from '../../parts/facts.js';
+import { ErrorNote } from '../../parts/notes.js';
+import { usePermissions } from '../../session.js';
+import type { BucketApplication, BucketDomain } from '../../types.js';
+
+/** `base`: path of the bucket. */
+export function Readers({ base }: { readonly base: string }) {
+  return (
+    <div class="columns">
+      <Domains base={base} />
+      <Application base={base} />
+    </div>
+  );
+}
+
+function Domains({ base }: { readonly base: string }) {
+  const { answer } = useLoad<{ readonly domains: readonly BucketDomain[] }>(`${base}/domains/custom`);
+  const domains = answer?.result.domains ?? [];
+  return (
+    <Panel title="Public names">
+      {domains.length === 0 ? (
+        <p class="muted">No name of a zone shows this bucket to the public.</p>
+      ) : (
+        <ul class="plain-list">
+          {domains.map(({ domain, enabled, status }) => (
+            <li key={domain}>
+              <a href={`https://${domain}/`}>{domain}</a>
+              <span class={`chip ${enabled && status.ownership === 'active' ? 'good' : 'wait'}`}>
+                {enabled ? (status.ownership === 'active' ? 'Public' : 'Not ready') : 'Off'}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function Application({ base }: { readonly base: string }) {
+  const path = `${base}/application`;
+  const { answer, error, reload } = useLoad<BucketApplication>(path);
+  const { administrator } = usePermissions();
+  if (error) return <ErrorNote error={error} onRetry={reload} />;
+  if (!answer) return null;
+  const { bindings, served, url, allow_list: allowed } = answer.result;
+  const state = served ? <span class="chip good">Served</span> : <span class="chip">Not served</span>;
+  return (
+    <Panel title="Bucket application" aside={state}>
+      <p class="muted">
+        {served
+          ? 'The bucket application serves this bucket. Reading needs the secret in AUTH_KEY_SECRET, except for the keys below; so does every change.'
+          : 'The bucket application serves the bucket that was bound last, which is another one, or none.'}
+      </p>
+      <Facts
+        facts={[
+          { name: 'Bound as', value: bindings.length === 0 ? 'nothing' : <code>{bindings.join(', ')}</code> },
+          ...(url === null ? [] : [{ name: 'Address', value: <a href={url}>{url}</a> }]),
+          ...(served ? [{ name: 'Anyone may read', value: <Allowed keys={allowed} /> }] : []),
+        ]}
+      />
+      {administrator && !served && <Bind path={path} onDone={reload} />}
+      <p class="hint">
+        The setting <code>bucket-allow-list</code> names the keys that anyone may read. Secrets are shown nowhere.
+      </p>
+    </Panel>
+  );
+}
+
+function Allowed({ keys }: { readonly keys: readonly string[] }) {
+  if (keys.length === 0) return 'nothing: the allow-list is empty';
+  return keys.map((key) => (
+    <div key={key}>
+      <code>{key}</code>
+    </div>
+  ));
+}
+
+function Bind({ path, onDone }: { readonly path: string; readonly onDone: () => void }) {
+  const [binding, setBinding] = useState('MY_BUCKET');
+  const sending = useSending();
+  const body = { binding: binding.trim() };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void sending.run(async () => {
+      await call('PUT', path, { body });
+      onDone();
+    });
+  };
+  return (
+    <>
+      <form class="line-form" onSubmit={submit}>
+        <label class="field">
+          <span>Serve this bucket as</span>
+          <input required value={binding} onInput={(event) => setBinding(event.currentTarget.value)} />
+        </label>
+        <button type="submit" disabled={sending.busy}>
+          {sending.busy ? 'Binding…' : 'Bind'}
+        </button>
+        {sending.error && <ErrorNote error={sending.error} />}
+      </form>
+      <Curl request={{ method: 'PUT', path, body }} />
+    </>
+  );
+}
