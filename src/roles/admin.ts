@@ -112,14 +112,13 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const services = [edge, application.metrics, resolverMetrics, refresher];
     const measured = [requestMetrics, runner, ...hearing.parts, incoming, ...services];
     const api = buildApi({
-      ...{ objects, hostnames, version, propagation, activity, requestMetrics },
+      ...{ objects, hostnames, version, propagation, activity, requestMetrics, application },
       base: { ...base, log: apiLog },
       host: settings.adminHost,
       readiness: gate.readiness,
       ...hearing.ofCluster,
       rateLimit: settings.adminRateLimit,
       trustedProxies: parseCidrSet(settings.trustProxies),
-      application: { url: application.url, allowList: settings.bucketAllowList },
       metricsPublic: settings.metricsPublic === 'on',
       metrics: () => printAll(measured, gate, ownSamples(store, version, objects)),
     });

@@ -28,6 +28,8 @@ export interface StartedApplication {
   /** Undefined when it does not listen. */
   readonly url: string | undefined;
   readonly metrics: BucketMetrics;
+  /** Keys that anyone may read, as the setting has them. */
+  readonly allowList: readonly string[];
 }
 
 const FIRST_BUCKET = 'my-bucket';
@@ -67,13 +69,13 @@ export async function startBucketApplication(
     const url = await listenFor(app, place, log);
     appLog.level = log.level;
     lifecycle.own('bucket application', app, (part) => part.close());
-    return { url, metrics };
+    return { url, metrics, allowList: settings.bucketAllowList };
   } catch (error) {
     await app.close();
     const chosen = [origins.bucketHost, origins.bucketPort].some(({ kind }) => kind !== 'default');
     if (chosen || !(error instanceof UserError)) throw error;
     log.warn({ reason: messageOf(error), remedy: error.remedy }, 'the bucket application is not served');
-    return { url: undefined, metrics };
+    return { url: undefined, metrics, allowList: settings.bucketAllowList };
   }
 }
 
