@@ -8,7 +8,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { parseCidrSet } from '../../src/base/ip.js';
@@ -18,11 +19,13 @@ import { systemRandom } from '../../src/base/random.js';
 import { buildBucketApplication } from '../../src/bucket/application.js';
 import { createBucketMetrics } from '../../src/bucket/application-metrics.js';
 import { type Authorize, authorizeByMethod, secretMatcher } from '../../src/bucket/authorization.js';
+import { createBlobs } from '../../src/bucket/blobs.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { createOpenBodies } from '../../src/bucket/open-bodies.js';
 import { allowedKeys } from '../../src/bucket/request-key.js';
 import { createS3Blobs } from '../../src/bucket/s3/s3-blobs.js';
 import { insertAccount } from '../../src/store/access/accounts.js';
+import type { Store } from '../../src/store/driver.js';
 import { insertBucket } from '../../src/store/objects/buckets.js';
 import { startS3 } from '../support/s3.js';
 import { openTwoCopies } from '../support/two-copies.js';
@@ -60,8 +63,8 @@ interface Options {
   readonly bound?: boolean;
 }
 
-async function serve(t: Test, { allow = [], secret = SECRET, authorize, bound = true }: Options = {}): Promise<Room> {
-  const { store, directory, close } = openTwoCopies('bucket', clock, systemRandom);
+/** The bucket with the number 1. */
+async function makeBucket(store: Store): Promise<void> {
   await store.write(() => {
     const account = insertAccount(store, { id: new Uint8Array(16), name: 'a', type: 'standard', created_at: 1 });
     insertBucket(store, {
@@ -73,6 +76,11 @@ async function serve(t: Test, { allow = [], secret = SECRET, authorize, bound = 
       created_at: 1,
     });
   });
+}
+
+async function serve(t: Test, { allow = [], secret = SECRET, authorize, bound = true }: Options = {}): Promise<Room> {
+  const { store, directory, close } = openTwoCopies('bucket', clock, systemRandom);
+  await makeBucket(store);
   const lines: string[] = [];
   const log = createLogger({
     level: 'info',
@@ -512,4 +520,31 @@ t.test('a full disk', { skip: mayMount() ? false : 'this process may mount nothi
   t.equal((await send('GET', '/a')).text, large.toString(), 'what was there is untouched');
   t.same(readdirSync(join(blobs, 'tmp')), [], 'and nothing is left behind');
   t.equal((await send('PUT', '/b', AUTH, 'small')).status, 200, 'small ones are kept elsewhere');
+});
+
+t.test('files that crashes left go after an hour, and no others', async (t) => {
+  let nowMs = clock.nowMs();
+  const moving = Object.assign(Object.create(clock) as SystemClock, { nowMs: () => nowMs });
+  const { store, directory, close } = openTwoCopies('sweep', clock, systemRandom);
+  t.teardown(close);
+  await makeBucket(store);
+  const objects = createLocalStore({ store, clock: moving, random: systemRandom, log: silentLogger() });
+  await objects.put(1, 'kept', Readable.from([Buffer.alloc(100_000, 'x')]), { httpMetadata: {}, limit: LIMIT });
+  const blobs = createBlobs(directory, systemRandom);
+  const [published, draft] = [await blobs.draft(), await blobs.draft()];
+  await published.publish();
+  await draft.write(Buffer.from('begun'));
+  t.teardown(() => draft.discard());
+  const names = () =>
+    readdirSync(join(directory, 'blobs'), { recursive: true, encoding: 'utf8' })
+      .map((path) => basename(path))
+      .filter((name) => name.length === 32);
+  nowMs += 3_500_000;
+  await objects.sweep();
+  t.equal(names().length, 3, 'they may belong to an upload');
+  nowMs += 200_000;
+  await objects.sweep();
+  t.equal(names().length, 1);
+  t.notOk(names().includes(published.name) || names().includes(draft.name));
+  t.equal((await objects.open(1, 'kept', 'test'))?.item.size, 100_000);
 });

@@ -3,7 +3,7 @@
  *
  * Seen failing on 2026-11-22 with one piece of the handling taken out each time: «breaks off» without continuing a response; «has taken a
  * body, and has none» without the look after an upload; «only after a moment» with one look; «completion is lost» without asking whether
- * the body is there; «a moment of failures» with one attempt; «stays for an hour» without the delay; «slow» without time limits.
+ * the body is there; «a moment of failures» with one attempt; «stays for an hour» without the delay.
  */
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';

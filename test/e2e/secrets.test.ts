@@ -19,7 +19,7 @@ import {
   X509CertificateGenerator,
 } from '../../src/certs/x509.js';
 import { openStore } from '../../src/store/driver.js';
-import { ALL_PURPOSES, SEALED_COLUMNS, TSIG_SECRETS } from '../../src/store/sealed-columns.js';
+import { ALL_PURPOSES, SEALED_COLUMNS, TICKET_SECRETS, TSIG_SECRETS } from '../../src/store/sealed-columns.js';
 import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
 import { freePort } from '../support/free-ports.js';
@@ -238,8 +238,8 @@ async function addSealed(directory: string): Promise<void> {
         .all();
       for (const [index, row] of rows.entries()) {
         const plain = Buffer.from(vault.open(sealed, row.id, new Uint8Array(row.sealed)));
-        // A secret that two servers share is no private key.
-        if (sealed === TSIG_SECRETS) addOctets(`${table} ${index}`, plain);
+        // Secrets that servers share are no private keys.
+        if (sealed === TSIG_SECRETS || sealed === TICKET_SECRETS) addOctets(`${table} ${index}`, plain);
         else addKey(`${table} ${index}`, plain);
       }
     }

@@ -86,8 +86,6 @@ t.test('requested over ACME; the local one serves until it arrives, and when it 
   t.match(serviceRequest(own), { names: '["ns1.own.test"]', method: 'txt' });
   t.equal(keeper.current, first);
   clock.advance(2000);
-  await advanceCertificate(own, { kind: 'service', id: 'tls' });
-  clock.advance(2000);
   await own.store.write(() => schedule(own.store, { ...OWN_JOB, runAtMs: clock.nowMs() + 3_600_000 }, clock.nowMs()));
   await advanceCertificate(own, { kind: 'service', id: 'tls' });
   const [due] = listJobs(own.store, 10).filter(({ kind }) => kind === OWN_CERTIFICATE_JOB);
