@@ -1,6 +1,7 @@
 /**
- * The log in PostgreSQL: its order is the order of a primary key, and an entry is durable when its transaction is. Two connections: one
- * appends, which may wait for a standby or for another node's turn; the other reads and hears what is new.
+ * The log in PostgreSQL: its order is the order of a primary key, and an entry is durable when its transaction is. Three connections: one
+ * appends, which may wait for a standby or for another node's turn; one reads and hears what is new; and one is for what nodes tell each
+ * other, so that no request waits for that when PostgreSQL is far away.
  */
 import { type Clock, sleep, steadyMs } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
@@ -31,6 +32,8 @@ import {
 export interface ClusterLog extends EntryLog {
   /** Connection for reading, which also hears notifications. */
   readonly reader: Connection;
+  /** Connection for what nodes tell each other; made when it is first used. */
+  readonly teller: Connection;
   /** Connection for writing; a follower has no right to do so. */
   readonly writer: Connection;
   /** The identifier of the cluster. Throws a UserError where there is none, or one of another layout. */
@@ -78,9 +81,11 @@ export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
     ...(onDown && { onDown }),
   });
   const writer = createConnection({ url, name: `zoneplane ${node} writes`, clock, prepare: [PREPARE_WRITER] });
+  const teller = createConnection({ url, name: `zoneplane ${node} nodes`, clock });
   const turn = createTurn(writer, clock);
   return {
     reader,
+    teller,
     writer,
     async clusterId() {
       const id = await findCluster(reader);
@@ -97,7 +102,7 @@ export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
     readForWrite: (behind, limit) => patiently(options, () => readBehind(reader, behind, limit)),
     takeTurn: () => turn.take(),
     async close() {
-      await Promise.all([reader.close(), writer.close()]);
+      await Promise.all([reader.close(), teller.close(), writer.close()]);
     },
   };
 }

@@ -99,7 +99,7 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
     isToBeReplaced: (found) => isToBeReplaced(log, found, refusal),
   });
   listeners.push((news) => {
-    if (news === 'up' || news.startsWith('entry ')) replica.wake();
+    if (news === 'up' || isNewEntry(news, store)) replica.wake();
     if (news === 'up') claimAgain(log, name, logger);
   });
   return {
@@ -117,6 +117,12 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
       await log.close();
     },
   };
+}
+
+/** Whether the copy lacks the entry of a notification; its own entries are there already. */
+function isNewEntry(news: string, store: Store): boolean {
+  const [, number] = /^entry (\d+)$/.exec(news) ?? [];
+  return number !== undefined && Number(number) > store.position().number;
 }
 
 /** A server may need a moment to notice that the last process of this node is gone. */

@@ -123,7 +123,7 @@ function startReporter(member: ClusterMember, version: string, clock: Clock, tol
     const report = JSON.stringify(told());
     const applied = store.position().number;
     // When PostgreSQL is away, the next heartbeat tells.
-    await tellNode(log.reader, { name, role, version, schema: schemaVersion(store), applied, report }).catch(() => {});
+    await tellNode(log.teller, { name, role, version, schema: schemaVersion(store), applied, report }).catch(() => {});
     telling = false;
     if (again) {
       again = false;
@@ -174,7 +174,7 @@ function hearPeers({ name: own, log, onNews }: ClusterMember, { propagation, edg
     }
     reading = true;
     try {
-      living = watch.see(await listNodes(log.reader));
+      living = watch.see(await listNodes(log.teller));
       if (!closed) known = handOver(living, own, known, { propagation, edges });
     } catch {
       // The others cannot report either, so nobody is gone.
