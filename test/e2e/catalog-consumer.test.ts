@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { sleep } from '../../src/base/clock.js';
 import { parseName } from '../../src/dns/name.js';
 import { runCommand } from '../support/commands.js';
 import { freePort } from '../support/free-ports.js';
@@ -125,9 +126,10 @@ for (const name of ['knot', 'bind', 'nsd'] as const) {
     const first = await producer.members();
     const removed = zones[0]![1];
     const changed: typeof zones = [['again', zones[1]![1]], ...zones.slice(2), ['new', `new.${name}-member.test`]];
+    // Knot makes identifiers from the second in which it starts, so a later start gives all members other ones.
+    if (name === 'knot') await sleep(1100);
     await producer.publish({ serial: 11, members: changed });
     if (name === 'knot') {
-      // It gives all members other identifiers when it starts.
       await until('that waits for a person', async () => (await producer.state()).state === 'held', said);
       t.ok(await isAnswered(world, removed));
       t.match(await producer.confirm(), { success: true });
