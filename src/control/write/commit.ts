@@ -192,7 +192,7 @@ function draftAndFinish<T, Result>(
 }
 
 /** Turns temporary failures of the store into 503. */
-async function orUnavailable<T>({ log }: Pick<Context, 'log'>, written: Promise<T>): Promise<T> {
+export async function orUnavailable<T>({ log }: Pick<Context, 'log'>, written: Promise<T>): Promise<T> {
   try {
     return await written;
   } catch (error) {

@@ -3,12 +3,13 @@
  * they need is stored (staged-edits.ts), and the write makes them at once. If the zone has changed meanwhile, they are planned anew.
  */
 import { toHex } from '../../base/bytes.js';
+import { AppError } from '../../base/errors.js';
 import { ownerText } from '../../serving/difference.js';
 import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireWriter } from '../access/access.js';
 import { createStock } from '../dnssec/signing/stock.js';
-import { type Committed, commitAndRead, type Draft } from './commit.js';
+import { type Committed, commitAndRead, type Draft, orUnavailable } from './commit.js';
 import type { Context } from './context.js';
 import type { AuditEntry } from './log-rows.js';
 import { createOwnerTallies } from './owner-tally.js';
@@ -113,7 +114,7 @@ export async function commitEdits<Value, Result>(
   // A secondary zone has few records of its own, and removing one may show one of its primary.
   const atOnce = ctx.dryRun || edit.size <= FEW_EDITS || edit.zone().type === 'secondary';
   for (let plans = 0; !atOnce && plans < MOST_PLANS; plans++) {
-    const committed = await commitPlan(ctx, edit);
+    const committed = await orUnavailable(ctx, commitPlan(ctx, edit));
     if (committed) return committed;
   }
   return commitAndRead(ctx, (draft) => finished(edit.work(draft, edit.zone())), edit.read);
@@ -136,7 +137,7 @@ async function commitPlan<Value, Result>(
   const plan = openPlan(ctx, zone);
   const value = await inSlices(ctx.clock, work(plan, zone));
   const staged = await stageEdits(ctx, zone, plan.changes());
-  let used = false;
+  let isLeft = false;
   try {
     const isStale = (): boolean => {
       const { version, serial, record_set: set, signed } = findZone();
@@ -150,9 +151,13 @@ async function commitPlan<Value, Result>(
     };
     const committed = await commitAndRead(ctx, apply, (applied) => (applied ? { result: read(value) } : undefined));
     if (!committed.value) return undefined;
-    used = plan.changes().length > 0;
+    isLeft = plan.changes().length > 0;
     return { ...committed, value: committed.value.result };
+  } catch (error) {
+    // A store that takes no writes would only keep the client waiting; what is staged is removed as that of a crash is.
+    isLeft = error instanceof AppError && error.status === 503;
+    throw error;
   } finally {
-    if (!used) await giveUpEdits(ctx, staged);
+    if (!isLeft) await giveUpEdits(ctx, staged);
   }
 }

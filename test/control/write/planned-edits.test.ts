@@ -8,6 +8,7 @@ import type { Context } from '../../../src/control/write/context.js';
 import { FEW_EDITS } from '../../../src/control/write/planned-edits.js';
 import { listHistory, readAsOf, restoreZone } from '../../../src/control/zones/history.js';
 import { createZone, getZone } from '../../../src/control/zones/zones.js';
+import { LogUnavailable } from '../../../src/store/failures.js';
 import { lastChange } from '../../../src/store/log/changes.js';
 import { recordsOfZone } from '../../../src/store/records/records.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
@@ -183,4 +184,26 @@ t.test('a large edit of a signed zone is signed', async (t) => {
   requireVerified(world, 'after a large edit');
   checkLog(world);
   t.same(rowsOf(ctx, world.seq), []);
+});
+
+t.test('a store that takes no writes is 503 with Retry-After at every step, asked once', async (t) => {
+  const { ctx } = await startControl(t);
+  const { zoneId, seq } = await addZone(ctx, 'away.test');
+  const { store } = ctx;
+  const write = store.write.bind(store);
+  t.teardown(() => Object.assign(store, { write }));
+  for (let step = 1; ; step++) {
+    let asked = 0;
+    const failing: typeof write = (work) =>
+      ++asked < step ? write(work) : Promise.reject(new LogUnavailable('PostgreSQL is away'));
+    Object.assign(store, { write: failing });
+    const refused = await refusal(applyBatch(ctx, zoneId, { posts: addresses('a', MANY) }));
+    Object.assign(store, { write });
+    if (!refused) break;
+    t.match(refused, { status: 503, retryAfterSeconds: Number }, `write ${step}`);
+    t.equal(asked, step);
+    t.equal([...recordsOfZone(store, seq)].length, 0);
+    if (step > 50) throw new Error('it is never done');
+  }
+  t.equal([...recordsOfZone(store, seq)].length, MANY);
 });
