@@ -195,7 +195,7 @@ class Checker implements ZoneChecker {
   private checkNameServer(owner: number, record: CheckedRecord, place: number): void {
     if (owner !== APEX && isWildcard(record.owner)) {
       const what = `NS at the wildcard ${printName(record.owner)} delegates only the names that end in it`;
-      const message = `${what}; names that it matches answer NS like other types (RFC 4592 §4.2)`;
+      const message = `${what}; names that it matches answer NS like other types, and cannot be validated in a signed zone (RFC 4592 §4.2)`;
       this.report('warning', 'wildcard-ns', message, record);
     }
     if (owner !== APEX) this.hasCuts = true;

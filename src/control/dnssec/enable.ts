@@ -17,6 +17,7 @@ import type { Context } from '../write/context.js';
 import { addKey, beginKey } from './keys.js';
 import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';
 import { APEX } from './signing/chain.js';
+import { refuseWildcardCuts } from './signing/wildcard-cuts.js';
 
 export interface EnableOptions {
   /** 13 (default): ECDSA with P-256. 15: Ed25519. */
@@ -30,6 +31,7 @@ export interface EnableOptions {
 /** Makes the keys of a zone and signs it, inside a commit; for a zone without a row in dnssec_zones. */
 export function beginSigning(ctx: Context, draft: Draft, zone: ZoneRow, options: EnableOptions): void {
   const { store } = ctx;
+  refuseWildcardCuts(store, zone);
   const isSmall = options.atOnce === true || draft.recordCount(zone) <= MOST_AT_ONCE;
   draft.noteSigning(zone.seq, { owners: [APEX], whole: isSmall });
   const phase = isSmall ? 'signed' : 'data';

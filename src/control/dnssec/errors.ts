@@ -24,6 +24,11 @@ export const dnssecFailure = defineErrors('dnssec', {
     text: '{zone} is not served with signatures, so nobody would believe what it tells of other zones. Sign it first.',
   },
   unsigning: { status: 400, code: 1004, text: 'The signatures of this zone are being removed. Try again in a moment.' },
+  wildcardCut: {
+    status: 400,
+    code: 1004,
+    text: '{zone} is signed and cannot have NS records at the wildcard {owner}: nothing proves to validating resolvers what the names that it matches answer (RFC 4592 §4.2.1). Delegate each name by NS records of its own.',
+  },
   keyMissing: { status: 404, code: 1004, text: 'The zone has no such key.' },
   stillEnabled: {
     status: 400,

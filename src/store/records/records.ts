@@ -103,6 +103,10 @@ const statements = perStore((store) => ({
   types: store.prepareTuples<[zone: number], [type: number]>(
     `SELECT DISTINCT type FROM record_rows WHERE record_set = ${SET_OF_ZONE}`,
   ),
+  wildcards: store.prepareTuples<[zone: number, type: number], [ownerKey: Uint8Array]>(
+    `SELECT owner_key FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND type = ?
+     AND (owner_key = X'2A00' OR substr(owner_key, -3) = X'002A00') ORDER BY owner_key LIMIT 1`,
+  ),
   between: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [number]>(
     `SELECT 1 FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND owner_key > ? AND owner_key < ? LIMIT 1`,
   ),
@@ -186,6 +190,11 @@ export function proxiedOwners(store: Store, zone: number, limit: number): Uint8A
 /** The NS records of one owner. */
 export function nameServersAt(store: Store, zone: number, ownerKey: Uint8Array): Pick<RecordRow, 'id' | 'rdata'>[] {
   return statements(store).nameServersAt.all(zone, ownerKey);
+}
+
+/** The first wildcard that has a record of this type. */
+export function findWildcardWith(store: Store, zone: number, type: number): Uint8Array | undefined {
+  return statements(store).wildcards.get(zone, type)?.[0];
 }
 
 /** Number of records and octets of their rdata, by type. */

@@ -17,6 +17,7 @@ import { signChange } from './sign-change.js';
 import { signSet, storeSignedOwner, withSet } from './sign-owner.js';
 import { signWhole } from './sign-whole.js';
 import { openSigningZone, type SigningZone } from './signing-zone.js';
+import { refuseNewWildcardCuts } from './wildcard-cuts.js';
 
 export interface SignedZone {
   /** What changed at the touched owners with signatures; undefined when these are not the whole difference. */
@@ -40,6 +41,7 @@ export function signZone(
 ): SignedZone | undefined {
   const signing = openSigningZone(ctx, row, zone, touched.signing.exact);
   if (!signing) return undefined;
+  refuseNewWildcardCuts(ctx.store, row, touched, owners);
   // The times of signatures depend on settings, and so does the TTL of denials.
   if (touched.kind !== undefined && touched.kind !== 'rrs') runSigningSoon(ctx, row);
   return row.signed === 1 ? signServed(signing, row, touched, owners) : prepare(signing, touched, owners);
