@@ -71,6 +71,7 @@ export function makeContextOf(base: ContextBase): ContextOf {
       address: request.clientAddress,
       outcome: request.outcome,
       ...(precondition && { precondition }),
+      ...(request.readPoint && { readPoint: request.readPoint }),
       ...(request.routeOptions.config.zoneState === 'write' && { dryRun: isDryRun(request) }),
     };
   };

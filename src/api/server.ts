@@ -40,6 +40,7 @@ import { clusterRoutes } from './cluster/routes.js';
 import type { Cluster } from './cluster/schema.js';
 import { addTag, noteTag } from './conditions.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
+import { createCurrency, type FollowingCopy } from './current.js';
 import { hostnameCertificateRoutes } from './custom-hostnames/certificate-routes.js';
 import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
 import { hostnameRoutes } from './custom-hostnames/routes.js';
@@ -112,8 +113,8 @@ export interface ApiOptions {
   readonly readCluster?: () => Promise<Cluster>;
   /** The bucket application; absent: it is nowhere. */
   readonly application?: ApplicationFacts;
-  /** Awaited before anything is read for a request to the v4 API. */
-  readonly beforeRequest?: () => Promise<void>;
+  /** In a cluster: the copy that requests read. */
+  readonly copy?: FollowingCopy;
 }
 
 /** Base paths of the v4 routes: the vendor's, and the short one (v4: §0.20). */
@@ -217,21 +218,28 @@ function readBodiesAsOctets(app: FastifyInstance, clock: Clock): void {
 function addHooks(app: FastifyInstance, options: ApiOptions): void {
   const { base, propagation, rateLimit, trustedProxies, requestMetrics = createRequestMetrics() } = options;
   const count = requestCounter(app, rateLimit ?? 0, base.clock);
+  const currency = createCurrency(base.store, options.copy);
+  const admit = (request: FastifyRequest): Promise<void> => admitCaller(base, request);
   app.decorateRequest('caller', null);
   app.decorateRequest('clientAddress', { getter: clientAddressFinder(trustedProxies) });
   app.decorateRequest('isSecure', { getter: schemeFinder(trustedProxies) });
   app.decorateRequest('zoneTag', '');
   app.decorateRequest('outcome', null);
+  app.decorateRequest('readPoint', null);
 
   app.addHook('onRoute', (route) => {
     // A handler that reads the body itself also checks it.
     if (route.config?.rawBody) route.validatorCompiler = checkIdentifiers as FastifySchemaCompiler<unknown>;
+    currency.wrapHandler(route, admit);
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store');
-    await options.beforeRequest?.();
-    if (!needsNoCredential(request, options)) await admit(base, request, () => count(request, reply));
+    await currency.begin(request);
+    if (!needsNoCredential(request, options)) {
+      // A request with a wrong credential counts for its address, because guessing takes many requests.
+      await currency.read(request, () => admit(request)).finally(() => count(request, reply));
+    }
     tolerateContentType(request);
   });
   app.addHook('preValidation', async (request) => {
@@ -258,14 +266,9 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
   });
 }
 
-/** Authenticates the request, counts it, and checks the permission for its route. */
-async function admit(base: ContextBase, request: FastifyRequest, count: () => Promise<void>): Promise<void> {
-  try {
-    request.caller = await authenticate(base, request);
-  } finally {
-    // A request with a wrong credential counts for its address, because guessing takes many requests.
-    await count();
-  }
+/** Authenticates the request, and checks the permission for its route. */
+async function admitCaller(base: ContextBase, request: FastifyRequest): Promise<void> {
+  request.caller = await authenticate(base, request);
   request.caller = permit(base, request, request.caller);
 }
 

@@ -23,6 +23,8 @@ export interface Connection {
   isUp(): boolean;
   /** A number that grows with each new connection. */
   generation(): number;
+  /** The number of its process in the server; undefined while there is no connection. */
+  backend(): number | undefined;
   close(): Promise<void>;
 }
 
@@ -33,8 +35,8 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   /** Run on each new connection. */
   readonly prepare?: readonly string[];
-  /** Called with the payload of each notification. */
-  readonly onNotice?: (payload: string) => void;
+  /** Called with the payload of each notification, and the number of the server's process whose connection sent it. */
+  readonly onNotice?: (payload: string, backend: number) => void;
   /** Called when a connection was made. */
   readonly onUp?: () => void;
   /** Called when it was lost. */
@@ -103,6 +105,8 @@ export function createConnection(options: ConnectionOptions): Connection {
     },
     isUp: () => client !== undefined,
     generation: () => generation,
+    // Missing in the types of pg.
+    backend: () => (client as { processID?: number } | undefined)?.processID,
     async close() {
       closed = true;
       await connecting?.catch(() => {});
@@ -113,12 +117,23 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 }
 
+/** Statements with parameters are planned once for each connection; their texts are constants. */
+const names = new Map<string, string>();
+
+function nameOf(text: string): string {
+  const name = names.get(text) ?? `zoneplane${names.size}`;
+  names.set(text, name);
+  return name;
+}
+
 /** One statement at a time; the time of those before it does not count. */
 const lastAsked = new WeakMap<pg.Client, Promise<unknown>>();
 
 async function ask(client: pg.Client, clock: Clock, text: string, values: readonly Value[], limitMs: number) {
   const before = lastAsked.get(client) ?? Promise.resolve();
-  const asked = before.then(() => client.query(text, values.length > 0 ? values.map(toParameter) : undefined));
+  const asked = before.then(() =>
+    client.query(values.length > 0 ? { name: nameOf(text), text, values: values.map(toParameter) } : text),
+  );
   const ended = asked.then(
     () => {},
     () => {},
@@ -153,7 +168,7 @@ async function connectToPrimary(options: ConnectionOptions, drop: (lost: pg.Clie
       const [{ standby } = {}] = await ask(client, options.clock, IS_STANDBY, [], CONNECT_LIMIT_MS);
       if (standby !== false) throw new Error('it is a standby');
       client.on('end', () => drop(client));
-      client.on('notification', ({ payload = '' }) => options.onNotice?.(payload));
+      client.on('notification', ({ payload = '', processId }) => options.onNotice?.(payload, processId));
       for (const text of options.prepare ?? []) await ask(client, options.clock, text, [], CONNECT_LIMIT_MS);
       return client;
     } catch (error) {

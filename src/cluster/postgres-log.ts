@@ -6,7 +6,7 @@
 import { type Clock, sleep, steadyMs } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { EntryRefused, LogUnavailable } from '../store/failures.js';
-import type { EntryLog } from '../store/log-writer.js';
+import type { EntryLog, Stretch } from '../store/log-writer.js';
 import type { Entry } from '../store/recording.js';
 import type { Position } from '../store/replay.js';
 import { type Connection, createConnection, isLockTimeout, isMissing, isRefused, type Row } from './connection.js';
@@ -53,7 +53,7 @@ export interface PostgresLogOptions {
   readonly clock: Clock;
   /** How long an append waits for a server that is away, milliseconds. */
   readonly patienceMs: number;
-  /** Called with each notification, and with `up` after each connection. */
+  /** Called with each notification (`entry <number>`, or `own <number>` if it was appended here; `node <name>`), and with `up` after each connection. */
   readonly onNews?: (news: string) => void;
   readonly onDown?: () => void;
 }
@@ -69,6 +69,9 @@ const APPEND_LIMIT_MS = 15_000;
 /** A turn that was taken lasts so long while there is something to append. */
 const TURN_MS = 200;
 
+/** Begins the notification of an entry. */
+const ENTRY = /^entry /;
+
 export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
   const { url, node, clock, onNews = () => {}, onDown } = options;
   const reader = createConnection({
@@ -76,7 +79,7 @@ export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
     name: `zoneplane ${node}`,
     clock,
     prepare: [LISTEN],
-    onNotice: onNews,
+    onNotice: (payload, backend) => onNews(backend === writer.backend() ? payload.replace(ENTRY, 'own ') : payload),
     onUp: () => onNews('up'),
     ...(onDown && { onDown }),
   });
@@ -196,26 +199,37 @@ async function appendOnce(writer: Connection, entry: Entry, node: string, wasLos
   return false;
 }
 
-async function readBehind(reader: Connection, behind: Position, limit: number): Promise<readonly Entry[]> {
-  const rows = await reader.query(READ, [behind.number, limit, READ_OCTETS]);
-  const [first] = rows;
-  if (first === undefined || Number(first['number']) !== behind.number + 1 || first['after'] !== behind.id) {
-    await requireSameHistory(reader, behind);
-  }
+async function readBehind(reader: Connection, behind: Position, limit: number): Promise<Stretch> {
+  const found = await reader.query(READ, [behind.number, limit, READ_OCTETS]);
+  const rows = found.filter(({ number }) => Number(number) > behind.number);
+  if (!isNextOf(rows[0], behind) && !isAt(found[0], behind)) throw await otherHistory(reader, behind);
   const entries: Entry[] = [];
   for (const row of rows) entries.push(await entryOf(reader, row));
-  return entries;
+  return { entries, isEnd: Number(found[0]!['last']) === behind.number + entries.length };
 }
 
-async function requireSameHistory(reader: Connection, { number, id }: Position): Promise<void> {
+function isAt(row: Row | undefined, { number, id }: Position): boolean {
+  return row !== undefined && Number(row['number']) === number && row['id'] === id;
+}
+
+/** The first entry of a log follows an empty position. */
+function isNextOf(row: Row | undefined, behind: Position): boolean {
+  return row !== undefined && Number(row['number']) === behind.number + 1 && row['after'] === behind.id;
+}
+
+/** Why the log does not have the entry at this position. */
+async function otherHistory(reader: Connection, { number }: Position): Promise<EntryRefused> {
   const [row] = await reader.query(LOOK, [number]);
-  if (row?.['id'] === id) return;
   const [first, last] = [Number(row?.['first'] ?? 0), Number(row?.['last'] ?? 0)];
   if (number < first) {
-    throw new EntryRefused('gap', `This copy is at entry ${number}, but the log begins at ${first}.`, number + 1);
+    return new EntryRefused('gap', `This copy is at entry ${number}, but the log begins at ${first}.`, number + 1);
   }
   const reason = number > last ? `the log ends at ${last}` : 'the log has another entry there';
-  throw new EntryRefused('history', `This copy is at entry ${number}, but ${reason}: it has lost entries.`, number + 1);
+  return new EntryRefused(
+    'history',
+    `This copy is at entry ${number}, but ${reason}: it has lost entries.`,
+    number + 1,
+  );
 }
 
 async function entryOf(reader: Connection, row: Row): Promise<Entry> {

@@ -2,13 +2,13 @@
  * A copy that follows the log: it applies what other nodes have appended, soon after they did, and at the latest after a slow look. While
  * PostgreSQL is away it stays as it is.
  */
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import type { Store } from '../store/driver.js';
 import { EntryRefused, StoreBusy } from '../store/failures.js';
-import { catchUp, type EntryLog } from '../store/log-writer.js';
+import { catchUp, type EntryLog, onlyOwnEntriesSince } from '../store/log-writer.js';
 
 export interface ReplicaStatus {
   /** The last entry that this copy has applied. */
@@ -23,6 +23,8 @@ export interface Replica {
   catchUp(): Promise<void>;
   /** The same for readers: never rejects, and does not wait for a log that is away. */
   refresh(): Promise<void>;
+  /** Whether nobody but this process has written for a while: then a look at the log would likely find nothing. */
+  isQuiet(): boolean;
   /** Looks soon: something was appended, or the log is back. */
   wake(): void;
   status(): ReplicaStatus;
@@ -42,6 +44,8 @@ export interface ReplicaOptions {
 
 /** The slow look, in case a notification was lost; also finds a server that is back. */
 const LOOK_MS = 1000;
+/** After an entry of another node, further ones are expected for so long. */
+const QUIET_MS = 1000;
 /** A reader waits no longer for the log. */
 const REFRESH_LIMIT_MS = 1000;
 
@@ -51,6 +55,8 @@ export function followLog(options: ReplicaOptions): Replica {
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   let closed = false;
+  let seen = store.position().number;
+  let othersAtMs = Number.NEGATIVE_INFINITY;
 
   function start(): Promise<void> {
     running = follower.look().finally(() => {
@@ -82,6 +88,11 @@ export function followLog(options: ReplicaOptions): Replica {
       const ended = (): boolean => true;
       const seen = await withLimit(clock, REFRESH_LIMIT_MS, shared().then(ended, ended));
       if (seen === undefined) follower.giveUp(`the log did not answer within ${REFRESH_LIMIT_MS / 1000} s`);
+    },
+    isQuiet() {
+      if (!onlyOwnEntriesSince(store, seen)) othersAtMs = steadyMs(clock);
+      seen = store.position().number;
+      return steadyMs(clock) - othersAtMs >= QUIET_MS;
     },
     wake,
     status: () => ({ applied: store.position().number, ...follower.state() }),

@@ -81,12 +81,16 @@ export const CONFIRM = 'UPDATE zoneplane.cluster SET confirmed_at = clock_timest
 export const TAKE_TURN = `SELECT pg_advisory_lock(${TURN})`;
 export const END_TURN = `SELECT pg_advisory_unlock(${TURN})`;
 
-/** The entry at a position and some of those after it, no more octets than $3 unless the first alone is larger. */
+/**
+ * The entry at a position, without its body, and some of those after it, no more octets than $3 unless the first alone is larger; `last`: the
+ * number of the last entry of the log.
+ */
 export const READ = `
-SELECT number, id, after, schema, parts, body FROM (
-  SELECT number, id, after, schema, parts, body,
-    sum(octet_length(body) + parts * 8388608::bigint) OVER (ORDER BY number) - octet_length(body) - parts * 8388608::bigint AS before
-  FROM zoneplane.entries WHERE number > $1 ORDER BY number LIMIT $2) next
+SELECT number, id, after, schema, parts, body, (SELECT max(number) FROM zoneplane.entries) AS last FROM (
+  SELECT number, id, after, schema, parts, body, sum(octets) OVER (ORDER BY number) - octets AS before FROM (
+    SELECT number, id, after, schema, parts, CASE WHEN number > $1 THEN body ELSE '' END AS body,
+      CASE WHEN number > $1 THEN octet_length(body) + parts * 8388608::bigint ELSE 0 END AS octets
+    FROM zoneplane.entries WHERE number >= $1 ORDER BY number LIMIT $2::bigint + 1) next) counted
 WHERE before < $3 ORDER BY number`;
 
 /** Where the log stands: the entry at a position, and its last and first numbers. */

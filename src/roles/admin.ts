@@ -204,7 +204,7 @@ interface Hearing {
   /** What has further metrics. */
   readonly parts: readonly { samples(): readonly MetricSample[] }[];
   /** What the API asks in a cluster. */
-  readonly ofCluster: Pick<ApiOptions, 'beforeRequest' | 'readCluster'>;
+  readonly ofCluster: Pick<ApiOptions, 'copy' | 'readCluster'>;
 }
 
 /** Hears the other processes and, in a cluster, the other nodes; notifies peers, and answers dynamic updates. */
@@ -232,8 +232,7 @@ async function hearProcesses(
   return {
     afterCommit: [hearing.tellCommitted, ...afterCommit],
     parts: [transfers, ...(member && peers ? [member, peers] : [])],
-    ofCluster:
-      member && peers ? { beforeRequest: member.replica.refresh, readCluster: () => readCluster(member, peers) } : {},
+    ofCluster: member && peers ? { copy: member.replica, readCluster: () => readCluster(member, peers) } : {},
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import { messageOf } from '../base/errors.js';
 import type { Random } from '../base/random.js';
-import type { Store } from './driver.js';
+import { perStore, type Store } from './driver.js';
 import { EntryRefused, LogUnavailable } from './failures.js';
 import { migrateByEntry, schemaVersion } from './migrate.js';
 import { whenFree } from './patience.js';
@@ -22,12 +22,41 @@ export interface EntryLog {
    * Entries after the position of a copy, in order; no more than `limit`. Throws {@link EntryRefused} when the log has
    * another entry at this position, or none, or no longer the ones after it.
    */
-  read(behind: Position, limit: number): Promise<readonly Entry[]>;
+  read(behind: Position, limit: number): Promise<Stretch>;
   /** Keeps other copies from appending until the returned function is called. Absent: all are equally fast. */
   takeTurn?(): Promise<() => void>;
 }
 
+/** Entries that follow each other. */
+export interface Stretch {
+  readonly entries: readonly Entry[];
+  /** Whether the log ended with them when they were read. */
+  readonly isEnd: boolean;
+}
+
 const READ_AT_ONCE = 100;
+
+/** Numbers of entries that this process has appended; of very many, the newest. */
+const ownEntries = perStore(() => new Set<number>());
+const MOST_OWN = 10_000;
+
+function noteOwn(store: Store, number: number): void {
+  const own = ownEntries(store);
+  own.add(number);
+  const [oldest] = own;
+  if (own.size > MOST_OWN) own.delete(oldest!);
+}
+
+/** Whether this process has appended the entry. */
+export function isOwnEntry(store: Store, number: number): boolean {
+  return ownEntries(store).has(number);
+}
+
+/** Whether this process has appended all entries that this copy has after the one with this number. */
+export function onlyOwnEntriesSince(store: Store, number: number): boolean {
+  for (let last = store.position().number; last > number; last--) if (!isOwnEntry(store, last)) return false;
+  return true;
+}
 
 /**
  * {@link Store.write} for a copy that follows a log. It runs one write at a time. Used by `openStore(…, { writer })`.
@@ -42,12 +71,15 @@ export function createLogWriter(store: Store, log: EntryLog, random: Random): St
   };
 }
 
-/** Applies all log entries that this copy lacks. Throws {@link EntryRefused} when one cannot be applied. */
+/**
+ * Applies all log entries that were appended before this call and that this copy lacks. Throws {@link EntryRefused} when
+ * one cannot be applied.
+ */
 export async function catchUp(store: Store, log: EntryLog): Promise<void> {
   for (;;) {
-    const entries = await log.read(store.position(), READ_AT_ONCE);
-    if (entries.length === 0) return;
+    const { entries, isEnd } = await log.read(store.position(), READ_AT_ONCE);
     for (const entry of entries) await applyWhenFree(store, entry);
+    if (isEnd) return;
   }
 }
 
@@ -69,6 +101,7 @@ async function writeOnce<T>(
       const { number, id: after } = value.position;
       const entry = { number: number + 1, id: random.uuid(), after, schema: schemaVersion(store), body: written };
       if (await log.append(entry)) {
+        noteOwn(store, entry.number);
         await applyOwn(store, entry);
         return value.result;
       }

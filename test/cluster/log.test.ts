@@ -21,6 +21,10 @@ import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../supp
 import { startCuttingProxy } from '../support/cutting-proxy.js';
 import { NOTHING_WRITTEN } from '../support/memory-log.js';
 import { type Postgres, skipWithoutPostgres, startPostgres } from '../support/postgres.js';
+import { until } from '../support/until.js';
+
+/** The name of the node among the values of an append, as PostgreSQL's protocol has it: octets, then their text. */
+const OF_APPEND = '\0\0\0\x03cut';
 
 /** A counter that every write increases by one: a lost or repeated write shows. */
 const count = (store: Store): number => Number(findMeta(store, 'last_account') ?? 0);
@@ -61,7 +65,7 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     const { store, log } = await openNode(t, url, { node: 'cut' });
     const before = count(store);
     for (let round = 1; round <= 3; round++) {
-      proxy.cutAfter('WITH added AS');
+      proxy.cutAfter(OF_APPEND);
       t.equal(await increase(store), before + round);
       t.equal(proxy.cuts(), round, 'the answer was lost');
     }
@@ -71,8 +75,9 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
   });
 
   t.test('a node reads what another has acknowledged, every time', async (t) => {
-    const a = await openNode(t, postgres.url, { node: 'a' });
-    const b = await openNode(t, postgres.url, { node: 'b' });
+    const news: Record<'a' | 'b', string[]> = { a: [], b: [] };
+    const a = await openNode(t, postgres.url, { node: 'a', onNews: (told) => news.a.push(told) });
+    const b = await openNode(t, postgres.url, { node: 'b', onNews: (told) => news.b.push(told) });
     const replica = followLog({
       ...{ ...b, clock, logger: silentLogger(), isToBeReplaced: async () => true },
       onDiverged: (reason) => t.fail(reason),
@@ -84,6 +89,13 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
       if (count(b.store) !== written) t.equal(count(b.store), written, `round ${round}`);
     }
     t.equal(count(b.store), count(a.store));
+    const { number } = a.store.position();
+    await until(async () => news.a.includes(`own ${number}`) && news.b.includes(`entry ${number}`));
+    t.strictSame(
+      [news.a, news.b].map((told) => told.filter((text) => /^(?:entry|own) /.test(text)).length),
+      [300, 300],
+    );
+    t.notOk(news.a.includes(`entry ${number}`), 'who has appended an entry need not look for it');
   });
 
   t.test('an entry of 20 MiB is read in parts', async (t) => {

@@ -11,7 +11,7 @@ import { createConnection } from '../../src/cluster/connection.js';
 import { initCluster } from '../../src/cluster/init.js';
 import { type CopyOptions, type OpenCopy, openCopy } from '../../src/cluster/open-copy.js';
 import { openPostgresLog } from '../../src/cluster/postgres-log.js';
-import { DATABASE_FILE, openStore } from '../../src/store/driver.js';
+import { DATABASE_FILE, openStore, type Store } from '../../src/store/driver.js';
 import { migrate } from '../../src/store/migrate.js';
 
 export const clock = new SystemClock();
@@ -22,11 +22,16 @@ export function makeDirectory(t: Test): string {
   return directory;
 }
 
-/** Begins a cluster with a new database, and returns the directory of that. */
-export async function beginCluster(t: Test, url: string): Promise<string> {
+/** Begins a cluster with a new database, of which `prepare` makes what it needs; returns its directory. */
+export async function beginCluster(
+  t: Test,
+  url: string,
+  prepare: (store: Store, dataDir: string) => Promise<void> = async () => {},
+): Promise<string> {
   const dataDir = makeDirectory(t);
   const store = openStore(dataDir);
   migrate(store, clock, systemRandom);
+  await prepare(store, dataDir);
   const log = openPostgresLog({ url, node: 'first', clock, patienceMs: 5000 });
   const own = createConnection({ url, name: 'test', clock });
   await initCluster({ store, dataDir, log, own, node: 'first', random: systemRandom });

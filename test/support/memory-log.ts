@@ -1,5 +1,5 @@
 /** A log of entries in memory. */
-import type { EntryLog } from '../../src/store/log-writer.js';
+import type { EntryLog, Stretch } from '../../src/store/log-writer.js';
 import type { Entry } from '../../src/store/recording.js';
 import type { Position } from '../../src/store/replay.js';
 
@@ -17,8 +17,8 @@ export class MemoryLog implements EntryLog {
     return true;
   }
 
-  async read({ number: behind }: Position, limit: number): Promise<readonly Entry[]> {
+  async read({ number: behind }: Position, limit: number): Promise<Stretch> {
     await null;
-    return this.entries.slice(behind, behind + limit);
+    return { entries: this.entries.slice(behind, behind + limit), isEnd: behind + limit >= this.entries.length };
   }
 }

@@ -88,7 +88,7 @@ function addCreation(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.post(
     LIST,
     {
-      config: { area: 'dns', narrowable: true, zoneState: 'write' },
+      config: { area: 'dns', narrowable: true, zoneState: 'write', oneCommit: true },
       schema: {
         tags,
         summary: 'Create a record',
@@ -133,7 +133,7 @@ function addReplacement(app: RouteScope, { contextOf }: RecordRouteOptions): voi
   app.put(
     ONE,
     {
-      config: { area: 'dns', narrowable: true, zoneState: 'write' },
+      config: { area: 'dns', narrowable: true, zoneState: 'write', oneCommit: true },
       schema: {
         tags,
         summary: 'Replace a record',
@@ -153,7 +153,7 @@ function addEdit(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.patch(
     ONE,
     {
-      config: { area: 'dns', narrowable: true, zoneState: 'write' },
+      config: { area: 'dns', narrowable: true, zoneState: 'write', oneCommit: true },
       schema: { tags, summary: 'Edit a record', params: recordParams, body: recordEdit, response: answersOne(record) },
     },
     async (request) => {
@@ -167,7 +167,7 @@ function addDeletion(app: RouteScope, { contextOf }: RecordRouteOptions): void {
   app.delete(
     ONE,
     {
-      config: { area: 'dns', narrowable: true, zoneState: 'write' },
+      config: { area: 'dns', narrowable: true, zoneState: 'write', oneCommit: true },
       schema: { tags, summary: 'Delete a record', params: recordParams, response: answersOne(onlyId) },
     },
     async (request) => {

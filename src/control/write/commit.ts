@@ -16,6 +16,7 @@ import type { Context } from './context.js';
 import { type Draft, openDraft } from './draft.js';
 import { rehearse } from './dry-run.js';
 import { storeUnavailable } from './errors.js';
+import { Outdated, requireCurrent } from './read-point.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
 export type { Draft } from './draft.js';
@@ -50,7 +51,8 @@ const queues = perStore((): Queue => ({ jobs: [], draining: false }));
 
 /**
  * Runs one write; see the head of this file. Resolves when it is durable. Throws the errors of `work`, or 503 when the
- * store stays locked. `work` may run more than once, but takes effect once; a dry run leaves nothing behind.
+ * store stays locked. `work` may run more than once, but takes effect once; a dry run leaves nothing behind. A request with a
+ * read point gets {@link Outdated} when other nodes have written since.
  */
 export async function commit<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
   return commitAndRead(ctx, work, (value) => value);
@@ -169,9 +171,14 @@ function runPart(store: Store, { run, resolve, reject }: Job): () => void {
     const committed = store.part(run);
     return () => resolve(committed as Committed<never>);
   } catch (error) {
-    if (!(error instanceof AppError || error instanceof SignaturesWanted)) throw error;
+    if (!isOfOneJob(error)) throw error;
     return () => reject(error);
   }
+}
+
+/** Whether the others of the transaction go on. */
+function isOfOneJob(error: unknown): boolean {
+  return error instanceof AppError || error instanceof SignaturesWanted || error instanceof Outdated;
 }
 
 function runJob<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
@@ -183,6 +190,7 @@ function draftAndFinish<T, Result>(
   work: (draft: Draft) => T,
   read: (value: T) => Result,
 ): Committed<Result> {
+  if (ctx.readPoint) requireCurrent(ctx.store, ctx.readPoint);
   ctx.stock?.begin();
   const draft = openDraft(ctx);
   const value = work(draft);

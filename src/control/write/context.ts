@@ -10,6 +10,7 @@ import type { Policy, RecordScope } from '../access/permissions.js';
 import type { SignatureStock } from '../dnssec/signing/stock.js';
 import type { ZoneKeys } from '../dnssec/zone-keys.js';
 import type { Precondition } from './precondition.js';
+import type { ReadPoint } from './read-point.js';
 import type { WriteOutcome } from './zone-outcome.js';
 
 /** The originator of a request. Identifiers are 32 lower-case hexadecimal digits. */
@@ -109,6 +110,8 @@ export interface Context {
   readonly askOutside?: AskOutside;
   /** Private keys of signed zones; without them such zones cannot be changed. */
   readonly zoneKeys?: ZoneKeys;
+  /** Present if the request has not looked at the log of the cluster. */
+  readonly readPoint?: ReadPoint;
   /** Signatures for the write that is under way; commits put it here if they are not given one. */
   readonly stock?: SignatureStock;
 }
@@ -116,7 +119,7 @@ export interface Context {
 /** The parts of a context that are the same for every request. */
 export type ContextBase = Omit<
   Context,
-  'actor' | 'requestId' | 'source' | 'address' | 'precondition' | 'dryRun' | 'outcome' | 'stock'
+  'actor' | 'requestId' | 'source' | 'address' | 'precondition' | 'dryRun' | 'outcome' | 'readPoint' | 'stock'
 >;
 
 /** One page of a list. */

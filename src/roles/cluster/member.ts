@@ -35,7 +35,7 @@ export interface ClusterMember {
   readonly replica: Replica;
   /** The copy was replaced by a snapshot: processes that have read it must read all of it again. */
   readonly wasReplaced: boolean;
-  /** Calls `listener` with each notification of PostgreSQL: `up`, `down`, `entry <number>`, `node <name>`. */
+  /** Calls `listener` with each notification of PostgreSQL: `up`, `down`, `entry <number>`, `own <number>`, `node <name>`. */
   onNews(listener: (news: string) => void): void;
   samples(): readonly MetricSample[];
   /** Stops following; the store stays open. */
@@ -119,7 +119,7 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
   };
 }
 
-/** Whether the copy lacks the entry of a notification; its own entries are there already. */
+/** Whether the copy lacks the entry of a notification; what this process appends, it applies itself. */
 function isNewEntry(news: string, store: Store): boolean {
   const [, number] = /^entry (\d+)$/.exec(news) ?? [];
   return number !== undefined && Number(number) > store.position().number;

@@ -143,7 +143,7 @@ function startReporter(member: ClusterMember, version: string, clock: Clock, tol
   member.onNews((news) => {
     if (news === 'up') soon();
     // What is no change for DNS is not reported by a DNS process.
-    if (news.startsWith('entry ')) cancelApplied ??= clock.after(APPLIED_MS, applied);
+    if (/^(?:entry|own) /.test(news)) cancelApplied ??= clock.after(APPLIED_MS, applied);
   });
   soon();
   const cancel = clock.every(HEARTBEAT_MS, soon);
