@@ -154,13 +154,7 @@ function toParameter(value: Value): string | number | Buffer {
 async function connectToPrimary(options: ConnectionOptions, drop: (lost: pg.Client) => void): Promise<pg.Client> {
   const reasons: string[] = [];
   for (const connectionString of hostsOf(options.url)) {
-    const client = new pg.Client({
-      connectionString,
-      connectionTimeoutMillis: CONNECT_LIMIT_MS,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
-      application_name: options.name,
-    });
+    const client = clientFor(connectionString, options.name);
     // Without a listener, a lost connection would end the process.
     client.on('error', () => drop(client));
     try {
@@ -178,6 +172,25 @@ async function connectToPrimary(options: ConnectionOptions, drop: (lost: pg.Clie
     }
   }
   throw new LogUnavailable(reasons.join('; '));
+}
+
+/** Throws a UserError for an address that `pg` cannot read, such as with a port that there is not, or a file that is missing. */
+function clientFor(connectionString: string, application_name: string): pg.Client {
+  try {
+    return new pg.Client({
+      connectionString,
+      connectionTimeoutMillis: CONNECT_LIMIT_MS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      application_name,
+    });
+  } catch (error) {
+    // The address itself may contain a password.
+    throw new UserError(
+      `the address of the cluster cannot be used: ${messageOf(error)}`,
+      'Write it as postgresql://user@host:5432/database, with what has a meaning in URLs percent-encoded, such as %40 for @ in a password.',
+    );
+  }
 }
 
 function end(client: pg.Client): void {
@@ -205,6 +218,8 @@ function refused(error: unknown): UserError {
   );
 }
 
+/** Whether a statement failed since its schema is there already, made by somebody else perhaps at the same time. */
+export const isDuplicate = (error: unknown): boolean => /^(?:42P06|42P07|23505)$/.test(codeOf(error));
 /** Whether a statement failed since its tables are missing, or another has waited too long for its turn. */
 export const isMissing = (error: unknown): boolean => /^(?:42P01|3F000)$/.test(codeOf(error));
 /** Whether the server refuses a statement for another reason than its own end. */

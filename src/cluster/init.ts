@@ -6,7 +6,7 @@ import { EntryRefused } from '../store/failures.js';
 import { catchUp } from '../store/log-writer.js';
 import { findMeta, putMeta } from '../store/meta.js';
 import { schemaVersion } from '../store/migrate.js';
-import type { Connection } from './connection.js';
+import { type Connection, isDuplicate } from './connection.js';
 import { addFirstEntry, type ClusterLog } from './postgres-log.js';
 import { listSnapshots, makeSnapshot } from './snapshots.js';
 import { ADD_CLUSTER, CREATE, grantsToFollower, LAYOUT } from './statements.js';
@@ -49,7 +49,9 @@ async function create({ store, own, node, random }: InitOptions): Promise<void> 
   });
   const { number, id: after } = position;
   await own.query('BEGIN');
-  await own.query(CREATE);
+  await own.query(CREATE).catch((error: unknown) => {
+    throw isDuplicate(error) ? taken() : error;
+  });
   await own.query(ADD_CLUSTER, [id, LAYOUT]);
   const first = { number: number + 1, id: random.uuid(), after, schema: schemaVersion(store), body: written! };
   await addFirstEntry(own, first, node);

@@ -215,7 +215,7 @@ async function hearProcesses(
   const { settings, clock, log, version } = options;
   const edges = hearEdges(base.store, clock);
   if (member?.wasReplaced) options.onReplaced?.();
-  const peers = member && startPeers(member, { propagation, edges }, version, clock);
+  const peers = member && startPeers(member, { propagation, edges }, { version, clock, answersDns: !options.dnsApart });
   if (peers) lifecycle.own('reports of nodes', peers, (part) => part.close());
   const transfers = startNotifications({ base, vault, propagation, masterKeys: masterKeysOf(options) });
   lifecycle.own('notifications', transfers, (part) => part.close());

@@ -38,6 +38,29 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
   const postgres = await startPostgres(t);
   const first = await beginCluster(t, postgres.url);
 
+  t.test('two clusters that begin at once in one database: one does', async (t) => {
+    await postgres.query('CREATE DATABASE twice');
+    const url = postgres.url.replace(/\/postgres$/, '/twice');
+    const begun = await Promise.allSettled([beginCluster(t, url), beginCluster(t, url)]);
+    t.strictSame(begun.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+    t.match(
+      begun.find(({ status }) => status === 'rejected'),
+      { reason: /there is a cluster already in this PostgreSQL database/ },
+    );
+  });
+
+  t.test('an address that cannot be used is explained, without its password', async (t) => {
+    for (const url of [
+      'postgresql://z:secret@127.0.0.1:99999/z',
+      'postgresql://z:secret@127.0.0.1/z?sslmode=verify-full&sslrootcert=/none',
+    ]) {
+      const own = createConnection({ url, name: 'test', clock });
+      const error = await own.query('SELECT 1').catch((reason: unknown) => reason);
+      t.match(error, { name: 'UserError', message: /^the address of the cluster cannot be used: / });
+      t.notMatch(String((error as Error).message), /secret/);
+    }
+  });
+
   t.test('two nodes with 50 writers lose nothing, repeat nothing, and become equal', async (t) => {
     const directory = makeDirectory(t);
     const [a, b] = [

@@ -1,14 +1,30 @@
 /** Nodes of a cluster: whole `serve` processes with a real PostgreSQL that is killed, and loses entries. */
+import { once } from 'node:events';
+import { createServer, get as request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { contentIn } from '../support/cluster-copies.js';
 import { copyMasterKey, makeNodes, type TestNode } from '../support/cluster-nodes.js';
+import { freePort } from '../support/free-ports.js';
 import { skipWithoutPostgres, startPostgres } from '../support/postgres.js';
 import { until } from '../support/until.js';
 
+/** A request to an edge on this machine. */
+function fetchAs(host: string, port: number): Promise<{ readonly status: number; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, path: '/x.css', headers: { host } }, async (response) => {
+      const pieces: Buffer[] = [];
+      for await (const piece of response) pieces.push(piece as Buffer);
+      resolve({ status: response.statusCode!, text: Buffer.concat(pieces).toString() });
+    });
+    sent.on('error', reject);
+  });
+}
+
 t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
   const postgres = await startPostgres(t);
-  const make = makeNodes(t, postgres);
+  const make = makeNodes(t, postgres, { ZONEPLANE_EDGE_ADDRESSES: '203.0.113.80' });
   const [a, b, c] = [make('a'), make('b'), make('c')];
   const position = async (): Promise<number> => {
     const [row] = await postgres.query('SELECT max(number) AS last FROM zoneplane.entries');
@@ -73,9 +89,9 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
   });
 
   t.test('without PostgreSQL, nodes serve and read; writes wait, then are refused', async (t) => {
-    const { name } = await add(a, '?wait=insync');
-    // A node that has just started may not have told the others yet that it answers.
-    await until(async () => (await serves(b, name)()) === true);
+    const { name, told } = await add(a, '?wait=insync');
+    t.equal(told, 'INSYNC');
+    t.ok(await serves(b, name)(), 'that was about the node that has just started, too');
     await postgres.signal('SIGKILL');
     t.match(await a.command('cluster', 'status'), { code: 1, err: /Start PostgreSQL, or mend the way to it/ });
     await b.kill();
@@ -186,6 +202,59 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
       await until(async () => (await add(a, '?wait=insync')).told === 'INSYNC');
     },
   );
+
+  t.test('a newer program migrates the database: nodes of this one serve, say so, and write nothing', async (t) => {
+    const kept = await add(a, '?wait=insync');
+    const number = (await position()) + 1;
+    const version = Buffer.of(2, 99, 0, 0, 0).toString('hex');
+    await postgres.query(`INSERT INTO zoneplane.entries (number, id, after, schema, parts, node, body)
+      SELECT ${number}, 'newer', id, schema, 0, 'x', '\\x${version}' FROM zoneplane.entries WHERE number = ${number - 1}`);
+    await postgres.query(`NOTIFY zoneplane, 'entry ${number}'`);
+    for (const node of [a, b]) {
+      const told = async () => (await fetch(`${node.program().api}/readyz`)).text();
+      await until(async () => /migrates to schema version 99, .*upgrade this node/.test(await told()));
+      t.match(await add(node), { status: 503 });
+      t.ok(await serves(node, kept.name)());
+      t.equal((await node.call('GET', `/zones/${zone}/dns_records`)).status, 200);
+    }
+    await postgres.query(`DELETE FROM zoneplane.entries WHERE number = ${number}`);
+    await until(async () => (await add(a, '?wait=insync')).told === 'INSYNC');
+  });
+
+  t.test('a node that is only an edge follows with that role; purges at another node reach its cache', async (t) => {
+    t.match(await a.command('vault', 'rotate'), { code: 1, err: /the master key is replaced on all nodes together/ });
+    let asked = 0;
+    const origin = createServer((_request, response) => {
+      response.setHeader('cache-control', 'max-age=600');
+      response.end(String(++asked));
+    }).listen(0, '127.0.0.1');
+    await once(origin, 'listening');
+    t.teardown(() => origin.close());
+    const { port } = origin.address() as AddressInfo;
+    const [http, https] = [await freePort(), await freePort()];
+    const e = make('e', 'edge', postgres.url.replace('zoneplane@', 'dnsonly@'));
+    copyMasterKey(a, e);
+    t.match(await e.command('cluster', 'join', '--follower'), { code: 0 });
+    await e.start('all', {
+      ...{ ZONEPLANE_EDGE: 'on', ZONEPLANE_EDGE_HOST: '127.0.0.1', ZONEPLANE_EDGE_ALLOW_ORIGIN_CIDRS: '127.0.0.0/8' },
+      ...{ ZONEPLANE_EDGE_HTTP_PORT: String(http), ZONEPLANE_EDGE_HTTPS_PORT: String(https) },
+    });
+    const records = `/zones/${zone}/dns_records`;
+    await a.call('POST', records, { type: 'A', name: 'origin', content: '127.0.0.1' });
+    const proxied = { type: 'CNAME', name: 'www', content: 'origin.cluster.test', proxied: true };
+    t.equal((await a.call('POST', records, { ...proxied, settings: { origin_port: port } })).status, 200);
+    t.equal((await b.call('PATCH', `/zones/${zone}/settings/ssl`, { value: 'flexible' })).status, 200);
+    const get = async (): Promise<string> => {
+      const response = await fetchAs('www.cluster.test', http);
+      return response.status === 200 ? response.text : '';
+    };
+    await until(async () => (await get()) !== '');
+    const first = await get();
+    t.equal(await get(), first, 'from the cache');
+    t.equal((await b.call('POST', `/zones/${zone}/purge_cache`, { purge_everything: true })).status, 200);
+    await until(async () => (await get()) === String(Number(first) + 1));
+    await e.stop();
+  });
 
   t.test('all nodes serve with the same settings, whatever is set on one', async (t) => {
     const nameServers = async (node: TestNode): Promise<unknown> =>

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -23,7 +24,8 @@ import { equalBytes, toBase64, toHex } from '../../src/base/bytes.js';
 import { sleep } from '../../src/base/clock.js';
 import { UserError } from '../../src/base/errors.js';
 import { systemRandom } from '../../src/base/random.js';
-import type { Store } from '../../src/store/driver.js';
+import { DATABASE_FILE, openStore, type Store } from '../../src/store/driver.js';
+import { catchUp, createLogWriter } from '../../src/store/log-writer.js';
 import { ALL_PURPOSES, countSealed, SEALED_COLUMNS } from '../../src/store/sealed-columns.js';
 import { deriveKey, keyIdOf, openWith, sealWith } from '../../src/vault/envelope.js';
 import { fileKeys, type MasterKeys, settingKeys } from '../../src/vault/master-key.js';
@@ -31,6 +33,7 @@ import { rotateMasterKey } from '../../src/vault/rotate.js';
 import { vaultStatus } from '../../src/vault/status.js';
 import { unlockVault } from '../../src/vault/unlock.js';
 import type { Vault } from '../../src/vault/vault.js';
+import { MemoryLog } from '../support/memory-log.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { runSql } from '../support/write-now.js';
 import { addSealed, COLUMNS, countOpened, KEYS, openWithTable, secretOf, TOKENS } from './fixture.js';
@@ -278,6 +281,48 @@ t.test('rotation of a setting is done by the operator, step by step', async (t) 
   t.match(vaultStatus(store, setting(second, first), COLUMNS), { oldKeys: 1, columns: [{ old: 5 }, { old: 2 }] });
   t.match(await rotate(store, setting(second, first)), { resealed: 7 });
   t.equal(countOpened(store, await unlock(store, setting(second))), 5);
+});
+
+t.test('rotation in a cluster: nodes are restarted one by one, and each opens what the others seal', async (t) => {
+  const directories = [newPlace(t).directory, newPlace(t).directory];
+  openWithTable(directories[0]!).close();
+  copyFileSync(join(directories[0]!, DATABASE_FILE), join(directories[1]!, DATABASE_FILE));
+  const log = new MemoryLog();
+  const [a, b] = directories.map((directory) => {
+    const store = openStore(directory, { writer: (own) => createLogWriter(own, log, systemRandom) });
+    t.teardown(() => store.close());
+    return store;
+  }) as [Store, Store];
+  const [first, second] = [systemRandom.bytes(32), systemRandom.bytes(32)];
+  const setting = (...keys: Uint8Array[]) => settingKeys(keys, 'ZONEPLANE_MASTER_KEY');
+  let row = 0;
+  /** A start of each node with these keys; both then open what both have sealed, before and after. */
+  const restart = async (onA: MasterKeys, onB: MasterKeys): Promise<void> => {
+    const started: [Store, Vault][] = [];
+    for (const [store, keys] of [
+      [a, onA],
+      [b, onB],
+    ] as const) {
+      await catchUp(store, log);
+      started.push([store, await unlock(store, keys)]);
+    }
+    for (const [store, vault] of started) {
+      row++;
+      await store.write(() => addSealed(store, vault, row));
+    }
+    for (const [store, vault] of started) {
+      await catchUp(store, log);
+      t.equal(countOpened(store, vault), row);
+    }
+  };
+  await restart(setting(first), setting(first));
+  await restart(setting(first, second), setting(first));
+  await restart(setting(first, second), setting(first, second));
+  await restart(setting(second, first), setting(first, second));
+  await restart(setting(second, first), setting(second, first));
+  t.ok((await rotate(a, setting(second, first))).resealed > 0);
+  await restart(setting(second), setting(second, first));
+  await restart(setting(second), setting(second));
 });
 
 t.test('a value that no key opens prevents the old key from being dropped', async (t) => {

@@ -34,10 +34,21 @@ const REPORT_PAUSE_MS = 100;
 /** The other nodes are read at least so often. */
 const LOOK_MS = 2500;
 
-export function startPeers(member: ClusterMember, listeners: Listeners, version: string, clock: Clock): Peers {
+export interface PeerOptions {
+  readonly version: string;
+  readonly clock: Clock;
+  /** Whether this node has a DNS process, or is about to start one. */
+  readonly answersDns: boolean;
+}
+
+export function startPeers(member: ClusterMember, listeners: Listeners, options: PeerOptions): Peers {
+  const { version, clock, answersDns } = options;
   const dns = new Map<string, DnsProcess>();
   const edges = new Map<string, EdgeProgress>();
-  const reporter = startReporter(member, version, clock, () => ({ ...toldOf(dns, edges), ...stopOf(member) }));
+  const reporter = startReporter(member, version, clock, () => ({
+    ...toldOf(dns, edges, answersDns),
+    ...stopOf(member),
+  }));
   const hearing = hearPeers(member, listeners, clock);
   return {
     own: {
@@ -78,13 +89,18 @@ export function startPeers(member: ClusterMember, listeners: Listeners, version:
 }
 
 /** A zone is published on a node when it is in all of its processes. */
-function toldOf(dns: ReadonlyMap<string, DnsProcess>, edges: ReadonlyMap<string, EdgeProgress>): Told {
+function toldOf(
+  dns: ReadonlyMap<string, DnsProcess>,
+  edges: ReadonlyMap<string, EdgeProgress>,
+  answersDns: boolean,
+): Told {
   const processes = [...dns.values()];
   const unpublished = processes.flatMap((process) => process.unpublished);
   return {
     ...(processes.length > 0 && {
       dns: { applied: Math.min(...processes.map(({ applied }) => applied)), unpublished },
     }),
+    ...(processes.length === 0 && answersDns && { awaitsDns: true }),
     ...(edges.size > 0 && { edge: Math.min(...[...edges.values()].map(({ change }) => change)) }),
     ...(edges.size > 0 && { unusable: [...edges.values()].flatMap(({ unusable }) => unusable) }),
   };
@@ -201,6 +217,9 @@ function hearPeers({ name: own, log, onNews }: ClusterMember, { propagation, edg
   };
 }
 
+/** It may answer at any moment, and nobody knows with what. */
+const NOT_SERVING = { applied: 0, unpublished: [] };
+
 /** Reports what the other nodes have told, and forgets those that are gone. Returns the names that were reported. */
 function handOver(
   living: readonly NodeRow[],
@@ -213,7 +232,7 @@ function handOver(
   propagation.reportCopies(others.map(({ name: node, applied: entry }) => ({ node, entry })));
   for (const node of others) {
     const { name } = node;
-    const { dns, edge, unusable = [] } = toldBy(node);
+    const { edge, unusable = [], awaitsDns, dns = awaitsDns && NOT_SERVING } = toldBy(node);
     if (dns) {
       now.add(`dns of ${name}`);
       propagation.report({ name: `dns of ${name}`, ...dns });

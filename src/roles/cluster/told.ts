@@ -4,6 +4,8 @@ import type { UnpublishedZone } from '../../control/write/propagation.js';
 
 /** Absent parts: the node has no such process, or nothing to say about it. */
 export interface Told {
+  /** The node is to answer DNS, and no DNS process of it has said yet how far it is: it starts, or has to be started again. */
+  readonly awaitsDns?: true;
   readonly dns?: { readonly applied: number; readonly unpublished: readonly UnpublishedZone[] };
   readonly edge?: number;
   /** Owners whose certificates an edge of the node cannot use. */
