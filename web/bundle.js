@@ -17,6 +17,28 @@ const TYPES = {
   '.svg': 'image/svg+xml',
 };
 
+/**
+ * Everything that screens share is one file, which comes with the first script. Otherwise there is a file for each set of screens
+ * that share something, and a dozen of them, of some hundred octets each, would hold up every screen.
+ */
+const sharedInOneFile = {
+  name: 'shared-in-one-file',
+  setup(builder) {
+    const isShared = (name) => /^(parts[\\/])?[\w-]+\.tsx?$/.test(name) && !['main.tsx', 'types.ts'].includes(name);
+    const shared = readdirSync(WEB, { recursive: true, encoding: 'utf8' }).filter(isShared).sort();
+    builder.onResolve({ filter: /^shared:all$/ }, ({ path }) => ({ path, namespace: 'shared' }));
+    builder.onLoad({ filter: /./, namespace: 'shared' }, () => ({
+      contents: shared.map((name) => `import ${JSON.stringify(join(WEB, name))};`).join('\n'),
+      resolveDir: WEB,
+    }));
+    // A module belongs to the file of those scripts that import it: so all of them import all that is shared.
+    builder.onLoad({ filter: /[\\/](main|screens[\\/].+)\.tsx$/ }, ({ path }) => ({
+      contents: `import 'shared:all';\n${readFileSync(path, 'utf8')}`,
+      loader: 'tsx',
+    }));
+  },
+};
+
 rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
 
@@ -36,6 +58,7 @@ const { metafile } = await build({
   legalComments: 'none',
   charset: 'utf8',
   metafile: true,
+  plugins: [sharedInOneFile],
   logLevel: 'warning',
   absWorkingDir: WEB,
 });

@@ -1,17 +1,18 @@
 /** What stands around every screen: the name, the navigation, the account menu. */
-import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, call } from './api.js';
-import { Empty, ErrorNote, Loading } from './parts/notes.js';
+import { call } from './api.js';
+import { fetchScreen, LoadedScreen } from './loaded-screen.js';
+import { Empty } from './parts/notes.js';
 import { go, Link, matchPath } from './router.js';
-import { FIRST, SCREENS, type Screen, type ScreenProps, ZONE_SCREENS } from './screens.js';
+import { FIRST, SCREENS, type Screen, ZONE_SCREENS } from './screens.js';
 import { mayRead, usePermissions } from './session.js';
+import ZoneFrame, { readFirst } from './zone-frame.js';
 
-const ZoneFrame: Screen = {
+const ZONE: Screen = {
   path: '/zones/:zone',
   title: 'Zone',
   listed: false,
-  load: () => import('./zone-frame.js'),
+  load: async () => ({ default: ZoneFrame, readFirst }),
 };
 
 interface Found {
@@ -26,17 +27,13 @@ function findScreen(path: string): Found | undefined {
   }
   const [, zones, zone, ...rest] = path.split('/');
   if (zones !== 'zones' || !zone || ZONE_SCREENS.length === 0) return undefined;
-  return { screen: ZoneFrame, params: { zone: decodeURIComponent(zone), rest: rest.join('/') } };
+  return { screen: ZONE, params: { zone: decodeURIComponent(zone), rest: rest.join('/') } };
 }
 
-/** Begins to fetch the files of an address's screen, before it is known whether somebody is signed in. */
-export function fetchScreen(path: string): void {
+/** Begins to fetch an address's screen and what it reads, before it is known whether somebody is signed in. */
+export function fetchPlace(path: string): void {
   const found = findScreen(path === '/' ? FIRST : path);
-  const inZone = ZONE_SCREENS.find((screen) => screen.path === (found?.params['rest'] || ZONE_SCREENS[0]!.path));
-  for (const screen of [found?.screen, found?.screen === ZoneFrame ? inZone : undefined]) {
-    // Whoever shows the screen asks again, and says what failed.
-    screen?.load().catch(() => {});
-  }
+  if (found) fetchScreen(found.screen, { params: found.params });
 }
 
 export function Frame({ path }: { readonly path: string }) {
@@ -86,32 +83,6 @@ function NotFound() {
   );
 }
 
-/** Loads the file of a screen, then shows it. */
-export function LoadedScreen<Props extends ScreenProps>({
-  screen,
-  ...props
-}: { readonly screen: Screen<Props> } & Props) {
-  const [loaded, setLoaded] = useState<ComponentType<Props>>();
-  const [failed, setFailed] = useState(false);
-  const load = (): void => {
-    setFailed(false);
-    screen.load().then(
-      (module) => setLoaded(() => module.default),
-      () => setFailed(true),
-    );
-  };
-  useEffect(load, [screen]);
-  useEffect(() => {
-    document.title = `${screen.title} – Zoneplane`;
-  }, [screen]);
-  if (failed) {
-    const message = 'This screen could not be loaded. The server may have been replaced: reload the page.';
-    return <ErrorNote error={new ApiError(0, [{ code: 0, message }])} onRetry={() => location.reload()} />;
-  }
-  const Shown = loaded;
-  return Shown ? <Shown {...(props as unknown as Props)} /> : <Loading what={screen.title.toLowerCase()} />;
-}
-
 /** The sign of the program: layers of zones. */
 export function Mark() {
   return (
@@ -127,16 +98,16 @@ const THEMES = ['auto', 'light', 'dark'] as const;
 type Theme = (typeof THEMES)[number];
 const THEME = 'zoneplane-theme';
 
-function storedTheme(): Theme {
+/** What somebody chose. */
+export function storedTheme(): Theme {
   const stored = localStorage.getItem(THEME);
   return THEMES.find((theme) => theme === stored) ?? 'auto';
 }
 
-/** Light and dark as the system has it, unless somebody chose. */
-export function applyTheme(theme: Theme = storedTheme()): void {
+/** Light and dark; `auto`: as the system has it. */
+export function applyTheme(theme: Theme): void {
   if (theme === 'auto') delete document.documentElement.dataset['theme'];
   else document.documentElement.dataset['theme'] = theme;
-  localStorage.setItem(THEME, theme);
 }
 
 function AccountMenu({ email }: { readonly email: string }) {
@@ -165,6 +136,7 @@ function AccountMenu({ email }: { readonly email: string }) {
   };
   const choose = (next: Theme): void => {
     applyTheme(next);
+    localStorage.setItem(THEME, next);
     setTheme(next);
   };
   return (

@@ -1,6 +1,46 @@
 /** Reading from the API inside a screen. */
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { type Answer, ApiError, call } from './api.js';
+
+interface Ahead {
+  readonly reading: Promise<Answer<unknown>>;
+  /** When it has come. */
+  answer?: Answer<unknown>;
+}
+
+/** By path. */
+const ahead = new Map<string, Ahead>();
+/** An answer that nobody has taken by then is dropped: it would be old. */
+const KEPT_MS = 5000;
+
+/** Asks for what a screen is going to read before it is there. Who reads this path first takes the answer, or the refusal. */
+export function readAhead<Result>(path: string): Promise<Answer<Result>> {
+  const known = ahead.get(path);
+  if (known) return known.reading as Promise<Answer<Result>>;
+  const reading = call<Result>('GET', path);
+  const begun: Ahead = { reading };
+  ahead.set(path, begun);
+  const drop = (): void => {
+    if (ahead.get(path) === begun) ahead.delete(path);
+  };
+  reading.then((answer) => {
+    begun.answer = answer;
+    setTimeout(drop, KEPT_MS);
+  }, drop);
+  return reading;
+}
+
+/** Whether the answer is on its way or there, and nobody has taken it. */
+export function isReadAhead(path: string): boolean {
+  return ahead.has(path);
+}
+
+/** The answer to `GET path`, which may have been asked for ahead. Throws an {@link ApiError} for a refusal. */
+export function read<Result>(path: string, signal?: AbortSignal): Promise<Answer<Result>> {
+  const begun = ahead.get(path);
+  ahead.delete(path);
+  return begun ? (begun.reading as Promise<Answer<Result>>) : call('GET', path, signal && { signal });
+}
 
 export interface Loaded<Result> {
   /** The last answer; stays while the next one is on its way. */
@@ -18,19 +58,21 @@ export function useLoad<Result>(
   path: string | undefined,
   { everyMs }: { readonly everyMs?: number } = {},
 ): Loaded<Result> {
-  const [state, setState] = useState<Omit<Loaded<Result>, 'reload'>>({
-    answer: undefined,
-    error: undefined,
-    busy: path !== undefined,
+  const [state, setState] = useState<Omit<Loaded<Result>, 'reload'>>(() => {
+    const answer = path === undefined ? undefined : (ahead.get(path)?.answer as Answer<Result> | undefined);
+    return { answer, error: undefined, busy: path !== undefined && !answer };
   });
   const [turn, setTurn] = useState(0);
-  useEffect(() => {
+  // Asked before the next picture is drawn: a screen that reads several things one after the other would lose one for each.
+  useLayoutEffect(() => {
     if (path === undefined) return;
     const ended = new AbortController();
-    setState((before) => ({ ...before, busy: true }));
-    call<Result>('GET', path, { signal: ended.signal }).then(
+    const begun = ahead.get(path)?.answer;
+    if (!begun) setState((before) => (before.busy ? before : { ...before, busy: true }));
+    read<Result>(path, ended.signal).then(
       (answer) => {
-        setState({ answer, error: undefined, busy: false });
+        if (ended.signal.aborted) return;
+        setState((before) => (before.answer === answer ? before : { answer, error: undefined, busy: false }));
       },
       (error) => {
         if (!ended.signal.aborted) setState((before) => ({ ...before, error: asApiError(error), busy: false }));

@@ -1,8 +1,9 @@
 /** Starts the dashboard: asks who is signed in, then draws the screen of the address. */
 import { render } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { ApiError, call, whenSignedOut } from './api.js';
-import { applyTheme, Frame, fetchScreen } from './frame.js';
+import { useLayoutEffect, useState } from 'preact/hooks';
+import { ApiError, whenSignedOut } from './api.js';
+import { applyTheme, Frame, fetchPlace, storedTheme } from './frame.js';
+import { read, readAhead } from './load.js';
 import { ErrorNote, Loading } from './parts/notes.js';
 import { go, usePlace } from './router.js';
 import { SignIn } from './screens/sign-in.js';
@@ -10,13 +11,15 @@ import { FIRST } from './screens.js';
 import { PermissionContext } from './session.js';
 import type { Permissions } from './types.js';
 
+const PERMISSIONS = '/user/permissions';
+
 function App() {
   const { path, query } = usePlace();
   const [permissions, setPermissions] = useState<Permissions>();
   const [error, setError] = useState<ApiError>();
   const enter = async (): Promise<void> => {
     try {
-      setPermissions((await call<Permissions>('GET', '/user/permissions')).result);
+      setPermissions((await read<Permissions>(PERMISSIONS)).result);
       setError(undefined);
     } catch (caught) {
       if (caught instanceof ApiError && caught.status !== 0 && caught.status < 500) leave();
@@ -24,8 +27,7 @@ function App() {
       else throw caught;
     }
   };
-  useEffect(() => {
-    whenSignedOut(leave);
+  useLayoutEffect(() => {
     if (location.pathname !== '/sign-in') void enter();
   }, []);
   if (path === '/sign-in') {
@@ -49,8 +51,13 @@ function leave(): void {
   go(here === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(here)}`, { replace: true });
 }
 
-applyTheme();
-if (location.pathname !== '/sign-in') fetchScreen(location.pathname);
+whenSignedOut(leave);
+// First, because all of these take longer than what follows.
+if (location.pathname !== '/sign-in') {
+  readAhead(PERMISSIONS);
+  fetchPlace(location.pathname);
+}
+applyTheme(storedTheme());
 const root = document.getElementById('app')!;
 root.textContent = '';
 render(<App />, root);

@@ -17,6 +17,12 @@ export interface ZoneScreenProps extends ScreenProps {
   readonly base: string;
 }
 
+export interface ScreenFile<Props> {
+  readonly default: ComponentType<Props>;
+  /** Asks ahead for what the screen reads first (`readAhead` of load.ts). */
+  readonly readFirst?: (props: Props) => void;
+}
+
 export interface Screen<Props = ScreenProps> {
   readonly path: string;
   readonly title: string;
@@ -26,7 +32,7 @@ export interface Screen<Props = ScreenProps> {
   readonly needs?: Area;
   /** Whether it also works for credentials that are restricted to certain records. */
   readonly narrowable?: boolean;
-  readonly load: () => Promise<{ readonly default: ComponentType<Props> }>;
+  readonly load: () => Promise<ScreenFile<Props>>;
 }
 
 /** In the order of the navigation. */

@@ -1,26 +1,59 @@
 /** What stands around every screen of a zone: its name and state, and the tabs. */
-import { useEffect } from 'preact/hooks';
-import { LoadedScreen } from './frame.js';
-import { useLoad } from './load.js';
+import { useEffect, useState } from 'preact/hooks';
+import type { Answer } from './api.js';
+import { isReadAhead, readAhead, useLoad } from './load.js';
+import { fetchScreen, LoadedScreen } from './loaded-screen.js';
 import { Empty, ErrorNote, Loading } from './parts/notes.js';
 import { Tabs } from './parts/tabs.js';
+import { Status } from './parts/zone.js';
 import { go, Link } from './router.js';
-import { Status } from './screens/zones/zones.js';
 import { type ScreenProps, ZONE_SCREENS } from './screens.js';
 import { mayRead, PermissionContext, usePermissions } from './session.js';
 import type { Permissions, Zone } from './types.js';
 
+/** The zone of an address, by its identifier or its name. */
+const zonePath = (named: string): string =>
+  /^[0-9a-f]{32}$/.test(named) ? `/zones/${named}` : `/zones?name=${encodeURIComponent(named)}`;
+const permissionsPath = ({ id }: Zone): string => `/user/permissions?zone_id=${id}`;
+const zoneBase = (named: string): string => `/zones/${encodeURIComponent(named)}`;
+
+function chosen({ result }: Answer<Zone | Zone[]>): Zone | undefined {
+  const found = [result].flat();
+  return found.find(({ status }) => status === 'active') ?? found[0];
+}
+
+const screenAt = (rest: string) => ZONE_SCREENS.find(({ path }) => path === (rest || ZONE_SCREENS[0]!.path));
+
+export function readFirst({ params }: ScreenProps): void {
+  const named = params['zone']!;
+  // Its file does not have to wait for the zone. Whoever shows it says what failed.
+  screenAt(params['rest'] ?? '')
+    ?.load()
+    .catch(() => {});
+  readAhead<Zone | Zone[]>(zonePath(named)).then(
+    (answer) => {
+      const zone = chosen(answer);
+      if (zone) fetchZoneScreen(zone, zoneBase(named), params['rest'] ?? '');
+    },
+    // Who shows the zone says so.
+    () => {},
+  );
+}
+
+/** Begins to fetch what a zone's screen needs, all at once. */
+function fetchZoneScreen(zone: Zone, base: string, rest: string): void {
+  readAhead(permissionsPath(zone));
+  const screen = screenAt(rest);
+  if (screen) fetchScreen(screen, { zone, base, params: {} });
+}
+
 export default function ZoneFrame({ params }: ScreenProps) {
   const named = params['zone']!;
   const rest = params['rest'] ?? '';
-  const isId = /^[0-9a-f]{32}$/.test(named);
-  const { answer, error, reload } = useLoad<Zone | Zone[]>(
-    isId ? `/zones/${named}` : `/zones?name=${encodeURIComponent(named)}`,
-  );
+  const { answer, error, reload } = useLoad<Zone | Zone[]>(zonePath(named));
   if (error) return <ErrorNote error={error} onRetry={reload} />;
   if (!answer) return <Loading what={`the zone ${named}`} />;
-  const found = [answer.result].flat();
-  const zone = found.find(({ status }) => status === 'active') ?? found[0];
+  const zone = chosen(answer);
   if (!zone) {
     return (
       <Empty title={`There is no zone ${named}`}>
@@ -30,7 +63,7 @@ export default function ZoneFrame({ params }: ScreenProps) {
       </Empty>
     );
   }
-  return <OneZone zone={zone} rest={rest} base={`/zones/${encodeURIComponent(named)}`} />;
+  return <OneZone zone={zone} rest={rest} base={zoneBase(named)} />;
 }
 
 interface OneZoneProps {
@@ -41,7 +74,9 @@ interface OneZoneProps {
 
 function OneZone({ zone, rest, base }: OneZoneProps) {
   const everywhere = usePermissions();
-  const { answer } = useLoad<Permissions>(`/user/permissions?zone_id=${zone.id}`);
+  // Not again when the page began with this zone.
+  useState(() => isReadAhead(permissionsPath(zone)) || fetchZoneScreen(zone, base, rest));
+  const { answer } = useLoad<Permissions>(permissionsPath(zone));
   const permissions = answer?.result ?? everywhere;
   const usable = ZONE_SCREENS.filter(
     ({ needs, narrowable }) => (!needs || mayRead(permissions, needs)) && (narrowable || permissions.records === null),

@@ -153,12 +153,21 @@ t.test('the newest questions: after a number, filtered, and waited for', async (
   await new Promise((resolve) => setImmediate(resolve));
   report(installation, { 'example.com': 1 }, [query('example.com', 'd.example.com')]);
   t.match((await waiting).result, [{ name: 'd.example.com' }]);
+  const settle = async () => {
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const choosy = list(`after=${activity.lastNumber()}&name=wanted&timeout=20`);
+  await settle();
+  report(installation, { 'example.com': 1 }, [query('example.com', 'other.example.com')]);
+  await settle();
+  report(installation, { 'example.com': 1 }, [query('example.com', 'wanted.example.com')]);
+  t.match((await choosy).result, [{ name: 'wanted.example.com' }], 'a question that is not wanted ends no waiting');
   const inVain = list(`after=${activity.lastNumber()}&timeout=20`);
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+  await settle();
   clock.advance(20_000);
   t.strictSame((await inVain).result, []);
   const last = list(`after=${activity.lastNumber()}&timeout=20`);
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+  await settle();
   activity.endWaiting();
   t.strictSame((await last).result, [], 'a stop waits for nobody');
   t.strictSame(misfits, []);

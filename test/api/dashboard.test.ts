@@ -80,3 +80,9 @@ t.test('the first load stays small', async (t) => {
   t.ok(total < FIRST_LOAD_LIMIT, `${total} octets`);
   t.comment(`${total} octets in ${sizes.length} files`);
 });
+
+t.test('what screens share is in one file, which comes with the first load', async (t) => {
+  const shared = Object.keys(manifest.files).filter((name) => name.startsWith('chunk-'));
+  t.equal(shared.length, 1, shared.join());
+  t.ok(manifest.first.includes(shared[0]!));
+});

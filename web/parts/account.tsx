@@ -10,9 +10,12 @@ export interface ChosenAccount {
   readonly known: boolean;
 }
 
+/** What is read of the accounts. */
+export const ACCOUNTS = '/accounts?per_page=50';
+
 export function useAccount(): ChosenAccount {
   const { query } = usePlace();
-  const { answer, error } = useLoad<Account[]>('/accounts?per_page=50');
+  const { answer, error } = useLoad<Account[]>(ACCOUNTS);
   const accounts = answer?.result ?? [];
   const account = accounts.find(({ id }) => id === query.get('account')) ?? accounts[0];
   return { accounts, account, known: answer !== undefined || error !== undefined };

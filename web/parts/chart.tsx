@@ -1,5 +1,8 @@
 /** A chart of counts over time, and bars of shares: drawn as SVG, readable without colour. */
+
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { count } from './count.js';
+import { once } from './once.js';
 
 export interface Line {
   readonly label: string;
@@ -18,8 +21,6 @@ interface ChartProps {
   readonly lines: readonly Line[];
 }
 
-/** Before the page is measured. */
-const USUAL_WIDTH = 900;
 const NARROW = 520;
 const HEIGHT = 190;
 const LEFT = 44;
@@ -28,13 +29,7 @@ const TOP = 10;
 /** More points than this are not told apart. */
 const MOST_POINTS = 180;
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const numbers = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
-
-/** A number as people read it. */
-export function count(value: number): string {
-  return numbers.format(value);
-}
+const clock = once(() => new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }));
 
 /** Values per second, several steps in one point. */
 function pointsOf(values: readonly number[], stepSeconds: number): number[] {
@@ -52,9 +47,9 @@ function roundUp(value: number): number {
   return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value)!;
 }
 
-/** The width of an element in pixels, so that texts in a drawing keep their size. */
-function useWidth(element: { readonly current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(USUAL_WIDTH);
+/** The width of an element in pixels, so that texts in a drawing keep their size; undefined before the page is measured. */
+function useWidth(element: { readonly current: HTMLElement | null }): number | undefined {
+  const [width, setWidth] = useState<number>();
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => setWidth(Math.max(240, Math.round(entry!.contentRect.width))));
     observer.observe(element.current!);
@@ -63,9 +58,24 @@ function useWidth(element: { readonly current: HTMLElement | null }): number {
   return width;
 }
 
-export function Chart({ label, at, stepSeconds, lines }: ChartProps) {
+export function Chart(props: ChartProps) {
   const figure = useRef<HTMLElement>(null);
   const width = useWidth(figure);
+  return (
+    <figure class="chart" ref={figure}>
+      {width === undefined ? <div class="chart-place" /> : <Drawing {...props} width={width} />}
+      <figcaption class="legend">
+        {props.lines.map(({ label: name, tone }) => (
+          <span key={name} class={`key key-${tone}`}>
+            {name}
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}
+
+function Drawing({ label, at, stepSeconds, lines, width }: ChartProps & { readonly width: number }) {
   const drawn = lines.map((line) => ({ ...line, points: pointsOf(line.values, stepSeconds) }));
   const most = Math.max(...drawn.flatMap(({ points }) => points), 0);
   const top = roundUp(most);
@@ -76,40 +86,31 @@ export function Chart({ label, at, stepSeconds, lines }: ChartProps) {
     points.map((value, i) => `${i === 0 ? 'M' : 'L'}${x(i).toFixed(1)} ${y(value).toFixed(1)}`).join('');
   const marks = width < NARROW ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1];
   return (
-    <figure class="chart" ref={figure}>
-      <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${label}: at most ${count(most)} a second`}>
-        {[0, 0.5, 1].map((share) => (
-          <g key={share}>
-            <line class="chart-grid" x1={LEFT} x2={width} y1={y(top * share)} y2={y(top * share)} />
-            <text class="chart-text" x={LEFT - 8} y={y(top * share) + 4} text-anchor="end">
-              {count(top * share)}
-            </text>
-          </g>
-        ))}
-        {marks.map((share) => {
-          const time = at[Math.round(share * (at.length - 1))];
-          const anchor = share === 0 ? 'start' : share === 1 ? 'end' : 'middle';
-          return (
-            <text key={share} class="chart-text" x={LEFT + share * (width - LEFT)} y={HEIGHT - 6} text-anchor={anchor}>
-              {time === undefined ? '' : clock.format(time * 1000)}
-            </text>
-          );
-        })}
-        {drawn.toReversed().map(({ label: name, tone, points }) => (
-          <g key={name} class={`chart-${tone}`}>
-            {tone === 'main' && <path class="chart-area" d={`${path(points)}L${width} ${y(0)}L${LEFT} ${y(0)}Z`} />}
-            {(tone === 'main' || points.some((value) => value > 0)) && <path class="chart-line" d={path(points)} />}
-          </g>
-        ))}
-      </svg>
-      <figcaption class="legend">
-        {lines.map(({ label: name, tone }) => (
-          <span key={name} class={`key key-${tone}`}>
-            {name}
-          </span>
-        ))}
-      </figcaption>
-    </figure>
+    <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${label}: at most ${count(most)} a second`}>
+      {[0, 0.5, 1].map((share) => (
+        <g key={share}>
+          <line class="chart-grid" x1={LEFT} x2={width} y1={y(top * share)} y2={y(top * share)} />
+          <text class="chart-text" x={LEFT - 8} y={y(top * share) + 4} text-anchor="end">
+            {count(top * share)}
+          </text>
+        </g>
+      ))}
+      {marks.map((share) => {
+        const time = at[Math.round(share * (at.length - 1))];
+        const anchor = share === 0 ? 'start' : share === 1 ? 'end' : 'middle';
+        return (
+          <text key={share} class="chart-text" x={LEFT + share * (width - LEFT)} y={HEIGHT - 6} text-anchor={anchor}>
+            {time === undefined ? '' : clock().format(time * 1000)}
+          </text>
+        );
+      })}
+      {drawn.toReversed().map(({ label: name, tone, points }) => (
+        <g key={name} class={`chart-${tone}`}>
+          {tone === 'main' && <path class="chart-area" d={`${path(points)}L${width} ${y(0)}L${LEFT} ${y(0)}Z`} />}
+          {(tone === 'main' || points.some((value) => value > 0)) && <path class="chart-line" d={path(points)} />}
+        </g>
+      ))}
+    </svg>
   );
 }
 

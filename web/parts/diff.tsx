@@ -1,5 +1,7 @@
 /** A difference as resolvers see it: the lines of a zone file that go and that come. */
+
 import type { Diff } from '../types.js';
+import { count } from './count.js';
 
 /** Lines that are shown of each kind. */
 const MOST_LINES = 400;
@@ -29,7 +31,7 @@ export function DiffLines({ diff: { removed, added, complete } }: DiffProps) {
           <code>{text.replaceAll('\t', '  ')}</code>
         </div>
       ))}
-      {more > 0 && <p class="muted">and {more.toLocaleString('en')} more lines</p>}
+      {more > 0 && <p class="muted">and {count(more)} more lines</p>}
       {!complete && <p class="muted">The list is not complete.</p>}
     </section>
   );

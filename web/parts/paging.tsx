@@ -2,6 +2,7 @@
 
 import { Link, withQuery } from '../router.js';
 import type { ResultInfo } from '../types.js';
+import { count } from './count.js';
 
 interface PagingProps {
   readonly info: ResultInfo;
@@ -10,13 +11,13 @@ interface PagingProps {
 }
 
 export function Paging({ info, nouns: [one, several] }: PagingProps) {
-  const { page, per_page: size, count, total_count: total, total_pages: pages } = info;
+  const { page, per_page: size, count: shown, total_count: total, total_pages: pages } = info;
   const first = (page - 1) * size + 1;
   const noun = total === 1 ? one : several;
   const text =
-    total <= 1 || count === 0
-      ? `${number(total)} ${noun}`
-      : `${number(first)}–${number(first + count - 1)} of ${number(total)} ${noun}`;
+    total <= 1 || shown === 0
+      ? `${count(total)} ${noun}`
+      : `${count(first)}–${count(first + shown - 1)} of ${count(total)} ${noun}`;
   return (
     <nav class="paging" aria-label="Pages">
       <span>{text}</span>
@@ -24,7 +25,7 @@ export function Paging({ info, nouns: [one, several] }: PagingProps) {
         <span class="pages">
           <PageLink to={page - 1} enabled={page > 1} label="Previous page" sign="‹" />
           <span class="page-number">
-            {number(page)} / {number(pages)}
+            {count(page)} / {count(pages)}
           </span>
           <PageLink to={page + 1} enabled={page < pages} label="Next page" sign="›" />
         </span>
@@ -53,11 +54,4 @@ function PageLink({ to, enabled, label, sign }: PageLinkProps) {
       {sign}
     </Link>
   );
-}
-
-const format = new Intl.NumberFormat('en');
-
-/** A number as people read it. */
-function number(value: number): string {
-  return format.format(value);
 }

@@ -1,6 +1,8 @@
 /** Times in the zone of the reader; the exact time in UTC appears when they point at it. */
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+import { once } from './once.js';
+
+const full = once(() => new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }));
+const relative = once(() => new Intl.RelativeTimeFormat('en', { numeric: 'auto' }));
 
 const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['day', 86_400],
@@ -12,10 +14,10 @@ const DAYS_AGO = 7 * 86_400;
 /** `3 minutes ago`; the date when that is more than a week away. */
 function nearTime(iso: string, nowMs = Date.now()): string {
   const seconds = (Date.parse(iso) - nowMs) / 1000;
-  if (Math.abs(seconds) > DAYS_AGO) return full.format(new Date(iso));
+  if (Math.abs(seconds) > DAYS_AGO) return full().format(new Date(iso));
   const [unit, length] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ['second', 1];
   if (unit === 'second') return seconds > 0 ? 'in a moment' : 'just now';
-  return relative.format(Math.trunc(seconds / length), unit);
+  return relative().format(Math.trunc(seconds / length), unit);
 }
 
 interface TimeProps {
@@ -28,7 +30,7 @@ interface TimeProps {
 export function Time({ at, exact = false }: TimeProps) {
   return (
     <time dateTime={at} title={at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')}>
-      {exact ? full.format(new Date(at)) : nearTime(at)}
+      {exact ? full().format(new Date(at)) : nearTime(at)}
     </time>
   );
 }

@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { toHex } from '../../base/bytes.js';
 import { requireZone } from '../../control/access/access.js';
+import type { Context } from '../../control/write/context.js';
 import type { Activity, NumberedQuery } from '../../observe/activity.js';
 import { success, successPage } from '../envelope.js';
 import { failure } from '../errors.js';
@@ -81,7 +82,7 @@ export const activityRoutes: FastifyPluginAsyncZod<ActivityOptions> = async (app
         response: answersList(sampledQuery),
       },
     },
-    async (request) => listQueries(activity, request, visibleZones(contextOf(request))),
+    async (request) => listQueries(activity, contextOf(request), request),
   );
 
   app.get(
@@ -97,8 +98,9 @@ export const activityRoutes: FastifyPluginAsyncZod<ActivityOptions> = async (app
       },
     },
     async (request) => {
-      const zone = requireZone(contextOf(request), request.params.zone_id);
-      return listQueries(activity, request, onlyZone(zone.name, toHex(zone.id)));
+      const context = contextOf(request);
+      const zone = requireZone(context, request.params.zone_id);
+      return listQueries(activity, context, request, onlyZone(zone.name, toHex(zone.id)));
     },
   );
 };
@@ -107,8 +109,14 @@ function periodOf(query: Query): '15m' | '24h' {
   return choiceValue(query, 'period', ['15m', '24h'] as const) ?? '15m';
 }
 
-/** Answers at once when there is something to tell, else when something comes or the time is over. */
-async function listQueries(activity: Activity, request: FastifyRequest, visible: VisibleZones) {
+/** Answers at once when there is something to tell, else when something that is wanted comes or the time is over. */
+async function listQueries(
+  activity: Activity,
+  context: Context,
+  request: FastifyRequest,
+  visible: VisibleZones = visibleZones(context),
+) {
+  const { clock } = context;
   const query = queryOf(request);
   const after = numberOf(query, 'after', 0, Number.MAX_SAFE_INTEGER) ?? 0;
   const limit = numberOf(query, 'limit', 1, MOST_SAMPLES) ?? USUAL_SAMPLES;
@@ -118,7 +126,11 @@ async function listQueries(activity: Activity, request: FastifyRequest, visible:
   const gone = new AbortController();
   request.raw.once('close', () => gone.abort());
   let found = find();
-  if (found.length === 0 && waitMs > 0 && (await activity.waitForMore(waitMs, gone.signal))) found = find();
+  const endMs = clock.nowMs() + waitMs;
+  for (let leftMs = waitMs; found.length === 0 && leftMs > 0; leftMs = endMs - clock.nowMs()) {
+    if (!(await activity.waitForMore(leftMs, gone.signal)) || gone.signal.aborted) break;
+    found = find();
+  }
   const items = found.map((sample) => sampledQueryView(sample, visible));
   return successPage(items, resultInfo({ page: 1, perPage: limit }, items.length, items.length));
 }

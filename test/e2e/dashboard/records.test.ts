@@ -74,6 +74,37 @@ t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (
     await until(async () => (await dig(dashboard, 'www.shop.example', 'A')) === '192.0.2.1');
   });
 
+  await t.test('a page asks for everything once, and for the records before it knows its permissions', async (t) => {
+    const fresh = await enter('/zones');
+    await fresh.getByRole('link', { name: 'shop.example' }).waitFor();
+    const asked: string[] = [];
+    fresh.on('request', (request) => {
+      const { pathname, search } = new URL(request.url());
+      if (pathname.startsWith('/client/')) asked.push(pathname.slice('/client/v4'.length) + search);
+    });
+    // Until the records are asked for, the permissions are not answered.
+    const { promise: isListAsked, resolve: noteList } = Promise.withResolvers<void>();
+    await fresh.route(/\/user\/permissions/, async (route) => {
+      await isListAsked;
+      await route.continue();
+    });
+    await fresh.route(/\/dns_records\?/, async (route) => {
+      noteList();
+      await route.continue();
+    });
+    await fresh.goto(`${dashboard.program.api}/zones/shop.example/records`);
+    await fresh.getByRole('button', { name: 'www', exact: true }).waitFor();
+    const id = (await call('GET', '/zones?name=shop.example'))[0].id;
+    t.strictSame(asked.toSorted(), [
+      '/record_types',
+      '/user/permissions',
+      `/user/permissions?zone_id=${id}`,
+      `/zones/${id}/dns_records?direction=asc&per_page=100`,
+      '/zones?name=shop.example',
+    ]);
+    await fresh.context().close();
+  });
+
   await t.test('three edits are reviewed as a difference and saved at once', async (t) => {
     await page.goto(`${dashboard.program.api}/zones/shop.example/records`);
     await openRow(page, 'www');

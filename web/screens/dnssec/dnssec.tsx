@@ -11,7 +11,7 @@ import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { DnssecKey, Dnssec as DnssecState, DnssecStatus } from '../../types.js';
 
-const REFRESH_MS = 5000;
+const REFRESH_MS = 10_000;
 
 export default function Dnssec({ zone }: ZoneScreenProps) {
   const path = `/zones/${zone.id}/dnssec`;

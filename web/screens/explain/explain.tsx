@@ -1,14 +1,16 @@
 /** Why a question is answered as it is: the steps, the answer, and the packet. */
+
 import { useEffect, useState } from 'preact/hooks';
 import { pathWith } from '../../api.js';
 import { useLoad } from '../../load.js';
+import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
 import { Columns, TableFrame } from '../../parts/table.js';
+import { asciiName } from '../../parts/zone.js';
 import { go, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import type { Explanation, RecordType } from '../../types.js';
-import { asciiName } from '../records/form-values.js';
 
 const STEPS: Readonly<Record<Explanation['steps'][number]['step'], string>> = {
   zone: 'Zone',
@@ -172,7 +174,7 @@ function PacketTable({ title, packet: { size, parts }, open = false }: PacketTab
   return (
     <details class="packet" open={open}>
       <summary>
-        {title}, {size.toLocaleString('en')} octets
+        {title}, {count(size)} octets
       </summary>
       <TableFrame label={`${title} octet for octet`}>
         <Columns names={['From', 'Part', 'Octets', 'Meaning']} />
@@ -209,7 +211,7 @@ function Octets({ hex }: { readonly hex: string }) {
     <>
       {grouped(hex.slice(0, MOST_DIGITS))}
       <details class="more-octets">
-        <summary>{((hex.length - MOST_DIGITS) / 2).toLocaleString('en')} more octets</summary>
+        <summary>{count((hex.length - MOST_DIGITS) / 2)} more octets</summary>
         {grouped(hex.slice(MOST_DIGITS))}
       </details>
     </>

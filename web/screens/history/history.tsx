@@ -7,13 +7,13 @@ import { Dialog } from '../../parts/dialog.js';
 import { DiffLines } from '../../parts/diff.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Paging } from '../../parts/paging.js';
+import { Receipt, type Saved } from '../../parts/receipt.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { Diff, DnsRecord, Zone, ZoneEdit, ZoneRestore } from '../../types.js';
-import { Receipt, type Saved } from '../records/receipt.js';
 
 const PER_PAGE = 20;
 const KINDS: Readonly<Record<ZoneEdit['kind'], string>> = {

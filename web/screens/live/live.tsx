@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, call, pathWith } from '../../api.js';
 import { useLoad } from '../../load.js';
-import { count } from '../../parts/chart.js';
+import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote } from '../../parts/notes.js';
@@ -14,6 +14,7 @@ import type { Activity, SampledQuery } from '../../types.js';
 
 const MOST_SHOWN = 200;
 const WAIT_SECONDS = 20;
+const LEAST_WAIT_MS = 1000;
 const PAUSE_AFTER_ERROR_MS = 3000;
 const RCODES = ['NOERROR', 'NXDOMAIN', 'SERVFAIL', 'REFUSED'] as const;
 
@@ -86,11 +87,14 @@ function useTail(path: string, { name, type, rcode }: Filter) {
       let after: string | undefined;
       while (!ended.signal.aborted) {
         try {
-          const asked = { name, type, rcode, after, timeout: after === undefined ? 0 : WAIT_SECONDS };
+          await whenVisible(ended.signal);
+          if (ended.signal.aborted) return;
+          const timeout = after === undefined ? 0 : WAIT_SECONDS;
+          const asked = { name, type, rcode, after, timeout };
+          const beganMs = performance.now();
           const { result } = await call<SampledQuery[]>('GET', pathWith(path, asked), { signal: ended.signal });
           setError(undefined);
           after = result.at(-1)?.number ?? after ?? '1';
-          const known = after;
           if (result.length > 0) {
             setQueries((before) =>
               [...result.toReversed(), ...before.filter(({ number }) => number < result[0]!.number)].slice(
@@ -99,7 +103,10 @@ function useTail(path: string, { name, type, rcode }: Filter) {
               ),
             );
           }
-          if (known === '1' && result.length === 0) await pause(ended.signal, 1000);
+          // The server lets no more wait.
+          if (result.length === 0 && timeout > 0 && performance.now() - beganMs < LEAST_WAIT_MS) {
+            await pause(ended.signal, LEAST_WAIT_MS);
+          }
         } catch (caught) {
           if (ended.signal.aborted) return;
           setError(caught instanceof ApiError ? caught : new ApiError(0, [{ code: 0, message: String(caught) }]));
@@ -111,6 +118,20 @@ function useTail(path: string, { name, type, rcode }: Filter) {
     return () => ended.abort();
   }, [path, name, type, rcode, paused]);
   return { queries, error, paused, toggle: () => setPaused((before) => !before) };
+}
+
+/** Nobody looks at a page behind others. */
+function whenVisible(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (document.visibilityState !== 'visible' && !signal.aborted) return;
+      document.removeEventListener('visibilitychange', look);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', look);
+    signal.addEventListener('abort', look);
+    look();
+  });
 }
 
 function pause(signal: AbortSignal, ms: number): Promise<void> {

@@ -1,9 +1,10 @@
 /** The first look: what is asked, whether it is answered well, and what needs somebody. */
 import { useState } from 'preact/hooks';
 import { pathWith } from '../../api.js';
-import { useLoad } from '../../load.js';
-import { AccountChoice, useAccount } from '../../parts/account.js';
-import { Chart, count, Shares } from '../../parts/chart.js';
+import { readAhead, useLoad } from '../../load.js';
+import { ACCOUNTS, AccountChoice, useAccount } from '../../parts/account.js';
+import { Chart, Shares } from '../../parts/chart.js';
+import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
@@ -12,15 +13,26 @@ import { Link } from '../../router.js';
 import { mayRead, usePermissions } from '../../session.js';
 import type { Activity, AuditLog, Overview as OverviewAnswer } from '../../types.js';
 
-const REFRESH_MS = 5000;
+const REFRESH_MS = 10_000;
 const PERIODS = [
   ['15m', '15 minutes'],
   ['24h', '24 hours'],
 ] as const;
 
+type Period = (typeof PERIODS)[number][0];
+
+const activityPath = (period: Period): string => pathWith('/activity', { period });
+const NEEDS = '/overview';
+
+export function readFirst(): void {
+  readAhead(activityPath('15m'));
+  readAhead(ACCOUNTS);
+  readAhead(NEEDS);
+}
+
 export default function Overview() {
-  const [period, setPeriod] = useState<'15m' | '24h'>('15m');
-  const path = pathWith('/activity', { period });
+  const [period, setPeriod] = useState<Period>('15m');
+  const path = activityPath(period);
   const { answer, error, reload } = useLoad<Activity>(path, { everyMs: REFRESH_MS });
   const { accounts, account } = useAccount();
   const permissions = usePermissions();
@@ -172,7 +184,7 @@ function BusyZones({ zones, total }: { readonly zones: Activity['zones']; readon
 }
 
 function Attention() {
-  const { answer } = useLoad<OverviewAnswer>('/overview', { everyMs: 60_000 });
+  const { answer } = useLoad<OverviewAnswer>(NEEDS, { everyMs: 60_000 });
   if (!answer) return null;
   const { notices, ends } = answer.result;
   return (

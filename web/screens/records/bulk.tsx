@@ -1,6 +1,8 @@
 /** What can be done with all selected records at once. It becomes edits, like everything else. */
+
 import { useState } from 'preact/hooks';
 import { useSending } from '../../load.js';
+import { count } from '../../parts/count.js';
 import type { DnsRecord } from '../../types.js';
 import { ttlChoices } from './form-values.js';
 import { bodyOf, type Edit, type Edits, type RecordBody } from './pending.js';
@@ -15,26 +17,38 @@ interface BulkBarProps {
   readonly onApply: (changes: ReadonlyMap<string, Edit>) => void;
 }
 
+/** Edits that are made at a time; in between, the page reacts. */
+const SLICE = 2000;
+
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
 export function BulkBar({ selected, edits, total, onSelectAll, onClear, onApply }: BulkBarProps) {
   const reading = useSending();
+  const making = useSending();
   const [tag, setTag] = useState('');
   const change = (alter: (body: RecordBody, before: DnsRecord) => RecordBody): void => {
-    const changes = new Map<string, Edit>();
-    for (const [id, before] of selected) {
-      const edit = edits.get(id);
-      const body = edit?.kind === 'change' ? edit.body : bodyOf(before);
-      changes.set(id, { kind: 'change', before, body: alter(body, before) });
-    }
-    onApply(changes);
+    void making.run(async () => {
+      const changes = new Map<string, Edit>();
+      for (const [id, before] of selected) {
+        const edit = edits.get(id);
+        const body = edit?.kind === 'change' ? edit.body : bodyOf(before);
+        changes.set(id, { kind: 'change', before, body: alter(body, before) });
+        if (changes.size % SLICE === 0) await nextTask();
+      }
+      await nextTask();
+      onApply(changes);
+    });
   };
   const remove = (): void =>
     onApply(new Map([...selected].map(([id, before]) => [id, { kind: 'delete', before } as const])));
   return (
-    <section class="pending" aria-label="Selected records">
-      <strong role="status">{selected.size.toLocaleString('en')} selected</strong>
+    <section class="pending" aria-label="Selected records" inert={making.busy}>
+      <strong role="status">{count(selected.size)} selected</strong>
       {selected.size < total && (
         <button type="button" class="quiet" disabled={reading.busy} onClick={() => void reading.run(onSelectAll)}>
-          {reading.busy ? 'Reading…' : `Select all ${total.toLocaleString('en')}`}
+          {reading.busy ? 'Reading…' : `Select all ${count(total)}`}
         </button>
       )}
       {reading.error && <span class="problem">{reading.error.message}</span>}

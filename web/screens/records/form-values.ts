@@ -1,5 +1,5 @@
 /** Between what people type into the form of a record and what is sent. */
-import type { DnsRecord, RecordType, Zone } from '../../types.js';
+import type { DnsRecord, RecordType } from '../../types.js';
 import type { RecordBody } from './pending.js';
 
 export interface FormValues {
@@ -13,11 +13,6 @@ export interface FormValues {
   readonly comment: string;
   /** One a line. */
   readonly tags: string;
-}
-
-/** A zone's name in ASCII, as the names of its records end. */
-export function asciiName({ name }: Pick<Zone, 'name'>): string {
-  return URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name;
 }
 
 /** `www` for `www.example.com` in example.com, `@` for the zone itself. */

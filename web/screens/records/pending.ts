@@ -65,10 +65,12 @@ export function usePending(zoneId: string): Pending {
     listeners.add(listener);
     return () => void listeners.delete(listener);
   }, []);
-  const state = states.get(zoneId) ?? NONE;
+  // What is done counts on the state of that moment, not on the one that was drawn last.
+  const present = (): State => states.get(zoneId) ?? NONE;
   return {
-    ...state,
+    ...present(),
     apply(changes, etag) {
+      const state = present();
       const edits = new Map(state.edits);
       for (const [key, edit] of changes) {
         if (edit === undefined || isNothing(edit)) edits.delete(key);
@@ -78,6 +80,7 @@ export function usePending(zoneId: string): Pending {
       put(zoneId, { edits, past, etag: state.edits.size === 0 ? etag : state.etag });
     },
     undo() {
+      const state = present();
       const edits = state.past.at(-1);
       if (edits) put(zoneId, { ...state, edits, past: state.past.slice(0, -1) });
     },

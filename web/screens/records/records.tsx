@@ -2,13 +2,17 @@
  * The records of a zone. Edits are collected (pending.ts); nothing is sent before the difference for resolvers has been reviewed,
  * and then all of it at once.
  */
-import { useEffect, useState } from 'preact/hooks';
+
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, ApiError, call, pathWith } from '../../api.js';
-import { useLoad } from '../../load.js';
+import { readAhead, useLoad } from '../../load.js';
+import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Paging } from '../../parts/paging.js';
+import { Receipt, type Saved } from '../../parts/receipt.js';
 import { sortOf } from '../../parts/sort.js';
+import { asciiName } from '../../parts/zone.js';
 import { Link, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
@@ -16,9 +20,8 @@ import type { DnsRecord, RecordType, Zone } from '../../types.js';
 import { BulkBar } from './bulk.js';
 import { Editor, isCommand } from './editor.js';
 import { Filters } from './filters.js';
-import { asciiName, valuesOf } from './form-values.js';
+import { valuesOf } from './form-values.js';
 import { batchOf, type Edit, type Edits, editAt, newKey, type RecordBody, usePending } from './pending.js';
-import { Receipt, type Saved } from './receipt.js';
 import { Review } from './review.js';
 import { ORDERS, RecordTable } from './table.js';
 
@@ -26,17 +29,32 @@ const PER_PAGE = 100;
 /** Edits that are checked together with a new one; above, only the new one is. */
 const MOST_CHECKED = 300;
 
-export default function Records({ zone, base }: ZoneScreenProps) {
-  const { query } = usePlace();
-  const filter = filterOf(query);
-  const path = pathWith(`/zones/${zone.id}/dns_records`, {
-    ...filter,
-    ...sortOf(query, ORDERS, 'name'),
+const TYPES = '/record_types';
+
+/** A page of the list, as the address wants it. */
+function listPath(zone: Zone, query: URLSearchParams): string {
+  const { order, direction } = sortOf(query, ORDERS, 'name');
+  return pathWith(`/zones/${zone.id}/dns_records`, {
+    ...filterOf(query),
+    // By name is the server's own order. In a large zone it then follows its index instead of sorting all records.
+    order: order === 'name' ? undefined : order,
+    direction,
     page: query.get('page') ?? undefined,
     per_page: PER_PAGE,
   });
+}
+
+export function readFirst({ zone }: ZoneScreenProps): void {
+  readAhead(listPath(zone, new URLSearchParams(location.search)));
+  readAhead(TYPES);
+}
+
+export default function Records({ zone, base }: ZoneScreenProps) {
+  const { query } = usePlace();
+  const filter = filterOf(query);
+  const path = listPath(zone, query);
   const { answer, error, busy, reload } = useLoad<DnsRecord[]>(path);
-  const types = useLoad<RecordType[]>('/record_types').answer?.result;
+  const types = useLoad<RecordType[]>(TYPES).answer?.result;
   // Records that come from a primary are changed there.
   const editable = mayWrite(usePermissions(), 'dns') && types !== undefined && zone.type !== 'secondary';
   const pending = usePending(zone.id);
@@ -54,7 +72,11 @@ export default function Records({ zone, base }: ZoneScreenProps) {
     apply(new Map([[key, edit]]));
     close(key);
   };
+  const shown = useRef(open);
+  shown.current = open;
   const close = (key: string): void => {
+    // Another row may have been opened while the server checked this one.
+    if (shown.current !== key) return;
     setOpen(undefined);
     requestAnimationFrame(() => document.getElementById(key === NEW ? 'new-record' : `row-${key}`)?.focus());
   };
@@ -135,7 +157,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
       {pending.edits.size > 0 && selected.size === 0 && (
         <section class="pending" aria-label="Edits that are not saved">
           <strong role="status">
-            {pending.edits.size === 1 ? '1 edit is' : `${pending.edits.size.toLocaleString('en')} edits are`} not saved
+            {pending.edits.size === 1 ? '1 edit is' : `${count(pending.edits.size)} edits are`} not saved
           </strong>
           <span class="actions">
             {pending.past.length > 0 && (

@@ -2,17 +2,19 @@
  * The last look before saving: what resolvers will see. Saving needs the zone as it was when the first edit was made; if somebody
  * else changed it, both sides are shown (conflict.tsx).
  */
+
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError, call } from '../../api.js';
 import { useSending } from '../../load.js';
+import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Dialog } from '../../parts/dialog.js';
 import { DiffLines } from '../../parts/diff.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
+import type { Saved } from '../../parts/receipt.js';
 import type { Diff, Zone } from '../../types.js';
 import { Conflict } from './conflict.js';
 import { batchOf, type Edits, editAt, type Pending } from './pending.js';
-import type { Saved } from './receipt.js';
 import { MOST_AT_ONCE, partsOf, saveParts } from './saving.js';
 
 interface ReviewProps {
@@ -36,8 +38,7 @@ function joined(diffs: readonly Diff[]): Diff | undefined {
   );
 }
 
-const number = (value: number): string => value.toLocaleString('en');
-const edits = (count: number): string => (count === 1 ? '1 edit' : `${number(count)} edits`);
+const edits = (some: number): string => (some === 1 ? '1 edit' : `${count(some)} edits`);
 
 export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
   const path = `/zones/${zone.id}/dns_records/batch`;
@@ -54,7 +55,7 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
       {!saving.busy && started !== undefined && started > pending.edits.size && (
         <div class="note note-wait" role="status">
           <p>
-            {number(started - pending.edits.size)} of {edits(started)} are saved. The other {number(pending.edits.size)}{' '}
+            {count(started - pending.edits.size)} of {edits(started)} are saved. The other {count(pending.edits.size)}{' '}
             are not: they stay here, and can be saved again.
           </p>
         </div>
@@ -87,7 +88,7 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
 function introduction(changes: number, { serial_from: from, serial_to: to }: Diff): string {
   if (changes === 1) return `What resolvers will see, all at once${from === to ? '' : `, as serial ${to}`}:`;
   return (
-    `The server takes ${number(MOST_AT_ONCE)} edits in one change, so these are saved in ${changes} changes, one after the other. ` +
+    `The server takes ${count(MOST_AT_ONCE)} edits in one change, so these are saved in ${changes} changes, one after the other. ` +
     'Each is complete or not done, and all edits of a name are in the same. If one is refused, those before it stay saved, and the rest stays here.'
   );
 }
@@ -97,7 +98,7 @@ function Progress({ done, total }: { readonly done: number; readonly total: numb
     <p class="transfer" role="status">
       <progress max={total} value={done} aria-label="Saved edits" />
       <span>
-        {number(done)} of {number(total)} saved
+        {count(done)} of {count(total)} saved
       </span>
     </p>
   );

@@ -3,8 +3,8 @@
  * name are in the same change, so that no resolver sees a name half changed.
  */
 import { call } from '../../api.js';
+import type { Saved } from '../../parts/receipt.js';
 import { batchOf, type Edit, type Edits } from './pending.js';
-import type { Saved } from './receipt.js';
 
 /** What the server takes in one change. */
 export const MOST_AT_ONCE = 3500;

@@ -1,6 +1,6 @@
 /** The table of records with the edits that are not saved. Arrows go from row to row, Enter opens one. */
 import type { ComponentChildren } from 'preact';
-import { useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { SortHeader } from '../../parts/sort.js';
 import { ActionsColumn, TableFrame } from '../../parts/table.js';
 import { Link, withQuery } from '../../router.js';
@@ -55,7 +55,10 @@ function rowsOf(records: readonly DnsRecord[], edits: Edits): Row[] {
 
 export function RecordTable(props: TableProps) {
   const { records, edits, editable, open, selected, busy, onSelect } = props;
-  const rows = useMemo(() => rowsOf(records, edits), [records, edits]);
+  const rows = useFirstRows(
+    useMemo(() => rowsOf(records, edits), [records, edits]),
+    records,
+  );
   const isAllSelected = records.length > 0 && records.every(({ id }) => selected.has(id));
   const selectAll = (): void => {
     const next = new Map(selected);
@@ -94,6 +97,22 @@ export function RecordTable(props: TableProps) {
       </tbody>
     </TableFrame>
   );
+}
+
+/** Rows that fill a screen. */
+const FIRST_ROWS = 30;
+const LEAST_ROW_PX = 40;
+
+/** The first rows of a list, then all of them: a page can be used before a hundred rows are drawn. */
+function useFirstRows(rows: readonly Row[], list: readonly DnsRecord[]): readonly Row[] {
+  const [whole, setWhole] = useState<readonly DnsRecord[]>();
+  // Whoever has scrolled on sees others.
+  const isFirst = useMemo(() => scrollY + innerHeight < FIRST_ROWS * LEAST_ROW_PX, [list]);
+  useEffect(() => {
+    const timer = setTimeout(() => setWhole(list));
+    return () => clearTimeout(timer);
+  }, [list]);
+  return whole === list || !isFirst ? rows : rows.slice(0, FIRST_ROWS);
 }
 
 function moveAmongRows(event: KeyboardEvent): void {

@@ -1,7 +1,9 @@
 /** A new zone: by its name, or from a zone file, with a look at what would be made and at every problem of the file. */
+
 import { useEffect, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
 import { useSending } from '../../load.js';
+import { count } from '../../parts/count.js';
 import { Curl, type Request } from '../../parts/curl.js';
 import { Dialog } from '../../parts/dialog.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
@@ -183,8 +185,8 @@ function Preview({ preview, busy }: { readonly preview: ZoneFileResult; readonly
       <div class={`note ${imported ? 'note-good' : 'note-error'}`} role="status">
         {imported ? (
           <p>
-            <strong>{name}</strong> with {records.toLocaleString('en')} records would be created, serial {serial}
-            {duplicates > 0 && `; ${duplicates.toLocaleString('en')} that the file has twice are left out`}.
+            <strong>{name}</strong> with {count(records)} records would be created, serial {serial}
+            {duplicates > 0 && `; ${count(duplicates)} that the file has twice are left out`}.
           </p>
         ) : (
           <p>The file has errors. Nothing would be created before they are corrected.</p>
@@ -212,7 +214,7 @@ function Preview({ preview, busy }: { readonly preview: ZoneFileResult; readonly
               </li>
             ))}
           </ul>
-          {total > MOST_ISSUES && <p class="muted">and {(total - MOST_ISSUES).toLocaleString('en')} more</p>}
+          {total > MOST_ISSUES && <p class="muted">and {count(total - MOST_ISSUES)} more</p>}
         </section>
       )}
     </section>

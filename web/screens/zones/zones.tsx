@@ -1,7 +1,9 @@
 /** The list of zones: searched, sorted and divided into pages by the server, so that a hundred thousand feel like ten. */
+
 import { useState } from 'preact/hooks';
 import { pathWith } from '../../api.js';
-import { useLoad } from '../../load.js';
+import { readAhead, useLoad } from '../../load.js';
+import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Paging } from '../../parts/paging.js';
@@ -9,6 +11,7 @@ import { Search } from '../../parts/search.js';
 import { SortHeader, sortOf } from '../../parts/sort.js';
 import { TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
+import { Status } from '../../parts/zone.js';
 import { Link, usePlace } from '../../router.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { Zone } from '../../types.js';
@@ -19,11 +22,11 @@ const PER_PAGE = 50;
 const STATE_COLUMNS = ['Records', 'Serial', 'DNSSEC', 'Secondaries'] as const;
 const ORDERS = ['name', 'status', 'account.name'] as const;
 
-export default function Zones() {
-  const { query } = usePlace();
+/** A page of the list, as the address wants it. */
+function listPath(query: URLSearchParams): string {
   const search = query.get('search') ?? '';
   const sort = sortOf(query, ORDERS, 'name');
-  const path = pathWith('/zones', {
+  return pathWith('/zones', {
     name: search && `contains:${search}`,
     order: sort.order,
     direction: sort.direction,
@@ -31,6 +34,16 @@ export default function Zones() {
     per_page: PER_PAGE,
     include_state: 'true',
   });
+}
+
+export function readFirst(): void {
+  readAhead(listPath(new URLSearchParams(location.search)));
+}
+
+export default function Zones() {
+  const { query } = usePlace();
+  const search = query.get('search') ?? '';
+  const path = listPath(query);
   const { answer, error, busy, reload } = useLoad<Zone[]>(path);
   const [making, setMaking] = useState<{ readonly file: File | undefined }>();
   const permissions = usePermissions();
@@ -158,7 +171,7 @@ function StateCells({ zone: { state } }: { readonly zone: Zone }) {
   const isBehind = secondaries.in_sync < secondaries.count;
   return (
     <>
-      <td class="muted">{records.toLocaleString('en')}</td>
+      <td class="muted">{count(records)}</td>
       <td class="muted">{serial}</td>
       <td>
         {dnssec === 'disabled' ? (
@@ -183,16 +196,4 @@ function StateCells({ zone: { state } }: { readonly zone: Zone }) {
 /** The address of a zone: its name where that can mean no other zone. */
 export function zoneAddress({ id, name, status }: Zone): string {
   return `/zones/${status === 'active' ? encodeURIComponent(name) : id}`;
-}
-
-const WORDS: Readonly<Record<Zone['status'], string>> = {
-  active: 'Active',
-  pending: 'Waits for its delegation',
-  initializing: 'Being set up',
-  moved: 'Delegated elsewhere',
-};
-
-export function Status({ zone }: { readonly zone: Zone }) {
-  const good = zone.status === 'active' && !zone.paused;
-  return <span class={`chip ${good ? 'good' : 'wait'}`}>{zone.paused ? 'Paused' : WORDS[zone.status]}</span>;
 }

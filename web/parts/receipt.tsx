@@ -1,7 +1,7 @@
 /** After saving: which serial it became, and when every server answers it. */
 import { useEffect, useState } from 'preact/hooks';
-import { call } from '../../api.js';
-import type { Zone, ZoneChange } from '../../types.js';
+import { call } from '../api.js';
+import type { Zone, ZoneChange } from '../types.js';
 
 export interface Saved {
   /** Number of the change; undefined when nothing changed for resolvers. */

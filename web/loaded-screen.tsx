@@ -1,0 +1,49 @@
+/** Screens are in files of their own, which are fetched when they are opened. */
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { ApiError } from './api.js';
+import { ErrorNote, Loading } from './parts/notes.js';
+import type { Screen, ScreenProps } from './screens.js';
+
+/** Those that are here already. */
+const here = new WeakMap<object, ComponentType<never>>();
+
+/** Fetches the file of a screen and, meanwhile known to be wanted, what it reads first. Whoever shows it says what failed. */
+export function fetchScreen<Props extends ScreenProps>(screen: Screen<Props>, props: Props): void {
+  screen.load().then(
+    (module) => {
+      here.set(screen, module.default as ComponentType<never>);
+      module.readFirst?.(props);
+    },
+    () => {},
+  );
+}
+
+/** Loads the file of a screen, then shows it. */
+export function LoadedScreen<Props extends ScreenProps>({
+  screen,
+  ...props
+}: { readonly screen: Screen<Props> } & Props) {
+  const [loaded, setLoaded] = useState(() => here.get(screen) as ComponentType<Props> | undefined);
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    if (loaded) return;
+    setFailed(false);
+    screen.load().then(
+      (module) => {
+        here.set(screen, module.default as ComponentType<never>);
+        setLoaded(() => module.default);
+      },
+      () => setFailed(true),
+    );
+  }, [screen]);
+  useEffect(() => {
+    document.title = `${screen.title} – Zoneplane`;
+  }, [screen]);
+  if (failed) {
+    const message = 'This screen could not be loaded. The server may have been replaced: reload the page.';
+    return <ErrorNote error={new ApiError(0, [{ code: 0, message }])} onRetry={() => location.reload()} />;
+  }
+  const Shown = loaded;
+  return Shown ? <Shown {...(props as unknown as Props)} /> : <Loading what={screen.title.toLowerCase()} />;
+}
