@@ -16,7 +16,7 @@ interface CreateOptions {
 }
 
 export function addAccountCommands(program: Command, { terminal, environment }: CommandContext): void {
-  const account = program.command('account').description('create, list and delete accounts');
+  const account = program.command('account');
 
   const create = account
     .command('create')

@@ -35,7 +35,7 @@ interface CreateOptions extends PlaceOptions {
 }
 
 export function addBucketCommands(program: Command, context: CommandContext): void {
-  const bucket = program.command('bucket').description('create, list and delete buckets; bind one to the application');
+  const bucket = program.command('bucket');
   addCreate(bucket, context);
   addList(bucket, context);
   addInfo(bucket, context);

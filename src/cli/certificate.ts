@@ -4,10 +4,8 @@ import { SystemClock } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import { CAA_IDENTITIES } from '../certs/authority.js';
 import { type CertificateState, stateOf } from '../certs/certificate-state.js';
-import { storedRootsPem } from '../certs/embedded/issuers.js';
 import { AUTHORITY_NAMES } from '../config/authority-settings.js';
 import { findDataDirectory } from '../roles/data-directory.js';
-import { directoriesOf } from '../roles/services/certificates.js';
 import { listRequests, type RequestRow } from '../store/certs/requests.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
@@ -25,13 +23,13 @@ interface Certified {
 const MOST = 1_000_000;
 
 export function addCertificateCommands(program: Command, context: CommandContext): void {
-  const certificate = program.command('certificate').description('certificates of hostnames, zones and services');
+  const certificate = program.command('certificate');
   addList(certificate, context);
   addShow(certificate, context);
 }
 
 export function addAuthorityCommands(program: Command, context: CommandContext): void {
-  const authority = program.command('ca').description('certificate authorities');
+  const authority = program.command('ca');
   addAuthorities(authority, context);
   addRoot(authority, context);
 }
@@ -106,6 +104,8 @@ function addAuthorities(authority: Command, { terminal, environment }: CommandCo
     .addHelpText('after', example('zoneplane ca list'));
   addSettingOptions(list).action(async ({ json }: { json?: boolean }) => {
     const { settings } = loadCommandSettings(list, environment);
+    // Loaded only here: the code that makes certificates takes longer to load than all other commands together.
+    const { directoriesOf } = await import('../roles/services/certificates.js');
     const directories = directoriesOf(settings);
     const authorities = AUTHORITY_NAMES.map((name) => ({
       name,
@@ -134,6 +134,7 @@ function addRoot(authority: Command, { terminal, environment }: CommandContext):
     .addHelpText('after', example('zoneplane ca root > zoneplane-root.pem'));
   addSettingOptions(root, DATA_SETTINGS).action(async () => {
     const { settings } = loadCommandSettings(root, environment);
+    const { storedRootsPem } = await import('../certs/embedded/issuers.js');
     const pem = await reading(settings.dataDir, storedRootsPem);
     if (pem === '') throw new UserError('there is no root certificate yet', 'The first start of the server makes it.');
     terminal.write(pem);

@@ -1,50 +1,221 @@
-/** All commands by name. A command line loads the one it names and nothing else, so that it starts at once. */
+/**
+ * All commands by name. A command line loads the one that it names and nothing else, and the overview loads none, so that both start
+ * at once.
+ */
 import type { Command } from 'commander';
 import type { CommandContext } from './command.js';
 
 type AddCommand = (program: Command, context: CommandContext) => void;
 
+interface Listed {
+  readonly description: string;
+  readonly load: () => Promise<AddCommand>;
+}
+
 /** In the order of the help. */
-const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
-  ['serve', async () => (await import('./serve.js')).addServeCommand],
-  ['zone', async () => (await import('./zone.js')).addZoneCommands],
-  ['record', async () => (await import('./record.js')).addRecordCommands],
-  ['key', async () => (await import('./key.js')).addKeyCommands],
-  ['dashboard', async () => (await import('./operations/dashboard.js')).addDashboardCommands],
-  ['account', async () => (await import('./account.js')).addAccountCommands],
-  ['bucket', async () => (await import('./bucket.js')).addBucketCommands],
-  ['secret', async () => (await import('./secret.js')).addSecretCommands],
-  ['explain', async () => (await import('./explain.js')).addExplainCommand],
-  ['healthcheck', async () => (await import('./healthcheck.js')).addHealthcheckCommand],
-  ['doctor', async () => (await import('./doctor.js')).addDoctorCommand],
-  ['config', async () => (await import('./config.js')).addConfigCommands],
-  ['backup', async () => (await import('./operations/backup.js')).addBackupCommand],
-  ['restore', async () => (await import('./operations/restore.js')).addRestoreCommand],
-  ['vault', async () => (await import('./vault.js')).addVaultCommands],
-  ['job', async () => (await import('./job.js')).addJobCommands],
-  ['certificate', async () => (await import('./certificate.js')).addCertificateCommands],
-  ['ca', async () => (await import('./certificate.js')).addAuthorityCommands],
-  ['hostname', async () => (await import('./hostname.js')).addHostnameCommands],
-  ['cluster', async () => (await import('./cluster/cluster.js')).addClusterCommands],
-  ['dnssec', async () => (await import('./dnssec/dnssec.js')).addDnssecCommands],
-  ['secondary', async () => (await import('./secondary/secondary.js')).addSecondaryCommands],
-  ['tsig', async () => (await import('./secondary/tsig.js')).addTsigCommands],
+const COMMANDS: ReadonlyMap<string, Listed> = new Map([
   [
-    'completion',
-    async () => {
-      const { addCompletionCommand } = await import('./operations/completion.js');
-      const addAll = (program: Command, context: CommandContext) => addCommands(program, context, undefined);
-      return (program, context) => addCompletionCommand(program, context, addAll);
+    'serve',
+    {
+      description: 'serve DNS, the admin API and the edge until a signal comes (SIGTERM drains, a second one forces)',
+      load: async () => (await import('./serve.js')).addServeCommand,
     },
   ],
-  ['version', async () => (await import('./operations/version.js')).addVersionCommand],
+  [
+    'zone',
+    {
+      description: 'import, check, transfer, export, list, create and delete zones',
+      load: async () => (await import('./zone.js')).addZoneCommands,
+    },
+  ],
+  [
+    'record',
+    {
+      description: 'list, add, update and delete records of a zone',
+      load: async () => (await import('./record.js')).addRecordCommands,
+    },
+  ],
+  [
+    'key',
+    {
+      description: 'create, list and revoke credentials of the admin API',
+      load: async () => (await import('./key.js')).addKeyCommands,
+    },
+  ],
+  [
+    'dashboard',
+    {
+      description: 'sign in to the dashboard',
+      load: async () => (await import('./operations/dashboard.js')).addDashboardCommands,
+    },
+  ],
+  [
+    'account',
+    {
+      description: 'create, list and delete accounts',
+      load: async () => (await import('./account.js')).addAccountCommands,
+    },
+  ],
+  [
+    'bucket',
+    {
+      description: 'create, list and delete buckets; bind one to the application',
+      load: async () => (await import('./bucket.js')).addBucketCommands,
+    },
+  ],
+  [
+    'secret',
+    {
+      description: 'set, list and delete secrets of the bucket application',
+      load: async () => (await import('./secret.js')).addSecretCommands,
+    },
+  ],
+  [
+    'explain',
+    {
+      description: 'show which zone and records decide an answer, and the answer itself',
+      load: async () => (await import('./explain.js')).addExplainCommand,
+    },
+  ],
+  [
+    'healthcheck',
+    {
+      description: 'query the running server over HTTP and DNS; exit 0 if both answer',
+      load: async () => (await import('./healthcheck.js')).addHealthcheckCommand,
+    },
+  ],
+  [
+    'doctor',
+    {
+      description: 'check settings, data directory, database, ports and resolvers; exit 1 if something fails',
+      load: async () => (await import('./doctor.js')).addDoctorCommand,
+    },
+  ],
+  [
+    'config',
+    {
+      description: 'show the settings',
+      load: async () => (await import('./config.js')).addConfigCommands,
+    },
+  ],
+  [
+    'backup',
+    {
+      description: 'copy the database, and the bodies of large objects, consistently, while the server runs',
+      load: async () => (await import('./operations/backup.js')).addBackupCommand,
+    },
+  ],
+  [
+    'restore',
+    {
+      description: 'put a backup into a data directory that has no database, after checking that it is whole',
+      load: async () => (await import('./operations/restore.js')).addRestoreCommand,
+    },
+  ],
+  [
+    'vault',
+    {
+      description: 'the master key that seals private keys in the database',
+      load: async () => (await import('./vault.js')).addVaultCommands,
+    },
+  ],
+  [
+    'job',
+    {
+      description: 'work that the server does later',
+      load: async () => (await import('./job.js')).addJobCommands,
+    },
+  ],
+  [
+    'certificate',
+    {
+      description: 'certificates of hostnames, zones and services',
+      load: async () => (await import('./certificate.js')).addCertificateCommands,
+    },
+  ],
+  [
+    'ca',
+    {
+      description: 'certificate authorities',
+      load: async () => (await import('./certificate.js')).addAuthorityCommands,
+    },
+  ],
+  [
+    'hostname',
+    {
+      description: "custom hostnames: customers' names that a zone serves",
+      load: async () => (await import('./hostname.js')).addHostnameCommands,
+    },
+  ],
+  [
+    'cluster',
+    {
+      description: 'several nodes that share a log in PostgreSQL',
+      load: async () => (await import('./cluster/cluster.js')).addClusterCommands,
+    },
+  ],
+  [
+    'dnssec',
+    {
+      description: 'sign zones, replace their keys, verify signed zone files',
+      load: async () => (await import('./dnssec/dnssec.js')).addDnssecCommands,
+    },
+  ],
+  [
+    'secondary',
+    {
+      description: 'other name servers that serve our zones',
+      load: async () => (await import('./secondary/secondary.js')).addSecondaryCommands,
+    },
+  ],
+  [
+    'tsig',
+    {
+      description: 'keys that sign zone transfers, NOTIFY and dynamic updates',
+      load: async () => (await import('./secondary/tsig.js')).addTsigCommands,
+    },
+  ],
+  [
+    'completion',
+    {
+      description: 'print the completion script of a shell, or the manual page',
+      load: async () => {
+        const { addCompletionCommand } = await import('./operations/completion.js');
+        return (program, context) => addCompletionCommand(program, context, addAllCommands);
+      },
+    },
+  ],
+  [
+    'version',
+    {
+      description: 'print the version',
+      load: async () => (await import('./operations/version.js')).addVersionCommand,
+    },
+  ],
 ]);
 
 /** Options that need no command. */
 const VERSION_OPTIONS: ReadonlySet<string | undefined> = new Set(['-V', '--version']);
 
-/** Adds the command that a command line begins with; all of them when it names none, for the help and for suggestions. */
-export async function addCommands(program: Command, context: CommandContext, first: string | undefined): Promise<void> {
-  const named = COMMANDS.get(VERSION_OPTIONS.has(first) ? 'version' : (first ?? ''));
-  for (const load of named ? [named] : COMMANDS.values()) (await load())(program, context);
+/** The name of the command that a command line is about; `help` is about the one that follows it. */
+function nameOf([first, second]: readonly string[]): string {
+  if (VERSION_OPTIONS.has(first)) return 'version';
+  return (first === 'help' ? second : first) ?? '';
+}
+
+async function addCommand(program: Command, context: CommandContext, name: string, listed: Listed): Promise<void> {
+  (await listed.load())(program, context);
+  program.commands.find((command) => command.name() === name)!.description(listed.description);
+}
+
+/** Adds the command that a command line is about. When there is none, adds all names, for the help and for suggestions. */
+export async function addCommands(program: Command, context: CommandContext, typed: readonly string[]): Promise<void> {
+  const name = nameOf(typed);
+  const named = COMMANDS.get(name);
+  if (named) return addCommand(program, context, name, named);
+  for (const [other, { description }] of COMMANDS) program.command(other).description(description);
+}
+
+async function addAllCommands(program: Command, context: CommandContext): Promise<void> {
+  for (const [name, listed] of COMMANDS) await addCommand(program, context, name, listed);
 }

@@ -6,7 +6,7 @@ import { type CommandContext, example } from './command.js';
 import { addSettingOptions, loadCommandSettings } from './settings.js';
 
 export function addConfigCommands(program: Command, { terminal, environment }: CommandContext): void {
-  const config = program.command('config').description('show the settings');
+  const config = program.command('config');
 
   const show = config
     .command('show')

@@ -41,7 +41,6 @@ const MOST_JOBS = 5;
 export function addDoctorCommand(program: Command, { terminal, environment }: CommandContext): void {
   const doctor = program
     .command('doctor')
-    .description('check settings, data directory, database, ports and resolvers; exit 1 if something fails')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane doctor', 'zoneplane doctor --data-dir /var/lib/zoneplane --json'));
   addSettingOptions(doctor).action(async ({ json }: { json?: boolean }) => {

@@ -15,7 +15,6 @@ interface ExplainFlags {
 export function addExplainCommand(program: Command, { terminal, environment }: CommandContext): void {
   const command = program
     .command('explain')
-    .description('show which zone and records decide an answer, and the answer itself')
     .argument('<name>', 'the name asked for')
     .argument('[type]', 'the type asked for', 'A')
     .option('--client-subnet <network>', 'send this client subnet along (EDNS option, RFC 7871)')

@@ -16,7 +16,6 @@ const DEFAULT_TIMEOUT_MS = 3000;
 export function addHealthcheckCommand(program: Command, { terminal, environment }: CommandContext): void {
   const healthcheck = program
     .command('healthcheck')
-    .description('query the running server over HTTP and DNS; exit 0 if both answer')
     .addOption(
       new Option('--timeout <milliseconds>', 'time limit for each answer')
         .argParser(wholeNumber(1, 600_000, 'milliseconds'))

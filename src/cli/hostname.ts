@@ -5,11 +5,9 @@ import type { AuthorityName } from '../certs/authority.js';
 import { AUTHORITY_NAMES } from '../config/authority-settings.js';
 import type { Context } from '../control/write/context.js';
 import { type AllowanceChange, setAllowance } from '../hostnames/allowance.js';
-import { checkSoon } from '../hostnames/check.js';
-import { deleteHostname, type HostnameInput, writeEdit, writeHostname } from '../hostnames/hostnames.js';
+import type { HostnameInput } from '../hostnames/hostnames.js';
 import type { HostnameItem } from '../hostnames/item.js';
 import { listHostnames } from '../hostnames/list.js';
-import { arePublic } from '../roles/services/hostnames.js';
 import { wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, printInstant, requireZoneNamed, withControl } from './control.js';
@@ -21,7 +19,7 @@ interface JsonOption {
 }
 
 export function addHostnameCommands(program: Command, context: CommandContext): void {
-  const hostname = program.command('hostname').description("custom hostnames: customers' names that a zone serves");
+  const hostname = program.command('hostname');
   addList(hostname, context);
   addShow(hostname, context);
   addCreate(hostname, context);
@@ -106,6 +104,7 @@ function addCreate(hostname: Command, { terminal, environment }: CommandContext)
     );
   addSettingOptions(create, DATA_SETTINGS).action(async (zoneName: string, name: string, options: CreateOptions) => {
     const item = await withControl(create, environment, async (context, settings) => {
+      const { arePublic, checkSoon, writeHostname } = await loadWrites();
       const zone = await requireZoneNamed(context, zoneName);
       const made = await writeHostname(context, { publicNames: arePublic(settings) }, zone.id, () =>
         creationOf(name, options),
@@ -116,6 +115,14 @@ function addCreate(hostname: Command, { terminal, environment }: CommandContext)
     if (options.json) terminal.json(viewHostname(item));
     else printHostname(terminal, zoneName, item);
   });
+}
+
+/** Loaded only for writes: the code that makes certificates takes longer to load than all other commands together. */
+async function loadWrites() {
+  const hostnames = await import('../hostnames/hostnames.js');
+  const { checkSoon } = await import('../hostnames/check.js');
+  const { arePublic } = await import('../roles/services/hostnames.js');
+  return { ...hostnames, checkSoon, arePublic };
 }
 
 interface CreateOptions extends JsonOption {
@@ -144,6 +151,7 @@ function addRefresh(hostname: Command, { terminal, environment }: CommandContext
     .addHelpText('after', example('zoneplane hostname refresh example.com shop.customer.net'));
   addSettingOptions(refresh, DATA_SETTINGS).action(async (zoneName: string, name: string, { json }: JsonOption) => {
     const item = await withControl(refresh, environment, async (context, settings) => {
+      const { arePublic, checkSoon, writeEdit } = await loadWrites();
       const { zoneId, item: found } = await find(context, zoneName, name);
       const { ssl } = found;
       const body = ssl ? { ssl: { method: ssl.wish.method, type: ssl.wish.type } } : {};
@@ -166,6 +174,7 @@ function addDelete(hostname: Command, { terminal, environment }: CommandContext)
     .addHelpText('after', example('zoneplane hostname delete example.com shop.customer.net'));
   addSettingOptions(remove, DATA_SETTINGS).action(async (zoneName: string, name: string, { json }: JsonOption) => {
     const item = await withControl(remove, environment, async (context) => {
+      const { deleteHostname } = await loadWrites();
       const { zoneId, item: found } = await find(context, zoneName, name);
       await deleteHostname(context, zoneId, found.id);
       return found;

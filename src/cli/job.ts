@@ -19,7 +19,7 @@ interface ListOptions {
 const MOST = 1_000_000;
 
 export function addJobCommands(program: Command, context: CommandContext): void {
-  const job = program.command('job').description('work that the server does later');
+  const job = program.command('job');
   addList(job, context);
 }
 

@@ -22,7 +22,7 @@ interface CreateOptions {
 }
 
 export function addKeyCommands(program: Command, context: CommandContext): void {
-  const key = program.command('key').description('create, list and revoke credentials of the admin API');
+  const key = program.command('key');
   addCreate(key, context);
   addList(key, context);
   addRevoke(key, context);

@@ -30,7 +30,7 @@ export async function runCommandLine(line: CommandLine): Promise<number> {
     isTerminal: stdout.isTTY === true,
   };
   try {
-    const program = await createProgram(context, line.arguments[0]);
+    const program = await createProgram(context, line.arguments);
     await program.parseAsync([...line.arguments], { from: 'user' });
     return terminal.exitCode;
   } catch (error) {
@@ -38,7 +38,7 @@ export async function runCommandLine(line: CommandLine): Promise<number> {
   }
 }
 
-async function createProgram(context: CommandContext, first: string | undefined): Promise<Command> {
+async function createProgram(context: CommandContext, typed: readonly string[]): Promise<Command> {
   const { terminal, version } = context;
   const program = new Command('zoneplane')
     .description('Authoritative DNS nameserver with an admin API that is wire-compatible with the v4 API')
@@ -51,7 +51,7 @@ async function createProgram(context: CommandContext, first: string | undefined)
     })
     .addHelpText('after', EXIT_CODES)
     .exitOverride();
-  await addCommands(program, context, first);
+  await addCommands(program, context, typed);
   return program;
 }
 

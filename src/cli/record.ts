@@ -36,7 +36,7 @@ interface AddOptions {
 }
 
 export function addRecordCommands(program: Command, context: CommandContext): void {
-  const record = program.command('record').description('list, add, update and delete records of a zone');
+  const record = program.command('record');
   addList(record, context);
   addAdd(record, context);
   addUpdate(record, context);

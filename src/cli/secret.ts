@@ -11,7 +11,7 @@ import { addSettingOptions } from './settings.js';
 const MOST_OCTETS = 8192;
 
 export function addSecretCommands(program: Command, context: CommandContext): void {
-  const secret = program.command('secret').description('set, list and delete secrets of the bucket application');
+  const secret = program.command('secret');
   addPut(secret, context);
   addList(secret, context);
   addDelete(secret, context);

@@ -10,7 +10,6 @@ export function addServeCommand(program: Command, context: CommandContext): void
   const { terminal, environment, isTerminal } = context;
   const serve = program
     .command('serve')
-    .description('serve DNS, the admin API and the edge until a signal comes (SIGTERM drains, a second one forces)')
     .addOption(new Option('--role <role>', 'only one of the processes: dns, admin or edge').argParser(parseRole))
     .option('--take-over', 'take the place of the server that runs in the data directory, without a gap in DNS')
     .addOption(new Option('--supervised').hideHelp())

@@ -19,7 +19,7 @@ import type { Terminal } from './terminal.js';
 const VAULT_SETTINGS = ['dataDir', 'masterKey'] as const;
 
 export function addVaultCommands(program: Command, context: CommandContext): void {
-  const vault = program.command('vault').description('the master key that seals private keys in the database');
+  const vault = program.command('vault');
   addRotate(vault, context);
   addStatus(vault, context);
 }

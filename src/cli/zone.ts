@@ -21,7 +21,7 @@ import { addZoneCheck } from './zone-check.js';
 import { addZoneImport } from './zone-import.js';
 
 export function addZoneCommands(program: Command, context: CommandContext): void {
-  const zone = program.command('zone').description('import, check, transfer, export, list, create and delete zones');
+  const zone = program.command('zone');
   addZoneImport(zone, context);
   addZoneCheck(zone, context);
   addZoneTransfer(zone, context);

@@ -31,7 +31,7 @@ import { addSettings } from './serving.js';
 import { addStatus } from './status.js';
 
 export function addClusterCommands(program: Command, context: CommandContext): void {
-  const cluster = program.command('cluster').description('several nodes that share a log in PostgreSQL');
+  const cluster = program.command('cluster');
   addInit(cluster, context);
   addJoin(cluster, context);
   addLeave(cluster, context);

@@ -8,7 +8,6 @@ import { addVerifyCommand } from './verify.js';
 export function addDnssecCommands(program: Command, context: CommandContext): void {
   const dnssec = program
     .command('dnssec')
-    .description('sign zones, replace their keys, verify signed zone files')
     .addHelpText(
       'after',
       example(

@@ -21,7 +21,6 @@ export function bodiesBeside(file: string): string {
 export function addBackupCommand(program: Command, { terminal, environment }: CommandContext): void {
   const backup = program
     .command('backup')
-    .description('copy the database, and the bodies of large objects, consistently, while the server runs')
     .argument('<file>', 'file to write; it must not exist yet')
     .option('--no-bodies', 'leave out bodies that are on S3')
     .option('--json', 'print JSON')

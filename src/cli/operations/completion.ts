@@ -16,7 +16,6 @@ const PRINTERS = { bash: printBash, zsh: printZsh, fish: printFish, man: printMa
 export function addCompletionCommand(program: Command, context: CommandContext, addAll: AddAll): void {
   program
     .command('completion')
-    .description('print the completion script of a shell, or the manual page')
     .addArgument(new Argument('<form>', 'bash, zsh, fish, or man for the manual page').choices(Object.keys(PRINTERS)))
     .addHelpText(
       'after',

@@ -17,7 +17,7 @@ interface LinkOptions {
 }
 
 export function addDashboardCommands(program: Command, { terminal, environment }: CommandContext): void {
-  const dashboard = program.command('dashboard').description('sign in to the dashboard');
+  const dashboard = program.command('dashboard');
   const link = dashboard
     .command('link')
     .description(`print a link that signs a browser in once, within ${LINK_MINUTES} minutes`)

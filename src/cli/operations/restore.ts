@@ -35,7 +35,6 @@ interface Restored {
 export function addRestoreCommand(program: Command, { terminal, environment }: CommandContext): void {
   const restore = program
     .command('restore')
-    .description('put a backup into a data directory that has no database, after checking that it is whole')
     .argument('<file>', 'file that `zoneplane backup` wrote')
     .option('--json', 'print JSON')
     .addHelpText(

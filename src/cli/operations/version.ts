@@ -5,7 +5,6 @@ import { type CommandContext, example } from '../command.js';
 export function addVersionCommand(program: Command, { terminal, version }: CommandContext): void {
   program
     .command('version')
-    .description('print the version')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane version --json'))
     .action(({ json }: { json?: boolean }) => {

@@ -7,7 +7,7 @@ import { addPrintCommand } from './print.js';
 import { addStatusCommand } from './status.js';
 
 export function addSecondaryCommands(program: Command, context: CommandContext): void {
-  const secondary = program.command('secondary').description('other name servers that serve our zones');
+  const secondary = program.command('secondary');
   addAddCommand(secondary, context);
   addPrintCommand(secondary, context);
   addStatusCommand(secondary, context);

@@ -29,7 +29,7 @@ interface CreateOptions extends AccountOption {
 }
 
 export function addTsigCommands(program: Command, context: CommandContext): void {
-  const tsig = program.command('tsig').description('keys that sign zone transfers, NOTIFY and dynamic updates');
+  const tsig = program.command('tsig');
   addCreate(tsig, context);
   addList(tsig, context);
   addDelete(tsig, context);
