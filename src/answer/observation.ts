@@ -25,6 +25,8 @@ export const Word = {
   logStride: 4,
   /** 1: every message is copied, for dnstap. */
   tap: 5,
+  /** 1: the reader rests until it is notified of the next sample. */
+  resting: 6,
   length: 16,
 } as const;
 

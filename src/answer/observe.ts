@@ -271,6 +271,12 @@ function putSample(
   putOctets(ringOctets, to, request, start, asked);
   putOctets(ringOctets, to + wordsOf(asked) * 4, response, at, answered);
   Atomics.store(control, Word.head, (control[Word.head]! + size) | 0);
+  if (control[Word.resting] !== 0) wakeReader(control);
+}
+
+function wakeReader(control: Int32Array): void {
+  Atomics.store(control, Word.resting, 0);
+  Atomics.notify(control, Word.resting);
 }
 
 function flagsOf(observer: Observer): number {

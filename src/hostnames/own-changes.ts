@@ -9,14 +9,25 @@ import { checkedHostnamesUnder } from '../store/hostnames/hostnames.js';
 import { changesAfter, lastChange } from '../store/log/changes.js';
 import { findZone } from '../store/zones/zones.js';
 
-const POLL_MS = 500;
+/** Milliseconds from a commit to the look that follows it, so that one look serves many commits. */
+const WAKE_MS = 100;
+/** Milliseconds between two looks otherwise: a safety net for commits without a wake-up. */
+const LOOK_MS = 5000;
 /** Changes looked at in one turn. */
 const MOST_CHANGES = 1000;
 
-/** The returned function ends the watch. The schedule finds changes that were made while no process ran. */
-export function watchOwnChanges({ store, clock, log }: ContextBase): () => void {
+export interface OwnChangesWatch {
+  /** Something was committed. */
+  wake(): void;
+  close(): void;
+}
+
+/** The schedule finds changes that were made while no process ran. */
+export function watchOwnChanges({ store, clock, log }: ContextBase): OwnChangesWatch {
   let seen = lastChange(store);
-  return clock.every(POLL_MS, () => {
+  let cancelWake: (() => void) | undefined;
+  const look = (): void => {
+    cancelWake = undefined;
     const changes = changesAfter(store, seen, MOST_CHANGES);
     const last = changes.at(-1);
     if (!last) return;
@@ -31,5 +42,18 @@ export function watchOwnChanges({ store, clock, log }: ContextBase): () => void 
     store.write(plan).catch((error: unknown) => {
       log.warn({ err: error }, 'hostnames in zones that changed are checked at their usual time');
     });
-  });
+    // There may be more.
+    if (changes.length === MOST_CHANGES) wake();
+  };
+  const wake = (): void => {
+    cancelWake ??= clock.after(WAKE_MS, look);
+  };
+  const cancel = clock.every(LOOK_MS, look);
+  return {
+    wake,
+    close() {
+      cancel();
+      cancelWake?.();
+    },
+  };
 }

@@ -22,6 +22,8 @@ export interface LeaseWatch {
    * Leases of other processes that have not changed for their length. `steadyMs`: milliseconds on a monotonic clock.
    */
   expired(mine: ReadonlyMap<number, Held>, steadyMs: number): readonly LeaseRow[];
+  /** Whether other processes had leases then. */
+  isWatching(): boolean;
 }
 
 export function watchLeases(store: Store): LeaseWatch {
@@ -39,6 +41,7 @@ export function watchLeases(store: Store): LeaseWatch {
       );
       return others.filter(({ seq }) => steadyMs - seen.get(seq)!.sinceMs >= LEASE_MS);
     },
+    isWatching: () => seen.size > 0,
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Runs due jobs. One timer fires when the next job is due, when an earlier one is scheduled, and once a second for jobs
- * that other processes have scheduled.
+ * Runs due jobs. One timer fires when the next job is due, when an earlier one is scheduled, once a second while jobs run anywhere,
+ * within a second of each commit for jobs that other processes have scheduled, and otherwise every ten seconds.
  */
 import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
@@ -33,12 +33,16 @@ export interface RunnerOptions {
 
 export interface Runner {
   samples(): MetricSample[];
+  /** Something was committed: another process may have scheduled a job. */
+  wake(): void;
   /** Starts no further jobs; resolves when the running ones have ended. */
   stop(): Promise<void>;
 }
 
-/** The longest time between two polls, in milliseconds. */
-const LONGEST_REST_MS = 1000;
+/** The longest time between two polls while jobs run, and from a commit to a poll; milliseconds. */
+const BUSY_REST_MS = 1000;
+/** The longest time between two polls otherwise. */
+const LONGEST_REST_MS = 10_000;
 /** Milliseconds to wait after the store could not be written, or after a bug. */
 const TROUBLE_MS = 5000;
 /** When the wall clock moves by more than this against the monotonic clock, it was set; milliseconds. */
@@ -85,6 +89,7 @@ export function startRunner(options: RunnerOptions): Runner {
   turn(state);
   return {
     samples: () => samples(state),
+    wake: () => ringAt(state, clock.nowMs() + BUSY_REST_MS),
     async stop() {
       state.stopped = true;
       state.cancelTimer();
@@ -142,7 +147,8 @@ async function look(state: State): Promise<number> {
     await start(state, due);
     waiting = waitingKinds(state);
   }
-  return Math.min(clock.nowMs() + LONGEST_REST_MS, ...waiting.map(({ atMs }) => atMs));
+  const restMs = running.size > 0 || state.watch.isWatching() ? BUSY_REST_MS : LONGEST_REST_MS;
+  return Math.min(clock.nowMs() + restMs, ...waiting.map(({ atMs }) => atMs));
 }
 
 interface WaitingKind {

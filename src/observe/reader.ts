@@ -3,7 +3,7 @@
  * log, and tells once a second what was counted. It also says how many samples it wants: all while there is little to do,
  * a small share of them under load.
  */
-import { createObservationBlocks, Mark, type Observation, Word } from '../answer/observation.js';
+import { createObservationBlocks, Mark, type Observation, type ObservationBlock, Word } from '../answer/observation.js';
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import { toFqdn } from '../dns/name.js';
@@ -41,7 +41,7 @@ export interface Reader {
   close(): Promise<void>;
 }
 
-/** Milliseconds between two looks: a ring must not fill up meanwhile. */
+/** Milliseconds between two looks while samples come: a ring must not fill up meanwhile. */
 const LOOK_MS = 100;
 const BUSY_LOOK_MS = 10;
 const REPORT_MS = 1000;
@@ -83,6 +83,7 @@ export function startReader(
     if (isLogged) lines?.add(query);
     if (isSampled) samples.push({ ...query, weight: stride });
   };
+  const rest = createRest(blocks, clock, frames || lines ? BUSY_LOOK_MS : LOOK_MS, () => look());
   const look = (): void => {
     const before = samples.length;
     for (const block of blocks) {
@@ -106,6 +107,8 @@ export function startReader(
       { atMs: clock.nowMs(), total, zones: named, samples },
       { samples: dropped, dnstapFrames: frames?.dropped() ?? 0, queryLogLines: lines?.dropped() ?? 0 },
     );
+    if (samples.length === 0 && !frames && !lines) rest.begin();
+    else rest.end();
     samples = [];
   };
 
@@ -114,13 +117,61 @@ export function startReader(
     control[Word.logStride] = queryLog?.every ?? 0;
     control[Word.tap] = frames ? 1 : 0;
   }
-  const cancels = [clock.every(frames || lines ? BUSY_LOOK_MS : LOOK_MS, look), clock.every(REPORT_MS, report)];
+  rest.end();
+  const cancels = [rest.close, clock.every(REPORT_MS, report)];
   return {
     reopen() {
       lines?.reopen();
       frames?.reopen();
     },
     close: () => closeReader(cancels, report, lines, frames),
+  };
+}
+
+/** Looks that stop while no samples come. The thread that takes the next one wakes them. */
+interface Rest {
+  begin(): void;
+  /** Looks at intervals from now on. */
+  end(): void;
+  close(): void;
+}
+
+function createRest(blocks: readonly ObservationBlock[], clock: Clock, periodMs: number, look: () => void): Rest {
+  let cancel: (() => void) | undefined;
+  let isClosed = false;
+  /** Blocks whose thread was asked to notify and has not done so. */
+  const asked = new Set<ObservationBlock>();
+  const end = (): void => {
+    if (!isClosed) cancel ??= clock.every(periodMs, look);
+  };
+  const stop = (): void => {
+    cancel?.();
+    cancel = undefined;
+  };
+  return {
+    begin() {
+      stop();
+      for (const block of blocks) {
+        if (asked.has(block)) continue;
+        Atomics.store(block.control, Word.resting, 1);
+        const { async, value } = Atomics.waitAsync(block.control, Word.resting, 1);
+        if (!async) continue;
+        asked.add(block);
+        void value.then(() => {
+          asked.delete(block);
+          end();
+        });
+      }
+    },
+    end,
+    close() {
+      isClosed = true;
+      stop();
+      for (const { control } of asked) {
+        Atomics.store(control, Word.resting, 0);
+        Atomics.notify(control, Word.resting);
+      }
+    },
   };
 }
 

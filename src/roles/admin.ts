@@ -18,6 +18,8 @@ import type { ContextBase } from '../control/write/context.js';
 import { createPropagation, type Propagation } from '../control/write/propagation.js';
 import { noticesOfInstallation } from '../control/zones/notices.js';
 import { logServingSettings } from '../control/zones/serving-settings.js';
+import { watchOwnChanges } from '../hostnames/own-changes.js';
+import type { Runner } from '../jobs/runner.js';
 import { type Activity, createActivity } from '../observe/activity.js';
 import { parseReport } from '../observe/report.js';
 import { createResolver, type Resolver } from '../resolver/resolve.js';
@@ -104,7 +106,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const heldZones = (): readonly string[] => heldZoneNames(store, propagation);
     const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status });
     const edge = watchEdge(options, store, lifecycle);
-    const sources = { base, vault, propagation, activity, refresher, edge, lookAtServing, lifecycle, member };
+    const sources = { base, vault, propagation, activity, refresher, runner, edge, lookAtServing, lifecycle, member };
     const hearing = await hearProcesses(options, sources);
     afterCommit.push(...hearing.afterCommit);
     const apiLog = log.child({});
@@ -192,6 +194,7 @@ interface HearingParts {
   readonly propagation: Propagation;
   readonly activity: Activity;
   readonly refresher: FlattenRefresher;
+  readonly runner: Runner;
   readonly edge: Pick<EdgeNeed, 'look'>;
   readonly lookAtServing: () => void;
   readonly lifecycle: Lifecycle;
@@ -210,7 +213,7 @@ interface Hearing {
 /** Hears the other processes and, in a cluster, the other nodes; notifies peers, and answers dynamic updates. */
 async function hearProcesses(
   options: AdminOptions,
-  { base, vault, propagation, activity, refresher, edge, lookAtServing, lifecycle, member }: HearingParts,
+  { base, vault, propagation, activity, refresher, runner, edge, lookAtServing, lifecycle, member }: HearingParts,
 ): Promise<Hearing> {
   const { settings, clock, log, version } = options;
   const edges = hearEdges(base.store, clock);
@@ -219,7 +222,9 @@ async function hearProcesses(
   if (peers) lifecycle.own('reports of nodes', peers, (part) => part.close());
   const transfers = startNotifications({ base, vault, propagation, masterKeys: masterKeysOf(options) });
   lifecycle.own('notifications', transfers, (part) => part.close());
-  const afterCommit = [refresher.wake, edges.noteChanges, transfers.wake, edge.look, lookAtServing];
+  const ownChanges = lifecycle.own('hostname watch', watchOwnChanges(base), (part) => part.close());
+  const wakes = [refresher.wake, ownChanges.wake, runner.wake];
+  const afterCommit = [...wakes, edges.noteChanges, transfers.wake, edge.look, lookAtServing];
   const observed = (line: string): void => {
     const report = parseReport(line);
     if (report) activity.add(report);

@@ -21,6 +21,7 @@ import { STATUS_PERIOD_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { createDnsTransfers, type DnsTransfers } from './services/dns-transfers.js';
 import { observationOf, startObservation } from './services/observation.js';
+import { startStatusReports } from './status-reports.js';
 import { explainStoreFailure } from './store-failure.js';
 import { readTlsFiles, type TlsMaterial, watchTlsFiles } from './tls-files.js';
 
@@ -173,7 +174,7 @@ function findExampleZone(store: Store): string | undefined {
   return names.find((name) => !name.endsWith('.arpa')) ?? names[0];
 }
 
-/** Reports its status at once and then periodically; the final report, when it stops, is "not ready". */
+/** Reports its status at once and whenever it changes; the final report, when it stops, is "not ready". */
 function reportStatus(
   { clock }: DnsOptions,
   onStatus: (status: DnsStatus) => void,
@@ -181,21 +182,20 @@ function reportStatus(
   samples: () => MetricSample[],
   lifecycle: Lifecycle,
 ): void {
-  const tell = (ready: boolean): void => {
+  const read = (ready: boolean): DnsStatus => {
     const { zones, appliedChange, failure } = publisher.status();
-    onStatus({
+    return {
       ready,
       zones,
       appliedChange,
       ...(failure !== undefined && { failure: messageOf(failure) }),
       samples: samples(),
-    });
+    };
   };
-  tell(true);
-  const cancel = clock.every(STATUS_PERIOD_MS, () => tell(true));
+  const cancel = startStatusReports(clock, () => read(true), onStatus);
   lifecycle.own('status reports', cancel, () => {
     cancel();
-    tell(false);
+    onStatus(read(false));
   });
 }
 

@@ -13,7 +13,7 @@ export interface DnsListener {
   readonly port: number;
 }
 
-/** Status of the DNS process; sent about once a second and whenever readiness changes. */
+/** Status of the DNS process; sent when something in it has changed, at most about once a second, and otherwise every ten seconds. */
 export interface DnsStatus {
   /** Whether all zones are loaded and all listeners are bound. */
   readonly ready: boolean;
@@ -71,7 +71,7 @@ export interface EdgeReport {
   readonly httpsPort: number;
 }
 
-/** How the edge process is doing; sent about once a second. */
+/** How the edge process is doing; sent like {@link DnsStatus}. */
 export interface EdgeStatus {
   readonly samples: readonly MetricSample[];
 }

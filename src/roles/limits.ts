@@ -4,8 +4,10 @@
 export const DRAIN_LIMIT_MS = 10_000;
 /** Further milliseconds before it is killed. */
 export const KILL_GRACE_MS = 2_000;
-/** Milliseconds between two reports of the DNS process. */
+/** Milliseconds after which the DNS process reports what has changed. */
 export const STATUS_PERIOD_MS = 1000;
+/** Milliseconds after which it reports although nothing has changed. */
+export const STATUS_HEARTBEAT_MS = 10_000;
 /** Milliseconds without a report after which the DNS process counts as stuck. */
 export const STATUS_LOST_MS = 30_000;
 /** The drain limit of children whose supervisor is gone: another may be waiting to take over. Milliseconds. */

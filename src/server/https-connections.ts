@@ -69,15 +69,14 @@ export class HttpsConnections {
   /** By name. */
   private readonly all = new Map<string, Connection>();
   private octets = 0;
-  private readonly stopSweep: () => void;
+  /** Set while there are connections. */
+  private stopSweep: (() => void) | undefined;
 
   constructor(
     private readonly counts: CountBlock,
     private readonly limits: HttpsLimits,
     private readonly clock: Clock,
-  ) {
-    this.stopSweep = clock.every(SWEEP_MS, () => this.sweep());
-  }
+  ) {}
 
   get size(): number {
     return this.all.size;
@@ -91,6 +90,7 @@ export class HttpsConnections {
     const ofClient = [...this.all.values()].filter((connection) => connection.address === address);
     if (ofClient.length >= this.limits.connectionsPerClient) this.evict(ofClient);
     if (this.all.size >= this.limits.connections) this.evict([...this.all.values()]);
+    this.stopSweep ??= this.clock.every(SWEEP_MS, () => this.sweep());
     this.all.set(name, {
       socket,
       address,
@@ -126,7 +126,7 @@ export class HttpsConnections {
 
   /** Ends all connections. */
   close(): void {
-    this.stopSweep();
+    this.stopSweep?.();
     for (const { socket } of this.all.values()) socket.destroy();
   }
 
@@ -160,6 +160,9 @@ export class HttpsConnections {
     if (!connection) return;
     for (const exchange of connection.exchanges) this.end(connection, exchange);
     this.all.delete(name);
+    if (this.all.size > 0) return;
+    this.stopSweep?.();
+    this.stopSweep = undefined;
   }
 
   /** Closes the longest idle connection; a busy one only if all are busy. */

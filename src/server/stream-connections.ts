@@ -41,15 +41,14 @@ const SWEEP_MS = 500;
 export class StreamConnections {
   private readonly all = new Set<StreamConnection>();
   private readonly perClient = new Map<string, number>();
-  private readonly stopSweep: () => void;
+  /** Set while there are connections. */
+  private stopSweep: (() => void) | undefined;
 
   constructor(
     private readonly context: StreamContext,
     private readonly limits: StreamLimits,
     private readonly clock: Clock,
-  ) {
-    this.stopSweep = clock.every(SWEEP_MS, () => this.sweep());
-  }
+  ) {}
 
   get size(): number {
     return this.all.size;
@@ -65,13 +64,14 @@ export class StreamConnections {
     if (fromClient >= this.limits.connectionsPerClient) this.evict(address);
     if (this.all.size >= this.limits.connections) this.evict(undefined);
     this.all.add(connection);
+    this.stopSweep ??= this.clock.every(SWEEP_MS, () => this.sweep());
     this.perClient.set(address, (this.perClient.get(address) ?? 0) + 1);
     socket.once('close', () => this.forget(connection));
   }
 
   /** Ends all connections: what is written is still sent, for no more than `graceMs` milliseconds. */
   async close(graceMs: number): Promise<void> {
-    this.stopSweep();
+    this.stopSweep?.();
     const cancel = this.clock.after(graceMs, () => {
       for (const connection of this.all) connection.socket.destroy();
     });
@@ -88,10 +88,16 @@ export class StreamConnections {
 
   private forget(connection: StreamConnection): void {
     if (!this.all.delete(connection)) return;
+    if (this.all.size === 0) this.endSweeps();
     const { address } = connection.peer;
     const left = (this.perClient.get(address) ?? 1) - 1;
     if (left > 0) this.perClient.set(address, left);
     else this.perClient.delete(address);
+  }
+
+  private endSweeps(): void {
+    this.stopSweep?.();
+    this.stopSweep = undefined;
   }
 
   /** Closes the longest idle connection, of one client or of all; a busy one only if all are busy. */

@@ -25,6 +25,18 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const DONE: JobOutcome = { done: true };
 
+/** Counts what falls due. */
+class CountingClock extends TestClock {
+  fired = 0;
+
+  override after(delayMs: number, run: () => void): () => void {
+    return super.after(delayMs, () => {
+      this.fired++;
+      run();
+    });
+  }
+}
+
 /** Its wall clock can be set; its steady one goes on. */
 class SetClock extends TestClock {
   private setMs = 0;
@@ -547,4 +559,31 @@ t.test('the runner survives failures of the store', async (t) => {
   await pass(clock, 40 * SECOND);
   t.equal(ran, 2, 'when the lease has ended it runs again');
   t.equal(findJob(store, 'work', 'x'), undefined);
+});
+
+t.test('without jobs it looks seldom, and soon after a commit of another process', async (t) => {
+  const directory = temporaryDirectory(t);
+  const store = openJobs(t, directory);
+  const other = openStore(directory);
+  t.teardown(() => other.close());
+  const clock = new CountingClock();
+  const calls: string[] = [];
+  const kinds: JobKinds = {
+    work: {
+      async handler(_, subject) {
+        calls.push(subject);
+        return DONE;
+      },
+    },
+  };
+  const runner = start(t, store, clock, kinds);
+  await pass(clock, MINUTE);
+  t.ok(clock.fired <= 8, `${clock.fired} looks in a minute`);
+  await plan(other, clock, { kind: 'work', subject: 'said', runAtMs: clock.nowMs() });
+  runner.wake();
+  await pass(clock, SECOND, 100);
+  t.strictSame(calls, ['said'], 'within a second');
+  await plan(other, clock, { kind: 'work', subject: 'not said', runAtMs: clock.nowMs() });
+  await pass(clock, 11 * SECOND);
+  t.strictSame(calls, ['said', 'not said'], 'and some seconds later without a word');
 });

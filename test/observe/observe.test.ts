@@ -194,6 +194,26 @@ t.test('wherever the ring stands when it becomes full, nothing that waits is ove
   t.ok(starts.size > 100, `began at ${starts.size} places`);
 });
 
+t.test('the reader rests while nothing is asked, and the next sample wakes it', async (t) => {
+  const { ask, block, clock, observation } = observed(serveZones([zoneOf('example.com.')]));
+  const tapServer = { identity: '', version: '', addresses: [], ports: [] };
+  const settings = { observation, statistics: true, tapServer, clients: 'none' as const };
+  const reader = startReader(settings, clock, silentLogger(), () => {});
+  const isRead = (): boolean => block.control[Word.head] === block.control[Word.tail];
+  for (const round of [1, 2, 3]) {
+    clock.advance(2000);
+    t.equal(block.control[Word.resting], 1, `it rests, round ${round}`);
+    ask('www.example.com.');
+    t.equal(block.control[Word.resting], 0);
+    clock.advance(100);
+    t.notOk(isRead(), 'it does not look by itself');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    clock.advance(100);
+    t.ok(isRead(), 'but was woken');
+  }
+  await reader.close();
+});
+
 t.test('the reader reports each second, and asks for fewer samples under load', async (t) => {
   const { ask, block, clock, observation } = observed(serveZones([zoneOf('example.com.')]));
   const reports: ActivityReport[] = [];

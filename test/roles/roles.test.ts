@@ -28,6 +28,7 @@ import { ensureAdministrator } from '../../src/roles/first-run.js';
 import type { AdminReport, DnsReport } from '../../src/roles/ipc.js';
 import { lockDataDirectory, outlastPredecessor } from '../../src/roles/lock.js';
 import { createReadiness } from '../../src/roles/readiness.js';
+import { startStatusReports } from '../../src/roles/status-reports.js';
 import { restartDelayMs, SupervisedChild } from '../../src/roles/supervised-child.js';
 import { readTlsFiles, watchTlsFiles } from '../../src/roles/tls-files.js';
 import { freePort } from '../support/free-ports.js';
@@ -343,4 +344,29 @@ t.test('example commands fit what is known', async (t) => {
   const on53 = { ...dns, listeners: [{ protocol: 'udp' as const, host: '::', port: 53 }] };
   t.equal(exampleCommands(admin, on53)[1], 'dig @::1 example.com SOA');
   t.equal(reachableHost('192.0.2.1'), '192.0.2.1');
+});
+
+t.test('status is reported when it changes, and every ten seconds to show that the process lives', (t) => {
+  const clock = new TestClock();
+  const told: number[] = [];
+  let queries = 0;
+  const end = startStatusReports(
+    clock,
+    () => ({ queries }),
+    (status) => told.push(status.queries),
+  );
+  t.strictSame(told, [0], 'at once');
+  clock.advance(9000);
+  t.strictSame(told, [0]);
+  clock.advance(1000);
+  t.strictSame(told, [0, 0]);
+  queries = 7;
+  clock.advance(1000);
+  t.strictSame(told, [0, 0, 7]);
+  clock.advance(9000);
+  t.strictSame(told, [0, 0, 7]);
+  end();
+  clock.advance(60_000);
+  t.strictSame(told, [0, 0, 7]);
+  t.end();
 });

@@ -18,6 +18,7 @@ import {
   dueTargetsByZone,
   type FlattenTargetRow,
   findTarget,
+  nextDueAt,
   removeTarget,
   shiftTargets,
   updateTarget,
@@ -29,8 +30,9 @@ import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
 import { indexFlattened } from './index.js';
 import { judgeTarget, ownNamesOf, type TargetPolicy } from './target.js';
 
-/** Milliseconds between two looks for targets that are due, when nothing was committed meanwhile. */
+/** The shortest and the longest time between two looks for targets that are due, when nothing was committed meanwhile; milliseconds. */
 const LOOK_MS = 1000;
+const LONGEST_REST_MS = 10_000;
 /** Milliseconds from a commit to the look that follows it, so that one look serves many commits. */
 const WAKE_MS = 20;
 /** The largest number of targets that are resolved at the same time. */
@@ -91,8 +93,14 @@ export async function startFlattenRefresher({ base, resolver, policy }: Refreshe
     offsetMs: clock.nowMs() - steadyMs(clock),
   };
   await indexOnce(state.ctx);
-  const stop = clock.every(LOOK_MS, () => refreshDue(state, clock));
+  let cancelLook = (): void => {};
   let cancelWake: (() => void) | undefined;
+  const lookAndPlan = (): void => {
+    cancelLook();
+    cancelLook = clock.after(restMs(state, clock), lookAndPlan);
+    refreshDue(state, clock);
+  };
+  cancelLook = clock.after(LOOK_MS, lookAndPlan);
   return {
     samples: () => [
       sample('gauge', 'flatten_targets', 'Targets of flattened names', countTargets(store)),
@@ -103,11 +111,11 @@ export async function startFlattenRefresher({ base, resolver, policy }: Refreshe
     wake() {
       cancelWake ??= clock.after(WAKE_MS, () => {
         cancelWake = undefined;
-        refreshDue(state, clock);
+        lookAndPlan();
       });
     },
     async close() {
-      stop();
+      cancelLook();
       cancelWake?.();
       await Promise.all([...state.underWay.values()].map(({ ended }) => ended));
     },
@@ -135,6 +143,12 @@ async function indexOnce({ store, settings }: Context): Promise<void> {
       indexFlattened(store, servingZone(store, findZone(store, seq)!, settings));
     putMeta(store, 'flattening_indexed', INDEX_VERSION);
   });
+}
+
+/** Milliseconds until the next look, if nothing is committed: the next target is due then. */
+function restMs({ ctx, underWay, resting }: Refreshing, clock: Clock): number {
+  const dueMs = underWay.size > 0 || resting.size > 0 ? 0 : (nextDueAt(ctx.store) ?? Number.POSITIVE_INFINITY);
+  return Math.max(LOOK_MS, Math.min(LONGEST_REST_MS, dueMs - clock.nowMs()));
 }
 
 function refreshDue(state: Refreshing, clock: Clock): void {

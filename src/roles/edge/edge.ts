@@ -19,6 +19,7 @@ import { STATUS_PERIOD_MS } from '../limits.js';
 import type { RoleContext, RunningRole } from '../role.js';
 import { readBundle } from '../services/certificates.js';
 import { openBodies } from '../services/object-bodies.js';
+import { startStatusReports } from '../status-reports.js';
 import { explainStoreFailure } from '../store-failure.js';
 
 export interface EdgeRoleOptions extends RoleContext {
@@ -43,7 +44,7 @@ export async function startEdgeRole(options: EdgeRoleOptions): Promise<RunningRo
       );
     }
     if (onStatus) {
-      const cancel = clock.every(STATUS_PERIOD_MS, () => onStatus({ samples: edge.samples() }));
+      const cancel = startStatusReports(clock, () => ({ samples: edge.samples() }), onStatus);
       lifecycle.own('status reports', cancel, (end) => end());
     }
     const { edgeHttpPort: httpPort, edgeHttpsPort: httpsPort } = settings;

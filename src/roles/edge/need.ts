@@ -4,7 +4,7 @@ import type { Store } from '../../store/driver.js';
 import { isEdgeNeeded } from '../../store/edge/changes.js';
 
 /** Milliseconds between two looks without a commit that was announced: a safety net. */
-const LOOK_MS = 1000;
+const LOOK_MS = 5000;
 
 export interface EdgeNeed {
   /** Looks again: something was committed. */

@@ -48,7 +48,7 @@ export interface DnsTransfers extends Pick<Transfers, 'answer' | 'close'>, Pick<
 }
 
 /** Milliseconds between two looks at the names of keys, in case a wake-up was lost. */
-const LOOK_MS = 1000;
+const LOOK_MS = 5000;
 
 export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
   const { settings, store, serving, udpSize, clock, log, askKeys, onTransferred, relay, onNotified } = options;

@@ -7,7 +7,6 @@ import type { Settings } from '../../config/schema.js';
 import type { ContextBase } from '../../control/write/context.js';
 import type { Propagation } from '../../control/write/propagation.js';
 import type { HostnameServices } from '../../hostnames/context.js';
-import { watchOwnChanges } from '../../hostnames/own-changes.js';
 import { createTokenFetch } from '../../hostnames/token-fetch.js';
 import type { Resolver } from '../../resolver/resolve.js';
 import type { Vault } from '../../vault/vault.js';
@@ -24,11 +23,11 @@ export interface HostnameParts {
 }
 
 /**
- * Starts custom hostnames, including the watch on our own zones for customers' names. Throws a UserError for unusable
+ * Starts custom hostnames. Throws a UserError for unusable
  * settings.
  */
 export async function startHostnames(parts: HostnameParts): Promise<HostnameServices> {
-  const { settings, base, resolver, lifecycle } = parts;
+  const { settings, base, resolver } = parts;
   const { store, clock } = base;
   const { edgeAddresses } = base.settings;
   const allowed = parseCidrSet(settings.edgeAllowOriginCidrs);
@@ -39,7 +38,6 @@ export async function startHostnames(parts: HostnameParts): Promise<HostnameServ
   const own = settings.edge === 'off' ? [] : edgeAddresses;
   const fetchChallenge = createChallengeFetch({ store, resolver, edgeAddresses: own, fetch: fetchToken });
   const certificates = await createCertificates(settings, { ...parts, fetchToken: fetchChallenge });
-  lifecycle.own('hostname watch', watchOwnChanges(base), (end) => end());
   return { resolver, fetchToken, publicNames: arePublic(settings), certificates };
 }
 

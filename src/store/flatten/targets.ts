@@ -61,6 +61,7 @@ const statements = perStore((store) => ({
   due: store.prepare<[nowMs: number, limit: number], DueTargetRow>(
     `SELECT *, ${ZONE} AS zone FROM flatten_targets WHERE refresh_at <= ? ORDER BY refresh_at LIMIT ?`,
   ),
+  nextDue: store.prepareTuples<[], [number | null]>('SELECT min(refresh_at) FROM flatten_targets'),
   dueByZone: store.prepare<[nowMs: number, ofZone: number, limit: number], DueTargetRow>(
     `SELECT flatten_targets.*, ranked.zone FROM flatten_targets JOIN (
        SELECT name, zone, row_number() OVER (PARTITION BY zone ORDER BY refresh_at) AS place
@@ -128,6 +129,11 @@ function splitAddresses(octets: Uint8Array | null, size: number): Uint8Array[] |
     { length: octets.length / size },
     (_, i) => new Uint8Array(octets.subarray(i * size, (i + 1) * size)),
   );
+}
+
+/** When the next target is due, in milliseconds since 1970. */
+export function nextDueAt(store: Store): number | undefined {
+  return statements(store).nextDue.get()?.[0] ?? undefined;
 }
 
 /** Targets that are due now, the longest overdue first. */

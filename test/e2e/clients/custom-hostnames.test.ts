@@ -18,9 +18,9 @@ t.test('a hostname from its creation to its end', async (t) => {
   const { base, clock, hostnames } = installation;
   const kinds = { [HOSTNAME_JOB]: hostnameJobs(base, hostnames), ...certificateJobs(hostnames.certificates) };
   const runner = startRunner({ store: base.store, clock, log: base.log, owner: 'test', kinds });
-  let endWatch = watchOwnChanges(base);
+  let watch = watchOwnChanges(base);
   t.teardown(async () => {
-    endWatch();
+    watch.close();
     await runner.stop();
   });
   await installation.app.listen({ host: '127.0.0.1', port: 0 });
@@ -104,7 +104,7 @@ t.test('a hostname from its creation to its end', async (t) => {
         }
       };
       // It looks many times a second, and months go by.
-      endWatch();
+      watch.close();
       clock.advance(59 * DAY_MS);
       await sslBecomes('caa_error');
       t.equal((await get(id)).ssl?.status, 'active', 'its time has not come');
@@ -139,7 +139,7 @@ t.test('a hostname from its creation to its end', async (t) => {
       t.notOk(reissued.ssl?.validation_errors);
       t.not(certificateOf(reissued.ssl).fingerprint_sha256, old);
       t.ok(Date.parse(certificateOf(reissued.ssl).expires_on) > Date.parse(expires_on));
-      endWatch = watchOwnChanges(base);
+      watch = watchOwnChanges(base);
     },
   );
 
@@ -164,7 +164,7 @@ t.test('a hostname from its creation to its end', async (t) => {
     t.match(await customHostnames.edit(id, { zone_id, ssl }), { status: 'active' }, 'an edit brings it back');
     await client.dns.records.update(cname, { ...record, content: 'elsewhere.customer.test' });
     await becomes(id, 'moved');
-    endWatch();
+    watch.close();
     clock.advance(6.9 * DAY_MS);
     await sleep(100);
     t.equal((await get(id)).status, 'moved');
