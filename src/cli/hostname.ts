@@ -119,10 +119,10 @@ function addCreate(hostname: Command, { terminal, environment }: CommandContext)
 
 /** Loaded only for writes: the code that makes certificates takes longer to load than all other commands together. */
 async function loadWrites() {
-  const hostnames = await import('../hostnames/hostnames.js');
+  const { deleteHostname, writeEdit, writeHostname } = await import('../hostnames/hostnames.js');
   const { checkSoon } = await import('../hostnames/check.js');
   const { arePublic } = await import('../roles/services/hostnames.js');
-  return { ...hostnames, checkSoon, arePublic };
+  return { deleteHostname, writeEdit, writeHostname, checkSoon, arePublic };
 }
 
 interface CreateOptions extends JsonOption {
