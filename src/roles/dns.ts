@@ -21,7 +21,7 @@ import { STATUS_PERIOD_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
 import { createDnsTransfers, type DnsTransfers } from './services/dns-transfers.js';
 import { observationOf, startObservation } from './services/observation.js';
-import { startStatusReports } from './status-reports.js';
+import { startStatusReports } from './services/status-reports.js';
 import { explainStoreFailure } from './store-failure.js';
 import { readTlsFiles, type TlsMaterial, watchTlsFiles } from './tls-files.js';
 

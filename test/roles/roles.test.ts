@@ -28,7 +28,7 @@ import { ensureAdministrator } from '../../src/roles/first-run.js';
 import type { AdminReport, DnsReport } from '../../src/roles/ipc.js';
 import { lockDataDirectory, outlastPredecessor } from '../../src/roles/lock.js';
 import { createReadiness } from '../../src/roles/readiness.js';
-import { startStatusReports } from '../../src/roles/status-reports.js';
+import { startStatusReports } from '../../src/roles/services/status-reports.js';
 import { restartDelayMs, SupervisedChild } from '../../src/roles/supervised-child.js';
 import { readTlsFiles, watchTlsFiles } from '../../src/roles/tls-files.js';
 import { freePort } from '../support/free-ports.js';

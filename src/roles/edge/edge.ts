@@ -19,7 +19,7 @@ import { STATUS_PERIOD_MS } from '../limits.js';
 import type { RoleContext, RunningRole } from '../role.js';
 import { readBundle } from '../services/certificates.js';
 import { openBodies } from '../services/object-bodies.js';
-import { startStatusReports } from '../status-reports.js';
+import { startStatusReports } from '../services/status-reports.js';
 import { explainStoreFailure } from '../store-failure.js';
 
 export interface EdgeRoleOptions extends RoleContext {
