@@ -7,6 +7,7 @@ export default {
     'test/**/*.test.ts',
     // Programs that tests start.
     'test/**/*-child.ts',
+    'test/by-hand/*.ts',
     'bench/main.ts',
     'bench/cache-tests.ts',
     // The dashboard: what browsers load, and what builds it.

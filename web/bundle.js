@@ -90,5 +90,13 @@ for (const name of files) {
   writeFileSync(join(OUT, `${name}.gz`), gzipSync(octets, { level: 9 }));
 }
 const assets = files.filter((name) => name !== 'index.html').map((name) => [name, TYPES[extname(name)]]);
+/** The files of the screens, by their names in web/screens/. */
+const screens = Object.entries(metafile.outputs).flatMap(([path, { entryPoint }]) => {
+  const name = /^screens\/.+\/([\w-]+)\.tsx$/.exec(entryPoint ?? '')?.[1];
+  return name === undefined ? [] : [[name, path.slice(path.lastIndexOf('/') + 1)]];
+});
 const first = [script, ...imports, nameOf('style-', '.css'), 'index.html'];
-writeFileSync(join(OUT, 'manifest.json'), JSON.stringify({ files: Object.fromEntries(assets), first }, null, 2));
+writeFileSync(
+  join(OUT, 'manifest.json'),
+  JSON.stringify({ files: Object.fromEntries(assets), screens: Object.fromEntries(screens), first }, null, 2),
+);

@@ -51,6 +51,25 @@ t.test('every screen has its address', async (t) => {
   t.strictSame([...new Set(['sign-in', ...paths])].sort(), [...PAGES].sort());
 });
 
+t.test('a page names the file of its screen, so that it is fetched at once', async (t) => {
+  const { app } = await install(t, { host: '0.0.0.0' });
+  const text = readFileSync(resolve('web/screens.ts'), 'utf8');
+  const screens = [...text.matchAll(/path: '([^']+)'[^}]+?import\('\.\/screens\/[\w-]+\/([\w-]+)\.js'\)/g)];
+  t.ok(screens.length > 10);
+  for (const [, path, name] of screens) {
+    const url = (path!.startsWith('/') ? path! : `/zones/example.com/${path}`).replace(/:\w+/, 'any');
+    const file = /^<\/assets\/(.+)>; rel=modulepreload$/.exec(String((await app.inject(url)).headers['link']))?.[1];
+    t.match(file, new RegExp(`^${name}-[0-9A-Za-z]{8}\\.js$`), url);
+    t.ok(manifest.files[file!], url);
+  }
+  t.equal((await app.inject('/')).headers['link'], (await app.inject('/overview?x=/zones')).headers['link']);
+  t.equal(
+    (await app.inject('/zones/example.com')).headers['link'],
+    (await app.inject('/zones/a/records')).headers['link'],
+  );
+  t.equal((await app.inject('/sign-in')).headers['link'], undefined);
+});
+
 t.test('its files', async (t) => {
   const { app } = await install(t, { host: '0.0.0.0' });
   for (const [name, type] of Object.entries(manifest.files)) {

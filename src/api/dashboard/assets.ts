@@ -22,11 +22,15 @@ export interface Assets {
   readonly index: Asset;
   /** By name; a name contains a hash of the content. */
   readonly files: ReadonlyMap<string, Asset>;
+  /** Names of the screens' files, by the screens' names (pages.ts). */
+  readonly screens: ReadonlyMap<string, string>;
 }
 
 interface Manifest {
   /** File name → media type. */
   readonly files: Readonly<Record<string, string>>;
+  /** Screen → file name. */
+  readonly screens: Readonly<Record<string, string>>;
 }
 
 const SUFFIXES: readonly (readonly [Coding, string])[] = [
@@ -37,9 +41,10 @@ const SUFFIXES: readonly (readonly [Coding, string])[] = [
 /** Undefined when the program was built without the dashboard. */
 export function loadAssets(directory = DIRECTORY): Assets | undefined {
   if (!existsSync(join(directory, 'manifest.json'))) return undefined;
-  const { files } = JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8')) as Manifest;
+  const { files, screens } = JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8')) as Manifest;
   const assets = Object.entries(files).map(([name, type]) => [name, loadAsset(directory, name, type)] as const);
-  return { index: loadAsset(directory, 'index.html', 'text/html; charset=utf-8'), files: new Map(assets) };
+  const index = loadAsset(directory, 'index.html', 'text/html; charset=utf-8');
+  return { index, files: new Map(assets), screens: new Map(Object.entries(screens)) };
 }
 
 function loadAsset(directory: string, name: string, type: string): Asset {

@@ -7,7 +7,7 @@ import { judgeRead } from '../../http/conditions.js';
 import { failure, pathOf } from '../errors.js';
 import { DOCS_PATH } from '../openapi/document.js';
 import { type Asset, type Assets, type Coding, loadAssets } from './assets.js';
-import { PAGES } from './pages.js';
+import { PAGES, screenAt } from './pages.js';
 
 /** Everything comes from here; nothing is inline, and no other page may frame it (CSP level 3). */
 const POLICY = [
@@ -46,9 +46,12 @@ export const dashboardRoutes: FastifyPluginAsync = async (app) => {
   });
 };
 
-function sendPage({ index }: Assets, request: FastifyRequest, reply: FastifyReply): Buffer | string {
+function sendPage({ index, screens }: Assets, request: FastifyRequest, reply: FastifyReply): Buffer | string {
   reply.header('cache-control', 'no-cache');
   reply.header('content-security-policy', POLICY);
+  const screen = screens.get(screenAt(pathOf(request)));
+  // The browser fetches it together with the script that will want it.
+  if (screen !== undefined) reply.header('link', `</assets/${screen}>; rel=modulepreload`);
   return send(index, request, reply);
 }
 
