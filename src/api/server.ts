@@ -353,7 +353,7 @@ async function registerVersion4(
   await scope.register(hostnameCertificateRoutes, { contextOf, hostnames });
   const { certificates } = hostnames;
   await scope.register(secondaryAccountRoutes, { contextOf, services: { vault: certificates.vault } });
-  await scope.register(secondaryZoneRoutes, { contextOf });
+  await scope.register(secondaryZoneRoutes, { contextOf, services: { vault: certificates.vault } });
   await scope.register(incomingRoutes, { contextOf });
   await scope.register(packRoutes, { contextOf, certificates });
   await scope.register(packNeighbourRoutes, { contextOf, certificates });

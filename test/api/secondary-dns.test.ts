@@ -13,6 +13,7 @@ import { latestAudit } from '../support/rows.js';
 import { ADMIN_HEADERS, type Installation, install } from './installation.js';
 
 const ZONE = 'secondary.test';
+const DNS_WRITE = '4755a26eedb94da69e1066d98aa820be';
 const SECRET = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64');
 
 interface World extends Installation {
@@ -243,4 +244,72 @@ t.test('metrics and doctor tell of secondaries that are behind or do not answer'
   t.match(texts(), [/^ok/], 'it has a minute again');
   clock.advance(61_000);
   t.match(texts(), [/^warn: ns2/]);
+});
+
+t.test('a secondary is added in one write, or nothing is', async (t) => {
+  const { call, account, zoneId, createZone, store, misfits, token } = await startWorld(t);
+  const base = `/accounts/${account}/secondary_dns`;
+  const path = `/zones/${zoneId}/secondary_dns/secondaries`;
+  const made = async (): Promise<unknown[]> => {
+    const [tsigs, peers] = await Promise.all([call('GET', `${base}/tsigs`), call('GET', `${base}/peers`)]);
+    const names = ({ json }: { json: { result: { name: string }[] } }) => json.result.map(({ name }) => name);
+    return [names(tsigs), names(peers), (await call('GET', `/zones/${zoneId}/secondary_dns/outgoing`)).status];
+  };
+  const nothing = [[], [], 404];
+  for (const [body, pointer] of [
+    [{ ip: '192.0.2.1' }, '/name'],
+    [{ name: 'ns2' }, '/ip'],
+    [{ name: 'ns2', ip: 'ns2.example' }, '/ip'],
+    [{ name: 'ns2', ip: '192.0.2.1', port: 70_000 }, '/port'],
+  ] as const) {
+    t.match(await call('POST', path, body), { status: 400, json: { errors: [{ source: { pointer } }] } });
+  }
+  t.equal((await call('POST', path, { peer_id: 'f'.repeat(32) })).status, 404);
+  const zones = { [`com.cloudflare.api.account.zone.${zoneId}`]: '*' };
+  const dnsOnly = { effect: 'allow', permission_groups: [{ id: DNS_WRITE }], resources: zones };
+  const narrow = (await call('POST', '/user/tokens', { name: 'dns', policies: [dnsOnly] })).json.result.value;
+  const asNarrow = { headers: { authorization: `Bearer ${narrow}` } };
+  t.equal(
+    (await call('POST', path, { name: 'ns2', ip: '192.0.2.1' }, asNarrow)).status,
+    403,
+    'peers are the account’s',
+  );
+  t.equal(
+    (await call('POST', path, { name: 'ns2', ip: '192.0.2.1' }, { headers: await token({ readOnly: true }) })).status,
+    403,
+  );
+  t.strictSame(await made(), nothing, 'nothing is half made');
+
+  const first = (await call('POST', path, { name: 'NS 2', ip: '192.0.2.1' })).json.result;
+  t.match(first, { peer: { name: 'NS 2', ip: '192.0.2.1', port: 53, ixfr_enable: true }, tsig_name: 'ns-2.transfer.' });
+  t.same(first.outgoing.peers, [first.peer.id]);
+  t.equal((await call('GET', `/zones/${zoneId}/secondary_dns/outgoing/status`)).json.result, 'Enabled');
+  const second = (await call('POST', path, { name: 'ns3', ip: '2001:db8::1', port: 5353 })).json.result;
+  t.equal(second.tsig_name, 'ns-2.transfer.', 'the key of the zone’s other secondary');
+  t.same(second.outgoing.peers, [first.peer.id, second.peer.id]);
+
+  const other = `/zones/${await createZone('other.test')}/secondary_dns/secondaries`;
+  const again = (await call('POST', other, { name: 'ns 2', ip: '192.0.2.9' })).json.result;
+  t.equal(again.tsig_name, 'ns-2-2.transfer.', 'a name of its own');
+  const before = await made();
+  t.match(await call('POST', path, { peer_id: again.peer.id }), {
+    status: 400,
+    json: { errors: [{ message: /different TSIG keys/ }] },
+  });
+  t.strictSame(await made(), before);
+  const plain = `/zones/${await createZone('plain.test')}/secondary_dns/secondaries`;
+  t.equal((await call('POST', plain, { name: 'bare', ip: '192.0.2.3', signed: false })).json.result.tsig_name, null);
+  t.equal((await call('POST', plain, { name: 'bare2', ip: '192.0.2.4' })).json.result.tsig_name, null, 'as the other');
+  const third = `/zones/${await createZone('third.test')}/secondary_dns/secondaries`;
+  t.match((await call('POST', third, { peer_id: first.peer.id })).json.result, {
+    peer: { id: first.peer.id },
+    tsig_name: 'ns-2.transfer.',
+  });
+  for (let i = 3; i <= 30; i++)
+    t.equal((await call('POST', plain, { name: `s${i}`, ip: `192.0.2.${i + 10}` })).status, 200);
+  const full = await made();
+  t.equal((await call('POST', plain, { name: 'one too many', ip: '192.0.2.99' })).status, 400);
+  t.strictSame(await made(), full, 'the peer was not kept');
+  t.notMatch(JSON.stringify(latestAudit(store, 30)), /secret/);
+  t.strictSame(misfits, []);
 });

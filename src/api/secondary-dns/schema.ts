@@ -104,6 +104,34 @@ export const outgoingBody = z
     examples: [{ name: 'example.com.', peers: ['023e105f4ecef8ad9ca31a8372d0c353'] }],
   });
 
+export const secondaryBody = z
+  .object({
+    peer_id: z
+      .string({ error: 'a text' })
+      .nullish()
+      .describe('A peer that exists; the other members are about a new one'),
+    name: name.nullish().describe('What you call the server'),
+    ip: z.string({ error: 'a text' }).nullish().describe('Where NOTIFY goes, and from where transfers are requested'),
+    port: z.number({ error: 'a number' }).nullish().describe('Default 53'),
+    signed: z
+      .boolean({ error: 'true or false' })
+      .nullish()
+      .describe(
+        'Default true: the first secondary of a zone gets a new TSIG key; further ones have the key of the others',
+      ),
+  })
+  .meta({ id: 'SecondaryBody', examples: [{ name: 'ns2', ip: '192.0.2.53' }] });
+
+export const addedSecondary = z
+  .object({
+    peer,
+    tsig_name: z.string().nullable().describe('Name of the key that signs; null: none'),
+    outgoing,
+  })
+  .meta({ id: 'AddedSecondary' });
+
+export type AddedSecondary = z.output<typeof addedSecondary>;
+
 export const incoming = z
   .object({
     id: z.string(),

@@ -2,6 +2,7 @@
 
 import type { ConsumedCatalogItem, ConsumedMemberItem } from '../../control/catalog-consumer/consumer.js';
 import type { CatalogItem, MemberItem } from '../../control/catalogs/catalogs.js';
+import type { AddedSecondary as AddedItem } from '../../control/secondary/add-secondary.js';
 import type { IncomingItem, IncomingStatusItem } from '../../control/secondary/incoming.js';
 import type { OutgoingItem, PeerStatusItem } from '../../control/secondary/outgoing.js';
 import type { TsigItem } from '../../control/secondary/tsigs.js';
@@ -9,7 +10,7 @@ import { printOptionalTime, printTime } from '../times.js';
 import { policyView } from '../tokens/view.js';
 import type { Catalog, Member } from './catalog-schema.js';
 import type { Consumed, ConsumedMember } from './consumed-schema.js';
-import type { Incoming, IncomingStatus, Outgoing, PeerStatus, Tsig } from './schema.js';
+import type { AddedSecondary, Incoming, IncomingStatus, Outgoing, PeerStatus, Tsig } from './schema.js';
 
 export function outgoingView(item: OutgoingItem): Outgoing {
   return {
@@ -21,6 +22,10 @@ export function outgoingView(item: OutgoingItem): Outgoing {
     peers: [...item.peers],
     soa_serial: item.serial,
   };
+}
+
+export function addedSecondaryView({ peer, tsigName, outgoing }: AddedItem): AddedSecondary {
+  return { peer, tsig_name: tsigName, outgoing: outgoingView(outgoing) };
 }
 
 export const statusView = ({ enabled }: OutgoingItem): 'Enabled' | 'Disabled' => (enabled ? 'Enabled' : 'Disabled');

@@ -1,6 +1,7 @@
 /** `/zones/{zone_id}/secondary_dns/…`: the transfers of a zone to its peers (v4: secondary DNS). */
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { addSecondary } from '../../control/secondary/add-secondary.js';
 import {
   createOutgoing,
   deleteOutgoing,
@@ -10,12 +11,21 @@ import {
   getPeerStatus,
   replaceOutgoing,
 } from '../../control/secondary/outgoing.js';
+import type { SecondaryServices } from '../../control/secondary/tsigs.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
 import { answersOne, onlyId } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
-import { emptyBody as body, outgoing, outgoingBody, peerStatus, status } from './schema.js';
-import { outgoingView, peerStatusView, statusView } from './view.js';
+import {
+  addedSecondary,
+  emptyBody as body,
+  outgoing,
+  outgoingBody,
+  peerStatus,
+  secondaryBody,
+  status,
+} from './schema.js';
+import { addedSecondaryView, outgoingView, peerStatusView, statusView } from './view.js';
 
 const tags = ['Secondary DNS'];
 const BASE = '/zones/:zone_id/secondary_dns';
@@ -24,7 +34,29 @@ const config = { area: 'dns' } as const;
 const params = zoneParams;
 const response = answersOne(outgoing);
 
-export const secondaryZoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+interface RouteOptions {
+  readonly contextOf: ContextOf;
+  readonly services: SecondaryServices;
+}
+
+export const secondaryZoneRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf, services }) => {
+  app.post(
+    `${BASE}/secondaries`,
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'Let a server transfer the zone: a key, a peer and the transfers in one write',
+        params,
+        body: secondaryBody,
+        response: answersOne(addedSecondary),
+      },
+    },
+    async (request) => {
+      const { params: path, body: input } = request;
+      return success(addedSecondaryView(await addSecondary(contextOf(request), services, path.zone_id, input)));
+    },
+  );
   app.get(
     PATH,
     { config, schema: { tags, summary: 'Get the transfers of a zone', params, response } },

@@ -1,8 +1,8 @@
 /** `zoneplane secondary add`: a key, a peer, and zones that are transferred to it. */
 import type { Command } from 'commander';
 import { toBase64 } from '../../base/bytes.js';
-import { AppError, UserError } from '../../base/errors.js';
-import { createOutgoing, enableOutgoing, getOutgoing, replaceOutgoing } from '../../control/secondary/outgoing.js';
+import { UserError } from '../../base/errors.js';
+import { linkPeer } from '../../control/secondary/outgoing.js';
 import { createPeer, listPeers, type PeerItem } from '../../control/secondary/peers.js';
 import { createTsig, listTsigs, type SecondaryServices } from '../../control/secondary/tsigs.js';
 import type { Context } from '../../control/write/context.js';
@@ -57,7 +57,7 @@ export function addAddCommand(secondary: Command, { terminal, environment }: Com
       const account = accountOf(context, options);
       const zones = await zonesOf(context, account, options);
       const peer = await findOrAddPeer(context, services, account, name, options);
-      for (const { id, asciiName } of zones) await link(context, id, asciiName, peer.id);
+      for (const { id } of zones) await linkPeer(context, id, peer.id);
       return { peer, zones: zones.map(({ asciiName }) => asciiName) };
     });
     if (options.json) terminal.json({ ...peer, zones });
@@ -105,22 +105,4 @@ async function findOrAddKey(
   if (!mayAdd) throw new UserError(`there is no TSIG key ${name}`, `Make it: zoneplane tsig create ${name}`);
   const secret = toBase64(context.random.bytes(SECRET_OCTETS));
   return (await createTsig(context, services, account, { name: `${name}.`, algo: 'hmac-sha256', secret })).id;
-}
-
-/** Adds the peer to those of the zone. */
-async function link(context: Context, zoneId: string, name: string, peer: string): Promise<void> {
-  const known = await findOutgoing(context, zoneId);
-  const peers = [...new Set([...(known?.peers ?? []), peer])];
-  if (!known) await createOutgoing(context, zoneId, { name, peers });
-  else if (peers.length > known.peers.length) await replaceOutgoing(context, zoneId, { name: known.name, peers });
-  if (!known?.enabled) await enableOutgoing(context, zoneId, true);
-}
-
-async function findOutgoing(context: Context, zoneId: string) {
-  try {
-    return await getOutgoing(context, zoneId);
-  } catch (error) {
-    if (error instanceof AppError && error.key === 'secondary.outgoingMissing') return undefined;
-    throw error;
-  }
 }

@@ -142,25 +142,52 @@ async function change(
   action: string,
   work: (zone: ZoneRow, draft: Draft) => void,
 ): Promise<OutgoingItem> {
-  const { value } = await commit(ctx, (draft) => {
-    const { store } = ctx;
-    const zone = requireZone(ctx, zoneId);
-    const known = findOutgoing(store, zone.seq);
-    const before = known && itemOf(store, zone, known);
-    work(zone, draft);
-    planCatalogs(ctx, zone.account);
-    const item = itemOf(store, zone, requireOutgoing(store, zone));
-    const audited = ({ peers, enabled }: OutgoingItem): object => ({ peers, enabled });
-    draft.audit({
-      action,
-      zone: zone.id,
-      object: zone.id,
-      ...(before && { before: audited(before) }),
-      after: audited(item),
-    });
-    return item;
-  });
+  const { value } = await commit(ctx, (draft) => draftChange(ctx, draft, requireZone(ctx, zoneId), action, work));
   return value;
+}
+
+function draftChange(
+  ctx: Context,
+  draft: Draft,
+  zone: ZoneRow,
+  action: string,
+  work: (zone: ZoneRow, draft: Draft) => void,
+): OutgoingItem {
+  const { store } = ctx;
+  const known = findOutgoing(store, zone.seq);
+  const before = known && itemOf(store, zone, known);
+  work(zone, draft);
+  planCatalogs(ctx, zone.account);
+  const item = itemOf(store, zone, requireOutgoing(store, zone));
+  const audited = ({ peers, enabled }: OutgoingItem): object => ({ peers, enabled });
+  draft.audit({
+    action,
+    zone: zone.id,
+    object: zone.id,
+    ...(before && { before: audited(before) }),
+    after: audited(item),
+  });
+  return item;
+}
+
+/** Lets one more peer transfer the zone, whatever it had before, in one write. Throws 404, and 400 for a peer with another key. */
+export async function linkPeer(ctx: Context, zoneId: string, peerId: string): Promise<OutgoingItem> {
+  return (await commit(ctx, (draft) => draftLink(ctx, draft, requireZone(ctx, zoneId), peerId))).value;
+}
+
+/** The same inside a write. */
+export function draftLink(ctx: Context, draft: Draft, zone: ZoneRow, peerId: string): OutgoingItem {
+  const { store } = ctx;
+  const known = findOutgoing(store, zone.seq);
+  return draftChange(ctx, draft, zone, known ? 'outgoing.edit' : 'outgoing.create', () => {
+    const name = known?.name ?? zone.name;
+    const ids = peersOfZone(store, zone.seq).map(({ id }) => toHex(id));
+    const peers = readPeers(ctx, zone, { name, peers: [...ids, peerId] });
+    const historyAfter = known?.history_after ?? lastChange(store);
+    if (!known) insertOutgoing(store, zone.seq, name, historyAfter, draft.now);
+    setPeersOfZone(store, zone.seq, peers);
+    setOutgoing(store, zone.seq, true, historyAfter, draft.now);
+  });
 }
 
 function readPeers(ctx: Context, zone: ZoneRow, { name, peers }: OutgoingInput): number[] {

@@ -16,7 +16,7 @@ import {
 import { findTsigKey } from '../../store/secondary/tsig-keys.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireAccount } from '../access/access.js';
-import { commit } from '../write/commit.js';
+import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { secondaryFailure } from './errors.js';
 import { type PeerInput, readPeer } from './input.js';
@@ -38,29 +38,41 @@ const MOST_PEERS = 200;
 
 export async function listPeers(ctx: Context, accountId: string): Promise<PeerItem[]> {
   const account = requireAccount(ctx, accountId);
-  return transferPeersOfAccount(ctx.store, account.seq).map((row) => itemOf(ctx.store, row));
+  return transferPeersOfAccount(ctx.store, account.seq).map((row) => peerItemOf(ctx.store, row));
 }
 
 export async function getPeer(ctx: Context, accountId: string, id: string): Promise<PeerItem> {
-  return itemOf(ctx.store, requirePeer(ctx, accountId, id));
+  return peerItemOf(ctx.store, requirePeer(ctx, accountId, id));
 }
 
 export async function createPeer(ctx: Context, accountId: string, input: PeerInput): Promise<PeerItem> {
-  const after = readPeer(input);
-  const id = makeId(ctx.clock.nowUs(), ctx.random);
-  const { value } = await commit(ctx, (draft) => {
-    const { store } = ctx;
-    const account = requireAccount(ctx, accountId);
-    if (transferPeersOfAccount(store, account.seq).length >= MOST_PEERS) {
-      throw secondaryFailure('tooMany', { most: MOST_PEERS, things: 'peers' });
-    }
-    const tsig = keyOf(ctx, accountId, input);
-    insertTransferPeer(store, id, account.seq, { ...after, tsig }, draft.now);
-    const item = itemOf(store, findTransferPeerById(store, id)!);
-    draft.audit({ action: 'transfer_peer.create', account: account.seq, object: id, after: item });
-    return item;
-  });
-  return value;
+  const made = readNewPeer(ctx, input);
+  return (await commit(ctx, (draft) => draftPeer(ctx, draft, accountId, made))).value;
+}
+
+/** A peer that was checked, with its identifier. */
+interface NewPeer {
+  readonly id: Uint8Array;
+  readonly input: PeerInput;
+  readonly after: ReturnType<typeof readPeer>;
+}
+
+/** Checks a peer before the write that makes it. Throws 400. */
+export function readNewPeer(ctx: Context, input: PeerInput): NewPeer {
+  return { id: makeId(ctx.clock.nowUs(), ctx.random), input, after: readPeer(input) };
+}
+
+/** Makes the peer inside a write. Throws 404 for a key that the account lacks, 400 for too many peers. */
+export function draftPeer(ctx: Context, draft: Draft, accountId: string, { id, input, after }: NewPeer): PeerItem {
+  const { store } = ctx;
+  const account = requireAccount(ctx, accountId);
+  if (transferPeersOfAccount(store, account.seq).length >= MOST_PEERS) {
+    throw secondaryFailure('tooMany', { most: MOST_PEERS, things: 'peers' });
+  }
+  insertTransferPeer(store, id, account.seq, { ...after, tsig: keyOf(ctx, accountId, input) }, draft.now);
+  const item = peerItemOf(store, findTransferPeerById(store, id)!);
+  draft.audit({ action: 'transfer_peer.create', account: account.seq, object: id, after: item });
+  return item;
 }
 
 export async function replacePeer(
@@ -73,13 +85,13 @@ export async function replacePeer(
   const { value } = await commit(ctx, (draft) => {
     const { store } = ctx;
     const row = requirePeer(ctx, accountId, peerId);
-    const before = itemOf(store, row);
+    const before = peerItemOf(store, row);
     updateTransferPeer(store, row.seq, { ...after, tsig: keyOf(ctx, accountId, input) }, draft.now);
     for (const zone of zonesOfPeer(store, row.seq)) {
       requireOneKey(findZone(store, zone)!.name, peersOfZone(store, zone));
     }
     for (const zone of zonesOfPrimary(store, row.seq)) requireStillPrimary(ctx, zone);
-    const item = itemOf(store, findTransferPeer(store, row.seq)!);
+    const item = peerItemOf(store, findTransferPeer(store, row.seq)!);
     draft.audit({ action: 'transfer_peer.edit', account: row.account, object: row.id, before, after: item });
     return item;
   });
@@ -95,7 +107,7 @@ export async function deletePeer(ctx: Context, accountId: string, peerId: string
     if (zone !== undefined) throw secondaryFailure('peerInUse', { zone: findZone(store, zone)!.name });
     const [incoming] = zonesOfPrimary(store, row.seq);
     if (incoming !== undefined) throw secondaryFailure('primaryInUse', { zone: findZone(store, incoming)!.name });
-    const before = itemOf(store, row);
+    const before = peerItemOf(store, row);
     removeTransferPeer(store, row.seq);
     draft.audit({ action: 'transfer_peer.delete', account: row.account, object: row.id, before });
     return { id: toHex(row.id) };
@@ -135,7 +147,8 @@ function keyOf(ctx: Context, accountId: string, { tsig_id: keyId }: PeerInput): 
   return keyId ? requireKey(ctx, accountId, keyId).seq : null;
 }
 
-function itemOf(store: Store, row: TransferPeerRow): PeerItem {
+/** A peer as clients see it. */
+export function peerItemOf(store: Store, row: TransferPeerRow): PeerItem {
   const { id, name, ip, port, ixfr_enable: ixfrEnable, tsig, tls_name: tlsName, tls_pin: tlsPin } = row;
   const key = tsig === null ? undefined : findTsigKey(store, tsig);
   return {

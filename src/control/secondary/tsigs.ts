@@ -17,7 +17,7 @@ import type { Vault } from '../../vault/vault.js';
 import { parseId, requireAccount } from '../access/access.js';
 import { DNS_WRITE, decide, findPermissionGroup, type Policy } from '../access/permissions.js';
 import { type PolicyInput, readPolicies } from '../access/policy.js';
-import { commit } from '../write/commit.js';
+import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { secondaryFailure } from './errors.js';
@@ -66,24 +66,43 @@ export async function createTsig(
   accountId: string,
   input: TsigInput,
 ): Promise<TsigItem> {
-  const { keyName, secret } = readKey(input);
+  const made = readNewTsig(ctx, accountId, input);
+  return (await commit(ctx, (draft) => draftTsig(ctx, services, draft, accountId, made))).value;
+}
+
+/** A key that was checked, with its identifier. */
+interface NewTsig extends ReturnType<typeof readKey> {
+  readonly id: Uint8Array;
+  readonly input: TsigInput;
+  readonly policies: readonly Policy[] | null;
+}
+
+/** Checks a key before the write that makes it. Throws 400. */
+export function readNewTsig(ctx: Context, accountId: string, input: TsigInput): NewTsig {
   const policies = input.policies ? readUpdatePolicies(ctx, input.policies, accountId) : null;
-  const id = makeId(ctx.clock.nowUs(), ctx.random);
-  const { value } = await commit(ctx, (draft) => {
-    const { store } = ctx;
-    const account = requireAccount(ctx, accountId);
-    if (tsigKeysOfAccount(store, account.seq).length >= MOST_KEYS) {
-      throw secondaryFailure('tooMany', { most: MOST_KEYS, things: 'TSIG keys' });
-    }
-    refuseTwice(store, account.seq, keyName, input.name);
-    const sealed = services.vault.seal(TSIG_SECRETS, id, secret);
-    const values = valuesOf(input, keyName, sealed, policies && JSON.stringify(policies));
-    insertTsigKey(store, id, account.seq, values, draft.now);
-    const after = { name: input.name, algo: input.algo, policies: policies ?? [] };
-    draft.audit({ action: 'tsig.create', account: account.seq, object: id, after });
-    return itemOf(ctx, services, accountId, requireKey(ctx, accountId, toHex(id)));
-  });
-  return value;
+  return { ...readKey(input), id: makeId(ctx.clock.nowUs(), ctx.random), input, policies };
+}
+
+/** Makes the key inside a write. Throws 400 for a name that is taken, and for too many keys. */
+export function draftTsig(
+  ctx: Context,
+  services: SecondaryServices,
+  draft: Draft,
+  accountId: string,
+  { id, input, keyName, secret, policies }: NewTsig,
+): TsigItem {
+  const { store } = ctx;
+  const account = requireAccount(ctx, accountId);
+  if (tsigKeysOfAccount(store, account.seq).length >= MOST_KEYS) {
+    throw secondaryFailure('tooMany', { most: MOST_KEYS, things: 'TSIG keys' });
+  }
+  refuseTwice(store, account.seq, keyName, input.name);
+  const sealed = services.vault.seal(TSIG_SECRETS, id, secret);
+  const values = valuesOf(input, keyName, sealed, policies && JSON.stringify(policies));
+  insertTsigKey(store, id, account.seq, values, draft.now);
+  const after = { name: input.name, algo: input.algo, policies: policies ?? [] };
+  draft.audit({ action: 'tsig.create', account: account.seq, object: id, after });
+  return itemOf(ctx, services, accountId, requireKey(ctx, accountId, toHex(id)));
 }
 
 export async function replaceTsig(

@@ -1,0 +1,100 @@
+/** Use case: another name server becomes a secondary of a zone; its key, the peer and the zone's transfers are made in one write. */
+import { toBase64, toHex } from '../../base/bytes.js';
+import type { Store } from '../../store/driver.js';
+import { peersOfZone } from '../../store/secondary/outgoing.js';
+import { findTsigKey, tsigKeysOfAccount } from '../../store/secondary/tsig-keys.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { accountIdOf, requireAccount, requirePermission, requireZone } from '../access/access.js';
+import { commit, type Draft } from '../write/commit.js';
+import type { Context } from '../write/context.js';
+import { badBody } from '../write/errors.js';
+import { draftLink, type OutgoingItem } from './outgoing.js';
+import { draftPeer, type PeerItem, peerItemOf, readNewPeer, requirePeer } from './peers.js';
+import { draftTsig, readNewTsig, type SecondaryServices } from './tsigs.js';
+
+export interface SecondaryInput {
+  /** Identifier of a peer that exists; the other members are about a new one. */
+  readonly peer_id?: string | null | undefined;
+  readonly name?: string | null | undefined;
+  readonly ip?: string | null | undefined;
+  readonly port?: number | null | undefined;
+  /** Whether the first peer of a zone gets a key; further peers have that of the others, or none like them. */
+  readonly signed?: boolean | null | undefined;
+}
+
+export interface AddedSecondary {
+  readonly peer: PeerItem;
+  /** Name of the key that signs; null: none. */
+  readonly tsigName: string | null;
+  readonly outgoing: OutgoingItem;
+}
+
+const SECRET_OCTETS = 32;
+/** Characters of a name that become part of a key's name. */
+const MOST_OF_NAME = 40;
+
+/**
+ * Lets a server transfer the zone, and enables that. Throws 400 and 404 for what is wrong with the input, 403 for who may not change
+ * the account's peers; then nothing is made.
+ */
+export async function addSecondary(
+  ctx: Context,
+  services: SecondaryServices,
+  zoneId: string,
+  input: SecondaryInput,
+): Promise<AddedSecondary> {
+  const add = input.peer_id ? undefined : readServer(ctx, input);
+  const { value } = await commit(ctx, (draft) => {
+    const zone = requireZone(ctx, zoneId);
+    const account = accountIdOf(ctx.store, zone);
+    requirePermission(ctx.actor, 'account', 'write', { account });
+    const peer = add
+      ? add(services, draft, zone, account)
+      : peerItemOf(ctx.store, requirePeer(ctx, account, input.peer_id!));
+    const outgoing = draftLink(ctx, draft, zone, peer.id);
+    return { peer, tsigName: keyNameOf(ctx.store, zone, peer), outgoing };
+  });
+  return value;
+}
+
+type AddServer = (services: SecondaryServices, draft: Draft, zone: ZoneRow, account: string) => PeerItem;
+
+/** Checks what does not depend on the store; the result makes the peer inside a write. */
+function readServer(ctx: Context, { name, ip, port, signed }: SecondaryInput): AddServer {
+  if (!name) throw badBody('name is missing: what you call the server', '/name');
+  if (!ip) throw badBody('ip is missing: the address of the server, such as 192.0.2.53', '/ip');
+  const peer = readNewPeer(ctx, { name, ip, port: port ?? null, ixfr_enable: true });
+  const secret = toBase64(ctx.random.bytes(SECRET_OCTETS));
+  const keyFor = (services: SecondaryServices, draft: Draft, zone: ZoneRow, account: string): string | null => {
+    const [other] = peersOfZone(ctx.store, zone.seq);
+    // All peers of a zone have the same key, or none.
+    if (other) return other.tsig === null ? null : toHex(findTsigKey(ctx.store, other.tsig)!.id);
+    if (signed === false) return null;
+    const key = { name: freeKeyName(ctx, account, name), algo: 'hmac-sha256.', secret };
+    return draftTsig(ctx, services, draft, account, readNewTsig(ctx, account, key)).id;
+  };
+  return (services, draft, zone, account) => {
+    const input = { ...peer.input, tsig_id: keyFor(services, draft, zone, account) };
+    return draftPeer(ctx, draft, account, { ...peer, input });
+  };
+}
+
+/** A name for the key of a server that no key of the account has. */
+function freeKeyName(ctx: Context, accountId: string, name: string): string {
+  const plain = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, MOST_OF_NAME);
+  const label = plain.replaceAll(/^-|-$/g, '') || 'secondary';
+  const keys = tsigKeysOfAccount(ctx.store, requireAccount(ctx, accountId).seq);
+  const taken = new Set(keys.map((key) => key.name.toLowerCase().replace(/\.$/, '')));
+  for (let number = 1; ; number++) {
+    const candidate = `${number === 1 ? label : `${label}-${number}`}.transfer`;
+    if (!taken.has(candidate)) return `${candidate}.`;
+  }
+}
+
+function keyNameOf(store: Store, zone: ZoneRow, { id }: PeerItem): string | null {
+  const tsig = peersOfZone(store, zone.seq).find((peer) => toHex(peer.id) === id)?.tsig ?? null;
+  return tsig === null ? null : findTsigKey(store, tsig)!.name;
+}
