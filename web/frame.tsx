@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { call } from './api.js';
 import { fetchScreen, LoadedScreen } from './loaded-screen.js';
 import { Empty } from './parts/notes.js';
-import { go, Link, matchPath } from './router.js';
+import { decodePart, go, Link, matchPath } from './router.js';
 import { FIRST, SCREENS, type Screen, ZONE_SCREENS } from './screens.js';
 import { mayRead, usePermissions } from './session.js';
 import ZoneFrame, { readFirst } from './zone-frame.js';
@@ -27,7 +27,7 @@ function findScreen(path: string): Found | undefined {
   }
   const [, zones, zone, ...rest] = path.split('/');
   if (zones !== 'zones' || !zone || ZONE_SCREENS.length === 0) return undefined;
-  return { screen: ZONE, params: { zone: decodeURIComponent(zone), rest: rest.join('/') } };
+  return { screen: ZONE, params: { zone: decodePart(zone), rest: rest.join('/') } };
 }
 
 /** Begins to fetch an address's screen and what it reads, before it is known whether somebody is signed in. */

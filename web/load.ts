@@ -42,6 +42,13 @@ export function read<Result>(path: string, signal?: AbortSignal): Promise<Answer
   return begun ? (begun.reading as Promise<Answer<Result>>) : call('GET', path, signal && { signal });
 }
 
+const readers = new Set<() => void>();
+
+/** Reads again what the screen shows: after signing in again. */
+export function readAgain(): void {
+  for (const read of readers) read();
+}
+
 export interface Loaded<Result> {
   /** The last answer; stays while the next one is on its way. */
   readonly answer: Answer<Result> | undefined;
@@ -86,6 +93,10 @@ export function useLoad<Result>(
     return () => clearInterval(timer);
   }, [everyMs]);
   const reload = useCallback(() => setTurn((n) => n + 1), []);
+  useEffect(() => {
+    readers.add(reload);
+    return () => void readers.delete(reload);
+  }, [reload]);
   return { ...state, reload };
 }
 

@@ -26,7 +26,7 @@ export function LoadedScreen<Props extends ScreenProps>({
 }: { readonly screen: Screen<Props> } & Props) {
   const [loaded, setLoaded] = useState(() => here.get(screen) as ComponentType<Props> | undefined);
   const [failed, setFailed] = useState(false);
-  useEffect(() => {
+  const load = (): void => {
     if (loaded) return;
     setFailed(false);
     screen.load().then(
@@ -36,13 +36,15 @@ export function LoadedScreen<Props extends ScreenProps>({
       },
       () => setFailed(true),
     );
-  }, [screen]);
+  };
+  useEffect(load, [screen]);
   useEffect(() => {
     document.title = `${screen.title} – Zoneplane`;
   }, [screen]);
   if (failed) {
-    const message = 'This screen could not be loaded. The server may have been replaced: reload the page.';
-    return <ErrorNote error={new ApiError(0, [{ code: 0, message }])} onRetry={() => location.reload()} />;
+    const message =
+      'This screen could not be loaded: the server cannot be reached. Edits that are not saved are kept. If the server was replaced by another version, reload the page.';
+    return <ErrorNote error={new ApiError(0, [{ code: 0, message }])} onRetry={load} />;
   }
   const Shown = loaded;
   return Shown ? <Shown {...(props as unknown as Props)} /> : <Loading what={screen.title.toLowerCase()} />;

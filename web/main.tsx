@@ -1,12 +1,12 @@
 /** Starts the dashboard: asks who is signed in, then draws the screen of the address. */
 import { render } from 'preact';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, whenSignedOut } from './api.js';
 import { applyTheme, Frame, fetchPlace, storedTheme } from './frame.js';
-import { read, readAhead } from './load.js';
+import { read, readAgain, readAhead } from './load.js';
 import { ErrorNote, Loading } from './parts/notes.js';
 import { go, usePlace } from './router.js';
-import { SignIn } from './screens/sign-in.js';
+import { SignIn, SignInAgain } from './screens/sign-in.js';
 import { FIRST } from './screens.js';
 import { PermissionContext } from './session.js';
 import type { Permissions } from './types.js';
@@ -17,10 +17,17 @@ function App() {
   const { path, query } = usePlace();
   const [permissions, setPermissions] = useState<Permissions>();
   const [error, setError] = useState<ApiError>();
+  const [hasEnded, setEnded] = useState(false);
+  const known = useRef<Permissions>(undefined);
   const enter = async (): Promise<void> => {
     try {
-      setPermissions((await read<Permissions>(PERMISSIONS)).result);
+      const next = (await read<Permissions>(PERMISSIONS)).result;
+      // What another person typed is not for this one.
+      if (known.current && known.current.email !== next.email) location.reload();
+      known.current = next;
+      setPermissions(next);
       setError(undefined);
+      setEnded(false);
     } catch (caught) {
       if (caught instanceof ApiError && caught.status !== 0 && caught.status < 500) leave();
       else if (caught instanceof ApiError) setError(caught);
@@ -28,18 +35,25 @@ function App() {
     }
   };
   useLayoutEffect(() => {
+    // A screen with what somebody typed stays, under the form for signing in.
+    whenSignedOut(() => (known.current ? setEnded(true) : leave()));
     if (location.pathname !== '/sign-in') void enter();
   }, []);
   if (path === '/sign-in') {
     const to = query.get('to');
     const target = to !== null && /^\/(?![/\\])/.test(to) ? to : FIRST;
-    return <SignIn onSignedIn={() => enter().then(() => go(target, { replace: true }))} />;
+    return (
+      <main id="main">
+        <SignIn onSignedIn={() => enter().then(() => go(target, { replace: true }))} />
+      </main>
+    );
   }
   if (error) return <ErrorNote error={error} onRetry={() => void enter()} />;
   if (!permissions) return <Loading what="the dashboard" />;
   return (
     <PermissionContext.Provider value={permissions}>
       <Frame path={path} />
+      {hasEnded && <SignInAgain onSignedIn={() => enter().then(readAgain)} />}
     </PermissionContext.Provider>
   );
 }

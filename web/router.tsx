@@ -63,7 +63,7 @@ export function matchPath(pattern: string, path: string): Readonly<Record<string
   return params;
 }
 
-function decodePart(text: string): string {
+export function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -77,6 +77,7 @@ interface LinkProps {
   readonly title?: string;
   readonly 'aria-current'?: 'page' | undefined;
   readonly 'aria-label'?: string;
+  readonly 'aria-expanded'?: boolean;
   readonly children?: ComponentChildren;
 }
 

@@ -2,6 +2,7 @@
 export type { Account } from '../src/api/accounts/schema.js';
 export type { Activity, SampledQuery } from '../src/api/activity/schema.js';
 export type { AuditLog } from '../src/api/audit-logs/schema.js';
+export type { Cluster } from '../src/api/cluster/schema.js';
 export type { CustomHostname } from '../src/api/custom-hostnames/schema.js';
 export type { DnsRecord } from '../src/api/dns-records/schema.js';
 export type { Dnssec, DnssecKey, DnssecStatus } from '../src/api/dnssec/schema.js';
@@ -14,7 +15,7 @@ export type { BucketDomain } from '../src/api/r2-domains/schema.js';
 export type { BucketObject, ObjectListInfo } from '../src/api/r2-objects/schema.js';
 export type { RecordType } from '../src/api/record-types/schema.js';
 export type { Diff } from '../src/api/schema.js';
-export type { Outgoing, Peer, PeerStatus, Tsig } from '../src/api/secondary-dns/schema.js';
+export type { AddedSecondary, Outgoing, Peer, PeerStatus, Tsig } from '../src/api/secondary-dns/schema.js';
 export type { Permissions, Session } from '../src/api/sessions/schema.js';
 export type { CreatedToken, PermissionGroup, Token } from '../src/api/tokens/schema.js';
 export type { ZoneChange } from '../src/api/zone-changes/schema.js';

@@ -27,15 +27,19 @@ interface ApiAnswer {
   readonly result: any;
 }
 
-export interface Dashboard {
+export interface Dashboard extends Visitor {
   readonly program: Program;
   readonly directory: string;
   /** Of the first administrator. */
   readonly key: string;
   readonly email: string;
-  readonly browser: Browser;
   /** A request to the API as the administrator. Throws when it is refused. */
   call(method: string, path: string, body?: unknown): Promise<ApiAnswer['result']>;
+}
+
+/** A browser that visits the dashboard of a program. */
+export interface Visitor {
+  readonly browser: Browser;
   /** A page in a browser profile of its own, not signed in. */
   open(path: string, options?: ProfileOptions): Promise<Page>;
   /** A page that is signed in with the administrator's key, or with a token. */
@@ -52,32 +56,34 @@ export interface ProfileOptions {
 export async function startDashboard(t: Test, environment: NodeJS.ProcessEnv = {}): Promise<Dashboard> {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-dashboard-'));
   const program = await startProgram({ directory, key: KEY, environment });
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
   t.teardown(async () => {
-    await browser.close();
     await stopProgram(program);
     rmSync(directory, { recursive: true, force: true });
   });
+  const visitor = await startVisitor(t, program.api, KEY);
+  const call: Dashboard['call'] = (method, path, body) => callApi(program.api, method, path, body);
+  return { ...visitor, program, directory, key: KEY, email: EMAIL, call };
+}
+
+/** Starts the browser, which ends with the test. `api`: address of the program. `key`: of its administrator. */
+export async function startVisitor(t: Test, api: string, key: string): Promise<Visitor> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  t.teardown(() => browser.close());
   const open = async (path: string, { width = 1280 }: ProfileOptions = {}): Promise<Page> => {
     const profile = await browser.newContext({ viewport: { width, height: 860 }, reducedMotion: 'reduce' });
-    await profile.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: program.api });
+    await profile.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: api });
     const page = await profile.newPage();
     failOnErrors(t, page);
-    await page.goto(program.api + path);
+    await page.goto(api + path);
     return page;
   };
   return {
-    program,
-    directory,
-    key: KEY,
-    email: EMAIL,
     browser,
-    call: (method, path, body) => callApi(program.api, method, path, body),
     open,
     async enter(path, { token, ...options } = {}) {
       const page = await open('/sign-in', options);
-      await signIn(page.context(), program.api, token ?? KEY);
-      await page.goto(program.api + path);
+      await signIn(page.context(), api, token ?? key);
+      await page.goto(api + path);
       return page;
     },
     inspect: (page, name) => inspect(t, page, name),

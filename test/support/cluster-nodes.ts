@@ -10,7 +10,8 @@ import type { Postgres } from './postgres.js';
 import { type Program, startProgram, stopProgram } from './program.js';
 import { askAll } from './reference-servers.js';
 
-const KEY = 'cluster-key-0123456789-0123456789-0123456789';
+/** Of the administrator of all nodes. */
+export const KEY = 'cluster-key-0123456789-0123456789-0123456789';
 
 export interface Answer {
   readonly status: number;

@@ -14,8 +14,10 @@ interface ConfirmProps {
 
 export function Confirm({ verb = 'Delete', what, busy, quiet = false, onConfirm }: ConfirmProps) {
   const [asked, setAsked] = useState(false);
-  const text = asked ? `Really ${verb.toLowerCase()}` : verb;
-  const press = (): void => {
+  const text = asked ? `Really ${verb.charAt(0).toLowerCase()}${verb.slice(1)}` : verb;
+  const press = (event: MouseEvent): void => {
+    // The second half of a double click is no second decision.
+    if (event.detail > 1) return;
     setAsked(!asked);
     if (asked) onConfirm();
   };

@@ -33,14 +33,23 @@ function quote(text: string): string {
 interface CurlProps {
   /** A function where making the request takes time: it is called when the command is shown. */
   readonly request: Request | (() => Request);
+  /** What else the screen does, by what it does: «Delete one». */
+  readonly others?: Readonly<Record<string, Request>>;
 }
 
-export function Curl({ request }: CurlProps) {
+export function Curl({ request, others = {} }: CurlProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details class="curl" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>The same as curl</summary>
       {isOpen && <Copyable text={curlOf(typeof request === 'function' ? request() : request)} label="command" />}
+      {isOpen &&
+        Object.entries(others).map(([what, other]) => (
+          <div key={what}>
+            <p class="hint">{what}:</p>
+            <Copyable text={curlOf(other)} label={`command: ${what}`} />
+          </div>
+        ))}
     </details>
   );
 }

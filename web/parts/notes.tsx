@@ -33,3 +33,16 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
     </div>
   );
 }
+
+/** A text whose options of commands, such as `--nameservers`, stay on one line. */
+export function WithFlags({ text }: { readonly text: string }) {
+  return text.split(/(?<=^|\s)(--[a-z][a-z-]*)/).map((part, index) =>
+    index % 2 === 1 ? (
+      <code key={index} class="flag">
+        {part}
+      </code>
+    ) : (
+      part
+    ),
+  );
+}

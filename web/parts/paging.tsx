@@ -3,6 +3,7 @@
 import { Link, withQuery } from '../router.js';
 import type { ResultInfo } from '../types.js';
 import { count } from './count.js';
+import { Empty } from './notes.js';
 
 interface PagingProps {
   readonly info: ResultInfo;
@@ -31,6 +32,22 @@ export function Paging({ info, nouns: [one, several] }: PagingProps) {
         </span>
       )}
     </nav>
+  );
+}
+
+/** Whether a list has no such page, although it has others: the address is old, or somebody removed the rest. */
+export function isPastEnd(info: ResultInfo | undefined): boolean {
+  return info !== undefined && info.count === 0 && info.total_count > 0;
+}
+
+/** What stands there instead of rows. */
+export function PastEnd() {
+  return (
+    <Empty title="This page does not exist any more">
+      <p>
+        The list has become shorter. <Link href={withQuery({ page: undefined })}>Show its first page</Link>
+      </p>
+    </Empty>
   );
 }
 

@@ -1,4 +1,5 @@
 /** Times in the zone of the reader; the exact time in UTC appears when they point at it. */
+import { useEffect, useState } from 'preact/hooks';
 import { once } from './once.js';
 
 const full = once(() => new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }));
@@ -27,7 +28,23 @@ interface TimeProps {
   readonly exact?: boolean;
 }
 
+/** Times that are on the screen as a distance; all are drawn again when they may have changed. */
+const shown = new Set<() => void>();
+const REDRAW_MS = 30_000;
+
+setInterval(() => {
+  if (document.visibilityState !== 'visible') return;
+  for (const redraw of shown) redraw();
+}, REDRAW_MS);
+
 export function Time({ at, exact = false }: TimeProps) {
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    if (exact) return;
+    const run = (): void => redraw((n) => n + 1);
+    shown.add(run);
+    return () => void shown.delete(run);
+  }, [exact]);
   return (
     <time dateTime={at} title={at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')}>
       {exact ? full().format(new Date(at)) : nearTime(at)}

@@ -3,7 +3,13 @@ import type { Zone } from '../types.js';
 
 /** A zone's name in ASCII, as the names of its records end. */
 export function asciiName({ name }: Pick<Zone, 'name'>): string {
-  return URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : name;
+  return name.split('.').map(asciiLabel).join('.');
+}
+
+/** The browser converts names of hosts only: other labels, such as `0/25` of reverse zones (RFC 2317 §4), stay as they are. */
+function asciiLabel(label: string): string {
+  const isAscii = /^[\u0020-\u007e]*$/.test(label);
+  return !isAscii && URL.canParse(`http://${label}`) ? new URL(`http://${label}`).hostname : label;
 }
 
 const WORDS: Readonly<Record<Zone['status'], string>> = {

@@ -14,7 +14,35 @@ function takeLink(): string | undefined {
   return link;
 }
 
-export function SignIn({ onSignedIn }: { readonly onSignedIn: () => Promise<void> }) {
+interface SignInProps {
+  readonly onSignedIn: () => Promise<void>;
+}
+
+/** Over a screen whose session has ended: nothing that was typed is lost. */
+export function SignInAgain({ onSignedIn }: SignInProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const { title } = document;
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    dialog.current?.querySelector<HTMLElement>('input[type="password"]')?.focus();
+    return () => {
+      document.title = title;
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    // A second Escape closes any dialog: this one has nothing behind it to go back to.
+    <dialog ref={dialog} class="again" aria-labelledby="sign-in-title" onClose={() => dialog.current?.showModal()}>
+      <SignIn
+        onSignedIn={onSignedIn}
+        notice="Your session has ended. Sign in again to go on: what you typed is kept."
+      />
+    </dialog>
+  );
+}
+
+export function SignIn({ onSignedIn, notice }: SignInProps & { readonly notice?: string }) {
   const [kind, setKind] = useState<Kind>('key');
   const [email, setEmail] = useState('admin@localhost');
   const [secret, setSecret] = useState('');
@@ -44,7 +72,7 @@ export function SignIn({ onSignedIn }: { readonly onSignedIn: () => Promise<void
     );
   };
   return (
-    <main class="sign-in" id="main">
+    <div class="sign-in">
       <div class="brand">
         <Mark />
         Zoneplane
@@ -54,6 +82,7 @@ export function SignIn({ onSignedIn }: { readonly onSignedIn: () => Promise<void
       ) : (
         <form onSubmit={submit} aria-labelledby="sign-in-title">
           <h1 id="sign-in-title">Sign in</h1>
+          {notice !== undefined && <p role="status">{notice}</p>}
           <fieldset class="segments">
             <legend class="hidden">Sign in with</legend>
             {(['key', 'token'] as const).map((name) => (
@@ -97,6 +126,6 @@ export function SignIn({ onSignedIn }: { readonly onSignedIn: () => Promise<void
           </p>
         </form>
       )}
-    </main>
+    </div>
   );
 }

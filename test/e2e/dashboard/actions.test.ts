@@ -23,25 +23,53 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await page.getByRole('button', { name: 'Copy the DS record' }).click();
     await page.getByRole('button', { name: 'Copy the DS record' }).getByText('Copied').waitFor();
     t.equal(await page.evaluate('navigator.clipboard.readText()'), ds);
-    await page.getByRole('button', { name: 'Stop signing' }).click();
+    await page.getByRole('button', { name: 'Stop signing' }).dblclick();
+    await page.getByRole('button', { name: 'Really stop signing' }).waitFor();
+    t.equal((await call('GET', `/zones/${zone.id}/dnssec`)).status, 'pending', 'a double click is no answer');
+    await page.getByRole('button', { name: 'Really stop signing' }).click();
     await page.getByRole('button', { name: 'Sign this zone' }).waitFor();
     await page.context().close();
   });
 
-  await t.test('a secondary is added with a key', async (t) => {
+  await t.test('a secondary is added with a key by one request, and removed', async (t) => {
     const page = await enter('/zones/example.com/transfers');
     await page.getByRole('button', { name: 'Add a secondary' }).click();
     await page.getByLabel('Name').fill('ns2');
     await page.getByLabel('Address').fill('not an address');
+    const account = zone.account.id;
+    const writes: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() !== 'GET') writes.push(`${request.method()} ${new URL(request.url()).pathname}`);
+    });
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByRole('alert').waitFor();
     t.equal(await page.getByLabel('Name').inputValue(), 'ns2', 'what was typed is kept');
+    t.strictSame(await call('GET', `/accounts/${account}/secondary_dns/tsigs`), [], 'no key is left of it');
     await page.getByLabel('Address').fill('127.0.0.1');
     await page.getByLabel('Port').fill('9');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByText('127.0.0.1 port 9').waitFor();
     const peers = await call('GET', `/zones/${zone.id}/secondary_dns/status`);
     t.match(peers, [{ name: 'ns2', ip: '127.0.0.1', port: 9 }]);
+    const added = `POST /client/v4/zones/${zone.id}/secondary_dns/secondaries`;
+    t.strictSame(writes, [added, added]);
+    await page.getByRole('rowheader', { name: 'ns2.transfer.' }).waitFor();
+    await page.getByRole('button', { name: 'Add a secondary' }).click();
+    await page.getByLabel('Name').fill('ns3');
+    await page.getByLabel('Address').fill('127.0.0.2');
+    await page.getByText('this one gets that of the others').waitFor();
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('127.0.0.2 port 53').waitFor();
+    for (const name of ['ns2', 'ns3']) {
+      await page.getByRole('button', { name: `Remove ${name}` }).click();
+      await page.getByRole('button', { name: `Really remove ${name}` }).click();
+      await page.getByRole('button', { name: `remove ${name}` }).waitFor({ state: 'detached' });
+    }
+    await page.getByText('No other server has this zone').waitFor();
+    await page.getByRole('button', { name: 'Add a secondary' }).click();
+    await page.getByRole('combobox', { name: 'Server' }).selectOption({ label: 'ns3 (127.0.0.2)' });
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('127.0.0.2 port 53').waitFor();
     await page.context().close();
   });
 
@@ -101,7 +129,7 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await narrow.context().close();
   });
 
-  await t.test('a custom hostname is added, and says who must act', async () => {
+  await t.test('a custom hostname is added, and says who must act', async (t) => {
     const page = await enter('/zones/example.com/hostnames');
     await page.getByLabel('New hostname').fill('shop.customer.example');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
@@ -116,6 +144,9 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
       .first()
       .waitFor();
     await dashboard.inspect(page, 'hostname');
+    await page.setViewportSize({ width: 360, height: 740 });
+    t.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= 360, 'what is opened fits, too');
+    t.ok(await page.getByRole('button', { name: 'Check now' }).isVisible());
     await page.context().close();
   });
 

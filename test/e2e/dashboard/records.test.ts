@@ -184,6 +184,39 @@ t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (
     t.equal(await dig(dashboard, 'mail.shop.example', 'A'), '192.0.2.32', 'theirs');
   });
 
+  await t.test('a form that was opened while another is checked stays open', async (t) => {
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/batch?dry_run=true', (route) => held.then(() => route.continue()));
+    await openRow(page, 'www');
+    await page.getByLabel('IPv4 address').fill('192.0.2.888');
+    await page.keyboard.press('Enter');
+    await openRow(page, 'mail');
+    await page.getByLabel('Comment').fill('half written');
+    release();
+    await page.getByText('The edit of www.shop.example A was not kept').waitFor();
+    t.equal(await page.getByLabel('Comment').inputValue(), 'half written');
+    await page.unroute('**/batch?dry_run=true');
+    await page.keyboard.press('Escape');
+  });
+
+  await t.test('discarded edits come back', async () => {
+    await openRow(page, 'www');
+    await page.getByLabel('IPv4 address').fill('192.0.2.41');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByText('All edits are taken back').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('1 edit is not saved').waitFor();
+    await page.getByText('192.0.2.41').waitFor();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    const bar = page.getByRole('region', { name: 'Edits that are not saved' });
+    await bar.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('All edits are taken back').waitFor({ state: 'detached' });
+  });
+
   await t.test('many at once, and the way back', async (t) => {
     await page.getByLabel('Select all on this page').check();
     await page.getByLabel('TTL of the selected').selectOption('300');
@@ -216,6 +249,54 @@ t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (
     await page.getByText('clients of every subnet get this answer').waitFor();
     await page.getByText(/Question, \d+ octets/).click();
     await page.getByText('client subnet 198.51.100.0/24, scope 0').waitFor();
+  });
+});
+
+t.test('names that are unusual', { skip: noBrowser, timeout: 120_000 }, async (t: Test) => {
+  const { call, enter } = await startDashboard(t);
+  const reverse = await call('POST', '/zones', { name: '0/25.2.0.192.in-addr.arpa' });
+  await call('POST', `/zones/${reverse.id}/dns_records`, { type: 'PTR', name: '7', content: 'host.example.com' });
+  const long = [60, 60, 60, 58].map((length, i) => 'abcd'[i]!.repeat(length)).join('.');
+  const zone = await call('POST', '/zones', { name: 'bücher.example' });
+  const service = { priority: 10, weight: 5, port: 5060, target: 'sip.example.com' };
+  await call('POST', `/zones/${zone.id}/dns_records`, { type: 'SRV', name: '_sip._tcp', data: service });
+  const wide = await call('POST', '/zones', { name: `${long}.example` });
+
+  await t.test('a zone of RFC 2317, whose name no URL may have', async (t) => {
+    const page = await enter(`/zones/${encodeURIComponent('0/25.2.0.192.in-addr.arpa')}/records`);
+    await openRow(page, '7');
+    await page.getByText('@ is 0/25.2.0.192.in-addr.arpa').waitFor();
+    await page.getByLabel('Comment').fill('the seventh');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Review and save' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved. Nothing changed for resolvers.').waitFor();
+    const [record] = await call('GET', `/zones/${reverse.id}/dns_records`);
+    t.match(record, { name: '7.0/25.2.0.192.in-addr.arpa', comment: 'the seventh' });
+    await page.context().close();
+  });
+
+  await t.test('a name in other letters, and a value with its priority', async () => {
+    const page = await enter(`/zones/${encodeURIComponent('bücher.example')}/records`);
+    await page.getByRole('button', { name: '_sip._tcp', exact: true }).waitFor();
+    await page.getByText('10 5 5060 sip.example.com').waitFor();
+    await page.goto(`${page.url()}?page=7`);
+    await page.getByText('This page does not exist any more').waitFor();
+    await page.getByRole('link', { name: 'Show its first page' }).click();
+    await page.getByText('10 5 5060 sip.example.com').waitFor();
+    await page.context().close();
+  });
+
+  await t.test('a zone of 246 characters leaves the other columns in sight', async (t) => {
+    const page = await enter('/zones');
+    const row = page.getByRole('row', { name: wide.name });
+    await row.waitFor();
+    const changed = await row.getByRole('cell').last().boundingBox();
+    t.ok(changed && changed.x + changed.width <= 1280, JSON.stringify(changed));
+    await page.setViewportSize({ width: 360, height: 740 });
+    const status = await row.getByText('Active').boundingBox();
+    t.ok(status && status.x + status.width <= 360, JSON.stringify(status));
+    await page.context().close();
   });
 });
 
@@ -316,6 +397,7 @@ t.test('credentials with few rights', { skip: noBrowser, timeout: 180_000 }, asy
     await page.getByRole('button', { name: '_acme-challenge.www' }).waitFor();
     t.equal(await page.getByRole('button', { name: 'www', exact: true }).count(), 0, 'it sees no other record');
     t.equal(await page.getByRole('link', { name: 'History' }).count(), 0, 'and no screen that it may not');
+    t.equal(await page.getByRole('link', { name: /^Explain/ }).count(), 0, 'nor a link to one');
     await openRow(page, '_acme-challenge.www');
     await page.getByLabel('Text', { exact: true }).fill('"two"');
     await page.keyboard.press('Enter');

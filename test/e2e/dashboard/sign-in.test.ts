@@ -56,6 +56,27 @@ t.test('signing in', { skip: noBrowser, timeout: 180_000 }, async (t: Test) => {
     t.notMatch(second.url(), /link=/, 'the secret does not stay in the address');
   });
 
+  await t.test('what was typed stays when the session ends meanwhile', async (t) => {
+    const [zone] = await call('GET', '/zones?name=example.com');
+    await call('POST', `/zones/${zone.id}/dns_records`, { type: 'A', name: 'www', content: '192.0.2.1' });
+    const page = await dashboard.enter('/zones/example.com/records');
+    await page.getByRole('button', { name: 'www', exact: true }).click();
+    await page.getByLabel('IPv4 address').fill('192.0.2.2');
+    for (const { id } of await call('GET', '/user/sessions')) await call('DELETE', `/user/sessions/${id}`);
+    await page.getByRole('button', { name: 'Keep the edit' }).click();
+    await page.getByText('Your session has ended').waitFor();
+    await dashboard.inspect(page, 'session-ended');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Key', { exact: true }).fill(key);
+    await page.keyboard.press('Enter');
+    await page.getByText('Your session has ended').waitFor({ state: 'detached' });
+    t.equal(await page.getByLabel('IPv4 address').inputValue(), '192.0.2.2');
+    await page.getByRole('button', { name: 'Keep the edit' }).click();
+    await page.getByText('1 edit is not saved').waitFor();
+    await page.context().close();
+  });
+
   await t.test('a session that was ended elsewhere leads to the sign-in page', async () => {
     const page = await dashboard.enter('/zones');
     await page.getByRole('link', { name: 'example.com' }).waitFor();

@@ -13,14 +13,14 @@ export function Accounts() {
   if (!answer) return <Loading what="accounts" />;
   return (
     <>
-      <TableFrame label="Accounts">
+      <TableFrame label="Accounts" class="stacked">
         <Columns names={['Name', 'Identifier', 'Made']} />
         <tbody>
           {answer.result.map((account) => (
             <tr key={account.id}>
               <th scope="row">{account.name}</th>
               <td class="mono muted">{account.id}</td>
-              <td class="muted">
+              <td class="muted" data-name="Made">
                 <Time at={account.created_on} />
               </td>
             </tr>

@@ -4,7 +4,7 @@ import { useLoad } from '../../load.js';
 import { AccountChoice, useAccount } from '../../parts/account.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { Paging } from '../../parts/paging.js';
+import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { go, usePlace, withQuery } from '../../router.js';
@@ -41,9 +41,10 @@ export function AuditLogs() {
       </div>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!answer && !error && <Loading what="the audit log" />}
-      {answer?.result.length === 0 && <Empty title="Nothing of that kind was done" />}
+      {isPastEnd(answer?.info) && <PastEnd />}
+      {answer?.result.length === 0 && !isPastEnd(answer.info) && <Empty title="Nothing of that kind was done" />}
       {answer && answer.result.length > 0 && (
-        <TableFrame label="Audit log" busy={busy}>
+        <TableFrame label="Audit log" class="stacked" busy={busy}>
           <Columns names={['When', 'Who', 'What', 'Where', 'From']} />
           <tbody>
             {answer.result.map((entry) => (
@@ -53,8 +54,8 @@ export function AuditLogs() {
                 </td>
                 <th scope="row">{entry.actor.email}</th>
                 <td class="mono">{entry.action.type}</td>
-                <td>{entry.metadata.zone_name ?? <span class="muted">{entry.resource.type}</span>}</td>
-                <td class="muted">
+                <td class="long">{entry.metadata.zone_name ?? <span class="muted">{entry.resource.type}</span>}</td>
+                <td class="muted" data-name="From">
                   <span class="mono">{entry.actor.ip ?? ''}</span> {entry.interface}
                 </td>
               </tr>

@@ -22,7 +22,7 @@ export function Sessions() {
   return (
     <>
       {sending.error && <ErrorNote error={sending.error} />}
-      <TableFrame label="Sessions">
+      <TableFrame label="Sessions" class="stacked">
         <Columns names={['Who', 'From', 'Used', 'Ends']} actions />
         <tbody>
           {answer.result.map((session) => (
@@ -37,10 +37,10 @@ export function Sessions() {
                 <span class="mono">{session.address}</span>
                 <div class="muted small long">{session.user_agent}</div>
               </td>
-              <td class="muted">
+              <td class="muted" data-name="Used">
                 <Time at={session.last_used_on} />
               </td>
-              <td class="muted">
+              <td class="muted" data-name="Ends">
                 <Time at={session.expires_on} />
               </td>
               <td class="row-actions">
@@ -58,7 +58,7 @@ export function Sessions() {
           ))}
         </tbody>
       </TableFrame>
-      <Curl request={{ method: 'GET', path }} />
+      <Curl request={{ method: 'GET', path }} others={{ 'End a session': { method: 'DELETE', path: `${path}/ID` } }} />
     </>
   );
 }

@@ -74,7 +74,12 @@ export function Tokens() {
           </TableFrame>
         </>
       )}
-      {!making && <Curl request={{ method: 'GET', path: PATH }} />}
+      {!making && (
+        <Curl
+          request={{ method: 'GET', path: PATH }}
+          {...(writes && { others: { 'Delete a token': { method: 'DELETE', path: `${PATH}/ID` } } })}
+        />
+      )}
     </>
   );
 }

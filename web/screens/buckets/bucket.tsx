@@ -16,6 +16,7 @@ import type { BucketObject, ObjectListInfo } from '../../types.js';
 import { Readers } from './readers.js';
 
 const PER_PAGE = 200;
+const NOT_FOUND = 404;
 
 export default function Bucket({ params }: ScreenProps) {
   const name = params['bucket']!;
@@ -35,6 +36,7 @@ export default function Bucket({ params }: ScreenProps) {
   const { answer, error, busy, reload } = useLoad<BucketObject[]>(path);
   const info = answer?.info as unknown as ObjectListInfo | undefined;
   const writes = mayWrite(permissions, 'objects');
+  const isMissing = error?.status === NOT_FOUND;
   const isEmpty = answer?.result.length === 0 && info?.delimited.length === 0;
   return (
     <>
@@ -45,9 +47,16 @@ export default function Bucket({ params }: ScreenProps) {
         <h1>{name}</h1>
       </div>
       {known && !account && <Empty title="There is no account whose buckets you may see" />}
-      <Prefix prefix={prefix} />
-      {base && writes && <Upload base={base} prefix={prefix} onDone={reload} />}
-      {error && <ErrorNote error={error} onRetry={reload} />}
+      {isMissing && (
+        <Empty title={`There is no bucket ${name}`}>
+          <p>
+            It may have been deleted, or belong to another account. <Link href="/buckets">Show all buckets</Link>
+          </p>
+        </Empty>
+      )}
+      {!isMissing && <Prefix prefix={prefix} />}
+      {base && writes && !isMissing && <Upload base={base} prefix={prefix} onDone={reload} />}
+      {error && !isMissing && <ErrorNote error={error} onRetry={reload} />}
       {!answer && !error && <Loading what="objects" />}
       {isEmpty && (
         <Empty title={prefix === '' ? 'The bucket is empty' : `Nothing begins with ${prefix}`}>
@@ -70,15 +79,21 @@ export default function Bucket({ params }: ScreenProps) {
           <Link href={withQuery({ cursor: info.cursor })}>Next page</Link>
         </p>
       )}
-      {base && mayRead(permissions, 'buckets') && <Readers base={base} />}
-      {base && (
+      {base && !isMissing && mayRead(permissions, 'buckets') && <Readers base={base} />}
+      {base && path && !isMissing && (
         <Curl
-          request={{
-            method: 'PUT',
-            path: `${base}/objects/${prefix}hello.txt`,
-            headers: { 'content-type': 'text/plain' },
-            body: 'hello',
-          }}
+          request={{ method: 'GET', path }}
+          {...(writes && {
+            others: {
+              'Store an object': {
+                method: 'PUT',
+                path: `${base}/objects/${pathOfKey(prefix)}hello.txt`,
+                headers: { 'content-type': 'text/plain' },
+                file: 'hello.txt',
+              },
+              'Delete an object': { method: 'DELETE', path: `${base}/objects/${pathOfKey(prefix)}hello.txt` },
+            },
+          })}
         />
       )}
     </>
@@ -198,7 +213,7 @@ function Objects({ base, objects, folders, prefix, busy, writes, onChange }: Obj
   return (
     <>
       {sending.error && <ErrorNote error={sending.error} />}
-      <TableFrame label="Objects" busy={busy}>
+      <TableFrame label="Objects" class="stacked" busy={busy}>
         <Columns names={['Key', 'Size', 'Type', 'Stored']} actions />
         <tbody>
           {folders.map((folder) => (
@@ -223,7 +238,7 @@ function Objects({ base, objects, folders, prefix, busy, writes, onChange }: Obj
               </th>
               <td class="number">{bytes(object.size)}</td>
               <td class="muted">{object.http_metadata.contentType ?? '–'}</td>
-              <td class="muted">
+              <td class="muted" data-name="Stored">
                 <Time at={object.last_modified} />
               </td>
               <td class="row-actions">

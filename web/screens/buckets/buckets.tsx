@@ -36,7 +36,7 @@ export default function Buckets() {
         </Empty>
       )}
       {buckets.length > 0 && (
-        <TableFrame label="Buckets">
+        <TableFrame label="Buckets" class="stacked">
           <Columns names={['Name', 'Location', 'Made']} />
           <tbody>
             {buckets.map((bucket) => (
@@ -46,8 +46,10 @@ export default function Buckets() {
                     {bucket.name}
                   </Link>
                 </th>
-                <td class="muted">{bucket.location}</td>
-                <td class="muted">
+                <td class="muted" data-name="Location">
+                  {bucket.location}
+                </td>
+                <td class="muted" data-name="Made">
                   <Time at={bucket.creation_date} />
                 </td>
               </tr>
@@ -55,7 +57,12 @@ export default function Buckets() {
           </tbody>
         </TableFrame>
       )}
-      {path && <Curl request={{ method: 'GET', path }} />}
+      {base && path && (
+        <Curl
+          request={{ method: 'GET', path }}
+          {...(writes && { others: { 'Make one': { method: 'POST', path: base, body: { name: 'assets' } } } })}
+        />
+      )}
     </>
   );
 }

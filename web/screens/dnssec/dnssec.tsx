@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { call } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
+import { Confirm } from '../../parts/confirm.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
@@ -43,15 +44,13 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
   return (
     <>
       <Said dnssec={dnssec} status={status.answer?.result} keys={keys.answer?.result ?? []}>
-        {writes && (
-          <button
-            type="button"
-            class={next === 'active' ? 'primary' : 'danger'}
-            disabled={sending.busy}
-            onClick={() => change(next)}
-          >
-            {next === 'active' ? 'Sign this zone' : 'Stop signing'}
+        {writes && next === 'active' && (
+          <button type="button" class="primary" disabled={sending.busy} onClick={() => change(next)}>
+            Sign this zone
           </button>
+        )}
+        {writes && next === 'disabled' && (
+          <Confirm verb="Stop signing" what={zone.name} busy={sending.busy} onConfirm={() => change(next)} />
         )}
       </Said>
       {sending.error && <ErrorNote error={sending.error} />}
@@ -64,7 +63,13 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
         />
       )}
       {isSigned && status.answer && <Signatures dnssec={dnssec} status={status.answer.result} />}
-      <Curl request={{ method: 'PATCH', path, body: { status: next } }} />
+      <Curl
+        request={{ method: 'PATCH', path, body: { status: next } }}
+        {...(writes &&
+          dnssec.status === 'active' && {
+            others: { 'Replace the ZSK': { method: 'POST', path: `${path}/rollover`, body: { role: 'zsk' } } },
+          })}
+      />
     </>
   );
 }
@@ -190,16 +195,20 @@ function Keys({ keys, onRoll, busy }: KeysProps) {
       {(['zsk', 'ksk'] as const).map(
         (role) =>
           roles.has(role) && (
-            <button key={role} type="button" disabled={busy} onClick={() => onRoll(role)}>
-              Replace the {role.toUpperCase()}
-            </button>
+            <Confirm
+              key={role}
+              verb={`Replace the ${role.toUpperCase()}`}
+              what="of this zone"
+              busy={busy}
+              onConfirm={() => onRoll(role)}
+            />
           ),
       )}
     </span>
   );
   return (
     <Panel title="Keys" aside={buttons}>
-      <TableFrame label="Keys">
+      <TableFrame label="Keys" class="stacked">
         <Columns names={['Key', 'State', 'Since', 'Next step']} />
         <tbody>
           {keys.map((key) => (
@@ -210,7 +219,7 @@ function Keys({ keys, onRoll, busy }: KeysProps) {
               <td>
                 <span class={`chip ${key.state === 'active' ? 'good' : 'wait'}`}>{STATES[key.state]}</span>
               </td>
-              <td class="muted">
+              <td class="muted" data-name="Since">
                 <Time at={key.since} />
               </td>
               <td class="muted">

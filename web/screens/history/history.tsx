@@ -6,8 +6,9 @@ import { Curl } from '../../parts/curl.js';
 import { Dialog } from '../../parts/dialog.js';
 import { DiffLines } from '../../parts/diff.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { Paging } from '../../parts/paging.js';
+import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Receipt, type Saved } from '../../parts/receipt.js';
+import { contentText, printTtl } from '../../parts/record.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
@@ -37,7 +38,8 @@ export default function History({ zone }: ZoneScreenProps) {
       {saved && <Receipt key={saved.at} zone={zone} saved={saved} onClose={() => setSaved(undefined)} />}
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!answer && !error && <Loading what="the history" />}
-      {answer?.result.length === 0 && (
+      {isPastEnd(answer?.info) && <PastEnd />}
+      {answer?.result.length === 0 && !isPastEnd(answer.info) && (
         <Empty title="Nothing has changed yet">
           <p>Every change of this zone will be listed here, and can be undone.</p>
         </Empty>
@@ -165,7 +167,7 @@ function Moment({ zone, at }: { readonly zone: Zone; readonly at: string }) {
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!answer && !error && <Loading what="the records of that moment" />}
       {answer && (
-        <TableFrame label="Records of that moment" busy={busy}>
+        <TableFrame label="Records of that moment" class="stacked" busy={busy}>
           <Columns names={['Name', 'Type', 'Content', 'TTL']} />
           <tbody>
             {answer.result.map((record) => (
@@ -175,12 +177,11 @@ function Moment({ zone, at }: { readonly zone: Zone; readonly at: string }) {
                 </th>
                 <td>{record.type}</td>
                 <td class="content-cell">
-                  <span class="mono content">
-                    {record.priority !== undefined && !record.data ? `${record.priority} ` : ''}
-                    {record.content}
+                  <span class="mono content" title={contentText(record)}>
+                    {contentText(record)}
                   </span>
                 </td>
-                <td class="muted">{record.ttl === 1 ? 'Automatic' : record.ttl}</td>
+                <td class="muted nowrap">{printTtl(record.ttl)}</td>
               </tr>
             ))}
           </tbody>

@@ -1,4 +1,5 @@
 /** Custom hostnames of a zone: which work, what is missing for the others, and who must do it. */
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
@@ -6,7 +7,7 @@ import { Confirm } from '../../parts/confirm.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { Paging } from '../../parts/paging.js';
+import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Search } from '../../parts/search.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
@@ -17,6 +18,7 @@ import type { CustomHostname } from '../../types.js';
 import { nextStep, toneOf, wordsOf } from './words.js';
 
 const PER_PAGE = 50;
+const EXAMPLE = { hostname: 'shop.customer.example', ssl: { method: 'http', type: 'dv' } };
 const REFRESH_MS = 10_000;
 
 export default function Hostnames({ zone }: ZoneScreenProps) {
@@ -30,6 +32,9 @@ export default function Hostnames({ zone }: ZoneScreenProps) {
   });
   const { answer, error, busy, reload } = useLoad<CustomHostname[]>(path, { everyMs: REFRESH_MS });
   const writes = mayWrite(usePermissions(), 'certificates');
+  const details = shown !== undefined && (
+    <One key={shown} path={`${base}/${shown}`} writes={writes} onChange={reload} />
+  );
   return (
     <>
       {writes && <NewHostname base={base} onMade={reload} />}
@@ -38,44 +43,62 @@ export default function Hostnames({ zone }: ZoneScreenProps) {
       </div>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!answer && !error && <Loading what="custom hostnames" />}
-      {answer?.result.length === 0 && (
+      {isPastEnd(answer?.info) && <PastEnd />}
+      {answer?.result.length === 0 && !isPastEnd(answer.info) && (
         <Empty title={query.get('search') ? 'No hostname is like that' : 'There are no custom hostnames yet'}>
           <p>A custom hostname is a name of a customer, in the customer’s own domain, that leads to your service.</p>
         </Empty>
       )}
+      {answer && !answer.result.some(({ id }) => id === shown) && details}
       {answer && answer.result.length > 0 && (
         <TableFrame label="Custom hostnames" class="stacked" busy={busy}>
           <Columns names={['Hostname', 'State', 'Certificate', 'What comes next']} />
           <tbody>
             {answer.result.map((hostname) => (
-              <tr key={hostname.id}>
-                <th scope="row">
-                  <Link class="name" href={withQuery({ show: shown === hostname.id ? undefined : hostname.id })}>
-                    {hostname.hostname}
-                  </Link>
-                </th>
-                <td>
-                  <span class={`chip ${toneOf(hostname.status)}`}>{wordsOf(hostname.status)}</span>
-                </td>
-                <td>
-                  {hostname.ssl ? (
-                    <span class={`chip ${toneOf(hostname.ssl.status)}`}>{wordsOf(hostname.ssl.status)}</span>
-                  ) : (
-                    <span class="muted">none</span>
-                  )}
-                </td>
-                <td class="long">
-                  {nextStep(hostname)} <NextCheck hostname={hostname} />
-                </td>
-              </tr>
+              <Fragment key={hostname.id}>
+                <Row hostname={hostname} isShown={shown === hostname.id} />
+                {shown === hostname.id && (
+                  <tr class="shown-row">
+                    <td colSpan={4}>{details}</td>
+                  </tr>
+                )}
+              </Fragment>
             ))}
           </tbody>
         </TableFrame>
       )}
       {answer?.info && <Paging info={answer.info} nouns={['hostname', 'hostnames']} />}
-      {shown !== undefined && <One key={shown} path={`${base}/${shown}`} writes={writes} onChange={reload} />}
-      <Curl request={{ method: 'GET', path }} />
+      <Curl
+        request={{ method: 'GET', path }}
+        {...(writes && { others: { 'Add one': { method: 'POST', path: base, body: EXAMPLE } } })}
+      />
     </>
+  );
+}
+
+/** A row of the list; its name opens and closes what there is to know. */
+function Row({ hostname, isShown }: { readonly hostname: CustomHostname; readonly isShown: boolean }) {
+  return (
+    <tr>
+      <th scope="row">
+        <Link class="name" href={withQuery({ show: isShown ? undefined : hostname.id })} aria-expanded={isShown}>
+          {hostname.hostname}
+        </Link>
+      </th>
+      <td>
+        <span class={`chip ${toneOf(hostname.status)}`}>{wordsOf(hostname.status)}</span>
+      </td>
+      <td data-name="Certificate">
+        {hostname.ssl ? (
+          <span class={`chip ${toneOf(hostname.ssl.status)}`}>{wordsOf(hostname.ssl.status)}</span>
+        ) : (
+          <span class="muted">none</span>
+        )}
+      </td>
+      <td class="long">
+        {nextStep(hostname)} <NextCheck hostname={hostname} />
+      </td>
+    </tr>
   );
 }
 
@@ -164,7 +187,10 @@ function One({ path, writes, onChange }: OneProps) {
       </p>
       <Records hostname={hostname} />
       <Certificates hostname={hostname} />
-      <Curl request={{ method: 'PATCH', path, body: {} }} />
+      <Curl
+        request={{ method: 'PATCH', path, body: {} }}
+        {...(writes && { others: { 'Delete it': { method: 'DELETE', path } } })}
+      />
     </Panel>
   );
 }

@@ -17,7 +17,7 @@ const WORDS: Readonly<Record<string, string>> = {
   moved: 'Leads elsewhere',
   blocked: 'Blocked',
   caa_error: 'Forbidden by CAA',
-  initializing: 'Begins',
+  initializing: 'Being prepared',
   pending_validation: 'Waits for validation',
   pending_issuance: 'Being issued',
   pending_deployment: 'Being deployed',

@@ -7,11 +7,12 @@ import { Chart, Shares } from '../../parts/chart.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
-import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
+import { Empty, ErrorNote, Loading, WithFlags } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
 import { Link } from '../../router.js';
 import { mayRead, usePermissions } from '../../session.js';
 import type { Activity, AuditLog, Overview as OverviewAnswer } from '../../types.js';
+import { Nodes } from './nodes.js';
 
 const REFRESH_MS = 10_000;
 const PERIODS = [
@@ -55,6 +56,7 @@ export default function Overview() {
       </div>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {answer ? <Questions activity={answer.result} /> : !error && <Loading what="the overview" />}
+      {permissions.administrator && <Nodes />}
       <div class="columns">
         <Attention />
         {account && mayRead(permissions, 'account') && <LastChanges account={account.id} />}
@@ -185,15 +187,21 @@ function BusyZones({ zones, total }: { readonly zones: Activity['zones']; readon
 
 function Attention() {
   const { answer } = useLoad<OverviewAnswer>(NEEDS, { everyMs: 60_000 });
+  const { administrator } = usePermissions();
   if (!answer) return null;
   const { notices, ends } = answer.result;
+  // Warnings are for administrators: «none» would say nothing to others.
+  if (!administrator && ends.length === 0) return null;
   return (
     <Panel title="What needs you">
-      {notices.length === 0 && <p class="good-line">Nothing: no warnings.</p>}
+      {administrator && notices.length === 0 && <p class="good-line">Nothing: no warnings.</p>}
       <ul class="notices">
         {notices.map(({ code, text, remedy }) => (
           <li key={code + text}>
-            <strong>{sentence(text)}.</strong> <span class="muted">{remedy}</span>
+            <strong>{sentence(text)}.</strong>{' '}
+            <span class="muted">
+              <WithFlags text={remedy} />
+            </span>
           </li>
         ))}
       </ul>

@@ -12,7 +12,8 @@ interface BulkBarProps {
   readonly edits: Edits;
   /** Records that the filters match, on all pages. */
   readonly total: number;
-  readonly onSelectAll: () => Promise<void>;
+  /** Reads them; says how many are read. */
+  readonly onSelectAll: (onProgress: (read: number) => void) => Promise<void>;
   readonly onClear: () => void;
   readonly onApply: (changes: ReadonlyMap<string, Edit>) => void;
 }
@@ -28,6 +29,7 @@ export function BulkBar({ selected, edits, total, onSelectAll, onClear, onApply 
   const reading = useSending();
   const making = useSending();
   const [tag, setTag] = useState('');
+  const [read, setRead] = useState(0);
   const change = (alter: (body: RecordBody, before: DnsRecord) => RecordBody): void => {
     void making.run(async () => {
       const changes = new Map<string, Edit>();
@@ -47,8 +49,13 @@ export function BulkBar({ selected, edits, total, onSelectAll, onClear, onApply 
     <section class="pending" aria-label="Selected records" inert={making.busy}>
       <strong role="status">{count(selected.size)} selected</strong>
       {selected.size < total && (
-        <button type="button" class="quiet" disabled={reading.busy} onClick={() => void reading.run(onSelectAll)}>
-          {reading.busy ? 'Reading…' : `Select all ${count(total)}`}
+        <button
+          type="button"
+          class="quiet"
+          disabled={reading.busy}
+          onClick={() => void reading.run(() => onSelectAll(setRead))}
+        >
+          {reading.busy ? `Reading… ${count(read)}` : `Select all ${count(total)}`}
         </button>
       )}
       {reading.error && <span class="problem">{reading.error.message}</span>}

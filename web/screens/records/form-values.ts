@@ -1,4 +1,5 @@
 /** Between what people type into the form of a record and what is sent. */
+import { printTtl, TTLS } from '../../parts/record.js';
 import type { DnsRecord, RecordType } from '../../types.js';
 import type { RecordBody } from './pending.js';
 
@@ -77,22 +78,8 @@ function typedValue(kind: string, text: string): unknown {
   return text.trim() === '' || Number.isNaN(number) ? text : number;
 }
 
-const TTLS: readonly (readonly [number, string])[] = [
-  [1, 'Automatic'],
-  [60, '1 minute'],
-  [300, '5 minutes'],
-  [900, '15 minutes'],
-  [3600, '1 hour'],
-  [14_400, '4 hours'],
-  [86_400, '1 day'],
-];
-
 /** The usual times to live, and the present one. */
 export function ttlChoices(present: number): readonly (readonly [number, string])[] {
   if (TTLS.some(([seconds]) => seconds === present)) return TTLS;
   return [...TTLS, [present, printTtl(present)]];
-}
-
-export function printTtl(seconds: number): string {
-  return TTLS.find(([value]) => value === seconds)?.[1] ?? `${seconds} s`;
 }

@@ -2,14 +2,13 @@
  * The records of a zone. Edits are collected (pending.ts); nothing is sent before the difference for resolvers has been reviewed,
  * and then all of it at once.
  */
-
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, ApiError, call, pathWith } from '../../api.js';
 import { readAhead, useLoad } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { Paging } from '../../parts/paging.js';
+import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Receipt, type Saved } from '../../parts/receipt.js';
 import { sortOf } from '../../parts/sort.js';
 import { asciiName } from '../../parts/zone.js';
@@ -56,30 +55,40 @@ export default function Records({ zone, base }: ZoneScreenProps) {
   const { answer, error, busy, reload } = useLoad<DnsRecord[]>(path);
   const types = useLoad<RecordType[]>(TYPES).answer?.result;
   // Records that come from a primary are changed there.
-  const editable = mayWrite(usePermissions(), 'dns') && types !== undefined && zone.type !== 'secondary';
+  const permissions = usePermissions();
+  const editable = mayWrite(permissions, 'dns') && types !== undefined && zone.type !== 'secondary';
   const pending = usePending(zone.id);
   const [open, setOpen] = useState<string>();
   const [selected, setSelected] = useState<ReadonlyMap<string, DnsRecord>>(new Map());
   const [isReviewing, setReviewing] = useState(false);
   const [saved, setSaved] = useState<Saved>();
+  const [refused, setRefused] = useState<ApiError>();
   const apex = asciiName(zone);
   useUndoKey(pending.undo);
 
   const apply = (changes: ReadonlyMap<string, Edit | undefined>): void => pending.apply(changes, answer?.etag);
-  const keep = async (key: string, before: DnsRecord | undefined, body: RecordBody): Promise<void> => {
+  const keep = async (form: string, key: string, before: DnsRecord | undefined, body: RecordBody): Promise<void> => {
     const edit: Edit = before ? { kind: 'change', before, body } : { kind: 'create', body };
-    await check(zone, new Map([...pending.edits, [key, edit]]), key);
-    apply(new Map([[key, edit]]));
-    close(key);
+    setRefused(undefined);
+    try {
+      await check(zone, new Map([...present.current.edits, [key, edit]]), key);
+    } catch (error) {
+      // Its form, where the refusal would stand, is closed already.
+      if (present.current.open !== form && error instanceof ApiError) setRefused(notKept(body, error));
+      throw error;
+    }
+    present.current.apply(new Map([[key, edit]]));
+    close(form);
   };
-  const shown = useRef(open);
-  shown.current = open;
-  const close = (key: string): void => {
-    // Another row may have been opened while the server checked this one.
-    if (shown.current !== key) return;
+  /** Closes this form only: while the server checked it, another may have been opened. */
+  const close = (form: string): void => {
+    if (present.current.open !== form) return;
     setOpen(undefined);
-    requestAnimationFrame(() => document.getElementById(key === NEW ? 'new-record' : `row-${key}`)?.focus());
+    requestAnimationFrame(() => document.getElementById(form === NEW ? 'new-record' : `row-${form}`)?.focus());
   };
+  // What is true when an answer comes, which may be long after the request.
+  const present = useRef({ open, edits: pending.edits, apply });
+  present.current = { open, edits: pending.edits, apply };
   const isFiltered = Object.values(filter).some((value) => value !== undefined && value !== '');
   return (
     <>
@@ -98,15 +107,21 @@ export default function Records({ zone, base }: ZoneScreenProps) {
             types={types}
             values={undefined}
             apex={apex}
-            onKeep={(body) => keep(newKey(), undefined, body)}
+            onKeep={(body) => keep(NEW, newKey(), undefined, body)}
             onCancel={() => close(NEW)}
           />
         </div>
       )}
       {error && <ErrorNote error={error} onRetry={reload} />}
+      {refused && <ErrorNote error={refused} />}
       {!answer && !error && <Loading what="records" />}
       {answer && answer.result.length + pending.edits.size === 0 && (
-        <NoRecords isFiltered={isFiltered} editable={editable} onNew={() => setOpen(NEW)} />
+        <NoRecords
+          isPastEnd={isPastEnd(answer.info)}
+          isFiltered={isFiltered}
+          editable={editable}
+          onNew={() => setOpen(NEW)}
+        />
       )}
       {answer && answer.result.length + pending.edits.size > 0 && (
         <RecordTable
@@ -116,6 +131,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
           base={base}
           busy={busy}
           editable={editable}
+          explains={permissions.records === null}
           open={open}
           selected={selected}
           onOpen={setOpen}
@@ -129,7 +145,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
                 types={types!}
                 values={valuesOf(body, type, apex)}
                 apex={apex}
-                onKeep={(next) => keep(key, before, next)}
+                onKeep={(next) => keep(key, key, before, next)}
                 onCancel={() => close(key)}
                 onDelete={() => {
                   apply(new Map([[key, before && ({ kind: 'delete', before } as const)]]));
@@ -146,13 +162,26 @@ export default function Records({ zone, base }: ZoneScreenProps) {
           selected={selected}
           edits={pending.edits}
           total={answer?.info?.total_count ?? 0}
-          onSelectAll={async () => setSelected(await readAll(zone, filter))}
+          onSelectAll={async (onProgress) => setSelected(await readAll(zone, filter, onProgress))}
           onClear={() => setSelected(new Map())}
           onApply={(change) => {
             apply(change);
             setSelected(new Map());
           }}
         />
+      )}
+      {pending.edits.size === 0 && pending.past.length > 0 && selected.size === 0 && (
+        <section class="pending" aria-label="Edits that are not saved">
+          <span role="status">All edits are taken back</span>
+          <span class="actions">
+            <button type="button" aria-keyshortcuts="Control+Z" onClick={pending.undo}>
+              Undo
+            </button>
+            <button type="button" class="quiet" onClick={pending.clear}>
+              Close
+            </button>
+          </span>
+        </section>
       )}
       {pending.edits.size > 0 && selected.size === 0 && (
         <section class="pending" aria-label="Edits that are not saved">
@@ -196,6 +225,11 @@ export default function Records({ zone, base }: ZoneScreenProps) {
 
 const NEW = 'new';
 
+/** A refusal for which there is no form any more. */
+function notKept({ name, type }: RecordBody, { status, message }: ApiError): ApiError {
+  return new ApiError(status, [{ code: 0, message: `The edit of ${name} ${type} was not kept: ${message}` }]);
+}
+
 /** What the address filters by, as the API wants it. */
 function filterOf(query: URLSearchParams): Readonly<Record<string, string | undefined>> {
   const of = (name: string): string | undefined => query.get(name) ?? undefined;
@@ -206,12 +240,14 @@ function filterOf(query: URLSearchParams): Readonly<Record<string, string | unde
 async function readAll(
   zone: Zone,
   filter: Readonly<Record<string, string | undefined>>,
+  onProgress: (read: number) => void,
 ): Promise<Map<string, DnsRecord>> {
   const all = new Map<string, DnsRecord>();
   for (let page = 1; ; page++) {
     const path = pathWith(`/zones/${zone.id}/dns_records`, { ...filter, page, per_page: 2000 });
     const { result, info }: Answer<DnsRecord[]> = await call('GET', path);
     for (const record of result) all.set(record.id, record);
+    onProgress(all.size);
     if (page >= (info?.total_pages ?? 1)) return all;
   }
 }
@@ -245,12 +281,14 @@ function useUndoKey(undo: () => void): void {
 }
 
 interface NoRecordsProps {
+  readonly isPastEnd: boolean;
   readonly isFiltered: boolean;
   readonly editable: boolean;
   readonly onNew: () => void;
 }
 
-function NoRecords({ isFiltered, editable, onNew }: NoRecordsProps) {
+function NoRecords({ isPastEnd: hasOthers, isFiltered, editable, onNew }: NoRecordsProps) {
+  if (hasOthers) return <PastEnd />;
   if (isFiltered) {
     const all = { search: undefined, type: undefined, proxied: undefined, tag: undefined, page: undefined };
     return (

@@ -46,7 +46,7 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
   const headers = etag === undefined ? {} : { 'if-match': etag };
   const parts = useMemo(() => partsOf(pending.edits), [pending.edits]);
   const { saving, started, stop, save } = useSave(path, pending, parts, onSaved);
-  const { diff, checking } = useDifference(path, pending, parts, saving.busy);
+  const { diff, checking, checked, again } = useDifference(path, pending, parts, saving.busy);
   const error = saving.error ?? checking.error;
   const isConflict = error?.status === CHANGED_MEANWHILE;
   const close = saving.busy ? stop : onClose;
@@ -61,10 +61,15 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
         </div>
       )}
       {isConflict && <Conflict zone={zone} pending={pending} onSolved={saving.clear} />}
-      {!isConflict && error && <ErrorNote error={explained(error, parts[0]!)} />}
-      {!isConflict && checking.busy && <Loading what="the difference" />}
+      {!isConflict && error && (
+        <ErrorNote error={explained(error, parts[0]!)} {...(checking.error && { onRetry: again })} />
+      )}
+      {!isConflict && checking.busy && parts.length === 1 && <Loading what="the difference" />}
+      {!isConflict && checking.busy && parts.length > 1 && (
+        <Progress done={checked} total={pending.edits.size} verb="checked" />
+      )}
       {saving.busy && parts.length + pending.edits.size > 1 && started !== undefined && (
-        <Progress done={started - pending.edits.size} total={started} />
+        <Progress done={started - pending.edits.size} total={started} verb="saved" />
       )}
       {!isConflict && !saving.busy && diff && (
         <>
@@ -93,12 +98,19 @@ function introduction(changes: number, { serial_from: from, serial_to: to }: Dif
   );
 }
 
-function Progress({ done, total }: { readonly done: number; readonly total: number }) {
+interface ProgressProps {
+  readonly done: number;
+  readonly total: number;
+  /** What is done with the edits. */
+  readonly verb: 'checked' | 'saved';
+}
+
+function Progress({ done, total, verb }: ProgressProps) {
   return (
     <p class="transfer" role="status">
-      <progress max={total} value={done} aria-label="Saved edits" />
+      <progress max={total} value={done} aria-label={`Edits that are ${verb}`} />
       <span>
-        {count(done)} of {count(total)} saved
+        {count(done)} of {count(total)} {verb}
       </span>
     </p>
   );
@@ -107,21 +119,25 @@ function Progress({ done, total }: { readonly done: number; readonly total: numb
 /** What resolvers would see; read again when the edits change otherwise than by being saved. */
 function useDifference(path: string, { edits, etag }: Pending, parts: readonly Edits[], isSaving: boolean) {
   const [diff, setDiff] = useState<Diff>();
+  const [checked, setChecked] = useState(0);
+  const [turn, setTurn] = useState(0);
   const checking = useSending();
   useEffect(() => {
     if (edits.size === 0 || isSaving) return;
     setDiff(undefined);
+    setChecked(0);
     void checking.run(async () => {
       const headers = etag === undefined ? {} : { 'if-match': etag };
       const diffs: Diff[] = [];
       for (const part of parts) {
         const { diff: found } = await call('POST', `${path}?dry_run=true`, { body: batchOf(part), headers });
         if (found) diffs.push(found);
+        setChecked((before) => before + part.size);
       }
       setDiff(joined(diffs));
     });
-  }, [edits, etag, isSaving]);
-  return { diff, checking };
+  }, [edits, etag, isSaving, turn]);
+  return { diff, checking, checked, again: () => setTurn((before) => before + 1) };
 }
 
 /** `started`: how many edits there were when saving began; undefined before. */

@@ -1,11 +1,12 @@
 /** The table of records with the edits that are not saved. Arrows go from row to row, Enter opens one. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { contentText, printTtl } from '../../parts/record.js';
 import { SortHeader } from '../../parts/sort.js';
 import { ActionsColumn, TableFrame } from '../../parts/table.js';
 import { Link, withQuery } from '../../router.js';
 import type { DnsRecord } from '../../types.js';
-import { printTtl, relativeName } from './form-values.js';
+import { relativeName } from './form-values.js';
 import { bodyOf, type Edit, type Edits, type RecordBody } from './pending.js';
 
 export const ORDERS = ['name', 'type', 'content', 'ttl', 'proxied'] as const;
@@ -18,6 +19,8 @@ interface TableProps {
   readonly base: string;
   readonly busy: boolean;
   readonly editable: boolean;
+  /** Whether the screen Explain is there. */
+  readonly explains: boolean;
   /** The row whose form is open. */
   readonly open: string | undefined;
   readonly selected: ReadonlyMap<string, DnsRecord>;
@@ -144,7 +147,7 @@ function KeptRow(props: RowProps) {
       onSelect: (selected) => present.current.onSelect(selected),
       onTakeBack: (key) => present.current.onTakeBack(key),
     }),
-    [table.apex, table.base, table.editable],
+    [table.apex, table.base, table.editable, table.explains],
   );
   // An open form belongs to the present state of everything.
   return useMemo(
@@ -169,7 +172,7 @@ function RecordRow({
   isSelected,
   toggle: select,
 }: RowProps & { readonly toggle: () => void }) {
-  const { apex, base, editable, onOpen, onTakeBack, editor } = table;
+  const { apex, base, editable, explains, onOpen, onTakeBack, editor } = table;
   const readOnly = before?.meta.read_only === true;
   const name = relativeName(body.name, apex);
   const content = contentOf(body, before);
@@ -226,7 +229,7 @@ function RecordRow({
               Undo
             </button>
           )}
-          {!edit && before && (
+          {!edit && before && explains && (
             <Link
               href={`${base}/explain?name=${encodeURIComponent(before.name)}&type=${before.type}`}
               aria-label={`Explain ${before.name} ${before.type}`}
@@ -247,7 +250,7 @@ function RecordRow({
 
 /** The content as one text. */
 function contentOf({ content, data, priority }: RecordBody, before: DnsRecord | undefined): string {
-  if (before && data === before.data && content === undefined) return before.content;
+  if (before && data === before.data && content === undefined) return contentText(before);
   if (content === undefined) return Object.values(data ?? {}).join(' ');
   return priority === undefined ? content : `${priority} ${content}`;
 }

@@ -1,7 +1,8 @@
 /** Transfers of a zone: which secondaries have which serial, and their keys. */
 import { useState } from 'preact/hooks';
-import { ApiError, call } from '../../api.js';
+import { call } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
+import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
@@ -9,7 +10,8 @@ import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
-import type { Outgoing, Peer, PeerStatus, Tsig, Zone } from '../../types.js';
+import type { Outgoing, Peer, PeerStatus, Tsig } from '../../types.js';
+import { AddSecondary } from './add-secondary.js';
 
 const REFRESH_MS = 5000;
 
@@ -22,10 +24,18 @@ export default function Transfers({ zone }: ZoneScreenProps) {
   const [adding, setAdding] = useState(false);
   const isMissing = outgoing.error?.status === 404;
   const writes = mayWrite(permissions, 'dns') && mayWrite(permissions, 'account');
+  const sending = useSending();
   const reload = (): void => {
     outgoing.reload();
     status.reload();
   };
+  const remove = (id: string): void =>
+    void sending.run(async () => {
+      const peers = (outgoing.answer?.result.peers ?? []).filter((other) => other !== id);
+      if (peers.length === 0) await call('DELETE', `${base}/outgoing`);
+      else await call('PUT', `${base}/outgoing`, { body: { name: zone.name, peers } });
+      reload();
+    });
   if (outgoing.error && !isMissing) return <ErrorNote error={outgoing.error} onRetry={reload} />;
   if (!outgoing.answer && !isMissing) return <Loading what="transfers" />;
   const add = writes && !adding && (
@@ -35,9 +45,15 @@ export default function Transfers({ zone }: ZoneScreenProps) {
   );
   return (
     <>
+      {sending.error && <ErrorNote error={sending.error} />}
       {isLinked && status.answer && outgoing.answer ? (
         <Panel title="Secondaries" aside={add}>
-          <Secondaries peers={status.answer.result} serial={outgoing.answer.result.soa_serial} />
+          <Secondaries
+            peers={status.answer.result}
+            serial={outgoing.answer.result.soa_serial}
+            onRemove={writes ? remove : undefined}
+            busy={sending.busy}
+          />
           {outgoing.answer.result.last_transferred_time !== null && (
             <p class="hint">
               Transferred last <Time at={outgoing.answer.result.last_transferred_time} />.
@@ -58,7 +74,7 @@ export default function Transfers({ zone }: ZoneScreenProps) {
       {adding && (
         <AddSecondary
           zone={zone}
-          linked={isLinked ? (outgoing.answer?.result.peers ?? []) : undefined}
+          linked={isLinked ? (outgoing.answer?.result.peers ?? []) : []}
           onDone={() => {
             setAdding(false);
             reload();
@@ -66,16 +82,30 @@ export default function Transfers({ zone }: ZoneScreenProps) {
           onCancel={() => setAdding(false)}
         />
       )}
-      {mayRead(permissions, 'account') && <AccountKeys account={zone.account.id ?? ''} />}
-      <Curl request={{ method: 'GET', path: `${base}/status` }} />
+      {mayRead(permissions, 'account') && (
+        // A secondary that comes or goes may change the keys.
+        <AccountKeys key={outgoing.answer?.result.peers.join()} account={zone.account.id ?? ''} />
+      )}
+      <Curl
+        request={{ method: 'GET', path: `${base}/status` }}
+        {...(writes && isLinked && { others: { 'End all transfers': { method: 'DELETE', path: `${base}/outgoing` } } })}
+      />
     </>
   );
 }
 
-function Secondaries({ peers, serial }: { readonly peers: readonly PeerStatus[]; readonly serial: number }) {
+interface SecondariesProps {
+  readonly peers: readonly PeerStatus[];
+  readonly serial: number;
+  /** Undefined for who may not. */
+  readonly onRemove: ((id: string) => void) | undefined;
+  readonly busy: boolean;
+}
+
+function Secondaries({ peers, serial, onRemove, busy }: SecondariesProps) {
   return (
-    <TableFrame label="Secondaries">
-      <Columns names={['Server', 'State', 'Serial there', 'Asked']} />
+    <TableFrame label="Secondaries" class="stacked">
+      <Columns names={['Server', 'State', 'Serial there', 'Asked']} actions={onRemove !== undefined} />
       <tbody>
         {peers.map((peer) => (
           <tr key={peer.id}>
@@ -88,10 +118,17 @@ function Secondaries({ peers, serial }: { readonly peers: readonly PeerStatus[];
               </span>
               {peer.error !== null && <span class="muted"> {inWords(peer.error)}</span>}
             </td>
-            <td class="number">
+            <td class="number" data-name="Serial">
               {peer.serial ?? '–'} <span class="muted">of {serial}</span>
             </td>
-            <td class="muted">{peer.seen_time === null ? 'never' : <Time at={peer.seen_time} />}</td>
+            <td class="muted" data-name="Asked">
+              {peer.seen_time === null ? 'never' : <Time at={peer.seen_time} />}
+            </td>
+            {onRemove && (
+              <td class="row-actions">
+                <Confirm verb="Remove" what={peer.name} busy={busy} quiet onConfirm={() => onRemove(peer.id)} />
+              </td>
+            )}
           </tr>
         ))}
       </tbody>
@@ -106,99 +143,6 @@ function inWords(error: string): string {
   return error;
 }
 
-interface AddSecondaryProps {
-  readonly zone: Zone;
-  /** Identifiers of the present peers; undefined: the zone has no transfers yet. */
-  readonly linked: readonly string[] | undefined;
-  readonly onDone: () => void;
-  readonly onCancel: () => void;
-}
-
-/** 32 random octets, as base 64. */
-function newSecret(): string {
-  return btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))));
-}
-
-function AddSecondary({ zone, linked, onDone, onCancel }: AddSecondaryProps) {
-  const [name, setName] = useState('');
-  const [ip, setIp] = useState('');
-  const [port, setPort] = useState('53');
-  const [signed, setSigned] = useState(true);
-  const sending = useSending();
-  const account = `/accounts/${zone.account.id}/secondary_dns`;
-  const submit = async (event: SubmitEvent): Promise<void> => {
-    event.preventDefault();
-    const done = await sending.run(async () => {
-      const tsig = signed ? await makeKey(account, name) : undefined;
-      const body = { name, ip, port: Number(port), ...(tsig !== undefined && { tsig_id: tsig }) };
-      const { result: peer } = await call<Peer>('POST', `${account}/peers`, { body });
-      const peers = [...(linked ?? []), peer.id];
-      await call(linked ? 'PUT' : 'POST', `/zones/${zone.id}/secondary_dns/outgoing`, {
-        body: { name: zone.name, peers },
-      });
-      if (!linked) await call('POST', `/zones/${zone.id}/secondary_dns/outgoing/enable`, { body: {} });
-    });
-    if (done) onDone();
-  };
-  return (
-    <Panel title="Add a secondary">
-      <form class="form" onSubmit={(event) => void submit(event)}>
-        <label class="field">
-          <span>Name</span>
-          <input required value={name} placeholder="ns2" onInput={(event) => setName(event.currentTarget.value)} />
-          <span class="hint">For you to tell it apart.</span>
-        </label>
-        <label class="field">
-          <span>Address</span>
-          <input required value={ip} placeholder="192.0.2.53" onInput={(event) => setIp(event.currentTarget.value)} />
-          <span class="hint">From which it asks, and where it is told about changes.</span>
-        </label>
-        <label class="field">
-          <span>Port</span>
-          <input
-            required
-            inputMode="numeric"
-            pattern="\d{1,5}"
-            value={port}
-            onInput={(event) => setPort(event.currentTarget.value)}
-          />
-        </label>
-        <label class="check">
-          <input type="checkbox" checked={signed} onChange={(event) => setSigned(event.currentTarget.checked)} />
-          <span>Make a key (TSIG) that proves it is that server</span>
-        </label>
-        {sending.error && <ErrorNote error={sending.error} />}
-        <div class="actions">
-          <button type="submit" class="primary" disabled={sending.busy}>
-            {sending.busy ? 'Adding…' : 'Add'}
-          </button>
-          <button type="button" onClick={onCancel}>
-            Cancel
-          </button>
-        </div>
-      </form>
-      <p class="hint">
-        Then <code>zoneplane secondary print {zone.name}</code> prints the configuration of the other server, with the
-        key.
-      </p>
-    </Panel>
-  );
-}
-
-async function makeKey(account: string, name: string): Promise<string> {
-  const label = name.toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-') || 'secondary';
-  const body = { name: `${label}.transfer.`, algo: 'hmac-sha256.', secret: newSecret() };
-  try {
-    return (await call<Tsig>('POST', `${account}/tsigs`, { body })).result.id;
-  } catch (error) {
-    // The name may be taken by an earlier try; the key of that name is the one that was meant.
-    const { result } = await call<Tsig[]>('GET', `${account}/tsigs`);
-    const known = result.find((key) => key.name === body.name);
-    if (known && error instanceof ApiError && error.status < 500) return known.id;
-    throw error;
-  }
-}
-
 function AccountKeys({ account }: { readonly account: string }) {
   const keys = useLoad<Tsig[]>(`/accounts/${account}/secondary_dns/tsigs`);
   const peers = useLoad<Peer[]>(`/accounts/${account}/secondary_dns/peers`);
@@ -211,7 +155,7 @@ function AccountKeys({ account }: { readonly account: string }) {
       .join(', ');
   return (
     <Panel title="TSIG keys of the account">
-      <TableFrame label="TSIG keys">
+      <TableFrame label="TSIG keys" class="stacked">
         <Columns names={['Name', 'Algorithm', 'Used by', 'May change records']} />
         <tbody>
           {list.map((key) => (
@@ -220,8 +164,12 @@ function AccountKeys({ account }: { readonly account: string }) {
                 {key.name}
               </th>
               <td class="muted">{key.algo}</td>
-              <td>{used(key.id) || <span class="muted">nobody</span>}</td>
-              <td class="muted">{key.policies.length > 0 ? 'as its policies say' : 'no'}</td>
+              <td class="long" data-name="Used by">
+                {used(key.id) || <span class="muted">nobody</span>}
+              </td>
+              <td class="muted" data-name="May change records:">
+                {key.policies.length > 0 ? 'as its policies say' : 'no'}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -6,7 +6,7 @@ import { readAhead, useLoad } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
-import { Paging } from '../../parts/paging.js';
+import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Search } from '../../parts/search.js';
 import { SortHeader, sortOf } from '../../parts/sort.js';
 import { TableFrame } from '../../parts/table.js';
@@ -14,7 +14,7 @@ import { Time } from '../../parts/time.js';
 import { Status } from '../../parts/zone.js';
 import { Link, usePlace } from '../../router.js';
 import { mayWrite, usePermissions } from '../../session.js';
-import type { Zone } from '../../types.js';
+import type { ResultInfo, Zone } from '../../types.js';
 import { DropPlace } from './drop-place.js';
 import { NewZone } from './new-zone.js';
 
@@ -64,7 +64,11 @@ export default function Zones() {
         <Search name="search" label="Search zones" placeholder="Search zones by name" />
       </div>
       {error && <ErrorNote error={error} onRetry={reload} />}
-      {answer ? <Table zones={answer.result} search={search} busy={busy} /> : !error && <Loading what="zones" />}
+      {answer ? (
+        <Table zones={answer.result} info={answer.info} search={search} busy={busy} />
+      ) : (
+        !error && <Loading what="zones" />
+      )}
       {answer?.info && <Paging info={answer.info} nouns={['zone', 'zones']} />}
       <Curl request={{ method: 'GET', path }} />
     </>
@@ -73,15 +77,17 @@ export default function Zones() {
 
 interface TableProps {
   readonly zones: readonly Zone[];
+  readonly info: ResultInfo | undefined;
   readonly search: string;
   readonly busy: boolean;
 }
 
-function Table({ zones, search, busy }: TableProps) {
+function Table({ zones, info, search, busy }: TableProps) {
+  if (isPastEnd(info)) return <PastEnd />;
   if (zones.length === 0) return <NoZones search={search} />;
   const isShared = new Set(zones.map(({ account }) => account.id)).size > 1;
   return (
-    <TableFrame label="Zones" busy={busy}>
+    <TableFrame label="Zones" class="stacked" busy={busy}>
       <thead>
         <tr>
           <SortHeader orders={ORDERS} order="name" usual="name">
@@ -112,7 +118,7 @@ function Table({ zones, search, busy }: TableProps) {
               </Link>
             </th>
             <td>
-              <Status zone={zone} />
+              <Status zone={zone} />{' '}
               {zone.state?.hold && (
                 <span class="chip" title="Other accounts cannot add this name">
                   Held
@@ -120,8 +126,12 @@ function Table({ zones, search, busy }: TableProps) {
               )}
             </td>
             <StateCells zone={zone} />
-            {isShared && <td class="muted">{zone.account.name}</td>}
-            <td class="muted">
+            {isShared && (
+              <td class="muted" data-name="Account">
+                {zone.account.name}
+              </td>
+            )}
+            <td class="muted" data-name="Changed">
               <Time at={zone.modified_on} />
             </td>
           </tr>
@@ -162,7 +172,7 @@ function StateCells({ zone: { state } }: { readonly zone: Zone }) {
   if (!state) {
     // Who may read some of the records only is told nothing about the whole.
     return STATE_COLUMNS.map((name) => (
-      <td key={name} class="muted">
+      <td key={name} class="muted" data-name={name}>
         –
       </td>
     ));
@@ -171,16 +181,20 @@ function StateCells({ zone: { state } }: { readonly zone: Zone }) {
   const isBehind = secondaries.in_sync < secondaries.count;
   return (
     <>
-      <td class="muted">{count(records)}</td>
-      <td class="muted">{serial}</td>
-      <td>
+      <td class="muted" data-name="Records">
+        {count(records)}
+      </td>
+      <td class="muted" data-name="Serial">
+        {serial}
+      </td>
+      <td data-name="DNSSEC">
         {dnssec === 'disabled' ? (
           <span class="muted">–</span>
         ) : (
           <span class={`chip ${dnssec === 'active' ? 'good' : 'wait'}`}>{SIGNED[dnssec]}</span>
         )}
       </td>
-      <td>
+      <td data-name="Secondaries">
         {secondaries.count === 0 ? (
           <span class="muted">–</span>
         ) : (

@@ -1,0 +1,136 @@
+/** The form that makes another name server a secondary of the zone: one request, which makes everything or nothing. */
+import { useState } from 'preact/hooks';
+import { call } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { Curl } from '../../parts/curl.js';
+import { Panel } from '../../parts/facts.js';
+import { ErrorNote } from '../../parts/notes.js';
+import type { AddedSecondary, Peer, Zone } from '../../types.js';
+
+interface AddSecondaryProps {
+  readonly zone: Zone;
+  /** Identifiers of the zone's present peers. */
+  readonly linked: readonly string[];
+  readonly onDone: () => void;
+  readonly onCancel: () => void;
+}
+
+const NEW = '';
+
+export function AddSecondary({ zone, linked, onDone, onCancel }: AddSecondaryProps) {
+  const peers = useLoad<Peer[]>(`/accounts/${zone.account.id}/secondary_dns/peers`);
+  const [server, setServer] = useState(NEW);
+  const [values, setValues] = useState({ name: '', ip: '', port: '53', signed: true });
+  const sending = useSending();
+  const path = `/zones/${zone.id}/secondary_dns/secondaries`;
+  const others = (peers.answer?.result ?? []).filter(({ id }) => !linked.includes(id));
+  const { name, ip, port, signed } = values;
+  const own = { name: name.trim(), ip: ip.trim(), port: Number(port), ...(linked.length === 0 && { signed }) };
+  const body = server === NEW ? own : { peer_id: server };
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    const done = await sending.run(async () => {
+      await call<AddedSecondary>('POST', path, { body });
+    });
+    if (done) onDone();
+  };
+  return (
+    <Panel title="Add a secondary">
+      <form class="form" onSubmit={(event) => void submit(event)}>
+        {others.length > 0 && (
+          <label class="field">
+            <span>Server</span>
+            <select value={server} onChange={(event) => setServer(event.currentTarget.value)}>
+              <option value={NEW}>Another server</option>
+              {others.map((peer) => (
+                <option key={peer.id} value={peer.id}>
+                  {peer.ip === undefined ? peer.name : `${peer.name} (${peer.ip})`}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        {server === NEW && <Fields values={values} isFirst={linked.length === 0} onChange={setValues} />}
+        {sending.error && <ErrorNote error={sending.error} />}
+        <div class="actions">
+          <button type="submit" class="primary" disabled={sending.busy}>
+            {sending.busy ? 'Adding…' : 'Add'}
+          </button>
+          <button type="button" onClick={onCancel}>
+            Cancel
+          </button>
+        </div>
+      </form>
+      <p class="hint">
+        Then <code>zoneplane secondary print --kind nsd --address ADDRESS</code> prints the configuration of the other
+        server, with the key. ADDRESS is that of this server.
+      </p>
+      <Curl request={{ method: 'POST', path, body }} />
+    </Panel>
+  );
+}
+
+interface Values {
+  readonly name: string;
+  readonly ip: string;
+  readonly port: string;
+  readonly signed: boolean;
+}
+
+interface FieldsProps {
+  readonly values: Values;
+  /** Whether the zone has no other secondary. */
+  readonly isFirst: boolean;
+  readonly onChange: (values: Values) => void;
+}
+
+function Fields({ values, isFirst, onChange }: FieldsProps) {
+  const set = (change: Partial<Values>): void => onChange({ ...values, ...change });
+  return (
+    <>
+      <label class="field">
+        <span>Name</span>
+        <input
+          required
+          value={values.name}
+          placeholder="ns2"
+          onInput={(event) => set({ name: event.currentTarget.value })}
+        />
+        <span class="hint">For you to tell it apart.</span>
+      </label>
+      <label class="field">
+        <span>Address</span>
+        <input
+          required
+          value={values.ip}
+          placeholder="192.0.2.53"
+          onInput={(event) => set({ ip: event.currentTarget.value })}
+        />
+        <span class="hint">From which it asks, and where it is told about changes.</span>
+      </label>
+      <label class="field">
+        <span>Port</span>
+        <input
+          required
+          inputMode="numeric"
+          pattern="\d{1,5}"
+          title="A number from 1 to 65535"
+          value={values.port}
+          onInput={(event) => set({ port: event.currentTarget.value })}
+        />
+      </label>
+      {isFirst ? (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={values.signed}
+            onChange={(event) => set({ signed: event.currentTarget.checked })}
+          />
+          <span>Make a key (TSIG) that proves it is that server</span>
+        </label>
+      ) : (
+        <p class="hint">All secondaries of a zone have the same key: this one gets that of the others.</p>
+      )}
+    </>
+  );
+}
