@@ -104,11 +104,15 @@ function requireMember(store: Store, id: string | undefined, dataDir: string): v
     );
   }
   if (id !== undefined && own !== id) {
-    throw new UserError(
-      `the database in ${dataDir} belongs to another cluster (${own}) than PostgreSQL (${id})`,
-      'Check ZONEPLANE_CLUSTER and the data directory.',
-    );
+    throw otherCluster(dataDir, String(own), id);
   }
+}
+
+export function otherCluster(dataDir: string, own: string, id: string): UserError {
+  return new UserError(
+    `the database in ${dataDir} belongs to another cluster (${own}) than PostgreSQL (${id})`,
+    'Check ZONEPLANE_CLUSTER and the data directory.',
+  );
 }
 
 /** Applies what the copy lacks; replaces it when that may help. `isFresh`: it is that of the newest snapshot. */

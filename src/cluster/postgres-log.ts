@@ -100,7 +100,7 @@ export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
       const [row] = await reader.query(LOOK, [0]);
       return Number(row!['last'] ?? 0);
     },
-    append: (entry) => appendFor(options, writer, turn, entry),
+    append: (entry, patienceMs = options.patienceMs) => appendFor({ ...options, patienceMs }, writer, turn, entry),
     read: (behind, limit) => readBehind(reader, behind, limit),
     readForWrite: (behind, limit) => patiently(options, () => readBehind(reader, behind, limit)),
     takeTurn: () => turn.take(),

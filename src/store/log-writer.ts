@@ -15,9 +15,9 @@ import type { Position } from './replay.js';
 export interface EntryLog {
   /**
    * Resolves when the entry is durable; false when another entry already has its number. Throws {@link LogUnavailable}
-   * when that cannot be known in time.
+   * when that cannot be known in time; `patienceMs`: how long it tries again, if that is to be less than usual.
    */
-  append(entry: Entry): Promise<boolean>;
+  append(entry: Entry, patienceMs?: number): Promise<boolean>;
   /**
    * Entries after the position of a copy, in order; no more than `limit`. Throws {@link EntryRefused} when the log has
    * another entry at this position, or none, or no longer the ones after it.
@@ -100,7 +100,7 @@ async function writeOnce<T>(
       if (written === undefined) return value.result;
       const { number, id: after } = value.position;
       const entry = { number: number + 1, id: random.uuid(), after, schema: schemaVersion(store), body: written };
-      if (await log.append(entry)) {
+      if (await log.append(entry, timeoutMs)) {
         noteOwn(store, entry.number);
         await applyOwn(store, entry);
         return value.result;

@@ -2,7 +2,7 @@
  * The APIs of two nodes that write without looking at the log first: their requests are answered as if all had gone to one.
  *
  * Seen failing on 2026-11-22: a revoked token wrote where the write did not check what came since (read-point.ts); refusals, and edits that change
- * nothing, rested on an old copy where they were answered without a look (current.ts).
+ * nothing, rested on an old copy where they were answered without a look (current.ts); a request that reads hung while the log was away.
  */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
 import { followLog } from '../../src/cluster/replica.js';
 import { DATABASE_FILE, openStore } from '../../src/store/driver.js';
+import { StoreFull } from '../../src/store/failures.js';
 import { catchUp, createLogWriter, type Stretch } from '../../src/store/log-writer.js';
 import { migrate } from '../../src/store/migrate.js';
 import type { Entry } from '../../src/store/recording.js';
@@ -20,17 +21,21 @@ import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../supp
 import { MemoryLog } from '../support/memory-log.js';
 import { skipWithoutPostgres, startPostgres } from '../support/postgres.js';
 import { seededRandom } from '../support/seeded-random.js';
+import { until } from '../support/until.js';
 
 /** Each step takes some turns of the event loop, so that others come between. */
 class SlowLog extends MemoryLog {
   private readonly random = seededRandom(5);
   reads = 0;
+  /** Awaited by appends. */
+  answers: Promise<unknown> = Promise.resolve();
 
   private async pause(): Promise<void> {
     for (let turns = this.random.bytes(1)[0]! % 4; turns > 0; turns--) await new Promise(setImmediate);
   }
 
   override async append(entry: Entry): Promise<boolean> {
+    await this.answers;
     await this.pause();
     const isAdded = await super.append(entry);
     await this.pause();
@@ -77,6 +82,27 @@ t.test('with a log in memory', async (t) => {
     t.strictSame([log.reads - reads, log.entries.length - last], [1, 1], 'a refusal is told after a look');
     t.equal((await a.call('GET', records)).status, 200);
     t.equal(log.reads - reads, 2, 'what is read is read after one');
+  });
+
+  t.test('who reads does not wait until the use of the credential is stored', async (t) => {
+    const back = Promise.withResolvers<void>();
+    const full = Promise.reject(new StoreFull());
+    full.catch(() => {});
+    for (const answers of [back.promise, full]) {
+      a.clock.advance(600_000);
+      log.answers = answers;
+      let status = 0;
+      const reading = a.call('GET', '/zones').then((answer) => (status = answer.status));
+      await until(async () => {
+        a.clock.advance(20);
+        return status !== 0;
+      });
+      await reading;
+      t.equal(status, 200);
+      back.resolve();
+    }
+    log.answers = Promise.resolve();
+    await until(async () => (await a.call('POST', '/zones', { name: 'after.test' })).status === 200);
   });
 });
 

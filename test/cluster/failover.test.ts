@@ -83,6 +83,18 @@ t.test('trouble with PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     });
   });
 
+  t.test('it is away: a write that is not to wait is refused at once', async (t) => {
+    const { store } = await openNode(t, postgres.url, { node: 'a', dataDir: first, patienceMs: 600_000 });
+    await increase(store);
+    await postgres.signal('SIGKILL');
+    await t.rejects(
+      store.write(() => putMeta(store, 'last_account', 0), 5),
+      { name: 'LogUnavailable' },
+    );
+    await postgres.start();
+    await until(async () => (await increase(store)) > 0);
+  });
+
   t.test('it ends all connections', async (t) => {
     await writeDuring(t, postgres.url, first, async () => {
       for (let round = 0; round < 5; round++) {

@@ -61,6 +61,14 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     copyMasterKey(a, b);
     t.match(await b.command('cluster', 'join'), { code: 0, out: /node b has the database/ });
     t.match(await b.command('cluster', 'join'), { code: 1, err: /there is a database/ });
+    await postgres.query('CREATE DATABASE other');
+    const other = make('other', undefined, postgres.url.replace(/\/postgres$/, '/other'));
+    t.match(await other.command('cluster', 'init'), { code: 0 });
+    const elsewhere = ['--cluster', postgres.url];
+    for (const command of ['init', 'snapshot']) {
+      const refused = { code: 1, err: /belongs to another cluster \([-0-9a-f]+\) than PostgreSQL/ };
+      t.match(await other.command('cluster', command, ...elsewhere), refused);
+    }
     await a.start();
     await b.start();
     zone = (await a.call('POST', '/zones', { name: 'cluster.test' })).json.result.id;

@@ -27,10 +27,11 @@ export interface NodeAnswer {
 
 export interface ApiNode {
   readonly store: Store;
+  readonly clock: TestClock;
   call(method: HTTPMethods, path: string, body?: object, headers?: Record<string, string>): Promise<NodeAnswer>;
 }
 
-function baseOf(store: Store, seed: number): ContextBase {
+function baseOf(store: Store, seed: number): ContextBase & { readonly clock: TestClock } {
   return {
     store,
     clock: new TestClock(Date.UTC(2026, 0, 5)),
@@ -72,6 +73,7 @@ export async function apiOf(
   t.teardown(() => app.close());
   return {
     store,
+    clock: base.clock,
     async call(method, path, body, headers = ADMIN) {
       const {
         statusCode,

@@ -9,6 +9,7 @@ import { moveBodies } from '../../bucket/combined-blobs.js';
 import { withoutPassword } from '../../cluster/address.js';
 import { allowFollower, initCluster } from '../../cluster/init.js';
 import { removeNode } from '../../cluster/nodes.js';
+import { otherCluster } from '../../cluster/open-copy.js';
 import { listSnapshots, makeSnapshot } from '../../cluster/snapshots.js';
 import type { LoadedSettings } from '../../config/load.js';
 import type { Settings } from '../../config/schema.js';
@@ -63,7 +64,8 @@ let another role follow; the server may run then.`,
     const clock = new SystemClock();
     requireClusterUrl(settings);
     const directory = prepareDataDirectory(settings.dataDir).path;
-    if (isMember(directory) && (await isBegun(settings, clock, options.follower))) {
+    const member = clusterIn(directory);
+    if (member !== undefined && (await isBegun({ ...settings, dataDir: directory }, clock, member, options.follower))) {
       if (options.json) terminal.json({ node: nodeName(settings), follower: options.follower ?? null });
       else terminal.print(`${directory} is in the cluster already`);
       if (options.follower !== undefined && !options.json) terminal.print(`${options.follower} may follow the log`);
@@ -97,20 +99,23 @@ let another role follow; the server may run then.`,
   });
 }
 
-function isMember(directory: string): boolean {
-  if (!hasDatabase(directory)) return false;
+/** The identifier of the cluster to which a data directory belongs. */
+function clusterIn(directory: string): string | undefined {
+  if (!hasDatabase(directory)) return undefined;
   const store = openStore(directory, { readonly: true });
   try {
-    return clusterOf(store) !== undefined;
+    const id = clusterOf(store);
+    return id === undefined ? undefined : String(id);
   } finally {
     store.close();
   }
 }
 
 /** Whether nothing is left to do but to let a role follow, which is then done. */
-function isBegun(settings: Settings, clock: Clock, follower: string | undefined): Promise<boolean> {
+function isBegun(settings: Settings, clock: Clock, member: string, follower: string | undefined): Promise<boolean> {
   return withLog(settings, clock, async (log, own) => {
-    await log.clusterId();
+    const id = await log.clusterId();
+    if (id !== member) throw otherCluster(settings.dataDir, member, id);
     if ((await listSnapshots(log.reader)).length === 0) return false;
     if (follower !== undefined) await allowFollower(own, follower);
     return true;

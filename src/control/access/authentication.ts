@@ -1,12 +1,13 @@
 /** Checks credentials and determines what their actors may see (v4: §2, Appendix B no. 5). */
 import { timingSafeEqual } from 'node:crypto';
 import { toHex } from '../../base/bytes.js';
+import { withLimit } from '../../base/lifecycle.js';
 import { allAccounts } from '../../store/access/accounts.js';
 import { findKey, findKeyByHash, type KeyRow, setKeyLastUsed } from '../../store/access/keys.js';
 import { findLoginLink, findSessionByHash, type SessionRow, setSessionLastUsed } from '../../store/access/sessions.js';
 import { accountIdsOfUser, findUser, type UserRow } from '../../store/access/users.js';
-import type { Store } from '../../store/driver.js';
-import { StoreBusy } from '../../store/failures.js';
+import { perStore, type Store } from '../../store/driver.js';
+import { StoreBusy, StoreFull } from '../../store/failures.js';
 import { findZoneById, zoneIdsOfAccount } from '../../store/zones/zones.js';
 import type { Actor, ContextBase } from '../write/context.js';
 import { accountIdOf, parseId } from './access.js';
@@ -27,6 +28,8 @@ export const SESSION_IDLE_US = 12 * 3_600_000_000;
 /** The shortest time between two updates of `last_used_at`, in microseconds. */
 const TOUCH_EVERY_US = 300_000_000;
 const TOUCH_TIMEOUT_MS = 5;
+/** A request waits no longer for that write, which goes on: in a cluster its log may be far away. */
+const TOUCH_WAIT_MS = 50;
 
 /** Checks `X-Auth-Email` with `X-Auth-Key`. `address`: source address of the request. */
 export async function authenticateKey(
@@ -185,21 +188,28 @@ function zonesOf(store: Store, policies: readonly Policy[], accountIds: readonly
 async function touch(base: ContextBase, row: KeyRow): Promise<void> {
   const now = base.clock.nowMs() * 1000;
   if (row.last_used_at !== null && now - row.last_used_at < TOUCH_EVERY_US) return;
-  await noteUse(base.store, () => setKeyLastUsed(base.store, row.seq, now));
+  await noteUse(base, `credential ${row.seq}`, () => setKeyLastUsed(base.store, row.seq, now));
 }
 
 async function touchSession(base: ContextBase, session: SessionRow): Promise<void> {
   const now = base.clock.nowMs() * 1000;
   if (now - session.last_used_at < TOUCH_EVERY_US) return;
-  await noteUse(base.store, () => setSessionLastUsed(base.store, session.seq, now));
+  await noteUse(base, `session ${session.seq}`, () => setSessionLastUsed(base.store, session.seq, now));
 }
 
-/** Does not wait for another writer; the next use will be recorded. */
-async function noteUse(store: Store, note: () => void): Promise<void> {
-  if (store.readonly) return;
-  try {
-    await store.write(note, TOUCH_TIMEOUT_MS);
-  } catch (error) {
-    if (!(error instanceof StoreBusy)) throw error;
-  }
+/** What is being noted. */
+const notesUnderWay = perStore(() => new Set<string>());
+
+/** Does not wait for another writer, and not for long at all; where it fails, the next use will be recorded. */
+async function noteUse({ store, clock, log }: ContextBase, what: string, note: () => void): Promise<void> {
+  const underWay = notesUnderWay(store);
+  if (store.readonly || underWay.has(what)) return;
+  underWay.add(what);
+  const noted = store
+    .write(note, TOUCH_TIMEOUT_MS)
+    .catch((err: unknown) => {
+      if (!(err instanceof StoreBusy || err instanceof StoreFull)) log.error({ err }, 'a use could not be noted');
+    })
+    .finally(() => underWay.delete(what));
+  await withLimit(clock, TOUCH_WAIT_MS, noted);
 }
