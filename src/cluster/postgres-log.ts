@@ -16,7 +16,6 @@ import {
   APPEND,
   CONFIRM,
   DELETE_PARTS,
-  DURABILITY,
   END_TURN,
   FIND_CLUSTER,
   FIND_ENTRY,
@@ -26,6 +25,7 @@ import {
   PREPARE_WRITER,
   READ,
   READ_PART,
+  SERVER_FACTS,
   TAKE_TURN,
 } from './statements.js';
 
@@ -301,8 +301,10 @@ function createTurn(writer: Connection, clock: Clock): Turn {
   };
 }
 
-/** What decides whether an acknowledged write can be lost. */
-export interface Durability {
+/** What an operator has to know about a server: above all, what decides whether an acknowledged write can be lost. */
+export interface ServerFacts {
+  /** Its clock, milliseconds since 1970. */
+  readonly nowMs: number;
   /** Whether it syncs to disk. */
   readonly syncs: boolean;
   /** Connected standbys. */
@@ -310,9 +312,10 @@ export interface Durability {
   readonly waitsForStandby: boolean;
 }
 
-export async function readDurability(reader: Connection): Promise<Durability> {
-  const [row] = await reader.query(DURABILITY);
+export async function readServerFacts(reader: Connection): Promise<ServerFacts> {
+  const [row] = await reader.query(SERVER_FACTS);
   return {
+    nowMs: Number(row!['now_ms']),
     syncs: row!['fsync'] === 'on',
     standbys: Number(row!['standbys']),
     waitsForStandby: row!['names'] !== '',

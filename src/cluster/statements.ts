@@ -14,8 +14,8 @@ const TURN = 1_516_138_341;
 /** The first half of the advisory locks of node names. */
 const NAMES = 1_516_138_342;
 
-export const DURABILITY = `
-SELECT current_setting('fsync') AS fsync, current_setting('synchronous_standby_names') AS names,
+export const SERVER_FACTS = `
+SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now_ms, current_setting('fsync') AS fsync, current_setting('synchronous_standby_names') AS names,
   (SELECT count(*) FROM pg_stat_replication) AS standbys`;
 
 /** Only `cluster init` runs this: two nodes at once would collide in spite of IF NOT EXISTS. */

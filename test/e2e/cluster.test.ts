@@ -3,12 +3,21 @@ import { once } from 'node:events';
 import { createServer, get as request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { sleep } from '../../src/base/clock.js';
+import { SystemClock, sleep } from '../../src/base/clock.js';
+import { examineCluster } from '../../src/cli/cluster/examine.js';
+import { loadSettings } from '../../src/config/load.js';
 import { contentIn } from '../support/cluster-copies.js';
 import { copyMasterKey, makeNodes, type TestNode } from '../support/cluster-nodes.js';
 import { freePort } from '../support/free-ports.js';
 import { skipWithoutPostgres, startPostgres } from '../support/postgres.js';
 import { until } from '../support/until.js';
+
+/** An hour behind. */
+class LateClock extends SystemClock {
+  override nowMs(): number {
+    return super.nowMs() - 3_600_000;
+  }
+}
 
 /** A request to an edge on this machine. */
 function fetchAs(host: string, port: number): Promise<{ readonly status: number; readonly text: string }> {
@@ -93,6 +102,8 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     t.equal(told, 'PENDING', 'it may be answering still, for all that is known');
     await b.start();
     t.ok(await serves(b, name)());
+    // If the start took long, the other node learns only now that this one lives again.
+    await until(async () => (await (await fetch(`${a.program().api}/metrics`)).text()).includes('_info{node="b"'));
     await until(async () => (await add(a, '?wait=insync')).told === 'INSYNC');
   });
 
@@ -141,6 +152,13 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     const missing = json.result.length - added;
     t.equal(missing, 1, 'every record once, and the one of the command');
     t.match(await c.command('doctor'), { out: /ok +cluster +PostgreSQL answers/ });
+    const environment = { ZONEPLANE_DATA_DIR: c.dataDir, ZONEPLANE_CLUSTER: postgres.url };
+    const clockFindings = async (clock: SystemClock): Promise<string[]> => {
+      const findings = await examineCluster(loadSettings({ environment, flags: {} }), clock);
+      return findings.flatMap(({ text }) => (text.includes('clock') ? [text] : []));
+    };
+    t.strictSame(await clockFindings(new SystemClock()), []);
+    t.match(await clockFindings(new LateClock()), [/^the clock of this machine is \d+ s behind that of PostgreSQL$/]);
     const { code, out } = await c.command('cluster', 'status', '--json');
     t.equal(code, 0);
     t.match(JSON.parse(out), { nodes: ['a', 'b', 'c'].map((node) => ({ name: node, role: 'all', state: 'follows' })) });

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.js';
 import { messageOf, UserError } from '../../base/errors.js';
 import { GONE_MS, listNodes, type NodeRow } from '../../cluster/nodes.js';
-import { readDurability } from '../../cluster/postgres-log.js';
+import { readServerFacts, type ServerFacts } from '../../cluster/postgres-log.js';
 import { listSnapshots } from '../../cluster/snapshots.js';
 import type { LoadedSettings } from '../../config/load.js';
 import { SERVING_REMEDY, servingDifferences } from '../../roles/cluster/serving.js';
@@ -16,6 +16,8 @@ import { withLog } from './connect.js';
 const what = 'cluster';
 /** A snapshot is made every day. */
 const OLD_MS = 3 * 86_400_000;
+/** Clocks that are apart by more are not synchronized. */
+const MOST_APART_S = 10;
 
 const complaints = {
   gone: ({ name, ageSeconds }: NodeRow) => `node ${name} has not reported for ${Math.round(ageSeconds)} s`,
@@ -57,7 +59,7 @@ export async function examineCluster(loaded: LoadedSettings, clock: Clock): Prom
         }),
         ...examineVersions(nodes),
         ...examineServing(loaded),
-        ...(await examineDurability(log.reader)),
+        ...examineServer(await readServerFacts(log.reader), clock),
         ...examineSnapshots(await listSnapshots(log.reader), clock),
       ];
     });
@@ -94,9 +96,15 @@ function examineServing(loaded: LoadedSettings): Finding[] {
   }
 }
 
-async function examineDurability(reader: Parameters<typeof readDurability>[0]): Promise<Finding[]> {
-  const { syncs, standbys, waitsForStandby } = await readDurability(reader);
+function examineServer({ nowMs, syncs, standbys, waitsForStandby }: ServerFacts, clock: Clock): Finding[] {
   const findings: Finding[] = [];
+  const aheadS = Math.round((clock.nowMs() - nowMs) / 1000);
+  if (Math.abs(aheadS) > MOST_APART_S) {
+    const text = `the clock of this machine is ${Math.abs(aheadS)} s ${aheadS > 0 ? 'ahead of' : 'behind'} that of PostgreSQL`;
+    const remedy =
+      'Synchronize the clocks of all machines: what is due or expires here does so at another time than elsewhere.';
+    findings.push({ what, verdict: 'warn', text, remedy });
+  }
   if (!syncs) {
     const text = 'PostgreSQL runs with fsync off: a power failure loses what was acknowledged';
     findings.push({ what, verdict: 'warn', text, remedy: 'Set fsync = on there.' });
