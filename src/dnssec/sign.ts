@@ -57,6 +57,21 @@ export function signOctets({ algorithm, key }: Pick<SigningKey, 'algorithm' | 'k
   return size === undefined ? made : concatenated(made, size);
 }
 
+/** Octets of a signature by a key. */
+export function signatureSize({ algorithm, key }: Pick<SigningKey, 'algorithm' | 'key'>): number {
+  const integer = INTEGER_OCTETS.get(algorithm);
+  if (integer !== undefined) return 2 * integer;
+  const size = EDDSA_OCTETS.get(algorithm);
+  // That of an RSA signature is the size of the modulus (RFC 3110 §3).
+  return size ?? key.asymmetricKeyDetails!.modulusLength! / 8;
+}
+
+/** Octets of a signature, by algorithm (RFC 8080 §4). */
+const EDDSA_OCTETS: ReadonlyMap<number, number> = new Map([
+  [15, 64],
+  [16, 114],
+]);
+
 /** Octets of each of the two integers of an ECDSA signature, by algorithm (RFC 6605 §4). */
 const INTEGER_OCTETS: ReadonlyMap<number, number> = new Map([
   [13, 32],

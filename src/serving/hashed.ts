@@ -8,9 +8,9 @@ import { readSignedOwner } from './stored-signatures.js';
 import type { ServingZone } from './zone.js';
 
 /** In the order of the hashes; none unless the zone denies by NSEC3. Create and consume inside one `snapshot` or write. */
-export function* servedHashedOwners(store: Store, { seq, denial }: ServingZone): Generator<HashedOwner> {
+export function* servedHashedOwners(store: Store, { seq, denial, staged }: ServingZone): Generator<HashedOwner> {
   if (denial?.kind !== 'nsec3') return;
-  for (const { hash, octets } of hashedOfZone(store, seq, new Uint8Array(0))) {
+  for (const { hash, octets } of hashedOfZone(store, staged?.signatures ?? seq, new Uint8Array(0))) {
     const owner = hashedOwner(hash, octets);
     if (owner) yield owner;
   }

@@ -91,13 +91,13 @@ export function servedOwners(store: Store, zone: ServingZone): Generator<ServedO
 
 /** The same without signatures and NSEC records. `after`: begins with the owner after this key. */
 export function unsignedOwners(store: Store, zone: ServingZone, after?: Uint8Array): Generator<ServedOwner> {
-  const rows = storedRows(store, zone.seq, after);
+  const rows = storedRows(store, zone.staged?.records ?? zone.seq, after);
   return serveRows(zone, rows, targetsOf(store), addedOfZone(store, zone), after);
 }
 
 /** Signatures are in the order of the owners. */
 function* signOwners(store: Store, zone: ServingZone, owners: Iterable<ServedOwner>): Generator<ServedOwner> {
-  const rows = signaturesOfZone(store, zone.seq, new Uint8Array(0));
+  const rows = signaturesOfZone(store, zone.staged?.signatures ?? zone.seq, new Uint8Array(0));
   let row = rows.next();
   for (const owner of owners) {
     while (!row.done && compareBytes(row.value.owner_key, owner.ownerKey) < 0) row = rows.next();

@@ -2,6 +2,7 @@
 import { equalBytes } from '../base/bytes.js';
 import type { Denial } from '../dnssec/denial.js';
 import type { Store } from '../store/driver.js';
+import type { Place } from '../store/records/places.js';
 import { nsTtlOfZone, soaOfZone, type ZoneRow } from '../store/zones/zones.js';
 import { edgeAddressesOf, zoneFactsOf } from '../zone/derive/facts.js';
 import { hostKeys } from '../zone/derive/hosts.js';
@@ -39,6 +40,13 @@ export interface ServingZone {
   readonly denial?: Denial;
   /** With its keys; absent like `denial`. */
   readonly signing?: ZoneSigning;
+  /** Sets that the zone does not have yet, which are read as if it had them; owner by owner only. */
+  readonly staged?: StagedSets;
+}
+
+export interface StagedSets {
+  readonly records: Place;
+  readonly signatures: Place;
 }
 
 /** The zone made from its row and the settings; of a signed one further rows are read. */

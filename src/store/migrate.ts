@@ -43,6 +43,7 @@ import { consumedCatalogs } from './migrations/0049-consumed-catalogs.js';
 import { signals } from './migrations/0065-signals.js';
 import { sharedObjects } from './migrations/0070-shared-objects.js';
 import { ticketSecrets } from './migrations/0071-ticket-secrets.js';
+import { signatureSets } from './migrations/0085-signature-sets.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -87,6 +88,7 @@ const MIGRATIONS: readonly Migration[] = [
   signals,
   sharedObjects,
   ticketSecrets,
+  signatureSets,
 ];
 
 /** The schema version after all migrations. */

@@ -22,6 +22,7 @@ import { makeId } from '../../src/base/random.js';
 import { ownerKeyOf, parseName } from '../../src/dns/name.js';
 import { allAccounts, insertAccount } from '../../src/store/access/accounts.js';
 import { putSignatures, signaturesOfZone } from '../../src/store/dnssec/signatures.js';
+import { insertDnssecZone } from '../../src/store/dnssec/zones.js';
 import { DATABASE_FILE, IN_MEMORY, openStore, type Store, storeSize } from '../../src/store/driver.js';
 import { StoreBusy, StoreConflict, StoreFull } from '../../src/store/failures.js';
 import {
@@ -312,6 +313,9 @@ t.test('a backup finishes while a writer is busy, and leaves nothing behind when
 t.test('signatures, read in parts', async (t) => {
   const store = openMigrated(t);
   const zone = addZone(store);
+  writeNow(store, () => {
+    insertDnssecZone(store, { zone, state: 'pending', phase: 'signed', denial: 'nsec', modified_at: 1 });
+  });
   for (const count of [0, 1, 149, 150, 151, 700]) {
     const rows = Array.from({ length: count }, (_, i) => ({
       owner_key: Uint8Array.of(i >> 8, i, 0),

@@ -5,13 +5,11 @@
 
 import { readPublicKey } from '../../dnssec/key.js';
 import type { KeyMaterial, NewKeyAlgorithm } from '../../dnssec/signing-key.js';
-import { removeSomeHashed } from '../../store/dnssec/hashed.js';
 import { removeKeysOfZone } from '../../store/dnssec/keys.js';
 import { removeSignalsOfZone } from '../../store/dnssec/signals.js';
-import { removeSomeSignatures } from '../../store/dnssec/signatures.js';
 import { insertDnssecZone, removeDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
-import type { Store } from '../../store/driver.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
+import { planRemoval } from '../records/unused-records.js';
 import type { Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { addKey, beginKey } from './keys.js';
@@ -67,7 +65,7 @@ export function endSigning(ctx: Context, draft: Draft, zone: ZoneRow): void {
   removeKeysOfZone(store, zone.seq);
   removeSignalsOfZone(store, zone.seq);
   const isSmall = draft.recordCount(zone) <= MOST_AT_ONCE;
-  if (isSmall) removeSigning(store, zone.seq);
+  if (isSmall) removeSigning(ctx, zone.seq);
   else updateDnssecZone(store, zone.seq, { phase: 'unsigning', cursor: null, walk: null, modified_at: draft.now });
   draft.setZone(zone.seq, { signed: isSmall ? 0 : 2 });
   if (!isSmall) runSigningSoon(ctx, zone);
@@ -75,10 +73,8 @@ export function endSigning(ctx: Context, draft: Draft, zone: ZoneRow): void {
 }
 
 /** Removes all rows about the signing of a zone, except its keys. */
-export function removeSigning(store: Store, zone: number): void {
-  while (removeSomeSignatures(store, zone, Number.MAX_SAFE_INTEGER));
-  while (removeSomeHashed(store, zone, Number.MAX_SAFE_INTEGER));
-  removeDnssecZone(store, zone);
+export function removeSigning(ctx: Context, zone: number): void {
+  if (!removeDnssecZone(ctx.store, zone)) planRemoval(ctx);
 }
 
 /**

@@ -9,13 +9,14 @@ import { servingZone, unsignedZone } from '../../serving/zone.js';
 import { dueHashed, hasHashed, removeSomeHashed, someHashedAfter } from '../../store/dnssec/hashed.js';
 import { keysOfZone, updateDnssecKey } from '../../store/dnssec/keys.js';
 import { dueSignatures, removeSomeSignatures, signedOwnersAfter } from '../../store/dnssec/signatures.js';
-import { type DnssecZoneRow, findDnssecZone, removeDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import { type DnssecZoneRow, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import { findZone, findZoneById, type ZoneRow } from '../../store/zones/zones.js';
 import { parseId } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
 import type { SigningWish } from '../write/touched-zone.js';
-import { type AheadSigner, partOf, signAhead, signNext } from './sign-ahead.js';
+import { removeSigning } from './enable.js';
+import { type AheadSigner, type PreparedPart, signAhead } from './sign-ahead.js';
 import { APEX } from './signing/chain.js';
 import { noteSigned } from './signing/sign-zone.js';
 import { openSigningZone } from './signing/signing-zone.js';
@@ -69,7 +70,7 @@ async function runPart(
   switch (row.phase) {
     case 'data':
     case 'chain':
-      await write(await ahead.prepared(zone, row), job, zone, (draft, now) => signPart(ctx, draft, now));
+      await writePart(await ahead.prepared(zone, row), job, zone, signPart);
       return 0;
     case 'unsigning':
       await write(ctx, job, zone, (draft, now) => unsignPart(ctx, draft, now));
@@ -88,7 +89,7 @@ async function tend(
   ahead: AheadSigner,
 ): Promise<number> {
   if (row.next_denial) {
-    await write(await ahead.prepared(zone, row), job, zone, (draft, now) => denyPart(ctx, draft, now));
+    await writePart(await ahead.prepared(zone, row), job, zone, denyPart);
     return 0;
   }
   if (row.walk) return walkOn(ctx, job, zone);
@@ -114,13 +115,23 @@ async function write<T>(
   return value;
 }
 
+function writePart(
+  part: PreparedPart,
+  job: JobContext,
+  zone: ZoneRow,
+  work: (part: PreparedPart, draft: Draft, zone: ZoneRow) => void,
+): Promise<void> {
+  return write(part.ctx, job, zone, (draft, now) => work(part, draft, now));
+}
+
 /** Signs the next owners of a zone that is not served signed yet; after the last ones it is. */
-function signPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
+function signPart(part: PreparedPart, draft: Draft, zone: ZoneRow): void {
+  const { ctx } = part;
   const { store } = ctx;
   const signing = openSigningZone(draft.signer, zone, unsignedZone(zone, ctx.settings), false);
   if (!signing || (signing.row.phase !== 'data' && signing.row.phase !== 'chain')) return;
   const { phase } = signing.row;
-  const next = signNext(signing, signing.row.cursor, partOf(signing));
+  const next = part.store(signing, zone);
   if (next) updateDnssecZone(store, zone.seq, { cursor: next });
   else if (phase === 'data') updateDnssecZone(store, zone.seq, { phase: 'chain', cursor: null });
   else serveSigned(ctx, draft, zone);
@@ -128,12 +139,13 @@ function signPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
 }
 
 /** Makes the next part of the chain that will be served instead of the present one. */
-function denyPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
+function denyPart(part: PreparedPart, draft: Draft, zone: ZoneRow): void {
+  const { ctx } = part;
   const { store, settings } = ctx;
   const signing = openSigningZone(draft.signer, zone, servingZone(store, zone, settings), false);
   const kind = signing?.row.next_denial;
   if (!signing || !kind) return;
-  const next = signNext(signing, signing.row.cursor, partOf(signing));
+  const next = part.store(signing, zone);
   if (next) updateDnssecZone(store, zone.seq, { cursor: next });
   else serveDenial(ctx, draft, zone, kind);
   noteSigned(signing);
@@ -147,11 +159,12 @@ function serveSigned({ store }: Context, draft: Draft, zone: ZoneRow): void {
   draft.setZone(zone.seq, { signed: 1 });
 }
 
-function unsignPart({ store }: Context, draft: Draft, zone: ZoneRow): void {
+function unsignPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
+  const { store } = ctx;
   if (findDnssecZone(store, zone.seq)?.phase !== 'unsigning') return;
   if (removeSomeSignatures(store, zone.seq, ROWS_AT_ONCE)) return;
   if (removeSomeHashed(store, zone.seq, ROWS_AT_ONCE)) return;
-  removeDnssecZone(store, zone.seq);
+  removeSigning(ctx, zone.seq);
   draft.setZone(zone.seq, { signed: 0 });
 }
 

@@ -1,17 +1,20 @@
 /**
- * The parts in which the job signs a large zone. While one part is stored, threads make the signatures of the next one: a part is
- * gone through once to find out what is to be signed, and once more to store it.
+ * The parts in which the job signs a large zone. A part is read once; threads make its signatures while the part before it is
+ * stored. If the zone has changed when it is to be stored, it is read again then.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { equalBytes } from '../../base/bytes.js';
 import { servingZone, unsignedZone } from '../../serving/zone.js';
+import { type DnssecKeyRow, keysOfZone } from '../../store/dnssec/keys.js';
 import type { DnssecZoneRow } from '../../store/dnssec/zones.js';
-import type { ZoneRow } from '../../store/zones/zones.js';
+import type { Store } from '../../store/driver.js';
+import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../write/context.js';
-import { signData } from './signing/sign-whole.js';
-import { NO_ROWS } from './signing/signed-rows.js';
+import { type PartEnd, signData } from './signing/sign-whole.js';
+import { planRows, rowsOfZone } from './signing/signed-rows.js';
 import { openSigningZone, type SigningZone } from './signing/signing-zone.js';
 import { createStock } from './signing/stock.js';
-import { buildChain } from './switch-denial.js';
+import { buildChain, needsAllBefore } from './switch-denial.js';
 
 /** Signatures made in one part, so that other writes do not wait for long. */
 const SIGNATURES_AT_ONCE = 1000;
@@ -19,16 +22,22 @@ const SIGNATURES_AT_ONCE = 1000;
 const OWNERS_AT_ONCE = 2000;
 
 export interface AheadSigner {
-  /** The context for the write of the part that begins where the row says, with its signatures. Begins the part after it. */
-  prepared(zone: ZoneRow, row: DnssecZoneRow): Promise<Context>;
+  /** The part that begins where the row says, with its signatures. Begins the part after it. */
+  prepared(zone: ZoneRow, row: DnssecZoneRow): Promise<PreparedPart>;
+}
+
+export interface PreparedPart {
+  /** For the write that stores it. */
+  readonly ctx: Context;
+  /** Stores the part inside a write. Returns the next cursor; undefined at the end. `zone`: its row then. */
+  store(signing: SigningZone, zone: ZoneRow): Uint8Array | undefined;
 }
 
 interface Part {
   readonly row: DnssecZoneRow;
-  /** With the signatures, once they are made. */
-  readonly ready: Promise<Context>;
+  readonly ready: Promise<PreparedPart>;
   /** Where the part after it begins; undefined when there is none. */
-  readonly next: Uint8Array | undefined;
+  readonly end: PartEnd | undefined;
 }
 
 /** `signal`: aborted when no other part is to follow. */
@@ -36,10 +45,13 @@ export function signAhead(ctx: Context, signal: AbortSignal): AheadSigner {
   let following: Part | undefined;
   return {
     async prepared(zone, row) {
-      const part = following && isSamePlace(following.row, row) ? following : beginPart(ctx, zone, row);
-      const context = await part.ready;
-      following = part.next && !signal.aborted ? beginPart(ctx, zone, { ...row, cursor: part.next }) : undefined;
-      return context;
+      const cursor = row.cursor ? { cursor: row.cursor } : undefined;
+      const part = following && isSamePlace(following.row, row) ? following : beginPart(ctx, zone, row, cursor);
+      const prepared = await part.ready;
+      const { end } = part;
+      const isNext = end !== undefined && !needsAllBefore(end.cursor) && !signal.aborted;
+      following = isNext ? beginPart(ctx, zone, { ...row, cursor: end.cursor }, end) : undefined;
+      return prepared;
     },
   };
 }
@@ -49,34 +61,61 @@ function isSamePlace(a: DnssecZoneRow, b: DnssecZoneRow): boolean {
   return a.phase === b.phase && a.next_denial === b.next_denial && equalBytes(a.cursor ?? none, b.cursor ?? none);
 }
 
-function beginPart(ctx: Context, zone: ZoneRow, row: DnssecZoneRow): Part {
+/** What the signatures of a zone are made from, besides its records, and what tells whether these have changed. */
+interface Basis {
+  readonly zone: ZoneRow | undefined;
+  readonly row: Partial<DnssecZoneRow>;
+  readonly keys: readonly DnssecKeyRow[];
+}
+
+function basisOf(store: Store, zone: ZoneRow | undefined, row: DnssecZoneRow): Basis {
+  // The parts themselves advance these.
+  const { cursor, newest_inception, largest_ttl, ...rest } = row;
+  return { zone, row: rest, keys: keysOfZone(store, row.zone) };
+}
+
+function beginPart(ctx: Context, { seq }: ZoneRow, row: DnssecZoneRow, from: PartEnd | undefined): Part {
   const { store, settings, zoneKeys } = ctx;
   // All of its signatures are left to the threads.
   const stock = createStock(0);
-  const next = store.snapshot(() => {
+  const rows = planRows();
+  const read = store.snapshot(() => {
+    const zone = findZone(store, seq);
+    if (!zone) return undefined;
     const serving = row.phase === 'signed' ? servingZone(store, zone, settings) : unsignedZone(zone, settings);
     const signing = openSigningZone({ ...ctx, stock }, zone, serving, false);
-    return signing && signNext({ ...signing, rows: NO_ROWS }, row.cursor, partOf(signing));
+    if (!signing) return undefined;
+    const end = signNext({ ...signing, row, rows }, from, partOf(signing));
+    return { end, done: signing.done, basis: basisOf(store, zone, signing.row) };
   });
-  const fill = async (): Promise<Context> => {
+  const prepared: PreparedPart = {
+    ctx: { ...ctx, stock },
+    store(signing, zone) {
+      const isSame = isSamePlace(row, signing.row) && isDeepStrictEqual(read?.basis, basisOf(store, zone, signing.row));
+      const { cursor } = signing.row;
+      if (!read || !isSame) return signNext(signing, cursor ? { cursor } : undefined, partOf(signing))?.cursor;
+      rows.storeIn(rowsOfZone(store, seq));
+      signing.done.signatures += read.done.signatures;
+      signing.done.largestTtl = Math.max(signing.done.largestTtl, read.done.largestTtl);
+      return read.end?.cursor;
+    },
+  };
+  const fill = async (): Promise<PreparedPart> => {
     if (zoneKeys) await stock.fill(zoneKeys.threads);
-    return { ...ctx, stock };
+    return prepared;
   };
   const ready = fill();
   // A failure is thrown where the part is used.
   ready.catch(() => {});
-  return { row, ready, next };
+  return { row, ready, end: read?.end };
 }
 
-/** Signs the part from a cursor on: data, or the chain that is being made. Returns the next cursor; undefined at the end. */
-export function signNext(
-  signing: SigningZone,
-  cursor: Uint8Array | null,
-  isEnough: () => boolean,
-): Uint8Array | undefined {
+/** Signs the part from an end on: data, or the chain that is being made. Undefined at the end of it. */
+function signNext(signing: SigningZone, from: PartEnd | undefined, isEnough: () => boolean): PartEnd | undefined {
   const { phase, denial, next_denial: nextDenial } = signing.row;
-  if (phase === 'data') return signData(signing, cursor ?? undefined, isEnough);
-  return buildChain(signing, nextDenial ?? denial, cursor, isEnough);
+  if (phase === 'data') return signData(signing, from, isEnough);
+  const cursor = buildChain(signing, nextDenial ?? denial, from?.cursor ?? null, isEnough);
+  return cursor && { cursor };
 }
 
 /** Counts names; true when a part is large enough. */

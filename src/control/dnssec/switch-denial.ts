@@ -1,5 +1,5 @@
 /** How a signed zone proves absence, and the change of it: the new chain is complete before it is served, and the old one goes then. */
-import { concatBytes } from '../../base/bytes.js';
+import { concatBytes, equalBytes } from '../../base/bytes.js';
 import { removeSomeHashed } from '../../store/dnssec/hashed.js';
 import { type DenialKind, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
@@ -14,6 +14,11 @@ import type { SigningZone } from './signing/signing-zone.js';
 
 /** Before the hash in a cursor of the second half of an NSEC3 chain. No owner key begins like this. */
 const LINKING = Uint8Array.of(0xff, 0xff);
+
+/** Whether a part that begins here reads what all parts before it have stored. */
+export function needsAllBefore(cursor: Uint8Array): boolean {
+  return equalBytes(cursor, LINKING);
+}
 
 /** Proves absence by this kind of records: at once in a small zone, otherwise when the job has made them. Inside a commit. */
 export function changeDenial(ctx: Context, draft: Draft, zone: ZoneRow, kind: DenialKind): void {

@@ -1,9 +1,10 @@
 /**
  * The signatures of signed zones: one row for each owner, in canonical order. What the octets hold is decided by
- * serving/stored-signatures.ts.
+ * serving/stored-signatures.ts. They stand in sets of their own (records/places.ts), so `zone` may also be a staged set.
  */
 import { descendantsEnd } from '../../dns/name.js';
 import { perStore, type Store } from '../driver.js';
+import { type Place, SIGNATURE_SET_AT } from '../records/places.js';
 
 export interface SignatureRow {
   /** Relative to the apex, see dns/name.ts. */
@@ -15,71 +16,73 @@ export interface SignatureRow {
 const LAST_KEY = Buffer.alloc(256, 0xff);
 
 const statements = perStore((store) => ({
-  octets: store.prepareTuples<[zone: number, ownerKey: Uint8Array], [octets: Uint8Array]>(
-    'SELECT octets FROM signatures WHERE zone = ? AND owner_key = ?',
+  octets: store.prepareTuples<[zone: Place, ownerKey: Uint8Array], [octets: Uint8Array]>(
+    `SELECT octets FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key = ?`,
   ),
-  put: store.prepare<[zone: number, ownerKey: Uint8Array, firstExpiry: number | null, octets: Uint8Array]>(
-    `INSERT INTO signatures (zone, owner_key, first_expiry, octets) VALUES (?, ?, ?, ?)
-     ON CONFLICT (zone, owner_key) DO UPDATE SET first_expiry = excluded.first_expiry, octets = excluded.octets`,
+  put: store.prepare<[zone: Place, ownerKey: Uint8Array, firstExpiry: number | null, octets: Uint8Array]>(
+    `INSERT INTO signatures (signature_set, owner_key, first_expiry, octets) VALUES (${SIGNATURE_SET_AT}, ?, ?, ?)
+     ON CONFLICT (signature_set, owner_key) DO UPDATE SET first_expiry = excluded.first_expiry, octets = excluded.octets`,
   ),
-  remove: store.prepare<[zone: number, ownerKey: Uint8Array]>(
-    'DELETE FROM signatures WHERE zone = ? AND owner_key = ?',
+  remove: store.prepare<[zone: Place, ownerKey: Uint8Array]>(
+    `DELETE FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key = ?`,
   ),
-  removeRange: store.prepare<[zone: number, after: Uint8Array, before: Uint8Array]>(
-    'DELETE FROM signatures WHERE zone = ? AND owner_key > ? AND owner_key < ?',
+  removeRange: store.prepare<[zone: Place, after: Uint8Array, before: Uint8Array]>(
+    `DELETE FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key > ? AND owner_key < ?`,
   ),
-  removeUpTo: store.prepare<[zone: number, last: Uint8Array]>(
-    'DELETE FROM signatures WHERE zone = ? AND owner_key <= ?',
+  removeUpTo: store.prepare<[zone: Place, last: Uint8Array]>(
+    `DELETE FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key <= ?`,
   ),
-  removeZone: store.prepare<[zone: number]>('DELETE FROM signatures WHERE zone = ?'),
-  nthKey: store.prepareTuples<[zone: number, offset: number], [ownerKey: Uint8Array]>(
-    'SELECT owner_key FROM signatures WHERE zone = ? ORDER BY owner_key LIMIT 1 OFFSET ?',
+  removeZone: store.prepare<[zone: Place]>(`DELETE FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT}`),
+  nthKey: store.prepareTuples<[zone: Place, offset: number], [ownerKey: Uint8Array]>(
+    `SELECT owner_key FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} ORDER BY owner_key LIMIT 1 OFFSET ?`,
   ),
-  first: store.prepare<[zone: number, after: Uint8Array, before: Uint8Array], SignatureRow>(
-    'SELECT owner_key, octets FROM signatures WHERE zone = ? AND owner_key > ? AND owner_key < ? ORDER BY owner_key LIMIT 1',
+  first: store.prepare<[zone: Place, after: Uint8Array, before: Uint8Array], SignatureRow>(
+    `SELECT owner_key, octets FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key > ? AND owner_key < ? ORDER BY owner_key LIMIT 1`,
   ),
-  last: store.prepare<[zone: number, after: Uint8Array, before: Uint8Array], SignatureRow>(
-    `SELECT owner_key, octets FROM signatures WHERE zone = ? AND owner_key > ? AND owner_key < ?
+  last: store.prepare<[zone: Place, after: Uint8Array, before: Uint8Array], SignatureRow>(
+    `SELECT owner_key, octets FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key > ? AND owner_key < ?
      ORDER BY owner_key DESC LIMIT 1`,
   ),
   // Like the rows of records (store/records/stored-rows.ts): one octet string for many rows costs less than two for each.
   chunk: store.prepareTuples<
-    [zone: number, from: Uint8Array, limit: number],
+    [zone: Place, from: Uint8Array, limit: number],
     [octets: Uint8Array | null, lengths: string]
   >(
     `SELECT CAST(group_concat(owner_key || octets, '') AS BLOB),
        '[' || group_concat(length(owner_key) || ',' || length(octets)) || ']'
-     FROM (SELECT owner_key, octets FROM signatures WHERE zone = ? AND owner_key >= ? ORDER BY owner_key LIMIT ?)`,
+     FROM (SELECT owner_key, octets FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key >= ? ORDER BY owner_key LIMIT ?)`,
   ),
-  keysBetween: store.prepareTuples<[zone: number, after: Uint8Array, before: Uint8Array], [ownerKey: Uint8Array]>(
-    'SELECT owner_key FROM signatures WHERE zone = ? AND owner_key > ? AND owner_key < ? ORDER BY owner_key',
+  keysBetween: store.prepareTuples<[zone: Place, after: Uint8Array, before: Uint8Array], [ownerKey: Uint8Array]>(
+    `SELECT owner_key FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key > ? AND owner_key < ? ORDER BY owner_key`,
   ),
-  keysAfter: store.prepareTuples<[zone: number, after: Uint8Array, limit: number], [ownerKey: Uint8Array]>(
-    'SELECT owner_key FROM signatures WHERE zone = ? AND owner_key > ? ORDER BY owner_key LIMIT ?',
+  keysAfter: store.prepareTuples<[zone: Place, after: Uint8Array, limit: number], [ownerKey: Uint8Array]>(
+    `SELECT owner_key FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key > ? ORDER BY owner_key LIMIT ?`,
   ),
-  due: store.prepareTuples<[zone: number, before: number, limit: number], [ownerKey: Uint8Array]>(
-    'SELECT owner_key FROM signatures WHERE zone = ? AND first_expiry < ? ORDER BY first_expiry, owner_key LIMIT ?',
+  due: store.prepareTuples<[zone: Place, before: number, limit: number], [ownerKey: Uint8Array]>(
+    `SELECT owner_key FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND first_expiry < ? ORDER BY first_expiry, owner_key LIMIT ?`,
   ),
-  apexDue: store.prepareTuples<[zone: number, before: number], [number]>(
-    "SELECT 1 FROM signatures WHERE zone = ? AND owner_key = X'' AND first_expiry < ?",
+  apexDue: store.prepareTuples<[zone: Place, before: number], [number]>(
+    `SELECT 1 FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key = X'' AND first_expiry < ?`,
   ),
-  countDue: store.prepareTuples<[zone: number, before: number], [count: number]>(
-    'SELECT count(*) FROM signatures WHERE zone = ? AND first_expiry < ?',
+  countDue: store.prepareTuples<[zone: Place, before: number], [count: number]>(
+    `SELECT count(*) FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND first_expiry < ?`,
   ),
-  earliest: store.prepareTuples<[zone: number], [firstExpiry: number | null]>(
-    'SELECT min(first_expiry) FROM signatures WHERE zone = ?',
+  earliest: store.prepareTuples<[zone: Place], [firstExpiry: number | null]>(
+    `SELECT min(first_expiry) FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT}`,
   ),
-  count: store.prepareTuples<[zone: number], [count: number]>('SELECT count(*) FROM signatures WHERE zone = ?'),
+  count: store.prepareTuples<[zone: Place], [count: number]>(
+    `SELECT count(*) FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT}`,
+  ),
 }));
 
-export function signatureOctets(store: Store, zone: number, ownerKey: Uint8Array): Uint8Array | undefined {
+export function signatureOctets(store: Store, zone: Place, ownerKey: Uint8Array): Uint8Array | undefined {
   return statements(store).octets.get(zone, ownerKey)?.[0];
 }
 
 /** `firstExpiry`: when its first signature ends, seconds since 1970; null without signatures. */
 export function putSignatures(
   store: Store,
-  zone: number,
+  zone: Place,
   ownerKey: Uint8Array,
   firstExpiry: number | null,
   octets: Uint8Array,
@@ -87,14 +90,14 @@ export function putSignatures(
   statements(store).put.run(zone, ownerKey, firstExpiry, octets);
 }
 
-export function removeSignatures(store: Store, zone: number, ownerKey: Uint8Array): void {
+export function removeSignatures(store: Store, zone: Place, ownerKey: Uint8Array): void {
   statements(store).remove.run(zone, ownerKey);
 }
 
 /** Removes the rows strictly between two owner keys; undefined: up to the end of the zone. */
 export function removeSignaturesBetween(
   store: Store,
-  zone: number,
+  zone: Place,
   after: Uint8Array,
   before: Uint8Array | undefined,
 ): void {
@@ -102,7 +105,7 @@ export function removeSignaturesBetween(
 }
 
 /** Removes about `most` rows of a zone; false when none are left. */
-export function removeSomeSignatures(store: Store, zone: number, most: number): boolean {
+export function removeSomeSignatures(store: Store, zone: Place, most: number): boolean {
   const { nthKey, removeUpTo, removeZone } = statements(store);
   const end = nthKey.get(zone, most - 1)?.[0];
   if (end) removeUpTo.run(zone, end);
@@ -113,7 +116,7 @@ export function removeSomeSignatures(store: Store, zone: number, most: number): 
 /** The first row strictly between two owner keys; undefined as `before`: up to the end of the zone. */
 export function firstSignaturesBetween(
   store: Store,
-  zone: number,
+  zone: Place,
   after: Uint8Array,
   before: Uint8Array | undefined,
 ): SignatureRow | undefined {
@@ -123,7 +126,7 @@ export function firstSignaturesBetween(
 /** The last row strictly between two owner keys. */
 export function lastSignaturesBetween(
   store: Store,
-  zone: number,
+  zone: Place,
   after: Uint8Array,
   before: Uint8Array,
 ): SignatureRow | undefined {
@@ -133,7 +136,7 @@ export function lastSignaturesBetween(
 const ROWS_AT_ONCE = 150;
 
 /** All rows of a zone in canonical order, read in parts; other statements may run meanwhile. The octets are views. */
-export function* signaturesOfZone(store: Store, zone: number, from: Uint8Array): Generator<SignatureRow> {
+export function* signaturesOfZone(store: Store, zone: Place, from: Uint8Array): Generator<SignatureRow> {
   const { chunk } = statements(store);
   for (let next = from; ; ) {
     const [octets, text] = chunk.get(zone, next, ROWS_AT_ONCE)!;
@@ -157,20 +160,20 @@ export function* signaturesOfZone(store: Store, zone: number, from: Uint8Array):
 }
 
 /** Keys of the owners below an owner, in canonical order. */
-export function signedOwnersBelow(store: Store, zone: number, ownerKey: Uint8Array): Uint8Array[] {
+export function signedOwnersBelow(store: Store, zone: Place, ownerKey: Uint8Array): Uint8Array[] {
   const rows = statements(store).keysBetween.all(zone, ownerKey, descendantsEnd(ownerKey) ?? LAST_KEY);
   return rows.map(([key]) => key);
 }
 
 /** Keys of the owners after an owner, in canonical order; no more than `limit`. */
-export function signedOwnersAfter(store: Store, zone: number, ownerKey: Uint8Array, limit: number): Uint8Array[] {
+export function signedOwnersAfter(store: Store, zone: Place, ownerKey: Uint8Array, limit: number): Uint8Array[] {
   return statements(store)
     .keysAfter.all(zone, ownerKey, limit)
     .map(([key]) => key);
 }
 
 /** Owners with a signature that ends before a time in seconds since 1970: the apex, then those that end first. */
-export function dueSignatures(store: Store, zone: number, before: number, limit: number): Uint8Array[] {
+export function dueSignatures(store: Store, zone: Place, before: number, limit: number): Uint8Array[] {
   const { due, apexDue } = statements(store);
   const keys = due.all(zone, before, limit).map(([key]) => key);
   if (apexDue.get(zone, before) === undefined) return keys;
@@ -178,16 +181,16 @@ export function dueSignatures(store: Store, zone: number, before: number, limit:
 }
 
 /** Number of owners with a signature that ends before a time. */
-export function countDueSignatures(store: Store, zone: number, before: number): number {
+export function countDueSignatures(store: Store, zone: Place, before: number): number {
   return statements(store).countDue.get(zone, before)![0];
 }
 
 /** When the first signature of a zone ends, seconds since 1970; undefined without signatures. */
-export function earliestExpiry(store: Store, zone: number): number | undefined {
+export function earliestExpiry(store: Store, zone: Place): number | undefined {
   return statements(store).earliest.get(zone)?.[0] ?? undefined;
 }
 
 /** Number of owners with a row. */
-export function countSignedOwners(store: Store, zone: number): number {
+export function countSignedOwners(store: Store, zone: Place): number {
   return statements(store).count.get(zone)![0];
 }

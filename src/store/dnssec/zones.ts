@@ -1,5 +1,6 @@
 /** The state of zones that are signed, being signed or being unsigned. */
 import { perStore, type SqlValue, type Statement, type Store } from '../driver.js';
+import { addRecordSet, dropRecordSet } from '../records/record-sets.js';
 
 /** The state of the delegation (v4: §9). */
 export type DnssecState = 'pending' | 'active' | 'pending-disabled' | 'disabled';
@@ -44,6 +45,8 @@ export interface DnssecZoneRow {
   readonly ds_seen_at: number | null;
   /** Microseconds since 1970. */
   readonly modified_at: number;
+  /** The set of its signatures and NSEC3 records. */
+  readonly signature_set: number;
 }
 
 export type NewDnssecZone = Pick<DnssecZoneRow, 'zone' | 'state' | 'phase' | 'denial' | 'modified_at'>;
@@ -52,9 +55,9 @@ export type DnssecZoneChange = Partial<Omit<DnssecZoneRow, 'zone'>>;
 const statements = perStore((store) => ({
   byZone: store.prepare<[zone: number], DnssecZoneRow>('SELECT * FROM dnssec_zones WHERE zone = ?'),
   all: store.prepare<[], DnssecZoneRow>('SELECT * FROM dnssec_zones ORDER BY zone'),
-  insert: store.prepare<[zone: number, state: string, phase: string, denial: string, modifiedAt: number]>(
-    'INSERT INTO dnssec_zones (zone, state, phase, denial, modified_at) VALUES (?, ?, ?, ?, ?)',
-  ),
+  insert: store.prepare<
+    [zone: number, state: string, phase: string, denial: string, modifiedAt: number, signatureSet: number]
+  >('INSERT INTO dnssec_zones (zone, state, phase, denial, modified_at, signature_set) VALUES (?, ?, ?, ?, ?, ?)'),
   remove: store.prepare<[zone: number]>('DELETE FROM dnssec_zones WHERE zone = ?'),
 }));
 
@@ -69,12 +72,19 @@ export function allDnssecZones(store: Store): readonly DnssecZoneRow[] {
 }
 
 export function insertDnssecZone(store: Store, row: NewDnssecZone): void {
-  statements(store).insert.run(row.zone, row.state, row.phase, row.denial, row.modified_at);
+  const { modified_at: modifiedAt } = row;
+  const set = addRecordSet(store, modifiedAt);
+  statements(store).insert.run(row.zone, row.state, row.phase, row.denial, modifiedAt, set);
 }
 
-/** Keys and signatures stay; see the functions of their own. */
-export function removeDnssecZone(store: Store, zone: number): void {
+/**
+ * Removes the row with the signatures; keys stay. False when there are so many signatures that rows remain for now; they belong to no
+ * zone and are removed in parts.
+ */
+export function removeDnssecZone(store: Store, zone: number): boolean {
+  const row = findDnssecZone(store, zone);
   statements(store).remove.run(zone);
+  return !row || dropRecordSet(store, row.signature_set);
 }
 
 /** Update statements by the columns they set. */

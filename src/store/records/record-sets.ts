@@ -1,8 +1,12 @@
 /**
- * The sets of records. Each zone has one. An import writes a new set in many short transactions and gives it to its
- * zone in one; the rows of a set that no zone has any more are removed in parts.
+ * The sets of records and of signatures. Each zone has one of records, and a signed one another of signatures. An import writes
+ * new sets in many short transactions and gives them to its zone in one; the rows of a set that no zone has any more are
+ * removed in parts.
  */
+import { removeSomeHashed } from '../dnssec/hashed.js';
+import { removeSomeSignatures } from '../dnssec/signatures.js';
 import { perStore, type Store } from '../driver.js';
+import { placeOfSet } from './places.js';
 
 const statements = perStore((store) => ({
   add: store.prepare<[state: 'staged' | 'used', writtenAt: number]>(
@@ -30,7 +34,7 @@ const statements = perStore((store) => ({
 /** Rows that one part removes; it takes a few milliseconds. */
 const PART = 500;
 
-/** Adds a set for a new zone, and returns its number. Instants are microseconds since 1970. */
+/** Adds a set for a zone, and returns its number. Instants are microseconds since 1970. */
 export function addRecordSet(store: Store, nowUs: number): number {
   return statements(store).add.run('used', nowUs).lastInsertRowid;
 }
@@ -77,6 +81,8 @@ export function countStagedSets(store: Store): number {
 function removePart(store: Store, set: number): boolean {
   const { removeRows, remove } = statements(store);
   if (removeRows.run(set, PART).changes === PART) return false;
+  const place = placeOfSet(set);
+  if (removeSomeSignatures(store, place, PART) || removeSomeHashed(store, place, PART)) return false;
   remove.run(set);
   return true;
 }

@@ -7,6 +7,7 @@
  */
 import { equalBytes } from '../../base/bytes.js';
 import { perStore, type Store } from '../driver.js';
+import { type Place, RECORD_SET_AT } from './places.js';
 import { SET_OF_ZONE } from './records.js';
 
 /** The columns the publisher reads, in this order. */
@@ -38,22 +39,22 @@ const statements = perStore((store) => ({
     `SELECT owner_key FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND type = 5 ORDER BY owner_key LIMIT ?`,
   ),
   chunk: store.prepareTuples<
-    [zone: number, from: Uint8Array, limit: number],
+    [zone: Place, from: Uint8Array, limit: number],
     [octets: Uint8Array | null, numbers: string]
   >(
     `SELECT CAST(group_concat(owner_key || rdata, '') AS BLOB),
        '[' || group_concat(length(owner_key) || ',' || type || ',' || ttl || ',' || proxied || ',' || length(rdata) || ','
          || CASE WHEN settings IS NULL THEN 'null' ELSE json_quote(settings) END) || ']'
      FROM (SELECT owner_key, type, ttl, proxied, rdata, settings FROM record_rows
-       WHERE record_set = ${SET_OF_ZONE} AND owner_key >= ? ORDER BY owner_key, type, rdata_key LIMIT ?)`,
+       WHERE record_set = ${RECORD_SET_AT} AND owner_key >= ? ORDER BY owner_key, type, rdata_key LIMIT ?)`,
   ),
 }));
 
 /**
- * The rows of a zone ordered by owner key, type and data; `after`: those after this owner. Runs several statements: create and
+ * The rows of a zone, or of a staged set, ordered by owner key, type and data; `after`: those after this owner. Runs several statements: create and
  * consume the generator inside one `snapshot`. The octets are views that stay valid while they are referenced.
  */
-export function* storedRows(store: Store, zone: number, after?: Uint8Array): Generator<StoredTuple> {
+export function* storedRows(store: Store, zone: Place, after?: Uint8Array): Generator<StoredTuple> {
   const { chunk } = statements(store);
   let from: Uint8Array = after ? Buffer.concat([after, Buffer.of(0)]) : new Uint8Array(0);
   let limit = CHUNK;

@@ -1,5 +1,6 @@
 /** Zones: their rows, their settings with the defaults for NULL, and which of them are served. */
 
+import { removeDnssecZone } from '../dnssec/zones.js';
 import { perStore, type SqlValue, type Statement, type Store } from '../driver.js';
 import { addRecordSet, dropRecordSet } from '../records/record-sets.js';
 
@@ -258,13 +259,14 @@ export function insertZone(store: Store, row: NewZoneRow): number {
 }
 
 /**
- * Removes the zone with everything that belongs to it. False when there are so many records that their rows remain for
- * now; they belong to no zone and are removed in parts.
+ * Removes the zone with everything that belongs to it. False when there are so many records or signatures that their rows
+ * remain for now; they belong to no zone and are removed in parts.
  */
 export function removeZone(store: Store, seq: number): boolean {
   const zone = findZone(store, seq);
+  const isUnsigned = removeDnssecZone(store, seq);
   statements(store).remove.run(seq);
-  return !zone || dropRecordSet(store, zone.record_set);
+  return (!zone || dropRecordSet(store, zone.record_set)) && isUnsigned;
 }
 
 /** Update statements by the columns they set; use cases set few combinations. */

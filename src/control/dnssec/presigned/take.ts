@@ -30,7 +30,7 @@ import { removeSigning } from '../enable.js';
 import { dnssecFailure } from '../errors.js';
 import { lookAtParentSoon } from '../schedule.js';
 import { barrierOf } from '../signing/chain.js';
-import { firstExpiry } from '../signing/sign-owner.js';
+import { firstExpiry } from '../signing/signed-rows.js';
 
 /** Differences that are named. */
 const MOST_NAMED = 20;
@@ -48,7 +48,7 @@ export function takePresigned(ctx: Context, draft: Draft, zone: ZoneRow, records
   if (before && before.presigned === 0) throw dnssecFailure('signedHere', { zone: zone.name });
   draft.noteSigning(zone.seq, { prepared: true });
   removeKeysOfZone(store, zone.seq);
-  removeSigning(store, zone.seq);
+  removeSigning(ctx, zone.seq);
   const { kind, ...parameters } = denialOf(file);
   const known = before?.presigned === 1 ? before : undefined;
   const state = known?.state ?? 'pending';
@@ -66,10 +66,10 @@ export function takePresigned(ctx: Context, draft: Draft, zone: ZoneRow, records
 }
 
 /** The zone is not presigned any more, nor signed; inside the commit that replaces its records. */
-export function dropPresigned({ store }: Context, draft: Draft, zone: ZoneRow): void {
+export function dropPresigned(ctx: Context, draft: Draft, zone: ZoneRow): void {
   draft.noteSigning(zone.seq, {});
-  removeKeysOfZone(store, zone.seq);
-  removeSigning(store, zone.seq);
+  removeKeysOfZone(ctx.store, zone.seq);
+  removeSigning(ctx, zone.seq);
   draft.setZone(zone.seq, { signed: 0 });
 }
 

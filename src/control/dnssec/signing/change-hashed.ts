@@ -4,9 +4,9 @@ import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from 
 import { hashedOwnerKey } from '../../../serving/hashed.js';
 import { denialRRset } from '../../../serving/signed.js';
 import type { SignedOwner, SignedSet } from '../../../serving/stored-signatures.js';
-import { ensureHashed, findHashed, hashedBefore, removeHashed } from '../../../store/dnssec/hashed.js';
+import { findHashed, hashedBefore, removeHashed } from '../../../store/dnssec/hashed.js';
 import { APEX } from './chain.js';
-import { hashedTypes, hashOf, recordOf, relinkHashed, signHashed, UNSIGNED } from './hashed-chain.js';
+import { hashedTypes, hashOf, recordOf, relinkHashed, signHashed } from './hashed-chain.js';
 import type { SigningZone } from './signing-zone.js';
 
 /** What is known of the names of a zone after the change. */
@@ -62,7 +62,7 @@ export function changeHashed(
     if (!types) removeHashed(store, row.zone, hash);
     else {
       wanted.push({ ownerKey, hash, types });
-      if (!stored) ensureHashed(store, row.zone, { hash, owner_key: ownerKey, octets: UNSIGNED });
+      if (!stored) signing.rows.ensureHashed(hash, ownerKey);
     }
   }
   for (const { ownerKey, hash, types } of wanted) {

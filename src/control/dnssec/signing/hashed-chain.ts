@@ -5,16 +5,11 @@ import { descendantsEnd, nameOfOwnerKey, ownerKeysDownTo } from '../../../dns/na
 import { type HashParameters, nsec3Rdata } from '../../../dnssec/denial.js';
 import { hashOwner } from '../../../dnssec/nsec3.js';
 import { hashedOwnerKey } from '../../../serving/hashed.js';
-import {
-  readSignedOwner,
-  type SignedOwner,
-  type SignedSet,
-  writeSignedOwner,
-} from '../../../serving/stored-signatures.js';
-import { type HashedRow, hashedAfter, hashedOfZone, removeHashed } from '../../../store/dnssec/hashed.js';
+import { readSignedOwner, type SignedOwner, type SignedSet } from '../../../serving/stored-signatures.js';
+import { findHashed, type HashedRow, hashedAfter, hashedOfZone, removeHashed } from '../../../store/dnssec/hashed.js';
 import { signatureOctets, signaturesOfZone } from '../../../store/dnssec/signatures.js';
 import { APEX, memberBetween, storedBarrierAbove } from './chain.js';
-import { firstExpiry, signSet } from './sign-owner.js';
+import { signSet } from './sign-owner.js';
 import type { SigningZone } from './signing-zone.js';
 
 /** Asked after each name; true ends the part. */
@@ -42,9 +37,6 @@ export function hashedTypes(ownerKey: Uint8Array, owner: SignedOwner | undefined
   if (owner?.standing === 'cut') types.push(Type.ns);
   return types;
 }
-
-/** A row without its record, which is made when its neighbours are known. */
-export const UNSIGNED: Uint8Array = writeSignedOwner({ standing: 'authority', redirects: false, sets: [] });
 
 /** Makes the NSEC3 record of a name and stores it; what fits is kept. The rows of its neighbours exist. */
 export function signHashed(
@@ -80,10 +72,9 @@ function storeHashed(
 ): SignedSet {
   const { denialTtl: ttl } = signing;
   const made = signSet(signing, hashedOwnerKey(hash), { type: Type.nsec3, ttl, rdatas: [rdata] }, stored);
-  if (made === stored) return stored;
+  if (made === stored && signing.kept === signing.row.zone) return stored;
   const set: SignedSet = { ...made, denial: { ttl, rdata } };
-  const octets = writeSignedOwner({ standing: 'authority', redirects: false, sets: [set] });
-  signing.rows.putHashed({ hash, owner_key: ownerKey, octets }, firstExpiry([set]));
+  signing.rows.putHashed(hash, ownerKey, set);
   return set;
 }
 
@@ -99,7 +90,7 @@ export function hashNames(signing: SigningZone, from: Uint8Array, isEnough: IsEn
       // Names above the owner before this one are there already.
       if (name.length < key.length && isAtOrAbove(name, previous)) continue;
       const ownerKey = new Uint8Array(name);
-      signing.rows.ensureHashed({ hash: hashOf(signing, ownerKey), owner_key: ownerKey, octets: UNSIGNED });
+      signing.rows.ensureHashed(hashOf(signing, ownerKey), ownerKey);
     }
     previous = new Uint8Array(key);
     // The next part begins with this owner again, which does no harm.
@@ -114,11 +105,16 @@ function isAtOrAbove(name: Uint8Array, key: Uint8Array): boolean {
 
 /** Makes the records of the names after a hash. Returns the last one made; undefined when none are left. */
 export function linkNames(signing: SigningZone, after: Uint8Array, isEnough: IsEnough): Uint8Array | undefined {
-  const { store, row } = signing;
+  const { store, row, kept } = signing;
   for (const hashed of hashedOfZone(store, row.zone, after)) {
     const octets = signatureOctets(store, row.zone, hashed.owner_key);
     const types = hashedTypes(hashed.owner_key, octets && readSignedOwner(octets));
-    signHashed(signing, hashed, types, recordOf(hashed.octets));
+    signHashed(
+      signing,
+      hashed,
+      types,
+      recordOf(hashed.octets) ?? recordOf(findHashed(store, kept, hashed.hash)?.octets),
+    );
     if (isEnough()) return new Uint8Array(hashed.hash);
   }
   return undefined;

@@ -2,16 +2,11 @@
 import { Type } from '../../../dns/codes.js';
 import { nameOfOwnerKey } from '../../../dns/name.js';
 import type { RRset } from '../../../dns/rr.js';
-import { beginSignature, type SignatureTimes, signOctets } from '../../../dnssec/sign.js';
+import { beginSignature, type SignatureTimes, signatureSize, signOctets } from '../../../dnssec/sign.js';
 import type { SigningKey } from '../../../dnssec/signing-key.js';
 import { ownerText } from '../../../serving/difference.js';
-import {
-  digestOf,
-  type SignedOwner,
-  type SignedSet,
-  type Standing,
-  writeSignedOwner,
-} from '../../../serving/stored-signatures.js';
+import { digestOf, type SignedOwner, type SignedSet, type Standing } from '../../../serving/stored-signatures.js';
+import { expirationOf } from './signed-rows.js';
 import { keyName, type SigningZone } from './signing-zone.js';
 import { timesOfOwner } from './times.js';
 
@@ -65,7 +60,7 @@ export function signSet(
   return { type: rrset.type, digest, signatures };
 }
 
-/** The RRSIG by one key. `place`: tells signed data apart. Without the signature when a thread has to make it first. */
+/** The RRSIG by one key. `place`: tells signed data apart. The signature is filled in later when a thread has to make it first. */
 function signatureBy(
   { stock, zone }: SigningZone,
   key: SigningKey,
@@ -78,14 +73,15 @@ function signatureBy(
   const known = stock?.find(name);
   if (known) return known;
   const { apex } = zone.facts;
-  const begun = beginSignature(key, apex, nameOfOwnerKey(ownerKey, apex), rrset, times);
-  if (stock && !stock.mayMake()) {
-    stock.want(name, { key, ...begun });
-    return begun.head;
+  const { head, octets } = beginSignature(key, apex, nameOfOwnerKey(ownerKey, apex), rrset, times);
+  const rrsig = new Uint8Array(head.length + signatureSize(key));
+  rrsig.set(head);
+  if (stock && !stock.mayMake()) stock.want(name, { key, octets, rrsig });
+  else {
+    rrsig.set(signOctets(key, octets), head.length);
+    stock?.keep(name, rrsig);
   }
-  const made = Buffer.concat([begun.head, signOctets(key, begun.octets)]);
-  stock?.keep(name, made);
-  return made;
+  return rrsig;
 }
 
 function keysFor({ entryKeys, dataKeys }: SigningZone, type: number) {
@@ -106,20 +102,9 @@ function areCurrent(signing: SigningZone, { type, signatures }: SignedSet): bool
   return names.every((name) => known.has(name)) && keys.every(({ algorithm }) => algorithms.includes(algorithm));
 }
 
-function expirationOf(rdata: Uint8Array): number {
-  return rdata[8]! * 0x1000000 + ((rdata[9]! << 16) | (rdata[10]! << 8) | rdata[11]!);
-}
-
-/** When the first of these signatures ends, seconds since 1970; null without signatures. */
-export function firstExpiry(sets: readonly SignedSet[]): number | null {
-  let first = Number.POSITIVE_INFINITY;
-  for (const { signatures } of sets) for (const rdata of signatures) first = Math.min(first, expirationOf(rdata));
-  return first === Number.POSITIVE_INFINITY ? null : first;
-}
-
 /** Stores an owner. */
 export function storeSignedOwner({ rows }: SigningZone, ownerKey: Uint8Array, owner: SignedOwner): void {
-  rows.put(ownerKey, firstExpiry(owner.sets), writeSignedOwner(owner));
+  rows.put(ownerKey, owner);
 }
 
 /** The sets of an owner with one of them replaced or added. */

@@ -29,24 +29,30 @@ export function signWhole(signing: SigningZone): SignedOwner {
   return readSignedOwner(signatureOctets(signing.store, signing.row.zone, APEX)!);
 }
 
+/** Where a part ended. */
+export interface PartEnd {
+  /** What it has done last. */
+  readonly cursor: Uint8Array;
+  /** The delegation or DNAME above the last owner, or at it, which the next owner may be below. */
+  readonly barrier?: Uint8Array | undefined;
+}
+
 /**
- * Signs the data of the owners after `after`, or of all. Returns the last one that it has signed; undefined when none are left.
- * NSEC records whose next name is at hand are made along with it; the others are left to {@link signChain}, which looks at all.
+ * Signs the data of the owners after `from`, or of all. Undefined when none are left. Without a `barrier` in `from`, it is read from
+ * what is stored. NSEC records whose next name is at hand are made along with it; the others are left to {@link signChain}, which
+ * looks at all.
  */
-export function signData(
-  signing: SigningZone,
-  after: Uint8Array | undefined,
-  isEnough: IsEnough,
-): Uint8Array | undefined {
-  const { store, row, zone } = signing;
-  const stored = signaturesOfZone(store, row.zone, after ? Buffer.concat([after, Buffer.of(0)]) : APEX);
+export function signData(signing: SigningZone, from: PartEnd | undefined, isEnough: IsEnough): PartEnd | undefined {
+  const { store, kept, zone } = signing;
+  const after = from?.cursor;
+  const stored = signaturesOfZone(store, kept, after ? Buffer.concat([after, Buffer.of(0)]) : APEX);
   const take = takeStored(signing, stored);
-  let barrier: Uint8Array | undefined;
+  let barrier = from?.barrier;
   let last = after;
   let held: Member | undefined;
   for (const served of unsignedOwners(store, zone, after)) {
     const { ownerKey } = served;
-    if (last === after && after) barrier = storedBarrierAbove(signing, ownerKey);
+    if (last === after && from && !('barrier' in from)) barrier = storedBarrierAbove(signing, ownerKey);
     if (barrier && ownerKey.length > 0 && !isOwnerKeyBelow(ownerKey, barrier)) barrier = undefined;
     const own = signOwnerData(signing, served, barrier, take(ownerKey));
     if (!barrier && isBarrier(barrierOf(ownerKey, served.rrsets))) barrier = ownerKey;
@@ -58,7 +64,7 @@ export function signData(
     }
     if (isEnough()) {
       if (held) storeSignedOwner(signing, held.key, held.owner);
-      return last;
+      return { cursor: last, barrier };
     }
   }
   if (held) storeMember(signing, held, APEX);

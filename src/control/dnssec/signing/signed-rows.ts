@@ -1,37 +1,66 @@
-/** Where signing puts its results: into rows, or nowhere when it only finds out what is to be signed. */
-import { ensureHashed, type HashedRow, putHashed } from '../../../store/dnssec/hashed.js';
+/** Where signing puts its results: into rows, or into a list of what is to be stored later. */
+import { type SignedOwner, type SignedSet, writeSignedOwner } from '../../../serving/stored-signatures.js';
+import { ensureHashed, putHashed } from '../../../store/dnssec/hashed.js';
 import { putSignatures, removeSignatures, removeSignaturesBetween } from '../../../store/dnssec/signatures.js';
 import type { Store } from '../../../store/driver.js';
+import type { Place } from '../../../store/records/places.js';
 
 export interface SignedRows {
-  /** `firstExpiry`: when the first of the signatures ends, seconds since 1970. */
-  put(ownerKey: Uint8Array, firstExpiry: number | null, octets: Uint8Array): void;
+  put(ownerKey: Uint8Array, owner: SignedOwner): void;
   remove(ownerKey: Uint8Array): void;
   /** Removes all after an owner. */
   removeAfter(ownerKey: Uint8Array): void;
-  putHashed(row: HashedRow, firstExpiry: number | null): void;
-  /** Adds a row without a signature, unless there is one. */
-  ensureHashed(row: HashedRow): void;
+  /** The NSEC3 record of a name, which is stored under its hash. */
+  putHashed(hash: Uint8Array, ownerKey: Uint8Array, set: SignedSet): void;
+  /** Adds a row without a record, unless there is one. */
+  ensureHashed(hash: Uint8Array, ownerKey: Uint8Array): void;
 }
 
-/** The rows of a zone. */
-export function rowsOfZone(store: Store, zone: number): SignedRows {
+/** A row without its record, which is made when its neighbours are known. */
+const UNSIGNED: Uint8Array = writeSignedOwner({ standing: 'authority', redirects: false, sets: [] });
+
+/** The rows of a zone, or of a staged set. */
+export function rowsOfZone(store: Store, zone: Place): SignedRows {
   return {
-    put: (ownerKey, expiry, octets) => putSignatures(store, zone, ownerKey, expiry, octets),
+    put: (ownerKey, owner) => putSignatures(store, zone, ownerKey, firstExpiry(owner.sets), writeSignedOwner(owner)),
     remove: (ownerKey) => removeSignatures(store, zone, ownerKey),
     removeAfter: (ownerKey) => removeSignaturesBetween(store, zone, ownerKey, undefined),
-    putHashed: (row, expiry) => putHashed(store, zone, row, expiry),
-    ensureHashed: (row) => ensureHashed(store, zone, row),
+    putHashed(hash, ownerKey, set) {
+      const octets = writeSignedOwner({ standing: 'authority', redirects: false, sets: [set] });
+      putHashed(store, zone, { hash, owner_key: ownerKey, octets }, firstExpiry([set]));
+    },
+    ensureHashed: (hash, ownerKey) => ensureHashed(store, zone, { hash, owner_key: ownerKey, octets: UNSIGNED }),
   };
 }
 
-const nothing = (): void => {};
+/** Remembers what is to be stored, in order. Signatures may be filled in until then. */
+export interface PlannedRows extends SignedRows {
+  /** Stores it. */
+  storeIn(rows: SignedRows): void;
+}
 
-/** Changes nothing. */
-export const NO_ROWS: SignedRows = {
-  put: nothing,
-  remove: nothing,
-  removeAfter: nothing,
-  putHashed: nothing,
-  ensureHashed: nothing,
-};
+export function planRows(): PlannedRows {
+  const steps: ((rows: SignedRows) => void)[] = [];
+  return {
+    put: (ownerKey, owner) => void steps.push((rows) => rows.put(ownerKey, owner)),
+    remove: (ownerKey) => void steps.push((rows) => rows.remove(ownerKey)),
+    removeAfter: (ownerKey) => void steps.push((rows) => rows.removeAfter(ownerKey)),
+    putHashed: (hash, ownerKey, set) => void steps.push((rows) => rows.putHashed(hash, ownerKey, set)),
+    ensureHashed: (hash, ownerKey) => void steps.push((rows) => rows.ensureHashed(hash, ownerKey)),
+    storeIn(rows) {
+      for (const store of steps) store(rows);
+    },
+  };
+}
+
+/** When the first of these signatures ends, seconds since 1970; null without signatures. */
+export function firstExpiry(sets: readonly SignedSet[]): number | null {
+  let first = Number.POSITIVE_INFINITY;
+  for (const { signatures } of sets) for (const rdata of signatures) first = Math.min(first, expirationOf(rdata));
+  return first === Number.POSITIVE_INFINITY ? null : first;
+}
+
+/** When the signature of an RRSIG ends, seconds since 1970. */
+export function expirationOf(rdata: Uint8Array): number {
+  return rdata[8]! * 0x1000000 + ((rdata[9]! << 16) | (rdata[10]! << 8) | rdata[11]!);
+}

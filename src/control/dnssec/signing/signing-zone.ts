@@ -6,6 +6,7 @@ import { type ServingZone, signedZone } from '../../../serving/zone.js';
 import type { DnssecKeyRow, KeyRole } from '../../../store/dnssec/keys.js';
 import type { DnssecZoneRow } from '../../../store/dnssec/zones.js';
 import type { Store } from '../../../store/driver.js';
+import type { Place } from '../../../store/records/places.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { Context } from '../../write/context.js';
 import { dnssecFailure } from '../errors.js';
@@ -15,6 +16,7 @@ import { largestTtlOf, refreshSpan, type SigningTimes, signingTimes } from './ti
 
 export interface SigningZone {
   readonly store: Store;
+  /** Its `zone` is where the signatures stand. */
   readonly row: DnssecZoneRow;
   /** As it is served with signatures after the commit, whether it is served with them already or not. */
   readonly zone: ServingZone;
@@ -32,6 +34,8 @@ export interface SigningZone {
   /** Signatures that threads have made for this write; absent where it makes all itself. */
   readonly stock: SignatureStock | undefined;
   readonly rows: SignedRows;
+  /** Where the signatures stand that are kept when they fit, and otherwise replaced. */
+  readonly kept: Place;
   /** Signatures made, and the largest TTL of what was signed. */
   readonly done: { signatures: number; largestTtl: number };
 }
@@ -73,6 +77,7 @@ export function openSigningZone(
     exact,
     stock: ctx.stock,
     rows: rowsOfZone(store, zone.seq),
+    kept: zone.seq,
     done: { signatures: 0, largestTtl: row.largest_ttl },
   };
 }

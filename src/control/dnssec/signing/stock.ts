@@ -6,6 +6,12 @@ import type { KeyMaterial } from '../../../dnssec/signing-key.js';
 import type { SignatureOrder } from '../threads/order.js';
 import type { SignerThreads } from '../threads/signer-threads.js';
 
+/** An RRSIG whose signature is made by a thread. */
+export interface WantedSignature extends SignatureOrder {
+  /** Its rdata; at its end there is room for the signature. */
+  readonly rrsig: Uint8Array;
+}
+
 export interface SignatureStock {
   /** A signature that was made under this name. */
   find(name: string): Uint8Array | undefined;
@@ -13,7 +19,7 @@ export interface SignatureStock {
   /** Whether the run may make another signature itself. */
   mayMake(): boolean;
   /** Notes a signature that the write lacks. */
-  want(name: string, order: SignatureOrder): void;
+  want(name: string, wanted: WantedSignature): void;
   /** The key that a run of the write made under this name; signatures fit only if every run has the same. */
   newKey(name: string, make: () => KeyMaterial): KeyMaterial;
   /** Begins a run of the write. */
@@ -39,7 +45,7 @@ const MOST_FILLS = 5;
 export function createStock(mostMade = MOST_MADE): SignatureStock {
   const made = new Map<string, Uint8Array>();
   const keys = new Map<string, KeyMaterial>();
-  let wanted = new Map<string, SignatureOrder>();
+  let wanted = new Map<string, WantedSignature>();
   let count = 0;
   let fills = 0;
   return {
@@ -61,9 +67,13 @@ export function createStock(mostMade = MOST_MADE): SignatureStock {
     },
     async fill(threads) {
       fills++;
-      const names = [...wanted.keys()];
-      const rrsigs = await threads.sign([...wanted.values()]);
-      names.forEach((name, i) => void made.set(name, rrsigs[i]!));
+      const orders = [...wanted];
+      const signatures = await threads.sign(orders.map(([, order]) => order));
+      for (const [i, [name, { rrsig }]] of orders.entries()) {
+        const signature = signatures[i]!;
+        rrsig.set(signature, rrsig.length - signature.length);
+        made.set(name, rrsig);
+      }
     },
   };
 }

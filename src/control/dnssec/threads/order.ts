@@ -1,13 +1,14 @@
 /** What signer threads are told and answer: few large values instead of many small ones. */
-import type { UnfinishedSignature } from '../../../dnssec/sign.js';
 import type { SigningKey } from '../../../dnssec/signing-key.js';
 
 /** The private half of a key: it crosses to a thread as a handle, not as octets. */
 export type ThreadKey = Pick<SigningKey, 'algorithm' | 'key'>;
 
 /** One signature to be made. */
-export interface SignatureOrder extends UnfinishedSignature {
+export interface SignatureOrder {
   readonly key: ThreadKey;
+  /** What is to be signed. */
+  readonly octets: Uint8Array;
 }
 
 export interface SigningMessage {

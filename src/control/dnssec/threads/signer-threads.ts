@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { packOrders, type SignatureOrder, type SignedMessage, unpackOctets } from './order.js';
 
 export interface SignerThreads {
-  /** The RRSIGs in the order of the orders. Rejects when a thread fails. */
+  /** The signatures in the order of the orders. Rejects when a thread fails. */
   sign(orders: readonly SignatureOrder[]): Promise<Uint8Array[]>;
 }
 
@@ -38,8 +38,7 @@ export function createSignerThreads(count: number): SignerThreads {
     thread.on('message', ({ ends, signatures }: SignedMessage) => {
       const { task } = seat;
       seat.task = undefined;
-      const made = unpackOctets(ends, signatures);
-      task?.resolve(task.orders.map(({ head }, i) => Buffer.concat([head, made[i]!])));
+      task?.resolve(unpackOctets(ends, signatures));
       next();
     });
     thread.on('error', end);
