@@ -14,7 +14,7 @@ import type { ServingZone } from './zone.js';
 /** All such CNAMEs of a zone, in canonical order of their owners. */
 export function flattenedInZone(store: Store, zone: ServingZone): FlattenedAlias[] {
   const aliases: FlattenedAlias[] = [];
-  for (const owner of ownersOf(storedRowsOfAliases(store, zone.seq))) {
+  for (const owner of ownersOf(storedRowsOfAliases(store, zone.staged?.records ?? zone.seq))) {
     const alias = aliasOf(zone, owner);
     if (alias) aliases.push(alias);
   }

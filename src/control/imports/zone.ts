@@ -17,11 +17,13 @@ import { planRemoval } from '../records/unused-records.js';
 import { parseZoneName } from '../rules/names.js';
 import { commitAlone, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
+import type { Replacement } from '../write/touched-zone.js';
 import { zoneFailure } from '../zones/errors.js';
 import { zoneItem } from '../zones/item.js';
 import { loopbackEdge, shadowsParent, testNameServers } from '../zones/notices.js';
 import { addZone } from '../zones/write.js';
 import type { ImportOrder } from './reader.js';
+import { giveUpReplacement, mayReplace, planReplacement } from './replacement.js';
 import { applySignatures, type ReadSignatures, readSignatures, type SignaturesWish } from './signatures.js';
 import { giveUp, type ImportProgress, isError, isLarge, type Staged, stageAtOnce, stageInParts } from './stage.js';
 
@@ -93,6 +95,9 @@ export async function importZone(ctx: Context, input: ImportInput): Promise<Impo
   }
 }
 
+/** A zone whose settings or keys change all the time is signed in one long write in the end. */
+const MOST_PLANS = 4;
+
 const ORDERS = { refuse: 'refuse', strip: 'strip', presigned: 'apart', sign: 'replace' } as const;
 
 interface ImportWork {
@@ -112,20 +117,61 @@ async function importAtOnce(ctx: Context, work: ImportWork): Promise<ImportResul
 
 /** Others can write while the records are stored; the zone gets them in one short write. */
 async function importInParts(ctx: Context, work: ImportWork): Promise<ImportResult> {
-  const { outcome: _, ...trial } = ctx;
-  // What would be refused at the end is refused now.
-  await commitAlone({ ...trial, dryRun: true }, (draft) => void prepareZone(trial, draft, work));
+  await preparePlace(ctx, work);
   const staged = await stageInParts(ctx, work.order, work.input.onProgress);
   let used = false;
   try {
-    const { value } = await commitAlone(ctx, (draft) => {
-      return switchIn(ctx, draft, work, prepareZone(ctx, draft, work), staged);
-    });
+    const value = ctx.dryRun ? await switchNow(ctx, work, staged) : await switchPlanned(ctx, work, staged);
     used = !ctx.dryRun;
     return value;
   } finally {
     if (!used) await giveUp(ctx, staged.set);
   }
+}
+
+/** Where the zone would be imported now. What would be refused at the end is refused. */
+async function preparePlace(ctx: Context, work: ImportWork): Promise<Place> {
+  const { outcome: _, ...trial } = ctx;
+  const { value } = await commitAlone({ ...trial, dryRun: true }, (draft) => prepareZone(trial, draft, work));
+  return value;
+}
+
+async function switchNow(
+  ctx: Context,
+  work: ImportWork,
+  staged: Staged,
+  replacement?: Replacement,
+): Promise<ImportResult> {
+  const { value } = await commitAlone(ctx, (draft) => {
+    return switchIn(ctx, draft, work, prepareZone(ctx, draft, work), staged, replacement);
+  });
+  return value;
+}
+
+/** The plan for a replacement does not fit the zone any more; never leaves this module. */
+class PlanOutdated extends Error {}
+
+/** What a replacement changes is found out and signed before the write, and anew when settings or keys change meanwhile. */
+async function switchPlanned(ctx: Context, work: ImportWork, staged: Staged): Promise<ImportResult> {
+  const mayPlan = !staged.issues.some(isError) && work.signatures.wish.kind === 'refuse';
+  let plan: Replacement | undefined;
+  let used = false;
+  try {
+    for (let plans = 0; mayPlan && plans < MOST_PLANS; plans++) {
+      const { zone, isNew } = await preparePlace(ctx, work);
+      if (isNew) break;
+      plan = await planReplacement(ctx, zone, { ...zone, ...columnsAfter(ctx, work, zone, staged) }, plan?.signatures);
+      const result = await switchNow(ctx, work, staged, plan).catch((error: unknown) => {
+        if (error instanceof PlanOutdated) return undefined;
+        throw error;
+      });
+      used = result !== undefined;
+      if (result) return result;
+    }
+  } finally {
+    if (plan && !used) await giveUpReplacement(ctx, plan);
+  }
+  return switchNow(ctx, work, staged);
 }
 
 interface ImportedName {
@@ -158,26 +204,22 @@ function apexText(apex: Uint8Array | undefined): string | undefined {
 function switchIn(
   ctx: Context,
   draft: Draft,
-  { name, input, signatures }: ImportWork,
+  work: ImportWork,
   { zone, isNew }: Place,
   stored: Staged,
+  replacement?: Replacement,
 ): ImportResult {
   const { store } = ctx;
+  const { name, input, signatures } = work;
   const issues = [...signatures.issues, ...stored.issues, ...noticesOf(name, input)];
   if (issues.some(isError)) throw new FileHasErrors(issues.sort(errorsFirst));
-  if (!isNew) draft.noteReplacement(zone.seq);
+  const columns = columnsAfter(ctx, work, zone, stored);
+  const serial = isNew && input.automaticSoa ? zone.serial : columns.serial;
+  if (replacement && (isNew || !mayReplace(ctx, { ...zone, ...columns }, replacement))) throw new PlanOutdated();
+  if (!isNew) draft.noteReplacement(zone.seq, replacement);
   invariant(useRecordSet(store, stored.set), 'the staged records are there');
-  const serial = input.automaticSoa ? (isNew ? zone.serial : nextSerial(zone.serial)) : stored.soa!.serial;
   if (!isNew && !input.automaticSoa && !serialIsAfter(serial, zone.serial)) issues.push(staleSerial(serial, zone));
-  const nameServerMode = !input.automaticSoa && stored.apexNameServers > 0 ? 'records' : 'service';
-  const columns = input.automaticSoa ? defaultSoa(ctx, zone) : stored.soa!.columns;
-  draft.setZone(zone.seq, {
-    ...columns,
-    serial,
-    name_server_mode: nameServerMode,
-    record_count: stored.records,
-    record_set: stored.set,
-  });
+  draft.setZone(zone.seq, { ...columns, serial });
   if (!dropRecordSet(store, zone.record_set)) planRemoval(ctx);
   if (!isNew) draft.noteZone(zone.seq, 'zone-replaced');
   const faults = applySignatures(ctx, draft, draft.zone(zone.seq)!, signatures);
@@ -195,6 +237,18 @@ function switchIn(
     records,
     duplicates,
     issues: issues.sort(errorsFirst),
+  };
+}
+
+/** What of its row a zone gets with the records. */
+function columnsAfter(ctx: Context, { input }: ImportWork, zone: ZoneRow, stored: Staged) {
+  const { soa, apexNameServers, records, set } = stored;
+  return {
+    ...(input.automaticSoa ? defaultSoa(ctx, zone) : soa!.columns),
+    serial: input.automaticSoa ? nextSerial(zone.serial) : soa!.serial,
+    name_server_mode: !input.automaticSoa && apexNameServers > 0 ? ('records' as const) : ('service' as const),
+    record_count: records,
+    record_set: set,
   };
 }
 

@@ -27,10 +27,12 @@ import { type RecordEdits, requireEditable } from './record-edits.js';
 import { type StagedEdits, takeStaged } from './staged-edits.js';
 import {
   noteOwner,
+  noteReplacement,
   noteSettings,
   noteSigning,
   noteUnedited,
   noteWhole,
+  type Replacement,
   type SigningWish,
   type TouchedZone,
   touchInstallation,
@@ -48,8 +50,11 @@ export interface Draft extends RecordEdits {
   applyStaged(seq: number, staged: StagedEdits): void;
   /** Notes a change of a whole zone; the use case itself writes the rows. */
   noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void;
-  /** Notes that all records of the zone will be replaced without the draft; their previous rows are not kept. */
-  noteReplacement(seq: number): void;
+  /**
+   * Notes that all records of the zone will be replaced without the draft; their previous rows are not kept. `replacement`: what this
+   * changes, if it was found out before the write.
+   */
+  noteReplacement(seq: number, replacement?: Replacement): void;
   setZone(seq: number, change: ZoneChange): void;
   /** Notes that the result for the target of a flattened name will change. This is not an edit. */
   noteTarget(seq: number, ownerKey: Uint8Array): void;
@@ -114,7 +119,11 @@ export function openDraft(ctx: Context): OpenDraft {
       // A change of the whole zone includes its settings.
       if (touched.kind === undefined || touched.kind === 'settings') touched.kind = kind;
     },
-    noteReplacement: (seq) => noteWhole(store, touchForEdit(seq)),
+    noteReplacement(seq, replacement) {
+      const touched = touchForEdit(seq);
+      if (replacement) noteReplacement(store, touched, replacement);
+      else noteWhole(store, touched);
+    },
     setZone(seq, change) {
       noteSettings(store, touchForEdit(seq), { ...findZone(store, seq)!, ...change }, settings);
       updateZone(store, seq, { ...change, modified_at: now });

@@ -1,4 +1,5 @@
 /** What a write in progress remembers of a touched zone: mainly what was served before. */
+import { isDeepStrictEqual } from 'node:util';
 import { equalBytes } from '../../base/bytes.js';
 import {
   addDifference,
@@ -11,13 +12,20 @@ import {
   type ServedRR,
   soaOf,
 } from '../../serving/difference.js';
-import { recordsAtOwner, type StandingOwner, servedAtOwner, servedByRecords } from '../../serving/owner.js';
+import {
+  ownersWithAddedRecords,
+  recordsAtOwner,
+  type StandingOwner,
+  servedAtOwner,
+  servedByRecords,
+} from '../../serving/owner.js';
 import { ownersOfSettings } from '../../serving/settings-difference.js';
 import { type ServingSettings, type ServingZone, servingZone, signedZone, unsignedZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
-import { type ChangeKind, MOST_CHANGED_RRS } from '../../store/log/changes.js';
+import { type ChangedRR, type ChangeKind, MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import type { EditedRecord } from '../../store/log/edits.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
+import type { StagedSignatures } from '../dnssec/signing/staged.js';
 
 export interface TouchedOwner {
   readonly ownerKey: Uint8Array;
@@ -46,6 +54,8 @@ export interface TouchedZone {
   readonly owners: Map<string, TouchedOwner>;
   /** Everything that was served before, for a zone whose records are replaced. */
   copy: ServedCopy | undefined;
+  /** What was found out before the records were replaced, instead of a copy. */
+  replacement: Replacement | undefined;
   /** Whether the owners, or the copy, contain everything whose answers change. */
   complete: boolean;
   readonly edited: EditedRecord[];
@@ -59,6 +69,18 @@ export interface TouchedZone {
   derived: boolean;
   /** What a signed zone needs beyond signatures of what was touched. */
   readonly signing: SigningNote;
+}
+
+/** What the replacement of all records of a zone changes, found out before the write. */
+export interface Replacement {
+  /** The zone as it was then. */
+  readonly before: ZoneRow;
+  /** What changes for resolvers, apart from the SOA; undefined when that is very much, or not known any more. */
+  readonly difference: Difference | undefined;
+  /** Owners that serve what was found for the target of a CNAME, before or afterwards, which may change at any time. */
+  readonly flattened: readonly Uint8Array[];
+  /** The signatures of the new records. */
+  readonly signatures: StagedSignatures | undefined;
 }
 
 export interface SigningNote {
@@ -85,6 +107,7 @@ export function touchZone(store: Store, before: ZoneRow, settings: ServingSettin
     records: 0,
     owners: new Map(),
     copy: undefined,
+    replacement: undefined,
     complete: true,
     edited: [],
     stagedEdit: undefined,
@@ -181,6 +204,19 @@ export function noteWhole(store: Store, touched: TouchedZone): void {
   else touched.copy = copyServed(store, touched.serving);
 }
 
+/** The same with what was found out before the write. */
+export function noteReplacement(store: Store, touched: TouchedZone, replacement: Replacement): void {
+  touched.undoable = false;
+  const isSame = isDeepStrictEqual(touched.before, replacement.before);
+  touched.replacement = isSame ? replacement : { ...replacement, difference: undefined };
+  touched.signing.keys ||= replacement.signatures !== undefined;
+  const { flattened } = replacement;
+  const { serving } = touched;
+  for (const key of [new Uint8Array(0), ...flattened, ...ownersWithAddedRecords(store, serving)]) {
+    noteUnedited(store, touched, key);
+  }
+}
+
 /** Reads the records of every touched owner after the edits, once for all callers. */
 export function ownersAfter(store: Store, { owners }: TouchedZone, after: ServingZone): OwnerAfter[] {
   return [...owners.values()].map((touched) => {
@@ -201,13 +237,24 @@ export function differenceOf(
   owners: readonly OwnerAfter[],
   signed: Difference | undefined,
 ): Difference | undefined {
-  const { before, kind, copy } = touched;
+  const { before, kind, copy, replacement } = touched;
   // If the zone starts or stops being served, its records do not show the whole difference.
   if (!touched.complete || kind === 'zone-added' || before.served !== row.served) return undefined;
   if (before.expired !== row.expired) return undefined;
   if (copy && row.record_count > MOST_COMPARED) return undefined;
   if (copy) return diffCopies(copy, copyServed(store, after));
-  return signed ?? diffOwners(store, after, owners);
+  const ofOwners = signed ?? diffOwners(store, after, owners);
+  return replacement ? withReplaced(touched, ofOwners, replacement) : ofOwners;
+}
+
+/** The touched owners differ as they were found now, all others as they were found before the write. */
+function withReplaced({ owners }: TouchedZone, now: Difference, { difference }: Replacement): Difference | undefined {
+  if (!difference) return undefined;
+  const isOther = ({ owner_key: key }: ChangedRR): boolean => !owners.has(ownerText(key));
+  return {
+    removed: [...difference.removed.filter(isOther), ...now.removed],
+    added: [...difference.added.filter(isOther), ...now.added],
+  };
 }
 
 function diffOwners(store: Store, zone: ServingZone, owners: readonly OwnerAfter[]): Difference {

@@ -30,10 +30,10 @@ const statements = perStore((store) => ({
     `SELECT owner_key, type, ttl, proxied, rdata, settings FROM record_rows
      WHERE record_set = ${SET_OF_ZONE} AND owner_key = ? ORDER BY type, rdata_key`,
   ),
-  ofAliases: store.prepareTuples<[zone: number], StoredTuple>(
+  ofAliases: store.prepareTuples<[zone: Place], StoredTuple>(
     `SELECT r.owner_key, r.type, r.ttl, r.proxied, r.rdata, r.settings FROM record_rows a
      JOIN record_rows r ON r.record_set = a.record_set AND r.owner_key = a.owner_key
-     WHERE a.record_set = ${SET_OF_ZONE} AND a.type = 5 ORDER BY a.owner_key, r.type, r.rdata_key`,
+     WHERE a.record_set = ${RECORD_SET_AT} AND a.type = 5 ORDER BY a.owner_key, r.type, r.rdata_key`,
   ),
   aliasOwners: store.prepareTuples<[zone: number, limit: number], [ownerKey: Uint8Array]>(
     `SELECT owner_key FROM record_rows WHERE record_set = ${SET_OF_ZONE} AND type = 5 ORDER BY owner_key LIMIT ?`,
@@ -120,7 +120,7 @@ export function storedRowsOfOwner(store: Store, zone: number, ownerKey: Uint8Arr
  * All rows of the owners that have a CNAME, ordered by owner key, type and data. The handle must not write until the
  * iteration has ended.
  */
-export function storedRowsOfAliases(store: Store, zone: number): Iterable<StoredTuple> {
+export function storedRowsOfAliases(store: Store, zone: Place): Iterable<StoredTuple> {
   return statements(store).ofAliases.iterate(zone);
 }
 

@@ -1,15 +1,19 @@
 /** Many signatures at once: threads make them, and others write meanwhile. */
 import t, { type Test } from 'tap';
 import { toHex } from '../../../src/base/bytes.js';
+import { editDnssec } from '../../../src/control/dnssec/delegation.js';
 import { signingJob } from '../../../src/control/dnssec/job.js';
 import { importZone } from '../../../src/control/imports/zone.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
 import { createRecord } from '../../../src/control/records/records.js';
+import { unusedRecordsJobs } from '../../../src/control/records/unused-records.js';
 import type { Context } from '../../../src/control/write/context.js';
 import { createZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
+import type { JobContext } from '../../../src/jobs/kind.js';
 import { findDnssecZone } from '../../../src/store/dnssec/zones.js';
-import { checkLog, followZone } from '../../support/followed-zone.js';
+import { changesAfter } from '../../../src/store/log/changes.js';
+import { checkLog, followAnew, followZone } from '../../support/followed-zone.js';
 import { requireVerified, servedRecords } from '../../support/signed-copy.js';
 import { enableSigning } from '../../support/signing.js';
 import { testZoneKeys } from '../../support/zone-keys.js';
@@ -98,6 +102,137 @@ t.test('a zone that is replaced is signed by threads, and never seen without sig
   t.equal(requireVerified(world, 'replaced').signatures > 800, true);
 });
 
+/** A zone file of more than 64 KiB, which is stored in parts. `contentOf`: the address of the name with a number. */
+function largeFile(serial: number, count: number, contentOf: (i: number) => string): string {
+  const lines = Array.from(
+    { length: count },
+    (_, i) => `host-number-${i} 300 IN A ${contentOf(i)} ; ${'.'.repeat(60)}`,
+  );
+  const own = [
+    `@ 300 IN SOA ns h ${serial} 3600 600 86400 60`,
+    '@ 300 IN NS ns.else.test.',
+    'cut 300 IN NS ns.else.test.',
+  ];
+  return `$ORIGIN large.test.\n${[...own, ...lines].join('\n')}\n`;
+}
+
+const jobOf = ({ store, clock, log }: Context): JobContext => {
+  return { store, clock, log, attempt: 0, signal: new AbortController().signal, requireLease: () => {} };
+};
+
+async function largeZone(t: Test): Promise<Threads & { readonly world: ReturnType<typeof followZone> }> {
+  const threads = await startThreads(t);
+  const { ctx } = threads;
+  const text = largeFile(1, 900, () => '192.0.2.1');
+  await importZone(ctx, { source: { text }, origin: 'large.test' });
+  const { zoneId } = followZone(ctx, 'large.test');
+  await enableSigning(ctx, zoneId);
+  const { seq } = followZone(ctx, 'large.test');
+  while (findDnssecZone(ctx.store, seq)!.phase !== 'signed') await signingJob(ctx).handler(jobOf(ctx), zoneId);
+  threads.made.length = 0;
+  return Object.assign(threads, { world: followZone(ctx, 'large.test') });
+}
+
+const replace = (ctx: Context, text: string) =>
+  importZone(ctx, { source: { text }, origin: 'large.test', replace: true });
+
+for (const kind of ['nsec', 'nsec3'] as const) {
+  t.test(
+    `a large zone is replaced: its signatures are made before, and those that fit are kept: ${kind}`,
+    async (t) => {
+      const threads = await largeZone(t);
+      const { ctx, world, made } = threads;
+      const { store } = ctx;
+      if (kind === 'nsec3') {
+        await editDnssec(ctx, world.zoneId, { denial: 'nsec3' });
+        while (findDnssecZone(store, world.seq)!.next_denial) await signingJob(ctx).handler(jobOf(ctx), world.zoneId);
+        followAnew(world);
+        made.length = 0;
+      }
+      const sets: number[] = [];
+      threads.watch = () => sets.push(findDnssecZone(store, world.seq)!.signature_set);
+      const [before] = [findDnssecZone(store, world.seq)!.signature_set];
+      await replace(
+        ctx,
+        largeFile(2, 900, (i) => (i < 300 ? '192.0.2.2' : '192.0.2.1')),
+      );
+      t.ok(sets.length > 0 && sets.every((set) => set === before), 'the zone gets the new ones when all are made');
+      t.not(findDnssecZone(store, world.seq)!.signature_set, before);
+      const byThreads = made.reduce((sum, count) => sum + count, 0);
+      t.ok(byThreads >= 300 && byThreads < 310, `${byThreads} signatures: those of other addresses, no others`);
+      checkLog(world);
+      requireVerified(world, 'some addresses');
+
+      await replace(
+        ctx,
+        largeFile(3, 1200, (i) => `192.0.2.${i % 200}`),
+      );
+      followAnew(world);
+      requireVerified(world, 'more names');
+      await replace(
+        ctx,
+        largeFile(4, 800, (i) => `192.0.2.${i % 200}`),
+      );
+      followAnew(world);
+      requireVerified(world, 'fewer names');
+      t.equal(servedRecords(world).filter(({ type }) => type === Type.a).length, 800);
+      await unusedRecordsJobs.handler(jobOf(ctx), '');
+      requireVerified(world, 'the removal of unused rows');
+    },
+  );
+}
+
+t.test('what happens while a replacement is signed', async (t) => {
+  const threads = await largeZone(t);
+  const { ctx, world, made } = threads;
+  threads.meanwhile = () => createRecord(ctx, world.zoneId, { type: 'A', name: 'new', content: '192.0.2.9' });
+  await replace(
+    ctx,
+    largeFile(20, 900, (i) => (i < 10 ? '192.0.2.2' : '192.0.2.1')),
+  );
+  t.notOk(
+    servedRecords(world).some(({ type, rdata }) => type === Type.a && rdata.at(-1) === 9),
+    'a record that came meanwhile is replaced, too',
+  );
+  t.equal(changesAfter(ctx.store, world.seen, 100).at(-1)!.complete, 0, 'the difference is not known any more');
+  followAnew(world);
+  requireVerified(world, 'a record came meanwhile');
+
+  made.length = 0;
+  threads.meanwhile = () => editDnssec(ctx, world.zoneId, { dnssec_signals: true });
+  await replace(
+    ctx,
+    largeFile(21, 900, (i) => (i < 10 ? '192.0.2.3' : '192.0.2.1')),
+  );
+  t.equal(made.length, 1, 'signed before all the same, and signatures that fit were not made again');
+  requireVerified(world, 'other settings meanwhile');
+
+  made.length = 0;
+  threads.meanwhile = () => editDnssec(ctx, world.zoneId, { denial: 'nsec3' });
+  await replace(
+    ctx,
+    largeFile(22, 900, (i) => (i < 10 ? '192.0.2.4' : '192.0.2.1')),
+  );
+  t.ok(made.reduce((sum, count) => sum + count, 0) > 900, 'the chain that is being made now was signed, too');
+  requireVerified(world, 'another chain has begun meanwhile');
+  while (findDnssecZone(ctx.store, world.seq)!.next_denial) await signingJob(ctx).handler(jobOf(ctx), world.zoneId);
+  requireVerified(world, 'the other chain');
+
+  const failing: Context = {
+    ...ctx,
+    zoneKeys: { ...ctx.zoneKeys!, threads: { sign: () => Promise.reject(new Error('a signer thread has ended')) } },
+  };
+  const before = servedRecords(world);
+  await t.rejects(
+    replace(
+      failing,
+      largeFile(23, 900, () => '192.0.2.5'),
+    ),
+    /thread has ended/,
+  );
+  t.same(servedRecords(world), before);
+});
+
 t.test('the job signs the next part while it stores one', async (t) => {
   const threads = await startThreads(t);
   const { ctx, made } = threads;
@@ -114,6 +249,8 @@ t.test('the job signs the next part while it stores one', async (t) => {
     const { phase, cursor } = findDnssecZone(store, world.seq)!;
     before.push(`${phase} ${cursor ? toHex(cursor) : ''}`);
   };
+  // After a part was read, and before it is stored.
+  threads.meanwhile = () => createRecord(ctx, world.zoneId, { type: 'A', name: 'h10x', content: '192.0.2.2' });
   while (findDnssecZone(store, world.seq)!.phase !== 'signed') await signingJob(ctx).handler(job, world.zoneId);
   t.equal(before[1], before[0], 'the second part is signed before the first one is stored');
   const { signatures } = requireVerified(world, 'signed');

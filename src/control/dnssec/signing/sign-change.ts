@@ -49,6 +49,8 @@ interface Touched {
 
 /** Of an owner before and after. */
 export interface SignedChange {
+  /** Whether records of others than the touched owners changed, those of the chain. */
+  readonly changesOthers: boolean;
   readonly difference: Difference;
   /** The apex afterwards if it is among the changed ones, not stored yet: its SOA is signed last. */
   readonly apex: SignedOwner | undefined;
@@ -103,7 +105,12 @@ export function signChange(
     difference.removed.push(...denials.removed);
     difference.added.push(...denials.added);
   }
-  return { difference, apex };
+  const changesOthers = change.relinked.length > 0 || (denials !== undefined && !isEmpty(denials));
+  return { difference, apex, changesOthers };
+}
+
+function isEmpty({ removed, added }: Difference): boolean {
+  return removed.length + added.length === 0;
 }
 
 function touch(

@@ -18,6 +18,7 @@ import { signSet, storeSignedOwner, withSet } from './sign-owner.js';
 import { signWhole } from './sign-whole.js';
 import { openSigningZone, type SigningZone } from './signing-zone.js';
 import { refuseNewWildcardCuts } from './wildcard-cuts.js';
+import { type GivenSignatures, giveSignatures } from './staged.js';
 
 export interface SignedZone {
   /** What changed at the touched owners with signatures; undefined when these are not the whole difference. */
@@ -44,7 +45,40 @@ export function signZone(
   refuseNewWildcardCuts(ctx.store, row, touched, owners);
   // The times of signatures depend on settings, and so does the TTL of denials.
   if (touched.kind !== undefined && touched.kind !== 'rrs') runSigningSoon(ctx, row);
-  return row.signed === 1 ? signServed(signing, row, touched, owners) : prepare(signing, touched, owners);
+  if (row.signed !== 1) return prepare(signing, touched, owners);
+  const staged = touched.replacement?.signatures;
+  const given = staged && touched.complete ? giveSignatures(ctx, signing, staged) : undefined;
+  return given ? signGiven(signing, given, touched, owners) : signServed(signing, row, touched, owners);
+}
+
+/** A zone with new records whose signatures were made before: what can have changed since is looked at, and signed if it has. */
+function signGiven(
+  signing: SigningZone,
+  { apexBefore }: GivenSignatures,
+  touched: TouchedZone,
+  owners: readonly OwnerAfter[],
+): SignedZone {
+  const { difference, apex, changesOthers } = signChange(signing, owners, touched.serving, {});
+  if (changesOthers) touched.complete = false;
+  const soa = apexBefore.sets.find(({ type }) => type === Type.soa);
+  const sets = apex!.sets.filter(({ type }) => type !== Type.soa);
+  return finishing(signing, touched, { ...apex!, sets: soa ? withSet(sets, soa) : sets }, difference);
+}
+
+function finishing(
+  signing: SigningZone,
+  touched: TouchedZone,
+  apex: SignedOwner | undefined,
+  difference: Difference | undefined,
+): SignedZone {
+  return {
+    difference,
+    finish(serial) {
+      const rrs = serial === undefined ? storeApex(signing, apex) : signSoa(signing, touched, apex, serial);
+      noteSigned(signing);
+      return rrs;
+    },
+  };
 }
 
 function signServed(
@@ -53,20 +87,16 @@ function signServed(
   touched: TouchedZone,
   owners: readonly OwnerAfter[],
 ): SignedZone {
-  const isWhole = touched.signing.whole || touched.copy !== undefined || !touched.complete;
+  const isReplaced = touched.copy !== undefined || touched.replacement !== undefined;
+  const isWhole = touched.signing.whole || isReplaced || !touched.complete;
   const also = isWhole ? [] : ownersOfDenialTtl(signing, touched, records);
   const hashes = also.length > 0 ? allHashes(signing) : touched.signing.hashes;
   const change =
     isWhole && !touched.signing.prepared ? undefined : signChange(signing, owners, touched.serving, { also, hashes });
   const apex = change ? change.apex : signWhole(signing);
-  return {
-    difference: isWhole ? undefined : change?.difference,
-    finish(serial) {
-      const rrs = serial === undefined ? storeApex(signing, apex) : signSoa(signing, touched, apex, serial);
-      noteSigned(signing);
-      return rrs;
-    },
-  };
+  // The difference that was found out before does not have the signatures.
+  if (touched.replacement) touched.complete = false;
+  return finishing(signing, touched, apex, isWhole ? undefined : change?.difference);
 }
 
 /**
@@ -92,7 +122,7 @@ function allHashes({ store, row }: SigningZone): Uint8Array[] {
 /** A zone that is being signed: what the job has done already is kept right. */
 function prepare(signing: SigningZone, touched: TouchedZone, owners: readonly OwnerAfter[]): SignedZone {
   const { store, row } = signing;
-  if (touched.copy !== undefined || !touched.complete) {
+  if (touched.copy !== undefined || touched.replacement !== undefined || !touched.complete) {
     updateDnssecZone(store, row.zone, { phase: 'data', cursor: null });
   } else {
     const { apex } = signChange(signing, owners, touched.serving, {

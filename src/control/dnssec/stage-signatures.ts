@@ -1,0 +1,133 @@
+/**
+ * The signatures of records that a signed zone is to get: made and stored in a set of their own, in parts, before the zone gets the
+ * records. The write that gives them to the zone only signs its SOA.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { sleep } from '../../base/clock.js';
+import { type ServingZone, servingZone } from '../../serving/zone.js';
+import { type Place, placeOfSet } from '../../store/records/places.js';
+import { stageRecordSet, touchRecordSet } from '../../store/records/record-sets.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import type { Context } from '../write/context.js';
+import { partOf } from './sign-ahead.js';
+import { type PartEnd, signData } from './signing/sign-whole.js';
+import { type PlannedRows, planRows, rowsOfZone } from './signing/signed-rows.js';
+import { openSigningZone, type SigningZone } from './signing/signing-zone.js';
+import type { StagedSignatures } from './signing/staged.js';
+import { createStock } from './signing/stock.js';
+import { buildChain, needsAllBefore } from './switch-denial.js';
+
+/** Milliseconds between two writes. */
+const PAUSE_MS = 4;
+
+/** The zone with the records of a staged set, and possibly with staged signatures. `row`: as it will be. */
+export function stagedZone(
+  { store, settings }: Pick<Context, 'store' | 'settings'>,
+  row: ZoneRow,
+  signatures: number | undefined,
+): ServingZone {
+  const zone = servingZone(store, row, settings);
+  const place = signatures === undefined ? row.seq : placeOfSet(signatures);
+  return { ...zone, staged: { records: placeOfSet(row.record_set), signatures: place } };
+}
+
+/** Whether a zone has signatures that are made here, and is served with them. */
+export function isSignedHere({ signing }: Pick<ServingZone, 'signing'>): boolean {
+  return signing?.row.phase === 'signed' && signing.row.presigned === 0;
+}
+
+/** What signatures are made from besides records: settings, keys, the kind of denial. A serial and the progress of jobs do not count. */
+function basisOfSignatures({ facts, edge, hosts, hostAddresses, signing }: ServingZone): unknown {
+  const { denial, next_denial, multi_signer, delete_form, signals, iterations, salt, opt_out, phase } = signing!.row;
+  const { serial: _, ...soa } = facts.soa;
+  return {
+    served: [{ ...facts, soa }, edge, hosts, hostAddresses],
+    how: [denial, next_denial, multi_signer, delete_form, signals, iterations, salt, opt_out, phase],
+    keys: signing!.keys,
+  };
+}
+
+/**
+ * Signs the records of a staged set for a zone that will have them. `row`: as the zone will be. `before`: what was signed so earlier and
+ * has become outdated, or nothing. Signatures that still fit are kept, at first those that the zone has.
+ */
+export async function stageSignatures(
+  ctx: Context,
+  row: ZoneRow,
+  before: StagedSignatures | undefined,
+): Promise<StagedSignatures> {
+  const { store, clock } = ctx;
+  const set = before?.set ?? (await store.write(() => stageRecordSet(store, clock.nowUs())));
+  const basis = basisOfSignatures(stagedZone(ctx, row, set));
+  const staging: Staging = { ctx, row, set, kept: before ? placeOfSet(set) : row.seq };
+  const { denial, next_denial: next } = servingZone(store, row, ctx.settings).signing!.row;
+  await walk(staging, signData);
+  for (const kind of next && next !== denial ? [denial, next] : [denial]) {
+    await walk(staging, (signing, from, isEnough) => {
+      const cursor = buildChain(signing, kind, from?.cursor ?? null, isEnough);
+      return cursor && { cursor };
+    });
+  }
+  return { set, basis };
+}
+
+interface Staging {
+  readonly ctx: Context;
+  readonly row: ZoneRow;
+  readonly set: number;
+  readonly kept: Place;
+}
+
+/** Signs a part from an end on; undefined at the end of the zone. */
+type SignPart = (signing: SigningZone, from: PartEnd | undefined, isEnough: () => boolean) => PartEnd | undefined;
+
+interface Part {
+  readonly rows: PlannedRows;
+  readonly end: PartEnd | undefined;
+  /** When its signatures are made. */
+  readonly ready: Promise<void>;
+}
+
+/** While a part is stored, threads sign the next one. */
+async function walk(staging: Staging, sign: SignPart): Promise<void> {
+  let part: Part | undefined = beginPart(staging, sign, undefined);
+  while (part) part = await storePart(staging, sign, part);
+}
+
+/** Stores a part. Resolves to the one after it, which has begun meanwhile. */
+async function storePart(staging: Staging, sign: SignPart, { rows, end, ready }: Part): Promise<Part | undefined> {
+  const { ctx, row, set } = staging;
+  const { store, clock } = ctx;
+  await ready;
+  const following = end && !needsAllBefore(end.cursor) ? beginPart(staging, sign, end) : undefined;
+  await store.write(() => {
+    for (const staged of [set, row.record_set]) touchRecordSet(store, staged, clock.nowUs());
+    rows.storeIn(rowsOfZone(store, placeOfSet(set)));
+  });
+  await sleep(PAUSE_MS);
+  return following ?? (end && beginPart(staging, sign, end));
+}
+
+function beginPart({ ctx, row, set, kept }: Staging, sign: SignPart, from: PartEnd | undefined): Part {
+  const { store, zoneKeys } = ctx;
+  const stock = createStock(0);
+  const rows = planRows();
+  const end = store.snapshot(() => {
+    const zone = stagedZone(ctx, row, set);
+    // While another key is beginning to sign everything, nothing is left to be done here.
+    const isExact = zone.signing!.row.walk !== null;
+    const signing = openSigningZone({ ...ctx, stock }, row, zone, isExact)!;
+    const own = { ...signing, row: { ...signing.row, zone: placeOfSet(set) }, rows, kept };
+    return sign(own, from, partOf(signing));
+  });
+  const ready = zoneKeys ? stock.fill(zoneKeys.threads) : Promise.resolve();
+  // A failure is thrown where the part is used.
+  ready.catch(() => {});
+  return { rows, end, ready };
+}
+
+/** Whether they may be given to the zone as it is, inside the write that gives it the records. `row`: as the zone will be. */
+export function isCurrent(ctx: Context, row: ZoneRow, { set, basis }: StagedSignatures): boolean {
+  const zone = stagedZone(ctx, row, set);
+  return isSignedHere(zone) && isDeepStrictEqual(basisOfSignatures(zone), basis);
+}
