@@ -17,8 +17,8 @@ import { signChange } from './sign-change.js';
 import { signSet, storeSignedOwner, withSet } from './sign-owner.js';
 import { signWhole } from './sign-whole.js';
 import { openSigningZone, type SigningZone } from './signing-zone.js';
-import { refuseNewWildcardCuts } from './wildcard-cuts.js';
 import { type GivenSignatures, giveSignatures } from './staged.js';
+import { refuseNewWildcardCuts } from './wildcard-cuts.js';
 
 export interface SignedZone {
   /** What changed at the touched owners with signatures; undefined when these are not the whole difference. */
