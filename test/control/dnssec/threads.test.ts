@@ -249,14 +249,27 @@ t.test('the job signs the next part while it stores one', async (t) => {
     const { phase, cursor } = findDnssecZone(store, world.seq)!;
     before.push(`${phase} ${cursor ? toHex(cursor) : ''}`);
   };
-  // After a part was read, and before it is stored.
-  threads.meanwhile = () => createRecord(ctx, world.zoneId, { type: 'A', name: 'h10x', content: '192.0.2.2' });
   while (findDnssecZone(store, world.seq)!.phase !== 'signed') await signingJob(ctx).handler(job, world.zoneId);
   t.equal(before[1], before[0], 'the second part is signed before the first one is stored');
   const { signatures } = requireVerified(world, 'signed');
   t.ok(signatures > 3000);
   const byThreads = made.reduce((sum, count) => sum + count, 0);
   t.ok(byThreads > signatures - 60 && byThreads < signatures + 60, `${byThreads} of ${signatures}, each once`);
+});
+
+t.test('a zone that changes after a part was read, and before it is stored', async (t) => {
+  const threads = await startThreads(t);
+  const { ctx } = threads;
+  const lines = names(600, '192.0.2.1').map(({ name, content }) => `${name} 300 IN A ${content}`);
+  const text = `$ORIGIN job.test.\n@ 300 IN SOA ns h 1 2 3 4 60\n@ 300 IN NS ns.else.test.\n${lines.join('\n')}\n`;
+  await importZone(ctx, { source: { text }, origin: 'job.test' });
+  const world = followZone(ctx, 'job.test');
+  await enableSigning(ctx, world.zoneId);
+  threads.meanwhile = () => createRecord(ctx, world.zoneId, { type: 'A', name: 'h10x', content: '192.0.2.2' });
+  while (findDnssecZone(ctx.store, world.seq)!.phase !== 'signed') {
+    await signingJob(ctx).handler(jobOf(ctx), world.zoneId);
+  }
+  requireVerified(world, 'signed');
 });
 
 t.test('a thread that fails refuses the change, and leaves the zone as it is', async (t) => {
