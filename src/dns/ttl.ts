@@ -1,6 +1,6 @@
 /** Times to live: bounds (RFC 2181 §8) and the unit notation of master files (`1h30m`). */
 
-const MAX_TTL = 0x7fffffff;
+export const MAX_TTL = 0x7fffffff;
 
 /** The TTL in answers for "automatic" (v4 `ttl: 1`), in seconds. */
 export const AUTOMATIC_TTL = 300;

@@ -242,6 +242,23 @@ c SVCB 16 foo alpn=f\\\092oo\092,bar,h2
     title: 'data in hexadecimal and base64 cut at any place',
     text: 'a TLSA 0 0 1 a b c d\nb OPENPGPKEY A A A A\nc SSHFP 1 1 (0123456789abcdef0123\n 456789abcdef01234567)\n',
   },
+  {
+    title: 'no TTL',
+    whole: true,
+    text: '@ SOA ns h 1 2 3 4 7200\n@ NS ns\nns A 192.0.2.1\nb 77 A 192.0.2.2\nc A 192.0.2.3\n',
+    without: { nsd: 'takes 3600', ldns: 'takes 3600' },
+  },
+  {
+    title: 'no TTL, and an SOA with a minimum above 2^31-1',
+    whole: true,
+    text: '@ SOA ns h 1 2 3 4 4294967295\n@ NS ns\nns A 192.0.2.1\n',
+    without: { bind: 'takes it', nsd: 'takes 3600', ldns: 'takes 3600' },
+  },
+  {
+    title: 'a signature that ends after 2106',
+    text: 'a RRSIG A 5 3 300 21220222132804 20260101000000 2642 example.test. AwEAAbSi\n',
+  },
+  { title: 'WKS with names of ports', text: 'a WKS 192.0.2.1 TCP tcpmux smtp\n' },
   // $GENERATE as BIND has it.
   {
     title: '$GENERATE with TTL, class, step',

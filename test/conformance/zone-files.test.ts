@@ -64,10 +64,12 @@ t.test('difficult files give the same records as BIND, NSD and ldns', { skip }, 
     const octets = Buffer.from((whole ? ORIGIN : HEAD) + text, 'latin1');
     writeFileSync(file, octets);
     const ours = readOurs(octets);
-    t.strictSame(ours.issues, [], title);
+    const unexpected = ours.issues.filter((issue) => !issue.includes('the file gives no TTL'));
+    t.strictSame(unexpected, [], title);
+    t.equal(ours.issues.length > 0, title.startsWith('no TTL'), title);
     for (const reader of Object.keys(READERS) as Reader[]) {
       if (without?.[reader] !== undefined) t.comment(`${title}: without ${reader}, it ${without[reader]}`);
-      else t.strictSame(readTheirs(reader), ours, `${title}: ${reader}`);
+      else t.strictSame(readTheirs(reader).records, ours.records, `${title}: ${reader}`);
     }
     t.ok(ours.records.length >= 3, title);
   }

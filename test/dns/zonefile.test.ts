@@ -66,6 +66,12 @@ const GOOD: readonly [what: string, text: string | Uint8Array, ...records: strin
     'a.example.test. 77 A 192.0.2.1',
     'b.example.test. 77 A 192.0.2.2',
   ],
+  [
+    'the last explicit TTL, if the SOA has one',
+    '@ 55 SOA ns h 1 2 3 4 7200\na A 192.0.2.1\n',
+    'example.test. 55 SOA ns.example.test. h.example.test. 1 2 3 4 7200',
+    'a.example.test. 55 A 192.0.2.1',
+  ],
   ['no TTL at all', 'a A 192.0.2.1\n', 'a.example.test. - A 192.0.2.1'],
   [
     'an inherited owner',
@@ -124,6 +130,29 @@ t.test('files that must load', async (t) => {
     t.strictSame(issues, [], what);
     t.strictSame(parsed.map(print).map(dropQuotedPort), records.map(dropQuotedPort), what);
   }
+});
+
+t.test('without any TTL the minimum of the SOA counts, as in BIND, with a warning', async (t) => {
+  const text = (minimum: number): string =>
+    `@ SOA ns h 1 2 3 4 ${minimum}\na A 192.0.2.1\nb 77 A 192.0.2.2\nc A 192.0.2.3\n`;
+  const { records, issues } = read(text(7200));
+  t.strictSame(
+    records.map(({ ttl }) => ttl),
+    [7200, 7200, 77, 7200],
+  );
+  t.strictSame(issues, [
+    "zone:1:1: warning: the file gives no TTL: the minimum of the SOA, 7200, is taken (RFC 1035 §3.3.13) (at '@')",
+  ]);
+  t.match(read(text(2 ** 31)).records[1], { ttl: 0 }, 'too large a TTL is 0 (RFC 2181 §8)');
+  const reading = readZone(
+    { text: Buffer.from(text(7200)) },
+    { origin: parseName('a.test.'), ignoresSoaMinimum: true },
+  );
+  t.strictSame(
+    [...reading.records()].flat().map(({ ttl }) => ttl),
+    [undefined, undefined, 77, 77],
+    'an import of records makes them automatic',
+  );
 });
 
 /** Whether a port is printed in quotes is the type's business. */

@@ -100,7 +100,7 @@ function whyNotAdded(record: ParsedRecord, apex: Uint8Array): Why | undefined {
 }
 
 function* readRecords(ctx: Context, zone: ZoneRow, text: string): Generator<undefined, ParsedRecord[]> {
-  const reading = readZone({ text }, { origin: zone.apex, keepComments: true });
+  const reading = readZone({ text }, { origin: zone.apex, keepComments: true, ignoresSoaMinimum: true });
   const records: ParsedRecord[] = [];
   for (const batch of reading.records()) {
     for (const record of batch) records.push(record);

@@ -107,7 +107,10 @@ export function hexGroups(count: number, digits: number, separator: ':' | '-'): 
   });
 }
 
-/** Seconds since 1970 from `YYYYMMDDHHmmSS` (UTC) or from plain digits; -1 for other text (RFC 4034 §3.2). */
+/**
+ * Seconds since 1970 from `YYYYMMDDHHmmSS` (UTC) or from plain digits; -1 for other text (RFC 4034 §3.2). Later than 2106 they are what
+ * is left of them in 32 bits, by serial number arithmetic (§3.1.5).
+ */
 function parseTime(text: string): number {
   if (text.length !== 14) return parseInteger(text, 0xffffffff);
   const match = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(text);
@@ -121,7 +124,7 @@ function parseTime(text: string): number {
     number,
   ];
   const time = Date.UTC(year, month - 1, day, hour, minute, second) / 1000;
-  return time >= 0 && time <= 0xffffffff && printTime(time) === text ? time : -1;
+  return time >= 0 && printTime(time) === text ? time % 2 ** 32 : -1;
 }
 
 function printTime(time: number): string {

@@ -55,6 +55,7 @@ export const NSAP = defineType({ mnemonic: 'NSAP', code: 22, rfc: 'RFC 1706 §5'
 const PROTOCOLS: ReadonlyMap<string, number> = new Map(Object.entries({ ICMP: 1, TCP: 6, UDP: 17 }));
 const SERVICES: ReadonlyMap<string, number> = new Map(
   Object.entries({
+    tcpmux: 1,
     echo: 7,
     discard: 9,
     'ftp-data': 20,

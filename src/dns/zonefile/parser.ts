@@ -2,7 +2,7 @@
  * Parses master files (RFC 1035 §5, $TTL of RFC 2308 §4) and finds all errors in one pass. An invalid entry is reported
  * and omitted; parsing continues with the next one.
  */
-import { equalBytes } from '../../base/bytes.js';
+import { ByteReader } from '../../base/bytes.js';
 import type { Issue, Severity } from '../../base/result.js';
 import { Type } from '../codes.js';
 import { NameError, parseName, ROOT } from '../name.js';
@@ -10,9 +10,10 @@ import { PresentationError, type Token, TokenCursor } from '../presentation.js';
 import { typeByCode, typeByMnemonic } from '../rr/registry.js';
 import { tokenizeRdata } from '../rr/tokens.js';
 import type { RRType } from '../rr/type.js';
-import { isExcessiveTtl, parseTtl } from '../ttl.js';
+import { isExcessiveTtl, MAX_TTL, parseTtl } from '../ttl.js';
 import { expandTemplate, parseRange } from './generate.js';
 import { createLexer, type Entry, type LexicalFault } from './lexer.js';
+import { failure, parseData, parseWithoutOrigin } from './rdata.js';
 import {
   detectOrigin,
   exportedZone,
@@ -57,6 +58,8 @@ export interface ZoneReadingOptions {
   /** Directory from which $INCLUDE may read; without it $INCLUDE is refused. */
   readonly includeDirectory?: string;
   readonly keepComments?: boolean;
+  /** Records without any TTL have none, instead of the minimum of the SOA before them (RFC 1035 §3.3.13). */
+  readonly ignoresSoaMinimum?: boolean;
 }
 
 /** A zone file that is being read. */
@@ -261,8 +264,19 @@ class ZoneFileState {
     const origin = isAbsolute ? ROOT : this.origin;
     const rdata = origin ? parseData(type, tokens, at, origin) : parseWithoutOrigin(type, tokens, at);
     const owner = isAbsolute && !inherits ? parseName(first.text, ROOT) : here;
+    if (ttl === undefined && type.code === Type.soa) ttl = this.takeMinimum(rdata, first, file);
     const { line, column } = first;
     this.batch.push({ owner, type: type.code, ttl, rdata, line, column, file, comment, flattened });
+  }
+
+  /** The minimum of an SOA is the TTL of a file that gives none: its own and that of what follows (RFC 1035 §3.3.13). */
+  private takeMinimum(soa: Uint8Array, { line, column, text }: Token, file: string | undefined): number | undefined {
+    if (this.options.ignoresSoaMinimum) return undefined;
+    const minimum = new ByteReader(soa, soa.length - 4).u32();
+    this.defaultTtl = minimum > MAX_TTL ? 0 : minimum;
+    const message = `the file gives no TTL: the minimum of the SOA, ${this.defaultTtl}, is taken (RFC 1035 §3.3.13)`;
+    this.report({ message, line, column, text }, file, 'soa-minimum', 'warning');
+    return this.defaultTtl;
   }
 
   private parseOwner(token: Token): Uint8Array {
@@ -323,32 +337,11 @@ class ZoneFileState {
   }
 }
 
-function parseData(type: RRType, tokens: readonly Token[], at: number, origin: Uint8Array): Uint8Array {
-  const cursor = new TokenCursor(tokens, at);
-  const rdata = type.parse(cursor, origin);
-  cursor.end();
-  return rdata;
-}
-
-/** Parses data without an origin; relative names are then errors. */
-function parseWithoutOrigin(type: RRType, tokens: readonly Token[], at: number): Uint8Array {
-  const rdata = parseData(type, tokens, at, ROOT);
-  if (!equalBytes(rdata, parseData(type, tokens, at, ANY_ORIGIN)))
-    throw failure('relative domain name without an origin', tokens[at]!);
-  return rdata;
-}
-
-const ANY_ORIGIN = Uint8Array.of(1, 120, 0);
-
 const BAD_TTL = 'bad TTL: must be 0 to 2147483647 seconds, or written like 1h30m';
 
 function endDirective(cursor: TokenCursor): void {
   const extra = cursor.peek();
   if (extra) throw failure('unexpected text after the directive', extra);
-}
-
-function failure(message: string, token: Token): PresentationError {
-  return new PresentationError(message, token.line, token.column, token.text);
 }
 
 /** Whether the token is a class. Every class except IN is refused, because no other is served. */
