@@ -61,9 +61,10 @@ export function proveWildcardNoData(search: Search, image: ImageReader, node: nu
     if (hashWildcardName(search, image, label)) note(search, findHash(search, image));
     return;
   }
+  // Another wildcard's NSEC may cover the name, and unbound takes the last one of a wildcard for the one that answers.
+  note(search, findNsec(search, image, makeKey(search, 0)));
   if (hasNsec(image, node)) note(search, node);
   else note(search, findNsec(search, image, makeWildcardKey(search, label)));
-  note(search, findNsec(search, image, makeKey(search, 0)));
 }
 
 /** Neither the name exists nor a wildcard that could answer for it. `encloser`: node of the closest encloser. */

@@ -14,6 +14,8 @@ import { Transport } from '../../src/answer/transport.js';
 import { SystemClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { Rcode, Type } from '../../src/dns/codes.js';
+import { parseName } from '../../src/dns/name.js';
+import { typeByMnemonic } from '../../src/dns/rr/registry.js';
 import type { Denial } from '../../src/dnssec/denial.js';
 import { startDnsServers } from '../../src/server/start.js';
 import { type DecodedMessage, decodeMessage, makeQuery } from '../support/message.js';
@@ -126,6 +128,7 @@ $TTL 300
 ns1 A 192.0.2.1
 mail A 192.0.2.2
 *.w A 192.0.2.3
+*.b.*.w TXT "below a wildcard"
 a.b.c TXT "below empty non-terminals"
 www CNAME x.w
 gone CNAME missing
@@ -154,6 +157,7 @@ const KINDS: readonly (readonly [name: string, type: string, negative: boolean])
   ['q.w', 'A', false],
   ['q.r.w', 'A', false],
   ['q.w', 'MX', true],
+  ['\\033.b.*.w', 'MX', true],
   ['www', 'A', false],
   ['www', 'MX', true],
   ['gone', 'A', true],
@@ -166,6 +170,24 @@ const KINDS: readonly (readonly [name: string, type: string, negative: boolean])
   ['\\000\\001.z', 'A', false],
   ['\\001.z', 'A', true],
 ];
+
+for (const denial of [NSEC, NSEC3]) {
+  t.test(`unbound validates every kind of answer, ${denial.kind}`, { skip, timeout: 240_000 }, async (t) => {
+    const served = serveZones([{ apex: APEX, text: ZONE, denial }]);
+    const { judge, log } = await startResolver(t, [await listen(t, served)], served);
+    // It believes no proof about a wildcard that is an empty non-terminal.
+    for (const [name, type] of KINDS.filter(([name]) => name !== 'q.star')) {
+      const full = name === '@' ? APEX : `${name}.${APEX}`;
+      const { code } = typeByMnemonic(type)!;
+      const { rcode } = ownAnswer(served, { name: parseName(full), type: code });
+      const reasons = (): string =>
+        log()
+          .filter((line) => line.includes('validation failure'))
+          .join('\n');
+      t.equal(await judge(full.slice(0, -1), code), `secure ${rcode}`, `${name} ${type} ${reasons()}`);
+    }
+  });
+}
 
 for (const denial of DENIALS) {
   t.test(`delv and ldns-verify-zone, ${JSON.stringify(denial.kind)}`, { skip, timeout: 240_000 }, async (t) => {
