@@ -74,10 +74,13 @@ function knows(keys: readonly VaultKey[], id: Uint8Array): boolean {
   return keys.some((key) => equalBytes(key.id, id));
 }
 
+/** DNS needs no secrets. */
+const MEANWHILE = 'Meanwhile, `zoneplane serve --role dns` answers queries from what is stored.';
+
 function missing({ place }: MasterKeys): UserError {
   return new UserError(
     `the master key ${place} is missing, but secrets in the database were sealed with it`,
-    'Restore it from your copy (mode 0600), or set ZONEPLANE_MASTER_KEY_FILE to its path if it is elsewhere. Without it those secrets are lost.',
+    `Restore it from your copy (mode 0600), or set ZONEPLANE_MASTER_KEY_FILE to its path if it is elsewhere. Without it those secrets are lost. ${MEANWHILE}`,
   );
 }
 
@@ -95,6 +98,6 @@ function wrong({ place, replace }: MasterKeys, keys: readonly VaultKey[], needed
     : 'Set the key with which this database was sealed; to replace it, set the new key, a comma and the old key.';
   return new UserError(
     `the master key of ${place} is not the one that sealed the secrets in the database (needed: key ${needed ? toHex(needed) : 'unknown'}; found: ${found})`,
-    remedy,
+    `${remedy} ${MEANWHILE}`,
   );
 }

@@ -210,6 +210,14 @@ t.test(
       await untilEqual(world, zone, knot, id);
       await compareSigned(t, world, zone, knot, 'after a change');
       t.equal((await world.call('GET', `/zones/${id}/dnssec`)).result.dnssec_presigned, true);
+      await world.call('PATCH', `/zones/${id}/dns_settings`, { secondary_overrides: true });
+      const own = { type: 'A', name: `ns.${zone}`, content: '192.0.2.9', proxied: true, ttl: 1 };
+      const refused = await world.call('POST', `/zones/${id}/dns_records`, own);
+      t.match(
+        refused,
+        { errors: [{ message: /is signed by its primary/ }] },
+        'nothing is proxied in it',
+      );
       t.match((await world.call('GET', `/zones/${id}/secondary_dns/incoming/status`)).result, { error: null });
     }
     await knot.stop();

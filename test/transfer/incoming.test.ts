@@ -551,6 +551,12 @@ t.test('records that were made here stay beside those of the primary, also when 
   ];
   t.same(await records(), shown);
 
+  primary.script.serial = serial + 1;
+  primary.script.transfer = whole(serial + 1, [...BASE, RRSIG]);
+  const why = /it is signed, but has records that were made here \(secondary_overrides\); delete them first/;
+  t.match(await check(), { state: 'failing', serial, error: why }, 'a version with signatures');
+  t.same(await records(), shown, 'the version before stays');
+
   await send([...BASE, HOST('a', 9)]);
   t.same(await records(), shown, 'the whole zone: the primary has the same record now');
   await send(BASE, [[HOST('a', 9)], [HOST('c', 5)]]);
