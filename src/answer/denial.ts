@@ -57,8 +57,9 @@ export function proveWildcardNoData(search: Search, image: ImageReader, node: nu
   if (search.denial === DenialKind.none) return;
   const label = search.labels - encloserLabels;
   if (isHashed(search)) {
-    proveEncloser(search, image, label);
-    if (hashWildcardName(search, image, label)) note(search, findHash(search, image));
+    // With opt-out, the closest encloser that is proven may be above the one that has the wildcard.
+    const proven = proveEncloser(search, image, label);
+    if (hashWildcardName(search, image, proven)) note(search, findHash(search, image));
     return;
   }
   // Another wildcard's NSEC may cover the name, and unbound takes the last one of a wildcard for the one that answers.
@@ -165,12 +166,13 @@ function proveHashed(search: Search, image: ImageReader, label: number): void {
 
 /**
  * The closest encloser proof (RFC 5155 §7.2.1): the NSEC3 of the closest name at or above this label that has one, and
- * the NSEC3 that covers the name one label longer.
+ * the NSEC3 that covers the name one label longer. Returns the label of the closest name.
  */
-function proveEncloser(search: Search, image: ImageReader, from: number): void {
+function proveEncloser(search: Search, image: ImageReader, from: number): number {
   const label = findEncloser(search, image, from);
   note(search, foundEncloser);
   if (label > 0) coverHash(search, image, label - 1);
+  return label;
 }
 
 /** Node of the last `findEncloser`; 0 when there was none. */

@@ -5,6 +5,7 @@
 import t from 'tap';
 import { hashWithSalt } from '../../src/answer/sha1.js';
 import { Transport } from '../../src/answer/transport.js';
+import { toBase32Hex } from '../../src/base/bytes.js';
 import { Type } from '../../src/dns/codes.js';
 import { nameLength, parseName } from '../../src/dns/name.js';
 import { typeByMnemonic, typeMnemonic } from '../../src/dns/rr/registry.js';
@@ -131,7 +132,7 @@ t.test('the examples of RFC 4035 B', async (t) => {
     ['mc.a.example.', 'MX', 0, false, '', 'a.example. NS, a.example. DS S'],
     ['mc.b.example.', 'MX', 0, false, '', 'b.example. NS, b.example. NSEC S'],
     ['a.z.w.example.', 'MX', 0, true, 'a.z.w.example. MX S', 'x.y.w.example. NSEC S'],
-    ['a.z.w.example.', 'AAAA', 0, true, '', 'example. SOA S, *.w.example. NSEC S, x.y.w.example. NSEC S'],
+    ['a.z.w.example.', 'AAAA', 0, true, '', 'example. SOA S, x.y.w.example. NSEC S, *.w.example. NSEC S'],
     ['example.', 'DS', 0, true, '', 'example. SOA S, example. NSEC S'],
     // Not in the RFC: an empty non-terminal, and the parent's side of cuts.
     ['y.w.example.', 'A', 0, true, '', 'example. SOA S, x.w.example. NSEC S'],
@@ -385,6 +386,26 @@ t.test('a chain that lacks the record of a proof', async (t) => {
   t.equal(extendedErrorOf(ask(zone, 'm.b.example.', 'A')), 12);
   t.equal(ask(zone, 'ns1.example.', 'A').rcode, 0, 'what exists is answered');
 });
+
+t.test(
+  'a wildcard below names that opt-out leaves out is denied below the closest encloser that is proven',
+  async (t) => {
+    const optOut: Denial = { kind: 'nsec3', iterations: 0, salt: new Uint8Array(0), optOut: true };
+    const text = `$ORIGIN example.
+@ 300 SOA ns h 1 2 3 4 5
+@ 300 NS ns.elsewhere.test.
+a.*.a.b 300 NS ns.elsewhere.test.
+a.*.b 300 A 192.0.2.1
+`;
+    const { rcode, authority } = ask(serveZones([{ apex: 'example.', text, denial: optOut }]), 'x.a.b.example.', 'A');
+    const proofs = authority.filter(({ type }) => type === Type.nsec3).map(({ owner }) => owner.split('.', 1)[0]);
+    const hash = (name: string): string =>
+      toBase32Hex(hashOwner(parseName(name), { iterations: 0, salt: new Uint8Array(0) }));
+    t.equal(rcode, 0);
+    t.ok(proofs.includes(hash('b.example.')), 'the closest encloser');
+    t.ok(proofs.includes(hash('*.b.example.')), 'the wildcard below it, as validating resolvers look for it');
+  },
+);
 
 t.test('hashing has bounds', async (t) => {
   const many: Denial = { kind: 'nsec3', iterations: 151, salt: new Uint8Array(0), optOut: false };
