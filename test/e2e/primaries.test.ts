@@ -213,11 +213,7 @@ t.test(
       await world.call('PATCH', `/zones/${id}/dns_settings`, { secondary_overrides: true });
       const own = { type: 'A', name: `ns.${zone}`, content: '192.0.2.9', proxied: true, ttl: 1 };
       const refused = await world.call('POST', `/zones/${id}/dns_records`, own);
-      t.match(
-        refused,
-        { errors: [{ message: /is signed by its primary/ }] },
-        'nothing is proxied in it',
-      );
+      t.match(refused, { errors: [{ message: /is signed by its primary/ }] }, 'nothing is proxied in it');
       t.match((await world.call('GET', `/zones/${id}/secondary_dns/incoming/status`)).result, { error: null });
     }
     await knot.stop();
