@@ -12,6 +12,7 @@ import { spawnCommand } from '../support/commands.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
 import { type Program, startProgram, stopProgram } from '../support/program.js';
 import { askAll } from '../support/reference-servers.js';
+import { until } from '../support/until.js';
 
 const KEY = 'k0123456789abcdef0123456789abcdef0123';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
@@ -39,6 +40,8 @@ t.test('a missing or wrong master key', { timeout: 240_000 }, async (t) => {
   const add = (name: string) => call('POST', `/zones/${zone}/dns_records`, { type: 'A', name, content: '192.0.2.1' });
   await add('www');
   const { ds } = (await call('PATCH', `/zones/${zone}/dnssec`, { status: 'active' })).result;
+  const isSigned = (name: string) => async () => (await ask(program, name)).length === 2;
+  await until(isSigned('www.sealed.test.'));
   const signed = await ask(program, 'www.sealed.test.');
   t.match(signed, [/^1 /, /^46 /], 'an address and its signature');
   const right = readFileSync(file);
@@ -79,7 +82,7 @@ t.test('a missing or wrong master key', { timeout: 240_000 }, async (t) => {
     program = await startProgram({ directory, key: KEY });
     t.equal((await call('GET', `/zones/${zone}/dnssec`)).result.ds, ds, 'the keys are the same');
     t.match(await add(`after-${state}.sealed.test`), { success: true }, 'and sign');
-    t.match(await ask(program, `after-${state}.sealed.test.`), [/^1 /, /^46 /]);
+    await until(isSigned(`after-${state}.sealed.test.`));
   }
 });
 
