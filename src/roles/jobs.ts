@@ -9,6 +9,7 @@ import { certifiedNamesJobs, zoneCertificateJobs } from '../certs/packs/job.js';
 import { TICKET_SECRET_JOB, ticketSecretJob } from '../certs/ticket-secret.js';
 import { consumerJob } from '../control/catalog-consumer/job.js';
 import { CONSUMER_JOB } from '../control/catalog-consumer/plan.js';
+import { REMOVED_ZONE_JOB, removedZoneJob } from '../control/catalog-consumer/removed.js';
 import { catalogJob } from '../control/catalogs/job.js';
 import { CATALOG_JOB } from '../control/catalogs/plan.js';
 import { CERTIFIED_NAMES_JOB } from '../control/certificates/certified-names.js';
@@ -70,6 +71,7 @@ function jobKinds(parts: JobParts): JobKinds {
     [PARENT_JOB]: parentJob(base),
     [CATALOG_JOB]: catalogJob(base),
     [CONSUMER_JOB]: consumerJob(base),
+    [REMOVED_ZONE_JOB]: removedZoneJob(base),
     ...incomingJobs(incoming),
     ...(member && { [SNAPSHOT_JOB]: snapshotJob(member, dataDir, clock) }),
     [TICKET_SECRET_JOB]: ticketSecretJob(hostnames.certificates.vault, base.random),

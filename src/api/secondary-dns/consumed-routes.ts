@@ -9,16 +9,18 @@ import {
   listConsumed,
   listConsumedMembers,
 } from '../../control/catalog-consumer/consumer.js';
+import { listRemoved, restoreRemoved } from '../../control/catalog-consumer/removed.js';
 import { accountParams } from '../accounts/schema.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
 import { answersOne, onlyId } from '../schema.js';
-import { consumed, consumedMember, consumedParams } from './consumed-schema.js';
+import { consumed, consumedMember, consumedParams, removedParams, removedZone } from './consumed-schema.js';
 import { incomingBody } from './schema.js';
-import { consumedMemberView, consumedView } from './view.js';
+import { consumedMemberView, consumedView, removedZoneView } from './view.js';
 
 const tags = ['Secondary DNS'];
 const BASE = '/accounts/:account_id/secondary_dns/consumed_catalogs';
+const REMOVED = '/accounts/:account_id/secondary_dns/removed_zones';
 const ONE = `${BASE}/:catalog_id`;
 const config = { area: 'account' } as const;
 
@@ -56,6 +58,21 @@ export const consumedRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
     async (request) => {
       const { account_id: account, catalog_id: id } = request.params;
       return success(consumedView(await confirmRemovals(contextOf(request), account, id)));
+    },
+  );
+  const removed = { params: accountParams, response: answersOne(z.array(removedZone)) };
+  app.get(
+    REMOVED,
+    { config, schema: { ...summaries('List zones that left a catalog'), ...removed } },
+    async (request) => success((await listRemoved(contextOf(request), request.params.account_id)).map(removedZoneView)),
+  );
+  const restore = { params: removedParams, response: answersOne(removedZone) };
+  app.post(
+    `${REMOVED}/:zone_id/restore`,
+    { config, schema: { ...summaries('Serve a zone again that left a catalog'), ...restore } },
+    async (request) => {
+      const { account_id: account, zone_id: id } = request.params;
+      return success(removedZoneView(await restoreRemoved(contextOf(request), account, id)));
     },
   );
 };

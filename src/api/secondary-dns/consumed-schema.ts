@@ -19,6 +19,7 @@ export const consumed = z
     held: z.int().describe('Zones that would go, but wait'),
     zones: z.int().describe('Members that are zones here'),
     problems: z.int().describe('Members that cannot be zones here'),
+    removed: z.int().describe('Zones that left it and are kept for a while, unserved'),
     followed_time: time.nullable(),
     created_time: time,
   })
@@ -38,3 +39,18 @@ export const consumedMember = z
   .meta({ id: 'ConsumedCatalogMember' });
 
 export type ConsumedMember = z.output<typeof consumedMember>;
+
+export const removedParams = accountParams.extend({ zone_id: identifier('zone') });
+
+export const removedZone = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    catalog: z.string().describe('Name of the catalog that it left'),
+    member_id: z.string().describe('The label under which it stood in the catalog'),
+    removed_time: time,
+    kept_until: time.describe('When it is deleted'),
+  })
+  .meta({ id: 'RemovedZone' });
+
+export type RemovedZone = z.output<typeof removedZone>;

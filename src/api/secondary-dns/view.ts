@@ -1,6 +1,7 @@
 /** Transfers of a zone as v4 clients read them. */
 
 import type { ConsumedCatalogItem, ConsumedMemberItem } from '../../control/catalog-consumer/consumer.js';
+import type { RemovedZoneItem } from '../../control/catalog-consumer/removed.js';
 import type { CatalogItem, MemberItem } from '../../control/catalogs/catalogs.js';
 import type { AddedSecondary as AddedItem } from '../../control/secondary/add-secondary.js';
 import type { IncomingItem, IncomingStatusItem } from '../../control/secondary/incoming.js';
@@ -9,7 +10,7 @@ import type { TsigItem } from '../../control/secondary/tsigs.js';
 import { printOptionalTime, printTime } from '../times.js';
 import { policyView } from '../tokens/view.js';
 import type { Catalog, Member } from './catalog-schema.js';
-import type { Consumed, ConsumedMember } from './consumed-schema.js';
+import type { Consumed, ConsumedMember, RemovedZone } from './consumed-schema.js';
 import type { AddedSecondary, Incoming, IncomingStatus, Outgoing, PeerStatus, Tsig } from './schema.js';
 
 export function outgoingView(item: OutgoingItem): Outgoing {
@@ -107,4 +108,8 @@ export function consumedMemberView({
   problem,
 }: ConsumedMemberItem): ConsumedMember {
   return { name, member_id: memberId, zone_id: zoneId, group, moves_to: movesTo, problem };
+}
+
+export function removedZoneView({ memberId, removedAt, keptUntil, ...item }: RemovedZoneItem): RemovedZone {
+  return { ...item, member_id: memberId, removed_time: printTime(removedAt), kept_until: printTime(keptUntil) };
 }

@@ -15,6 +15,7 @@ import { type CommandContext, example } from '../command.js';
 import { DATA_SETTINGS, printInstant, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { addPrimaryOptions } from './primary-options.js';
+import { addRemovedCommands } from './removed.js';
 import { primariesFor, type SecondaryZoneOptions } from './secondary-zone.js';
 import { KEY_SETTINGS, openServices } from './services.js';
 import { accountOf, sameName } from './tsig.js';
@@ -32,6 +33,7 @@ export function addFollowCommands(catalog: Command, context: CommandContext): vo
   addFollowed(catalog, context);
   addConfirm(catalog, context);
   addUnfollow(catalog, context);
+  addRemovedCommands(catalog, context);
 }
 
 function addFollow(catalog: Command, { terminal, environment }: CommandContext): void {
@@ -130,7 +132,10 @@ function addConfirm(catalog: Command, { terminal, environment }: CommandContext)
       return confirmRemovals(context, account, (await followedNamed(context, account, name)).id);
     });
     if (options.json) terminal.json(held);
-    else terminal.print(`${held.held} zones of ${held.name} are removed`);
+    else
+      terminal.print(
+        `${held.held} zones of ${held.name} are removed; they are kept for 7 days (zoneplane secondary catalog removed)`,
+      );
   });
 }
 

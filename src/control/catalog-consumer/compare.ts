@@ -42,6 +42,28 @@ export function compareMembers(known: readonly ConsumedMemberRow[], listed: read
   return change;
 }
 
+/** One member, or zone, that has to be changed. */
+export type Step =
+  | { readonly kind: 'forget'; readonly known: ConsumedMemberRow }
+  | { readonly kind: 'remove'; readonly known: ConsumedMemberRow }
+  | ({ readonly kind: 'edit' } & Pair)
+  | ({ readonly kind: 'reset' } & Pair)
+  | { readonly kind: 'adopt'; readonly listed: ListedMember }
+  /** A zone (store number) whose primaries are not those of its catalog. */
+  | { readonly kind: 'primaries'; readonly zone: number };
+
+/** In the order in which they are taken. `isHeld`: zones that would go stay. */
+export function stepsOf({ gone, reset, missing, edited, forgotten }: CatalogChange, isHeld: boolean): Step[] {
+  const steps: Step[] = forgotten.map((known) => ({ kind: 'forget', known }));
+  for (const pair of edited) steps.push({ kind: 'edit', ...pair });
+  if (!isHeld) {
+    for (const known of gone) steps.push({ kind: 'remove', known });
+    for (const pair of reset) steps.push({ kind: 'reset', ...pair });
+  }
+  for (const listed of missing) steps.push({ kind: 'adopt', listed });
+  return steps;
+}
+
 /** A version that takes away more zones than both waits for a person. */
 const MOST_REMOVED = 10;
 const MOST_SHARE = 0.2;

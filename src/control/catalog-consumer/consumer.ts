@@ -13,6 +13,7 @@ import {
   insertConsumedCatalog,
 } from '../../store/secondary/consumed-catalogs.js';
 import { findIncoming, primariesOfZone } from '../../store/secondary/incoming.js';
+import { countRemovedZones } from '../../store/secondary/removed-zones.js';
 import { findZone } from '../../store/zones/zones.js';
 import { parseId, requireAccount } from '../access/access.js';
 import { parseNewZoneName } from '../rules/names.js';
@@ -43,6 +44,8 @@ export interface ConsumedCatalogItem {
   /** Members that are zones here, and members that cannot be. */
   readonly zones: number;
   readonly problems: number;
+  /** Zones that left it and are kept, unserved. */
+  readonly removed: number;
   /** Microseconds since 1970. */
   readonly followedAt: number | null;
   readonly createdAt: number;
@@ -170,6 +173,7 @@ function itemOf(store: Store, row: ConsumedCatalogRow): ConsumedCatalogItem {
     fault,
     held,
     ...countConsumedMembers(store, row.seq),
+    removed: countRemovedZones(store, row.seq),
     followedAt: row.followed_at,
     createdAt: row.created_at,
   };

@@ -1,20 +1,20 @@
 /** Makes the members of a catalog zone secondary zones of its account, a part at a time, each inside a commit. */
 import { toHex } from '../../base/bytes.js';
+import { steadyMs } from '../../base/clock.js';
 import { AppError } from '../../base/errors.js';
 import { findAccount } from '../../store/access/accounts.js';
-import type { Store } from '../../store/driver.js';
-import { recordsOfZone } from '../../store/records/records.js';
 import {
   type ConsumedCatalogRow,
   type ConsumedMemberRow,
-  consumedMembers,
   findConsumedCatalog,
+  findConsumedMember,
   findConsumedMemberOfZone,
   noteConsumed,
   putConsumedMember,
   removeConsumedMember,
 } from '../../store/secondary/consumed-catalogs.js';
-import { findIncoming, insertIncoming, primariesOfZone, setPrimariesOfZone } from '../../store/secondary/incoming.js';
+import { findIncoming, insertIncoming, setPrimariesOfZone } from '../../store/secondary/incoming.js';
+import { findRemovedZone, type RemovedZoneRow } from '../../store/secondary/removed-zones.js';
 import { findZone, type ZoneRow, zonesOfName } from '../../store/zones/zones.js';
 import { parseNewZoneName } from '../rules/names.js';
 import { refreshSoon } from '../secondary/refresh-soon.js';
@@ -22,21 +22,23 @@ import type { Draft } from '../write/commit.js';
 import type { Actor, Context, ContextBase } from '../write/context.js';
 import { addZone } from '../zones/write.js';
 import { dropZone } from '../zones/zones.js';
-import { compareMembers, removalsToConfirm } from './compare.js';
-import { type ListedMember, readCatalog } from './content.js';
+import type { Step } from './compare.js';
+import type { ListedMember } from './content.js';
 import { planConsumption } from './plan.js';
+import { bringBack, keepUnserved } from './removed.js';
+import { type CatalogVersion, hasPrimaries } from './version.js';
 
-/** Zones that one commit adds or removes. */
+/** Milliseconds of a commit, and the most members that one changes. */
+const WRITE_MS = 20;
 const MOST_AT_ONCE = 100;
 
-export interface Followed {
-  /** Whether there is more to do. */
-  readonly isPartial: boolean;
-  /** Whether members are no zones here for a reason that may go by. */
-  readonly hasProblems: boolean;
+/** How far a version is followed. */
+export interface Progress {
+  /** Steps that are done. */
+  readonly done: number;
+  /** Whether something else is stored than was read, so that the rest has to be compared anew. */
+  readonly isStale: boolean;
 }
-
-const NOTHING: Followed = { isPartial: false, hasProblems: false };
 
 /** Those who follow a catalog may do what their account may, and not what an administrator may. */
 export function contextOf(base: ContextBase, { account, zone }: ConsumedCatalogRow): Context {
@@ -52,40 +54,55 @@ export function contextOf(base: ContextBase, { account, zone }: ConsumedCatalogR
   return { ...base, actor, requestId: random.uuid(), source: 'service' };
 }
 
-/** Follows the version that is stored. A broken catalog changes nothing (RFC 9432 §5.1). */
-export function followCatalog(ctx: Context, draft: Draft, catalog: ConsumedCatalogRow): Followed {
-  const { store, log } = ctx;
-  const zone = findZone(store, catalog.zone)!;
-  const serial = findIncoming(store, zone.seq)?.serial ?? null;
-  if (serial === null) return NOTHING;
-  const content = readCatalog(zone.apex, recordsOfZone(store, zone.seq));
-  if ('fault' in content) {
-    if (content.fault !== catalog.fault)
-      log.warn({ catalog: zone.name, serial, reason: content.fault }, 'a catalog zone is broken');
-    noteConsumed(store, catalog.seq, { ...catalog, fault: content.fault });
-    return NOTHING;
+/** Takes the next steps of a version; inside a commit of its own. A broken catalog changes nothing (RFC 9432 §5.1). */
+export function followPart(
+  ctx: Context,
+  draft: Draft,
+  catalog: ConsumedCatalogRow,
+  version: CatalogVersion,
+  from: Progress,
+): Progress {
+  const { store, clock, log } = ctx;
+  const { zone, serial, fault, held, steps } = version;
+  if (findZone(store, zone.seq)!.version !== zone.version || catalog.confirmed !== version.confirmed) {
+    return { ...from, isStale: true };
   }
-  const known = consumedMembers(store, catalog.seq);
-  const change = compareMembers(known, content.members);
-  const held = catalog.confirmed === serial ? 0 : removalsToConfirm(change, known);
+  if (fault !== undefined) {
+    if (fault !== catalog.fault) log.warn({ catalog: zone.name, serial, reason: fault }, 'a catalog zone is broken');
+    noteConsumed(store, catalog.seq, { ...catalog, fault });
+    return from;
+  }
   if (held > 0 && held !== catalog.held) log.warn({ catalog: zone.name, serial, zones: held }, HELD);
-  let left = MOST_AT_ONCE;
-  for (const row of change.forgotten) removeConsumedMember(store, row);
-  for (const { known: row, listed } of change.edited) edit(ctx, zone, row, listed);
-  if (held === 0) {
-    for (const row of change.gone) if (left-- > 0) drop(ctx, draft, row, undefined);
-    for (const { known: row, listed } of change.reset) if (left-- > 0) drop(ctx, draft, row, listed);
-  }
-  const primaries = primariesOfZone(store, zone.seq).map(({ seq }) => seq);
-  for (const member of change.missing) if (left > 0) left -= adopt(ctx, draft, { catalog, zone, primaries }, member);
   noteConsumed(store, catalog.seq, { serial, fault: null, held, followed_at: draft.now });
-  const isPartial = left <= 0 || (held === 0 && change.reset.length > 0);
-  if (isPartial) return { isPartial, hasProblems: true };
-  for (const { zone: seq } of known) if (seq !== null) keepPrimaries(ctx, seq, primaries);
-  return { isPartial, hasProblems: consumedMembers(store, catalog.seq).some(({ problem }) => problem !== null) };
+  let { done, isStale } = from;
+  const endMs = steadyMs(clock) + WRITE_MS;
+  const last = Math.min(steps.length, done + MOST_AT_ONCE);
+  while (done < last) {
+    if (!take(ctx, draft, { catalog, ...version }, steps[done++]!)) isStale = true;
+    if (steadyMs(clock) > endMs) break;
+  }
+  return { done, isStale };
 }
 
 const HELD = 'a catalog would remove many zones, which waits until a person confirms it';
+
+interface Place extends Pick<CatalogVersion, 'zone' | 'primaries'> {
+  readonly catalog: ConsumedCatalogRow;
+}
+
+/** False when the member has to be looked at again. */
+function take(ctx: Context, draft: Draft, place: Place, step: Step): boolean {
+  const { store } = ctx;
+  if (step.kind === 'primaries') return keepPrimaries(ctx, step.zone, place.primaries);
+  const row = findConsumedMember(store, place.catalog.seq, step.kind === 'adopt' ? step.listed.name : step.known.name);
+  if (step.kind === 'adopt') return (row?.zone ?? null) === null && adopt(ctx, draft, place, step.listed);
+  if (row?.zone !== step.known.zone || row.member_id !== step.known.member_id) return false;
+  if (step.kind === 'forget') removeConsumedMember(store, row);
+  else if (step.kind === 'edit') edit(ctx, place.zone, row, step.listed);
+  else if (step.kind === 'remove') remove(ctx, draft, place.catalog, row);
+  else return reset(ctx, draft, row, step.listed);
+  return true;
+}
 
 /** Notes group and move. The other catalog may be waiting for the move. */
 function edit({ store, clock }: Context, { account }: ZoneRow, row: ConsumedMemberRow, listed: ListedMember): void {
@@ -95,33 +112,34 @@ function edit({ store, clock }: Context, { account }: ZoneRow, row: ConsumedMemb
   if (target) planConsumption({ store, clock }, target.seq);
 }
 
-/** `listed`: the same zone under another identifier, which is made anew afterwards. */
-function drop(ctx: Context, draft: Draft, row: ConsumedMemberRow, listed: ListedMember | undefined): void {
-  const { store } = ctx;
-  const zone = row.zone === null ? undefined : findZone(store, row.zone);
-  // A zone that became a primary one here is not the catalog's any more.
+/** A zone that became a primary one here is not the catalog's any more. */
+function remove(ctx: Context, draft: Draft, catalog: ConsumedCatalogRow, row: ConsumedMemberRow): void {
+  const zone = findZone(ctx.store, row.zone!);
+  if (zone?.type === 'secondary') keepUnserved(ctx, draft, zone, { catalog, memberId: row.member_id });
+  removeConsumedMember(ctx.store, row);
+}
+
+/** The same name under another identifier: what is known of the zone is dropped (RFC 9432 §5.4), and it is made anew afterwards. */
+function reset(ctx: Context, draft: Draft, row: ConsumedMemberRow, listed: ListedMember): false {
+  const zone = findZone(ctx.store, row.zone!);
   if (zone?.type === 'secondary') dropZone(ctx, draft, zone);
-  if (!listed) removeConsumedMember(store, row);
-  else putConsumedMember(store, { ...rowOf(row.catalog, listed), zone: null });
+  putConsumedMember(ctx.store, { ...rowOf(row.catalog, listed), zone: null });
+  return false;
 }
 
-interface Place {
-  readonly catalog: ConsumedCatalogRow;
-  readonly zone: ZoneRow;
-  /** Store numbers. */
-  readonly primaries: readonly number[];
-}
-
-/** Makes a zone of the member, takes it over from another catalog, or notes why not. Returns the zones that it made or removed. */
-function adopt(ctx: Context, draft: Draft, place: Place, member: ListedMember): number {
+/** Makes a zone of the member, takes it over from another catalog, brings it back, or notes why not. False: look again. */
+function adopt(ctx: Context, draft: Draft, place: Place, member: ListedMember): boolean {
   const { store } = ctx;
   const { catalog, zone: catalogZone } = place;
-  const [existing] = zonesOfName(store, member.name);
+  const same = zonesOfName(store, member.name);
+  const left = leftZone(ctx, catalog, same);
+  if (left) return adoptLeft(ctx, draft, place, member, left);
+  const [existing] = same;
   const of = existing && findConsumedMemberOfZone(store, existing.seq);
   const other = of && findConsumedCatalog(store, of.catalog);
   const otherName = other?.account === catalog.account ? findZone(store, other.zone)!.name : undefined;
   // It went over to the catalog that this one names.
-  if (otherName !== undefined && otherName === member.movesTo) return 0;
+  if (otherName !== undefined && otherName === member.movesTo) return true;
   const row = rowOf(catalog.seq, member);
   if (existing && of && otherName !== undefined && of.moves_to === catalogZone.name) {
     removeConsumedMember(store, of);
@@ -129,12 +147,48 @@ function adopt(ctx: Context, draft: Draft, place: Place, member: ListedMember): 
     if (!isSame && existing.type === 'secondary') dropZone(ctx, draft, existing);
     putConsumedMember(store, { ...row, zone: isSame ? existing.seq : null });
     if (isSame) keepPrimaries(ctx, existing.seq, place.primaries);
-    // The next part makes it anew.
-    return isSame ? 1 : MOST_AT_ONCE;
+    // Otherwise it is made anew.
+    return isSame;
   }
   const made = existing ? clash(otherName) : create(ctx, draft, place, member.name);
   putConsumedMember(store, typeof made === 'string' ? { ...row, problem: made } : { ...row, zone: made });
-  return typeof made === 'string' ? 0 : 1;
+  return true;
+}
+
+interface LeftZone {
+  readonly zone: ZoneRow;
+  readonly removed: RemovedZoneRow;
+}
+
+/** The zone of the account that left a catalog, among those of one name. */
+function leftZone(
+  { store }: Context,
+  { account }: ConsumedCatalogRow,
+  zones: readonly ZoneRow[],
+): LeftZone | undefined {
+  const zone = zones.find((one) => one.account === account);
+  const removed = zone && findRemovedZone(store, zone.seq);
+  return zone && removed && { zone, removed };
+}
+
+/** The catalog lists a zone again: under its identifier it is what it was, under another one, or in another catalog, it begins anew. */
+function adoptLeft(
+  ctx: Context,
+  draft: Draft,
+  place: Place,
+  member: ListedMember,
+  { zone, removed }: LeftZone,
+): boolean {
+  const { catalog, primaries } = place;
+  const isSame = removed.catalog === catalog.seq && removed.member_id === member.memberId;
+  if (!isSame) {
+    dropZone(ctx, draft, zone);
+    return false;
+  }
+  bringBack(ctx, draft, zone, removed);
+  keepPrimaries(ctx, zone.seq, primaries);
+  putConsumedMember(ctx.store, { ...rowOf(catalog.seq, member), zone: zone.seq });
+  return true;
 }
 
 /** Zones of other accounts are not told from own ones. */
@@ -177,15 +231,11 @@ function rowOf(catalog: number, { name, memberId, group, movesTo }: ListedMember
   return { catalog, name, member_id: memberId, zone: null, grp: group, moves_to: movesTo, problem: null };
 }
 
-/** Members come from where their catalog comes from. */
-function keepPrimaries(ctx: Context, zone: number, primaries: readonly number[]): void {
+/** Members come from where their catalog comes from. `zone`: store number. */
+function keepPrimaries(ctx: Context, zone: number, primaries: readonly number[]): true {
   const { store } = ctx;
-  if (!findIncoming(store, zone) || isSame(store, zone, primaries)) return;
+  if (!findIncoming(store, zone) || hasPrimaries(store, zone, primaries)) return true;
   setPrimariesOfZone(store, zone, primaries);
   refreshSoon(ctx, zone);
-}
-
-function isSame(store: Store, zone: number, primaries: readonly number[]): boolean {
-  const own = primariesOfZone(store, zone).map(({ seq }) => seq);
-  return own.length === primaries.length && own.every((seq, i) => seq === primaries[i]);
+  return true;
 }

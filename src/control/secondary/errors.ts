@@ -7,6 +7,7 @@ export const secondaryFailure = defineErrors('secondary', {
   peerMissing: { status: 404, code: 7003, text: 'No peer of this account has the identifier {id}.' },
   catalogMissing: { status: 404, code: 7003, text: 'No catalog of this account has the identifier {id}.' },
   memberMissing: { status: 404, code: 7003, text: 'No zone of the catalog has the identifier {id}.' },
+  removedMissing: { status: 404, code: 7003, text: 'No zone with the identifier {id} has left a catalog.' },
   nothingHeld: { status: 400, code: 1006, text: 'No zones of this catalog wait to be removed.' },
   outgoingMissing: { status: 404, code: 7003, text: '{zone} is not transferred to any peers.' },
   outgoingExists: { status: 400, code: 1061, text: '{zone} has peers already. Change them with PUT.' },

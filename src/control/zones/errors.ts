@@ -4,6 +4,11 @@ import { defineErrors } from '../../base/errors.js';
 export const zoneFailure = defineErrors('zones', {
   missing: { status: 404, code: 1001, text: 'Invalid zone identifier' },
   foreign: { status: 403, code: 10000, text: 'Authentication error' },
+  left: {
+    status: 400,
+    code: 1061,
+    text: '{name} is kept, because it left the catalog of another server. Delete it, or have it served again (secondary catalog restore).',
+  },
   exists: { status: 400, code: 1061, text: '{name} already exists' },
   badName: { status: 400, code: 1002, text: 'Invalid domain name: {reason}.' },
   publicSuffix: {

@@ -7,6 +7,7 @@ import { makeId } from '../../base/random.js';
 import { findAccount } from '../../store/access/accounts.js';
 import { settingsOfNewZones } from '../../store/access/dns-settings.js';
 import type { Store } from '../../store/driver.js';
+import { findRemovedZone } from '../../store/secondary/removed-zones.js';
 import {
   findZone,
   insertZone,
@@ -45,6 +46,8 @@ export function addZone(ctx: Context, draft: Draft, zone: NewZone): ZoneRow {
   const sameName = zonesOfName(ctx.store, name);
   const exists = sameName.some((other) => other.account === account);
   const trusted = ctx.settings.activation === 'trust';
+  const left = sameName.find((other) => other.account === account && findRemovedZone(ctx.store, other.seq));
+  if (left) throw zoneFailure('left', { name }, { pointer: '/name' });
   // Without proof of delegation, the first account that adds a name keeps it (ours).
   if (exists || (trusted && sameName.length > 0)) throw zoneFailure('exists', { name }, { pointer: '/name' });
   refuseHeld(ctx, draft.now, zone, { pointer: '/name' });
@@ -151,14 +154,25 @@ export function applyChange(
   return zone.seq;
 }
 
+/** Serves a zone as it must be after a change of what decides that; inside a commit. */
+export function serveAsRuled(ctx: Context, draft: Draft, zone: ZoneRow): void {
+  const served = servedAfter(ctx, zone);
+  if (served === zone.served) return;
+  draft.setZone(zone.seq, { served });
+  draft.noteZone(zone.seq, 'zone-replaced');
+}
+
 /** Whether this service answers for zones of this type. */
 function isServedType(type: ZoneType): boolean {
   return type === 'full' || type === 'secondary';
 }
 
-/** A full or secondary zone is served unless it is moved, not proven yet, or another account's zone with its name is served. */
+/**
+ * A full or secondary zone is served unless it is moved, not proven yet, has left the catalog that it came from, or
+ * another account's zone with its name is served.
+ */
 function servedAfter(ctx: Context, zone: ZoneRow): number {
-  if (!isServedType(zone.type) || zone.status === 'moved') return 0;
+  if (!isServedType(zone.type) || zone.status === 'moved' || findRemovedZone(ctx.store, zone.seq)) return 0;
   if (zone.status !== 'active' && zone.served === 0 && isBelowForeign(ctx.store, zone)) return 0;
   const others = zonesOfName(ctx.store, zone.name);
   return others.some((other) => other.seq !== zone.seq && other.served === 1) ? 0 : 1;

@@ -3,6 +3,7 @@ import { toHex } from '../../base/bytes.js';
 import { domainToAscii } from '../../dns/idna.js';
 import { type Condition, matchNothing } from '../../store/condition.js';
 import { signalsOfChild } from '../../store/dnssec/signals.js';
+import { forgetRemovedZone } from '../../store/secondary/removed-zones.js';
 import {
   matchAccount,
   matchName,
@@ -162,6 +163,7 @@ export async function editZone(ctx: Context, zoneId: string, edit: ZoneEdit): Pr
 function detach({ store }: Context, { seq, type }: ZoneRow, change: ZoneChange): ZoneChange {
   if (type !== 'secondary' || change.type === undefined) return {};
   dropIncoming(store, seq);
+  forgetRemovedZone(store, seq);
   return { expired: 0 };
 }
 

@@ -64,6 +64,9 @@ const statements = perStore((store) => ({
   members: store.prepare<[catalog: number], ConsumedMemberRow>(
     'SELECT * FROM consumed_members WHERE catalog = ? ORDER BY name',
   ),
+  member: store.prepare<[catalog: number, name: string], ConsumedMemberRow>(
+    'SELECT * FROM consumed_members WHERE catalog = ? AND name = ?',
+  ),
   counts: store.prepare<[catalog: number], MemberCounts>(
     'SELECT count(zone) AS zones, count(problem) AS problems FROM consumed_members WHERE catalog = ?',
   ),
@@ -137,6 +140,11 @@ export function consumedMembers(store: Store, catalog: number): ConsumedMemberRo
 
 export function countConsumedMembers(store: Store, catalog: number): MemberCounts {
   return statements(store).counts.get(catalog)!;
+}
+
+/** The member with a name. `catalog`: store number. */
+export function findConsumedMember(store: Store, catalog: number, name: string): ConsumedMemberRow | undefined {
+  return statements(store).member.get(catalog, name);
 }
 
 /** The member that is the zone with this store number. */

@@ -48,7 +48,9 @@ export type IncomingChange = Partial<
 
 const statements = perStore((store) => ({
   find: store.prepare<[zone: number], IncomingRow>('SELECT * FROM zone_incoming WHERE zone = ?'),
-  all: store.prepare<[], IncomingRow>('SELECT * FROM zone_incoming ORDER BY zone'),
+  all: store.prepare<[], IncomingRow>(
+    'SELECT * FROM zone_incoming WHERE zone NOT IN (SELECT zone FROM removed_zones) ORDER BY zone',
+  ),
   apexes: store.prepareTuples<[], [apex: Uint8Array]>(
     'SELECT apex FROM zones WHERE seq IN (SELECT zone FROM zone_incoming) AND served = 1 ORDER BY seq',
   ),
@@ -88,7 +90,7 @@ export function findIncoming(store: Store, zone: number): IncomingRow | undefine
   return statements(store).find.get(zone);
 }
 
-/** Those of all accounts. */
+/** Those of all accounts, but for zones that left their catalog. */
 export function allIncoming(store: Store): IncomingRow[] {
   return statements(store).all.all();
 }

@@ -60,14 +60,15 @@ type Sample = (name: string, help: string, value: number, labels?: Readonly<Reco
 function catalogSamples(store: Store, sample: Sample): MetricSample[] {
   const all = allConsumed(store);
   const states = ['current', 'waiting', 'broken', 'held'] as const;
-  const sum = (of: 'zones' | 'problems' | 'held'): number => all.reduce((total, item) => total + item[of], 0);
+  const sum = (of: 'zones' | 'problems' | 'held' | 'removed'): number =>
+    all.reduce((total, item) => total + item[of], 0);
   return [
     ...states.map((state) =>
       sample('consumed_catalogs', 'Catalog zones of other servers', all.filter((item) => item.state === state).length, {
         state,
       }),
     ),
-    ...(['zones', 'problems', 'held'] as const).map((state) =>
+    ...(['zones', 'problems', 'held', 'removed'] as const).map((state) =>
       sample('consumed_catalog_members', 'Members of catalog zones of other servers', sum(state), { state }),
     ),
   ];

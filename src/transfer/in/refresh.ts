@@ -18,6 +18,7 @@ import {
   primariesOfZone,
 } from '../../store/secondary/incoming.js';
 import type { LinkedPeerRow } from '../../store/secondary/linked-peers.js';
+import { findRemovedZone } from '../../store/secondary/removed-zones.js';
 import { findZone, ZONE_DEFAULTS, type ZoneRow } from '../../store/zones/zones.js';
 import type { Vault } from '../../vault/vault.js';
 import { TransferFailed } from './failure.js';
@@ -63,7 +64,7 @@ export async function refreshZone(
   for (const primary of primariesOfZone(base.store, seq)) {
     const zone = findZone(base.store, seq);
     const row = findIncoming(base.store, seq);
-    if (zone?.type !== 'secondary' || !row) return undefined;
+    if (zone?.type !== 'secondary' || !row || findRemovedZone(base.store, seq)) return undefined;
     try {
       const seen = await visit(parts, ctx, context, zone, row, primary);
       sight ??= seen;

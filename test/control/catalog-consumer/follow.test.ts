@@ -12,14 +12,20 @@ import {
   listConsumedMembers,
 } from '../../../src/control/catalog-consumer/consumer.js';
 import { consumerJob } from '../../../src/control/catalog-consumer/job.js';
+import {
+  listRemoved,
+  REMOVED_ZONE_JOB,
+  removedZoneJob,
+  restoreRemoved,
+} from '../../../src/control/catalog-consumer/removed.js';
 import { replaceIncoming } from '../../../src/control/secondary/incoming.js';
 import { createPeer } from '../../../src/control/secondary/peers.js';
 import type { Context } from '../../../src/control/write/context.js';
-import { createZone, deleteZone, editZone } from '../../../src/control/zones/zones.js';
+import { createZone, deleteZone, editZone, getZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import { parseName } from '../../../src/dns/name.js';
 import { parseRdata } from '../../../src/dns/rr/registry.js';
-import { primariesOfZone } from '../../../src/store/secondary/incoming.js';
+import { allIncoming, primariesOfZone } from '../../../src/store/secondary/incoming.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
 import { createIncomingCounts } from '../../../src/transfer/in/metrics.js';
 import { type RefreshParts, refreshZone } from '../../../src/transfer/in/refresh.js';
@@ -46,10 +52,11 @@ interface Producer {
 
 interface World {
   readonly ctx: Context;
+  readonly parts: RefreshParts;
   readonly account: string;
   readonly peer: string;
   add(name: string): Promise<Producer>;
-  /** Names of secondary zones that are no catalogs. */
+  /** Names of secondary zones that are served, and no catalogs. */
   zones(): string[];
 }
 
@@ -114,6 +121,7 @@ async function start(t: Test): Promise<World> {
   };
   return {
     ctx,
+    parts,
     account,
     get peer() {
       return peer;
@@ -121,7 +129,7 @@ async function start(t: Test): Promise<World> {
     add,
     zones: () =>
       store
-        .prepare<[], { name: string }>("SELECT name FROM zones WHERE type = 'secondary' ORDER BY name")
+        .prepare<[], { name: string }>("SELECT name FROM zones WHERE type = 'secondary' AND served = 1 ORDER BY name")
         .all()
         .map(({ name }) => name)
         .filter((name) => !catalogs.includes(name)),
@@ -284,4 +292,111 @@ t.test('a zone goes over to another catalog when both say so (coo)', async (t) =
   await old.list('m3 c.test');
   t.same(zones(), ['a.test', 'b.test', 'c.test'], 'the old catalog does not remove what went over');
   t.match(await old.state(), { zones: 1, problems: 0, state: 'current' });
+});
+
+const DAY_MS = 86_400_000;
+
+/** A clock that is ahead. */
+class ClockAhead extends SystemClock {
+  constructor(private readonly aheadMs: number) {
+    super();
+  }
+  override nowMs(): number {
+    return super.nowMs() + this.aheadMs;
+  }
+  override nowUs(): number {
+    return super.nowUs() + this.aheadMs * 1000;
+  }
+}
+
+/** Runs the job of a removed zone, days later. */
+async function runRemoval({ parts: { base } }: World, seq: number, days: number): Promise<unknown> {
+  const clock = new ClockAhead(days * DAY_MS);
+  const { store, log } = base;
+  const context = { store, clock, log, attempt: 0, requireLease() {}, signal: new AbortController().signal };
+  return removedZoneJob({ ...base, clock }).handler(context, String(seq));
+}
+
+t.test('a zone that leaves its catalog is kept for a week, and comes back as it was', async (t) => {
+  const world = await start(t);
+  const { ctx, account, add, zones, parts } = world;
+  const { store } = ctx;
+  const catalog = await add('cat.test');
+  await catalog.list('m1 a.test', 'm2 b.test');
+  const before = findZoneByName(store, 'a.test')!;
+  const id = Buffer.from(before.id).toString('hex');
+  const jobs = (kind: string) =>
+    store.prepare<[string, string]>('SELECT 1 FROM jobs WHERE kind = ? AND subject = ?').all(kind, String(before.seq))
+      .length;
+  t.equal(jobs('zone_notified'), 1);
+
+  await catalog.list('m2 b.test');
+  t.same(zones(), ['b.test']);
+  t.match(findZoneByName(store, 'a.test'), { seq: before.seq, served: 0 });
+  t.match(await catalog.state(), { zones: 1, problems: 0, removed: 1 });
+  t.match(await listRemoved(ctx, account), [{ id, name: 'a.test', catalog: 'cat.test', memberId: 'm1' }]);
+  const [{ removedAt, keptUntil } = { removedAt: 0, keptUntil: 0 }] = await listRemoved(ctx, account);
+  t.equal(keptUntil - removedAt, 7 * DAY_MS * 1000);
+  t.equal(jobs('zone_notified'), 0, 'its primaries are not asked meanwhile');
+  t.equal(
+    await refreshZone(parts, before.seq, true, new AbortController().signal),
+    undefined,
+    'not even when a check ran already',
+  );
+  t.notOk(
+    allIncoming(store).some(({ zone }) => zone === before.seq),
+    'nothing waits for it',
+  );
+  await editZone(ctx, id, { paused: true });
+  await editZone(ctx, id, { paused: false });
+  t.equal(findZoneByName(store, 'a.test')!.served, 0, 'a change of its settings does not serve it');
+  await t.rejects(createZone(ctx, { name: 'a.test', account }), { key: 'zones.left' } as never);
+  t.match(await runRemoval(world, before.seq, 6.9), { againAtMs: keptUntil / 1000 });
+
+  await catalog.list('m2 b.test', 'm1 a.test');
+  t.same(zones(), ['a.test', 'b.test'], 'it is listed again');
+  t.match(findZoneByName(store, 'a.test'), { seq: before.seq, id: before.id, created_at: before.created_at });
+  t.match(await catalog.state(), { zones: 2, removed: 0 });
+  t.equal(jobs('zone_notified'), 1, 'its primaries are asked at once');
+  t.equal(jobs(REMOVED_ZONE_JOB), 0);
+  t.match(await runRemoval(world, before.seq, 8), { done: true });
+  t.same(zones(), ['a.test', 'b.test'], 'and it is not deleted later');
+
+  await catalog.list('m2 b.test');
+  await catalog.list('m2 b.test', 'other a.test');
+  t.not(findZoneByName(store, 'a.test')!.seq, before.seq, 'under another identifier it begins anew');
+  t.same(await listRemoved(ctx, account), []);
+  await catalog.list('m2 b.test');
+  const { seq } = findZoneByName(store, 'a.test')!;
+  t.match(await runRemoval(world, seq, 7.1), { done: true });
+  t.equal(findZoneByName(store, 'a.test'), undefined, 'after a week it is deleted');
+});
+
+t.test('a person brings zones back that left a catalog, makes them own ones or deletes them', async (t) => {
+  const { ctx, account, add, zones } = await start(t);
+  const { store } = ctx;
+  const idOf = (name: string) => Buffer.from(findZoneByName(store, name)!.id).toString('hex');
+  const catalog = await add('cat.test');
+  await catalog.list('m1 a.test', 'm2 b.test', 'm3 c.test', 'm4 d.test');
+  await catalog.list('m4 d.test');
+  t.same(zones(), ['d.test']);
+  t.match(await restoreRemoved(ctx, account, idOf('a.test')), { name: 'a.test' });
+  t.same(zones(), ['a.test', 'd.test']);
+  await t.rejects(restoreRemoved(ctx, account, idOf('a.test')), { key: 'secondary.removedMissing' } as never);
+  await t.rejects(restoreRemoved(ctx, account, idOf('own.test')), { key: 'secondary.removedMissing' } as never);
+  await editZone(ctx, idOf('b.test'), { type: 'full' });
+  t.match(await getZone(ctx, idOf('b.test')), { type: 'full' });
+  t.equal(findZoneByName(store, 'b.test')!.served, 1, 'as a primary zone it is served');
+  await deleteZone(ctx, idOf('c.test'));
+  t.same(await listRemoved(ctx, account), []);
+  await catalog.list('m4 d.test', 'm3 c.test');
+  t.same(zones(), ['a.test', 'c.test', 'd.test'], 'a deleted one is made anew');
+  await catalog.list('m4 d.test');
+  await forgetConsumed(ctx, account, catalog.id);
+  t.same(zones(), ['a.test', 'd.test']);
+  t.match(
+    await listRemoved(ctx, account),
+    [{ name: 'c.test', catalog: 'cat.test' }],
+    'also when the catalog is followed no longer',
+  );
 });

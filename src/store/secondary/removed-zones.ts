@@ -1,0 +1,55 @@
+/** Zones that left a catalog of another server, and are kept unserved for a while. */
+import { perStore, type Store } from '../driver.js';
+
+export interface RemovedZoneRow {
+  /** Store number. */
+  readonly zone: number;
+  /** Store number; null: the catalog is not followed any more. */
+  readonly catalog: number | null;
+  readonly catalog_name: string;
+  /** The label under which the zone stood in the catalog. */
+  readonly member_id: string;
+  /** Microseconds since 1970. */
+  readonly removed_at: number;
+  readonly kept_until: number;
+}
+
+const statements = perStore((store) => ({
+  find: store.prepare<[zone: number], RemovedZoneRow>('SELECT * FROM removed_zones WHERE zone = ?'),
+  ofAccount: store.prepare<[account: number], RemovedZoneRow>(
+    `SELECT removed_zones.* FROM removed_zones JOIN zones ON zones.seq = removed_zones.zone
+     WHERE zones.account = ? ORDER BY zones.name`,
+  ),
+  ofCatalog: store.prepareTuples<[catalog: number], [number]>('SELECT count(*) FROM removed_zones WHERE catalog = ?'),
+  insert: store.prepare<
+    [zone: number, catalog: number | null, catalogName: string, memberId: string, removedAt: number, keptUntil: number]
+  >(
+    `INSERT INTO removed_zones (zone, catalog, catalog_name, member_id, removed_at, kept_until)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  ),
+  remove: store.prepare<[zone: number]>('DELETE FROM removed_zones WHERE zone = ?'),
+}));
+
+export function findRemovedZone(store: Store, zone: number): RemovedZoneRow | undefined {
+  return statements(store).find.get(zone);
+}
+
+/** In the order of their names. `account`: store number. */
+export function removedZonesOfAccount(store: Store, account: number): RemovedZoneRow[] {
+  return statements(store).ofAccount.all(account);
+}
+
+/** `catalog`: store number. */
+export function countRemovedZones(store: Store, catalog: number): number {
+  return statements(store).ofCatalog.get(catalog)![0];
+}
+
+export function insertRemovedZone(store: Store, row: RemovedZoneRow): void {
+  const { zone, catalog, catalog_name: name, member_id: id, removed_at: at, kept_until: until } = row;
+  statements(store).insert.run(zone, catalog, name, id, at, until);
+}
+
+/** The zone is no removed one any more. Does nothing when it is none. */
+export function forgetRemovedZone(store: Store, zone: number): void {
+  statements(store).remove.run(zone);
+}
