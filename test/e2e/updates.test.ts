@@ -5,13 +5,29 @@
 import { execFile } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import t from 'tap';
+import { isDeepStrictEqual, promisify } from 'node:util';
+import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
+import { RCODE_MNEMONICS } from '../../src/dns/codes.js';
+import { parseName } from '../../src/dns/name.js';
+import { signMessage, type TsigKey } from '../../src/dns/tsig.js';
 import { runCommand } from '../support/commands.js';
 import { freePort } from '../support/free-ports.js';
+import { randomUpdate, updateMessage } from '../support/random-updates.js';
+import { askAll } from '../support/reference-servers.js';
 import { createSecondary } from '../support/secondaries.js';
-import { copyOf, HEADERS, makeKey, policyFor, SECRET, startWorld, ZONE } from '../support/update-world.js';
+import { seededRandom } from '../support/seeded-random.js';
+import {
+  APEX,
+  copyOf,
+  HEADERS,
+  makeKey,
+  policyFor,
+  SECRET,
+  startWorld,
+  type World,
+  ZONE,
+} from '../support/update-world.js';
 
 const PROGRAMS = ['/usr/bin/nsupdate', '/usr/bin/knsupdate', '/usr/sbin/named'];
 const absent = PROGRAMS.filter((path) => !existsSync(path));
@@ -101,7 +117,8 @@ const SCRIPTS: readonly string[] = [
   'prereq nxdomain example.com',
 ];
 
-t.test('nsupdate: outcomes are those of BIND', { skip }, async (t) => {
+/** The program, and BIND with the same zone, which the same key may update. */
+async function startBeside(t: Test): Promise<{ readonly world: World; readonly port: number }> {
   const world = await startWorld(t);
   const port = await freePort();
   const bind = createSecondary('bind', world.directory, port);
@@ -112,6 +129,11 @@ t.test('nsupdate: outcomes are those of BIND', { skip }, async (t) => {
     `key "update.test" { algorithm hmac-sha256; secret "${SECRET}"; };\n` +
       `zone "example.com" { type primary; file "${file}"; allow-update { key "update.test"; }; };\n`,
   );
+  return { world, port };
+}
+
+t.test('nsupdate: outcomes are those of BIND', { skip }, async (t) => {
+  const { world, port } = await startBeside(t);
   const { dnsPort } = world.program;
   let [ours, theirs] = [await copyOf(dnsPort), await copyOf(port)];
   t.strictSame(ours.records, theirs.records, 'both begin with the same zone');
@@ -251,4 +273,51 @@ t.test('records of the API under updates', { skip }, async (t) => {
   );
   t.equal(await send('update delete example.com DNSKEY'), 'NOERROR');
   t.equal(await keys(), own, 'ours cannot be deleted');
+});
+
+const MESSAGES = Number(process.env['MESSAGES'] ?? 100);
+const SIGNER: TsigKey = {
+  name: parseName('update.test.'),
+  algorithm: 'hmac-sha256',
+  secret: new Uint8Array(Buffer.from(SECRET, 'base64')),
+};
+
+/** Sends a message, signed, and returns the response code. */
+async function send(port: number, message: Uint8Array): Promise<string> {
+  const signed = signMessage(message, SIGNER, { time: Math.floor(Date.now() / 1000) });
+  const [answer] = await askAll(port, [Buffer.from(signed.message)], 3000, 2);
+  return answer ? (RCODE_MNEMONICS[answer[3]! & 15] ?? '?') : 'nothing';
+}
+
+t.test('random messages: outcomes are those of BIND', { skip, timeout: 60_000 + MESSAGES * 500 }, async (t) => {
+  const { world, port } = await startBeside(t);
+  const { dnsPort } = world.program;
+  const seed = Number(process.env['SEED'] ?? 2136);
+  const random = seededRandom(seed);
+  let [ours, theirs] = [await copyOf(dnsPort), await copyOf(port)];
+  const codes = new Map<string, number>();
+  for (let n = 1; n <= MESSAGES; n++) {
+    const instructions = randomUpdate(random, theirs.serial);
+    const message = updateMessage(n, APEX, instructions);
+    const answers = [await send(dnsPort, message), await send(port, message)] as const;
+    const after = [await copyOf(dnsPort), await copyOf(port)] as const;
+    const what = `message ${n} of seed ${seed}: ${JSON.stringify(instructions)}`;
+    codes.set(answers[1], (codes.get(answers[1]) ?? 0) + 1);
+    const isSame =
+      answers[0] === answers[1] &&
+      isDeepStrictEqual(after[0].records, after[1].records) &&
+      after[0].serial - ours.serial === after[1].serial - theirs.serial;
+    if (!isSame) {
+      t.strictSame(
+        { rcode: answers[0], serial: after[0].serial - ours.serial, records: after[0].records },
+        { rcode: answers[1], serial: after[1].serial - theirs.serial, records: after[1].records },
+        what,
+      );
+      return;
+    }
+    [ours, theirs] = after;
+  }
+  t.pass(`${MESSAGES} messages`);
+  t.comment(JSON.stringify([...codes]));
+  t.ok(codes.size >= 6, 'many kinds of outcomes');
 });

@@ -3,7 +3,6 @@ import { toHex } from '../../base/bytes.js';
 import { Class, Type } from '../../dns/codes.js';
 import type { ReadRecord } from '../../dns/message.js';
 import { isAtOrBelow, lowerName, ownerKeyOf, toFqdn } from '../../dns/name.js';
-import { isNeverStored } from '../../dns/rr/mnemonics.js';
 import { typeByCode, typeMnemonic } from '../../dns/rr/registry.js';
 import type { RRset } from '../../dns/rr.js';
 import { servedAtOwner } from '../../serving/owner.js';
@@ -48,7 +47,6 @@ export function requireInZone({ owner }: ReadRecord, apex: Uint8Array): void {
 }
 
 function noteWanted(wanted: Map<string, WantedSet>, record: ReadRecord): void {
-  if (isNeverStored(record.type)) throw updateFailure('malformed', { reason: 'a prerequisite has no type of data' });
   const name = `${toHex(lowerName(record.owner))} ${record.type}`;
   let set = wanted.get(name);
   if (!set) wanted.set(name, (set = { record, datas: new Set() }));
