@@ -74,5 +74,8 @@ function settle(
     const runAtMs = nowMs + backoffMs(kind.backoff, row.attempt + 1, row.seq);
     return failJob(store, row, { text, runAtMs }, nowMs);
   }
-  return 'done' in outcome ? finishJob(store, row, nowMs) : repeatJob(store, row, outcome.againAtMs, nowMs);
+  if ('done' in outcome) return finishJob(store, row, nowMs);
+  const kept = repeatJob(store, row, outcome.againAtMs, nowMs);
+  if (kept) outcome.write?.();
+  return kept;
 }

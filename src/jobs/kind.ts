@@ -22,8 +22,11 @@ export interface JobContext {
   requireLease(): void;
 }
 
-/** `done`: the job is removed. `againAtMs`: the job stays and runs at that time, in milliseconds since 1970. */
-export type JobOutcome = { readonly done: true } | { readonly againAtMs: number };
+/**
+ * `done`: the job is removed. `againAtMs`: the job stays and runs at that time, in milliseconds since 1970. `write` stores what
+ * belongs to the result in the same write, for jobs that are so frequent that another one matters.
+ */
+export type JobOutcome = { readonly done: true } | { readonly againAtMs: number; readonly write?: () => void };
 
 /**
  * Reads the current state (the job may be outdated or already done) and does what is needed; it must be idempotent. An

@@ -25,11 +25,12 @@ import { findChange, lastChange } from '../../src/store/log/changes.js';
 import { findIncoming, noteIncoming } from '../../src/store/secondary/incoming.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
 import { createIncomingCounts } from '../../src/transfer/in/metrics.js';
-import { type RefreshParts, refreshZone } from '../../src/transfer/in/refresh.js';
+import type { RefreshParts } from '../../src/transfer/in/refresh.js';
 import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
 import { startControl } from '../control/fixture.js';
 import { makeQuery } from '../support/message.js';
+import { refreshZone } from '../support/refresh-zone.js';
 import {
   type Asked,
   address,

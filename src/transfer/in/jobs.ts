@@ -3,7 +3,7 @@ import { NOTIFIED_JOB, REFRESH_JOB } from '../../control/secondary/refresh-soon.
 import type { JobHandler, JobKinds } from '../../jobs/kind.js';
 import { schedule } from '../../jobs/schedule.js';
 import { allIncoming } from '../../store/secondary/incoming.js';
-import { type RefreshParts, refreshZone } from './refresh.js';
+import { checkZone, type RefreshParts } from './refresh.js';
 
 /** Checks and transfers at once; those asked for have places of their own, so that they do not wait behind the others. */
 const AT_ONCE = 10;
@@ -40,10 +40,14 @@ export function incomingJobs(parts: RefreshParts): JobKinds {
       if (running.has(subject)) return { againAtMs: clock.nowMs() + BUSY_MS };
       running.add(subject);
       try {
-        const nextMs = await refreshZone(parts, Number(subject), isNotified, signal);
-        if (nextMs === undefined) return { done: true };
-        if (!isNotified) return { againAtMs: nextMs };
-        await store.write(() => schedule(store, { kind: REFRESH_JOB, subject, runAtMs: nextMs }, clock.nowMs()));
+        const checked = await checkZone(parts, Number(subject), isNotified, signal);
+        if (!checked) return { done: true };
+        const { nextMs, write } = checked;
+        if (!isNotified) return { againAtMs: nextMs, write };
+        await store.write(() => {
+          write();
+          schedule(store, { kind: REFRESH_JOB, subject, runAtMs: nextMs }, clock.nowMs());
+        });
         return { done: true };
       } finally {
         running.delete(subject);

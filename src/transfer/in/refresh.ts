@@ -46,16 +46,23 @@ const MOST_EXPIRE = 31_536_000;
 const SPREAD = 0.1;
 const SECOND_US = 1_000_000;
 
+export interface Checked {
+  /** When the next check is due, milliseconds since 1970. */
+  readonly nextMs: number;
+  /** Stores the result; inside a write. */
+  readonly write: () => void;
+}
+
 /**
- * Asks the primaries of a zone (store number), in their order. `all`: even when one has nothing newer, because another has sent
- * NOTIFY. Resolves to the time of the next check, in milliseconds since 1970; undefined when the zone has no primaries.
+ * Asks the primaries of a zone (store number), in their order, and transfers what is newer. `all`: even when one has nothing newer,
+ * because another has sent NOTIFY. Resolves to undefined when the zone has no primaries.
  */
-export async function refreshZone(
+export async function checkZone(
   parts: RefreshParts,
   seq: number,
   all: boolean,
   signal: AbortSignal,
-): Promise<number | undefined> {
+): Promise<Checked | undefined> {
   const { base, counts } = parts;
   const ctx: Context = { ...base, actor: OPERATOR, requestId: base.random.uuid(), source: 'transfer' };
   const context: PrimaryContext = { clock: base.clock, random: base.random, signal };
@@ -147,13 +154,13 @@ function expireOf({ expire }: Soa, { expire: left }: SoaSight): number {
   return Math.min(left ?? MOST_EXPIRE, Math.max(LEAST_EXPIRE, Math.min(MOST_EXPIRE, expire)));
 }
 
-/** Writes the result of a check. Resolves to the time of the next one. */
+/** What a check leaves to be stored. */
 async function conclude(
   ctx: Context,
   seq: number,
   sight: Sight | undefined,
   failures: readonly string[],
-): Promise<number | undefined> {
+): Promise<Checked | undefined> {
   const { store, clock } = ctx;
   const zone = findZone(store, seq);
   const row = findIncoming(store, seq);
@@ -166,19 +173,23 @@ async function conclude(
     const untilExpiry = !expires && row.expires_at !== null ? (row.expires_at - now) / 1000 : delay;
     const nextMs = clock.nowMs() + Math.ceil(Math.min(delay, untilExpiry));
     const error = failures.join('; ') || 'it has no primaries';
-    await note(ctx, seq, { failures: row.failures + 1, error, next_at: nextMs * 1000 });
-    return nextMs;
+    return checked(ctx, seq, nextMs, { failures: row.failures + 1, error });
   }
   if (zone.expired === 1) await reviveZone(ctx, seq);
   const nextMs = clock.nowMs() + refreshMs(ctx, zone, row);
   const expiresAt = now + sight.expire * SECOND_US;
-  const ended = { checked_at: now, expires_at: expiresAt, next_at: nextMs * 1000, failures: 0 };
-  await note(ctx, seq, { ...ended, error: failures.length === 0 ? null : failures.join('; '), notice: sight.notice });
-  return nextMs;
+  const error = failures.length === 0 ? null : failures.join('; ');
+  return checked(ctx, seq, nextMs, {
+    checked_at: now,
+    expires_at: expiresAt,
+    failures: 0,
+    error,
+    notice: sight.notice,
+  });
 }
 
-function note({ store }: Context, seq: number, change: IncomingChange): Promise<void> {
-  return store.write(() => noteIncoming(store, seq, change));
+function checked({ store }: Context, seq: number, nextMs: number, change: IncomingChange): Checked {
+  return { nextMs, write: () => noteIncoming(store, seq, { ...change, next_at: nextMs * 1000 }) };
 }
 
 /** Milliseconds until the next check: the setting of the zone, or REFRESH of the SOA, and up to a tenth more or less. */

@@ -28,9 +28,10 @@ import { parseRdata } from '../../../src/dns/rr/registry.js';
 import { allIncoming, primariesOfZone } from '../../../src/store/secondary/incoming.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
 import { createIncomingCounts } from '../../../src/transfer/in/metrics.js';
-import { type RefreshParts, refreshZone } from '../../../src/transfer/in/refresh.js';
+import type { RefreshParts } from '../../../src/transfer/in/refresh.js';
 import { fileKeys } from '../../../src/vault/master-key.js';
 import { unlockVault } from '../../../src/vault/unlock.js';
+import { refreshZone } from '../../support/refresh-zone.js';
 import { type ScriptedRR, soa, startScriptedPrimary } from '../../support/scripted-primary.js';
 import { startControl } from '../fixture.js';
 
