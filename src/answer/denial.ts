@@ -7,6 +7,9 @@ import { Ede, Rcode, Type } from '../dns/codes.js';
 import { findFloor, findLast } from '../image/floor.js';
 import { Control, DenialKind, Flag, HASH_OCTETS, viewOf, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
+import { oweMade, writeOwed } from './compact.js';
+import { Lack } from './made.js';
+import type { Query } from './query.js';
 import { fail, type Response, writeOwnedRRset } from './response.js';
 import { ENCLOSER_WORDS, ENCLOSERS_SHIFT, type Search } from './search.js';
 import { hashWithSalt } from './sha1.js';
@@ -32,6 +35,7 @@ const starred = new Uint8Array(256);
 export function resetProofs(search: Search, response: Response, image: ImageReader): void {
   search.proofCount = 0;
   search.proofFault = 0;
+  search.owed = undefined;
   search.hashed = 0;
   search.denial = response.dnssecOk ? image.words[search.zoneRecord + ZoneWord.denial]! : 0;
 }
@@ -48,6 +52,7 @@ export function proveNoData(search: Search, image: ImageReader, node: number): v
   if (search.denial === DenialKind.none) return;
   if (isHashed(search)) proveHashed(search, image, 0);
   else if (hasNsec(image, node)) note(search, node);
+  else if (search.denial === DenialKind.compact) oweMade(search, image, Lack.types, 0);
   // An empty non-terminal, which the NSEC before it covers (RFC 4035 §3.1.3.2).
   else note(search, findNsec(search, image, makeKey(search, 0)));
 }
@@ -55,6 +60,10 @@ export function proveNoData(search: Search, image: ImageReader, node: number): v
 /** The name does not exist, and the wildcard that answers for it has no data of the type. `node`: the wildcard's. */
 export function proveWildcardNoData(search: Search, image: ImageReader, node: number, encloserLabels: number): void {
   if (search.denial === DenialKind.none) return;
+  if (search.denial === DenialKind.compact) {
+    oweMade(search, image, Lack.types, node);
+    return;
+  }
   const label = search.labels - encloserLabels;
   if (isHashed(search)) {
     // With opt-out, the closest encloser that is proven may be above the one that has the wildcard.
@@ -71,6 +80,10 @@ export function proveWildcardNoData(search: Search, image: ImageReader, node: nu
 /** Neither the name exists nor a wildcard that could answer for it. `encloser`: node of the closest encloser. */
 export function proveNxDomain(search: Search, image: ImageReader, encloser: number, encloserLabels: number): void {
   if (search.denial === DenialKind.none) return;
+  if (search.denial === DenialKind.compact) {
+    oweMade(search, image, Lack.name, 0);
+    return;
+  }
   const known = enclosed(search, image, encloser, encloserLabels);
   const proofs = search.enclosers;
   if (isHashed(search)) {
@@ -90,12 +103,18 @@ export function proveInsecure(search: Search, image: ImageReader, node: number, 
 }
 
 /** Writes everything owed into the authority section. */
-export function writeProofs(search: Search, response: Response, image: ImageReader): void {
+export function writeProofs(query: Query, search: Search, response: Response, image: ImageReader): void {
+  if (search.denial === DenialKind.compact) {
+    // The types of the NSEC record tell (RFC 9824 §3.1), unless the client wants the code as well (§5.1).
+    if (response.rcode === Rcode.nxDomain && !query.compactOk) response.rcode = Rcode.noError;
+    if (search.lack !== Lack.nothing) return;
+  }
   if (search.denial === DenialKind.none || response.truncated || response.rcode === Rcode.servFail) return;
   if (search.proofFault !== 0) {
     fail(response, search.proofFault);
     return;
   }
+  response.authorities += writeOwed(search, response);
   const type = isHashed(search) ? Type.nsec3 : Type.nsec;
   for (let i = 0; i < search.proofCount; i++) {
     const node = search.proofs[i]!;

@@ -10,11 +10,13 @@ import { writeAdditional } from './additional.js';
 import { answerChaos } from './chaos.js';
 import { Cookie, judgeCookie } from './cookie.js';
 import { isMarkedKey } from './key-names.js';
+import { Lack } from './made.js';
 import { optLength, writeOpt } from './opt.js';
 import { DROP, HEADER_LENGTH, isInternet, parseQuery, type Query } from './query.js';
 import { judgeRate, type RateLimiter, Verdict } from './rate-limit.js';
 import { copyOctets, type Response } from './response.js';
 import { hashSearch, type Search } from './search.js';
+import { mayDeferDatagram } from './signing-time.js';
 import { solve } from './solve.js';
 import { createEngineState, type Engine, type EngineSettings } from './state.js';
 import { type Answer, type Client, DEFERRED, Transport } from './transport.js';
@@ -63,6 +65,7 @@ function answerOnce(
   engine.search.names = 0;
   engine.search.zone = 0;
   engine.search.zoneRecord = 0;
+  engine.search.lack = Lack.nothing;
   if (query.cookieLength !== 0 && client !== undefined) takeCookie(engine, client);
   resetResponse(query, response, out, at);
   response.rcode = status;
@@ -72,12 +75,13 @@ function answerOnce(
   const questionEnd = response.at;
   response.limit = size - (query.edns ? optLength(engine) : 0);
   if (status === Rcode.noError && query.hasQuestion) dispatch(engine, image, transport);
-  if (engine.deferred) return DEFERRED;
+  if (engine.deferred && engine.search.lack === Lack.nothing) return DEFERRED;
   if (engine.limiter !== undefined && transport === Transport.udp && client !== undefined) {
     const verdict = limitRate(engine, engine.limiter, client);
     if (verdict === Verdict.drop) return 0;
     if (verdict === Verdict.truncate) response.truncated = true;
   }
+  if (engine.deferred && waitsForSignature(engine)) return DEFERRED;
   engine.sources = response.sources;
   if (!response.truncated && isWhole(response.rcode)) writeAdditional(query, engine.search, response, image);
   if (response.truncated || !isWhole(response.rcode)) clearSections(response, questionEnd);
@@ -103,6 +107,17 @@ function limitRate({ response, search, cookie }: Engine, limiter: RateLimiter, c
 /** A client on a stream has proved its address by the handshake (RFC 7873 §5.2.3). */
 function lacksCookie({ cookie, settings, transport }: Engine): boolean {
   return settings.requireCookies && cookie === Cookie.unknown && transport === Transport.udp;
+}
+
+/**
+ * Whether the answer waits for a signature. Over UDP only while there is time for signatures; then the client has to come over a
+ * stream, which proves its address.
+ */
+function waitsForSignature({ transport, response, signingTime }: Engine): boolean {
+  if (response.truncated) return false;
+  if (transport !== Transport.udp || (signingTime !== undefined && mayDeferDatagram(signingTime))) return true;
+  response.truncated = true;
+  return false;
 }
 
 /** Response codes whose answers contain sections. */
@@ -173,6 +188,10 @@ function dispatch(engine: Engine, image: ImageReader, transport: number): void {
     answerChaos(engine);
   } else if (!isInternet(query)) {
     response.rcode = Rcode.refused;
+  } else if (query.type === Type.nxname) {
+    // It stands in type bitmaps alone (RFC 9824 §3.5).
+    response.rcode = Rcode.formErr;
+    response.extendedError = Ede.invalidQueryType;
   } else if (query.type === Type.axfr) {
     // A transfer needs a stream (RFC 5936 §4.2), and those of streams are answered elsewhere.
     response.rcode = transport === Transport.udp ? Rcode.notImp : Rcode.refused;
@@ -210,7 +229,7 @@ function answerInternet(engine: Engine, image: ImageReader): void {
   }
   // Over UDP the current SOA is the whole answer to IXFR (RFC 1995 §2).
   if (query.type === Type.ixfr) query.type = Type.soa;
-  solve(query, search, engine.response, image);
+  engine.deferred = solve(query, search, engine.response, image);
   if (query.wantsZoneVersion || query.wantsExpire) noteSerial(engine, image);
 }
 

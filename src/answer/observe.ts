@@ -26,7 +26,7 @@ import {
   SKIP,
   Word,
 } from './observation.js';
-import { createEngineState, type Engine, type EngineSettings } from './state.js';
+import type { Engine } from './state.js';
 import { type Answer, type Client, DEFERRED } from './transport.js';
 
 /** A zone keeps its row against this many questions for others, times {@link MISSES_TO_AGE}. */
@@ -57,14 +57,13 @@ interface Observer {
 /** The reader's wishes are noticed after this many answers. */
 const LONGEST_SPAN = 64;
 
-/** An engine that is observed. */
+/** An engine that is observed. `engine`: its state. */
 export function createObservedEngine(
   image: ImageReader,
-  settings: EngineSettings,
+  engine: Engine,
   place: ObservationPlace,
   clock: Clock,
 ): Answer {
-  const engine = createEngineState(settings);
   const answer = answerWith(engine, image);
   const block = observationBlock(place);
   const observer: Observer = {

@@ -1,6 +1,7 @@
 /** The OPT record of an answer (RFC 6891 §6.1) with the options that go with it. */
 // hot
 import { EdnsOption, Rcode, Type } from '../dns/codes.js';
+import { DenialKind, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { CLIENT_COOKIE_LENGTH, Cookie, SERVER_COOKIE_LENGTH, writeCookies } from './cookie.js';
 import type { Engine } from './state.js';
@@ -47,8 +48,8 @@ export function writeOpt(engine: Engine, image: ImageReader): void {
   out[start + 4] = settings.udpSize;
   out[start + 5] = response.rcode >>> 4;
   out[start + 6] = 0;
-  // DO is copied (RFC 3225 §3), all other flags are clear.
-  out[start + 7] = query.dnssecOk ? 0x80 : 0;
+  // DO is copied (RFC 3225 §3); CO says that the answer follows it (RFC 9824 §5.1); all other flags are clear.
+  out[start + 7] = (query.dnssecOk ? 0x80 : 0) | (query.compactOk && isCompact(engine, image) ? 0x40 : 0);
   out[start + 8] = 0;
   // An answer to a wrong version contains only the right version (RFC 6891 §6.1.3).
   const end = response.rcode === Rcode.badVers ? start + OPT_HEADER : writeOptions(engine, image, start + OPT_HEADER);
@@ -57,6 +58,12 @@ export function writeOpt(engine: Engine, image: ImageReader): void {
   out[start + 10] = length;
   response.at = end - response.base;
   response.additionals++;
+}
+
+/** Whether the answer comes from a zone with compact denial. */
+function isCompact({ query, search }: Engine, image: ImageReader): boolean {
+  const record = search.zoneRecord;
+  return query.dnssecOk && record !== 0 && image.words[record + ZoneWord.denial] === DenialKind.compact;
 }
 
 /** Writes the options from `from` on; returns the position after them. */

@@ -42,6 +42,8 @@ export interface Query {
   /** The client's payload size, octets. */
   ednsSize: number;
   dnssecOk: boolean;
+  /** The client takes NXDOMAIN with compact denial (RFC 9824 §5.1). */
+  compactOk: boolean;
   /** The client asked for the name server's identifier (RFC 5001). */
   wantsNsid: boolean;
   /** The client asked for the version of the zone (RFC 9660). */
@@ -81,6 +83,7 @@ export function createQuery(): Query {
     ednsVersion: 0,
     ednsSize: 512,
     dnssecOk: false,
+    compactOk: false,
     wantsNsid: false,
     wantsExpire: false,
     wantsZoneVersion: false,
@@ -104,6 +107,7 @@ export function parseQuery(query: Query, request: Uint8Array, start: number, len
   query.nameLength = 0;
   query.edns = false;
   query.dnssecOk = false;
+  query.compactOk = false;
   query.wantsNsid = false;
   query.wantsExpire = false;
   query.wantsZoneVersion = false;
@@ -236,6 +240,7 @@ function parseOpt(query: Query, fixed: number, rdata: number, end: number): numb
   query.ednsSize = u16(request, fixed + 2);
   query.ednsVersion = request[fixed + 5]!;
   query.dnssecOk = (request[fixed + 6]! & 0x80) !== 0;
+  query.compactOk = (request[fixed + 6]! & 0x40) !== 0;
   return Rcode.noError;
 }
 

@@ -8,7 +8,7 @@ import { MISSING_SIGNATURES, NODE_HEADER, RRSET_HEADER, SOURCE_SHIFT } from '../
 import type { ImageReader } from '../image/reader.js';
 
 /** Pointers cannot refer to an offset above this (RFC 1035 §4.1.4). */
-const MAX_POINTER = 0x3fff;
+export const MAX_POINTER = 0x3fff;
 
 /** The answer being built. Positions are octets from the start of the message, which is at `base` of `bytes`. */
 export interface Response {
@@ -114,7 +114,7 @@ function extendedErrorOf(head: number): number {
 }
 
 /** Sets the owner of each RR between two positions in the output; their owners are pointers. */
-function putOwners(out: Uint8Array, from: number, end: number, ownerAt: number): void {
+export function putOwners(out: Uint8Array, from: number, end: number, ownerAt: number): void {
   for (let at = from; at < end; at += lengthOfRR(out, at)) putPointer(out, at, ownerAt);
 }
 

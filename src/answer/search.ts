@@ -2,6 +2,7 @@
 // hot
 import { hashLabel } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
+import type { MadeRecords, MadeTable } from './made.js';
 import type { Query } from './query.js';
 
 /**
@@ -61,10 +62,17 @@ export interface Search {
   hashed: number;
   /** Proofs about closest enclosers, kept from one answer to the next (denial.ts). */
   enclosers: Int32Array;
+  /** Records that were signed for answers of this engine (compact.ts); undefined: none are. */
+  readonly made: MadeTable | undefined;
+  /** Those of them that are owed next. */
+  owed: MadeRecords | undefined;
+  /** A Lack code: what has to be made before the query can be answered, and the node or RRset that it is about. */
+  lack: number;
+  lackSubject: number;
 }
 
 /** A search that starts with the question's name and works in the same memory. */
-export function createSearch(query: Query): Search {
+export function createSearch(query: Query, made?: MadeTable): Search {
   return {
     name: query.name,
     nameView: query.nameView,
@@ -92,6 +100,10 @@ export function createSearch(query: Query): Search {
     proofFault: 0,
     hashed: 0,
     enclosers: new Int32Array(ENCLOSER_WORDS << (32 - ENCLOSERS_SHIFT)),
+    made,
+    owed: undefined,
+    lack: 0,
+    lackSubject: 0,
   };
 }
 

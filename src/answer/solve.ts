@@ -7,8 +7,9 @@
  */
 // hot
 import { Ede, Rcode, Type } from '../dns/codes.js';
-import { Flag, hashWildcard, NEGATIVE_SOA, NODE_HEADER, ZoneWord } from '../image/layout.js';
+import { DenialKind, Flag, hashWildcard, NEGATIVE_SOA, NODE_HEADER, ZoneWord } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
+import { writeExpanded, writeOwed } from './compact.js';
 import {
   proveExpansion,
   proveInsecure,
@@ -18,6 +19,7 @@ import {
   resetProofs,
   writeProofs,
 } from './denial.js';
+import { Lack } from './made.js';
 import type { Query } from './query.js';
 import {
   firstTarget,
@@ -44,8 +46,8 @@ const FOLLOW = 1;
 let locatedNode = 0;
 let locatedLabels = 0;
 
-/** Answers the question in `search`, whose zone is set. */
-export function solve(query: Query, search: Search, response: Response, image: ImageReader): void {
+/** Answers the question in `search`, whose zone is set. True: a signature has to be made first (compact.ts). */
+export function solve(query: Query, search: Search, response: Response, image: ImageReader): boolean {
   const apexLabel = search.labels - search.apexLabels;
   search.apexNode = image.words[search.zoneRecord + ZoneWord.apexNode]!;
   search.chainLength = 0;
@@ -57,13 +59,15 @@ export function solve(query: Query, search: Search, response: Response, image: I
     response.rcode = Rcode.servFail;
     response.extendedError = Ede.invalidData;
     response.authoritative = false;
-    return;
+    return false;
   }
   resetProofs(search, response, image);
   while (solveName(query, search, response, image) === FOLLOW) {
     if (seenBefore(search) || response.at > MAX_CHAIN_OCTETS) break;
   }
-  if (search.denial !== 0) writeProofs(search, response, image);
+  if (search.denial === 0) return false;
+  writeProofs(query, search, response, image);
+  return search.lack !== Lack.nothing;
 }
 
 function solveName(query: Query, search: Search, response: Response, image: ImageReader): number {
@@ -86,11 +90,13 @@ function solveName(query: Query, search: Search, response: Response, image: Imag
   if (wildcard !== 0) {
     if (link === 0) search.firstNode = wildcard;
     search.where[link] = Where.wildcard;
-    return answerNode(query, search, response, image, wildcard, true);
+    return search.denial === DenialKind.compact
+      ? answerExpanded(query, search, response, image, wildcard)
+      : answerNode(query, search, response, image, wildcard, true);
   }
   response.rcode = Rcode.nxDomain;
   proveNxDomain(search, image, locatedNode, locatedLabels);
-  writeNegative(search, response, image);
+  writeNegative(query, search, response, image);
   return DONE;
 }
 
@@ -170,7 +176,28 @@ function answerNode(
   }
   if (isWildcard) proveWildcardNoData(search, image, node, locatedLabels);
   else proveNoData(search, image, node);
-  writeNegative(search, response, image);
+  writeNegative(query, search, response, image);
+  return DONE;
+}
+
+/** The same for a wildcard in a zone with compact denial: what it answers is signed for the name itself (RFC 9824 §3.3). */
+function answerExpanded(query: Query, search: Search, response: Response, image: ImageReader, node: number): number {
+  if (query.type === Type.rrsig && answerSignatures(search, response, image, node, false)) return DONE;
+  // Its own NSEC record is about another name.
+  const isOther = query.type === Type.nsec;
+  const rrset = query.type === Type.any ? anyRRset(image, node) : isOther ? 0 : image.findRRset(node, query.type);
+  const start = response.at;
+  if (rrset !== 0) {
+    if (writeExpanded(search, response, image, rrset)) noteTargets(response, image, rrset, start);
+    return DONE;
+  }
+  if ((image.words[node + 2]! >>> 8) & Flag.cname && query.type !== Type.any && !isOther) {
+    const alias = image.findRRset(node, Type.cname);
+    if (!writeExpanded(search, response, image, alias)) return DONE;
+    return followTarget(search, image, alias, skipLabels(response, start + 12, 0));
+  }
+  proveWildcardNoData(search, image, node, locatedLabels);
+  writeNegative(query, search, response, image);
   return DONE;
 }
 
@@ -286,15 +313,24 @@ function writeAnswer(response: Response, image: ImageReader, rrset: number, owne
   const count = writeRequired(response, image, rrset, ownerAt);
   if (count === 0) return false;
   response.answers += count;
-  if (last && image.words[rrset + 3]! >>> 16 !== 0) {
-    response.targetsOf = rrset;
-    response.targetsAt = start;
-  }
+  if (last) noteTargets(response, image, rrset, start);
   return true;
 }
 
+/** Notes an RRset whose targets' addresses belong in the additional section. */
+function noteTargets(response: Response, image: ImageReader, rrset: number, start: number): void {
+  if (image.words[rrset + 3]! >>> 16 === 0) return;
+  response.targetsOf = rrset;
+  response.targetsAt = start;
+}
+
 /** SOA of the zone with the negative TTL (RFC 2308 §3). */
-function writeNegative(search: Search, response: Response, image: ImageReader): void {
+function writeNegative(query: Query, search: Search, response: Response, image: ImageReader): void {
+  // With compact denial every name has an NSEC record, which is the answer to a question for it.
+  if (search.owed !== undefined && query.type === Type.nsec) {
+    response.answers += writeOwed(search, response);
+    return;
+  }
   const soa = image.findRRset(search.apexNode, NEGATIVE_SOA);
   if (soa !== 0) response.authorities += writeRequired(response, image, soa, response.apexAt);
 }

@@ -1,9 +1,12 @@
 /** The state of one engine between queries: settings, and objects that are created once and reused for every answer. */
+
 import { type CookieJar, createCookieJar } from './cookie.js';
+import type { MadeTable } from './made.js';
 import { createQuery, type Query } from './query.js';
 import { createRateLimiter, type RateLimiter, type RateLimitSettings } from './rate-limit.js';
 import { createResponse, type Response } from './response.js';
 import { createSearch, type Search } from './search.js';
+import { signingTimeOf } from './signing-time.js';
 import { type Client, createClient } from './transport.js';
 
 export interface EngineSettings {
@@ -28,6 +31,8 @@ export interface EngineSettings {
   readonly keyNames?: SharedArrayBuffer | undefined;
   /** The same of the apexes of zones that have primaries, from which NOTIFY may come; absent: there are none. */
   readonly secondaryNames?: SharedArrayBuffer | undefined;
+  /** The time that may be spent on signatures (signing-time.ts), shared by all threads; absent: none over UDP. */
+  readonly signingTime?: SharedArrayBuffer | undefined;
 }
 
 export const DEFAULT_ENGINE_SETTINGS: EngineSettings = {
@@ -54,6 +59,8 @@ export interface Engine {
   sources: number;
   /** Marks of the apexes of zones that have primaries; undefined: there are none. */
   readonly secondaryNames: Int32Array | undefined;
+  /** The time that may be spent on signatures. */
+  readonly signingTime: Int32Array<SharedArrayBuffer> | undefined;
   /** Whether another part answers the query. */
   deferred: boolean;
   /** Result of checking the query's cookie, a Cookie code; none without a client. */
@@ -71,11 +78,12 @@ export interface Engine {
   seconds: number;
 }
 
-export function createEngineState(settings: EngineSettings): Engine {
+/** `made`: records that are signed for answers of this engine. */
+export function createEngineState(settings: EngineSettings, made?: MadeTable): Engine {
   const query = createQuery();
   return {
     query,
-    search: createSearch(query),
+    search: createSearch(query, made),
     response: createResponse(),
     settings,
     version: latin1(settings.version),
@@ -85,6 +93,7 @@ export function createEngineState(settings: EngineSettings): Engine {
     keyNames: settings.keyNames && new Int32Array(settings.keyNames),
     sources: 0,
     secondaryNames: settings.secondaryNames && new Int32Array(settings.secondaryNames),
+    signingTime: settings.signingTime && signingTimeOf(settings.signingTime),
     deferred: false,
     cookie: 0,
     client: createClient(),

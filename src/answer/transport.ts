@@ -46,18 +46,19 @@ export function setAddresses(
 
 /**
  * Instead of a length: the message is signed with a key that somebody here has, and the caller must hand it to who can
- * check signatures. Never for HTTPS.
+ * check signatures (never over HTTPS), or a signature has to be made for the answer.
  */
 export const DEFERRED = -1;
 
 /**
- * Answers a message for which {@link Answer} returned {@link DEFERRED}, from this address; undefined: no answer. An answer
- * that another process must give comes later. It may allocate, and it never throws or rejects.
+ * Answers a message for which {@link Answer} returned {@link DEFERRED}, from this address and port; undefined: no answer. An
+ * answer that another process must give, or that waits for a signature, comes later. It may allocate, and it never throws or rejects.
  */
 export type AnswerDeferred = (
   request: Uint8Array,
   transport: TransportCode,
   address: string,
+  port: number,
 ) => DeferredResult | Promise<DeferredResult>;
 
 export type DeferredResult = Uint8Array | undefined;

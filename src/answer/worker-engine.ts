@@ -8,7 +8,7 @@ import { ImageReader } from '../image/reader.js';
 import { createEngine } from './engine.js';
 import type { ObservationPlace } from './observation.js';
 import { createObservedEngine } from './observe.js';
-import type { EngineSettings } from './state.js';
+import { createEngineState, type EngineSettings } from './state.js';
 import type { Answer } from './transport.js';
 
 /** The start data of a worker; posted unchanged. */
@@ -33,7 +33,9 @@ export function createWorkerEngine(data: unknown): WorkerEngine {
   const memory = createSharedMemoryUse();
   let octets = generationOctets(image);
   return {
-    answer: place ? createObservedEngine(reader, settings, place, new SystemClock()) : createEngine(reader, settings),
+    answer: place
+      ? createObservedEngine(reader, createEngineState(settings), place, new SystemClock())
+      : createEngine(reader, settings),
     isStale: () => reader.isStale(),
     refresh(port) {
       let unused = 0;

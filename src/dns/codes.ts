@@ -61,6 +61,7 @@ export const Type = {
   zonemd: 63,
   svcb: 64,
   https: 65,
+  nxname: 128,
   tsig: 250,
   ixfr: 251,
   axfr: 252,
@@ -92,4 +93,5 @@ export const Ede = {
   noReachableAuthority: 22,
   invalidData: 24,
   unsupportedNsec3Iterations: 27,
+  invalidQueryType: 30,
 } as const;

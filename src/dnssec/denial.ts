@@ -14,8 +14,14 @@ export interface HashParameters {
   readonly optOut: boolean;
 }
 
-/** How a signed zone proves that something does not exist. */
-export type Denial = { readonly kind: 'nsec' } | ({ readonly kind: 'nsec3' } & HashParameters);
+/**
+ * How a signed zone proves that something does not exist. 'compact': each NSEC record is about its own name alone, and that of a name
+ * that does not exist is made when it is asked for (RFC 9824).
+ */
+export type Denial =
+  | { readonly kind: 'nsec' }
+  | { readonly kind: 'compact' }
+  | ({ readonly kind: 'nsec3' } & HashParameters);
 
 /** Whether names are denied in the same way; undefined for an unsigned zone. */
 export function isSameDenial(a: Denial | undefined, b: Denial | undefined): boolean {
@@ -37,6 +43,51 @@ const OPT_OUT = 1;
 /** `next`: wire name of the next owner in canonical order; `types`: those of this owner, in any order. */
 export function nsecRdata(next: Uint8Array, types: readonly number[]): Uint8Array {
   return concatBytes(lowerName(next), encodeBitmap(types));
+}
+
+/** The NSEC record of a zone with compact denial: from the name to the one directly behind it (RFC 9824 §3.1). */
+export function compactNsecRdata(owner: Uint8Array, types: readonly number[]): Uint8Array {
+  return nsecRdata(nameBehind(lowerName(owner)), types);
+}
+
+const LONGEST_NAME = 255;
+const LONGEST_LABEL = 63;
+
+/**
+ * The name directly behind one in lower case in canonical order: `\000` below it. No name can stand below one of 254 octets or more;
+ * then its first label grows, or is replaced by the next one (RFC 4471 §3.1.2). The root behind the very last.
+ */
+export function nameBehind(name: Uint8Array): Uint8Array {
+  if (name.length + 2 <= LONGEST_NAME) return concatBytes(Uint8Array.of(1, 0), name);
+  return name.length < LONGEST_NAME ? nameBeyond(name) : nextSibling(name);
+}
+
+/** The first name that is neither this one nor below it; it has room for one more octet. */
+function nameBeyond(name: Uint8Array): Uint8Array {
+  const length = name[0]!;
+  if (length === 0) return name;
+  if (length === LONGEST_LABEL) return nextSibling(name);
+  const label = name.subarray(1, 1 + length);
+  return concatBytes(Uint8Array.of(length + 1), label, Uint8Array.of(0), name.subarray(1 + length));
+}
+
+/** The same where the first label cannot grow. */
+function nextSibling(name: Uint8Array): Uint8Array {
+  const length = name[0]!;
+  const [label, parent] = [name.subarray(1, 1 + length), name.subarray(1 + length)];
+  const last = label.findLastIndex((octet) => octet !== 0xff);
+  if (last < 0) return nameBeyond(parent);
+  return concatBytes(
+    Uint8Array.of(last + 1),
+    label.subarray(0, last),
+    Uint8Array.of(octetBehind(label[last]!)),
+    parent,
+  );
+}
+
+/** The octet behind one; upper-case letters are those of lower case (RFC 4034 §6.1). */
+function octetBehind(octet: number): number {
+  return octet === 0x40 ? 0x5b : octet + 1;
 }
 
 /** `nextHash`: 20 octets. `types`: those of the owner, none for an empty non-terminal. */

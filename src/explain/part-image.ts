@@ -2,10 +2,13 @@
  * The part of a zone that decides about a few names, compiled as the DNS process compiles the whole zone: the names
  * themselves, their ancestors, and the wildcards at the ancestors. The engine answers from it as from the whole zone.
  */
+
 import { answerWith } from '../answer/engine.js';
+import type { MadeTable } from '../answer/made.js';
 import { createEngineState, DEFAULT_ENGINE_SETTINGS } from '../answer/state.js';
 import { type TracedName, traceOf } from '../answer/trace.js';
-import { Transport } from '../answer/transport.js';
+import { DEFERRED, Transport } from '../answer/transport.js';
+import { keepRecords, makeRecords } from '../compact/make-records.js';
 import { Class, EdnsOption, Type } from '../dns/codes.js';
 import { type ReadMessage, readMessage } from '../dns/message.js';
 import { lowerName, nameOfLabels, nameOfOwnerKey, ownerKeyOf, parentName } from '../dns/name.js';
@@ -86,8 +89,13 @@ export function createPartImage(source: ZoneSource, zone: ServingZone): PartImag
       writer.commit();
       const query = makeQuery(name, type, zone.denial !== undefined, clientSubnet);
       const out = new Uint8Array(LONGEST_MESSAGE);
-      const engine = createEngineState(DEFAULT_ENGINE_SETTINGS);
-      const length = answerWith(engine, writer.reader)(query, 0, query.length, out, 0, out.length, Transport.tcp);
+      const made: MadeTable = new Map();
+      const engine = createEngineState(DEFAULT_ENGINE_SETTINGS, made);
+      const answer = answerWith(engine, writer.reader);
+      const ask = (): number => answer(query, 0, query.length, out, 0, out.length, Transport.tcp);
+      let length = ask();
+      // What is signed only when it is asked for is shown without signatures.
+      for (; length === DEFERRED; length = ask()) keepRecords(made, engine, makeRecords(engine, writer.reader, [], 0));
       const response = out.slice(0, length);
       return { message: readMessage(response)!, trace: traceOf(engine), query, response };
     },

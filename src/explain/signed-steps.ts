@@ -2,7 +2,7 @@
 import { toBase32Hex } from '../base/bytes.js';
 import { Type } from '../dns/codes.js';
 import type { ReadMessage } from '../dns/message.js';
-import { isAtOrBelow, lowerName, nameLength, printName, toFqdn } from '../dns/name.js';
+import { isAtOrBelow, lowerName, nameEquals, nameLength, printName, toFqdn } from '../dns/name.js';
 import { typesOfBitmap } from '../dns/rr/binary-fields.js';
 import { typeMnemonic } from '../dns/rr/registry.js';
 import { readSignature } from '../dnssec/signature.js';
@@ -17,14 +17,22 @@ export interface SignedStep {
 
 /** One step for each signature and each NSEC or NSEC3 record, in the order of the answer. `nowS`: seconds since 1970. */
 export function signedSteps({ answers, authorities }: ReadMessage, nowS: number): SignedStep[] {
-  return [...answers, ...authorities].flatMap(({ owner, type, rdata }): SignedStep[] => {
+  const records = [...answers, ...authorities];
+  const isSigned = (name: Uint8Array): boolean =>
+    records.some(({ owner, type, rdata }) => {
+      return type === Type.rrsig && readSignature(rdata).typeCovered === Type.nsec && nameEquals(owner, name);
+    });
+  return records.flatMap(({ owner, type, rdata }): SignedStep[] => {
     const name = toFqdn(owner);
     if (type === Type.rrsig) {
       const { typeCovered, keyTag, expiration } = readSignature(rdata);
       const detail = `${typeMnemonic(typeCovered)} is signed by key ${keyTag} until ${printTime(expiration, nowS)}`;
       return [{ step: 'signed', name, detail }];
     }
-    if (type === Type.nsec) return [{ step: 'proof', name, detail: describeNsec(owner, rdata) }];
+    if (type === Type.nsec) {
+      const later = isSigned(owner) ? '' : '; signed when it is asked for (RFC 9824)';
+      return [{ step: 'proof', name, detail: `${describeNsec(owner, rdata)}${later}` }];
+    }
     if (type === Type.nsec3) return [{ step: 'proof', name, detail: describeNsec3(rdata) }];
     return [];
   });
@@ -32,6 +40,7 @@ export function signedSteps({ answers, authorities }: ReadMessage, nowS: number)
 
 function describeNsec(owner: Uint8Array, rdata: Uint8Array): string {
   const length = nameLength(rdata);
+  if (typesOfBitmap(rdata, length, rdata.length).includes(Type.nxname)) return 'NSEC: the name does not exist';
   const next = rdata.subarray(0, length);
   // That of the last name leads back to the apex (RFC 4034 §4.1.1).
   const names = isAtOrBelow(lowerName(owner), lowerName(next)) ? 'after this one' : `before ${printName(next)}`;

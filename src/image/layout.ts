@@ -100,7 +100,7 @@ export function zoneOfNode(zone: number): number {
   return zone & ~HASHED_ZONE;
 }
 
-export const DenialKind = { none: 0, nsec: 1, nsec3: 2 } as const;
+export const DenialKind = { none: 0, nsec: 1, nsec3: 2, compact: 3 } as const;
 export const OPT_OUT = 0x100;
 
 /**

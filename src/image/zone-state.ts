@@ -63,7 +63,7 @@ export function countWords(state: ZoneState): readonly (readonly [word: number, 
 
 function denialWord(denial: Denial | undefined): number {
   if (!denial) return DenialKind.none;
-  if (denial.kind === 'nsec') return DenialKind.nsec;
+  if (denial.kind !== 'nsec3') return DenialKind[denial.kind];
   return DenialKind.nsec3 | (denial.optOut ? OPT_OUT : 0) | (denial.iterations << 16);
 }
 

@@ -3,16 +3,18 @@
  * this thread and, over a message port each, to worker threads.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { createEngine } from '../answer/engine.js';
+import { answerWith } from '../answer/engine.js';
+import type { MadeTable } from '../answer/made.js';
 import type { Observation } from '../answer/observation.js';
 import { createObservedEngine } from '../answer/observe.js';
-import type { EngineSettings } from '../answer/state.js';
+import { createEngineState, type Engine, type EngineSettings } from '../answer/state.js';
 import type { Answer } from '../answer/transport.js';
 import type { EngineData } from '../answer/worker-engine.js';
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import { createSharedMemoryUse } from '../base/shared-memory.js';
 import { generationOctets } from '../image/buffers.js';
+import type { ImageReader } from '../image/reader.js';
 import { type ImageUsage, ImageWriter } from '../image/writer.js';
 import { createFollower, type Follower, type UnpublishedZone } from './follow.js';
 import type { HeldZone } from './held-zones.js';
@@ -43,6 +45,8 @@ export interface PublisherOptions {
   readonly log: Logger;
   /** Unpredictable 32 bits that seed the image's hash. */
   readonly seed: number;
+  /** Records that are signed for answers of this thread. */
+  readonly made?: MadeTable | undefined;
   /** Called when the published change advances, and when the loading or held zones change. */
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -64,9 +68,18 @@ export interface PublisherStatus extends Progress {
   readonly image: ImageUsage;
 }
 
+/** An engine for queries that others have deferred after judging their rate. */
+export interface DeferredEngine {
+  readonly state: Engine;
+  readonly image: ImageReader;
+  readonly answer: Answer;
+}
+
 export interface Publisher {
   /** The engine of this thread. */
   readonly answer: Answer;
+  /** Another one, for queries that engines have deferred. */
+  readonly deferred: DeferredEngine;
   /** The data with which worker thread `worker` starts its engine, and the port that delivers new images to it. */
   connectWorker(worker?: number): { readonly data: EngineData; readonly port: MessagePort };
   status(): PublisherStatus;
@@ -106,10 +119,14 @@ export function startPublisher(options: PublisherOptions): Publisher {
   if (failed && follower.zoneCount() === 0) throw failed.error;
   const watch = watchStore(options, follower);
 
+  const state = createEngineState({ ...engine, rateLimit: undefined }, options.made);
+  const engineOf = (own: Engine): Answer =>
+    observation
+      ? createObservedEngine(writer.reader, own, { observation, thread: 0 }, clock)
+      : answerWith(own, writer.reader);
   return {
-    answer: observation
-      ? createObservedEngine(writer.reader, engine, { observation, thread: 0 }, clock)
-      : createEngine(writer.reader, engine),
+    answer: engineOf(createEngineState(engine, options.made)),
+    deferred: { state, image: writer.reader, answer: engineOf(state) },
     connectWorker(worker = 0) {
       const { port1, port2 } = new MessageChannel();
       ports.add(port1);

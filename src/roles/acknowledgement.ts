@@ -6,7 +6,7 @@
  * number, the change, and for each zone that is not published `zone:change`, with `!` when it is held. Edge processes say `edge`,
  * their process number, the last row of `edge_changes` that they have read, and owners whose certificates they cannot use.
  *
- * DNS processes also say `keys` when they need keys of TSIG secrets, which are answered with `keys` and the keys, and
+ * DNS processes also say `keys` when they need keys of the vault (vault/delegate.ts), which are answered with `keys` and the keys, and
  * `transferred zone address` when a transfer has ended, `notified zone` when a primary has sent NOTIFY, and `observed` with a report
  * of the questions of a second (observe/report.ts). Messages that only the admin process may answer go through the same socket
  * (services/relay.ts).
@@ -75,7 +75,7 @@ export interface ProcessListeners {
 
 /** What the admin process does with other messages of DNS processes. */
 export interface TransferHearing {
-  /** Keys of TSIG secrets, as vault/delegate.ts prints them. */
+  /** What DNS processes may open, as vault/delegate.ts prints it. */
   keys(): string;
   /** A transfer of a zone (store number) to an address has ended. */
   transferred(zone: number, address: string): void;
@@ -238,7 +238,7 @@ type ZoneAndChange = Pick<UnpublishedZone, 'zone' | 'change'>;
 
 export interface Acknowledger<Said> {
   tell(said: Said): void;
-  /** Asks for the keys of TSIG secrets. */
+  /** Asks for the keys of the vault. */
   askKeys(): void;
   /** A transfer of a zone (store number) to an address has ended. */
   tellTransferred(zone: number, address: string): void;
@@ -253,7 +253,7 @@ export interface Acknowledger<Said> {
 
 /**
  * The side of a DNS process. `onCommitted` is called after commits, and after each connection, because a commit may have
- * happened before. `onKeys` receives the keys of TSIG secrets, which are asked for with each connection.
+ * happened before. `onKeys` receives the keys of the vault, which are asked for with each connection.
  */
 export function startAcknowledger(
   dataDir: string,

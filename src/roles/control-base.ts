@@ -103,7 +103,7 @@ export function createControlBase(
 export function zoneKeysOfCommand(loaded: Pick<LoadedSettings, 'settings' | 'origins'>, store: Store): ZoneKeys {
   const place = masterKeysOf(loaded);
   return createZoneKeys(() =>
-    createVault({ store, random: systemRandom, keys: () => deriveKeys(place, ['check', 'dnssec']) }),
+    createVault({ store, random: systemRandom, keys: () => deriveKeys(place, ['check', 'dnssec', 'online']) }),
   );
 }
 

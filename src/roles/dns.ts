@@ -1,13 +1,17 @@
 /** The DNS process: reads the store, publishes the zones as an image, and answers queries. It never writes. */
+import type { MadeTable } from '../answer/made.js';
 import type { Observation } from '../answer/observation.js';
 import type { EngineSettings } from '../answer/state.js';
+import type { AnswerDeferred } from '../answer/transport.js';
 import { messageOf } from '../base/errors.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { MetricSample } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
+import type { Settings } from '../config/schema.js';
 import { type Progress, type Publisher, startPublisher } from '../publish/publisher.js';
 import { createZoneSource } from '../publish/source.js';
 import { type DnsServers, startDnsServers, udpThreads } from '../server/start.js';
+import type { AnswerTransfer } from '../server/stream-connection.js';
 import type { TlsCredentials } from '../server/tls.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
@@ -19,7 +23,9 @@ import { engineSamples, engineSettings } from './engine-settings.js';
 import type { DnsListener, DnsReport, DnsStatus } from './ipc.js';
 import { STATUS_PERIOD_MS } from './limits.js';
 import type { RoleContext, RunningRole } from './role.js';
-import { createDnsTransfers, type DnsTransfers } from './services/dns-transfers.js';
+import { createDnsCompact } from './services/dns-compact.js';
+import { createDnsTransfers } from './services/dns-transfers.js';
+import { createDnsVault } from './services/dns-vault.js';
 import { observationOf, startObservation } from './services/observation.js';
 import { startStatusReports } from './services/status-reports.js';
 import { explainStoreFailure } from './store-failure.js';
@@ -47,6 +53,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     let acknowledger: Acknowledger<AnsweredChanges> | undefined;
     const onProgress = (progress: Progress): void => acknowledger?.tell(progress);
     const engineOptions = engineSettings(settings);
+    const vault = createDnsVault(store, () => acknowledger?.askKeys());
     const transfers = createDnsTransfers({
       settings,
       store,
@@ -54,34 +61,34 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
       udpSize: engineOptions.udpSize,
       clock,
       log,
-      askKeys: () => acknowledger?.askKeys(),
+      vault,
       onTransferred: (zone, address) => acknowledger?.tellTransferred(zone, address),
       onNotified: (zone) => acknowledger?.tellNotified(zone),
       relay: async (request, address) => acknowledger?.relay(request, address) ?? 'away',
     });
     lifecycle.own('transfers', transfers, (part) => part.close());
-    const engine = { ...engineOptions, keyNames: transfers.keyNames, secondaryNames: transfers.secondaryNames };
+    const compact = createDnsCompact({ store, vault, clock, log });
+    const { keyNames, secondaryNames } = transfers;
+    const engine = { ...engineOptions, keyNames, secondaryNames, signingTime: compact.signingTime };
     const observation = observationOf(settings, 1 + udpThreads(settings.dnsWorkers));
-    const publisher = lifecycle.own('publisher', publish(options, engine, observation, store, onProgress), (part) =>
-      part.close(),
+    const publisher = lifecycle.own(
+      'publisher',
+      publish(options, engine, compact.made, observation, store, onProgress),
+      (part) => part.close(),
     );
-    const encrypts = settings.dotPort !== undefined || settings.dohPort !== undefined;
-    const tls = encrypts ? readTlsFiles(settings) : undefined;
-    const servers = lifecycle.own('listeners', await listen(options, publisher, transfers, tls), (part) =>
-      part.close(),
+    const signing = lifecycle.own('compact denial', compact.answerWith(publisher.deferred), (part) => part.close());
+    const tls = tlsMaterialOf(settings);
+    const servers = lifecycle.own(
+      'listeners',
+      await listen(options, publisher, transfers.answer, transfers.answerDeferred(signing), tls),
+      (part) => part.close(),
     );
-    if (tls) {
-      const renew = (credentials: TlsCredentials): void => servers.renewCertificate(credentials);
-      lifecycle.own('certificate watch', watchTlsFiles(tls.files, renew, clock, log), (end) => end());
-      options.onReload(() => renew(readTlsFiles(settings)!.credentials));
-    }
+    if (tls) watchCertificate(options, servers, tls, lifecycle);
     // Only now does it serve what it reports.
     const wake = (): void => {
-      publisher.wake();
-      transfers.wake();
+      for (const part of [publisher, transfers]) part.wake();
     };
-    const status = (): Progress => publisher.status();
-    acknowledger = startAcknowledger(settings.dataDir, status, clock, wake, transfers.setKeys);
+    acknowledger = startAcknowledger(settings.dataDir, publisher.status, clock, wake, vault.setKeys);
     lifecycle.own('acknowledgements', acknowledger, (part) => part.close());
     const observing = observation && (await startObservation(options, observation, acknowledger.tellObserved));
     if (observing) lifecycle.own('observation', observing, (part) => part.close());
@@ -90,6 +97,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
       ...gauges(publisher),
       ...engineSamples(engine),
       ...transfers.samples(),
+      ...signing.samples(),
       ...(observing?.metrics() ?? []),
     ];
     if (onStatus) reportStatus(options, onStatus, publisher, samples, lifecycle);
@@ -104,9 +112,27 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
   }
 }
 
+/** Undefined where nothing is encrypted. */
+function tlsMaterialOf(settings: Settings): TlsMaterial | undefined {
+  return settings.dotPort !== undefined || settings.dohPort !== undefined ? readTlsFiles(settings) : undefined;
+}
+
+/** Certificates whose files change, or after a signal, are used for new connections. */
+function watchCertificate(
+  { settings, clock, log, onReload }: DnsOptions,
+  servers: DnsServers,
+  { files }: TlsMaterial,
+  lifecycle: Lifecycle,
+): void {
+  const renew = (credentials: TlsCredentials): void => servers.renewCertificate(credentials);
+  lifecycle.own('certificate watch', watchTlsFiles(files, renew, clock, log), (end) => end());
+  onReload(() => renew(readTlsFiles(settings)!.credentials));
+}
+
 function publish(
   { settings, clock, log }: DnsOptions,
   engine: EngineSettings,
+  made: MadeTable,
   observation: Observation | undefined,
   store: Store,
   onProgress: (progress: Progress) => void,
@@ -114,6 +140,7 @@ function publish(
   return startPublisher({
     source: createZoneSource(store, servingSettings(settings, store)),
     engine,
+    made,
     observation,
     clock,
     log,
@@ -125,7 +152,8 @@ function publish(
 function listen(
   { settings, takeOver, clock, log }: DnsOptions,
   publisher: Publisher,
-  transfers: DnsTransfers,
+  answerTransfer: AnswerTransfer,
+  answerDeferred: AnswerDeferred,
   tls: TlsMaterial | undefined,
 ): Promise<DnsServers> {
   return startDnsServers({
@@ -135,8 +163,8 @@ function listen(
     transport: settings.udpTransport,
     workers: settings.dnsWorkers,
     answer: publisher.answer,
-    answerTransfer: transfers.answer,
-    answerDeferred: transfers.answerDeferred(publisher.answer),
+    answerTransfer,
+    answerDeferred,
     workerEngine: { connect: (worker) => publisher.connectWorker(worker) },
     ...(settings.dotPort !== undefined && { tls: { port: settings.dotPort, credentials: tls?.credentials } }),
     ...(settings.dohPort !== undefined && { https: { port: settings.dohPort, credentials: tls?.credentials } }),

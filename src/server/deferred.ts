@@ -4,10 +4,11 @@ import { printIP } from '../base/ip.js';
 import type { DeferredDatagram } from './datagram-batch.js';
 import { Linux } from './syscalls.js';
 
-/** The sender's address, as text. */
-export function senderOf({ address }: DeferredDatagram): string {
-  const isV4 = new DataView(address.buffer, address.byteOffset).getUint16(0, true) === Linux.AF_INET;
-  return printIP(isV4 ? address.slice(4, 8) : address.slice(8, 24));
+/** The sender's address, as text, and port. */
+export function senderOf({ address }: DeferredDatagram): { readonly address: string; readonly port: number } {
+  const view = new DataView(address.buffer, address.byteOffset);
+  const isV4 = view.getUint16(0, true) === Linux.AF_INET;
+  return { address: printIP(isV4 ? address.slice(4, 8) : address.slice(8, 24)), port: view.getUint16(2) };
 }
 
 /** Calls `send` at once, or when the answer is there; undefined: there is none. */

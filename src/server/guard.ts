@@ -1,5 +1,5 @@
 /** The wrapper of the engine for every transport: it counts, and it answers SERVFAIL when the engine throws. */
-import { type Answer, DEFERRED } from '../answer/transport.js';
+import { type Answer, type AnswerDeferred, DEFERRED, type DeferredResult } from '../answer/transport.js';
 import { Rcode } from '../dns/codes.js';
 import { Count, type CountBlock, countQuery, countResponse } from './counters.js';
 
@@ -20,6 +20,19 @@ export function guardAnswer(answer: Answer, block: CountBlock, report: ReportFau
     }
     if (written !== DEFERRED) countResponse(block, response, at, written);
     return written;
+  };
+}
+
+/** Counts the answers to deferred queries in `block`, where or when they are made. */
+export function countDeferred(answerDeferred: AnswerDeferred, block: CountBlock): AnswerDeferred {
+  const count = (answer: DeferredResult): DeferredResult => {
+    if (answer) countResponse(block, answer, 0, answer.length);
+    else block[Count.silent]! += 1;
+    return answer;
+  };
+  return (...query) => {
+    const answer = answerDeferred(...query);
+    return answer instanceof Promise ? answer.then(count) : count(answer);
   };
 }
 

@@ -1,10 +1,18 @@
 /** DNS over HTTPS (RFC 8484): a message in the body of a POST or the query of a GET, over HTTP/2 and, for old clients, HTTP/1.1. */
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import { type Answer, createClient, setAddresses, Transport } from '../answer/transport.js';
+import {
+  type Answer,
+  type AnswerDeferred,
+  createClient,
+  DEFERRED,
+  setAddresses,
+  Transport,
+} from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
 import { parsePeerAddress } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { Count, type CountBlock } from './counters.js';
+import { whenAnswered } from './deferred.js';
 import { freshnessOf } from './freshness.js';
 import { sampleReports } from './guard.js';
 import { watchHandshakes } from './handshakes.js';
@@ -20,6 +28,8 @@ export interface HttpsListenOptions {
   /** Default: never. */
   readonly sharing?: PortSharing | undefined;
   readonly answer: Answer;
+  /** Answers what the engine defers. */
+  readonly answerDeferred?: AnswerDeferred | undefined;
   readonly counts: CountBlock;
   readonly connections: HttpsConnections;
   /** Without credentials, handshakes fail until {@link TlsListener.renew} is called. */
@@ -81,7 +91,7 @@ export async function startHttps(options: HttpsListenOptions): Promise<TlsListen
 
 type Respond = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
-function createHandler({ answer, connections, clock }: HttpsListenOptions): Respond {
+function createHandler({ answer, answerDeferred, connections, clock }: HttpsListenOptions): Respond {
   const out = new Uint8Array(LONGEST_MESSAGE);
   const client = createClient();
   const reply = (
@@ -95,19 +105,17 @@ function createHandler({ answer, connections, clock }: HttpsListenOptions): Resp
     client.seconds = Math.floor(clock.nowMs() / 1000);
     const tooShort = message.length < SHORTEST_MESSAGE;
     const length = tooShort ? 0 : answer(message, 0, message.length, out, 0, out.length, Transport.https, client);
-    if (length === 0) {
-      refuse(response, 400, 'This is not a DNS query.');
+    if (length === DEFERRED) {
+      const later = answerDeferred?.(new Uint8Array(message), Transport.https, remoteAddress, remotePort);
+      whenAnswered(later, (body) => {
+        if (response.destroyed) return;
+        if (body) send(exchange, request, response, Buffer.from(body));
+        else refuse(response, 503, 'The server is stopping.');
+      });
       return;
     }
-    if (!exchange.hold(length)) return;
-    const body = Buffer.from(out.subarray(0, length));
-    response.writeHead(200, {
-      'content-type': MEDIA_TYPE,
-      'content-length': length,
-      'cache-control': `max-age=${freshnessOf(body)}`,
-    });
-    if (request.method === 'HEAD') response.end();
-    else response.end(body);
+    if (length === 0) refuse(response, 400, 'This is not a DNS query.');
+    else send(exchange, request, response, Buffer.from(out.subarray(0, length)));
   };
   return (request, response) => {
     const exchange = connections.begin(request, response);
@@ -125,6 +133,17 @@ function createHandler({ answer, connections, clock }: HttpsListenOptions): Resp
       refuse(response, 405, 'Send DNS queries by GET or POST.');
     }
   };
+}
+
+function send(exchange: Exchange, request: Http2ServerRequest, response: Http2ServerResponse, body: Buffer): void {
+  if (!exchange.hold(body.length)) return;
+  response.writeHead(200, {
+    'content-type': MEDIA_TYPE,
+    'content-length': body.length,
+    'cache-control': `max-age=${freshnessOf(body)}`,
+  });
+  if (request.method === 'HEAD') response.end();
+  else response.end(body);
 }
 
 /** The message in `dns=` (RFC 8484 §4.1.1); undefined when there is none. Padding is forbidden, but ignored. */

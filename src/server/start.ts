@@ -11,8 +11,8 @@ import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
 import { readCounters } from './counter-samples.js';
 import { type CountBlock, countBlock, createCounters } from './counters.js';
-import { guardAnswer, type ReportFault, sampleReports } from './guard.js';
-import { startHttps } from './https.js';
+import { countDeferred, guardAnswer, type ReportFault, sampleReports } from './guard.js';
+import { type HttpsListenOptions, startHttps } from './https.js';
 import { HTTPS_LIMITS, HttpsConnections } from './https-connections.js';
 import { ListenError } from './listen-error.js';
 import type { AnswerTransfer } from './stream-connection.js';
@@ -142,7 +142,8 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
   const counters = createCounters(1 + workers);
   const counts = countBlock(counters.memory, 0);
   const answer = guardAnswer(options.answer, counts, faultLogger(log));
-  const { answerTransfer, answerDeferred } = options;
+  const { answerTransfer } = options;
+  const answerDeferred = options.answerDeferred && countDeferred(options.answerDeferred, counts);
   const context = { answer, answerTransfer, answerDeferred, counts, log, now: () => steadyMs(clock) };
   const limits = { ...STREAM_LIMITS, ...options.limits };
   const canShare = await canSharePorts();
@@ -162,7 +163,7 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
     const udp = calls ? await startUdpBatched(calls, udpOptions) : await startUdpPortable({ ...udpOptions, answer });
     bound.udp = udp;
     await bindStreams(options, udp.port, counts, bound);
-    await bindHttps(options, { answer, counts }, bound);
+    await bindHttps(options, { answer, answerDeferred, counts }, bound);
     return {
       addresses,
       port: udp.port,
@@ -198,7 +199,7 @@ async function bindStreams(options: DnsServersOptions, port: number, counts: Cou
 
 async function bindHttps(
   { addresses, https, log, clock }: DnsServersOptions,
-  engine: { readonly answer: Answer; readonly counts: CountBlock },
+  engine: Pick<HttpsListenOptions, 'answer' | 'answerDeferred' | 'counts'>,
   bound: Bound,
 ): Promise<void> {
   if (!https) return;

@@ -199,7 +199,7 @@ export class StreamConnection {
   }
 
   private answerElsewhere(request: Uint8Array): void {
-    const answer = this.context.answerDeferred?.(request, this.peer.transport, this.peer.address);
+    const answer = this.context.answerDeferred?.(request, this.peer.transport, this.peer.address, this.peer.port);
     if (answer instanceof Promise) {
       // Messages of one connection are answered in their order.
       this.flush();

@@ -49,7 +49,7 @@ export async function startUdpAlone(options: UdpPortableOptions): Promise<UdpSer
   let isClosed = false;
   for (const socket of sockets) {
     const onDeferred: PortableService['onDeferred'] = (request, { address, port }) => {
-      whenAnswered(options.answerDeferred?.(request, Transport.udp, address), (answer) => {
+      whenAnswered(options.answerDeferred?.(request, Transport.udp, address, port), (answer) => {
         if (answer && !isClosed) socket.send(answer, port, address, () => {});
       });
     };

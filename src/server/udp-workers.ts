@@ -201,8 +201,8 @@ export class UdpWorkers {
     const { answerDeferred, sendDeferred } = this.options;
     const isPortable = message.kind === 'deferred-portable';
     const request = isPortable ? message.request : message.datagram.request;
-    const address = isPortable ? message.from.address : senderOf(message.datagram);
-    whenAnswered(answerDeferred?.(request, Transport.udp, address), (answer) => {
+    const { address, port } = isPortable ? message.from : senderOf(message.datagram);
+    whenAnswered(answerDeferred?.(request, Transport.udp, address, port), (answer) => {
       // The descriptor of a worker that has ended is another socket soon.
       if (!answer || seat.thread !== thread) return;
       if (isPortable) thread.postMessage({ answer, to: message.from } satisfies DeferredAnswer);

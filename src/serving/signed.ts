@@ -47,7 +47,7 @@ export function signingOf(store: Store, apex: Uint8Array, zone: number): ZoneSig
 }
 
 function denialOf({ denial, iterations, salt, opt_out: optOut }: DnssecZoneRow): Denial {
-  return denial === 'nsec' ? { kind: 'nsec' } : { kind: 'nsec3', iterations, salt, optOut: optOut === 1 };
+  return denial === 'nsec3' ? { kind: denial, iterations, salt, optOut: optOut === 1 } : { kind: denial };
 }
 
 function apexRRsets(row: DnssecZoneRow, keys: readonly DnssecKeyRow[], apex: Uint8Array, denial: Denial): RRset[] {
@@ -114,7 +114,7 @@ export function withSignatures(
     if (standing === 'cut' && rrset.type !== Type.ds) signed.push(rrset);
     else signed.push(signedBy(rrset, setOf(sets, rrset.type === NEGATIVE_SOA_KEY ? Type.soa : rrset.type)));
   }
-  const nsec = denial.kind === 'nsec' ? setOf(sets, Type.nsec) : undefined;
+  const nsec = denial.kind !== 'nsec3' ? setOf(sets, Type.nsec) : undefined;
   if (nsec) insertInOrder(signed, denialRRset(nsec));
   return signed;
 }

@@ -44,6 +44,7 @@ import { signals } from './migrations/0065-signals.js';
 import { sharedObjects } from './migrations/0070-shared-objects.js';
 import { ticketSecrets } from './migrations/0071-ticket-secrets.js';
 import { signatureSets } from './migrations/0085-signature-sets.js';
+import { compactDenial } from './migrations/0088-compact-denial.js';
 import { removedZones } from './migrations/0090-removed-zones.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
@@ -90,6 +91,7 @@ const MIGRATIONS: readonly Migration[] = [
   sharedObjects,
   ticketSecrets,
   signatureSets,
+  compactDenial,
   removedZones,
 ];
 

@@ -5,10 +5,10 @@
 import type { SqlValue, Store } from './driver.js';
 
 /** The purpose of a sealed value. Each purpose has its own keys, so that a process receives only the keys it needs. */
-export type SealPurpose = 'check' | 'authority' | 'acme' | 'tls' | 'dnssec' | 'tsig';
+export type SealPurpose = 'check' | 'authority' | 'acme' | 'tls' | 'dnssec' | 'tsig' | 'online';
 
 /** The purposes of a process that may open everything. */
-export const ALL_PURPOSES: readonly SealPurpose[] = ['check', 'authority', 'acme', 'tls', 'dnssec', 'tsig'];
+export const ALL_PURPOSES: readonly SealPurpose[] = ['check', 'authority', 'acme', 'tls', 'dnssec', 'tsig', 'online'];
 
 export interface SealedColumn {
   readonly table: string;
@@ -57,6 +57,14 @@ export const ZONE_KEYS: SealedColumn = {
   purpose: 'dnssec',
 };
 
+/** Those of them that DNS processes sign with, sealed once more for these processes. */
+export const ONLINE_KEYS: SealedColumn = {
+  table: 'dnssec_keys',
+  id: 'id',
+  column: 'online',
+  purpose: 'online',
+};
+
 /** Secrets of TSIG keys. */
 export const TSIG_SECRETS: SealedColumn = { table: 'tsig_keys', id: 'id', column: 'secret', purpose: 'tsig' };
 
@@ -74,6 +82,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   CERTIFICATE_KEYS,
   ACME_ACCOUNT_KEYS,
   ZONE_KEYS,
+  ONLINE_KEYS,
   TSIG_SECRETS,
   TICKET_SECRETS,
 ];

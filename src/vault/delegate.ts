@@ -1,5 +1,5 @@
 /**
- * Keys of one purpose for a process that never gets the master key. The text names no secret but these keys; it goes
+ * Keys of some purposes for a process that never gets the master key. The text names no secret but these keys; it goes
  * only through the socket of the data directory.
  */
 import { createSecretKey } from 'node:crypto';
@@ -9,20 +9,27 @@ import type { VaultKey } from './envelope.js';
 import type { MasterKeys } from './master-key.js';
 import { deriveKeys } from './vault.js';
 
-const PAIR = /^([0-9a-f]{16}):([0-9a-f]{64})$/;
+const KEYS = /^([0-9a-f]{16})((?::[0-9a-f]{64})+)$/;
 
-/** The keys of a purpose that all master keys of a place derive, the sealing one first; empty when there are none. */
-export function printKeys(place: MasterKeys, purpose: SealPurpose): string {
-  return deriveKeys(place, [purpose])
-    .map(({ id, byPurpose }) => `${toHex(id)}:${byPurpose.get(purpose)!.export().toString('hex')}`)
+/** The keys of these purposes that all master keys of a place derive, the sealing one first; empty when there are none. */
+export function printKeys(place: MasterKeys, purposes: readonly SealPurpose[]): string {
+  return deriveKeys(place, purposes)
+    .map(({ id, byPurpose }) =>
+      [toHex(id), ...[...byPurpose.values()].map((key) => key.export().toString('hex'))].join(':'),
+    )
     .join(',');
 }
 
-/** The keys from such a text; pairs that cannot be read are left out. */
-export function readKeys(text: string, purpose: SealPurpose): readonly VaultKey[] {
-  return text.split(',').flatMap((pair): VaultKey[] => {
-    const [, id, key] = PAIR.exec(pair) ?? [];
-    if (id === undefined || key === undefined) return [];
-    return [{ id: fromHex(id)!, byPurpose: new Map([[purpose, createSecretKey(fromHex(key)!)]]) }];
+/** The keys from such a text for the same purposes in the same order; what cannot be read is left out. */
+export function readKeys(text: string, purposes: readonly SealPurpose[]): readonly VaultKey[] {
+  return text.split(',').flatMap((part): VaultKey[] => {
+    const [, id, list] = KEYS.exec(part) ?? [];
+    const keys = list?.split(':').slice(1) ?? [];
+    if (id === undefined || keys.length !== purposes.length) return [];
+    const byPurpose = new Map(purposes.map((purpose, i) => [purpose, createSecretKey(fromHex(keys[i]!)!)]));
+    return [{ id: fromHex(id)!, byPurpose }];
   });
 }
+
+/** What DNS processes get keys for: signed transfers, and signatures that are made while queries wait. */
+export const DNS_PURPOSES: readonly SealPurpose[] = ['tsig', 'online'];

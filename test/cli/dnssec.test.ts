@@ -69,6 +69,10 @@ t.test('on, status, keys, rollover, off', async (t) => {
   });
   t.match(await run('dnssec', 'rollover', 'example.test', 'zsk'), { code: 1, err: /under way/ });
   t.match(await run('dnssec', 'rollover', 'example.test', 'csk'), { code: 2, err: /zsk, ksk/ });
+  t.match(await run('dnssec', 'enable', 'example.test', '--denial', 'compact'), {
+    code: 0,
+    out: /absence is proven by compact denial \(RFC 9824\)/,
+  });
   t.match(await run('dnssec', 'enable', 'example.test', '--algorithm', 'rsa'), { code: 2, err: /ecdsap256sha256/ });
   t.match(await run('dnssec', 'enable', 'exampel.test'), { code: 1, err: /did you mean example\.test\?/ });
   t.match(await run('dnssec', 'disable', 'example.test', '--remove'), { code: 1, err: /Disable it first/ });

@@ -95,3 +95,23 @@ async function explainAll(t: Test, kind: DenialKind): Promise<void> {
   const last = printExplanation(explain(ctx, 'zzzz.example.com', 'A')).join('\n');
   if (kind !== 'nsec3') t.match(last, /proof +[a-z.]+: NSEC: no names after this one, and no types but /);
 }
+
+t.test('proofs that are signed when they are asked for', async (t) => {
+  const { ctx: plain, zoneId } = await startZone(t);
+  const ctx: Context = { ...plain, zoneKeys: await testZoneKeys(plain.store, plain.random) };
+  for (const [name, type, content] of RECORDS) await createRecord(ctx, zoneId, { type, name, content });
+  await enableSigning(ctx, zoneId);
+  await commit(ctx, (draft) => changeDenial(ctx, draft, findZoneByName(ctx.store, 'example.com')!, 'compact'));
+  const said = (name: string, type: string): string => printExplanation(explain(ctx, name, type)).join('\n');
+  const later = String.raw`; signed when it is asked for \(RFC 9824\)`;
+  for (const [name, type, wanted] of [
+    ['nothing', 'A', String.raw`proof +nothing\.example\.com: NSEC: the name does not exist${later}`],
+    ['c', 'A', String.raw`proof +c\.example\.com: NSEC: .* no types but RRSIG NSEC${later}`],
+    ['q.w', 'MX', String.raw`proof +q\.w\.example\.com: NSEC: .* no types but A RRSIG NSEC${later}`],
+    ['gone', 'A', String.raw`proof +missing\.example\.com: NSEC: the name does not exist${later}`],
+    ['a', 'MX', String.raw`proof +a\.example\.com: NSEC: .* no types but A RRSIG NSEC$`],
+  ] as const) {
+    t.match(said(`${name}.example.com`, type), new RegExp(wanted, 'm'));
+  }
+  t.match(explain(ctx, 'q.w.example.com', 'A').answer, { rcode: 'NOERROR', answer: { length: 1 } });
+});

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { createObservation, createObservationBlocks, Mark, ROWS, Word } from '../../src/answer/observation.js';
 import { createObservedEngine } from '../../src/answer/observe.js';
-import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
+import { createEngineState, DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { createClient, Transport } from '../../src/answer/transport.js';
 import { parseIP } from '../../src/base/ip.js';
 import { silentLogger } from '../../src/base/log.js';
@@ -27,7 +27,7 @@ function observed(zones: Pick<ServedZones, 'writer'>, { ringOctets = 64 * 1024 }
   const observation = createObservation(1, ringOctets);
   const [block] = createObservationBlocks(observation);
   const place = { observation, thread: 0 };
-  const answer = createObservedEngine(zones.writer.reader, DEFAULT_ENGINE_SETTINGS, place, clock);
+  const answer = createObservedEngine(zones.writer.reader, createEngineState(DEFAULT_ENGINE_SETTINGS), place, clock);
   const out = Buffer.alloc(4096);
   const ask = (name: string, type = 'A', from = '198.51.100.7', options: object = {}): number => {
     const query = makeQuery(parseName(name), typeByMnemonic(type)!.code, { edns: 1232, ...options });

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { MessageChannel } from 'node:worker_threads';
 import t from 'tap';
+import { type Answer, DEFERRED, type DeferredResult, Transport } from '../../src/answer/transport.js';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { parseName } from '../../src/dns/name.js';
@@ -40,12 +41,21 @@ const unless = (path: string): string | false => (existsSync(path) || isCi ? fal
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-https-'));
 const authority = join(directory, 'ca.pem');
 writeFileSync(authority, TLS_CERTIFICATE);
-const { answer } = serveZones([ZONE]);
+const { answer: engine } = serveZones([ZONE]);
+/** Messages with this ID are deferred, and answered as this says. */
+const DEFERRED_ID = 0xdef0;
+let deferredAnswer: (request: Uint8Array) => DeferredResult | Promise<DeferredResult> = () => undefined;
+const answer: Answer = (request, start, ...rest) =>
+  (request[start]! << 8) + request[start + 1]! === DEFERRED_ID ? DEFERRED : engine(request, start, ...rest);
 const servers = await startDnsServers({
   addresses: ['127.0.0.1'],
   port: 0,
   transport: 'portable',
   answer,
+  answerDeferred: (request, transport, address, from) => {
+    t.match([transport, address, from > 0], [Transport.https, '127.0.0.1', true]);
+    return deferredAnswer(request);
+  },
   workers: 1,
   workerEngine: {
     module: new URL('./stand-in-engine.js', import.meta.url),
@@ -118,6 +128,26 @@ t.test('real clients', async (t) => {
       t.equal(stdout, `200 ${version === '--http2' ? '2' : '1.1'} ${TYPE}`);
     }
   });
+});
+
+t.test('answers that are made elsewhere, at once, later, or never', async (t) => {
+  const session = await openSession();
+  const query = makeQuery(parseName('www.example.com.'), 1, { id: DEFERRED_ID });
+  // The answer of the engine to the same question.
+  const made = (request: Uint8Array): Uint8Array => {
+    const [copy, out] = [new Uint8Array(request), new Uint8Array(512)];
+    copy[0] = 0;
+    return out.slice(0, engine(copy, 0, copy.length, out, 0, out.length, Transport.https));
+  };
+  const post = () => ask(session, 'POST', '/dns-query', query, TYPE);
+  for (const make of [made, async (request: Uint8Array) => sleep(30).then(() => made(request))]) {
+    deferredAnswer = make;
+    const { status, headers, body } = await post();
+    t.match([status, headers['cache-control'], decodeMessage(body).answer.length], [200, 'max-age=120', 1]);
+  }
+  deferredAnswer = () => undefined;
+  t.equal((await post()).status, 503);
+  session.close();
 });
 
 t.test('answers and how long they may be cached', async (t) => {

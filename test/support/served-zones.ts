@@ -2,11 +2,17 @@
  * Turns zone texts into the compiled image and its engine with the same code that serves: parser, checker, loader,
  * engine.
  */
-import { createEngine } from '../../src/answer/engine.js';
-import { DEFAULT_ENGINE_SETTINGS, type EngineSettings } from '../../src/answer/state.js';
+
+import { answerWith, createEngine } from '../../src/answer/engine.js';
+import type { MadeTable } from '../../src/answer/made.js';
+import { createSigningTime } from '../../src/answer/signing-time.js';
+import { createEngineState, DEFAULT_ENGINE_SETTINGS, type EngineSettings } from '../../src/answer/state.js';
 import type { Answer } from '../../src/answer/transport.js';
 import { ByteReader } from '../../src/base/bytes.js';
+import { type Clock, SystemClock } from '../../src/base/clock.js';
+import { silentLogger } from '../../src/base/log.js';
 import { formatIssue } from '../../src/base/result.js';
+import { type CompactAnswerer, createCompactAnswerer, MOST_TIME_US } from '../../src/compact/answerer.js';
 import { Type } from '../../src/dns/codes.js';
 import { nameLength, ownerKeyOf, parseName } from '../../src/dns/name.js';
 import { typeByCode } from '../../src/dns/rr/registry.js';
@@ -19,7 +25,7 @@ import type { StoredTuple } from '../../src/store/records/stored-rows.js';
 import { createZoneChecker } from '../../src/zone/check.js';
 import { NO_TARGETS } from '../../src/zone/derive/flatten.js';
 import type { SoaFacts } from '../../src/zone/derive/soa.js';
-import { type SignedZone, signZone } from './signed-zone.js';
+import { DATA_KEY, type SignedZone, signZone } from './signed-zone.js';
 
 export interface ZoneSource {
   /** With final dot. */
@@ -67,6 +73,26 @@ export function serveOwners(apex: Uint8Array, owners: Iterable<ServedOwner>, sig
   loadOwners(writer, apex, owners, signed);
   const answer = createEngine(writer.reader, DEFAULT_ENGINE_SETTINGS);
   return { answer, writer, refused: new Map(), signed: new Map() };
+}
+
+/** The answerer of zones with compact denial, and its engine. `keys`: whether there are any. */
+export function serveCompact(
+  { writer }: Pick<ServedZones, 'writer'>,
+  {
+    clock = new SystemClock(),
+    hasKeys = () => true,
+  }: { readonly clock?: Clock; readonly hasKeys?: () => boolean } = {},
+): { readonly compact: CompactAnswerer; readonly signingTime: SharedArrayBuffer; readonly made: MadeTable } {
+  const made: MadeTable = new Map();
+  const signingTime = createSigningTime(MOST_TIME_US);
+  const state = createEngineState({ ...DEFAULT_ENGINE_SETTINGS, signingTime }, made);
+  const engine = { state, image: writer.reader, answer: answerWith(state, writer.reader) };
+  const keysOf = () => (hasKeys() ? [DATA_KEY] : undefined);
+  return {
+    compact: createCompactAnswerer({ engine, made, signingTime, keysOf, clock, log: silentLogger() }),
+    signingTime,
+    made,
+  };
 }
 
 function loadOwners(

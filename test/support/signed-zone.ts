@@ -7,7 +7,14 @@ import { Type } from '../../src/dns/codes.js';
 import { isOwnerKeyBelow, isWildcard, nameOfLabels, nameOfOwnerKey, ownerKeysDownTo } from '../../src/dns/name.js';
 import type { RRset } from '../../src/dns/rr.js';
 import { printRecord } from '../../src/dns/zonefile/writer.js';
-import { type Denial, type HashedOwner, nsec3ParamRdata, nsec3Rdata, nsecRdata } from '../../src/dnssec/denial.js';
+import {
+  compactNsecRdata,
+  type Denial,
+  type HashedOwner,
+  nsec3ParamRdata,
+  nsec3Rdata,
+  nsecRdata,
+} from '../../src/dnssec/denial.js';
 import { dsRdata, readPublicKey } from '../../src/dnssec/key.js';
 import { hashOwner } from '../../src/dnssec/nsec3.js';
 import { generateKey, openKey, type SigningKey } from '../../src/dnssec/signing-key.js';
@@ -41,6 +48,8 @@ const KEYS = ([257, 256] as const).map((flags) => {
   const { dnskey, pkcs8 } = generateKey(13, flags);
   return openKey(dnskey, pkcs8);
 }) as [SigningKey, SigningKey];
+/** The key that signs the records of zones. */
+export const DATA_KEY: SigningKey = KEYS[1];
 const KEY_TTL = 3600;
 
 /** Signs a zone; `owners` in canonical order, the apex first. Signatures are valid from an hour ago for 30 days. */
@@ -58,7 +67,7 @@ export function signZone(apex: Uint8Array, owners: Iterable<ServedOwner>, denial
     return { ...rrset, signatures: [isSoa ? ofSoa : signatureOf(owner, rrset)] };
   };
   const ttl = negative.ttl;
-  const chained = denial.kind === 'nsec' ? withNsec(members, ttl) : members;
+  const chained = denial.kind === 'nsec3' ? members : withNsec(members, ttl, denial.kind === 'compact');
   const signed = chained.map(({ owner, name, standing, rrsets }) => ({
     ...owner,
     rrsets: rrsets.map((rrset) => (isSigned(standing, rrset.type) ? sign(name, rrset) : rrset)).sort(directoryOrder),
@@ -105,7 +114,7 @@ function* standingsOf(apex: Uint8Array, owners: Iterable<ServedOwner>): Generato
 function withApexRecords(apex: Member, denial: Denial): Member {
   const dnskeys: RRset = { type: Type.dnskey, ttl: KEY_TTL, rdatas: KEYS.map(({ dnskey }) => dnskey) };
   const parameters: RRset[] =
-    denial.kind === 'nsec' ? [] : [{ type: Type.nsec3param, ttl: 0, rdatas: [nsec3ParamRdata(denial)] }];
+    denial.kind === 'nsec3' ? [{ type: Type.nsec3param, ttl: 0, rdatas: [nsec3ParamRdata(denial)] }] : [];
   return { ...apex, rrsets: [...apex.rrsets, dnskeys, ...parameters] };
 }
 
@@ -130,13 +139,14 @@ function typesOf({ standing, rrsets }: Member): number[] {
   return standing === 'cut' ? types.filter((type) => type === Type.ns || type === Type.ds) : types;
 }
 
-function withNsec(members: readonly Member[], ttl: number): Member[] {
+function withNsec(members: readonly Member[], ttl: number, isCompact: boolean): Member[] {
   const chain = members.filter(({ standing }) => standing !== 'occluded');
   const next = new Map(chain.map((member, i) => [member, chain[(i + 1) % chain.length]!.name]));
   return members.map((member) => {
     const following = next.get(member);
     if (!following) return member;
-    const rdata = nsecRdata(following, [...typesOf(member), Type.rrsig, Type.nsec]);
+    const types = [...typesOf(member), Type.rrsig, Type.nsec];
+    const rdata = isCompact ? compactNsecRdata(member.name, types) : nsecRdata(following, types);
     return { ...member, rrsets: [...member.rrsets, { type: Type.nsec, ttl, rdatas: [rdata] }] };
   });
 }

@@ -44,12 +44,11 @@ export const dnssecEdit = z
       'Whether this zone tells of the keys of zones whose name servers have names in it, so that registries can turn on DNSSEC by themselves (RFC 9615)',
     ),
     denial: z
-      .enum(['nsec', 'nsec3'], {
-        error:
-          'nsec or nsec3; compact denial (RFC 9824) is not available, because it needs private keys in the DNS process',
-      })
+      .enum(['nsec', 'nsec3', 'compact'], { error: 'nsec, nsec3 or compact' })
       .nullish()
-      .describe('How absence is proven; the same as `dnssec_use_nsec3`'),
+      .describe(
+        'How absence is proven: `nsec` by names in order, `nsec3` by hashed names (as `dnssec_use_nsec3`), `compact` (RFC 9824) by records that are signed when they are asked for, with the ZSK in the DNS processes; not for zones that are transferred to peers',
+      ),
   })
   .meta({ id: 'DnssecEdit', examples: [{ status: 'active' }] });
 
@@ -117,7 +116,7 @@ export const dsSeen = z
 export const dnssecStatus = z
   .object({
     status: dnssec.shape.status,
-    denial: z.enum(['nsec', 'nsec3']).nullable(),
+    denial: z.enum(['nsec', 'nsec3', 'compact']).nullable(),
     signed_owners: z.int().describe('Names with signatures'),
     progress: z.number().nullable().describe('Part of the zone that is signed while signing is under way, from 0 to 1'),
     first_expiry: time.nullable().describe('When the first signature ends'),

@@ -27,9 +27,11 @@ export function addSigningCommands(dnssec: Command, context: CommandContext): vo
   addRollover(dnssec, context);
 }
 
+const DENIALS = { nsec: 'NSEC', nsec3: 'NSEC3', compact: 'compact denial (RFC 9824)' } as const;
+
 interface EnableOptions {
   readonly algorithm?: string;
-  readonly denial?: 'nsec' | 'nsec3';
+  readonly denial?: 'nsec' | 'nsec3' | 'compact';
   readonly multiSigner?: 'on' | 'off';
   readonly signals?: 'on' | 'off';
   readonly json?: boolean;
@@ -41,7 +43,7 @@ function addEnable(dnssec: Command, { terminal, environment }: CommandContext): 
     .description('sign a zone, and print the DS record for its parent')
     .argument('<zone>', 'name or identifier of the zone')
     .addOption(algorithmOption())
-    .addOption(new Option('--denial <kind>', 'how absence is proven').choices(['nsec', 'nsec3']))
+    .addOption(new Option('--denial <kind>', 'how absence is proven').choices(['nsec', 'nsec3', 'compact']))
     .addOption(
       new Option('--multi-signer <state>', 'whether DNSKEY records of other signers may be added').choices([
         'on',
@@ -176,7 +178,7 @@ function statusLines(
   if (!item.key) return [];
   const ends = firstExpiry === undefined ? '' : `; the first signature ends on ${printInstant(firstExpiry)}`;
   const names = signedOwners === 1 ? '1 name is' : `${signedOwners} names are`;
-  const lines = [`${names} signed${ends}; absence is proven by ${item.denial?.toUpperCase()}`];
+  const lines = [`${names} signed${ends}; absence is proven by ${DENIALS[item.denial ?? 'nsec']}`];
   if (progress !== undefined) lines.push(`signing is under way: ${Math.floor(progress * 100)} %`);
   if (due > 0) lines.push(`${due} names are to be signed anew`);
   if (failure !== undefined) lines.push(`problem: ${failure}`);

@@ -22,6 +22,7 @@ import {
   setPeersOfZone,
 } from '../../store/secondary/outgoing.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
+import { isCompactZone } from '../dnssec/switch-denial.js';
 import type { Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { catalogRecords, type Member } from './content.js';
@@ -52,7 +53,11 @@ export function updateCatalog(ctx: Context, draft: Draft, catalog: CatalogRow): 
   for (const seq of wanted) {
     if (added === MOST_AT_ONCE) break;
     const linked = catalog.members === 'all' ? link(store, draft, peers, seq) : 'before';
-    if (linked === 'refused') ctx.log.debug({ zone: seq }, 'a zone is not in the catalog: its peers have another key');
+    if (linked === 'refused')
+      ctx.log.debug(
+        { zone: seq },
+        'a zone is not in the catalog: its peers have another key, or it has compact denial',
+      );
     else if (!known.has(seq)) addMember(store, catalog, findZone(store, seq)!);
     if (linked === 'now' || (linked === 'before' && !known.has(seq))) added++;
   }
@@ -65,8 +70,9 @@ function addMember(store: Store, { seq: catalog }: CatalogRow, { seq: zone, id }
   putMember(store, { catalog, zone, member_id: id, grp: null, moved_to: null, moved_at: null });
 }
 
-/** Lets the peers of the catalog transfer the zone. `refused`: its own peers have another key. */
+/** Lets the peers of the catalog transfer the zone. `refused`: its own peers have another key, or no other server can serve it. */
 function link(store: Store, draft: Draft, peers: readonly LinkedPeerRow[], zone: number): 'now' | 'before' | 'refused' {
+  if (isCompactZone(store, zone)) return 'refused';
   const own = peersOfZone(store, zone);
   const missing = peers.filter((peer) => !own.some((known) => known.seq === peer.seq));
   if (missing.length === 0) return 'before';

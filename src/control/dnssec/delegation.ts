@@ -3,6 +3,7 @@ import type { NewKeyAlgorithm } from '../../dnssec/signing-key.js';
 import type { ParentServerDs } from '../../resolver/parent-ds.js';
 import { putParent, removeParent } from '../../store/dnssec/parents.js';
 import { type DenialKind, type DnssecState, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import type { Store } from '../../store/driver.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
@@ -16,7 +17,7 @@ import { agreedDs, noteParent, parentOf, removalTime, stateByParent } from './pa
 import { lookAtParentSoon } from './schedule.js';
 import { setSignals } from './signals.js';
 import { APEX } from './signing/chain.js';
-import { changeDenial } from './switch-denial.js';
+import { changeDenial, isCompactZone } from './switch-denial.js';
 
 export interface DnssecEdit {
   readonly status?: 'active' | 'disabled' | null | undefined;
@@ -49,10 +50,10 @@ export async function listKeys(
 export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit): Promise<DnssecItem> {
   const { status, dnssec_multi_signer: multiSigner, dnssec_presigned: presigned, dnssec_use_nsec3: hashed } = edit;
   const { dnssec_signals: signals } = edit;
-  const denial = edit.denial ?? (hashed == null ? undefined : hashed ? 'nsec3' : 'nsec');
   const servers = status === 'disabled' ? await askParent(ctx, requireZone(ctx, zoneId)) : undefined;
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
+    const denial = edit.denial ?? (hashed == null ? undefined : hashed ? 'nsec3' : unhashed(ctx.store, zone));
     const needsKeys = status === 'disabled' || denial !== undefined || multiSigner === true || signals === true;
     const isHeld = refusePresigned(ctx, zone, presigned, needsKeys);
     if (status === 'active' && !isHeld) activate(ctx, draft, zone, edit);
@@ -63,6 +64,11 @@ export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit)
     return dnssecItem(ctx, zone);
   });
   return value;
+}
+
+/** How absence is proven without NSEC3. A client that knows nothing of compact denial leaves it as it is. */
+function unhashed(store: Store, { seq }: ZoneRow): DenialKind {
+  return isCompactZone(store, seq) ? 'compact' : 'nsec';
 }
 
 /**

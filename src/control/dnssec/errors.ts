@@ -35,6 +35,16 @@ export const dnssecFailure = defineErrors('dnssec', {
     code: 1004,
     text: 'DNSSEC of this zone is {status}. Disable it first, and wait until the parent has removed its DS record; a zone without signatures below a DS record cannot be resolved.',
   },
+  compactOneKey: {
+    status: 400,
+    code: 1004,
+    text: '{zone} has one key for everything, to which the DS record points. Compact denial needs a second key for the records, because DNS processes sign with it.',
+  },
+  compactTransferred: {
+    status: 400,
+    code: 1004,
+    text: '{zone} is transferred to peers, which could not prove that names do not exist: with compact denial such proofs are signed when they are asked for. Unlink its peers first, or let absence be proven by nsec or nsec3.',
+  },
   rolling: {
     status: 400,
     code: 1004,

@@ -88,12 +88,16 @@ async function tend(
   row: DnssecZoneRow,
   ahead: AheadSigner,
 ): Promise<number> {
+  if (row.denial === 'compact' && row.next_denial === 'nsec') {
+    await write(ctx, job, zone, (draft, now) => linkPart(ctx, draft, now));
+    return HURRY_REST_MS;
+  }
   if (row.next_denial) {
     await writePart(await ahead.prepared(zone, row), job, zone, denyPart);
     return 0;
   }
   if (row.walk) return walkOn(ctx, job, zone);
-  if (row.denial === 'nsec' && hasHashed(ctx.store, zone.seq)) {
+  if (row.denial !== 'nsec3' && hasHashed(ctx.store, zone.seq)) {
     await write(ctx, job, zone, (_, now) => removeUnusedHashed(ctx, now, ROWS_AT_ONCE));
     return 0;
   }
@@ -149,6 +153,20 @@ function denyPart(part: PreparedPart, draft: Draft, zone: ZoneRow): void {
   if (next) updateDnssecZone(store, zone.seq, { cursor: next });
   else serveDenial(ctx, draft, zone, kind);
   noteSigned(signing);
+}
+
+/** The same where the records of the chain replace ones that are served: resolvers see each part of it. */
+function linkPart(ctx: Context, draft: Draft, zone: ZoneRow): void {
+  const { store } = ctx;
+  const row = findDnssecZone(store, zone.seq);
+  if (row?.next_denial !== 'nsec') return;
+  const owners = signedOwnersAfter(store, zone.seq, row.cursor ?? APEX, REFRESHED_AT_ONCE);
+  if (row.cursor && owners.length === 0) {
+    serveDenial(ctx, draft, zone, 'nsec');
+    return;
+  }
+  draft.noteSigning(zone.seq, { owners: row.cursor ? owners : [APEX, ...owners] });
+  updateDnssecZone(store, zone.seq, { cursor: owners.at(-1) ?? APEX });
 }
 
 /** Resolvers see the keys of the zone from now on. */

@@ -14,8 +14,10 @@ import {
   type KeyRole,
   keysOfZone,
   removeDnssecKey,
+  setOnlineKey,
   updateDnssecKey,
 } from '../../store/dnssec/keys.js';
+import { findDnssecZone } from '../../store/dnssec/zones.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../write/context.js';
 import type { Draft } from '../write/draft.js';
@@ -86,7 +88,24 @@ export function addKey(
     until: key.until ?? null,
     created_at: draft.now,
   });
+  handOutKeys(ctx, zone);
   return findDnssecKey(ctx.store, id)!;
+}
+
+/**
+ * Gives DNS processes the keys that sign the records of a zone with compact denial, and takes them back from others; after a change of
+ * the keys or of the denial. Inside a commit.
+ */
+export function handOutKeys(ctx: Context, { seq, name }: ZoneRow): void {
+  const row = findDnssecZone(ctx.store, seq);
+  const isCompact = row?.denial === 'compact' || row?.next_denial === 'compact';
+  for (const key of keysOfZone(ctx.store, seq)) {
+    const isOnline = isCompact && key.role === 'zsk' && key.sealed !== null;
+    if (isOnline === (key.online !== null)) continue;
+    if (isOnline && !ctx.zoneKeys)
+      throw dnssecFailure('noKeys', { zone: name, reason: 'this process has no master key' });
+    setOnlineKey(ctx.store, key.id, isOnline ? ctx.zoneKeys!.sealOnline(key) : null);
+  }
 }
 
 /**

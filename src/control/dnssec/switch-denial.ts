@@ -1,11 +1,15 @@
 /** How a signed zone proves absence, and the change of it: the new chain is complete before it is served, and the old one goes then. */
 import { concatBytes, equalBytes } from '../../base/bytes.js';
 import { removeSomeHashed } from '../../store/dnssec/hashed.js';
+import { keysOfZone } from '../../store/dnssec/keys.js';
 import { type DenialKind, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
+import type { Store } from '../../store/driver.js';
+import { findOutgoing } from '../../store/secondary/outgoing.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../write/context.js';
 import type { Draft } from '../write/draft.js';
 import { dnssecFailure } from './errors.js';
+import { handOutKeys } from './keys.js';
 import { MOST_AT_ONCE, runSigningSoon } from './schedule.js';
 import { APEX } from './signing/chain.js';
 import { hashNames, linkNames } from './signing/hashed-chain.js';
@@ -28,15 +32,21 @@ export function changeDenial(ctx: Context, draft: Draft, zone: ZoneRow, kind: De
   if (row.phase === 'unsigning') throw dnssecFailure('unsigning');
   if ((row.next_denial ?? row.denial) === kind) return;
   const isServed = row.phase === 'signed';
+  if (kind === 'compact') requireCompact(store, zone);
+  const isLarge = isServed && draft.recordCount(zone) > MOST_AT_ONCE;
   if (row.denial === kind) updateDnssecZone(store, zone.seq, { next_denial: null, cursor: null });
-  else if (isServed && draft.recordCount(zone) > MOST_AT_ONCE) {
-    updateDnssecZone(store, zone.seq, { next_denial: kind, cursor: null });
-  } else {
+  else if (isLarge && kind === 'compact' && row.denial === 'nsec') {
+    // The records of a chain are right for their own names; they are replaced one after the other.
+    serveDenial(ctx, draft, zone, kind);
+    updateDnssecZone(store, zone.seq, { walk: APEX });
+  } else if (isLarge) updateDnssecZone(store, zone.seq, { next_denial: kind, cursor: null });
+  else {
     draft.noteSigning(zone.seq, { owners: [APEX], whole: isServed });
     // A chain that was not finished begins anew; data keeps its place.
     const cursor = row.phase === 'data' ? row.cursor : null;
     updateDnssecZone(store, zone.seq, { denial: kind, next_denial: null, cursor });
   }
+  handOutKeys(ctx, zone);
   runSigningSoon(ctx, zone);
   draft.audit({
     action: 'dnssec.denial',
@@ -47,6 +57,18 @@ export function changeDenial(ctx: Context, draft: Draft, zone: ZoneRow, kind: De
   });
 }
 
+/** DNS processes sign with the keys of the zone's records, and no other servers can. */
+function requireCompact(store: Store, { seq, name: zone }: ZoneRow): void {
+  if (keysOfZone(store, seq).some(({ role }) => role === 'csk')) throw dnssecFailure('compactOneKey', { zone });
+  if (findOutgoing(store, seq)) throw dnssecFailure('compactTransferred', { zone });
+}
+
+/** Whether a zone has compact denial, or soon will. */
+export function isCompactZone(store: Store, zone: number): boolean {
+  const row = findDnssecZone(store, zone);
+  return row?.denial === 'compact' || row?.next_denial === 'compact';
+}
+
 /** Makes the next part of a chain. Returns the cursor for the one after it; undefined when the chain is complete. */
 export function buildChain(
   signing: SigningZone,
@@ -54,20 +76,22 @@ export function buildChain(
   cursor: Uint8Array | null,
   isEnough: () => boolean,
 ): Uint8Array | undefined {
-  if (kind === 'nsec') return signChain(signing, cursor ?? APEX, isEnough);
+  if (kind !== 'nsec3') return signChain(signing, cursor ?? APEX, isEnough);
   if (!cursor || cursor[0] !== LINKING[0]) return hashNames(signing, cursor ?? APEX, isEnough) ?? LINKING;
   const last = linkNames(signing, cursor.subarray(LINKING.length), isEnough);
   return last && concatBytes(LINKING, last);
 }
 
 /** The new chain is complete: it is served from now on. Inside a commit. */
-export function serveDenial({ store }: Context, draft: Draft, zone: ZoneRow, kind: DenialKind): void {
+export function serveDenial(ctx: Context, draft: Draft, zone: ZoneRow, kind: DenialKind): void {
   draft.noteSigning(zone.seq, { owners: [APEX], prepared: true });
-  updateDnssecZone(store, zone.seq, { denial: kind, next_denial: null, cursor: null });
+  updateDnssecZone(ctx.store, zone.seq, { denial: kind, next_denial: null, cursor: null });
+  handOutKeys(ctx, zone);
 }
 
 /** Removes a part of an NSEC3 chain that is not used; false when nothing is left of it. Inside a commit. */
 export function removeUnusedHashed({ store }: Context, zone: ZoneRow, most: number): boolean {
   const row = findDnssecZone(store, zone.seq);
-  return row?.denial === 'nsec' && row.next_denial !== 'nsec3' && removeSomeHashed(store, zone.seq, most);
+  if (!row || row.denial === 'nsec3' || row.next_denial === 'nsec3') return false;
+  return removeSomeHashed(store, zone.seq, most);
 }

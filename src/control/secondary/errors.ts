@@ -11,6 +11,11 @@ export const secondaryFailure = defineErrors('secondary', {
   nothingHeld: { status: 400, code: 1006, text: 'No zones of this catalog wait to be removed.' },
   outgoingMissing: { status: 404, code: 7003, text: '{zone} is not transferred to any peers.' },
   outgoingExists: { status: 400, code: 1061, text: '{zone} has peers already. Change them with PUT.' },
+  compactDenial: {
+    status: 400,
+    code: 1006,
+    text: '{zone} proves absence by compact denial, for which its peers would need its keys. Let absence be proven by nsec or nsec3 first (PATCH /zones/…/dnssec).',
+  },
   incomingMissing: { status: 404, code: 7003, text: '{zone} is not transferred from any peers.' },
   incomingExists: { status: 400, code: 1061, text: '{zone} has primaries already. Change them with PUT.' },
   notSecondary: { status: 400, code: 1006, text: '{zone} is no secondary zone; only such zones are transferred here.' },

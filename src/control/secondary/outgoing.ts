@@ -15,6 +15,7 @@ import {
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { accountIdOf, requireZone } from '../access/access.js';
 import { planCatalogs } from '../catalogs/plan.js';
+import { isCompactZone } from '../dnssec/switch-denial.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
@@ -191,6 +192,7 @@ export function draftLink(ctx: Context, draft: Draft, zone: ZoneRow, peerId: str
 }
 
 function readPeers(ctx: Context, zone: ZoneRow, { name, peers }: OutgoingInput): number[] {
+  if (isCompactZone(ctx.store, zone.seq)) throw secondaryFailure('compactDenial', { zone: zone.name });
   requireZoneName(zone, name);
   if (peers.length > MOST_PEERS_OF_ZONE) throw badBody(`a zone has at most ${MOST_PEERS_OF_ZONE} peers`, '/peers');
   const account = accountIdOf(ctx.store, zone);

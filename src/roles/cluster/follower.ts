@@ -6,7 +6,7 @@ import { createLifecycle } from '../../base/lifecycle.js';
 import { hearEdges } from '../../certs/deployment.js';
 import { createPropagation } from '../../control/write/propagation.js';
 import { acquireFileLock } from '../../store/file-lock.js';
-import { printKeys } from '../../vault/delegate.js';
+import { DNS_PURPOSES, printKeys } from '../../vault/delegate.js';
 import { hearAcknowledgements, type TransferHearing } from '../acknowledgement.js';
 import { masterKeysOf } from '../control-base.js';
 import { dataFile } from '../data-directory.js';
@@ -72,7 +72,7 @@ export async function startFollower(
 function keysOnly(context: RoleContext): TransferHearing {
   const keys = masterKeysOf(context);
   return {
-    keys: () => (keys.read() === undefined ? '' : printKeys(keys, 'tsig')),
+    keys: () => (keys.read() === undefined ? '' : printKeys(keys, DNS_PURPOSES)),
     transferred() {},
     notified() {},
     answer: async () => undefined,

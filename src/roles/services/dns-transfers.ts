@@ -1,12 +1,13 @@
-/** The parts of the DNS process that need keys: transfers, and answers to signed queries. */
+/** Transfers of the DNS process, and answers to queries that engines defer. */
 import { createKeyNames, markKeyNames } from '../../answer/key-names.js';
-import type { Answer, AnswerDeferred } from '../../answer/transport.js';
+import type { AnswerDeferred } from '../../answer/transport.js';
 import type { Clock } from '../../base/clock.js';
 import { parseCidrSet } from '../../base/ip.js';
 import type { Logger } from '../../base/log.js';
-import { systemRandom } from '../../base/random.js';
+import type { CompactAnswerer } from '../../compact/answerer.js';
 import type { Settings } from '../../config/schema.js';
 import { Opcode } from '../../dns/codes.js';
+import { findTsig } from '../../dns/tsig.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { incomingApexes, incomingVersion } from '../../store/secondary/incoming.js';
@@ -15,9 +16,7 @@ import { createNotifyReceiver } from '../../transfer/in/notified.js';
 import { createTransfers, type Transfers } from '../../transfer/out/transfers.js';
 import { answerSigned } from '../../transfer/signed-query.js';
 import { createForwarder, type Forwarder, type ForwarderOptions } from '../../transfer/update/forward.js';
-import { readKeys } from '../../vault/delegate.js';
-import type { VaultKey } from '../../vault/envelope.js';
-import { createVault } from '../../vault/vault.js';
+import type { Vault } from '../../vault/vault.js';
 
 export interface DnsTransfersOptions {
   readonly settings: Settings;
@@ -26,8 +25,8 @@ export interface DnsTransfersOptions {
   readonly udpSize: number;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Asks the admin process for the keys of TSIG secrets. */
-  readonly askKeys: () => void;
+  /** Opens TSIG secrets. */
+  readonly vault: Vault;
   readonly onTransferred: (zone: number, address: string) => void;
   /** Has the admin process answer a message. */
   readonly relay: ForwarderOptions['relay'];
@@ -39,10 +38,8 @@ export interface DnsTransfers extends Pick<Transfers, 'answer' | 'close'>, Pick<
   /** Shared with the engines of all threads. */
   readonly keyNames: SharedArrayBuffer;
   readonly secondaryNames: SharedArrayBuffer;
-  /** `engine`: that of this thread. */
-  answerDeferred(engine: Answer): AnswerDeferred;
-  /** Takes the keys of TSIG secrets from the admin process. */
-  setKeys(text: string): void;
+  /** `compact`: answers what needs signatures. */
+  answerDeferred(compact: CompactAnswerer): AnswerDeferred;
   /** Something was committed: the names of keys may have changed. */
   wake(): void;
 }
@@ -51,17 +48,7 @@ export interface DnsTransfers extends Pick<Transfers, 'answer' | 'close'>, Pick<
 const LOOK_MS = 5000;
 
 export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
-  const { settings, store, serving, udpSize, clock, log, askKeys, onTransferred, relay, onNotified } = options;
-  let known: readonly VaultKey[] = [];
-  const vault = createVault({
-    store,
-    random: systemRandom,
-    // Called again when a needed key is missing: the master key was replaced, or the admin process was away.
-    keys() {
-      askKeys();
-      return known;
-    },
-  });
+  const { settings, store, serving, udpSize, clock, log, vault, onTransferred, relay, onNotified } = options;
   const keyNames = createKeyNames();
   const secondaryNames = createKeyNames();
   const wake = followNames([
@@ -88,14 +75,12 @@ export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
     secondaryNames,
     answer: transfers.answer,
     samples: updates.samples,
-    answerDeferred: (engine) => (request, transport, address) => {
+    answerDeferred: (compact) => (request, transport, address, port) => {
       const opcode = opcodeOf(request);
       if (opcode === Opcode.update) return updates.answer(request, address);
       if (opcode === Opcode.notify) return notified.answer(request, address);
-      return answerSigned({ store, vault, clock, log, answer: engine, udpSize }, request, transport);
-    },
-    setKeys(text) {
-      known = readKeys(text, 'tsig');
+      if (findTsig(request) === 'none') return compact.answerDeferred(request, transport, address, port);
+      return answerSigned({ store, vault, clock, log, answer: compact.answer, udpSize }, request, transport);
     },
     wake,
     async close() {

@@ -6,7 +6,7 @@ import type { Propagation } from '../../control/write/propagation.js';
 import { findOutgoing, noteTransferred } from '../../store/secondary/outgoing.js';
 import { startNotifier } from '../../transfer/notify/notifier.js';
 import { createUpdater, type Updater } from '../../transfer/update/updater.js';
-import { printKeys } from '../../vault/delegate.js';
+import { DNS_PURPOSES, printKeys } from '../../vault/delegate.js';
 import type { MasterKeys } from '../../vault/master-key.js';
 import type { Vault } from '../../vault/vault.js';
 import type { TransferHearing } from '../acknowledgement.js';
@@ -33,7 +33,7 @@ export function startNotifications({ base, vault, propagation, masterKeys }: Not
     wake: notifier.wake,
     answer: updater.answer,
     samples: updater.samples,
-    keys: () => printKeys(masterKeys, 'tsig'),
+    keys: () => printKeys(masterKeys, DNS_PURPOSES),
     transferred(zone, address) {
       notifier.transferred(zone, address);
       if (!findOutgoing(store, zone)) return;

@@ -16,6 +16,8 @@ export interface DnssecKeyRow {
   readonly public: Uint8Array;
   /** The private key, sealed; null for keys of other signers. */
   readonly sealed: Uint8Array | null;
+  /** The same sealed for DNS processes, when they sign with it; otherwise null. */
+  readonly online: Uint8Array | null;
   /** Whether it stands in the DNSKEY RRset. */
   readonly published: number;
   /** Whether new signatures are made with it. */
@@ -30,7 +32,7 @@ export interface DnssecKeyRow {
   readonly created_at: number;
 }
 
-export type NewDnssecKey = Omit<DnssecKeyRow, 'seq'>;
+export type NewDnssecKey = Omit<DnssecKeyRow, 'seq' | 'online'>;
 export type DnssecKeyChange = Partial<
   Pick<DnssecKeyRow, 'published' | 'signs' | 'in_cds' | 'state' | 'state_at' | 'until'>
 >;
@@ -59,6 +61,9 @@ const statements = perStore((store) => ({
     `INSERT INTO dnssec_keys (id, zone, role, algorithm, tag, public, sealed, published, signs, in_cds, state, state_at,
        until, created_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ),
+  setOnline: store.prepare<[online: Uint8Array | null, id: Uint8Array]>(
+    'UPDATE dnssec_keys SET online = ? WHERE id = ?',
   ),
   remove: store.prepare<[id: Uint8Array]>('DELETE FROM dnssec_keys WHERE id = ?'),
   removeZone: store.prepare<[zone: number]>('DELETE FROM dnssec_keys WHERE zone = ?'),
@@ -90,6 +95,11 @@ export function insertDnssecKey(store: Store, row: NewDnssecKey): void {
     row.until,
     row.created_at,
   );
+}
+
+/** The private key sealed for DNS processes; null: they have none. */
+export function setOnlineKey(store: Store, id: Uint8Array, online: Uint8Array | null): void {
+  statements(store).setOnline.run(online, id);
 }
 
 export function removeDnssecKey(store: Store, id: Uint8Array): void {

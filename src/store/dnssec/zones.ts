@@ -9,7 +9,7 @@ export type DnssecState = 'pending' | 'active' | 'pending-disabled' | 'disabled'
  * what is left of them is removed.
  */
 export type DnssecPhase = 'data' | 'chain' | 'signed' | 'unsigning';
-export type DenialKind = 'nsec' | 'nsec3';
+export type DenialKind = 'nsec' | 'nsec3' | 'compact';
 
 export interface DnssecZoneRow {
   /** Store number. */

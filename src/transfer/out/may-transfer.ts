@@ -2,6 +2,7 @@
 
 import { equalBytes } from '../../base/bytes.js';
 import { type CidrSet, parseCidrSet, parseIP } from '../../base/ip.js';
+import { isCompactZone } from '../../control/dnssec/switch-denial.js';
 import type { Store } from '../../store/driver.js';
 import { transferAclsOfAccount } from '../../store/secondary/acls.js';
 import { findOutgoing, peersOfZone } from '../../store/secondary/outgoing.js';
@@ -23,6 +24,7 @@ export function transferRefusal(
   { address, key }: Claimant,
   operator: CidrSet,
 ): string | undefined {
+  if (isCompactZone(store, zone.seq)) return 'the zone has compact denial, which other servers cannot serve';
   if (operator.contains(address)) return undefined;
   if (findOutgoing(store, zone.seq)?.enabled !== 1) return 'transfers of the zone are not enabled';
   const peers = peersOfZone(store, zone.seq);

@@ -178,6 +178,7 @@ async function run(t: Test, denial: Denial): Promise<void> {
 const DENIALS: readonly Denial[] = [
   { kind: 'nsec' },
   { kind: 'nsec3', iterations: 0, salt: new Uint8Array(0), optOut: false },
+  { kind: 'compact' },
 ];
 
 for (const denial of DENIALS) {

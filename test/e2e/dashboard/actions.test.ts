@@ -6,6 +6,7 @@ import { parseName } from '../../../src/dns/name.js';
 import { noBrowser, startDashboard } from '../../support/browser.js';
 import { decodeMessage, makeQuery } from '../../support/message.js';
 import { askAll } from '../../support/reference-servers.js';
+import { until } from '../../support/until.js';
 
 t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
@@ -23,6 +24,10 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await page.getByRole('button', { name: 'Copy the DS record' }).click();
     await page.getByRole('button', { name: 'Copy the DS record' }).getByText('Copied').waitFor();
     t.equal(await page.evaluate('navigator.clipboard.readText()'), ds);
+    for (const denial of ['compact', 'nsec']) {
+      await page.getByLabel('Absence is proven by').selectOption(denial);
+      await until(async () => (await call('GET', `/zones/${zone.id}/dnssec/status`)).denial === denial);
+    }
     await page.getByRole('button', { name: 'Stop signing' }).dblclick();
     await page.getByRole('button', { name: 'Really stop signing' }).waitFor();
     t.equal((await call('GET', `/zones/${zone.id}/dnssec`)).status, 'pending', 'a double click is no answer');

@@ -32,6 +32,11 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
       await call('PATCH', path, { body: { status: next } });
       reload();
     });
+  const deny = (denial: Denial): void =>
+    void sending.run(async () => {
+      await call('PATCH', path, { body: { denial } });
+      reload();
+    });
   const roll = (role: 'zsk' | 'ksk'): void =>
     void sending.run(async () => {
       await call('POST', `${path}/rollover`, { body: { role } });
@@ -62,7 +67,13 @@ export default function Dnssec({ zone }: ZoneScreenProps) {
           busy={sending.busy}
         />
       )}
-      {isSigned && status.answer && <Signatures dnssec={dnssec} status={status.answer.result} />}
+      {isSigned && status.answer && (
+        <Signatures
+          status={status.answer.result}
+          onDeny={writes && !dnssec.dnssec_presigned ? deny : undefined}
+          busy={sending.busy}
+        />
+      )}
       <Curl
         request={{ method: 'PATCH', path, body: { status: next } }}
         {...(writes &&
@@ -238,7 +249,23 @@ function Keys({ keys, onRoll, busy }: KeysProps) {
   );
 }
 
-function Signatures({ dnssec, status }: { readonly dnssec: DnssecState; readonly status: DnssecStatus }) {
+type Denial = NonNullable<DnssecStatus['denial']>;
+
+const DENIALS: Readonly<Record<Denial, string>> = {
+  nsec: 'NSEC: names in order',
+  nsec3: 'NSEC3: hashed names',
+  compact: 'Compact denial: signed when asked for',
+};
+
+interface SignaturesProps {
+  readonly status: DnssecStatus;
+  /** Undefined for those who may not change it. */
+  readonly onDeny: ((denial: Denial) => void) | undefined;
+  readonly busy: boolean;
+}
+
+function Signatures({ status, onDeny, busy }: SignaturesProps) {
+  const denial = status.denial ?? 'nsec';
   return (
     <Panel title="Signatures">
       <Facts
@@ -251,7 +278,22 @@ function Signatures({ dnssec, status }: { readonly dnssec: DnssecState; readonly
           },
           {
             name: 'Absence is proven by',
-            value: dnssec.dnssec_use_nsec3 ? 'NSEC3: hashed names' : 'NSEC: names in order',
+            value: onDeny ? (
+              <select
+                aria-label="Absence is proven by"
+                value={denial}
+                disabled={busy}
+                onChange={(event) => onDeny(event.currentTarget.value as Denial)}
+              >
+                {Object.entries(DENIALS).map(([kind, words]) => (
+                  <option key={kind} value={kind}>
+                    {words}
+                  </option>
+                ))}
+              </select>
+            ) : (
+              DENIALS[denial]
+            ),
           },
         ]}
       />

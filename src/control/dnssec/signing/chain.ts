@@ -3,7 +3,7 @@ import { invariant } from '../../../base/errors.js';
 import { Type } from '../../../dns/codes.js';
 import { descendantsEnd, nameLength, nameOfOwnerKey, ownerKeysDownTo } from '../../../dns/name.js';
 import type { RRset } from '../../../dns/rr.js';
-import { nsecRdata } from '../../../dnssec/denial.js';
+import { compactNsecRdata, nameBehind, nsecRdata } from '../../../dnssec/denial.js';
 import { mayDelegate } from '../../../serving/look-up.js';
 import { type SignedOwner, type SignedSet, standingOf } from '../../../serving/stored-signatures.js';
 import { firstSignaturesBetween, signatureOctets } from '../../../store/dnssec/signatures.js';
@@ -13,7 +13,15 @@ import type { SigningZone } from './signing-zone.js';
 export const APEX: Uint8Array = new Uint8Array(0);
 
 export function maintainsNsec({ row }: SigningZone): boolean {
-  return row.denial === 'nsec' || row.next_denial === 'nsec';
+  return row.denial !== 'nsec3' || (row.next_denial ?? 'nsec3') !== 'nsec3';
+}
+
+/**
+ * Whether NSEC records are about their own names alone. Those of a chain are not wrong beside them, and must be complete before the chain
+ * is served.
+ */
+function isCompact({ row }: SigningZone): boolean {
+  return row.denial !== 'nsec' && row.next_denial !== 'nsec';
 }
 
 /** Whether names below an owner belong to another zone, or are redirected. */
@@ -86,7 +94,7 @@ function typesOf(ownerKey: Uint8Array, { standing, sets }: SignedOwner): number[
   return [...types, Type.rrsig, Type.nsec];
 }
 
-/** The NSEC record of an owner with its signatures. `next`: the next member of the chain, at the end the apex. */
+/** The NSEC record of an owner with its signatures. `next`: the next member of a chain, at the end the apex. */
 export function signNsec(
   signing: SigningZone,
   ownerKey: Uint8Array,
@@ -94,16 +102,20 @@ export function signNsec(
   next: Uint8Array,
   stored: SignedSet | undefined,
 ): SignedSet {
-  const rdata = nsecRdata(nameOfOwnerKey(next, signing.zone.facts.apex), typesOf(ownerKey, owner));
+  const { apex } = signing.zone.facts;
+  const types = typesOf(ownerKey, owner);
+  const rdata = isCompact(signing)
+    ? compactNsecRdata(nameOfOwnerKey(ownerKey, apex), types)
+    : nsecRdata(nameOfOwnerKey(next, apex), types);
   return signDenial(signing, ownerKey, Type.nsec, rdata, stored);
 }
 
 /** The NSEC record of an owner that itself did not change, with another next name. */
 export function relinkNsec(signing: SigningZone, ownerKey: Uint8Array, stored: SignedSet, next: Uint8Array): SignedSet {
-  const name = nameOfOwnerKey(next, signing.zone.facts.apex);
   const { rdata: old } = stored.denial!;
-  const bitmap = old.subarray(nameLength(old));
-  const rdata = Buffer.concat([name, bitmap]);
+  const { apex } = signing.zone.facts;
+  const name = isCompact(signing) ? nameBehind(nameOfOwnerKey(ownerKey, apex)) : nameOfOwnerKey(next, apex);
+  const rdata = Buffer.concat([name, old.subarray(nameLength(old))]);
   return signDenial(signing, ownerKey, Type.nsec, rdata, stored);
 }
 

@@ -276,7 +276,7 @@ function differenceOf({ signing, owners, relinked }: Change, before: ZoneSigning
       rrsOf({ ...served, rrsets: how ? withSignatures(how, served.rrsets, signed) : served.rrsets });
     addDifference(difference, key, owner.before ?? attach(before, stored), attach(signing.zone.signing, after));
   }
-  if (signing.zone.denial?.kind !== 'nsec') return difference;
+  if (signing.zone.denial?.kind === 'nsec3') return difference;
   for (const { key, stored, after } of relinked) {
     addDifference(difference, key, denialOf(stored), denialOf(after));
   }

@@ -1,0 +1,215 @@
+/**
+ * Answers queries that engines have deferred because a zone with compact denial (RFC 9824) needs a signature for them. The time for
+ * signatures is a part of one thread; when it is used up, datagrams are truncated by the engines, and streams wait.
+ */
+import { Lack, type MadeTable } from '../answer/made.js';
+import { addSigningTime, countTruncated, maySign, signingTimeOf, takeSigningTime } from '../answer/signing-time.js';
+import type { Engine } from '../answer/state.js';
+import {
+  type Answer,
+  type AnswerDeferred,
+  type Client,
+  createClient,
+  DEFERRED,
+  type DeferredResult,
+  setAddresses,
+  type TransportCode,
+} from '../answer/transport.js';
+import { toHex } from '../base/bytes.js';
+import type { Clock } from '../base/clock.js';
+import { parsePeerAddress } from '../base/ip.js';
+import type { Logger } from '../base/log.js';
+import type { MetricSample } from '../base/metrics.js';
+import type { SigningKey } from '../dnssec/signing-key.js';
+import type { ImageReader } from '../image/reader.js';
+import { keepRecords, makeRecords, removeRecords, unmadeRecords } from './make-records.js';
+
+/** A fifth of each period is added to the time for signatures, up to half a second's worth; microseconds. */
+const PERIOD_MS = 50;
+const ADDED_US = 10_000;
+export const MOST_TIME_US = 100_000;
+/** What a deferred query takes beside the work in here: it goes from thread to thread, and its answer is sent. */
+const OUTSIDE_US = 50;
+/** A query waits no longer. */
+const LONGEST_WAIT_US = 1_000_000;
+/** Further ones are answered with SERVFAIL at once. */
+const MOST_WAITING = 500;
+const SWEEP_MS = 60_000;
+/** Links of a chain of aliases, each of which may need a signature, and the end. */
+const MOST_MADE = 25;
+const LONGEST_MESSAGE = 65_535;
+
+export interface CompactOptions {
+  /** An engine that does not judge the rate of answers again, its state with the table `made`, and its image. */
+  readonly engine: { readonly state: Engine; readonly image: ImageReader; readonly answer: Answer };
+  readonly made: MadeTable;
+  /** Shared with all engines (answer/signing-time.ts). */
+  readonly signingTime: SharedArrayBuffer;
+  /** The keys that sign for the zone whose records the state's search lacks; undefined while they cannot be opened. */
+  readonly keysOf: (state: Engine, image: ImageReader) => readonly SigningKey[] | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface CompactAnswerer {
+  readonly answerDeferred: AnswerDeferred;
+  /** The engine for queries of known clients: what its answers need is made at once. */
+  readonly answer: Answer;
+  samples(): MetricSample[];
+  close(): void;
+}
+
+interface Query {
+  readonly request: Uint8Array;
+  readonly transport: TransportCode;
+  readonly client: Client;
+}
+
+interface Waiting extends Query {
+  readonly untilUs: number;
+  readonly resolve: (answer: DeferredResult) => void;
+}
+
+/** Instead of a length: the query has to wait. */
+const WAITS = -2;
+
+export function createCompactAnswerer(options: CompactOptions): CompactAnswerer {
+  const { made, clock, log } = options;
+  const time = signingTimeOf(options.signingTime);
+  const counts = { made: 0, failed: 0, us: 0 };
+  const out = new Uint8Array(LONGEST_MESSAGE);
+  let waiting: Waiting[] = [];
+  let cancelRefill: (() => void) | undefined;
+  const cancelSweep = clock.every(SWEEP_MS, () => removeExpired(made, clock.nowMs() / 1000));
+
+  const answer = (mayWait: boolean, ...query: Parameters<Answer>): number => {
+    const beganUs = clock.nowUs();
+    const written = answerSigning(options, counts, mayWait, query);
+    if (written === WAITS) return written;
+    const us = clock.nowUs() - beganUs + OUTSIDE_US;
+    counts.us += us;
+    takeSigningTime(time, us);
+    cancelRefill ??= clock.every(PERIOD_MS, refill);
+    return written;
+  };
+
+  const answerQuery = ({ request, transport, client }: Query, mayWait: boolean): DeferredResult | typeof WAITS => {
+    client.seconds = Math.floor(clock.nowMs() / 1000);
+    try {
+      const written = answer(mayWait, request, 0, request.length, out, 0, out.length, transport, client);
+      if (written === WAITS) return WAITS;
+      return written > 0 ? out.slice(0, written) : undefined;
+    } catch (error) {
+      log.error(
+        { request: toHex(request), err: error },
+        'a fault in an answer that needs a signature; it was not sent',
+      );
+      return undefined;
+    }
+  };
+
+  function refill(): void {
+    const isFilling = addSigningTime(time, ADDED_US, MOST_TIME_US);
+    const nowUs = clock.nowUs();
+    const queries = waiting;
+    waiting = [];
+    for (const query of queries) {
+      const result = answerQuery(query, nowUs < query.untilUs);
+      if (result === WAITS) waiting.push(query);
+      else query.resolve(result);
+    }
+    if (isFilling || waiting.length > 0) return;
+    cancelRefill?.();
+    cancelRefill = undefined;
+  }
+
+  return {
+    answer: (...query) => answer(false, ...query),
+    answerDeferred(request, transport, address, port) {
+      const client = createClient();
+      setAddresses(client, parsePeerAddress(address), port, undefined);
+      const query = { request, transport, client };
+      const result = answerQuery(query, waiting.length < MOST_WAITING);
+      if (result !== WAITS) return result;
+      cancelRefill ??= clock.every(PERIOD_MS, refill);
+      return new Promise((resolve) => {
+        waiting.push({ ...query, untilUs: clock.nowUs() + LONGEST_WAIT_US, resolve });
+      });
+    },
+    samples: () => samplesOf(counts, countTruncated(time), made.size),
+    close() {
+      cancelSweep();
+      cancelRefill?.();
+      for (const { resolve } of waiting) resolve(undefined);
+      waiting = [];
+    },
+  };
+}
+
+interface Counts {
+  made: number;
+  failed: number;
+  us: number;
+}
+
+/**
+ * The length of the answer, after everything that it lacked was made. While something cannot be made, WAITS, or SERVFAIL is
+ * answered.
+ */
+function answerSigning(
+  { engine, made, keysOf, signingTime, clock }: CompactOptions,
+  counts: Counts,
+  mayWait: boolean,
+  query: Parameters<Answer>,
+): number {
+  const { state, image } = engine;
+  const time = signingTimeOf(signingTime);
+  let written = engine.answer(...query);
+  for (let count = 0; written === DEFERRED && state.search.lack !== Lack.nothing; count++) {
+    const keys = count < MOST_MADE && maySign(time) ? keysOf(state, image) : undefined;
+    if (keys) {
+      keepRecords(made, state, makeRecords(state, image, keys, Math.floor(clock.nowMs() / 1000)));
+      counts.made++;
+    } else if (mayWait && count < MOST_MADE) return WAITS;
+    else {
+      counts.failed++;
+      return answerFailure(engine, made, query);
+    }
+    written = engine.answer(...query);
+  }
+  return written;
+}
+
+/** SERVFAIL: what the search lacks cannot be made. */
+function answerFailure(
+  { state, image, answer }: CompactOptions['engine'],
+  made: MadeTable,
+  query: Parameters<Answer>,
+): number {
+  const unmade = unmadeRecords(state, image);
+  keepRecords(made, state, unmade);
+  const written = answer(...query);
+  removeRecords(made, state, unmade);
+  return written;
+}
+
+function removeExpired(made: MadeTable, nowS: number): void {
+  for (const [key, { until }] of made) if (until <= nowS) made.delete(key);
+}
+
+function samplesOf({ made, failed, us }: Counts, truncated: number, kept: number): MetricSample[] {
+  const counter = (name: string, help: string, value: number): MetricSample => {
+    return { name, type: 'counter', help, labels: {}, value };
+  };
+  return [
+    counter('dns_compact_signed_total', 'Records signed while a query waited (compact denial)', made),
+    counter('dns_compact_seconds_total', 'Processor time for answers that need such records', us / 1e6),
+    counter(
+      'dns_compact_truncated_total',
+      'UDP answers truncated because the time for signatures was used up',
+      truncated,
+    ),
+    counter('dns_compact_failed_total', 'Answers with SERVFAIL because no signature could be made in time', failed),
+    { name: 'dns_compact_kept', type: 'gauge', help: 'Such records in memory', labels: {}, value: kept },
+  ];
+}
