@@ -91,6 +91,9 @@ export class UserError extends Error {
   }
 }
 
+/** The master key does not open the secrets of the database. What is stored can be answered without them. */
+export class LockedError extends UserError {}
+
 /** Checks a condition that the code relies on. A failure is a bug; it ends the request, never the process. */
 export function invariant(condition: unknown, text: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${text}`);

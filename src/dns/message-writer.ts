@@ -74,7 +74,8 @@ export class MessageWriter {
 
   /**
    * Adds a record; sections are written in their order. False, and nothing is written, when the message has no room
-   * for it. `owner` and `rdata` are uncompressed; `ttl` in seconds.
+   * for it. `owner` and `rdata` are uncompressed; `ttl` in seconds. `rdata` is empty where a record of an update says only which RRset is
+   * meant (RFC 2136 §2.4). Throws a RangeError for data that ends inside of its names.
    */
   add(
     section: Section,
@@ -127,7 +128,7 @@ export class MessageWriter {
     // DNAME is read compressed but never written so (RFC 6672 §2.5).
     const shape = type === Type.dname ? undefined : COMPRESSED[type];
     let from = 0;
-    if (shape !== undefined) {
+    if (shape !== undefined && rdata.length > 0) {
       this.copy(rdata, 0, shape[0]);
       from = shape[0];
       for (let i = 0; i < shape[1]; i++) {
@@ -208,6 +209,9 @@ export class MessageWriter {
 /** Offset after an uncompressed name in rdata that was checked before. */
 function plainEnd(rdata: Uint8Array, from: number): number {
   let at = from;
-  while (rdata[at]! !== 0) at += 1 + rdata[at]!;
+  while (rdata[at] !== 0) {
+    if (at >= rdata.length) throw new RangeError('rdata ends inside of a name');
+    at += 1 + rdata[at]!;
+  }
   return at + 1;
 }

@@ -25,7 +25,7 @@ const BUSY_LOOK_MS = 4;
 /** Milliseconds between two polls while zones are held, so that they are retried in time. */
 const HELD_LOOK_MS = 50;
 /** Milliseconds between two polls otherwise: a safety net for commits without a wake-up. */
-const IDLE_LOOK_MS = 2000;
+const IDLE_LOOK_MS = 500;
 /** A generous estimate: a host name with one address takes about 20 words. */
 const WORDS_PER_RECORD = 64;
 const MOST_WORDS = 1 << 28;

@@ -113,7 +113,14 @@ export type Order =
 export type Notice =
   | { readonly kind: 'ready'; readonly report: Reports[Role] }
   /** The child cannot start, for a reason the operator can fix; it exits next. */
-  | { readonly kind: 'refused'; readonly message: string; readonly remedy?: string; readonly exitCode: 1 | 2 }
+  | {
+      readonly kind: 'refused';
+      readonly message: string;
+      readonly remedy?: string;
+      readonly exitCode: 1 | 2;
+      /** Only the master key is missing or wrong. */
+      readonly isLocked: boolean;
+    }
   | { readonly kind: 'dns-status'; readonly status: DnsStatus }
   | { readonly kind: 'edge-status'; readonly status: EdgeStatus }
   /** Whether any name could lead to an edge. The admin process sends it at its start, and when it changes. */

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { type Clock, steadyMs } from '../base/clock.js';
-import { UserError } from '../base/errors.js';
+import { LockedError, UserError } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
 import { type Notice, type Order, type Reports, type Role, type StartOrder, sendOrder } from './ipc.js';
@@ -74,8 +74,8 @@ export class SupervisedChild<Name extends Role> {
   }
 
   /**
-   * Starts the child; resolves when it is ready. Rejects with a {@link UserError} if it cannot start; later crashes
-   * lead to restarts instead.
+   * Starts the child; resolves when it is ready. Rejects with a {@link UserError} if it cannot start. Later crashes lead to restarts
+   * instead, and so does a master key that does not open the secrets, because the other processes can do without it.
    */
   start(takeOver = false): Promise<void> {
     this.started = new Promise((resolve, reject) => {
@@ -168,7 +168,7 @@ export class SupervisedChild<Name extends Role> {
     let refusal: UserError | undefined;
     child.on('message', (message) => {
       const notice = message as Notice;
-      if (notice.kind === 'refused') refusal = new UserError(notice.message, notice.remedy, notice.exitCode);
+      if (notice.kind === 'refused') refusal = refusalOf(notice);
       else if (notice.kind === 'ready') this.onReady(child, notice.report as Reports[Name]);
       else if (child === this.child) this.options.onNotice(notice);
       if (notice.kind !== 'refused' && child === this.child) this.expectMore(child);
@@ -225,7 +225,7 @@ export class SupervisedChild<Name extends Role> {
     this.cancelSilence?.();
     if (this.draining || !this.wanted) return;
     const { clock, role, log, onLost } = this.options;
-    if (this.firstStart) {
+    if (this.firstStart && !(refusal instanceof LockedError)) {
       this.firstStart.reject(refusal ?? new UserError(`the ${role} process ${how} before it was ready`));
       this.firstStart = undefined;
       this.wanted = false;
@@ -235,7 +235,7 @@ export class SupervisedChild<Name extends Role> {
     const delayMs = restartDelayMs(this.crashes);
     const reason = refusal ? `could not start: ${refusal.message}` : how;
     log.error(
-      { role, crashes: this.crashes, delayMs },
+      { role, crashes: this.crashes, delayMs, ...(refusal?.remedy !== undefined && { remedy: refusal.remedy }) },
       `the ${role} process ${reason}; starting it again in ${delayMs} ms`,
     );
     onLost();
@@ -245,4 +245,8 @@ export class SupervisedChild<Name extends Role> {
     }
     this.cancelRestart = clock.after(delayMs, () => this.launch());
   }
+}
+
+function refusalOf({ message, remedy, exitCode, isLocked }: Extract<Notice, { kind: 'refused' }>): UserError {
+  return isLocked ? new LockedError(message, remedy, exitCode) : new UserError(message, remedy, exitCode);
 }

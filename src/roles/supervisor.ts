@@ -151,6 +151,7 @@ function createFamily(
   let dnsStatus: DnsStatus | undefined;
   let credentials: CredentialsMessage | undefined;
   const { promise: serving, resolve: nowServing } = Promise.withResolvers<void>();
+  const { promise: withoutAdmin, resolve: adminLost } = Promise.withResolvers<void>();
   const announceDns = (report: DnsReport): void => {
     announcer.dns(report, choice.remedy);
     writeRunning(directory.path, { pid: process.pid, version, adminUrl: adminReport!.url, dns: report.listeners });
@@ -169,7 +170,7 @@ function createFamily(
       if (isFirst && dnsReport) announceDns(dnsReport);
       if (dnsStatus) admin.send({ kind: 'dns-status', status: dnsStatus });
     },
-    onLost: () => {},
+    onLost: adminLost,
     onNotice(notice) {
       hearAdmin(notice, nowServing, edge);
       if (notice.kind === 'replaced') readAgain();
@@ -210,7 +211,7 @@ function createFamily(
     ofDns = { ...ofDns, settings: { ...ofDns.settings, ...change } };
     dns.replace(ofDns);
   };
-  return familyOf({ admin, dns, edge, replaceDns }, directory, serving);
+  return familyOf({ admin, dns, edge, replaceDns }, directory, { serving, withoutAdmin });
 }
 
 function familyOf(
@@ -226,7 +227,7 @@ function familyOf(
     readonly replaceDns: (change: Partial<Settings>) => void;
   },
   directory: DataDirectory,
-  serving: Promise<void>,
+  { serving, withoutAdmin }: { readonly serving: Promise<void>; readonly withoutAdmin: Promise<void> },
 ): Family {
   const limitMs = DRAIN_LIMIT_MS + KILL_GRACE_MS;
   let stopping = false;
@@ -239,7 +240,8 @@ function familyOf(
     async start() {
       if (!dnsStarted) dns.preload();
       const adminStarted = admin.start();
-      if (!isUpToDate(directory)) await adminStarted;
+      // A process that lacks the master key has migrated the database.
+      if (!isUpToDate(directory)) await Promise.race([adminStarted, withoutAdmin]);
       if (!stopping) await Promise.all([adminStarted, dnsStarted ?? dns.start()]);
       await serving;
       edge.start();

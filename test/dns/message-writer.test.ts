@@ -48,3 +48,21 @@ t.test('owners that repeat, records that do not fit, names out of the reach of p
   t.ok(beyond > 10, 'some have names that pointers do not reach');
   t.ok(octets < wanted.reduce((sum, text) => sum + text.length, 0) / 2 + RECORDS * 12, 'names are compressed');
 });
+
+t.test('records without data, and data that ends early', async (t) => {
+  const owner = parseName('a.example.');
+  const writer = new MessageWriter(USUAL);
+  writer.begin(1, 0x2800, { name: parseName('example.'), type: Type.soa, class: 1 });
+  for (const type of [Type.ns, Type.mx, Type.soa]) {
+    t.ok(
+      writer.add('authority', owner, type, 0, new Uint8Array(0), 255),
+      'an RRset that an update deletes (RFC 2136 §2.5.2)',
+    );
+  }
+  const message = Buffer.from(writer.finish());
+  t.equal(message.readUInt16BE(8), 3);
+  t.equal(message.length, 12 + 13 + 14 + 12 + 12, 'an owner, and twice a pointer to it; no data');
+  for (const rdata of [[3, 0x6e, 0x73], [0], [0, 10, 1]]) {
+    t.throws(() => writer.add('authority', owner, Type.mx, 60, new Uint8Array(rdata)), RangeError);
+  }
+});

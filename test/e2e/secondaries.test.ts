@@ -174,13 +174,23 @@ t.test('three secondaries follow', { skip, timeout: CHANGES * 10_000 + 120_000 }
     for (const secondary of secondaries) {
       const { name, port } = secondary;
       const place = ['--address', '127.0.0.1', '--port', String(port)];
-      const added = await run('secondary', 'add', name, ...place, '--tsig', 'transfer.test', '--zone', 'example.com');
-      t.match(added, { code: 0, out: new RegExp(`^${name} may transfer zone example.com\n`) }, added.err);
+      // The others get the key of the first.
+      const key = secondary === secondaries[0] ? ['--tsig', 'transfer.test'] : [];
+      const added = await run('secondary', 'add', name, ...place, ...key, '--zone', 'example.com');
+      const said = new RegExp(`^${name} may transfer zone example\\.com; the key transfer\\.test\\.? signs\n`);
+      t.match(added, { code: 0, out: said }, added.err);
       const tls =
         name !== 'knot' ? ['--tls-name', 'ns1.zoneplane.test', '--tls-ca', join(world.directory, 'cert.pem')] : [];
       const printed = await run('secondary', 'print', '--kind', name, '--address', '127.0.0.1', '--peer', name, ...tls);
       t.equal(printed.code, 0, printed.err);
       await secondary.start(withTransfers(name, printed.out));
+    }
+    await run('tsig', 'create', 'other.test');
+    for (const key of [['--no-key'], ['--tsig', 'other.test']]) {
+      const refused = await run('secondary', 'add', 'fourth', '--address', '127.0.0.1', ...key);
+      t.match(refused, { code: 1, err: /peers of example\.com use different TSIG keys/ });
+      const unknown = await run('secondary', 'add', 'fourth');
+      t.match(unknown, { code: 1, err: /there is no peer fourth yet/ }, 'nothing is made');
     }
     await untilInSync(t, world, 'at the beginning');
     await until('status says so', async () => (await run('secondary', 'status')).code === 0);

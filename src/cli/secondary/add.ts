@@ -1,11 +1,12 @@
 /** `zoneplane secondary add`: a key, a peer, and zones that are transferred to it. */
 import type { Command } from 'commander';
-import { toBase64 } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
-import { linkPeer } from '../../control/secondary/outgoing.js';
-import { createPeer, listPeers, type PeerItem } from '../../control/secondary/peers.js';
-import { createTsig, listTsigs, type SecondaryServices } from '../../control/secondary/tsigs.js';
+import { addServer } from '../../control/secondary/add-secondary.js';
+import { linkPeer, transferableZones } from '../../control/secondary/outgoing.js';
+import { listPeers, type PeerItem } from '../../control/secondary/peers.js';
+import { listTsigs, type SecondaryServices } from '../../control/secondary/tsigs.js';
 import type { Context } from '../../control/write/context.js';
+import type { ZoneItem } from '../../control/zones/item.js';
 import { listZones } from '../../control/zones/zones.js';
 import { gather, wholeNumber } from '../arguments.js';
 import { type CommandContext, example } from '../command.js';
@@ -24,11 +25,18 @@ interface AddOptions {
   readonly json?: boolean;
 }
 
-const SECRET_OCTETS = 32;
+interface ChosenZones {
+  readonly linked: readonly ZoneItem[];
+  /** Names of zones that cannot be transferred. */
+  readonly leftOut: readonly string[];
+}
 
 interface Added {
   readonly peer: PeerItem;
+  /** Name of the key that signs. */
+  readonly tsig: string | null;
   readonly zones: readonly string[];
+  readonly leftOut: readonly string[];
 }
 
 export function addAddCommand(secondary: Command, { terminal, environment }: CommandContext): void {
@@ -38,7 +46,7 @@ export function addAddCommand(secondary: Command, { terminal, environment }: Com
     .argument('<name>', 'a name for it; with the name of a peer that exists, further zones go there')
     .option('--address <address>', 'its address, where NOTIFY goes and from where it transfers')
     .option('--port <port>', 'its port (default: 53)', wholeNumber(1, 65_535, 'a port'))
-    .option('--tsig <name>', 'a key that exists (default: a new one)')
+    .option('--tsig <name>', 'a key that exists (default: that of the other peers, or a new one)')
     .option('--no-key', 'sign nothing: its address is all that is checked')
     .option('--zone <name>', 'only this zone; may be given several times (default: all zones of the account)', gather)
     .option('--account <id>', 'account of the zones (default: the oldest)')
@@ -52,33 +60,47 @@ export function addAddCommand(secondary: Command, { terminal, environment }: Com
       ),
     );
   addSettingOptions(add, KEY_SETTINGS).action(async (name: string, options: AddOptions) => {
-    const { peer, zones } = await withControl(add, environment, async (context): Promise<Added> => {
+    const { peer, tsig, zones, leftOut } = await withControl(add, environment, async (context): Promise<Added> => {
       const services = await openServices(add, environment, context);
       const account = accountOf(context, options);
-      const zones = await zonesOf(context, account, options);
-      const peer = await findOrAddPeer(context, services, account, name, options);
-      for (const { id } of zones) await linkPeer(context, id, peer.id);
-      return { peer, zones: zones.map(({ asciiName }) => asciiName) };
+      const { linked, leftOut } = await zonesOf(context, account, options);
+      const ids = linked.map(({ id }) => id);
+      const peer = await findOrAddPeer(context, services, account, ids, name, options);
+      for (const id of ids) await linkPeer(context, id, peer.id);
+      const keys = await listTsigs(context, services, account);
+      const tsig = keys.find(({ id }) => id === peer.tsig_id)?.name ?? null;
+      return { peer, tsig, zones: linked.map(({ asciiName }) => asciiName), leftOut };
     });
     if (options.json) terminal.json({ ...peer, zones });
     else {
       const count = zones.length === 1 ? `zone ${zones[0]}` : `${zones.length} zones`;
-      terminal.print(`${peer.name} may transfer ${count}`);
+      terminal.print(`${peer.name} may transfer ${count}${tsig === null ? '' : `; the key ${tsig} signs`}`);
+      for (const zone of leftOut) terminal.print(`${zone} is left out: it proves absence by compact denial`);
       terminal.print(`Its configuration: zoneplane secondary print --kind nsd --address <ours> --peer ${peer.name}`);
     }
   });
 }
 
-async function zonesOf(context: Context, account: string, { zone }: AddOptions) {
-  if (zone) return Promise.all(zone.map((name) => requireZoneNamed(context, name)));
-  const zones = await collectPages((page) => listZones(context, { page, perPage: 1000 }));
-  return zones.filter((item) => item.account.id === account);
+/** Zones that were named; otherwise all of the account that can be transferred. */
+async function zonesOf(context: Context, account: string, { zone }: AddOptions): Promise<ChosenZones> {
+  if (zone) return { linked: await Promise.all(zone.map((name) => requireZoneNamed(context, name))), leftOut: [] };
+  const listed = await collectPages((page) => listZones(context, { page, perPage: 1000 }));
+  const zones = listed.filter((item) => item.account.id === account);
+  const can = await transferableZones(
+    context,
+    zones.map(({ id }) => id),
+  );
+  return {
+    linked: zones.filter(({ id }) => can.has(id)),
+    leftOut: zones.filter(({ id }) => !can.has(id)).map(({ asciiName }) => asciiName),
+  };
 }
 
 async function findOrAddPeer(
   context: Context,
   services: SecondaryServices,
   account: string,
+  zones: readonly string[],
   name: string,
   { address, port, tsig, key }: AddOptions,
 ): Promise<PeerItem> {
@@ -87,22 +109,15 @@ async function findOrAddPeer(
   if (address === undefined) {
     throw new UserError(`there is no peer ${name} yet`, 'Say with --address where its NOTIFY goes.');
   }
-  const keyId = key
-    ? await findOrAddKey(context, services, account, tsig ?? `${name}-transfer`, tsig === undefined)
-    : null;
-  return createPeer(context, account, { name, ip: address, port: port ?? null, tsig_id: keyId, ixfr_enable: true });
+  const server = { name, ip: address, port: port ?? null };
+  if (!key) return addServer(context, services, account, zones, { ...server, tsig_id: null });
+  if (tsig === undefined) return addServer(context, services, account, zones, server);
+  const named = await keyNamed(context, services, account, tsig);
+  return addServer(context, services, account, zones, { ...server, tsig_id: named });
 }
 
-async function findOrAddKey(
-  context: Context,
-  services: SecondaryServices,
-  account: string,
-  name: string,
-  mayAdd: boolean,
-): Promise<string> {
+async function keyNamed(context: Context, services: SecondaryServices, account: string, name: string): Promise<string> {
   const known = (await listTsigs(context, services, account)).find((key) => sameName(key.name, name));
-  if (known) return known.id;
-  if (!mayAdd) throw new UserError(`there is no TSIG key ${name}`, `Make it: zoneplane tsig create ${name}`);
-  const secret = toBase64(context.random.bytes(SECRET_OCTETS));
-  return (await createTsig(context, services, account, { name: `${name}.`, algo: 'hmac-sha256', secret })).id;
+  if (!known) throw new UserError(`there is no TSIG key ${name}`, `Make it: zoneplane tsig create ${name}`);
+  return known.id;
 }

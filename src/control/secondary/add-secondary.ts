@@ -1,4 +1,4 @@
-/** Use case: another name server becomes a secondary of a zone; its key, the peer and the zone's transfers are made in one write. */
+/** Use cases: another name server becomes a secondary; its key, the peer and a zone's transfers are made in one write. */
 import { toBase64, toHex } from '../../base/bytes.js';
 import type { Store } from '../../store/driver.js';
 import { peersOfZone } from '../../store/secondary/outgoing.js';
@@ -8,8 +8,8 @@ import { accountIdOf, requireAccount, requirePermission, requireZone } from '../
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
-import { draftLink, type OutgoingItem } from './outgoing.js';
-import { draftPeer, type PeerItem, peerItemOf, readNewPeer, requirePeer } from './peers.js';
+import { draftLink, type OutgoingItem, requireNoCompactDenial } from './outgoing.js';
+import { draftPeer, type PeerItem, peerItemOf, readNewPeer, requireOneKey, requirePeer } from './peers.js';
 import { draftTsig, readNewTsig, type SecondaryServices } from './tsigs.js';
 
 export interface SecondaryInput {
@@ -20,6 +20,11 @@ export interface SecondaryInput {
   readonly port?: number | null | undefined;
   /** Whether the first peer of a zone gets a key; further peers have that of the others, or none like them. */
   readonly signed?: boolean | null | undefined;
+}
+
+export interface ServerInput extends Omit<SecondaryInput, 'peer_id'> {
+  /** Identifier of a key that exists; null: none; absent: that of the other peers, or a new one. */
+  readonly tsig_id?: string | null | undefined;
 }
 
 export interface AddedSecondary {
@@ -43,40 +48,74 @@ export async function addSecondary(
   zoneId: string,
   input: SecondaryInput,
 ): Promise<AddedSecondary> {
-  const add = input.peer_id ? undefined : readServer(ctx, input);
+  const add = input.peer_id ? undefined : readServer(ctx, services, input);
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const account = accountIdOf(ctx.store, zone);
     requirePermission(ctx.actor, 'account', 'write', { account });
-    const peer = add
-      ? add(services, draft, zone, account)
-      : peerItemOf(ctx.store, requirePeer(ctx, account, input.peer_id!));
+    const peer = add ? add(draft, account, [zone]) : peerItemOf(ctx.store, requirePeer(ctx, account, input.peer_id!));
     const outgoing = draftLink(ctx, draft, zone, peer.id);
     return { peer, tsigName: keyNameOf(ctx.store, zone, peer), outgoing };
   });
   return value;
 }
 
-type AddServer = (services: SecondaryServices, draft: Draft, zone: ZoneRow, account: string) => PeerItem;
+/**
+ * Makes the peer, and its key where it needs one, for a server that is to transfer these zones of the account; they are linked afterwards.
+ * Throws, and makes nothing, when a zone could not be linked: 400 for another key than that of its peers or for compact denial, 404.
+ */
+export async function addServer(
+  ctx: Context,
+  services: SecondaryServices,
+  accountId: string,
+  zoneIds: readonly string[],
+  input: ServerInput,
+): Promise<PeerItem> {
+  const add = readServer(ctx, services, input);
+  const { value } = await commit(ctx, (draft) => {
+    requirePermission(ctx.actor, 'account', 'write', { account: accountId });
+    const zones = zoneIds.map((id) => requireZone(ctx, id));
+    const peer = add(draft, accountId, zones);
+    for (const zone of zones) {
+      requireNoCompactDenial(ctx, zone);
+      const added = requirePeer(ctx, accountIdOf(ctx.store, zone), peer.id);
+      requireOneKey(zone.name, [...peersOfZone(ctx.store, zone.seq), added]);
+    }
+    return peer;
+  });
+  return value;
+}
+
+type AddServer = (draft: Draft, account: string, zones: readonly ZoneRow[]) => PeerItem;
 
 /** Checks what does not depend on the store; the result makes the peer inside a write. */
-function readServer(ctx: Context, { name, ip, port, signed }: SecondaryInput): AddServer {
+function readServer(ctx: Context, services: SecondaryServices, input: ServerInput): AddServer {
+  const { name, ip, port, signed, tsig_id: keyId } = input;
   if (!name) throw badBody('name is missing: what you call the server', '/name');
   if (!ip) throw badBody('ip is missing: the address of the server, such as 192.0.2.53', '/ip');
   const peer = readNewPeer(ctx, { name, ip, port: port ?? null, ixfr_enable: true });
   const secret = toBase64(ctx.random.bytes(SECRET_OCTETS));
-  const keyFor = (services: SecondaryServices, draft: Draft, zone: ZoneRow, account: string): string | null => {
-    const [other] = peersOfZone(ctx.store, zone.seq);
+  const keyFor = (draft: Draft, account: string, zones: readonly ZoneRow[]): string | null => {
+    if (keyId !== undefined) return keyId;
+    const other = firstPeerOf(ctx.store, zones);
     // All peers of a zone have the same key, or none.
     if (other) return other.tsig === null ? null : toHex(findTsigKey(ctx.store, other.tsig)!.id);
     if (signed === false) return null;
     const key = { name: freeKeyName(ctx, account, name), algo: 'hmac-sha256.', secret };
     return draftTsig(ctx, services, draft, account, readNewTsig(ctx, account, key)).id;
   };
-  return (services, draft, zone, account) => {
-    const input = { ...peer.input, tsig_id: keyFor(services, draft, zone, account) };
+  return (draft, account, zones) => {
+    const input = { ...peer.input, tsig_id: keyFor(draft, account, zones) };
     return draftPeer(ctx, draft, account, { ...peer, input });
   };
+}
+
+function firstPeerOf(store: Store, zones: readonly ZoneRow[]) {
+  for (const { seq } of zones) {
+    const [peer] = peersOfZone(store, seq);
+    if (peer) return peer;
+  }
+  return undefined;
 }
 
 /** A name for the key of a server that no key of the account has. */

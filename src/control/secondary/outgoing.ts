@@ -191,8 +191,19 @@ export function draftLink(ctx: Context, draft: Draft, zone: ZoneRow, peerId: str
   });
 }
 
+/** Peers would need the keys of a zone that proves absence by compact denial. Throws 400. */
+export function requireNoCompactDenial({ store }: Context, zone: ZoneRow): void {
+  if (isCompactZone(store, zone.seq)) throw secondaryFailure('compactDenial', { zone: zone.name });
+}
+
+/** Whether zones (identifiers) can be transferred at all. */
+export async function transferableZones(ctx: Context, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const can = (id: string): boolean => !isCompactZone(ctx.store, requireZone(ctx, id).seq);
+  return ctx.store.snapshot(() => new Set(ids.filter(can)));
+}
+
 function readPeers(ctx: Context, zone: ZoneRow, { name, peers }: OutgoingInput): number[] {
-  if (isCompactZone(ctx.store, zone.seq)) throw secondaryFailure('compactDenial', { zone: zone.name });
+  requireNoCompactDenial(ctx, zone);
   requireZoneName(zone, name);
   if (peers.length > MOST_PEERS_OF_ZONE) throw badBody(`a zone has at most ${MOST_PEERS_OF_ZONE} peers`, '/peers');
   const account = accountIdOf(ctx.store, zone);

@@ -91,7 +91,7 @@ t.test('an update is applied once, whole, by the rules of the API', async (t) =>
     [{ updates: [good, add('c.example.com.', 5, 'c.example.com.')] }, 5, 'a CNAME to itself'],
     [{ prerequisites: [{ ...bare('b.example.com.', TXT, ANY), ttl: 1 }], updates: [good] }, 1, 'a TTL'],
     [{ prerequisites: [bare('b.example.com.', TXT, 3)], updates: [good] }, 1, 'the class of a prerequisite'],
-    [{ prerequisites: [bare('b.example.com.', 255, IN)], updates: [good] }, 1, 'its type'],
+    [{ prerequisites: [bare('b.example.com.', 255, IN)], updates: [good] }, 8, 'a type that no RRset has'],
     [{ prerequisites: [bare('b.example.com.', TXT, ANY)], updates: [good] }, 8, 'NXRRSET'],
   ] as const) {
     t.equal(await rcode(parts), expected, why);
