@@ -80,6 +80,13 @@ export const ZONE_SCREENS: readonly Screen<ZoneScreenProps>[] = [
     load: () => import('./screens/hostnames/hostnames.js'),
   },
   { path: 'live', title: 'Live', listed: true, needs: 'dns', load: () => import('./screens/live/live.js') },
+  {
+    path: 'settings',
+    title: 'Settings',
+    listed: true,
+    needs: 'zone',
+    load: () => import('./screens/settings/settings.js'),
+  },
 ];
 
 /** Where the root leads. */

@@ -21,4 +21,5 @@ export type { CreatedToken, PermissionGroup, Token } from '../src/api/tokens/sch
 export type { ZoneChange } from '../src/api/zone-changes/schema.js';
 export type { ZoneFileResult } from '../src/api/zone-files/schema.js';
 export type { ZoneEdit, ZoneRestore } from '../src/api/zone-history/schema.js';
+export type { ZoneHold } from '../src/api/zone-hold/schema.js';
 export type { Zone } from '../src/api/zones/schema.js';

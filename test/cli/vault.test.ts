@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { toHex } from '../../src/base/bytes.js';
 import { systemRandom } from '../../src/base/random.js';
-import { type Outcome, runCommand } from '../support/commands.js';
+import { type Outcome, runCommand, spawnCommand } from '../support/commands.js';
 import { startProgram, stopProgram } from '../support/program.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-cli-vault-'));
@@ -87,10 +87,14 @@ t.test('the first start makes the key, and it is replaced while the server runs'
 t.test('a start with a wrong key says what to do', { timeout: 120_000 }, async (t) => {
   const right = readFileSync(FILE);
   writeFileSync(FILE, `${'ab'.repeat(32)}\n`);
-  const ports = { ZONEPLANE_DNS_HOST: '127.0.0.1', ZONEPLANE_DNS_PORT: '54323', ZONEPLANE_ADMIN_PORT: '54324' };
-  const refused = await run(ports, 'serve');
-  t.match(refused, { code: 1, err: /master\.key is not the one .*\nRestore the file that belongs to this database/ });
-  t.notMatch(refused.err + refused.out, /abababab/);
+  const server = await startProgram({ directory, said: 'starting it again' });
+  t.equal(await stopProgram(server), 0, 'a server without its admin process ends like any other');
+  t.match(server.printed(), /Restore the file that belongs to this database.*master\.key is not the one /);
+  t.notMatch(server.printed(), /abababab/);
+  t.match(await spawnCommand({ ZONEPLANE_DATA_DIR: DATA }, ['serve', '--role', 'admin']), {
+    code: 1,
+    err: /master\.key is not the one .*\nRestore the file/,
+  });
   t.match(await run({}, 'vault', 'status'), { code: 1, err: /is not the one/ });
   t.match(await run({}, 'doctor'), { code: 1, out: /^fail {2}master key +.*is not the one/m });
   writeFileSync(FILE, right);

@@ -78,6 +78,30 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await page.context().close();
   });
 
+  await t.test('a zone is paused, held, and deleted once its name was typed', async (t) => {
+    const { id } = await call('POST', '/zones', { name: 'going.example' });
+    const page = await enter('/zones/going.example/settings');
+    await page.getByRole('button', { name: 'Pause proxying' }).click();
+    await page.getByRole('button', { name: 'Proxy again' }).waitFor();
+    await page.locator('.zone-head').getByText('Paused').waitFor();
+    t.equal((await call('GET', `/zones/${id}`)).paused, true);
+    await page.getByRole('button', { name: 'Hold this name' }).click();
+    await page.getByLabel('Also names below it').click();
+    await until(async () => (await call('GET', `/zones/${id}/hold`)).include_subdomains);
+    await page.getByRole('button', { name: 'End the hold' }).click();
+    await page.getByText('Not held').waitFor();
+    t.match(await call('GET', `/zones/${id}/hold`), { hold: false, hold_after: null });
+    const remove = page.getByRole('button', { name: 'Delete the zone' });
+    await page.getByLabel('Type going.example to delete it').fill('going');
+    t.ok(await remove.isDisabled(), 'another name');
+    await page.getByLabel('Type going.example to delete it').fill('going.example');
+    await remove.click();
+    await page.getByRole('link', { name: 'example.com' }).waitFor();
+    t.equal(await page.getByRole('link', { name: 'going.example' }).count(), 0);
+    t.strictSame(await call('GET', '/zones?name=going.example'), []);
+    await page.context().close();
+  });
+
   await t.test('an object is stored and fetched', async (t) => {
     const file = join(directory, 'größe & co.txt');
     writeFileSync(file, 'an object\n'.repeat(2000));

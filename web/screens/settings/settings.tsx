@@ -1,0 +1,164 @@
+/** What a zone is as a whole: its identifier and name servers, pausing, holding its name, and deleting it. */
+import { useState } from 'preact/hooks';
+import { call } from '../../api.js';
+import { readAgain, readAhead, useLoad, useSending } from '../../load.js';
+import { Copyable, Curl } from '../../parts/curl.js';
+import { Facts, Panel } from '../../parts/facts.js';
+import { ErrorNote } from '../../parts/notes.js';
+import { Time } from '../../parts/time.js';
+import { go } from '../../router.js';
+import type { ZoneScreenProps } from '../../screens.js';
+import { mayWrite, usePermissions } from '../../session.js';
+import type { Zone, ZoneHold } from '../../types.js';
+
+const holdPath = ({ id }: Zone): string => `/zones/${id}/hold`;
+
+export function readFirst({ zone }: ZoneScreenProps): void {
+  readAhead(holdPath(zone));
+}
+
+export default function Settings({ zone }: ZoneScreenProps) {
+  const writes = mayWrite(usePermissions(), 'zone');
+  return (
+    <>
+      <Panel title="This zone">
+        <Facts
+          facts={[
+            { name: 'Name servers', value: zone.name_servers.join(', ') || 'those of its NS records' },
+            {
+              name: 'Kind',
+              value:
+                zone.type === 'secondary'
+                  ? 'Secondary: its records come from another server'
+                  : 'Primary: its records are edited here',
+            },
+            { name: 'Account', value: zone.account.name },
+            { name: 'Created', value: <Time at={zone.created_on} /> },
+          ]}
+        />
+        <h3>Identifier</h3>
+        <Copyable text={zone.id} label="identifier" />
+      </Panel>
+      <Pause zone={zone} writes={writes} />
+      <Hold zone={zone} writes={writes} />
+      {writes && <Deletion zone={zone} />}
+    </>
+  );
+}
+
+interface PartProps {
+  readonly zone: Zone;
+  readonly writes: boolean;
+}
+
+function Pause({ zone, writes }: PartProps) {
+  const sending = useSending();
+  const path = `/zones/${zone.id}`;
+  const body = { paused: !zone.paused };
+  const change = (): void =>
+    void sending.run(async () => {
+      await call('PATCH', path, { body });
+      readAgain();
+    });
+  const state = zone.paused ? <span class="chip wait">Paused</span> : <span class="chip good">Not paused</span>;
+  return (
+    <Panel title="Proxying" aside={state}>
+      <p class="muted">
+        {zone.paused
+          ? 'Proxied names answer the addresses of your own servers, as if no record were proxied. All other records are served as always.'
+          : 'Proxied names lead to the edge of this server. While the zone is paused, they answer the addresses of your own servers instead.'}
+      </p>
+      {writes && (
+        <button type="button" disabled={sending.busy} onClick={change}>
+          {zone.paused ? 'Proxy again' : 'Pause proxying'}
+        </button>
+      )}
+      {sending.error && <ErrorNote error={sending.error} />}
+      {writes && <Curl request={{ method: 'PATCH', path, body }} />}
+    </Panel>
+  );
+}
+
+function Hold({ zone, writes }: PartProps) {
+  const path = holdPath(zone);
+  const { answer, error, reload } = useLoad<ZoneHold>(path);
+  const sending = useSending();
+  if (error) return <ErrorNote error={error} onRetry={reload} />;
+  if (!answer) return null;
+  const { hold, hold_after: after, include_subdomains: below } = answer.result;
+  const send = (method: 'POST' | 'DELETE' | 'PATCH', body?: object): void =>
+    void sending.run(async () => {
+      await call(method, path, body && { body });
+      readAgain();
+    });
+  const state = hold ? <span class="chip good">Held</span> : <span class="chip">Not held</span>;
+  return (
+    <Panel title="Hold" aside={state}>
+      <p class="muted">
+        {hold
+          ? `No other account can add ${zone.name}${below ? ', or zones and custom hostnames below it' : ''}.`
+          : `Other accounts may add ${zone.name}, too. Who controls the domain decides by its delegation whose zone is served.`}
+      </p>
+      {!hold && after !== null && (
+        <p>
+          It is held again from <Time at={after} exact /> on.
+        </p>
+      )}
+      {writes && (
+        <button type="button" disabled={sending.busy} onClick={() => send(hold ? 'DELETE' : 'POST')}>
+          {hold ? 'End the hold' : 'Hold this name'}
+        </button>
+      )}
+      {writes && hold && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={below}
+            disabled={sending.busy}
+            onChange={() => send('PATCH', { include_subdomains: !below })}
+          />
+          <span>Also names below it</span>
+        </label>
+      )}
+      {sending.error && <ErrorNote error={sending.error} />}
+      {writes && <Curl request={{ method: hold ? 'DELETE' : 'POST', path }} />}
+    </Panel>
+  );
+}
+
+function Deletion({ zone }: { readonly zone: Zone }) {
+  const [typed, setTyped] = useState('');
+  const sending = useSending();
+  const path = `/zones/${zone.id}`;
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void sending.run(async () => {
+      await call('DELETE', path);
+      go('/zones');
+    });
+  };
+  return (
+    <Panel title="Delete this zone">
+      <p class="muted">
+        Its records, keys, custom hostnames and history are deleted, and this server answers nothing for it any more.
+        That cannot be undone; the file of an export can be imported again.
+      </p>
+      <form class="line-form" onSubmit={submit}>
+        <label class="field">
+          <span>Type {zone.name} to delete it</span>
+          <input
+            autocomplete="off"
+            spellcheck={false}
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="danger" disabled={sending.busy || typed.trim() !== zone.name}>
+          {sending.busy ? 'Deleting…' : 'Delete the zone'}
+        </button>
+        {sending.error && <ErrorNote error={sending.error} />}
+      </form>
+      <Curl request={{ method: 'DELETE', path }} />
+    </Panel>
+  );
+}
