@@ -59,7 +59,7 @@ export function writeOwed(search: Search, response: Response): number {
 
 /** Writes a wildcard's RRset into the answer, signed for the name itself; false when the answer ends here without it. */
 export function writeExpanded(search: Search, response: Response, image: ImageReader, rrset: number): boolean {
-  // Not signed at the wildcard either, or to be signed there first.
+  // An RRset without signatures at the wildcard is answered without them: it is not signed yet, or never.
   const isSigned = image.words[rrset + 5]! > 0;
   if (isSigned) oweMade(search, image, Lack.data, rrset);
   if (search.lack !== Lack.nothing) return false;

@@ -24,11 +24,11 @@ export interface MadeRecords {
   /** The image and the apex node for which it was made: every change of a zone replaces the node. */
   readonly generation: number;
   readonly apexNode: number;
-  /** Records, the owner of each a pointer; the NSEC record comes before its signatures. */
+  /** Records whose owners are pointers; the NSEC record comes before its signatures. */
   readonly octets: DataView;
   /** Number of records, or UNMADE. */
   readonly count: number;
-  /** When they are to be made anew, seconds since 1970. */
+  /** When they have to be made again, seconds since 1970. */
   readonly until: number;
 }
 

@@ -45,8 +45,8 @@ export function setAddresses(
 }
 
 /**
- * Instead of a length: the message is signed with a key that somebody here has, and the caller must hand it to who can
- * check signatures (never over HTTPS), or a signature has to be made for the answer.
+ * Instead of a length: the message is signed with a key that somebody here has, and the caller must hand it to the part
+ * that checks signatures (never over HTTPS), or a signature has to be made for the answer.
  */
 export const DEFERRED = -1;
 

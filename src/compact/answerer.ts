@@ -24,15 +24,15 @@ import type { SigningKey } from '../dnssec/signing-key.js';
 import type { ImageReader } from '../image/reader.js';
 import { keepRecords, makeRecords, removeRecords, unmadeRecords } from './make-records.js';
 
-/** A fifth of each period is added to the time for signatures, up to half a second's worth; microseconds. */
+/** Each period adds a fifth of itself to the time for signatures, up to what half a second adds; microseconds. */
 const PERIOD_MS = 50;
 const ADDED_US = 10_000;
 export const MOST_TIME_US = 100_000;
 /** What a deferred query takes beside the work in here: it goes from thread to thread, and its answer is sent. */
 const OUTSIDE_US = 50;
-/** A query waits no longer. */
+/** The longest time that a query waits, in microseconds. */
 const LONGEST_WAIT_US = 1_000_000;
-/** Further ones are answered with SERVFAIL at once. */
+/** The most queries that wait; further ones are answered with SERVFAIL at once. */
 const MOST_WAITING = 500;
 const SWEEP_MS = 60_000;
 /** Links of a chain of aliases, each of which may need a signature, and the end. */

@@ -13,7 +13,7 @@ import type { Reload } from './services/reload.js';
 
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 30_000;
-/** Milliseconds before the next start when the master key is missing or wrong, at least. */
+/** The shortest time before the next start while the master key is missing or wrong, in milliseconds. */
 const LOCKED_DELAY_MS = 2_000;
 /** Crashes in a row after which the next start is made at once: DNS is away for as short a time as can be. */
 const PROMPT_STARTS = 3;
@@ -234,7 +234,7 @@ export class SupervisedChild<Name extends Role> {
       return;
     }
     this.crashes = steadyMs(clock) - this.startedMs > RECOVERED_MS ? 1 : this.crashes + 1;
-    // Somebody has to bring the master key: there is no hurry.
+    // The operator has to restore the master key, which takes a while.
     const leastMs = refusal instanceof LockedError ? LOCKED_DELAY_MS : 0;
     const delayMs = Math.max(restartDelayMs(this.crashes), leastMs);
     const reason = refusal ? `could not start: ${refusal.message}` : how;

@@ -16,7 +16,7 @@ export function Confirm({ verb = 'Delete', what, busy, quiet = false, onConfirm 
   const [asked, setAsked] = useState(false);
   const text = asked ? `Really ${verb.charAt(0).toLowerCase()}${verb.slice(1)}` : verb;
   const press = (event: MouseEvent): void => {
-    // The second half of a double click is no second decision.
+    // The second click of a double click does not confirm.
     if (event.detail > 1) return;
     setAsked(!asked);
     if (asked) onConfirm();

@@ -1,11 +1,11 @@
 /** `zoneplane tsig`: keys that sign transfers and NOTIFY. */
 import { type Command, Option } from 'commander';
-import { toBase64, toHex } from '../../base/bytes.js';
+import { toHex } from '../../base/bytes.js';
 import { UserError } from '../../base/errors.js';
 import { chooseAccount } from '../../control/access/access.js';
 import { DNS_WRITE } from '../../control/access/permissions.js';
 import type { PolicyInput } from '../../control/access/policy.js';
-import { createTsig, deleteTsig, listTsigs, type TsigItem } from '../../control/secondary/tsigs.js';
+import { createTsig, deleteTsig, listTsigs, makeTsigSecret, type TsigItem } from '../../control/secondary/tsigs.js';
 import type { Context } from '../../control/write/context.js';
 import { TSIG_ALGORITHMS, type TsigAlgorithm } from '../../dns/tsig.js';
 import { gather } from '../arguments.js';
@@ -13,8 +13,6 @@ import { type CommandContext, example } from '../command.js';
 import { requireZoneNamed, withControl } from '../control.js';
 import { addSettingOptions } from '../settings.js';
 import { KEY_SETTINGS, openServices } from './services.js';
-
-const SECRET_OCTETS = 32;
 
 interface AccountOption {
   readonly account?: string;
@@ -57,7 +55,7 @@ function addCreate(tsig: Command, { terminal, environment }: CommandContext): vo
   addSettingOptions(create, KEY_SETTINGS).action(async (name: string, options: CreateOptions) => {
     const made = await withControl(create, environment, async (context) => {
       const services = await openServices(create, environment, context);
-      const secret = toBase64(context.random.bytes(SECRET_OCTETS));
+      const secret = makeTsigSecret(context.random);
       const policies = await policiesOf(context, options);
       const input = { name, algo: options.algorithm, secret, policies };
       return createTsig(context, services, accountOf(context, options), input);

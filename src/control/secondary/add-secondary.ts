@@ -1,5 +1,5 @@
 /** Use cases: another name server becomes a secondary; its key, the peer and a zone's transfers are made in one write. */
-import { toBase64, toHex } from '../../base/bytes.js';
+import { toHex } from '../../base/bytes.js';
 import type { Store } from '../../store/driver.js';
 import { peersOfZone } from '../../store/secondary/outgoing.js';
 import { findTsigKey, tsigKeysOfAccount } from '../../store/secondary/tsig-keys.js';
@@ -10,7 +10,7 @@ import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { draftLink, type OutgoingItem, requireNoCompactDenial } from './outgoing.js';
 import { draftPeer, type PeerItem, peerItemOf, readNewPeer, requireOneKey, requirePeer } from './peers.js';
-import { draftTsig, readNewTsig, type SecondaryServices } from './tsigs.js';
+import { draftTsig, makeTsigSecret, readNewTsig, type SecondaryServices } from './tsigs.js';
 
 export interface SecondaryInput {
   /** Identifier of a peer that exists; the other members are about a new one. */
@@ -34,7 +34,6 @@ export interface AddedSecondary {
   readonly outgoing: OutgoingItem;
 }
 
-const SECRET_OCTETS = 32;
 /** Characters of a name that become part of a key's name. */
 const MOST_OF_NAME = 40;
 
@@ -94,7 +93,7 @@ function readServer(ctx: Context, services: SecondaryServices, input: ServerInpu
   if (!name) throw badBody('name is missing: what you call the server', '/name');
   if (!ip) throw badBody('ip is missing: the address of the server, such as 192.0.2.53', '/ip');
   const peer = readNewPeer(ctx, { name, ip, port: port ?? null, ixfr_enable: true });
-  const secret = toBase64(ctx.random.bytes(SECRET_OCTETS));
+  const secret = makeTsigSecret(ctx.random);
   const keyFor = (draft: Draft, account: string, zones: readonly ZoneRow[]): string | null => {
     if (keyId !== undefined) return keyId;
     const other = firstPeerOf(ctx.store, zones);

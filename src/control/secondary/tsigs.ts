@@ -1,6 +1,6 @@
 /** Use cases of TSIG keys (v4: secondary DNS). */
 import { toBase64, toHex } from '../../base/bytes.js';
-import { makeId } from '../../base/random.js';
+import { makeId, type Random } from '../../base/random.js';
 import type { Store } from '../../store/driver.js';
 import { TSIG_SECRETS } from '../../store/sealed-columns.js';
 import { transferPeersOfKey } from '../../store/secondary/peers.js';
@@ -45,6 +45,12 @@ export interface SecondaryServices {
 }
 
 const MOST_KEYS = 200;
+const SECRET_OCTETS = 32;
+
+/** A secret for a new key, in base 64. */
+export function makeTsigSecret(random: Random): string {
+  return toBase64(random.bytes(SECRET_OCTETS));
+}
 
 export async function listTsigs(ctx: Context, services: SecondaryServices, accountId: string): Promise<TsigItem[]> {
   const account = requireAccount(ctx, accountId);

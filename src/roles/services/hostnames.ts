@@ -23,8 +23,7 @@ export interface HostnameParts {
 }
 
 /**
- * Starts custom hostnames. Throws a UserError for unusable
- * settings.
+ * Starts custom hostnames. Throws a UserError for unusable settings.
  */
 export async function startHostnames(parts: HostnameParts): Promise<HostnameServices> {
   const { settings, base, resolver } = parts;

@@ -97,7 +97,7 @@ function Hold({ zone, writes }: PartProps) {
       <p class="muted">
         {hold
           ? `No other account can add ${zone.name}${below ? ', or zones and custom hostnames below it' : ''}.`
-          : `Other accounts may add ${zone.name}, too. Who controls the domain decides by its delegation whose zone is served.`}
+          : `Other accounts may add ${zone.name}, too. The delegation of the domain decides whose zone is served.`}
       </p>
       {!hold && after !== null && (
         <p>
