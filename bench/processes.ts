@@ -40,14 +40,15 @@ export async function start(
   child.stdout!.on('data', keep);
   child.stderr!.on('data', keep);
   for (let attempt = 0; attempt < 2400; attempt++) {
-    if (child.exitCode !== null) break;
+    if (child.exitCode !== null || child.signalCode !== null) break;
     if (await answers(port, question)) {
       return { name, port, process: child, startMs: performance.now() - began };
     }
     await sleep(25);
   }
+  const ended = child.signalCode === null ? '' : ` (ended by ${child.signalCode})`;
   child.kill('SIGKILL');
-  throw new Error(`${name} does not answer on port ${port}: ${printed}`);
+  throw new Error(`${name} does not answer on port ${port}${ended}: ${printed}`);
 }
 
 export async function stop(started: Started): Promise<void> {

@@ -4,7 +4,7 @@
  *
  * Arguments: zone file, apex, port, none|nsec|nsec3, file to write.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { MessageChannel } from 'node:worker_threads';
 import { createEngine } from '../src/answer/engine.js';
 import { DEFAULT_ENGINE_SETTINGS } from '../src/answer/state.js';
@@ -25,7 +25,7 @@ const zone = { apex, text: readFileSync(zoneFile, 'utf8'), denial: DENIALS[kind]
 const { writer, signed, refused } = serveZones([zone]);
 for (const reason of refused.values()) throw new Error(reason);
 const own = signed.get(apex);
-if (own) writeFileSync(signedFile, own.text);
+if (own) writeLines(signedFile, own.lines());
 await startDnsServers({
   addresses: ['127.0.0.1'],
   port: Number(port),
@@ -43,3 +43,15 @@ await startDnsServers({
 });
 const { nodes, heapOctets, slotOctets } = writer.usage();
 process.stdout.write(`${kind}: ${((heapOctets + slotOctets) / nodes).toFixed(0)} octets a node of the image\n`);
+
+function writeLines(file: string, lines: Iterable<string>): void {
+  writeFileSync(file, '');
+  let piece = '';
+  for (const line of lines) {
+    piece += `${line}\n`;
+    if (piece.length < 1 << 20) continue;
+    appendFileSync(file, piece);
+    piece = '';
+  }
+  appendFileSync(file, piece);
+}

@@ -80,7 +80,9 @@ export async function startS3(t: Pick<Test, 'teardown'>): Promise<TestS3> {
 /** What is done is done, but its answer goes nowhere, and the connection ends. */
 function withoutAnswer(request: IncomingMessage, real: Socket): ServerResponse {
   const nowhere = new (class extends Socket {
-    override write(): boolean {
+    override write(...all: unknown[]): boolean {
+      const written = all.at(-1);
+      if (typeof written === 'function') process.nextTick(written);
       return true;
     }
   })();
@@ -102,7 +104,9 @@ function cutAfter(response: ServerResponse, most: number): void {
     }
     write(chunk.subarray(0, most - sent));
     sent = most;
-    setTimeout(() => response.destroy(), 20);
+    // By then the response has ended, and no longer holds its connection.
+    const { socket } = response;
+    setTimeout(() => socket?.destroy(), 20);
     return true;
   }) as typeof response.write;
 }

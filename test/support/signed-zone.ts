@@ -27,8 +27,10 @@ export interface SignedZone {
   readonly owners: readonly ServedOwner[];
   /** In the order of their hashes; empty with NSEC. */
   readonly hashedOwners: readonly HashedOwner[];
-  /** The zone as a file. */
+  /** The zone as a file; made each time. */
   readonly text: string;
+  /** The lines of this file: a zone of a million names is longer than a string can be. */
+  lines(): Iterable<string>;
   /** The DS record of its key, a line. */
   readonly ds: string;
 }
@@ -81,10 +83,14 @@ export function signZone(apex: Uint8Array, owners: Iterable<ServedOwner>, denial
       : [];
   const [entryPoint] = KEYS;
   const ds = dsRdata(apex, readPublicKey(entryPoint.dnskey), 2);
+  const lines = (): Iterable<string> => printZone(apex, signed, hashedOwners);
   return {
     owners: signed,
     hashedOwners,
-    text: printZone(apex, signed, hashedOwners),
+    lines,
+    get text() {
+      return `${[...lines()].join('\n')}\n`;
+    },
     ds: printRecord({ owner: apex, type: Type.ds, ttl: KEY_TTL, rdata: ds }),
   };
 }
@@ -181,17 +187,23 @@ function nsec3Chain(apex: Uint8Array, members: readonly Member[], denial: Hashin
   }));
 }
 
-function printZone(apex: Uint8Array, owners: readonly ServedOwner[], hashedOwners: readonly HashedOwner[]): string {
-  const lines: string[] = [];
-  const print = (owner: Uint8Array, { type, ttl, rdatas, signatures = [] }: RRset): void => {
-    if (type > 0xffff) return;
-    for (const rdata of rdatas) lines.push(printRecord({ owner, type, ttl, rdata }));
-    for (const rdata of signatures) lines.push(printRecord({ owner, type: Type.rrsig, ttl, rdata }));
-  };
-  for (const { ownerKey, rrsets } of owners) for (const rrset of rrsets) print(nameOfOwnerKey(ownerKey, apex), rrset);
-  for (const { hash, rrset } of hashedOwners) print(hashedName(hash, apex), rrset);
-  return `${lines.join('\n')}\n`;
+function* printZone(
+  apex: Uint8Array,
+  owners: readonly ServedOwner[],
+  hashedOwners: readonly HashedOwner[],
+): Generator<string> {
+  for (const { ownerKey, rrsets } of owners) {
+    for (const rrset of rrsets) yield* printRRset(nameOfOwnerKey(ownerKey, apex), rrset);
+  }
+  for (const { hash, rrset } of hashedOwners) yield* printRRset(hashedName(hash, apex), rrset);
 }
+
+function* printRRset(owner: Uint8Array, { type, ttl, rdatas, signatures = [] }: RRset): Generator<string> {
+  if (type > 0xffff) return;
+  for (const rdata of rdatas) yield printRecord({ owner, type, ttl, rdata });
+  for (const rdata of signatures) yield printRecord({ owner, type: Type.rrsig, ttl, rdata });
+}
+
 /** A trust anchor for `delv`: the DS line of a zone as a statement of its configuration. */
 export function trustAnchor(ds: string): string {
   const [owner, , , , ...rdata] = ds.split(/\s+/);
