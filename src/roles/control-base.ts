@@ -16,7 +16,9 @@ import { createUpstream, type UpstreamServer } from '../resolver/upstream.js';
 import type { ServingSettings } from '../serving/zone.js';
 import type { Store } from '../store/driver.js';
 import { clusterOf } from '../store/meta.js';
+import { ONLINE_KEYS, ZONE_KEYS } from '../store/sealed-columns.js';
 import { fileKeys, type MasterKeys, settingKeys } from '../vault/master-key.js';
+import { findRightKeys } from '../vault/unlock.js';
 import { createVault, deriveKeys } from '../vault/vault.js';
 import { dataFile } from './data-directory.js';
 
@@ -102,9 +104,11 @@ export function createControlBase(
 /** Keys of signed zones for a command; the master key is read when the first one is needed. */
 export function zoneKeysOfCommand(loaded: Pick<LoadedSettings, 'settings' | 'origins'>, store: Store): ZoneKeys {
   const place = masterKeysOf(loaded);
-  return createZoneKeys(() =>
-    createVault({ store, random: systemRandom, keys: () => deriveKeys(place, ['check', 'dnssec', 'online']) }),
-  );
+  return createZoneKeys(() => {
+    // Says what to do when it is missing, or another one; a vault only says that it cannot open a value.
+    findRightKeys(store, place, [ZONE_KEYS, ONLINE_KEYS]);
+    return createVault({ store, random: systemRandom, keys: () => deriveKeys(place, ['check', 'dnssec', 'online']) });
+  });
 }
 
 /** The source of the master key: the settings, or a file in the data directory. */

@@ -15,8 +15,6 @@ import { digestOf, type SignedOwner, type SignedSet, standingOf } from './stored
 
 export interface ZoneSigning {
   readonly denial: Denial;
-  /** DNSKEY, CDS, CDNSKEY and NSEC3PARAM of the apex, without signatures. */
-  readonly apexRRsets: readonly RRset[];
   /** Lower-case wire name. */
   readonly apex: Uint8Array;
   /** The rows from which it was made. */
@@ -41,16 +39,15 @@ const DELETE_CDNSKEY = Uint8Array.of(0, 0, 3, 0, 0);
 export function signingOf(store: Store, apex: Uint8Array, zone: number): ZoneSigning | undefined {
   const row = findDnssecZone(store, zone);
   if (!row) return undefined;
-  const keys = keysOfZone(store, zone);
-  const denial = denialOf(row);
-  return { denial, apexRRsets: apexRRsets(row, keys, apex, denial), apex, row, keys };
+  return { denial: denialOf(row), apex, row, keys: keysOfZone(store, zone) };
 }
 
 function denialOf({ denial, iterations, salt, opt_out: optOut }: DnssecZoneRow): Denial {
   return denial === 'nsec3' ? { kind: denial, iterations, salt, optOut: optOut === 1 } : { kind: denial };
 }
 
-function apexRRsets(row: DnssecZoneRow, keys: readonly DnssecKeyRow[], apex: Uint8Array, denial: Denial): RRset[] {
+/** DNSKEY, CDS, CDNSKEY and NSEC3PARAM of the apex, without signatures. Digests take longer than all else that a small change needs to know. */
+function apexRRsets({ row, keys, apex, denial }: ZoneSigning): RRset[] {
   const published = keys.filter((key) => key.published === 1).map((key) => key.public);
   const named = keys.filter((key) => key.in_cds === 1).map((key) => key.public);
   const cds = row.delete_form ? [DELETE_CDS] : named.map((key) => dsRdata(apex, readPublicKey(key), CDS_DIGEST));
@@ -81,16 +78,20 @@ const ENTRY_POINT = 1;
  * The keys of all signers. The parent is asked for the DS records of all of them, as soon as it is asked for ours (RFC 8901 §4.1,
  * RFC 8078 §1.2).
  */
-function withForeignKeys({ apexRRsets, apex, row }: ZoneSigning, foreign: readonly Uint8Array[]): readonly RRset[] {
-  if (foreign.length === 0) return apexRRsets;
+function withForeignKeys(signing: ZoneSigning, foreign: readonly Uint8Array[]): readonly RRset[] {
+  const { apex, row } = signing;
+  const own = apexRRsets(signing);
+  if (foreign.length === 0) return own;
   const entries = row.delete_form ? [] : foreign.filter((dnskey) => (dnskey[1]! & ENTRY_POINT) !== 0);
   const added = new Map<number, readonly Uint8Array[]>([
     [Type.dnskey, foreign],
     [Type.cds, entries.map((dnskey) => dsRdata(apex, readPublicKey(dnskey), CDS_DIGEST))],
     [Type.cdnskey, entries],
   ]);
-  return apexRRsets.map((rrset) => {
-    const more = (added.get(rrset.type) ?? []).filter((rdata) => !rrset.rdatas.some((own) => equalBytes(own, rdata)));
+  return own.map((rrset) => {
+    const more = (added.get(rrset.type) ?? []).filter(
+      (rdata) => !rrset.rdatas.some((known) => equalBytes(known, rdata)),
+    );
     return more.length === 0 ? rrset : { ...rrset, rdatas: [...rrset.rdatas, ...more] };
   });
 }

@@ -1,6 +1,15 @@
 /** Signing by command: turning it on and off, rollovers, and keys that come from and go to other programs. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -136,6 +145,22 @@ t.test('a command signs what the server serves, whatever its own settings are', 
     'nothing misses its signature',
   );
   store.close();
+});
+
+t.test('a command without the master key, or with another one, says what to do', async (t) => {
+  const { directory, run } = await startWorld(t);
+  t.match(await run('dnssec', 'enable', 'example.test'), { code: 0 });
+  const add = () => run('record', 'add', 'example.test', 'new', 'A', '192.0.2.9');
+  const key = join(directory, 'data', 'master.key');
+  renameSync(key, `${key}.away`);
+  t.match(await add(), {
+    code: 1,
+    err: /example\.test is signed.*the master key \S+master\.key is missing.*Restore it.*ZONEPLANE_MASTER_KEY_FILE/s,
+  });
+  writeFileSync(key, `${'11'.repeat(32)}\n`, { mode: 0o600 });
+  t.match(await add(), { code: 1, err: /is not the one that sealed.*Restore the file that belongs to this database/s });
+  renameSync(`${key}.away`, key);
+  t.match(await add(), { code: 0 });
 });
 
 t.test('keys are exported, and another installation signs with them', async (t) => {

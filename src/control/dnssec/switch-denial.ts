@@ -6,6 +6,7 @@ import { type DenialKind, findDnssecZone, updateDnssecZone } from '../../store/d
 import type { Store } from '../../store/driver.js';
 import { findOutgoing } from '../../store/secondary/outgoing.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
+import { planCatalogs } from '../catalogs/plan.js';
 import type { Context } from '../write/context.js';
 import type { Draft } from '../write/draft.js';
 import { dnssecFailure } from './errors.js';
@@ -47,6 +48,7 @@ export function changeDenial(ctx: Context, draft: Draft, zone: ZoneRow, kind: De
     updateDnssecZone(store, zone.seq, { denial: kind, next_denial: null, cursor });
   }
   handOutKeys(ctx, zone);
+  if (row.denial === 'compact') planCatalogs(ctx, zone.account);
   runSigningSoon(ctx, zone);
   draft.audit({
     action: 'dnssec.denial',
@@ -87,6 +89,8 @@ export function serveDenial(ctx: Context, draft: Draft, zone: ZoneRow, kind: Den
   draft.noteSigning(zone.seq, { owners: [APEX], prepared: true });
   updateDnssecZone(ctx.store, zone.seq, { denial: kind, next_denial: null, cursor: null });
   handOutKeys(ctx, zone);
+  // A zone without compact denial may be transferred.
+  if (kind !== 'compact') planCatalogs(ctx, zone.account);
 }
 
 /** Removes a part of an NSEC3 chain that is not used; false when nothing is left of it. Inside a commit. */

@@ -3,12 +3,14 @@ import t from 'tap';
 import { toHex } from '../../../src/base/bytes.js';
 import { createCatalog, deleteCatalog, editMember, listMembers } from '../../../src/control/catalogs/catalogs.js';
 import { catalogJob } from '../../../src/control/catalogs/job.js';
+import { editDnssec } from '../../../src/control/dnssec/delegation.js';
 import { listRecords } from '../../../src/control/records/records.js';
 import { createOutgoing, enableOutgoing, getOutgoing } from '../../../src/control/secondary/outgoing.js';
 import { createPeer } from '../../../src/control/secondary/peers.js';
 import { createZone, deleteZone, listZones } from '../../../src/control/zones/zones.js';
 import { allAccounts } from '../../../src/store/access/accounts.js';
-import { nextJobAt } from '../../../src/store/jobs.js';
+import { nextJobAt, removeJob } from '../../../src/store/jobs.js';
+import { testZoneKeys } from '../../support/zone-keys.js';
 import { startZone } from '../fixture.js';
 
 t.test('a catalog follows the zones of its account', async (t) => {
@@ -82,3 +84,36 @@ t.test('a catalog follows the zones of its account', async (t) => {
   await deleteCatalog(ctx, account, catalog.id);
   t.strictSame(await run(), { done: true }, 'the job of a catalog that is gone ends');
 });
+
+t.test(
+  'a zone with compact denial is in no catalog of all zones until absence is proven by nsec or nsec3',
+  async (t) => {
+    const { ctx: plain, clock, zoneId } = await startZone(t);
+    const { store } = plain;
+    const ctx = { ...plain, zoneKeys: await testZoneKeys(store, plain.random) };
+    const account = toHex(allAccounts(store)[0]!.id);
+    const peer = await createPeer(ctx, account, { name: 'ns2', ip: '192.0.2.53' });
+    await editDnssec(ctx, zoneId, { status: 'active', denial: 'compact' });
+    const catalog = await createCatalog(ctx, account, { peers: [peer.id] });
+    const run = async (): Promise<void> => {
+      const lease = { store, clock, log: ctx.log, attempt: 0, signal: new AbortController().signal, requireLease() {} };
+      await catalogJob(ctx).handler(lease, catalog.id);
+      await store.write(() => removeJob(store, 'catalog', catalog.id));
+    };
+    const names = async (): Promise<string[]> => (await listMembers(ctx, account, catalog.id)).map(({ name }) => name);
+    await createZone(ctx, { name: 'second.example' });
+    await run();
+    t.strictSame(await names(), ['second.example']);
+    await t.rejects(getOutgoing(ctx, zoneId), { message: /not transferred to any peers/ });
+
+    await editDnssec(ctx, zoneId, { denial: 'nsec' });
+    t.ok(nextJobAt(store, 'catalog') !== undefined, 'the change plans the update');
+    await run();
+    t.strictSame(await names(), ['example.com', 'second.example']);
+    t.match(await getOutgoing(ctx, zoneId), { enabled: true, peers: [peer.id] });
+    await t.rejects(editDnssec(ctx, zoneId, { denial: 'compact' }), {
+      status: 400,
+      message: /is transferred to peers/,
+    });
+  },
+);
