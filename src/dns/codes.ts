@@ -62,6 +62,7 @@ export const Type = {
   svcb: 64,
   https: 65,
   nxname: 128,
+  tkey: 249,
   tsig: 250,
   ixfr: 251,
   axfr: 252,

@@ -5,7 +5,7 @@
  * dns2 does not parse them, because it continues after records that it could not parse, joins labels that contain dots,
  * and spends more than a second on twelve octets that announce 65535 records.
  */
-import { Type } from './codes.js';
+import { Class, Type } from './codes.js';
 import { isAtOrBelow, MAX_NAME_LENGTH } from './name.js';
 import { typeByCode } from './rr/registry.js';
 import { RdataError } from './rr/type.js';
@@ -22,7 +22,7 @@ export interface ReadRecord {
   readonly owner: Uint8Array;
   readonly type: number;
   readonly class: number;
-  /** Seconds; 0 if the highest bit was set (RFC 2181 §8). */
+  /** Seconds; 0 if the highest bit was set (RFC 2181 §8). Where an update only names records, it is as it was sent. */
   readonly ttl: number;
   /** With uncompressed names. */
   readonly rdata: Uint8Array;
@@ -95,7 +95,7 @@ export function readParts(octets: Uint8Array): MessagePart[] | undefined {
     for (const [i, part] of (['answer', 'authority', 'additional'] as const).entries()) {
       for (let n = 0; n < counts[i]!; n++) {
         const { at } = cursor;
-        const record = takeRecord(cursor, takeRdata);
+        const record = takeRecord(cursor, ORDINARY);
         parts.push({ part, at, end: cursor.at, record });
       }
     }
@@ -111,16 +111,14 @@ export interface ReadUpdate extends MessageHead {
 }
 
 /**
- * The parsed update. Records without data are those that name only an owner and a type (RFC 2136 §2.4, §2.5). Undefined when any
- * part cannot be parsed, or when the message does not have exactly one zone.
+ * The parsed update. Records without data are those that name only an owner and a type (RFC 2136 §2.4, §2.5). Undefined when any part cannot be parsed, or when the message does not have exactly one zone.
  */
 export function readUpdate(octets: Uint8Array): ReadUpdate | undefined {
   return orUndefined(() => {
     const cursor: Cursor = { octets, at: 0 };
     const head = takeHead(cursor);
-    const [prerequisites, updates] = [head.counts[0], head.counts[1]].map((count) =>
-      takeRecords(cursor, count, takeUpdateRdata),
-    ) as [ReadRecord[], ReadRecord[]];
+    const prerequisites = takeRecords(cursor, head.counts[0], PREREQUISITE);
+    const updates = takeRecords(cursor, head.counts[1], INSTRUCTION);
     takeRecords(cursor, head.counts[2]);
     if (cursor.at !== octets.length) throw new Unreadable();
     return { ...head, prerequisites, updates };
@@ -177,27 +175,47 @@ function readWhole(octets: Uint8Array, absent?: MessageHead['question']): ReadMe
   return { id, flags, rcode, question, answers, authorities, payload: opt?.class, ...(opt && { options: opt.rdata }) };
 }
 
-type TakeRdata = typeof takeRdata;
+/** How a record of some kind is read. */
+interface Reading {
+  readonly takeRdata: (cursor: Cursor, type: number, end: number, recordClass: number) => Uint8Array;
+  /** What becomes of the 32 bits of the TTL. */
+  readonly ttlOf: (sent: number, type: number, recordClass: number) => number;
+}
 
-function takeRecords(cursor: Cursor, count: number, take: TakeRdata = takeRdata): ReadRecord[] {
+const ORDINARY: Reading = {
+  takeRdata,
+  // In an OPT record this field contains flags, one of which is the highest bit.
+  ttlOf: (sent, type) => (sent < 0x8000_0000 || type === Type.opt ? sent : 0),
+};
+/** It has no TTL, so that anything but 0 is an error (RFC 2136 §3.2); data only in the class of the zone (§2.4). */
+const PREREQUISITE: Reading = {
+  takeRdata: (cursor, type, end, recordClass) =>
+    recordClass === Class.none ? takeNoData(cursor, end) : takeInstructed(cursor, type, end, recordClass),
+  ttlOf: (sent) => sent,
+};
+/** The same for deletions (RFC 2136 §3.4.1.2); those of class NONE have data (§2.5.4). */
+const INSTRUCTION: Reading = {
+  takeRdata: takeInstructed,
+  ttlOf: (sent, type, recordClass) => (recordClass === Class.in ? ORDINARY.ttlOf(sent, type, recordClass) : sent),
+};
+
+function takeRecords(cursor: Cursor, count: number, reading = ORDINARY): ReadRecord[] {
   const records: ReadRecord[] = [];
-  for (let i = 0; i < count; i++) records.push(takeRecord(cursor, take));
+  for (let i = 0; i < count; i++) records.push(takeRecord(cursor, reading));
   return records;
 }
 
-function takeRecord(cursor: Cursor, take: TakeRdata): ReadRecord {
+function takeRecord(cursor: Cursor, reading: Reading): ReadRecord {
   const owner = takeName(cursor);
   const type = take16(cursor);
   const recordClass = take16(cursor);
-  const high = take16(cursor);
-  const ttl = high * 0x10000 + take16(cursor);
+  const sent = take16(cursor) * 0x10000 + take16(cursor);
   const length = take16(cursor);
   const end = cursor.at + length;
   if (end > cursor.octets.length) throw new Unreadable();
-  const rdata = take(cursor, type, end);
+  const rdata = reading.takeRdata(cursor, type, end, recordClass);
   if (cursor.at !== end) throw new Unreadable();
-  // In an OPT record this field contains flags, one of which is the highest bit.
-  return { owner, type, class: recordClass, ttl: high < 0x8000 || type === Type.opt ? ttl : 0, rdata };
+  return { owner, type, class: recordClass, ttl: reading.ttlOf(sent, type, recordClass), rdata };
 }
 
 /**
@@ -229,8 +247,20 @@ function takeRdata(cursor: Cursor, type: number, end: number): Uint8Array {
   return rdata;
 }
 
-function takeUpdateRdata(cursor: Cursor, type: number, end: number): Uint8Array {
-  return cursor.at === end ? new Uint8Array(0) : takeRdata(cursor, type, end);
+/** They stand in the additional section only (RFC 6891 §6.1.1, RFC 2930 §2, RFC 8945 §5.1). */
+const OF_ADDITIONAL: ReadonlySet<number> = new Set([Type.opt, Type.tkey, Type.tsig]);
+
+/** Data of classes that have no meaning here are not looked into. */
+function takeInstructed(cursor: Cursor, type: number, end: number, recordClass: number): Uint8Array {
+  if (OF_ADDITIONAL.has(type)) throw new Unreadable();
+  if (recordClass === Class.any) return takeNoData(cursor, end);
+  const isKnown = recordClass === Class.in || recordClass === Class.none;
+  return isKnown ? takeRdata(cursor, type, end) : takeOctets(cursor, end);
+}
+
+function takeNoData(cursor: Cursor, end: number): Uint8Array {
+  if (cursor.at !== end) throw new Unreadable();
+  return new Uint8Array(0);
 }
 
 function takeOctets(cursor: Cursor, end: number): Uint8Array {

@@ -66,6 +66,17 @@ export function createRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, input
 /** Adds a record whose own members were checked. */
 export function addRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Columns): NewRecordRow {
   checkNewRow(ctx, edits, zone, columns);
+  return insertRow(ctx, edits, zone, columns);
+}
+
+/** The same for what another protocol adds: resolvers can make sense of any neighbours but those of a CNAME, which that protocol judges. */
+export function addRowBeside(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Columns): NewRecordRow {
+  requirePlace(ctx, zone, columns, neighboursOf(edits, zone, columns, undefined), undefined);
+  requireQuota(ctx, edits, zone);
+  return insertRow(ctx, edits, zone, columns);
+}
+
+function insertRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Columns): NewRecordRow {
   const row: NewRecordRow = {
     ...columns,
     id: makeId(ctx.clock.nowUs(), ctx.random),
@@ -89,7 +100,11 @@ export function checkCreation(ctx: Context, zone: ZoneRow, row: NewRecordRow): v
 /** Rules for a new record apart from those about its own members: coexistence, then quota. */
 export function checkNewRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Columns): void {
   checkNeighbours(ctx, edits, zone, columns, undefined);
-  const quota = ctx.settings.limits.recordsPerZone;
+  requireQuota(ctx, edits, zone);
+}
+
+function requireQuota({ settings }: Context, edits: RecordEdits, zone: ZoneRow): void {
+  const quota = settings.limits.recordsPerZone;
   if (quota !== undefined && edits.recordCount(zone) >= quota) throw recordFailure('quota');
 }
 
@@ -148,9 +163,7 @@ function readColumns(
   const owner = chooseName(zone, input, type, stored);
   const value = chooseValue(zone, input, type, mode, stored);
   const isSame = stored !== undefined && value.rdata === stored.rdata && owner.name === stored.name;
-  if (!isSame && type.code === Type.cname && nameEquals(value.rdata, nameOfOwnerKey(owner.ownerKey, zone.apex))) {
-    throw recordFailure('selfReference', {}, { pointer: '/content' });
-  }
+  if (!isSame) requireOtherName(zone, type.code, value.rdata, owner.ownerKey);
   const kept = mode === 'edit' ? stored : undefined;
   const proxied = chooseProxied(ctx, input, type, value, kept, stored);
   // Whatever is sent for a proxied record, its TTL is automatic (v4: §5.3).
@@ -284,20 +297,36 @@ function chooseProxied(
   stored: RecordRow | undefined,
 ): boolean {
   const wanted = input.proxied ?? (kept?.proxied === 1 && isProxiableType(type.code));
-  const target = isAddress(type) ? printIP(value.rdata) : value.content;
+  const target = isAddress(type.code) ? printIP(value.rdata) : value.content;
   if (wanted && !isProxiableType(type.code)) throw recordFailure('notProxiableType', {}, { pointer: '/proxied' });
   if (wanted && !isProxiable(type.code, value.rdata)) {
     throw recordFailure('notProxiableTarget', { target }, { pointer: '/content' });
   }
   const changed = !stored || stored.type !== type.code || !equalBytes(stored.rdata, value.rdata);
-  if (changed && isOwnAddress(type.code, value.rdata, ctx.settings.ownAddresses)) {
-    throw recordFailure('ownAddress', { target }, { pointer: '/content' });
-  }
+  if (changed) requireForeignAddress(ctx, type.code, value.rdata);
   return wanted;
 }
 
-function isAddress(type: RRType): boolean {
-  return type.code === Type.a || type.code === Type.aaaa;
+/** Throws for data of a new record that lead back to it, whatever protocol adds it. */
+export function requireTarget(ctx: Context, zone: ZoneRow, { type, rdata, owner_key: ownerKey }: Columns): void {
+  requireOtherName(zone, type, rdata, ownerKey);
+  requireForeignAddress(ctx, type, rdata);
+}
+
+/** A CNAME that names itself is an error (RFC 1034 §3.6.2). */
+function requireOtherName({ apex }: ZoneRow, type: number, rdata: Uint8Array, ownerKey: Uint8Array): void {
+  if (type !== Type.cname || !nameEquals(rdata, nameOfOwnerKey(ownerKey, apex))) return;
+  throw recordFailure('selfReference', {}, { pointer: '/content' });
+}
+
+/** The edge would ask itself. */
+function requireForeignAddress({ settings }: Context, type: number, rdata: Uint8Array): void {
+  if (!isOwnAddress(type, rdata, settings.ownAddresses)) return;
+  throw recordFailure('ownAddress', { target: printIP(rdata) }, { pointer: '/content' });
+}
+
+function isAddress(type: number): boolean {
+  return type === Type.a || type === Type.aaaa;
 }
 
 function chooseTtl(
@@ -369,21 +398,46 @@ function checkNeighbours(
   columns: Columns,
   stored: RecordRow | undefined,
 ): void {
+  const others = neighboursOf(edits, zone, columns, stored);
+  const conflict = isMoved(columns, stored)
+    ? findConflict(columns.type, columns.owner_key.length === 0, new Set(others.keys()))
+    : undefined;
+  if (conflict) throw recordFailure(conflict, {}, { pointer: '/name' });
+  requirePlace(ctx, zone, columns, others, stored);
+}
+
+/** The owner's other rows, by type. Throws when one of them is the same record. */
+function neighboursOf(
+  edits: RecordEdits,
+  zone: ZoneRow,
+  columns: Columns,
+  stored: RecordRow | undefined,
+): ReadonlyMap<number, TypeTally> {
   const same = edits.findSame(columns);
   if (same && !(stored && equalBytes(same.id, stored.id))) throw identicalRecord();
   const all = edits.tallyAt(zone, columns.owner_key);
-  const others = stored && equalBytes(stored.owner_key, columns.owner_key) ? tallyWithout(all, stored) : all;
-  const types = new Set(others.keys());
-  const isApex = columns.owner_key.length === 0;
-  const moved = !stored || stored.type !== columns.type || !equalBytes(stored.owner_key, columns.owner_key);
-  // Records that an import placed together stay editable.
-  if (moved) {
-    const conflict = findConflict(columns.type, isApex, types);
-    if (conflict) throw recordFailure(conflict, {}, { pointer: '/name' });
-    const reason = findDnssecFault(columns.type, isApex, types);
-    if (reason) throw recordFailure('validation', { reason }, { pointer: '/type' });
-  }
-  if (!moved && equalBytes(stored.rdata, columns.rdata)) return;
+  return stored && equalBytes(stored.owner_key, columns.owner_key) ? tallyWithout(all, stored) : all;
+}
+
+/** Records that an import placed together stay editable. */
+function isMoved(columns: Columns, stored: RecordRow | undefined): boolean {
+  return !stored || stored.type !== columns.type || !equalBytes(stored.owner_key, columns.owner_key);
+}
+
+/** Checks where DNSSEC allows the type, and the message size. */
+function requirePlace(
+  ctx: Context,
+  zone: ZoneRow,
+  columns: Columns,
+  others: ReadonlyMap<number, TypeTally>,
+  stored: RecordRow | undefined,
+): void {
+  const moved = isMoved(columns, stored);
+  const reason = moved
+    ? findDnssecFault(columns.type, columns.owner_key.length === 0, new Set(others.keys()))
+    : undefined;
+  if (reason) throw recordFailure('validation', { reason }, { pointer: '/type' });
+  if (!moved && stored && equalBytes(stored.rdata, columns.rdata)) return;
   if (columns.type === Type.dnskey) requireForeignKey(ctx.store, zone, columns.rdata);
   checkSize(others.get(columns.type), columns);
 }

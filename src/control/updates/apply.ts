@@ -1,4 +1,7 @@
-/** Writes what an update leaves to do, by the rules of every record. */
+/**
+ * Writes what an update leaves to do. Names, data and neighbours may be what a zone file may have (RFC 2136 §3.4.2), which is more than
+ * clients of the API can create.
+ */
 import { equalBytes } from '../../base/bytes.js';
 import { typeByCode } from '../../dns/rr/registry.js';
 import { ONE_SECOND } from '../../dns/ttl.js';
@@ -6,8 +9,7 @@ import { type RecordRow, rdataKeyOf } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { createRowMaker } from '../imports/row.js';
 import { recordItem } from '../records/item.js';
-import { addRow, checkCreation, deleteRow } from '../records/write.js';
-import { AUTOMATIC } from '../rules/ttl.js';
+import { addRowBeside, deleteRow, requireTarget } from '../records/write.js';
 import type { Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { differenceAt, type OwnerDifference, type UpdatedOwner, type UpdatedOwners } from './owners.js';
@@ -54,8 +56,8 @@ function addOne(ctx: Context, draft: Draft, zone: ZoneRow, { owner }: UpdatedOwn
     flattened: false,
   });
   const columns = { ...row, zone: zone.seq, private_routing: null, comment: commentOf(ctx) };
-  requireCreatable(ctx, zone, columns, draft.now);
-  addRow(ctx, draft, zone, columns);
+  requireTarget(ctx, zone, columns);
+  addRowBeside(ctx, draft, zone, columns);
 }
 
 function changeRow(ctx: Context, draft: Draft, zone: ZoneRow, { row, ttl, rdata }: Changed): void {
@@ -63,28 +65,11 @@ function changeRow(ctx: Context, draft: Draft, zone: ZoneRow, { row, ttl, rdata 
   const isSame = equalBytes(rdata, row.rdata);
   const value = { rdata, rdata_key: rdataKeyOf(type.duplicateKey(rdata)), content: type.contentOf(rdata) };
   const after: RecordRow = { ...row, ...(!isSame && value), ttl: ttl === 1 ? ONE_SECOND : ttl, modified_at: draft.now };
-  if (!isSame) requireCreatable(ctx, zone, after, draft.now);
+  if (!isSame) requireTarget(ctx, zone, after);
   draft.updateRecord(row, after);
   const [was, is] = [recordItem(row, zone), recordItem(after, zone)];
   draft.audit({ action: 'record.edit', zone: zone.id, object: row.id, before: was, after: is });
 }
-
-type Checked = Omit<
-  RecordRow,
-  'seq' | 'id' | 'created_at' | 'modified_at' | 'comment_modified_at' | 'tags_modified_at'
->;
-
-/**
- * Throws what a client of the API would be told about the record, but for its TTL. Types that only zone files can have
- * are taken as they are in those.
- */
-function requireCreatable(ctx: Context, zone: ZoneRow, columns: Checked, now: number): void {
-  if (!typeByCode(columns.type).creatable) return;
-  const times = { created_at: now, modified_at: now, comment_modified_at: null, tags_modified_at: null };
-  checkCreation(ctx, zone, { ...columns, ...times, id: NO_ID, ttl: AUTOMATIC });
-}
-
-const NO_ID = new Uint8Array(16);
 
 function commentOf({ actor, settings }: Context): string {
   return actor.email.slice(0, settings.limits.commentLength);

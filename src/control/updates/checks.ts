@@ -60,10 +60,13 @@ function requirePolicy({ actor: { recordScopes } }: Context, name: string, type:
   throw updateFailure('noPolicy', { name, type: typeMnemonic(type) });
 }
 
+/** Throws for an instruction about records that nobody but the service makes. */
+export function requireNotOfSigner({ type }: ReadRecord): void {
+  if (OF_SIGNER.has(type)) throw updateFailure('notHere', { type: typeMnemonic(type) });
+}
+
 function requireOurs({ store }: Context, zone: ZoneRow, type: number): void {
-  if (OF_SIGNER.has(type) || (zone.signed !== 0 && OF_KEYS.has(type))) {
-    throw updateFailure('notHere', { type: typeMnemonic(type) });
-  }
+  if (zone.signed !== 0 && OF_KEYS.has(type)) throw updateFailure('notHere', { type: typeMnemonic(type) });
   if (type === Type.dnskey) requireSeveralSigners(store, zone);
 }
 

@@ -77,10 +77,12 @@ export function removeSet(at: UpdatedOwner, type: number): void {
 
 export function removeOne(at: UpdatedOwner, { type, rdata }: ReadRecord): void {
   // Not by key: texts that are cut at other places are other data (RFC 2136 §1.1.1).
-  const wanted = typeByCode(type).canonical(rdata);
-  const isIt = (entry: Entry): boolean =>
-    entry.type === type && equalBytes(typeByCode(type).canonical(entry.rdata), wanted);
-  at.entries = at.entries.filter((entry) => !isIt(entry));
+  at.entries = at.entries.filter((entry) => entry.type !== type || !isSameData(type, entry.rdata, rdata));
+}
+
+function isSameData(type: number, one: Uint8Array, other: Uint8Array): boolean {
+  const { canonical } = typeByCode(type);
+  return equalBytes(canonical(one), canonical(other));
 }
 
 /** What an update leaves to do at an owner. */
@@ -104,7 +106,9 @@ export function differenceAt({ stored, entries }: UpdatedOwner): OwnerDifference
     else {
       left.delete(stands);
       const ttl = stands.ttl ?? servedTtl(row.ttl);
-      if (stands !== same || ttl !== servedTtl(row.ttl)) changed.push({ row, ttl, rdata: stands.rdata });
+      if (!isSameData(type, stands.rdata, rdata) || ttl !== servedTtl(row.ttl)) {
+        changed.push({ row, ttl, rdata: stands.rdata });
+      }
     }
   }
   const added = [...left].map(({ type, rdata, ttl }) => ({ type, rdata, ttl: ttl! }));

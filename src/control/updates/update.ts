@@ -10,7 +10,7 @@ import { accountIdOf, permitted, requireZone } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { applyDifference, type Counts } from './apply.js';
-import { requireKnownType, requireMayAdd, requireMayRemove, requireUsable } from './checks.js';
+import { requireKnownType, requireMayAdd, requireMayRemove, requireNotOfSigner, requireUsable } from './checks.js';
 import { updateFailure } from './errors.js';
 import { addTo, createUpdatedOwners, removeOne, removeSet, type UpdatedOwner, type UpdatedOwners } from './owners.js';
 import { requireInZone, requirePrerequisites } from './prerequisites.js';
@@ -41,7 +41,7 @@ export async function applyUpdate(ctx: Context, zoneId: string, request: UpdateR
     const zone = requireUpdatable(own, zoneId);
     if (wasApplied(own.store, signed)) return { ...NOTHING, repeated: true };
     requirePrerequisites(own.store, servingZone(own.store, zone, own.settings), prerequisites);
-    for (const record of updates) requireWellFormed(record, zone);
+    for (const record of updates) scan(record, zone);
     const counts = instruct(own, draft, zone, updates);
     if (counts !== NOTHING) noteApplied(own.store, signed, Math.floor(draft.now / 1e6));
     return { ...counts, repeated: false };
@@ -62,7 +62,12 @@ function requireUpdatable(ctx: Context, zoneId: string): ZoneRow {
   return zone;
 }
 
-/** RFC 2136 §3.4.1.3. */
+/** RFC 2136 §3.4.1.3, and what no key may change. */
+function scan(record: ReadRecord, zone: ZoneRow): void {
+  requireWellFormed(record, zone);
+  requireNotOfSigner(record);
+}
+
 function requireWellFormed(record: ReadRecord, { apex }: ZoneRow): void {
   requireInZone(record, apex);
   requireKnownType(record);
