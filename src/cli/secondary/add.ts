@@ -1,8 +1,8 @@
 /** `zoneplane secondary add`: a key, a peer, and zones that are transferred to it. */
 import type { Command } from 'commander';
 import { UserError } from '../../base/errors.js';
-import { addServer } from '../../control/secondary/add-secondary.js';
-import { linkPeer, transferableZones } from '../../control/secondary/outgoing.js';
+import { addServer, type ServerInput } from '../../control/secondary/add-secondary.js';
+import { transferableZones } from '../../control/secondary/outgoing.js';
 import { listPeers, type PeerItem } from '../../control/secondary/peers.js';
 import { listTsigs, type SecondaryServices } from '../../control/secondary/tsigs.js';
 import type { Context } from '../../control/write/context.js';
@@ -65,8 +65,13 @@ export function addAddCommand(secondary: Command, { terminal, environment }: Com
       const account = accountOf(context, options);
       const { linked, leftOut } = await zonesOf(context, account, options);
       const ids = linked.map(({ id }) => id);
-      const peer = await findOrAddPeer(context, services, account, ids, name, options);
-      for (const id of ids) await linkPeer(context, id, peer.id);
+      const peer = await addServer(
+        context,
+        services,
+        account,
+        ids,
+        await readServer(context, services, account, name, options),
+      );
       const keys = await listTsigs(context, services, account);
       const tsig = keys.find(({ id }) => id === peer.tsig_id)?.name ?? null;
       return { peer, tsig, zones: linked.map(({ asciiName }) => asciiName), leftOut };
@@ -96,24 +101,22 @@ async function zonesOf(context: Context, account: string, { zone }: AddOptions):
   };
 }
 
-async function findOrAddPeer(
+/** The peer of that name, or what a new one is to be. */
+async function readServer(
   context: Context,
   services: SecondaryServices,
   account: string,
-  zones: readonly string[],
   name: string,
   { address, port, tsig, key }: AddOptions,
-): Promise<PeerItem> {
+): Promise<ServerInput> {
   const known = (await listPeers(context, account)).find((peer) => peer.name === name);
-  if (known) return known;
+  if (known) return { peer_id: known.id };
   if (address === undefined) {
     throw new UserError(`there is no peer ${name} yet`, 'Say with --address where its NOTIFY goes.');
   }
   const server = { name, ip: address, port: port ?? null };
-  if (!key) return addServer(context, services, account, zones, { ...server, tsig_id: null });
-  if (tsig === undefined) return addServer(context, services, account, zones, server);
-  const named = await keyNamed(context, services, account, tsig);
-  return addServer(context, services, account, zones, { ...server, tsig_id: named });
+  if (!key) return { ...server, tsig_id: null };
+  return tsig === undefined ? server : { ...server, tsig_id: await keyNamed(context, services, account, tsig) };
 }
 
 async function keyNamed(context: Context, services: SecondaryServices, account: string, name: string): Promise<string> {

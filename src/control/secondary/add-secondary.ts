@@ -1,4 +1,4 @@
-/** Use cases: another name server becomes a secondary; its key, the peer and a zone's transfers are made in one write. */
+/** Use cases: another name server becomes a secondary; its key, the peer and the transfers of zones are made in one write. */
 import { toHex } from '../../base/bytes.js';
 import type { Store } from '../../store/driver.js';
 import { peersOfZone } from '../../store/secondary/outgoing.js';
@@ -8,8 +8,8 @@ import { accountIdOf, requireAccount, requirePermission, requireZone } from '../
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
-import { draftLink, type OutgoingItem, requireNoCompactDenial } from './outgoing.js';
-import { draftPeer, type PeerItem, peerItemOf, readNewPeer, requireOneKey, requirePeer } from './peers.js';
+import { draftLink, type OutgoingItem } from './outgoing.js';
+import { draftPeer, type PeerItem, peerItemOf, readNewPeer, requirePeer } from './peers.js';
 import { draftTsig, makeTsigSecret, readNewTsig, type SecondaryServices } from './tsigs.js';
 
 export interface SecondaryInput {
@@ -22,7 +22,7 @@ export interface SecondaryInput {
   readonly signed?: boolean | null | undefined;
 }
 
-export interface ServerInput extends Omit<SecondaryInput, 'peer_id'> {
+export interface ServerInput extends SecondaryInput {
   /** Identifier of a key that exists; null: none; absent: that of the other peers, or a new one. */
   readonly tsig_id?: string | null | undefined;
 }
@@ -47,21 +47,18 @@ export async function addSecondary(
   zoneId: string,
   input: SecondaryInput,
 ): Promise<AddedSecondary> {
-  const add = input.peer_id ? undefined : readServer(ctx, services, input);
+  const draftServer = readServer(ctx, services, input);
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
-    const account = accountIdOf(ctx.store, zone);
-    requirePermission(ctx.actor, 'account', 'write', { account });
-    const peer = add ? add(draft, account, [zone]) : peerItemOf(ctx.store, requirePeer(ctx, account, input.peer_id!));
-    const outgoing = draftLink(ctx, draft, zone, peer.id);
-    return { peer, tsigName: keyNameOf(ctx.store, zone, peer), outgoing };
+    const { peer, outgoing } = draftServer(draft, accountIdOf(ctx.store, zone), [zone]);
+    return { peer, tsigName: keyNameOf(ctx.store, zone, peer), outgoing: outgoing[0]! };
   });
   return value;
 }
 
 /**
- * Makes the peer, and its key where it needs one, for a server that is to transfer these zones of the account; they are linked afterwards.
- * Throws, and makes nothing, when a zone could not be linked: 400 for another key than that of its peers or for compact denial, 404.
+ * The same for all of these zones of an account. Throws, and makes nothing, when one of them cannot be transferred to the server: 400 for
+ * another key than that of its peers or for compact denial, 404.
  */
 export async function addServer(
   ctx: Context,
@@ -70,25 +67,36 @@ export async function addServer(
   zoneIds: readonly string[],
   input: ServerInput,
 ): Promise<PeerItem> {
-  const add = readServer(ctx, services, input);
+  const draftServer = readServer(ctx, services, input);
   const { value } = await commit(ctx, (draft) => {
-    requirePermission(ctx.actor, 'account', 'write', { account: accountId });
     const zones = zoneIds.map((id) => requireZone(ctx, id));
-    const peer = add(draft, accountId, zones);
-    for (const zone of zones) {
-      requireNoCompactDenial(ctx, zone);
-      const added = requirePeer(ctx, accountIdOf(ctx.store, zone), peer.id);
-      requireOneKey(zone.name, [...peersOfZone(ctx.store, zone.seq), added]);
-    }
-    return peer;
+    return draftServer(draft, accountId, zones).peer;
   });
   return value;
 }
 
-type AddServer = (draft: Draft, account: string, zones: readonly ZoneRow[]) => PeerItem;
+interface DraftedServer {
+  readonly peer: PeerItem;
+  /** Of each zone. */
+  readonly outgoing: readonly OutgoingItem[];
+}
 
-/** Checks what does not depend on the store; the result makes the peer inside a write. */
-function readServer(ctx: Context, services: SecondaryServices, input: ServerInput): AddServer {
+type DraftServer = (draft: Draft, account: string, zones: readonly ZoneRow[]) => DraftedServer;
+
+/** Checks what does not depend on the store; the result makes a new server's peer, and links the zones, inside a write. */
+function readServer(ctx: Context, services: SecondaryServices, input: ServerInput): DraftServer {
+  const add = input.peer_id ? undefined : readNewServer(ctx, services, input);
+  return (draft, account, zones) => {
+    requirePermission(ctx.actor, 'account', 'write', { account });
+    const peer = add ? add(draft, account, zones) : peerItemOf(ctx.store, requirePeer(ctx, account, input.peer_id!));
+    return { peer, outgoing: zones.map((zone) => draftLink(ctx, draft, zone, peer.id)) };
+  };
+}
+
+type AddPeer = (draft: Draft, account: string, zones: readonly ZoneRow[]) => PeerItem;
+
+/** The same for the peer of a new server, and its key where it needs one. */
+function readNewServer(ctx: Context, services: SecondaryServices, input: ServerInput): AddPeer {
   const { name, ip, port, signed, tsig_id: keyId } = input;
   if (!name) throw badBody('name is missing: what you call the server', '/name');
   if (!ip) throw badBody('ip is missing: the address of the server, such as 192.0.2.53', '/ip');

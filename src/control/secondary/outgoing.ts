@@ -171,12 +171,7 @@ function draftChange(
   return item;
 }
 
-/** Lets one more peer transfer the zone, whatever it had before, in one write. Throws 404, and 400 for a peer with another key. */
-export async function linkPeer(ctx: Context, zoneId: string, peerId: string): Promise<OutgoingItem> {
-  return (await commit(ctx, (draft) => draftLink(ctx, draft, requireZone(ctx, zoneId), peerId))).value;
-}
-
-/** The same inside a write. */
+/** Lets one more peer transfer the zone, whatever it had before; inside a write. Throws 404, and 400 for a peer with another key. */
 export function draftLink(ctx: Context, draft: Draft, zone: ZoneRow, peerId: string): OutgoingItem {
   const { store } = ctx;
   const known = findOutgoing(store, zone.seq);
