@@ -64,7 +64,7 @@ export function createRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, input
 }
 
 /** Adds a record whose own members were checked. */
-export function addRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Columns): NewRecordRow {
+function addRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Columns): NewRecordRow {
   checkNewRow(ctx, edits, zone, columns);
   return insertRow(ctx, edits, zone, columns);
 }

@@ -187,7 +187,7 @@ export function draftLink(ctx: Context, draft: Draft, zone: ZoneRow, peerId: str
 }
 
 /** Peers would need the keys of a zone that proves absence by compact denial. Throws 400. */
-export function requireNoCompactDenial({ store }: Context, zone: ZoneRow): void {
+function requireNoCompactDenial({ store }: Context, zone: ZoneRow): void {
   if (isCompactZone(store, zone.seq)) throw secondaryFailure('compactDenial', { zone: zone.name });
 }
 
