@@ -8,7 +8,6 @@ import type { AppError } from '../../base/errors.js';
 import { printIP } from '../../base/ip.js';
 import { makeId } from '../../base/random.js';
 import { Type } from '../../dns/codes.js';
-import { nameEquals, nameOfOwnerKey } from '../../dns/name.js';
 import { typeByCode, typeMnemonic } from '../../dns/rr/registry.js';
 import { type ApiInput, RdataError, type RRType } from '../../dns/rr/type.js';
 import {
@@ -22,33 +21,28 @@ import {
 } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { parseId, requireRecord } from '../access/access.js';
-import { requireForeignKey } from '../dnssec/multi-signer.js';
-import { findConflict, findDnssecFault } from '../rules/coexist.js';
 import { recordNameIn } from '../rules/names.js';
-import { isOwnAddress, isProxiable, isProxiableType } from '../rules/proxiable.js';
+import { isProxiable, isProxiableType } from '../rules/proxiable.js';
 import { commentLength, hasLineBreak, readTags } from '../rules/tags.js';
 import { AUTOMATIC, readTtl, shownTtl } from '../rules/ttl.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
-import { type TypeTally, tallyWithout } from '../write/owner-tally.js';
 import type { RecordEdits } from '../write/record-edits.js';
-import { identicalRecord, recordFailure } from './errors.js';
+import { recordFailure } from './errors.js';
 import { convert, legacyServiceName, type RecordInput, readSettings, readType } from './input.js';
 import { recordItem } from './item.js';
-
-/** The largest size in octets of an RRset in a message, and of all TXT data of one name (RFC 1035 §4.2.2; v4: §6.1). */
-const MOST_RRSET_OCTETS = 60_000;
-const MOST_TXT_OCTETS = 8192;
-/** Octets of owner pointer, type, class, TTL and length of one record. */
-const RR_OVERHEAD = 12;
+import {
+  type Columns,
+  checkNeighbours,
+  neighboursOf,
+  requireForeignAddress,
+  requireOtherName,
+  requirePlace,
+  requireQuota,
+} from './record-rules.js';
 
 /** 'replace' (PUT) returns absent members to their defaults, 'edit' (PATCH) keeps them (v4: §5.3). */
 type Mode = 'create' | 'replace' | 'edit';
-
-export type Columns = Omit<
-  NewRecordRow,
-  'id' | 'created_at' | 'modified_at' | 'comment_modified_at' | 'tags_modified_at'
->;
 
 /** `edits`: those that are under way. */
 export function requireRow(ctx: Context, zone: ZoneRow, recordId: string, edits?: RecordEdits): RecordRow {
@@ -101,11 +95,6 @@ export function checkCreation(ctx: Context, zone: ZoneRow, row: NewRecordRow): v
 export function checkNewRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Columns): void {
   checkNeighbours(ctx, edits, zone, columns, undefined);
   requireQuota(ctx, edits, zone);
-}
-
-function requireQuota({ settings }: Context, edits: RecordEdits, zone: ZoneRow): void {
-  const quota = settings.limits.recordsPerZone;
-  if (quota !== undefined && edits.recordCount(zone) >= quota) throw recordFailure('quota');
 }
 
 /** Whether the owner already has a record with the same type and data. */
@@ -307,24 +296,6 @@ function chooseProxied(
   return wanted;
 }
 
-/** Throws for data of a new record that lead back to it, whatever protocol adds it. */
-export function requireTarget(ctx: Context, zone: ZoneRow, { type, rdata, owner_key: ownerKey }: Columns): void {
-  requireOtherName(zone, type, rdata, ownerKey);
-  requireForeignAddress(ctx, type, rdata);
-}
-
-/** A CNAME that names itself is an error (RFC 1034 §3.6.2). */
-function requireOtherName({ apex }: ZoneRow, type: number, rdata: Uint8Array, ownerKey: Uint8Array): void {
-  if (type !== Type.cname || !nameEquals(rdata, nameOfOwnerKey(ownerKey, apex))) return;
-  throw recordFailure('selfReference', {}, { pointer: '/content' });
-}
-
-/** The edge would ask itself. */
-function requireForeignAddress({ settings }: Context, type: number, rdata: Uint8Array): void {
-  if (!isOwnAddress(type, rdata, settings.ownAddresses)) return;
-  throw recordFailure('ownAddress', { target: printIP(rdata) }, { pointer: '/content' });
-}
-
 function isAddress(type: number): boolean {
   return type === Type.a || type === Type.aaaa;
 }
@@ -388,66 +359,4 @@ function choosePrivateRouting(input: RecordInput, type: RRType, kept: RecordRow 
   const sent = input.private_routing ?? undefined;
   if (sent === undefined) return kept?.private_routing ?? null;
   return sent ? 1 : 0;
-}
-
-/** Checks duplicates, coexistence (v4: §5.9) and the message size against the owner's other rows. */
-function checkNeighbours(
-  ctx: Context,
-  edits: RecordEdits,
-  zone: ZoneRow,
-  columns: Columns,
-  stored: RecordRow | undefined,
-): void {
-  const others = neighboursOf(edits, zone, columns, stored);
-  const conflict = isMoved(columns, stored)
-    ? findConflict(columns.type, columns.owner_key.length === 0, new Set(others.keys()))
-    : undefined;
-  if (conflict) throw recordFailure(conflict, {}, { pointer: '/name' });
-  requirePlace(ctx, zone, columns, others, stored);
-}
-
-/** The owner's other rows, by type. Throws when one of them is the same record. */
-function neighboursOf(
-  edits: RecordEdits,
-  zone: ZoneRow,
-  columns: Columns,
-  stored: RecordRow | undefined,
-): ReadonlyMap<number, TypeTally> {
-  const same = edits.findSame(columns);
-  if (same && !(stored && equalBytes(same.id, stored.id))) throw identicalRecord();
-  const all = edits.tallyAt(zone, columns.owner_key);
-  return stored && equalBytes(stored.owner_key, columns.owner_key) ? tallyWithout(all, stored) : all;
-}
-
-/** Records that an import placed together stay editable. */
-function isMoved(columns: Columns, stored: RecordRow | undefined): boolean {
-  return !stored || stored.type !== columns.type || !equalBytes(stored.owner_key, columns.owner_key);
-}
-
-/** Checks where DNSSEC allows the type, and the message size. */
-function requirePlace(
-  ctx: Context,
-  zone: ZoneRow,
-  columns: Columns,
-  others: ReadonlyMap<number, TypeTally>,
-  stored: RecordRow | undefined,
-): void {
-  const moved = isMoved(columns, stored);
-  const reason = moved
-    ? findDnssecFault(columns.type, columns.owner_key.length === 0, new Set(others.keys()))
-    : undefined;
-  if (reason) throw recordFailure('validation', { reason }, { pointer: '/type' });
-  if (!moved && stored && equalBytes(stored.rdata, columns.rdata)) return;
-  if (columns.type === Type.dnskey) requireForeignKey(ctx.store, zone, columns.rdata);
-  checkSize(others.get(columns.type), columns);
-}
-
-function checkSize(same: TypeTally | undefined, columns: Columns): void {
-  const most = columns.type === Type.txt ? MOST_TXT_OCTETS : MOST_RRSET_OCTETS;
-  const overhead = (columns.type === Type.txt ? 0 : RR_OVERHEAD) * ((same?.records ?? 0) + 1);
-  const octets = (same?.octets ?? 0) + columns.rdata.length + overhead;
-  if (octets > most) {
-    const reason = `the ${typeMnemonic(columns.type)} records of one name may have ${most} octets together, not ${octets}`;
-    throw recordFailure('validation', { reason }, { pointer: '/content' });
-  }
 }
