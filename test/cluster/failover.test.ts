@@ -1,23 +1,23 @@
-/** PostgreSQL is killed, hangs, or is replaced by its standby while nodes write: what was acknowledged is there, once. */
+/**
+ * PostgreSQL is killed, hangs, or is replaced by its standby while nodes write: what was acknowledged is there, once.
+ *
+ * Seen failing on 2026-11-22 with the handling taken out: both kills without the look-up of the entry by its identifier; the standbys where a
+ * standby is taken for a primary; the one that lacks entries where nobody asks whether the log has the entry of the copy; the holder of the turn
+ * where appends do not wait for the turn.
+ */
 import pg from 'pg';
 import t, { type Test } from 'tap';
 import { sleep, steadyMs } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
-import type { OpenCopy } from '../../src/cluster/open-copy.js';
+import { isToBeReplaced, type OpenCopy } from '../../src/cluster/open-copy.js';
 import { followLog } from '../../src/cluster/replica.js';
-import type { Store } from '../../src/store/driver.js';
 import { catchUp } from '../../src/store/log-writer.js';
-import { findMeta, putMeta } from '../../src/store/meta.js';
+import { putMeta } from '../../src/store/meta.js';
 import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
+import { count, increase } from '../support/counter.js';
+import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.js';
 import { skipWithoutPostgres, startPostgres } from '../support/postgres.js';
 import { until } from '../support/until.js';
-
-const count = (store: Store): number => Number(findMeta(store, 'last_account') ?? 0);
-const increase = (store: Store): Promise<number> =>
-  store.write(() => {
-    putMeta(store, 'last_account', count(store) + 1);
-    return count(store);
-  });
 
 /** A write whose answer came: the value that it gave the counter. */
 interface Acknowledged {
@@ -71,12 +71,21 @@ async function writeDuring(t: Test, url: string, first: string, trouble: () => P
   t.equal(contentIn(directory), contentIn(first));
 }
 
+/** Resolves when PostgreSQL has stored an entry of node a, whose answer is kept back: node a must find out what came of it. */
+async function loseAnswer(proxy: CuttingProxy): Promise<void> {
+  // Number of parts and name of the node among the values of an append: octets, then their text.
+  proxy.holdAfter('\0\0\0\x010\0\0\0\x01a');
+  await until(async () => proxy.held() > 0);
+}
+
 t.test('trouble with PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
   const postgres = await startPostgres(t);
   const first = await beginCluster(t, postgres.url);
 
-  t.test('it crashes and comes back', async (t) => {
-    await writeDuring(t, postgres.url, first, async () => {
+  t.test('it crashes before it has answered an append, and comes back', async (t) => {
+    const proxy = await startCuttingProxy(t, postgres.port);
+    await writeDuring(t, postgres.url.replace(`:${postgres.port}`, `:${proxy.port}`), first, async () => {
+      await loseAnswer(proxy);
       await postgres.signal('SIGKILL');
       await sleep(300);
       await postgres.start();
@@ -138,6 +147,43 @@ t.test('trouble with PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     t.ok(await writing);
   });
 
+  t.test(
+    'a standby that lacks the last entries takes over: nodes write nothing until they have begun anew',
+    async (t) => {
+      const primary = await startPostgres(t);
+      const dataDir = await beginCluster(t, primary.url);
+      const standby = await primary.addStandby();
+      const url = primary.url.replace(/@[^/]*/, `@127.0.0.1:${standby.port},127.0.0.1:${primary.port}`);
+      const { store, log } = await openNode(t, url, { node: 'a', dataDir, patienceMs: 2000 });
+      const kept = await increase(store);
+      await until(async () => {
+        const [row] = await standby.query('SELECT max(number) AS last FROM zoneplane.entries');
+        return Number(row!['last']) === store.position().number;
+      });
+      await standby.signal('SIGINT');
+      for (let lost = 0; lost < 5; lost++) await increase(store);
+      await primary.signal('SIGKILL');
+      await standby.start();
+      standby.promote();
+      const refused: string[] = [];
+      const replica = followLog({
+        ...{ store, log, clock, logger: silentLogger(), onDiverged: (reason: string) => refused.push(reason) },
+        isToBeReplaced: (refusal) => isToBeReplaced(log, refusal, undefined),
+      });
+      t.teardown(() => replica.close());
+      await until(async () => refused.length > 0);
+      t.match(refused[0], /^This copy is at entry 7, but the log ends at 2: it has lost entries\.$/);
+      await t.rejects(increase(store), { name: 'LogUnavailable', message: /it has lost entries/ });
+      t.equal(count(store), kept + 5, 'it goes on reading');
+      await replica.close();
+      await log.close();
+      store.close();
+      const again = await openNode(t, url, { node: 'a', dataDir });
+      t.ok(again.wasReplaced);
+      t.equal(await increase(again.store), kept + 1, 'what the standby had is there, and nothing else');
+    },
+  );
+
   t.test('its standby takes over', async (t) => {
     const standby = await postgres.addStandby();
     await postgres.query("ALTER SYSTEM SET synchronous_standby_names = 'second'");
@@ -146,8 +192,10 @@ t.test('trouble with PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
       const [row] = await postgres.query('SELECT sync_state FROM pg_stat_replication');
       return row?.['sync_state'] === 'sync';
     });
-    const both = postgres.url.replace(/@[^/]*/, `@127.0.0.1:${standby.port},127.0.0.1:${postgres.port}`);
+    const proxy = await startCuttingProxy(t, postgres.port);
+    const both = postgres.url.replace(/@[^/]*/, `@127.0.0.1:${standby.port},127.0.0.1:${proxy.port}`);
     await writeDuring(t, both, first, async () => {
+      await loseAnswer(proxy);
       await postgres.signal('SIGKILL');
       await sleep(300);
       standby.promote();

@@ -4,7 +4,11 @@
  * Seen failing on 2026-11-22 with the handling taken out: «an answer that is lost» without the look-up of the entry by its identifier; «an
  * entry … stops the copy» where a fresh copy is replaced again for the same entry.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
 import t, { type Test } from 'tap';
+import { sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
 import { createConnection } from '../../src/cluster/connection.js';
@@ -12,12 +16,13 @@ import { allowFollower } from '../../src/cluster/init.js';
 import { isToBeReplaced, type OpenCopy } from '../../src/cluster/open-copy.js';
 import { followLog } from '../../src/cluster/replica.js';
 import { makeSnapshot } from '../../src/cluster/snapshots.js';
-import type { Store } from '../../src/store/driver.js';
+import { openStore } from '../../src/store/driver.js';
 import { catchUp } from '../../src/store/log-writer.js';
 import { findMeta, putMeta } from '../../src/store/meta.js';
 import { SCHEMA_VERSION } from '../../src/store/migrate.js';
 import { migrationTo, startRecording } from '../../src/store/recording.js';
 import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
+import { count, increase } from '../support/counter.js';
 import { startCuttingProxy } from '../support/cutting-proxy.js';
 import { NOTHING_WRITTEN } from '../support/memory-log.js';
 import { type Postgres, skipWithoutPostgres, startPostgres } from '../support/postgres.js';
@@ -26,13 +31,7 @@ import { until } from '../support/until.js';
 /** The name of the node among the values of an append, as PostgreSQL's protocol has it: octets, then their text. */
 const OF_APPEND = '\0\0\0\x03cut';
 
-/** A counter that every write increases by one: a lost or repeated write shows. */
-const count = (store: Store): number => Number(findMeta(store, 'last_account') ?? 0);
-const increase = (store: Store): Promise<number> =>
-  store.write(() => {
-    putMeta(store, 'last_account', count(store) + 1);
-    return count(store);
-  });
+const READS = 1000;
 
 t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
   const postgres = await startPostgres(t);
@@ -97,6 +96,69 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     t.equal(Number(row!['n']), 3, 'nothing is in the log twice');
   });
 
+  t.test('a node that is killed after its append, before its copy has the entry', async (t) => {
+    const proxy = await startCuttingProxy(t, postgres.port);
+    const url = postgres.url.replace(`:${postgres.port}`, `:${proxy.port}`);
+    const directory = makeDirectory(t);
+    const before = await openNode(t, postgres.url, { node: 'cut', dataDir: directory });
+    const counted = count(before.store);
+    const { number } = before.store.position();
+    before.store.close();
+    await before.log.close();
+    proxy.holdAfter(OF_APPEND);
+    const child = spawn(process.execPath, [resolve('build/test/support/counting-child.js'), url, directory, 'cut'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let printed = '';
+    child.stdout.on('data', (piece: Buffer) => (printed += piece));
+    const ended = once(child, 'exit');
+    await until(async () => proxy.held() > 0);
+    child.kill('SIGKILL');
+    await ended;
+    t.equal(printed, '', 'nobody was told');
+    const [row] = await postgres.query("SELECT max(number) AS last FROM zoneplane.entries WHERE node = 'cut'");
+    t.equal(Number(row!['last']), number + 1, 'the log has the entry');
+    const copy = openStore(directory, { readonly: true });
+    t.equal(count(copy), counted, 'the copy has it not');
+    copy.close();
+    const again = await openNode(t, postgres.url, { node: 'cut', dataDir: directory });
+    t.equal(count(again.store), counted + 1, 'the next start applies it');
+    t.equal(await increase(again.store), counted + 2);
+  });
+
+  t.test('who reads the database of a node sees an entry whole or not at all', async (t) => {
+    const directory = makeDirectory(t);
+    const a = await openNode(t, postgres.url, { node: 'a' });
+    const b = await openNode(t, postgres.url, { node: 'b', dataDir: directory });
+    const child = spawn(process.execPath, [resolve('build/test/support/watching-child.js'), directory], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    t.teardown(() => child.kill('SIGKILL'));
+    let printed = '';
+    child.stdout.on('data', (piece: Buffer) => (printed += piece));
+    const both = (number: number) =>
+      a.store.write(() => {
+        putMeta(a.store, 'last_account', number);
+        for (let row = 0; row < 3500; row++) putMeta(a.store, 'serving_settings', row);
+        putMeta(a.store, 'first_run_done', number);
+      });
+    const begin = count(a.store);
+    await both(begin);
+    await catchUp(b.store, b.log);
+    await until(async () => printed.includes('looking'));
+    for (let round = 1; round <= 20; round++) {
+      await both(begin + round);
+      await catchUp(b.store, b.log);
+    }
+    await sleep(50);
+    child.stdin.end();
+    await until(async () => printed.includes('}'));
+    const { news, differences } = JSON.parse(printed.split('\n')[1]!);
+    t.ok(news > 10, `it saw ${news} entries`);
+    t.equal(differences, 0, 'never a part of one');
+    await a.store.write(() => putMeta(a.store, 'serving_settings', ''));
+  });
+
   t.test('a node reads what another has acknowledged, every time', async (t) => {
     const news: Record<'a' | 'b', string[]> = { a: [], b: [] };
     const a = await openNode(t, postgres.url, { node: 'a', onNews: (told) => news.a.push(told) });
@@ -106,7 +168,7 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
       onDiverged: (reason) => t.fail(reason),
     });
     t.teardown(() => replica.close());
-    for (let round = 0; round < 300; round++) {
+    for (let round = 0; round < READS; round++) {
       const written = await increase(a.store);
       await replica.refresh();
       if (count(b.store) !== written) t.equal(count(b.store), written, `round ${round}`);
@@ -116,7 +178,7 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     await until(async () => news.a.includes(`own ${number}`) && news.b.includes(`entry ${number}`));
     t.strictSame(
       [news.a, news.b].map((told) => told.filter((text) => /^(?:entry|own) /.test(text)).length),
-      [300, 300],
+      [READS, READS],
     );
     t.notOk(news.a.includes(`entry ${number}`), 'who has appended an entry need not look for it');
   });
@@ -147,6 +209,8 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
 
   t.test('a snapshot is where a node begins, and what is older goes', async (t) => {
     const a = await openNode(t, postgres.url, { node: 'a', dataDir: first });
+    const lateDirectory = makeDirectory(t);
+    const late = await openNode(t, postgres.url, { node: 'late', dataDir: lateDirectory });
     const own = createConnection({ url: postgres.url, name: 'test', clock });
     t.teardown(() => own.close());
     for (let round = 0; round < 2; round++) {
@@ -170,6 +234,11 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     t.equal(count(fresh.store), count(a.store));
     fresh.store.close();
     t.equal(contentIn(directory), contentIn(first));
+    await late.log.close();
+    late.store.close();
+    const again = await openNode(t, postgres.url, { node: 'late', dataDir: lateDirectory });
+    t.ok(again.wasReplaced, 'who lacks entries that are gone begins anew');
+    t.equal(count(again.store), count(a.store));
   });
 
   await refusals(t, postgres, first);

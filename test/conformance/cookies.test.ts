@@ -12,9 +12,8 @@ import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { createClient, Transport } from '../../src/answer/transport.js';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { parseIP } from '../../src/base/ip.js';
-import { parseName } from '../../src/dns/name.js';
+import { heard, withCookie } from '../support/cookies.js';
 import { freePort } from '../support/free-ports.js';
-import { decodeMessage, makeQuery } from '../support/message.js';
 import { askAll } from '../support/reference-servers.js';
 import { serveZones } from '../support/served-zones.js';
 
@@ -24,7 +23,6 @@ const ZONE = {
 };
 const SECRET = 'e5e973e5a6b2a43f48e7dc849e37bfcf';
 const OTHER = '445536bcd2513298075a5d379663c962';
-const COOKIE = 10;
 
 type Cookies = (cookie: string, address: string, seconds: number, transport?: 0 | 1) => [rcode: number, cookie: string];
 
@@ -40,22 +38,6 @@ function ours(secrets: readonly string[], requireCookies = false): Cookies {
     const length = answer(query, 0, query.length, out, 0, out.length, transport, client);
     return heard(Buffer.from(out.subarray(0, length)));
   };
-}
-
-function withCookie(cookie: string, name = 'ns.example.com.'): Buffer {
-  const data = Buffer.from(cookie, 'hex');
-  const option = Buffer.from([0, COOKIE, 0, data.length, ...data]);
-  return makeQuery(parseName(name), 1, { edns: 1232, options: option });
-}
-
-function heard(answer: Buffer | undefined): [number, string] {
-  if (!answer) return [-1, ''];
-  const { rcode, opt } = decodeMessage(answer);
-  for (let at = 0; opt && at < opt.options.length; at += 4 + opt.options.readUInt16BE(at + 2)) {
-    const end = at + 4 + opt.options.readUInt16BE(at + 2);
-    if (opt.options.readUInt16BE(at) === COOKIE) return [rcode, opt.options.subarray(at + 4, end).toString('hex')];
-  }
-  return [rcode, ''];
 }
 
 t.test('the examples of RFC 9018 appendix A', async (t) => {
@@ -166,7 +148,7 @@ zone:\n  - domain: example.com\n    file: ${zone}\n    zonefile-sync: -1\n    jo
   });
   for (let attempt = 0; attempt < 100; attempt++) {
     const [answer] = await askAll(port, [withCookie('0123456789abcdef')], 100, 1);
-    if (answer && decodeMessage(answer).rcode !== 2) return port;
+    if (answer && heard(answer)[0] !== 2) return port;
     await sleep(50);
   }
   throw new Error(`${program} did not start`);

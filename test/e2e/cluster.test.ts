@@ -8,8 +8,10 @@ import { examineCluster } from '../../src/cli/cluster/examine.js';
 import { loadSettings } from '../../src/config/load.js';
 import { contentIn } from '../support/cluster-copies.js';
 import { copyMasterKey, makeNodes, type TestNode } from '../support/cluster-nodes.js';
+import { heard, withCookie } from '../support/cookies.js';
 import { freePort } from '../support/free-ports.js';
 import { skipWithoutPostgres, startPostgres } from '../support/postgres.js';
+import { askAll } from '../support/reference-servers.js';
 import { until } from '../support/until.js';
 
 /** An hour behind. */
@@ -33,7 +35,9 @@ function fetchAs(host: string, port: number): Promise<{ readonly status: number;
 
 t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
   const postgres = await startPostgres(t);
-  const make = makeNodes(t, postgres, { ZONEPLANE_EDGE_ADDRESSES: '203.0.113.80' });
+  const make = makeNodes(t, postgres, {
+    ...{ ZONEPLANE_EDGE_ADDRESSES: '203.0.113.80', ZONEPLANE_COOKIE_SECRET: 'e5e973e5a6b2a43f48e7dc849e37bfcf' },
+  });
   const [a, b, c] = [make('a'), make('b'), make('c')];
   const position = async (): Promise<number> => {
     const [row] = await postgres.query('SELECT max(number) AS last FROM zoneplane.entries');
@@ -94,6 +98,18 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     }
     t.match(await a.command('record', 'add', 'cluster.test', 'command', 'A', '192.0.2.1'), { code: 0 });
     await until(async () => (await b.ask('command.cluster.test'))?.[0] === '192.0.2.1');
+  });
+
+  t.test('a DNS cookie that one node made is good at another (RFC 9018)', async (t) => {
+    const ask = async (node: TestNode, cookie: string): Promise<readonly [number, string]> => {
+      const [answer] = await askAll(node.program().dnsPort, [withCookie(cookie, 'h1.cluster.test.')]);
+      return heard(answer);
+    };
+    const [rcode, made] = await ask(a, '0123456789abcdef');
+    t.strictSame([rcode, made.length], [0, 48]);
+    t.strictSame(await ask(b, made), [0, made], 'a good one comes back as it is');
+    const spoiled = `${made.slice(0, -2)}${made.endsWith('00') ? '01' : '00'}`;
+    t.not((await ask(b, spoiled))[1], spoiled, 'for another there is a new one');
   });
 
   t.test('a node that is killed is missed, and finds what it lacks', async (t) => {

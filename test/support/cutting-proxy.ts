@@ -1,4 +1,4 @@
-/** A TCP proxy that can cut connections after it has forwarded a request, so that only the answer is lost. */
+/** A TCP proxy that can cut connections after it has forwarded a request, or keep the answer back, so that only the answer is lost. */
 import { connect, createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 import { freePort } from './free-ports.js';
@@ -9,16 +9,22 @@ export interface CuttingProxy {
   cutAfter(text: string): void;
   /** How many were cut. */
   cuts(): number;
+  /** Forwards the next request that contains this text, and keeps back whatever comes on its connection from then on. */
+  holdAfter(text: string): void;
+  /** On how many connections an answer was kept back. */
+  held(): number;
 }
 
 export async function startCuttingProxy(t: Test, target: number): Promise<CuttingProxy> {
   const port = await freePort();
   const sockets = new Set<Socket>();
-  let wanted: string | undefined;
+  let wanted: { readonly text: string; readonly holds: boolean } | undefined;
   let cuts = 0;
+  let held = 0;
   const server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1');
     let isCut = false;
+    let isHeld = false;
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => {});
@@ -30,17 +36,19 @@ export async function startCuttingProxy(t: Test, target: number): Promise<Cuttin
     }
     client.on('data', (octets) => {
       upstream.write(octets);
-      if (wanted === undefined || !octets.includes(wanted)) return;
+      if (wanted === undefined || !octets.includes(wanted.text)) return;
+      isCut = !wanted.holds;
+      isHeld = wanted.holds;
       wanted = undefined;
-      isCut = true;
-      cuts++;
+      if (isCut) cuts++;
     });
     // The answer is there, so the server has done it.
     upstream.on('data', (octets) => {
       if (isCut) {
         client.destroy();
         upstream.destroy();
-      } else client.write(octets);
+      } else if (isHeld) held++;
+      else client.write(octets);
     });
   });
   server.listen(port, '127.0.0.1');
@@ -51,8 +59,12 @@ export async function startCuttingProxy(t: Test, target: number): Promise<Cuttin
   return {
     port,
     cutAfter(text) {
-      wanted = text;
+      wanted = { text, holds: false };
+    },
+    holdAfter(text) {
+      wanted = { text, holds: true };
     },
     cuts: () => cuts,
+    held: () => held,
   };
 }
