@@ -100,7 +100,9 @@ export function createConnection(options: ConnectionOptions): Connection {
       } catch (error) {
         if (!isLoss(error)) throw error;
         drop(used);
-        throw error instanceof LogUnavailable ? error : new LogUnavailable(messageOf(error));
+        throw error instanceof LogUnavailable
+          ? error
+          : new LogUnavailable(`The connection to PostgreSQL was lost: ${messageOf(error)}`);
       }
     },
     isUp: () => client !== undefined,
@@ -171,7 +173,7 @@ async function connectToPrimary(options: ConnectionOptions, drop: (lost: pg.Clie
       reasons.push(`${client.host}:${client.port}: ${messageOf(error)}`);
     }
   }
-  throw new LogUnavailable(reasons.join('; '));
+  throw new LogUnavailable(`PostgreSQL cannot be reached: ${reasons.join('; ')}`);
 }
 
 /** Throws a UserError for an address that `pg` cannot read, such as with a port that there is not, or a file that is missing. */

@@ -4,8 +4,8 @@
  * other, so that no request waits for that when PostgreSQL is far away.
  */
 import { type Clock, sleep, steadyMs } from '../base/clock.js';
-import { messageOf, UserError } from '../base/errors.js';
-import { EntryRefused, LogUnavailable } from '../store/failures.js';
+import { UserError } from '../base/errors.js';
+import { EntryRefused, LogUnavailable, notWritten } from '../store/failures.js';
 import type { EntryLog, Stretch } from '../store/log-writer.js';
 import type { Entry } from '../store/recording.js';
 import type { Position } from '../store/replay.js';
@@ -160,10 +160,10 @@ async function patiently<Result>(
     } catch (error) {
       const isTurn = isLockTimeout(error);
       // A missing right, for example: trying again does not help.
-      if (isRefused(error)) throw new LogUnavailable(messageOf(error));
+      if (isRefused(error)) throw notWritten(error);
       if (!(error instanceof LogUnavailable) && !(error instanceof UserError) && !isTurn) throw error;
       wasLost ||= !isTurn;
-      if (steadyMs(clock) + RETRY_MS > endMs) throw new LogUnavailable(messageOf(error));
+      if (steadyMs(clock) + RETRY_MS > endMs) throw error instanceof LogUnavailable ? error : notWritten(error);
       await sleep(RETRY_MS);
     }
   }

@@ -1,4 +1,5 @@
 /** Failures of the store, as typed errors. */
+import { messageOf } from '../base/errors.js';
 
 /**
  * A constraint of the schema rejected the rows; `constraint` is SQLite's text, such as `UNIQUE constraint failed:
@@ -20,14 +21,19 @@ export class StoreBusy extends Error {
 }
 
 /**
- * The log that all copies follow cannot be written now, so nothing can. When its answer was lost, the write may have
- * been stored; the copies then get it as soon as the log is back.
+ * The log that all copies follow does not answer, or takes no entry, so nothing can be written now. When its answer was lost, the write
+ * may have been stored; the copies then get it as soon as the log is back.
  */
 export class LogUnavailable extends StoreBusy {
-  constructor(reason: string) {
-    super(`The log of the cluster cannot be written: ${reason}`);
+  constructor(message: string) {
+    super(message);
     this.name = 'LogUnavailable';
   }
+}
+
+/** The log answers, but takes no entry of this copy. */
+export function notWritten(reason: unknown): LogUnavailable {
+  return new LogUnavailable(`The log of the cluster cannot be written: ${messageOf(reason)}`);
 }
 
 /** The disk or a quota is full. Nothing was written. */

@@ -2,10 +2,9 @@
  * Writes through a log that all copies of the database follow. A write is rehearsed here, appended to the log unless
  * another copy was first, and then applied here as on every other copy.
  */
-import { messageOf } from '../base/errors.js';
 import type { Random } from '../base/random.js';
 import { perStore, type Store } from './driver.js';
-import { EntryRefused, LogUnavailable } from './failures.js';
+import { EntryRefused, notWritten } from './failures.js';
 import { migrateByEntry, schemaVersion } from './migrate.js';
 import { whenFree } from './patience.js';
 import { type Entry, migrationOf } from './recording.js';
@@ -110,7 +109,7 @@ async function writeOnce<T>(
       if (store.position().number <= number) throw lostEntries(number);
     }
   } catch (error) {
-    if (error instanceof EntryRefused) throw new LogUnavailable(messageOf(error));
+    if (error instanceof EntryRefused) throw notWritten(error);
     throw error;
   } finally {
     endTurn();
