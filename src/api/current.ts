@@ -13,7 +13,7 @@ declare module 'fastify' {
     readPoint: ReadPoint | null;
   }
   interface FastifyContextConfig {
-    /** Whether the handler reads and writes only inside one commit, so that it can run again when that has written nothing. */
+    /** Whether the handler makes one commit, and has no effect before it, so that it can run again when that has written nothing. */
     oneCommit?: boolean;
   }
 }

@@ -9,18 +9,23 @@ import { join } from 'node:path';
 import t from 'tap';
 import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
+import { ticketSecretJob } from '../../src/certs/ticket-secret.js';
 import { followLog } from '../../src/cluster/replica.js';
+import { createTicketKeys } from '../../src/edge/tls/ticket-keys.js';
 import { DATABASE_FILE, openStore } from '../../src/store/driver.js';
 import { StoreFull } from '../../src/store/failures.js';
 import { catchUp, createLogWriter, type Stretch } from '../../src/store/log-writer.js';
 import { migrate } from '../../src/store/migrate.js';
 import type { Entry } from '../../src/store/recording.js';
 import type { Position } from '../../src/store/replay.js';
+import { fileKeys } from '../../src/vault/master-key.js';
+import { unlockVault } from '../../src/vault/unlock.js';
 import { type ApiNode, apiOf, copyKey, makeInstallation, runInterleaved } from '../support/api-nodes.js';
 import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
 import { MemoryLog } from '../support/memory-log.js';
 import { skipWithoutPostgres, startPostgres } from '../support/postgres.js';
 import { seededRandom } from '../support/seeded-random.js';
+import { TestClock } from '../support/test-clock.js';
 import { until } from '../support/until.js';
 
 /** Each step takes some turns of the event loop, so that others come between. */
@@ -82,6 +87,76 @@ t.test('with a log in memory', async (t) => {
     t.strictSame([log.reads - reads, log.entries.length - last], [1, 1], 'a refusal is told after a look');
     t.equal((await a.call('GET', records)).status, 200);
     t.equal(log.reads - reads, 2, 'what is read is read after one');
+  });
+
+  t.test('so are zones, settings, tokens, buckets and secondary servers', async (t) => {
+    const steps = async (method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) => {
+      const [reads, last] = [log.reads, log.entries.length];
+      const { status, json } = await a.call(method, path, body);
+      const counted = [status, log.reads - reads, log.entries.length - last];
+      t.strictSame(counted, [200, 0, 1], `${method} ${path}: ${JSON.stringify(json.errors)}`);
+      return json.result;
+    };
+    const { id: account } = (await a.call('GET', '/accounts')).json.result[0];
+    const { id } = await steps('POST', '/zones', { name: 'one-step.test' });
+    const zone = `/zones/${id}`;
+    await steps('PATCH', zone, { paused: true });
+    await steps('PATCH', `${zone}/dns_settings`, { soa: { ttl: 300 } });
+    await steps('PATCH', `${zone}/settings/ssl`, { value: 'flexible' });
+    await steps('POST', `${zone}/hold`);
+    await steps('DELETE', `${zone}/hold`);
+    const policies = [
+      {
+        effect: 'allow',
+        permission_groups: [{ id: '4755a26eedb94da69e1066d98aa820be' }],
+        resources: { [`com.cloudflare.api.account.zone.${id}`]: '*' },
+      },
+    ];
+    const token = await steps('POST', '/user/tokens', { name: 'one', policies });
+    await steps('PUT', `/user/tokens/${token.id}`, { name: 'other', policies });
+    await steps('PUT', `/user/tokens/${token.id}/value`);
+    await steps('DELETE', `/user/tokens/${token.id}`);
+    const buckets = `/accounts/${account}/r2/buckets`;
+    await steps('POST', buckets, { name: 'one-step' });
+    await steps('DELETE', `${buckets}/one-step`);
+    const secondary = `/accounts/${account}/secondary_dns`;
+    const peer = await steps('POST', `${secondary}/peers`, { name: 'one', ip: '192.0.2.53' });
+    await steps('POST', `${zone}/secondary_dns/outgoing`, { name: 'one-step.test', peers: [peer.id] });
+    await steps('DELETE', `${zone}/secondary_dns/outgoing`);
+    await steps('DELETE', `${secondary}/peers/${peer.id}`);
+    await steps('DELETE', zone);
+  });
+
+  t.test('edges of all nodes derive the same keys of TLS session tickets', async (t) => {
+    const keysAt = async ({ store }: ApiNode, directory: string) => {
+      const path = join(directory, 'master.key');
+      const vault = await unlockVault({ store, keys: fileKeys(path), random: systemRandom, purposes: ['tls'] });
+      const later = new TestClock();
+      const keys = createTicketKeys({ store, vault, clock: later, random: systemRandom, log: silentLogger() });
+      const seen = async (): Promise<readonly string[]> => {
+        await catchUp(store, log);
+        later.advance(2000);
+        return [keys.generation(), keys.keyFor('a certificate').toString('hex')];
+      };
+      const job = ticketSecretJob(vault, systemRandom);
+      const run = (nowMs: number) =>
+        job.handler(
+          {
+            ...{ store, clock: new TestClock(nowMs), log: silentLogger(), attempt: 0, requireLease() {} },
+            signal: new AbortController().signal,
+          },
+          '',
+        );
+      return { seen, run };
+    };
+    const [here, there] = [await keysAt(a, first), await keysAt(b, second)];
+    t.not((await here.seen())[1], (await there.seen())[1], 'until there is a secret, each has its own');
+    for (const [index, node] of [here, there, here].entries()) {
+      await node.run(Date.UTC(2026, 0, 5) + index * 13 * 3_600_000);
+      const [generation, key] = await here.seen();
+      t.equal(generation, String(index + 1));
+      t.strictSame(await there.seen(), [generation, key]);
+    }
   });
 
   t.test('who reads does not wait until the use of the credential is stored', async (t) => {

@@ -177,6 +177,21 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     t.equal((await there.call('GET', `${zone.records}/${id}`)).json.result.content, '192.0.2.1');
     zone.note(await here.call('DELETE', `${zone.records}/${id}`));
   },
+  async 'zones, tokens and buckets that there were made, are edited and removed here'(t, { here, there }, zone) {
+    const { id } = (await there.call('POST', '/zones', { name: `${zone.name()}.other.test` })).json.result;
+    t.equal((await here.call('PATCH', `/zones/${id}/settings/ssl`, { value: 'flexible' })).status, 200);
+    t.equal((await there.call('GET', `/zones/${id}/settings/ssl`)).json.result.value, 'flexible');
+    t.equal((await there.call('PATCH', `/zones/${id}`, { paused: true })).status, 200);
+    t.equal((await here.call('DELETE', `/zones/${id}`)).status, 200);
+    t.equal((await there.call('PATCH', `/zones/${id}`, { paused: false })).status, 404);
+    const account = (await there.call('GET', '/accounts')).json.result[0].id;
+    const buckets = `/accounts/${account}/r2/buckets`;
+    const name = `${zone.name()}-${zone.id}`;
+    const made = await Promise.all([here, there].map((node) => node.call('POST', buckets, { name })));
+    t.strictSame(statuses(made), [200, 409]);
+    t.equal((await here.call('DELETE', `${buckets}/${name}`)).status, 200);
+    t.equal((await there.call('DELETE', `${buckets}/${name}`)).status, 404);
+  },
   async 'a dry run sees what there was made'(t, { here, there }, zone) {
     const body = address(zone.name());
     const { json } = zone.note(await there.call('POST', zone.records, body));

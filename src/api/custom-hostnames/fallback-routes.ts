@@ -28,7 +28,7 @@ export const fallbackRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.put(
     PATH,
     {
-      config: { area: 'certificates', zoneState: 'write' },
+      config: { area: 'certificates', zoneState: 'write', oneCommit: true },
       schema: { tags, summary: 'Set the fallback origin', params: zoneParams, body: fallbackOriginEdit, response },
     },
     async (request) => {
@@ -40,7 +40,7 @@ export const fallbackRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.delete(
     PATH,
     {
-      config: { area: 'certificates', zoneState: 'write' },
+      config: { area: 'certificates', zoneState: 'write', oneCommit: true },
       schema: { tags, summary: 'Have no fallback origin', params: zoneParams, response },
     },
     async (request) =>

@@ -132,7 +132,7 @@ function addEdit(app: RouteScope, contextOf: HostnameContextOf): void {
   app.patch(
     ONE,
     {
-      config: { area: 'certificates', zoneState: 'write' },
+      config: { area: 'certificates', zoneState: 'write', oneCommit: true },
       schema: {
         tags,
         summary: 'Edit a custom hostname, and check it anew',
@@ -153,7 +153,7 @@ function addDeletion(app: RouteScope, contextOf: HostnameContextOf): void {
   app.delete(
     ONE,
     {
-      config: { area: 'certificates', zoneState: 'write' },
+      config: { area: 'certificates', zoneState: 'write', oneCommit: true },
       schema: {
         tags,
         summary: 'Delete a custom hostname with its certificate',

@@ -27,7 +27,7 @@ export const dnsSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
   app.patch(
     PATH,
     {
-      config: { area: 'dns', zoneState: 'write' },
+      config: { area: 'dns', zoneState: 'write', oneCommit: true },
       schema: {
         tags,
         summary: 'Edit DNS settings',

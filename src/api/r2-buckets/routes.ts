@@ -74,7 +74,7 @@ function addCreation(app: RouteScope, { contextOf }: BucketRouteOptions): void {
   app.post(
     LIST,
     {
-      config: { area: 'buckets' },
+      config: { area: 'buckets', oneCommit: true },
       schema: {
         tags,
         summary: 'Create a bucket',
@@ -115,7 +115,7 @@ function addEdit(app: RouteScope, { contextOf }: BucketRouteOptions): void {
   app.patch(
     ONE,
     {
-      config: { area: 'buckets' },
+      config: { area: 'buckets', oneCommit: true },
       schema: {
         tags,
         summary: "Edit a bucket's default storage class",
@@ -138,7 +138,7 @@ function addDeletion(app: RouteScope, { contextOf }: BucketRouteOptions): void {
   app.delete(
     ONE,
     {
-      config: { area: 'buckets' },
+      config: { area: 'buckets', oneCommit: true },
       schema: {
         tags,
         summary: 'Delete an empty bucket',

@@ -38,6 +38,8 @@ const BASE = '/accounts/:account_id/r2/buckets/:bucket_name/domains';
 const ALL = `${BASE}/custom`;
 const ONE = `${ALL}/:domain`;
 const config = { area: 'buckets' } as const;
+/** Of routes that write. */
+const writes = { ...config, oneCommit: true } as const;
 const headers = bucketHeaders;
 
 interface DomainRouteOptions {
@@ -112,7 +114,7 @@ function addAttaching(app: RouteScope, { contextOf }: DomainRouteOptions): void 
   app.post(
     ALL,
     {
-      config,
+      config: writes,
       schema: {
         tags,
         summary: 'Attach a name of a zone to a bucket',
@@ -137,7 +139,7 @@ function addChanging(app: RouteScope, { contextOf }: DomainRouteOptions): void {
   app.put(
     ONE,
     {
-      config,
+      config: writes,
       schema: {
         tags,
         summary: 'Edit a custom domain of a bucket',
@@ -156,7 +158,7 @@ function addChanging(app: RouteScope, { contextOf }: DomainRouteOptions): void {
   app.delete(
     ONE,
     {
-      config,
+      config: writes,
       schema: {
         tags,
         summary: 'Detach a custom domain from a bucket, with its record',

@@ -23,6 +23,8 @@ import { tsigView } from './view.js';
 const tags = ['Secondary DNS'];
 const BASE = '/accounts/:account_id/secondary_dns';
 const config = { area: 'account' } as const;
+/** Of routes that write. */
+const writes = { ...config, oneCommit: true } as const;
 
 interface RouteOptions {
   readonly contextOf: ContextOf;
@@ -53,7 +55,7 @@ const tsigRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf,
   app.post(
     list,
     {
-      config,
+      config: writes,
       schema: { tags, summary: 'Create a TSIG key', params: accountParams, body: tsigBody, response: answersOne(tsig) },
     },
     async (request) =>
@@ -70,7 +72,7 @@ const tsigRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf,
   app.put(
     one,
     {
-      config,
+      config: writes,
       schema: { tags, summary: 'Replace a TSIG key', params: tsigParams, body: tsigBody, response: answersOne(tsig) },
     },
     async (request) => {
@@ -80,7 +82,10 @@ const tsigRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf,
   );
   app.delete(
     one,
-    { config, schema: { tags, summary: 'Delete a TSIG key', params: tsigParams, response: answersOne(onlyId) } },
+    {
+      config: writes,
+      schema: { tags, summary: 'Delete a TSIG key', params: tsigParams, response: answersOne(onlyId) },
+    },
     async (request) => {
       const { account_id: account, tsig_id: id } = request.params;
       return success(await deleteTsig(contextOf(request), account, id));
@@ -98,7 +103,7 @@ const aclRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf }
   app.post(
     list,
     {
-      config,
+      config: writes,
       schema: { tags, summary: 'Create an ACL', params: accountParams, body: aclBody, response: answersOne(acl) },
     },
     async (request) => success(await createAcl(contextOf(request), request.params.account_id, request.body)),
@@ -111,7 +116,7 @@ const aclRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf }
   app.put(
     one,
     {
-      config,
+      config: writes,
       schema: { tags, summary: 'Replace an ACL', params: aclParams, body: aclBody, response: answersOne(acl) },
     },
     async (request) => {
@@ -121,7 +126,7 @@ const aclRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf }
   );
   app.delete(
     one,
-    { config, schema: { tags, summary: 'Delete an ACL', params: aclParams, response: answersOne(onlyId) } },
+    { config: writes, schema: { tags, summary: 'Delete an ACL', params: aclParams, response: answersOne(onlyId) } },
     async (request) => success(await deleteAcl(contextOf(request), request.params.account_id, request.params.acl_id)),
   );
 };
@@ -136,7 +141,7 @@ const peerRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf 
   app.post(
     list,
     {
-      config,
+      config: writes,
       schema: { tags, summary: 'Create a peer', params: accountParams, body: peerBody, response: answersOne(peer) },
     },
     async (request) => success(await createPeer(contextOf(request), request.params.account_id, request.body)),
@@ -149,7 +154,7 @@ const peerRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf 
   app.put(
     one,
     {
-      config,
+      config: writes,
       schema: { tags, summary: 'Replace a peer', params: peerParams, body: peerBody, response: answersOne(peer) },
     },
     async (request) => {
@@ -159,7 +164,7 @@ const peerRoutes: FastifyPluginAsyncZod<RouteOptions> = async (app, { contextOf 
   );
   app.delete(
     one,
-    { config, schema: { tags, summary: 'Delete a peer', params: peerParams, response: answersOne(onlyId) } },
+    { config: writes, schema: { tags, summary: 'Delete a peer', params: peerParams, response: answersOne(onlyId) } },
     async (request) => success(await deletePeer(contextOf(request), request.params.account_id, request.params.peer_id)),
   );
 };

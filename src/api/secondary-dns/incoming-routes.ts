@@ -20,6 +20,8 @@ const tags = ['Secondary DNS'];
 const BASE = '/zones/:zone_id/secondary_dns';
 const PATH = `${BASE}/incoming`;
 const config = { area: 'dns' } as const;
+/** Of routes that write. */
+const writes = { ...config, oneCommit: true } as const;
 const response = answersOne(incoming);
 
 export const incomingRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
@@ -30,20 +32,23 @@ export const incomingRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   );
   app.post(
     PATH,
-    { config, schema: { tags, summary: 'Say from which peers a secondary zone comes', params, body, response } },
+    {
+      config: writes,
+      schema: { tags, summary: 'Say from which peers a secondary zone comes', params, body, response },
+    },
     async (request) =>
       success(incomingView(await createIncoming(contextOf(request), request.params.zone_id, request.body))),
   );
   app.put(
     PATH,
-    { config, schema: { tags, summary: 'Replace the primaries of a secondary zone', params, body, response } },
+    { config: writes, schema: { tags, summary: 'Replace the primaries of a secondary zone', params, body, response } },
     async (request) =>
       success(incomingView(await replaceIncoming(contextOf(request), request.params.zone_id, request.body))),
   );
   app.delete(
     PATH,
     {
-      config,
+      config: writes,
       schema: { tags, summary: 'End the transfers of a secondary zone', params, response: answersOne(onlyId) },
     },
     async (request) => success(await deleteIncoming(contextOf(request), request.params.zone_id)),

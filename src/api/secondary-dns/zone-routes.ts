@@ -31,6 +31,8 @@ const tags = ['Secondary DNS'];
 const BASE = '/zones/:zone_id/secondary_dns';
 const PATH = `${BASE}/outgoing`;
 const config = { area: 'dns' } as const;
+/** Of routes that write. */
+const writes = { ...config, oneCommit: true } as const;
 const params = zoneParams;
 const response = answersOne(outgoing);
 
@@ -43,7 +45,7 @@ export const secondaryZoneRoutes: FastifyPluginAsyncZod<RouteOptions> = async (a
   app.post(
     `${BASE}/secondaries`,
     {
-      config,
+      config: writes,
       schema: {
         tags,
         summary: 'Let a server transfer the zone: a key, a peer and the transfers in one write',
@@ -64,19 +66,19 @@ export const secondaryZoneRoutes: FastifyPluginAsyncZod<RouteOptions> = async (a
   );
   app.post(
     PATH,
-    { config, schema: { tags, summary: 'Link a zone to peers', params, body: outgoingBody, response } },
+    { config: writes, schema: { tags, summary: 'Link a zone to peers', params, body: outgoingBody, response } },
     async (request) =>
       success(outgoingView(await createOutgoing(contextOf(request), request.params.zone_id, request.body))),
   );
   app.put(
     PATH,
-    { config, schema: { tags, summary: 'Replace the peers of a zone', params, body: outgoingBody, response } },
+    { config: writes, schema: { tags, summary: 'Replace the peers of a zone', params, body: outgoingBody, response } },
     async (request) =>
       success(outgoingView(await replaceOutgoing(contextOf(request), request.params.zone_id, request.body))),
   );
   app.delete(
     PATH,
-    { config, schema: { tags, summary: 'End the transfers of a zone', params, response: answersOne(onlyId) } },
+    { config: writes, schema: { tags, summary: 'End the transfers of a zone', params, response: answersOne(onlyId) } },
     async (request) => success(await deleteOutgoing(contextOf(request), request.params.zone_id)),
   );
   await app.register(stateRoutes, { contextOf });
@@ -85,12 +87,12 @@ export const secondaryZoneRoutes: FastifyPluginAsyncZod<RouteOptions> = async (a
 const stateRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
   app.post(
     `${PATH}/enable`,
-    { config, schema: { tags, summary: 'Enable transfers', params, body, response: answersOne(status) } },
+    { config: writes, schema: { tags, summary: 'Enable transfers', params, body, response: answersOne(status) } },
     async (request) => success(statusView(await enableOutgoing(contextOf(request), request.params.zone_id, true))),
   );
   app.post(
     `${PATH}/disable`,
-    { config, schema: { tags, summary: 'Disable transfers', params, body, response: answersOne(status) } },
+    { config: writes, schema: { tags, summary: 'Disable transfers', params, body, response: answersOne(status) } },
     async (request) => success(statusView(await enableOutgoing(contextOf(request), request.params.zone_id, false))),
   );
   app.get(

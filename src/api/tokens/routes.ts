@@ -127,7 +127,7 @@ const tokenListRoutes: Routes = async (app, { contextOf, owned: { path, area, li
   app.post(
     path,
     {
-      config: { area },
+      config: { area, oneCommit: true },
       schema: { tags, summary: 'Create a token', params: list, body: tokenBody, response: answersOne(createdToken) },
     },
     async (request) => {
@@ -152,7 +152,7 @@ const tokenOneRoutes: Routes = async (app, { contextOf, owned: { path, area, one
   app.put(
     `${path}/:token_id`,
     {
-      config: { area },
+      config: { area, oneCommit: true },
       schema: { tags, summary: 'Replace a token', params: one, body: tokenBody, response: answersOne(token) },
     },
     async (request) => {
@@ -165,7 +165,7 @@ const tokenOneRoutes: Routes = async (app, { contextOf, owned: { path, area, one
   app.put(
     `${path}/:token_id/value`,
     {
-      config: { area },
+      config: { area, oneCommit: true },
       schema: { tags, summary: 'Give a token a new secret', params: one, response: answersOne(z.string()) },
     },
     async (request) => success(await rollToken(contextOf(request), ownerOf(request.params), tokenIdOf(request.params))),
@@ -173,7 +173,10 @@ const tokenOneRoutes: Routes = async (app, { contextOf, owned: { path, area, one
 
   app.delete(
     `${path}/:token_id`,
-    { config: { area }, schema: { tags, summary: 'Delete a token', params: one, response: answersOne(onlyId) } },
+    {
+      config: { area, oneCommit: true },
+      schema: { tags, summary: 'Delete a token', params: one, response: answersOne(onlyId) },
+    },
     async (request) =>
       success({ id: await deleteToken(contextOf(request), ownerOf(request.params), tokenIdOf(request.params)) }),
   );

@@ -27,7 +27,7 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.post(
     PATH,
     {
-      config: { area: 'zone', zoneState: 'write' },
+      config: { area: 'zone', zoneState: 'write', oneCommit: true },
       schema: {
         tags,
         summary: 'Hold the name of the zone',
@@ -47,7 +47,7 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.patch(
     PATH,
     {
-      config: { area: 'zone', zoneState: 'write' },
+      config: { area: 'zone', zoneState: 'write', oneCommit: true },
       schema: {
         tags,
         summary: 'Edit the hold',
@@ -63,7 +63,7 @@ export const zoneHoldRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.delete(
     PATH,
     {
-      config: { area: 'zone', zoneState: 'write' },
+      config: { area: 'zone', zoneState: 'write', oneCommit: true },
       schema: {
         tags,
         summary: 'Remove the hold',

@@ -25,7 +25,7 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
   app.patch(
     PATH,
     {
-      config: { area: 'zoneSettings', zoneState: 'write' },
+      config: { area: 'zoneSettings', zoneState: 'write', oneCommit: true },
       schema: {
         tags,
         summary: 'Edit several zone settings, all or none',
@@ -55,7 +55,7 @@ export const zoneSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }>
   app.patch(
     `${PATH}/:setting`,
     {
-      config: { area: 'zoneSettings', zoneState: 'write' },
+      config: { area: 'zoneSettings', zoneState: 'write', oneCommit: true },
       schema: {
         tags,
         summary: 'Edit a zone setting',

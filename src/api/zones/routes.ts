@@ -56,7 +56,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.post(
     '/zones',
     {
-      config: { area: 'any', zoneState: 'write' },
+      config: { area: 'any', zoneState: 'write', oneCommit: true },
       schema: { tags, summary: 'Create a zone', body: zoneCreation, response: answersOne(zone) },
     },
     async (request) => {
@@ -80,7 +80,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.patch(
     '/zones/:zone_id',
     {
-      config: { area: 'zone', zoneState: 'write' },
+      config: { area: 'zone', zoneState: 'write', oneCommit: true },
       schema: { tags, summary: 'Edit a zone', params: zoneParams, body: zoneEdit, response: answersOne(zone) },
     },
     async (request) => {
@@ -92,7 +92,7 @@ export const zoneRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async
   app.delete(
     '/zones/:zone_id',
     {
-      config: { area: 'zone', zoneState: 'write' },
+      config: { area: 'zone', zoneState: 'write', oneCommit: true },
       schema: { tags, summary: 'Delete a zone and its records', params: zoneParams, response: answersOne(onlyId) },
     },
     async (request) => success({ id: await deleteZone(contextOf(request), request.params.zone_id) }),
