@@ -42,6 +42,7 @@ export function Frame({ path }: { readonly path: string }) {
     if (path === '/') go(FIRST, { replace: true });
   }, [path]);
   const found = findScreen(path);
+  const isPermitted = !found?.screen.needs || mayRead(permissions, found.screen.needs);
   const listed = SCREENS.filter(({ listed, needs }) => listed && (!needs || mayRead(permissions, needs)));
   return (
     <>
@@ -63,7 +64,9 @@ export function Frame({ path }: { readonly path: string }) {
         <AccountMenu email={permissions.email} />
       </header>
       <main id="main" tabIndex={-1}>
-        {found ? <LoadedScreen key={found.screen.path} {...found} /> : path !== '/' && <NotFound />}
+        {found && isPermitted && <LoadedScreen key={found.screen.path} {...found} />}
+        {found && !isPermitted && <NotPermitted />}
+        {!found && path !== '/' && <NotFound />}
       </main>
     </>
   );
@@ -73,9 +76,22 @@ function isWithin(path: string, to: string): boolean {
   return path === to || path.startsWith(`${to}/`);
 }
 
-function NotFound() {
+function NotPermitted() {
   return (
-    <Empty title="There is nothing here">
+    <Empty title="Your credential may not see this" isAlone>
+      <p>
+        You are signed in with a credential that has other permissions. <Link href={FIRST}>Go to the start</Link>
+      </p>
+    </Empty>
+  );
+}
+
+function NotFound() {
+  useEffect(() => {
+    document.title = 'Nothing here – Zoneplane';
+  }, []);
+  return (
+    <Empty title="There is nothing here" isAlone>
       <p>
         This address belongs to no screen. <Link href={FIRST}>Go to the start</Link>
       </p>

@@ -56,7 +56,7 @@ export default function ZoneFrame({ params }: ScreenProps) {
   const zone = chosen(answer);
   if (!zone) {
     return (
-      <Empty title={`There is no zone ${named}`}>
+      <Empty title={`There is no zone ${named}`} isAlone>
         <p>
           It may belong to another account, or have another name. <Link href="/zones">Show all zones</Link>
         </p>

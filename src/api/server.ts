@@ -44,7 +44,8 @@ import { createCurrency, type FollowingCopy } from './current.js';
 import { hostnameCertificateRoutes } from './custom-hostnames/certificate-routes.js';
 import { fallbackRoutes } from './custom-hostnames/fallback-routes.js';
 import { hostnameRoutes } from './custom-hostnames/routes.js';
-import { dashboardRoutes } from './dashboard/routes.js';
+import { type Assets, loadAssets } from './dashboard/assets.js';
+import { dashboardRoutes, sendMissing, wantsPage } from './dashboard/routes.js';
 import { recordRoutes } from './dns-records/routes.js';
 import { scanRoutes } from './dns-records/scan-routes.js';
 import { dnsSettingsRoutes } from './dns-settings/routes.js';
@@ -130,6 +131,7 @@ const MAX_PARAM_LENGTH = 2048;
 
 export function buildApi(options: ApiOptions): FastifyInstance {
   const { base } = options;
+  const assets = loadAssets();
   const app = fastify({
     loggerInstance: base.log as unknown as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -148,6 +150,10 @@ export function buildApi(options: ApiOptions): FastifyInstance {
     rewriteUrl: (request) => routableTarget(request.url ?? '/'),
     clientErrorHandler: answerClientError,
     frameworkErrors(error, request, reply) {
+      if (assets && wantsPage(request)) {
+        reply.send(sendMissing(assets, request, reply) as never);
+        return;
+      }
       const refuse = (fault: unknown): void => void reply.send(sendError(fault, request, reply) as never);
       authenticate(base, request).then(() => refuse(error), refuse);
     },
@@ -159,14 +165,15 @@ export function buildApi(options: ApiOptions): FastifyInstance {
   app.addHook('preClose', async () => cutStalled());
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
-  app.setNotFoundHandler((request) => {
+  app.setNotFoundHandler(async (request, reply) => {
+    if (assets && wantsPage(request)) return sendMissing(assets, request, reply);
     throw failure('unroutable', { path: pathOf(request) });
   });
   readBodiesAsOctets(app, base.clock);
   registerSecurityHeaders(app);
   registerRateLimit(app);
   app.after(() => addHooks(app, options));
-  registerRoutes(app, options);
+  registerRoutes(app, options, assets);
   return app;
 }
 
@@ -274,7 +281,8 @@ async function admitCaller(base: ContextBase, request: FastifyRequest): Promise<
 
 function needsNoCredential(request: FastifyRequest, { host, metricsPublic = false }: ApiOptions): boolean {
   const { access } = request.routeOptions.config;
-  if (access === 'public') return true;
+  // What a browser gets where nothing is holds no data.
+  if (access === 'public' || (request.is404 && wantsPage(request))) return true;
   if (access === 'metrics') return metricsPublic || isFromThisMachine(request);
   return isLoopback(host) && (access === 'local' || request.routeOptions.url?.startsWith(DOCS_PATH) === true);
 }
@@ -294,7 +302,7 @@ function registerSecurityHeaders(app: FastifyInstance): void {
   });
 }
 
-function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
+function registerRoutes(app: FastifyInstance, options: ApiOptions, assets: Assets | undefined): void {
   const local = isLoopback(options.host);
   app.register(swagger, openapiOptions(options.version, PREFIXES.slice(1)));
   for (const prefix of PREFIXES) app.register((scope) => registerVersion4(scope, options), { prefix });
@@ -305,7 +313,7 @@ function registerRoutes(app: FastifyInstance, options: ApiOptions): void {
     await scope.register(authorityRootRoutes, options);
     await scope.register(challengeRoutes, options);
     scope.get('/openapi.json', { config: { access: 'local' }, schema: { hide: true } }, async () => app.swagger());
-    await scope.register(dashboardRoutes);
+    await scope.register(dashboardRoutes, { assets });
     refuseOtherMethods(scope, declared, local ? 'local' : undefined);
   });
   app.register(swaggerUi, docsOptions());
@@ -331,7 +339,7 @@ async function registerVersion4(
   await scope.register(purgeCacheRoutes, { contextOf });
   await scope.register(zoneSettingsRoutes, { contextOf });
   await scope.register(zoneChangeRoutes, { contextOf, propagation });
-  await scope.register(overviewRoutes, { contextOf });
+  await scope.register(overviewRoutes, { contextOf, readCluster });
   await scope.register(clusterRoutes, { contextOf, readCluster });
   await scope.register(activityRoutes, { contextOf, activity: activity ?? createActivity(base.clock) });
   await scope.register(zoneHistoryRoutes, { contextOf });

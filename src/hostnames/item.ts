@@ -4,9 +4,11 @@ import type { CertificateOwner, CertificateRequest } from '../certs/certificates
 import { dcvTarget } from '../certs/dcv-delegation.js';
 import { deployedOf } from '../certs/deployment.js';
 import type { Store } from '../store/driver.js';
+import { findFallbackOrigin } from '../store/hostnames/fallback-origins.js';
 import type { HostnameRow } from '../store/hostnames/hostnames.js';
 import type { ZoneRow } from '../store/zones/zones.js';
 import { withoutWildcard } from './name.js';
+import { nextStep } from './next-step.js';
 import { HTTP_TOKEN_PATH, txtTokenName, uniqueTarget } from './ownership.js';
 import { type ReportedStatus, reportedSslStatus, reportedStatus } from './reported.js';
 import type { SslWish } from './ssl-input.js';
@@ -40,6 +42,8 @@ export interface HostnameItem {
   readonly createdAt: number;
   /** When it is checked again; null: it is not. */
   readonly nextCheckAt: number | null;
+  /** Who must do what next, in words. */
+  readonly nextStep: string;
 }
 
 export function hostnameItem(
@@ -50,25 +54,36 @@ export function hostnameItem(
 ): HostnameItem {
   const wish = sslWishOf(row);
   const host = withoutWildcard(row.hostname);
+  const state = certificate && { ...certificate, status: reportedSslStatus(row.state, certificate) };
+  const errors: readonly string[] = JSON.parse(row.errors);
+  const txtName = txtTokenName(row.hostname);
+  const target = zone.unique_targets === 1 ? uniqueTarget(row, zone.name) : null;
+  const redeploying = isRedeploying(store, row);
   return {
     id: row.id,
     hostname: row.hostname,
-    status: reportedStatus(row.state, certificate, isRedeploying(store, row)),
-    errors: JSON.parse(row.errors),
+    status: reportedStatus(row.state, certificate, redeploying),
+    errors,
     ssl: wish && {
       wish,
       hosts: certificateNames(row.hostname, wish),
-      state: certificate && { ...certificate, status: reportedSslStatus(row.state, certificate) },
+      state,
       delegation: { cname: `_acme-challenge.${host}`, target: dcvTarget(zone, host) },
     },
-    txt: { name: txtTokenName(row.hostname), value: row.txt_token },
+    txt: { name: txtName, value: row.txt_token },
     http: { url: `http://${host}${HTTP_TOKEN_PATH}${row.id}`, body: row.http_token },
-    target: zone.unique_targets === 1 ? uniqueTarget(row, zone.name) : null,
+    target,
     metadata: row.metadata === null ? null : JSON.parse(row.metadata),
     origin: row.origin,
     originSni: row.origin_sni,
     createdAt: row.created_at,
     nextCheckAt: row.next_check_ms === null ? null : row.next_check_ms * 1000,
+    nextStep: nextStep({
+      ...{ state: row.state, hostname: row.hostname, origin: row.origin, zone: zone.name },
+      ...{ errors, txtName, target, redeploying, pointed: row.pointed_at !== null },
+      fallbackOrigin: findFallbackOrigin(store, zone.seq)?.origin ?? null,
+      certificate: wish && state,
+    }),
   };
 }
 

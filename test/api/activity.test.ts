@@ -1,5 +1,7 @@
 /** Activity over HTTP: what is counted, who sees which zones, and waiting for new questions. */
 import t from 'tap';
+import { noticesOfCluster } from '../../src/api/cluster/notices.js';
+import type { Cluster } from '../../src/api/cluster/schema.js';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { COUNT_NAMES } from '../../src/observe/counts.js';
 import type { ActivityReport, WeightedQuery } from '../../src/observe/report.js';
@@ -171,4 +173,37 @@ t.test('the newest questions: after a number, filtered, and waited for', async (
   activity.endWaiting();
   t.strictSame((await last).result, [], 'a stop waits for nobody');
   t.strictSame(misfits, []);
+});
+
+t.test('what needs somebody in a cluster', async (t) => {
+  const node = (name: string, more: object = {}): Cluster['nodes'][number] => ({
+    ...{ name, role: 'all', version: '1.0.0', schema: 90, state: 'follows', applied_entry: 7, lag_entries: 0 },
+    ...{ seconds_since_report: 2, ...more },
+  });
+  const of = (nodes: Cluster['nodes'], more: Partial<Cluster> = {}) =>
+    noticesOfCluster({
+      ...{ id: '1', node: 'a', state: 'following', last_entry: 7, last_snapshot: null, nodes },
+      ...more,
+    }).map(({ code, text }) => [code, text]);
+  t.strictSame(of([node('a'), node('b')]), []);
+  t.strictSame(of([node('a')], { id: null, state: null }), [], 'one machine');
+  const nodes = [
+    node('a'),
+    node('b', { state: 'gone', seconds_since_report: 41, version: '0.9.0' }),
+    node('c', { state: 'stopped', reason: 'entry 5 cannot be read' }),
+    node('d', { state: 'behind', lag_entries: 4000, schema: 91 }),
+  ];
+  t.strictSame(of(nodes), [
+    ['node-gone', 'node b has not reported for 41 s'],
+    ['node-stopped', 'node c serves its copy and cannot follow: entry 5 cannot be read'],
+    ['node-behind', 'node d lacks 4000 entries'],
+    [
+      'node-versions',
+      'the nodes run different versions: a 1.0.0 (schema 90), c 1.0.0 (schema 90), d 1.0.0 (schema 91)',
+    ],
+  ]);
+  t.match(of([], { state: 'away', reason: 'timeout' }), [
+    ['cluster-away', 'PostgreSQL cannot be reached from this node: timeout'],
+  ]);
+  t.match(of([], { state: 'stopped' }), [['cluster-stopped', 'this node has stopped following the others']]);
 });

@@ -44,6 +44,31 @@ t.test('the page', async (t) => {
   t.equal((await app.inject({ method: 'POST', url: '/zones' })).statusCode, 400);
 });
 
+t.test('a browser gets the page where nothing is; a program gets JSON', async (t) => {
+  const { app } = await install(t, { host: '0.0.0.0' });
+  const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+  const page = (await app.inject('/')).body;
+  for (const url of ['/%zz', '/zones/%', '/nothing', '/favicon.ico', `/${'a'.repeat(3000)}/x`, '/zonesx?y=%']) {
+    const answer = await app.inject({ url, headers: browser });
+    t.strictSame([answer.statusCode, answer.body], [404, page], url);
+    t.match(answer.headers, {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'content-security-policy': /^default-src 'self';.*frame-ancestors 'none'/,
+      'x-content-type-options': 'nosniff',
+    });
+  }
+  const coded = await app.inject({ url: '/%zz', headers: { ...browser, 'accept-encoding': 'br' } });
+  t.equal(coded.headers['content-encoding'], 'br');
+  for (const url of ['/%zz', '/zonesx', '/client/v4/zones/%', '/client/v4/nothing', '/v4/%', '/assets/%']) {
+    const headers = url === '/%zz' || url === '/zonesx' ? { accept: '*/*' } : browser;
+    const answer = await app.inject({ url, headers });
+    t.match(answer.headers['content-type'], 'application/json', url);
+    t.match(answer.json(), { success: false }, url);
+  }
+  t.match((await app.inject({ method: 'POST', url: '/%zz', headers: browser })).json(), { success: false });
+});
+
 t.test('every screen has its address', async (t) => {
   const text = readFileSync(resolve('web/screens.ts'), 'utf8');
   const paths = [...text.matchAll(/path: '\/([^'/]+)/g)].map(([, first]) => first!);

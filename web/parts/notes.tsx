@@ -10,11 +10,16 @@ export function Loading({ what }: { readonly what: string }) {
   );
 }
 
+/** The API's text for what a credential may not do. */
+const FORBIDDEN = 'Authentication error';
+
 /** Why a request was refused. It stays until the next try. */
 export function ErrorNote({ error, onRetry }: { readonly error: ApiError; readonly onRetry?: () => void }) {
   return (
     <div class="note note-error" role="alert">
-      <p dir="auto">{error.message}</p>
+      <p dir="auto">
+        {error.message === FORBIDDEN ? `Your credential may not do this (${FORBIDDEN}).` : error.message}
+      </p>
       {onRetry && (
         <button type="button" class="quiet" onClick={onRetry}>
           Try again
@@ -24,22 +29,29 @@ export function ErrorNote({ error, onRetry }: { readonly error: ApiError; readon
   );
 }
 
+interface EmptyProps {
+  readonly title: string;
+  /** Whether the screen has no other heading. */
+  readonly isAlone?: boolean;
+  readonly children?: ComponentChildren;
+}
+
 /** An empty state: what is missing, and what to do about it. */
-export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+export function Empty({ title, isAlone = false, children }: EmptyProps) {
   return (
     <div class="empty">
-      <h2>{title}</h2>
+      {isAlone ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children}
     </div>
   );
 }
 
-/** A text whose options of commands, such as `--nameservers`, stay on one line. */
+/** A text whose commands, in backticks, and options, such as `--nameservers`, are told apart; options stay on one line. */
 export function WithFlags({ text }: { readonly text: string }) {
-  return text.split(/(?<=^|\s)(--[a-z][a-z-]*)/).map((part, index) =>
+  return text.split(/(`[^`]+`|(?<=^|\s)--[a-z][a-z-]*)/).map((part, index) =>
     index % 2 === 1 ? (
-      <code key={index} class="flag">
-        {part}
+      <code key={index} {...(part.startsWith('--') && { class: 'flag' })}>
+        {part.replaceAll('`', '')}
       </code>
     ) : (
       part

@@ -13,10 +13,12 @@ interface PagingProps {
 
 export function Paging({ info, nouns: [one, several] }: PagingProps) {
   const { page, per_page: size, count: shown, total_count: total, total_pages: pages } = info;
+  // What is empty says so itself.
+  if (total === 0) return null;
   const first = (page - 1) * size + 1;
   const noun = total === 1 ? one : several;
   const text =
-    total <= 1 || shown === 0
+    total === 1 || shown === 0
       ? `${count(total)} ${noun}`
       : `${count(first)}–${count(first + shown - 1)} of ${count(total)} ${noun}`;
   return (

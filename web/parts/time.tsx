@@ -18,7 +18,7 @@ function nearTime(iso: string, nowMs = Date.now()): string {
   if (Math.abs(seconds) > DAYS_AGO) return full().format(new Date(iso));
   const [unit, length] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ['second', 1];
   if (unit === 'second') return seconds > 0 ? 'in a moment' : 'just now';
-  return relative().format(Math.trunc(seconds / length), unit);
+  return relative().format(Math.round(seconds / length), unit);
 }
 
 interface TimeProps {

@@ -138,7 +138,10 @@ export const customHostname = z
     custom_origin_server: z.string().optional(),
     custom_origin_sni: z.string().optional(),
     created_at: time,
-    next_check_at: time.optional().describe('When the server checks it again by itself; absent: not any more (ours)'),
+    next_check_at: time
+      .optional()
+      .describe('When the server checks it again by itself, or deletes it if it is `moved`; absent: never (ours)'),
+    next_step: z.string().describe('Who must do what next, in English (ours)'),
   })
   .meta({ id: 'CustomHostname' });
 

@@ -22,6 +22,7 @@ export function hostnameView(item: HostnameItem): CustomHostname {
     ...(originSni !== null && { custom_origin_sni: originSni }),
     created_at: printTime(item.createdAt),
     ...(item.nextCheckAt !== null && { next_check_at: printTime(item.nextCheckAt) }),
+    next_step: item.nextStep,
   };
 }
 

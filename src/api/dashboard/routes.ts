@@ -6,7 +6,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { judgeRead } from '../../http/conditions.js';
 import { failure, pathOf } from '../errors.js';
 import { DOCS_PATH } from '../openapi/document.js';
-import { type Asset, type Assets, type Coding, loadAssets } from './assets.js';
+import type { Asset, Assets, Coding } from './assets.js';
 import { PAGES, screenAt } from './pages.js';
 
 /** Everything comes from here; nothing is inline, and no other page may frame it (CSP level 3). */
@@ -24,8 +24,12 @@ const POLICY = [
 const FOREVER = 'public, max-age=31536000, immutable';
 const PUBLIC = { config: { access: 'public' }, schema: { hide: true } } as const;
 
-export const dashboardRoutes: FastifyPluginAsync = async (app) => {
-  const assets = loadAssets();
+export interface DashboardOptions {
+  /** Undefined: the program was built without the dashboard. */
+  readonly assets: Assets | undefined;
+}
+
+export const dashboardRoutes: FastifyPluginAsync<DashboardOptions> = async (app, { assets }) => {
   app.get('/', PUBLIC, async (request, reply) =>
     assets ? sendPage(assets, request, reply) : reply.redirect(DOCS_PATH),
   );
@@ -46,6 +50,26 @@ export const dashboardRoutes: FastifyPluginAsync = async (app) => {
   });
 };
 
+/** Paths that programs use: their refusals are JSON, whoever asks. */
+const FOR_PROGRAMS = /^\/(?:client|v4|assets|docs)(?:\/|$)/;
+
+/** Whether a person looks at an address with a browser. */
+export function wantsPage(request: FastifyRequest): boolean {
+  const accepted = request.headers.accept?.toLowerCase() ?? '';
+  return request.method === 'GET' && accepted.includes('text/html') && !FOR_PROGRAMS.test(pathOf(request));
+}
+
+/** Where there is nothing, also at addresses that no router can read: the page, which says so. */
+export function sendMissing({ index }: Assets, request: FastifyRequest, reply: FastifyReply): Buffer {
+  reply.code(404);
+  reply.header('cache-control', 'no-store');
+  reply.header('content-security-policy', POLICY);
+  reply.header('x-content-type-options', 'nosniff');
+  reply.header('referrer-policy', 'no-referrer');
+  reply.header('vary', 'accept-encoding, accept');
+  return contentOf(index, request, reply);
+}
+
 function sendPage({ index, screens }: Assets, request: FastifyRequest, reply: FastifyReply): Buffer | string {
   reply.header('cache-control', 'no-cache');
   reply.header('content-security-policy', POLICY);
@@ -55,7 +79,8 @@ function sendPage({ index, screens }: Assets, request: FastifyRequest, reply: Fa
   return send(index, request, reply);
 }
 
-function send({ type, octets, coded, etag }: Asset, request: FastifyRequest, reply: FastifyReply): Buffer | string {
+function send(asset: Asset, request: FastifyRequest, reply: FastifyReply): Buffer | string {
+  const { etag, octets } = asset;
   reply.header('vary', 'accept-encoding');
   reply.header('etag', `"${etag}"`);
   const found = { etag, size: octets.length, uploadedAt: undefined };
@@ -63,6 +88,11 @@ function send({ type, octets, coded, etag }: Asset, request: FastifyRequest, rep
     reply.code(304);
     return '';
   }
+  return contentOf(asset, request, reply);
+}
+
+/** The octets in a coding that the client takes. */
+function contentOf({ type, octets, coded }: Asset, request: FastifyRequest, reply: FastifyReply): Buffer {
   reply.header('content-type', type);
   const coding = [...coded.keys()].find((candidate) => accepts(request, candidate));
   if (coding === undefined) return octets;

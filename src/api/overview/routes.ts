@@ -9,6 +9,8 @@ import { earliestExpiry } from '../../store/dnssec/signatures.js';
 import { allDnssecZones } from '../../store/dnssec/zones.js';
 import { findZone } from '../../store/zones/zones.js';
 import { type VisibleZones, visibleZones } from '../activity/visible.js';
+import { noticesOfCluster } from '../cluster/notices.js';
+import type { Cluster } from '../cluster/schema.js';
 import { success } from '../envelope.js';
 import type { ContextOf } from '../request.js';
 import { answersOne } from '../schema.js';
@@ -18,7 +20,13 @@ const MOST_ENDS = 8;
 /** Certificates that are looked at. */
 const MOST_REQUESTS = 2000;
 
-export const overviewRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app, { contextOf }) => {
+export interface OverviewRoutesOptions {
+  readonly contextOf: ContextOf;
+  /** Absent: one machine. */
+  readonly readCluster: (() => Promise<Cluster>) | undefined;
+}
+
+export const overviewRoutes: FastifyPluginAsyncZod<OverviewRoutesOptions> = async (app, { contextOf, readCluster }) => {
   app.get(
     '/overview',
     {
@@ -28,13 +36,15 @@ export const overviewRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
     async (request) => {
       const context = contextOf(request);
       const visible = visibleZones(context);
+      const isOperator = context.actor.superAdministrator;
+      const ofCluster = isOperator && readCluster ? noticesOfCluster(await readCluster()) : [];
       const notices = visible.all ? noticesOfInstallation(context.store, context.settings) : [];
       const ends = context.store.snapshot(() => [
         ...endsOfCertificates(context, visible),
         ...endsOfSignatures(context, visible),
       ]);
       ends.sort((a, b) => a.at.localeCompare(b.at));
-      return success({ notices: [...notices], ends: ends.slice(0, MOST_ENDS) });
+      return success({ notices: [...ofCluster, ...notices], ends: ends.slice(0, MOST_ENDS) });
     },
   );
 };

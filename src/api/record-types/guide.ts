@@ -5,6 +5,8 @@ export interface MemberGuide {
   readonly hint?: string;
   readonly unit?: string;
   readonly example?: string;
+  /** What a new record has unless another value is chosen. */
+  readonly usual?: string;
   /** Usual values of a number or a text, and what they mean; others may be allowed. */
   readonly choices?: readonly (readonly [value: string, meaning: string])[];
 }
@@ -63,9 +65,10 @@ const ASSOCIATION: Readonly<Record<string, MemberGuide>> = {
 const BINDING: Readonly<Record<string, MemberGuide>> = {
   priority: {
     label: 'Priority',
+    usual: '1',
     hint: '0 makes the name an alias of the target; otherwise the smallest is preferred.',
   },
-  target: host('Target', 'A dot stands for the name itself.', '.'),
+  target: { ...host('Target', 'A dot stands for the name itself.', '.'), usual: '.' },
   value: { label: 'Parameters', example: 'alpn="h3,h2" port=443', hint: 'Empty for an alias.' },
 };
 
@@ -85,7 +88,7 @@ export const GUIDE: Readonly<Record<string, TypeGuide>> = {
   MX: {
     about: 'Where mail for the name is delivered.',
     members: {
-      priority: { label: 'Preference', hint: SMALLER_FIRST, example: '10' },
+      priority: { label: 'Preference', hint: SMALLER_FIRST, example: '10', usual: '10' },
       content: host(
         'Mail server',
         'A name with addresses, not an alias. A dot says that there is no mail.',
@@ -117,6 +120,7 @@ export const GUIDE: Readonly<Record<string, TypeGuide>> = {
     members: {
       flags: {
         label: 'Flags',
+        usual: '0',
         choices: [
           ['0', 'usual'],
           ['128', 'authorities that do not know the property must refuse'],
@@ -124,6 +128,7 @@ export const GUIDE: Readonly<Record<string, TypeGuide>> = {
       },
       tag: {
         label: 'Property',
+        usual: 'issue',
         choices: [
           ['issue', 'may issue certificates'],
           ['issuewild', 'may issue wildcard certificates'],
@@ -133,7 +138,7 @@ export const GUIDE: Readonly<Record<string, TypeGuide>> = {
       value: { label: 'Value', example: 'letsencrypt.org', hint: 'A single semicolon forbids all.' },
     },
   },
-  PTR: { about: 'The name that belongs to an address, in reverse zones.', members: { content: host('Name') } },
+  PTR: { about: 'The name that belongs to an address, in reverse zones.', members: { content: host('Host name') } },
   HTTPS: { about: 'How browsers reach a website: protocols, port, addresses.', members: BINDING },
   SVCB: { about: 'How clients reach a service: protocols, port, addresses.', members: BINDING },
   URI: {
@@ -184,7 +189,7 @@ export const GUIDE: Readonly<Record<string, TypeGuide>> = {
           ['257', 'signs the keys; the parent knows it'],
         ],
       },
-      protocol: { label: 'Protocol', choices: [['3', 'always']] },
+      protocol: { label: 'Protocol', usual: '3', choices: [['3', 'always']] },
       algorithm: ALGORITHM,
       public_key: { label: 'Public key', hint: 'Base64.' },
     },
@@ -225,7 +230,7 @@ export const GUIDE: Readonly<Record<string, TypeGuide>> = {
           ['3', 'OpenPGP'],
         ],
       },
-      key_tag: { label: 'Key tag', example: '0' },
+      key_tag: { label: 'Key tag', example: '0', usual: '0' },
       algorithm: ALGORITHM,
       certificate: { label: 'Certificate', hint: 'Base64.' },
     },

@@ -17,6 +17,7 @@ const member = z.object({
   hint: z.string().optional(),
   unit: z.string().optional(),
   example: z.string().optional(),
+  usual: z.string().optional().describe('What forms begin with'),
 });
 
 export type RecordTypeMember = z.output<typeof member>;

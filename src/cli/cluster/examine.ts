@@ -1,13 +1,13 @@
 /** What `doctor` says about a cluster: PostgreSQL, the nodes, and the last snapshot. */
+import { noticesOfNodes } from '../../api/cluster/notices.js';
 import type { Clock } from '../../base/clock.js';
 import { messageOf, UserError } from '../../base/errors.js';
-import { GONE_MS, listNodes, type NodeRow } from '../../cluster/nodes.js';
+import { listNodes } from '../../cluster/nodes.js';
 import { readServerFacts, type ServerFacts } from '../../cluster/postgres-log.js';
 import { listSnapshots } from '../../cluster/snapshots.js';
 import type { LoadedSettings } from '../../config/load.js';
 import { SERVING_REMEDY, servingDifferences } from '../../roles/cluster/serving.js';
-import { toldBy } from '../../roles/cluster/told.js';
-import { stateOf } from '../../roles/cluster/view.js';
+import { viewOfNode } from '../../roles/cluster/view.js';
 import { openStore } from '../../store/driver.js';
 import { clusterOf } from '../../store/meta.js';
 import type { Finding } from '../operations/finding.js';
@@ -18,12 +18,6 @@ const what = 'cluster';
 const OLD_MS = 3 * 86_400_000;
 /** Clocks that are apart by more are not synchronized. */
 const MOST_APART_S = 10;
-
-const complaints = {
-  gone: ({ name, ageSeconds }: NodeRow) => `node ${name} has not reported for ${Math.round(ageSeconds)} s`,
-  stopped: (node: NodeRow) => `node ${node.name} serves its copy and cannot follow: ${toldBy(node).stopped}`,
-  behind: ({ name, applied }: NodeRow, last: number) => `node ${name} lacks ${last - applied} entries`,
-};
 
 /** Nothing where there is neither a cluster nor a setting for one. The data directory has a database. */
 export async function examineCluster(loaded: LoadedSettings, clock: Clock): Promise<Finding[]> {
@@ -45,19 +39,12 @@ export async function examineCluster(loaded: LoadedSettings, clock: Clock): Prom
       const nodes = await listNodes(log.reader);
       return [
         { what, verdict: 'ok', text: `PostgreSQL answers; the last entry of its log is ${last}` } as const,
-        ...nodes.flatMap((node): Finding[] => {
-          const state = stateOf(node, last);
-          if (state === 'follows') return [];
-          return [
-            {
-              what,
-              verdict: state === 'stopped' ? 'fail' : 'warn',
-              text: complaints[state](node, last),
-              remedy: 'See its log; `zoneplane cluster status` shows all nodes.',
-            },
-          ];
-        }),
-        ...examineVersions(nodes),
+        ...noticesOfNodes(nodes.map((node) => viewOfNode(node, last))).map(
+          ({ code, text, remedy }): Finding => ({
+            ...{ what, text, remedy },
+            verdict: code === 'node-stopped' ? 'fail' : 'warn',
+          }),
+        ),
         ...examineServing(loaded),
         ...examineServer(await readServerFacts(log.reader), clock),
         ...examineSnapshots(await listSnapshots(log.reader), clock),
@@ -77,14 +64,6 @@ function idIn(dataDir: string) {
   } finally {
     store.close();
   }
-}
-
-/** Nodes of several versions are meant only for the time of an upgrade. */
-function examineVersions(nodes: readonly NodeRow[]): Finding[] {
-  const living = nodes.filter(({ ageSeconds }) => ageSeconds * 1000 < GONE_MS);
-  if (new Set(living.map(({ version, schema }) => `${version} ${schema}`)).size < 2) return [];
-  const each = living.map(({ name, version, schema }) => `${name} ${version} (schema ${schema})`).join(', ');
-  return [{ what, verdict: 'warn', text: `the nodes run different versions: ${each}`, remedy: 'Upgrade all of them.' }];
 }
 
 function examineServing(loaded: LoadedSettings): Finding[] {

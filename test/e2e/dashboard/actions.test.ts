@@ -11,6 +11,35 @@ import { until } from '../../support/until.js';
 t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { call, directory, enter, program } = dashboard;
+
+  await t.test('an empty installation says what to do first', async (t) => {
+    const page = await enter('/overview');
+    await page.getByRole('link', { name: 'Create the first zone' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name of the domain').waitFor();
+    await page.keyboard.press('Escape');
+    t.equal(page.url(), `${program.api}/zones`);
+    await page.getByRole('button', { name: 'Create the first zone' }).click();
+    await dialog.getByLabel('Name of the domain').fill('first.example');
+    await dialog.getByRole('button', { name: 'Create the zone' }).click();
+    await page.getByText('This zone has no records yet').waitFor();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    const file = page.getByRole('link', { name: 'Download the zone file' });
+    const [download] = await Promise.all([page.waitForEvent('download'), file.click()]);
+    t.equal(download.suggestedFilename(), 'first.example.zone');
+    t.match(readFileSync(await download.path(), 'utf8'), /first\.example\..*\sSOA\s/);
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByText('Busiest zones').waitFor();
+    await page.getByRole('link', { name: 'Create the first zone' }).waitFor({ state: 'detached' });
+    const [first] = await call('GET', '/zones');
+    await call('DELETE', `/zones/${first.id}`);
+    await page.goto(`${program.api}/zones/%`);
+    await page.getByText('There is no zone %').waitFor();
+    await page.goto(`${program.api}/%zz`);
+    await page.getByText('There is nothing here').waitFor();
+    await page.context().close();
+  });
+
   const zone = await call('POST', '/zones', { name: 'example.com' });
   await call('POST', '/zones', { name: 'example.net' });
 
@@ -164,7 +193,7 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByRole('heading', { name: 'shop.customer.example' }).waitFor();
     await page
-      .getByText(/Your customer must point shop\.customer\.example here/)
+      .getByText(/Your customer must add a CNAME record from shop\.customer\.example to a proxied name of example\.com/)
       .first()
       .waitFor();
     await page.getByText('_cf-custom-hostname.shop.customer.example. TXT').waitFor();
@@ -175,7 +204,35 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await dashboard.inspect(page, 'hostname');
     await page.setViewportSize({ width: 360, height: 740 });
     t.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= 360, 'what is opened fits, too');
+    const table = page.getByRole('region', { name: 'Custom hostnames', exact: true });
+    t.notOk(await table.evaluate('(frame) => frame.scrollWidth > frame.clientWidth'), 'nor does the table scroll');
     t.ok(await page.getByRole('button', { name: 'Check now' }).isVisible());
+    await page.setViewportSize({ width: 1280, height: 860 });
+    await page
+      .getByText(/^You must choose the fallback origin of example\.com/)
+      .first()
+      .waitFor();
+    const records = `/zones/${zone.id}/dns_records`;
+    await call('POST', records, { type: 'A', name: 'origin', content: '192.0.2.1', proxied: true });
+    await page.getByLabel('Fallback origin').fill('elsewhere.example.com');
+    await page.getByRole('button', { name: 'Set it' }).click();
+    await page.getByText('This zone has no proxied A, AAAA or CNAME record of that name').waitFor();
+    await page.getByRole('button', { name: 'Choose another one' }).click();
+    await page.getByLabel('Fallback origin').fill('origin.example.com');
+    await page.getByRole('button', { name: 'Set it' }).click();
+    await page.getByRole('region', { name: 'Where the requests go' }).getByText('Works').waitFor();
+    await page.getByText('shop.customer.example. CNAME origin.example.com.').waitFor();
+    const customer = await call('POST', '/zones', { name: 'customer.example' });
+    await call('POST', `/zones/${customer.id}/dns_records`, {
+      type: 'CNAME',
+      name: 'shop',
+      content: 'origin.example.com',
+    });
+    const sent: unknown[] = [];
+    page.on('request', (request) => request.method() === 'PATCH' && sent.push(request.postDataJSON()));
+    await page.getByRole('button', { name: 'Check now' }).click();
+    await page.getByText('Works').nth(1).waitFor();
+    t.strictSame(sent, [{ ssl: { method: 'http', type: 'dv' } }], 'a certificate that was given up begins again, too');
     await page.context().close();
   });
 

@@ -16,9 +16,11 @@ t.test('nodes on the overview', { skip: skipWithoutPostgres || noBrowser, timeou
   const visitor = await startVisitor(t, a.program().api, KEY);
   const page = await visitor.enter('/overview');
   const panel = page.getByRole('region', { name: 'Nodes', exact: true }).first();
+  const needs = page.getByRole('region', { name: 'What needs you' });
 
   await t.test('both follow', async (t) => {
     await panel.getByText('All follow').waitFor();
+    await needs.getByText('Nothing: no warnings.').waitFor();
     const row = panel.getByRole('row', { name: /^a This one Follows Everything nothing/ });
     await row.waitFor();
     await panel.getByRole('row', { name: /^b Follows Everything nothing \S+ \d+ \d+ s ago$/ }).waitFor();
@@ -30,10 +32,12 @@ t.test('nodes on the overview', { skip: skipWithoutPostgres || noBrowser, timeou
     await page.setViewportSize({ width: 1280, height: 860 });
   });
 
-  await t.test('one that is killed is gone, and the words say what to do', async () => {
+  await t.test('one that is killed is gone, and the words say what to do', async (t) => {
     await b.kill();
     await panel.getByText(/It has not reported for 15 seconds or more: it is off/).waitFor({ timeout: 60_000 });
     await panel.getByText('Needs a look').waitFor();
+    await needs.getByText(/Node b has not reported for \d+ s\./).waitFor();
+    t.equal(await needs.getByText('Nothing: no warnings.').count(), 0);
     await visitor.inspect(page, 'nodes-gone');
   });
 
@@ -41,5 +45,6 @@ t.test('nodes on the overview', { skip: skipWithoutPostgres || noBrowser, timeou
     await postgres.signal('SIGKILL');
     await panel.getByText('PostgreSQL cannot be reached from this node.').waitFor({ timeout: 60_000 });
     await panel.getByText('are known again when PostgreSQL is back').waitFor();
+    await needs.getByText('PostgreSQL cannot be reached from this node').waitFor();
   });
 });

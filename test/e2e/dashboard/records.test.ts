@@ -228,7 +228,7 @@ t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (
     );
     await page.getByRole('link', { name: 'History' }).click();
     const first = page.getByRole('article').filter({ hasText: '192.0.2.11' }).last();
-    await first.getByRole('link', { name: 'Records then' }).click();
+    await first.getByRole('link', { name: 'Records at that time' }).click();
     await page.getByText('The records as they were').waitFor();
     await page.getByText('192.0.2.11').waitFor();
     await page.goBack();

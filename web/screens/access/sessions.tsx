@@ -58,6 +58,7 @@ export function Sessions() {
           ))}
         </tbody>
       </TableFrame>
+      <p class="hint">A session also ends after 12 hours without use, and when its key or token is revoked.</p>
       <Curl request={{ method: 'GET', path }} others={{ 'End a session': { method: 'DELETE', path: `${path}/ID` } }} />
     </>
   );

@@ -8,7 +8,7 @@ import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { mayWrite, usePermissions } from '../../session.js';
-import type { Token } from '../../types.js';
+import type { Token, Zone } from '../../types.js';
 import { NewToken } from './new-token.js';
 import { WORDS } from './token-draft.js';
 
@@ -24,6 +24,7 @@ export function Tokens() {
       await call('DELETE', `${PATH}/${id}`);
       reload();
     });
+  const zones = useLoad<Zone[]>('/zones?per_page=50&order=name').answer?.result ?? [];
   const tokens = answer?.result ?? [];
   const make = writes && !making && (
     <button type="button" class="primary" onClick={() => setMaking(true)}>
@@ -53,7 +54,7 @@ export function Tokens() {
                   <th scope="row">
                     {token.name} {token.status !== 'active' && <span class="chip bad">{token.status}</span>}
                   </th>
-                  <td class="long muted">{permissionsOf(token)}</td>
+                  <td class="long muted">{permissionsOf(token, zones)}</td>
                   <td class="muted" data-name="From">
                     {networksOf(token)}
                   </td>
@@ -84,13 +85,18 @@ export function Tokens() {
   );
 }
 
-function permissionsOf({ policies }: Token): string {
+function permissionsOf({ policies }: Token, zones: readonly Zone[]): string {
   return policies
     .map(({ effect, permission_groups: groups, resources, records }) => {
       const names = groups.map(({ id, name }) => lowerFirst(WORDS[name ?? ''] ?? name ?? id)).join(', ');
       const all = Object.keys(resources).some((resource) => resource.endsWith('.*'));
-      const zones = Object.keys(resources).filter((resource) => resource.includes('.zone.')).length;
-      const where = all ? 'everywhere' : zones === 0 ? 'limited' : zones === 1 ? 'in one zone' : `in ${zones} zones`;
+      const ids = Object.keys(resources).flatMap((resource) => /\.zone\.(.*)$/.exec(resource)?.[1] ?? []);
+      const named = zones.find(({ id }) => id === ids[0])?.name ?? 'one zone';
+      const where = all
+        ? 'everywhere'
+        : ids.length === 0
+          ? 'limited'
+          : `in ${ids.length === 1 ? named : `${ids.length} zones`}`;
       const only = records ? `; only ${[...(records.types ?? []), ...(records.names ?? [])].join(', ')}` : '';
       return `${effect === 'deny' ? 'not ' : ''}${names} – ${where}${only}`;
     })

@@ -32,7 +32,10 @@ export default function Buckets() {
       {!answer && !error && account && <Loading what="buckets" />}
       {answer && buckets.length === 0 && (
         <Empty title="There are no buckets yet">
-          <p>A bucket holds objects: files under a key, which an application reads and writes over HTTP.</p>
+          <p>
+            A bucket holds objects: files under a key, which an application reads and writes over HTTP.
+            {writes && ' Name the first one above.'}
+          </p>
         </Empty>
       )}
       {buckets.length > 0 && (

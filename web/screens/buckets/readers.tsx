@@ -24,7 +24,10 @@ function Domains({ base }: { readonly base: string }) {
   return (
     <Panel title="Public names">
       {domains.length === 0 ? (
-        <p class="muted">No name of a zone shows this bucket to the public.</p>
+        <p class="muted">
+          No name of a zone shows this bucket to the public. A request can attach one: then everybody may read all
+          objects at that name, with HTTPS.
+        </p>
       ) : (
         <ul class="plain-list">
           {domains.map(({ domain, enabled, status }) => (
@@ -37,6 +40,13 @@ function Domains({ base }: { readonly base: string }) {
           ))}
         </ul>
       )}
+      <Curl
+        request={{
+          method: 'POST',
+          path: `${base}/domains/custom`,
+          body: { domain: 'assets.example.com', zoneId: 'ID OF THE ZONE', enabled: true },
+        }}
+      />
     </Panel>
   );
 }

@@ -219,7 +219,7 @@ function Keys({ keys, onRoll, busy }: KeysProps) {
   );
   return (
     <Panel title="Keys" aside={buttons}>
-      <TableFrame label="Keys" class="stacked">
+      <TableFrame label="List of keys" class="stacked">
         <Columns names={['Key', 'State', 'Since', 'Next step']} />
         <tbody>
           {keys.map((key) => (

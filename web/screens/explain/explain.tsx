@@ -120,7 +120,7 @@ function Explained({ found: { answer, steps, edge, packets, client_subnet: subne
           The answer <span class={`chip ${answer.rcode === 'NOERROR' ? 'good' : 'wait'}`}>{answer.rcode}</span>{' '}
           {answer.authoritative && <span class="chip">authoritative</span>}
         </h2>
-        <Section title="Answer" lines={answer.answer} none="No records: the name or the type does not exist." />
+        <Section title="Answer" lines={answer.answer} none={noneOf(answer)} />
         <Section title="Authority" lines={answer.authority} />
         {subnet && (
           <p>
@@ -153,6 +153,15 @@ function Explained({ found: { answer, steps, edge, packets, client_subnet: subne
       )}
     </div>
   );
+}
+
+/** Why an answer has no records. */
+function noneOf({ rcode, authoritative }: Explanation['answer']): string {
+  if (rcode === 'NXDOMAIN') return 'No records: the name does not exist.';
+  if (rcode !== 'NOERROR') return 'No records: the question is not answered.';
+  return authoritative
+    ? 'No records: the name exists, but not with this type.'
+    : 'No records: resolvers are sent to the name servers below.';
 }
 
 const PARTS = {

@@ -56,7 +56,7 @@ export default function History({ zone }: ZoneScreenProps) {
                 </span>
                 <span class="actions">
                   <Link class="button" href={withQuery({ at: edit.id, page: undefined })}>
-                    Records then
+                    Records at that time
                   </Link>
                   {editable && !(index === 0 && answer.info?.page === 1) && (
                     <button type="button" onClick={() => setRestoring(edit)}>

@@ -14,14 +14,15 @@ import { Time } from '../../parts/time.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
-import type { CustomHostname } from '../../types.js';
-import { nextStep, toneOf, wordsOf } from './words.js';
+import type { CustomHostname, FallbackOrigin as Fallback } from '../../types.js';
+import { FallbackOrigin, fallbackPath } from './fallback.js';
+import { certificateInWords, hostnameInWords, toneOf } from './words.js';
 
 const PER_PAGE = 50;
 const EXAMPLE = { hostname: 'shop.customer.example', ssl: { method: 'http', type: 'dv' } };
 const REFRESH_MS = 10_000;
 
-export default function Hostnames({ zone }: ZoneScreenProps) {
+export default function Hostnames({ zone, base: screens }: ZoneScreenProps) {
   const { query } = usePlace();
   const base = `/zones/${zone.id}/custom_hostnames`;
   const shown = query.get('show') ?? undefined;
@@ -31,12 +32,31 @@ export default function Hostnames({ zone }: ZoneScreenProps) {
     per_page: PER_PAGE,
   });
   const { answer, error, busy, reload } = useLoad<CustomHostname[]>(path, { everyMs: REFRESH_MS });
+  const fallback = useLoad<Fallback>(fallbackPath(base), { everyMs: REFRESH_MS });
   const writes = mayWrite(usePermissions(), 'certificates');
   const details = shown !== undefined && (
-    <One key={shown} path={`${base}/${shown}`} writes={writes} onChange={reload} />
+    <One
+      key={shown}
+      path={`${base}/${shown}`}
+      origin={fallback.error ? undefined : fallback.answer?.result.origin}
+      writes={writes}
+      onChange={reload}
+    />
   );
+  const isSearched = query.get('search') !== null;
   return (
     <>
+      <FallbackOrigin
+        zone={zone}
+        base={base}
+        screens={screens}
+        loaded={fallback}
+        writes={writes}
+        onChange={() => {
+          fallback.reload();
+          reload();
+        }}
+      />
       {writes && <NewHostname base={base} onMade={reload} />}
       <div class="tools">
         <Search name="search" label="Search hostnames" placeholder="Search hostnames" />
@@ -45,8 +65,17 @@ export default function Hostnames({ zone }: ZoneScreenProps) {
       {!answer && !error && <Loading what="custom hostnames" />}
       {isPastEnd(answer?.info) && <PastEnd />}
       {answer?.result.length === 0 && !isPastEnd(answer.info) && (
-        <Empty title={query.get('search') ? 'No hostname is like that' : 'There are no custom hostnames yet'}>
-          <p>A custom hostname is a name of a customer, in the customer’s own domain, that leads to your service.</p>
+        <Empty title={isSearched ? 'No hostname is like that' : 'There are no custom hostnames yet'}>
+          {isSearched ? (
+            <p>
+              <Link href={withQuery({ search: undefined })}>Show all hostnames</Link>
+            </p>
+          ) : (
+            <p>
+              A custom hostname is a name of a customer, in the customer’s own domain, that leads to your service. Add
+              one above: then it says what your customer must do.
+            </p>
+          )}
         </Empty>
       )}
       {answer && !answer.result.some(({ id }) => id === shown) && details}
@@ -86,17 +115,17 @@ function Row({ hostname, isShown }: { readonly hostname: CustomHostname; readonl
         </Link>
       </th>
       <td>
-        <span class={`chip ${toneOf(hostname.status)}`}>{wordsOf(hostname.status)}</span>
+        <span class={`chip ${toneOf(hostname.status)}`}>{hostnameInWords(hostname.status)}</span>
       </td>
       <td data-name="Certificate">
         {hostname.ssl ? (
-          <span class={`chip ${toneOf(hostname.ssl.status)}`}>{wordsOf(hostname.ssl.status)}</span>
+          <span class={`chip ${toneOf(hostname.ssl.status)}`}>{certificateInWords(hostname.ssl.status)}</span>
         ) : (
           <span class="muted">none</span>
         )}
       </td>
       <td class="long">
-        {nextStep(hostname)} <NextCheck hostname={hostname} />
+        {hostname.next_step} <NextCheck hostname={hostname} />
       </td>
     </tr>
   );
@@ -145,19 +174,24 @@ function NewHostname({ base, onMade }: { readonly base: string; readonly onMade:
 
 interface OneProps {
   readonly path: string;
+  /** The fallback origin of the zone, if there is one. */
+  readonly origin: string | undefined;
   readonly writes: boolean;
   readonly onChange: () => void;
 }
 
-function One({ path, writes, onChange }: OneProps) {
+function One({ path, origin, writes, onChange }: OneProps) {
   const { answer, error, reload } = useLoad<CustomHostname>(path, { everyMs: REFRESH_MS });
   const sending = useSending();
   if (error) return <ErrorNote error={error} onRetry={reload} />;
   if (!answer) return <Loading what="the hostname" />;
   const hostname = answer.result;
+  const { ssl } = hostname;
+  // Naming what is wanted already also begins a certificate again that was given up.
+  const again = ssl ? { ssl: { method: ssl.method, type: ssl.type } } : {};
   const check = (): void =>
     void sending.run(async () => {
-      await call('PATCH', path, { body: {} });
+      await call('PATCH', path, { body: again });
       reload();
       onChange();
     });
@@ -183,43 +217,59 @@ function One({ path, writes, onChange }: OneProps) {
     >
       {sending.error && <ErrorNote error={sending.error} />}
       <p class="lead">
-        {nextStep(hostname)} <NextCheck hostname={hostname} />
+        {hostname.next_step} <NextCheck hostname={hostname} />
       </p>
-      <Records hostname={hostname} />
+      <Records hostname={hostname} origin={origin} />
       <Certificates hostname={hostname} />
       <Curl
-        request={{ method: 'PATCH', path, body: {} }}
+        request={{ method: 'PATCH', path, body: again }}
         {...(writes && { others: { 'Delete it': { method: 'DELETE', path } } })}
       />
     </Panel>
   );
 }
 
-/** When the server looks again by itself. */
-function NextCheck({ hostname: { next_check_at: at } }: { readonly hostname: CustomHostname }) {
-  if (at === undefined) return null;
+/** When the server looks again by itself, or gives the hostname up for good. */
+function NextCheck({ hostname: { next_check_at: at, status } }: { readonly hostname: CustomHostname }) {
+  // One that is active is looked at now and then; nobody waits for that.
+  if (at === undefined || status.startsWith('active')) return null;
   return (
     <span class="muted">
-      Checked again <Time at={at} />.
+      {status === 'moved' ? 'Otherwise it is deleted' : 'Checked again'} <Time at={at} />.
     </span>
   );
 }
 
+interface RecordsProps {
+  readonly hostname: CustomHostname;
+  readonly origin: string | undefined;
+}
+
 /** What the customer may have to copy. */
-function Records({ hostname }: { readonly hostname: CustomHostname }) {
+function Records({ hostname, origin }: RecordsProps) {
   const { ownership_verification: txt, ownership_verification_http: http, ssl } = hostname;
-  const challenges = (ssl?.validation_records ?? []).flatMap(({ txt_name: name, txt_value: value }) =>
+  const target = hostname.ownership_verification_cname?.cname_target ?? origin;
+  const records = ssl?.validation_records ?? [];
+  const challenges = records.flatMap(({ txt_name: name, txt_value: value }) =>
     name && value ? [`${name}. TXT "${value}"`] : [],
   );
+  const files = records.flatMap(({ http_url: url, http_body: body }) => (url && body ? [`${url}\n${body}`] : []));
   const delegations = (ssl?.dcv_delegation_records ?? []).map(
     ({ cname, cname_target: to }) => `${cname}. CNAME ${to}.`,
   );
+  const isProven = hostname.status.startsWith('active');
   return (
     <>
-      {hostname.status !== 'active' && (
+      {!isProven && (
         <>
-          <h3>To prove that the name belongs to the customer, one of these</h3>
-          <p class="hint">A TXT record:</p>
+          <h3>For your customer: one of these proves the name</h3>
+          {target !== undefined && (
+            <>
+              <p class="hint">The record that also brings the requests here:</p>
+              <Copyable text={`${hostname.hostname}. CNAME ${target}.`} label="CNAME record" />
+            </>
+          )}
+          <p class="hint">{target === undefined ? 'A' : 'Or a'} TXT record, before anything leads here:</p>
           <Copyable text={`${txt.name}. TXT "${txt.value}"`} label="TXT record" />
           <p class="hint">Or this text at this address:</p>
           <Copyable text={`${http.http_url}\n${http.http_body}`} label="address and text" />
@@ -229,6 +279,13 @@ function Records({ hostname }: { readonly hostname: CustomHostname }) {
         <>
           <h3>For the certificate</h3>
           <Copyable text={challenges.join('\n')} label="records" />
+        </>
+      )}
+      {ssl && ssl.status !== 'active' && !isProven && files.length > 0 && (
+        <>
+          <h3>For the certificate, before the name leads here</h3>
+          <p class="hint">This text at this address. Once the name leads here, nothing has to be done for that.</p>
+          <Copyable text={files.join('\n')} label="address and text" />
         </>
       )}
       {delegations.length > 0 && (

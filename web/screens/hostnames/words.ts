@@ -1,5 +1,4 @@
-/** Statuses of custom hostnames and their certificates in plain words, and the one sentence about what comes next. */
-import type { CustomHostname } from '../../types.js';
+/** Statuses of custom hostnames and their certificates in plain words. */
 
 type Tone = 'good' | 'wait' | 'bad';
 
@@ -10,46 +9,39 @@ export function toneOf(status: string): Tone {
   return status.startsWith('active') ? 'good' : 'wait';
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const HOSTNAME: Readonly<Record<string, string>> = {
   active: 'Works',
-  pending: 'Waits for proof',
   active_redeploying: 'Works, being changed',
-  moved: 'Leads elsewhere',
-  blocked: 'Blocked',
+  pending: 'Not active yet',
+  moved: 'Given up',
+  blocked: 'Held',
   caa_error: 'Forbidden by CAA',
-  initializing: 'Being prepared',
-  pending_validation: 'Waits for validation',
-  pending_issuance: 'Being issued',
-  pending_deployment: 'Being deployed',
-  pending_expiration: 'Ends soon',
-  expired: 'Ended',
 };
 
-export function wordsOf(status: string): string {
-  return WORDS[status] ?? status.charAt(0).toUpperCase() + status.slice(1).replaceAll('_', ' ');
+const CERTIFICATE: Readonly<Record<string, string>> = {
+  active: 'Valid',
+  initializing: 'Being ordered',
+  initializing_timed_out: 'Given up',
+  pending_validation: 'Waits for proof',
+  validation_timed_out: 'Given up',
+  pending_issuance: 'Being issued',
+  issuance_timed_out: 'Given up',
+  pending_deployment: 'On its way to the edge',
+  holding_deployment: 'Waits for the hostname',
+  deployment_timed_out: 'Not at the edge',
+  pending_expiration: 'Ends soon',
+  expired: 'Ended',
+  caa_error: 'Forbidden by CAA',
+};
+
+function otherwise(status: string): string {
+  return status.charAt(0).toUpperCase() + status.slice(1).replaceAll('_', ' ');
 }
 
-const ACTORS = {
-  customer: 'Your customer must act: ',
-  ca: 'The certificate authority must act: ',
-  provider: 'This server is at it: ',
-} as const;
+export function hostnameInWords(status: string): string {
+  return HOSTNAME[status] ?? otherwise(status);
+}
 
-/** Who must do what next. */
-export function nextStep({
-  hostname,
-  status,
-  ssl,
-  verification_errors: errors = [],
-  ownership_verification: txt,
-}: CustomHostname): string {
-  const certificate = ssl?.validation_errors?.[0];
-  if (status === 'active' && (!ssl || ssl.status === 'active')) return 'Nothing: it works.';
-  if (status === 'active' && certificate) return ACTORS[certificate.actor] + certificate.message;
-  if (status === 'active') return 'This server gets the certificate; nobody has to do anything.';
-  if (status === 'moved') return `Your customer must point ${hostname} here again. ${errors[0] ?? ''}`;
-  if (status === 'blocked' || status === 'pending_blocked')
-    return `You must act: ${errors[0] ?? 'the name is blocked.'}`;
-  const shown = errors[0] === undefined ? '' : ` (last check: ${errors[0].replace(/\.$/, '')})`;
-  return `Your customer must point ${hostname} here by CNAME, or add the TXT record ${txt.name}${shown}.`;
+export function certificateInWords(status: string): string {
+  return CERTIFICATE[status] ?? otherwise(status);
 }

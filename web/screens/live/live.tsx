@@ -62,7 +62,7 @@ export default function Live({ zone }: Partial<ZoneScreenProps>) {
       <div class="tail">
         <Queries queries={tail.queries} showZone={!zone} />
       </div>
-      <Tops base={base} />
+      <Tops base={base} isAsked={tail.queries.length > 0} />
       <Curl request={{ method: 'GET', path: pathWith(`${base}/queries`, { ...filter, timeout: WAIT_SECONDS }) }} />
     </>
   );
@@ -151,7 +151,8 @@ function Queries({ queries, showZone }: { readonly queries: readonly SampledQuer
     return (
       <Empty title="No questions yet">
         <p>
-          Questions appear here within a second. Ask one: <code>dig @{location.hostname} example.com</code>
+          Questions appear here within a second of being asked: for example with <code>dig</code>, at the address and
+          port of DNS that the program prints when it starts.
         </p>
       </Empty>
     );
@@ -203,8 +204,16 @@ function toneOf(rcode: string): 'good' | 'wait' | 'bad' {
   return rcode === 'NXDOMAIN' ? 'wait' : 'bad';
 }
 
-function Tops({ base }: { readonly base: string }) {
-  const { answer } = useLoad<Activity>(base, { everyMs: 10_000 });
+/** Samples are counted so long after they are shown, milliseconds. */
+const COUNTED_MS = 1500;
+
+function Tops({ base, isAsked }: { readonly base: string; readonly isAsked: boolean }) {
+  const { answer, reload } = useLoad<Activity>(base, { everyMs: 10_000 });
+  // The first questions are not said to be none until the next turn.
+  useEffect(() => {
+    const timer = isAsked ? setTimeout(reload, COUNTED_MS) : undefined;
+    return () => clearTimeout(timer);
+  }, [isAsked]);
   if (!answer) return null;
   const { names, slow } = answer.result;
   return (

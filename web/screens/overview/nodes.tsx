@@ -1,6 +1,6 @@
 /** The nodes of a cluster: who follows, who is behind or gone. Nothing at all on one machine. */
 import { useState } from 'preact/hooks';
-import { useLoad } from '../../load.js';
+import { type Loaded, useLoad } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
@@ -13,12 +13,17 @@ const REFRESH_MS = 5000;
 
 type Node = Cluster['nodes'][number];
 
-export function Nodes() {
+/** What is known of the cluster, for those who may see it. */
+export function useCluster(mayRead: boolean): Loaded<Cluster> {
   const [everyMs, setEveryMs] = useState<number>();
-  const { answer, error } = useLoad<Cluster>(PATH, everyMs === undefined ? {} : { everyMs });
-  if (!answer || answer.result.id === null) return null;
+  const loaded = useLoad<Cluster>(mayRead ? PATH : undefined, everyMs === undefined ? {} : { everyMs });
   // One machine stays one until the program starts anew: it is not asked again.
-  if (everyMs === undefined) setEveryMs(REFRESH_MS);
+  if (everyMs === undefined && loaded.answer && loaded.answer.result.id !== null) setEveryMs(REFRESH_MS);
+  return loaded;
+}
+
+export function Nodes({ answer, error }: Pick<Loaded<Cluster>, 'answer' | 'error'>) {
+  if (!answer || answer.result.id === null) return null;
   const cluster = answer.result;
   const bad = cluster.nodes.filter(({ state }) => state !== 'follows');
   const good = bad.length === 0 && cluster.state === 'following' && !error;
@@ -29,7 +34,7 @@ export function Nodes() {
     >
       {error && <p class="problem">This list is old: {error.message}</p>}
       {cluster.state !== 'following' && <p class="problem">{ownState(cluster)}</p>}
-      <TableFrame label="Nodes" class="stacked">
+      <TableFrame label="List of nodes" class="stacked">
         <Columns names={['Node', 'State', 'Does', 'Lacks', 'Version', 'Schema', 'Last report']} />
         <tbody>
           {cluster.nodes.map((node) => (

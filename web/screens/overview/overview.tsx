@@ -1,5 +1,5 @@
 /** The first look: what is asked, whether it is answered well, and what needs somebody. */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { pathWith } from '../../api.js';
 import { readAhead, useLoad } from '../../load.js';
 import { ACCOUNTS, AccountChoice, useAccount } from '../../parts/account.js';
@@ -10,9 +10,9 @@ import { Panel } from '../../parts/facts.js';
 import { Empty, ErrorNote, Loading, WithFlags } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
 import { Link } from '../../router.js';
-import { mayRead, usePermissions } from '../../session.js';
-import type { Activity, AuditLog, Overview as OverviewAnswer } from '../../types.js';
-import { Nodes } from './nodes.js';
+import { mayRead, mayWrite, usePermissions } from '../../session.js';
+import type { Activity, AuditLog, Cluster, Overview as OverviewAnswer, Zone } from '../../types.js';
+import { Nodes, useCluster } from './nodes.js';
 
 const REFRESH_MS = 10_000;
 const PERIODS = [
@@ -37,6 +37,7 @@ export default function Overview() {
   const { answer, error, reload } = useLoad<Activity>(path, { everyMs: REFRESH_MS });
   const { accounts, account } = useAccount();
   const permissions = usePermissions();
+  const cluster = useCluster(permissions.administrator);
   return (
     <>
       <div class="head">
@@ -55,10 +56,11 @@ export default function Overview() {
         </div>
       </div>
       {error && <ErrorNote error={error} onRetry={reload} />}
+      {answer?.result.zones.length === 0 && <Begin />}
       {answer ? <Questions activity={answer.result} /> : !error && <Loading what="the overview" />}
-      {permissions.administrator && <Nodes />}
+      <Nodes answer={cluster.answer} error={cluster.error} />
       <div class="columns">
-        <Attention />
+        <Attention nodes={statesOf(cluster.answer?.result)} />
         {account && mayRead(permissions, 'account') && <LastChanges account={account.id} />}
       </div>
       <Curl request={{ method: 'GET', path }} />
@@ -88,7 +90,11 @@ function Questions({ activity }: { readonly activity: Activity }) {
           detail="of the answers"
           bad={failed > totals.queries / 20}
         />
-        <Figure name="Time for an answer" value={micros(latency.p50)} detail={`99 % within ${micros(latency.p99)}`} />
+        <Figure
+          name="Time for an answer"
+          value={micros(latency.p50)}
+          detail={latency.p99 === null ? 'no question yet' : `99 % within ${micros(latency.p99)}`}
+        />
       </div>
       <Panel title="Questions a second">
         <Chart
@@ -125,6 +131,27 @@ function Questions({ activity }: { readonly activity: Activity }) {
         </Panel>
       </div>
     </>
+  );
+}
+
+/** Where there is no zone, there is nothing to look at yet. */
+function Begin() {
+  const { answer } = useLoad<Zone[]>('/zones?per_page=5');
+  const permissions = usePermissions();
+  const creatable = mayWrite(permissions, 'zone') && permissions.records === null;
+  if (answer?.info?.total_count !== 0 || !creatable) return null;
+  return (
+    <div class="begin">
+      <Empty title="Begin with a zone">
+        <p>
+          A zone is a domain whose records this server answers. There is none yet: create one by its name, or from a
+          zone file.
+        </p>
+        <Link class="button primary" href="/zones?new=1">
+          Create the first zone
+        </Link>
+      </Empty>
+    </div>
   );
 }
 
@@ -185,8 +212,19 @@ function BusyZones({ zones, total }: { readonly zones: Activity['zones']; readon
   );
 }
 
-function Attention() {
-  const { answer } = useLoad<OverviewAnswer>(NEEDS, { everyMs: 60_000 });
+/** Changes when a node comes or goes. */
+function statesOf(cluster: Cluster | undefined): string | undefined {
+  return cluster && [cluster.state, ...cluster.nodes.map(({ name, state }) => `${name} ${state}`)].join();
+}
+
+/** `nodes`: what needs somebody is read again when it changes. */
+function Attention({ nodes }: { readonly nodes: string | undefined }) {
+  const { answer, reload } = useLoad<OverviewAnswer>(NEEDS, { everyMs: 60_000 });
+  const before = useRef(nodes);
+  useEffect(() => {
+    if (before.current !== undefined && before.current !== nodes) reload();
+    before.current = nodes;
+  }, [nodes]);
   const { administrator } = usePermissions();
   if (!answer) return null;
   const { notices, ends } = answer.result;

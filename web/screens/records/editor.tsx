@@ -65,7 +65,10 @@ export function Editor({ types, values: initial, apex, onKeep, onCancel, onDelet
           <select
             value={values.type}
             disabled={initial !== undefined}
-            onChange={(event) => set({ type: event.currentTarget.value, members: {} })}
+            onChange={(event) => {
+              const chosen = types.find((candidate) => candidate.type === event.currentTarget.value);
+              set({ type: event.currentTarget.value, members: usualMembers(chosen) });
+            }}
           >
             {types.map((candidate) => (
               <option key={candidate.type}>{candidate.type}</option>
@@ -208,6 +211,11 @@ interface MemberFieldProps {
   readonly onChange: (value: string) => void;
 }
 
+/** What a new record of a type begins with. */
+function usualMembers(type: RecordType | undefined): FormValues['members'] {
+  return Object.fromEntries((type?.members ?? []).flatMap(({ name, usual }) => (usual ? [[name, usual]] : [])));
+}
+
 /** Long values get a field that grows. */
 const LONG = 60;
 
@@ -215,7 +223,9 @@ function MemberField({ id, member, isFirst, value, problem, onChange }: MemberFi
   const { label, unit, hint, kind, minimum, maximum, example, values, choices } = member;
   const isNumber = kind === 'integer' || kind === 'number';
   const range = isNumber && maximum !== undefined && !choices ? `${minimum ?? 0} to ${maximum}` : undefined;
-  const hints = [choices?.find((choice) => choice.value === value)?.meaning, hint ?? range].filter(Boolean).join('. ');
+  const meaning = choices?.find((choice) => choice.value === value)?.meaning;
+  const offered = value === '' ? choices?.map((choice) => `${choice.value}: ${choice.meaning}`).join('; ') : undefined;
+  const hints = [meaning ?? offered, hint ?? range].filter(Boolean).join('. ');
   const common = { 'data-first': isFirst || undefined, spellcheck: false, class: 'mono' };
   return (
     <Field id={id} label={unit ? `${label} (${unit})` : label} hint={hints} problem={problem}>

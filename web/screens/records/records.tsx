@@ -119,6 +119,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
         <NoRecords
           isPastEnd={isPastEnd(answer.info)}
           isFiltered={isFiltered}
+          isLimited={permissions.records !== null}
           editable={editable}
           onNew={() => setOpen(NEW)}
         />
@@ -132,6 +133,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
           busy={busy}
           editable={editable}
           explains={permissions.records === null}
+          types={types}
           open={open}
           selected={selected}
           onOpen={setOpen}
@@ -283,11 +285,13 @@ function useUndoKey(undo: () => void): void {
 interface NoRecordsProps {
   readonly isPastEnd: boolean;
   readonly isFiltered: boolean;
+  /** Only certain records are shown to this credential. */
+  readonly isLimited: boolean;
   readonly editable: boolean;
   readonly onNew: () => void;
 }
 
-function NoRecords({ isPastEnd: hasOthers, isFiltered, editable, onNew }: NoRecordsProps) {
+function NoRecords({ isPastEnd: hasOthers, isFiltered, isLimited, editable, onNew }: NoRecordsProps) {
   if (hasOthers) return <PastEnd />;
   if (isFiltered) {
     const all = { search: undefined, type: undefined, proxied: undefined, tag: undefined, page: undefined };
@@ -300,9 +304,11 @@ function NoRecords({ isPastEnd: hasOthers, isFiltered, editable, onNew }: NoReco
     );
   }
   return (
-    <Empty title="This zone has no records yet">
+    <Empty title={isLimited ? 'There are no records that you may see' : 'This zone has no records yet'}>
       <p>
-        The SOA record and the name servers are there by themselves. Add an address for a website, or where mail goes.
+        {isLimited
+          ? 'Your credential is limited to records of certain names or types; the zone may have others.'
+          : 'The SOA record and the name servers are there by themselves. Add an address for a website, or where mail goes.'}
       </p>
       {editable && (
         <button type="button" onClick={onNew}>

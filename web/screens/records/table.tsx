@@ -5,7 +5,7 @@ import { contentText, printTtl } from '../../parts/record.js';
 import { SortHeader } from '../../parts/sort.js';
 import { ActionsColumn, TableFrame } from '../../parts/table.js';
 import { Link, withQuery } from '../../router.js';
-import type { DnsRecord } from '../../types.js';
+import type { DnsRecord, RecordType } from '../../types.js';
 import { relativeName } from './form-values.js';
 import { bodyOf, type Edit, type Edits, type RecordBody } from './pending.js';
 
@@ -21,6 +21,7 @@ interface TableProps {
   readonly editable: boolean;
   /** Whether the screen Explain is there. */
   readonly explains: boolean;
+  readonly types: readonly RecordType[] | undefined;
   /** The row whose form is open. */
   readonly open: string | undefined;
   readonly selected: ReadonlyMap<string, DnsRecord>;
@@ -147,7 +148,7 @@ function KeptRow(props: RowProps) {
       onSelect: (selected) => present.current.onSelect(selected),
       onTakeBack: (key) => present.current.onTakeBack(key),
     }),
-    [table.apex, table.base, table.editable, table.explains],
+    [table.apex, table.base, table.editable, table.explains, table.types],
   );
   // An open form belongs to the present state of everything.
   return useMemo(
@@ -172,11 +173,12 @@ function RecordRow({
   isSelected,
   toggle: select,
 }: RowProps & { readonly toggle: () => void }) {
-  const { apex, base, editable, explains, onOpen, onTakeBack, editor } = table;
+  const { apex, base, editable, explains, types, onOpen, onTakeBack, editor } = table;
   const readOnly = before?.meta.read_only === true;
   const name = relativeName(body.name, apex);
   const content = contentOf(body, before);
   const columns = editable ? 7 : 6;
+  const isProxiable = before?.proxiable ?? types?.find(({ type }) => type === body.type)?.proxiable ?? false;
   return (
     <>
       <tr class={edit && `edit-${edit.kind}`} aria-selected={isSelected || undefined}>
@@ -221,7 +223,7 @@ function RecordRow({
           {before?.meta.target && <span class="problem">{before.meta.target.reason}</span>}
         </td>
         <td class="muted nowrap">{printTtl(body.ttl)}</td>
-        <td>{before?.proxiable || body.proxied ? <Proxied on={body.proxied} /> : <span class="muted">–</span>}</td>
+        <td>{isProxiable ? <Proxied on={body.proxied} /> : <span class="muted">–</span>}</td>
         <td class="row-actions">
           {edit && <span class="chip wait">{WORDS[edit.kind]}</span>}
           {edit && (

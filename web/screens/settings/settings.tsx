@@ -1,14 +1,15 @@
 /** What a zone is as a whole: its identifier and name servers, pausing, holding its name, and deleting it. */
 import { useState } from 'preact/hooks';
-import { call } from '../../api.js';
+import { BASE, call } from '../../api.js';
 import { readAgain, readAhead, useLoad, useSending } from '../../load.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
+import { asciiName } from '../../parts/zone.js';
 import { go } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
-import { mayWrite, usePermissions } from '../../session.js';
+import { mayRead, mayWrite, usePermissions } from '../../session.js';
 import type { Zone, ZoneHold } from '../../types.js';
 
 const holdPath = ({ id }: Zone): string => `/zones/${id}/hold`;
@@ -18,7 +19,8 @@ export function readFirst({ zone }: ZoneScreenProps): void {
 }
 
 export default function Settings({ zone }: ZoneScreenProps) {
-  const writes = mayWrite(usePermissions(), 'zone');
+  const permissions = usePermissions();
+  const writes = mayWrite(permissions, 'zone');
   return (
     <>
       <Panel title="This zone">
@@ -38,6 +40,15 @@ export default function Settings({ zone }: ZoneScreenProps) {
         />
         <h3>Identifier</h3>
         <Copyable text={zone.id} label="identifier" />
+        {mayRead(permissions, 'dns') && permissions.records === null && (
+          <>
+            <h3>Zone file</h3>
+            <p class="muted">All records as a zone file, which this server and others import.</p>
+            <a class="button" href={`${BASE}/zones/${zone.id}/dns_records/export`} download={`${asciiName(zone)}.zone`}>
+              Download the zone file
+            </a>
+          </>
+        )}
       </Panel>
       <Pause zone={zone} writes={writes} />
       <Hold zone={zone} writes={writes} />
@@ -141,7 +152,7 @@ function Deletion({ zone }: { readonly zone: Zone }) {
     <Panel title="Delete this zone">
       <p class="muted">
         Its records, keys, custom hostnames and history are deleted, and this server answers nothing for it any more.
-        That cannot be undone; the file of an export can be imported again.
+        That cannot be undone; a zone file that you downloaded before can be imported again.
       </p>
       <form class="line-form" onSubmit={submit}>
         <label class="field">

@@ -104,8 +104,8 @@ interface SecondariesProps {
 
 function Secondaries({ peers, serial, onRemove, busy }: SecondariesProps) {
   return (
-    <TableFrame label="Secondaries" class="stacked">
-      <Columns names={['Server', 'State', 'Serial there', 'Asked']} actions={onRemove !== undefined} />
+    <TableFrame label="List of secondaries" class="stacked">
+      <Columns names={['Server', 'State', 'Serial there', 'Last answer']} actions={onRemove !== undefined} />
       <tbody>
         {peers.map((peer) => (
           <tr key={peer.id}>
@@ -121,7 +121,7 @@ function Secondaries({ peers, serial, onRemove, busy }: SecondariesProps) {
             <td class="number" data-name="Serial">
               {peer.serial ?? '–'} <span class="muted">of {serial}</span>
             </td>
-            <td class="muted" data-name="Asked">
+            <td class="muted" data-name="Last answer">
               {peer.seen_time === null ? 'never' : <Time at={peer.seen_time} />}
             </td>
             {onRemove && (

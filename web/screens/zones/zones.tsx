@@ -12,7 +12,7 @@ import { SortHeader, sortOf } from '../../parts/sort.js';
 import { TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
 import { Status } from '../../parts/zone.js';
-import { Link, usePlace } from '../../router.js';
+import { go, Link, usePlace, withQuery } from '../../router.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { ResultInfo, Zone } from '../../types.js';
 import { DropPlace } from './drop-place.js';
@@ -45,7 +45,13 @@ export default function Zones() {
   const search = query.get('search') ?? '';
   const path = listPath(query);
   const { answer, error, busy, reload } = useLoad<Zone[]>(path);
-  const [making, setMaking] = useState<{ readonly file: File | undefined }>();
+  const [making, setMaking] = useState<{ readonly file: File | undefined } | undefined>(
+    query.has('new') ? { file: undefined } : undefined,
+  );
+  const close = (): void => {
+    setMaking(undefined);
+    if (query.has('new')) go(withQuery({ new: undefined }), { replace: true });
+  };
   const permissions = usePermissions();
   const creatable = mayWrite(permissions, 'zone') && permissions.records === null;
   return (
@@ -59,13 +65,19 @@ export default function Zones() {
         )}
       </div>
       {creatable && <DropPlace onFile={(file) => setMaking({ file })} />}
-      {making && <NewZone key={making.file?.name} file={making.file} onClose={() => setMaking(undefined)} />}
+      {making && <NewZone key={making.file?.name} file={making.file} onClose={close} />}
       <div class="tools">
         <Search name="search" label="Search zones" placeholder="Search zones by name" />
       </div>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {answer ? (
-        <Table zones={answer.result} info={answer.info} search={search} busy={busy} />
+        <Table
+          zones={answer.result}
+          info={answer.info}
+          search={search}
+          busy={busy}
+          onNew={creatable ? () => setMaking({ file: undefined }) : undefined}
+        />
       ) : (
         !error && <Loading what="zones" />
       )}
@@ -80,11 +92,13 @@ interface TableProps {
   readonly info: ResultInfo | undefined;
   readonly search: string;
   readonly busy: boolean;
+  /** Undefined for who may not create zones. */
+  readonly onNew: (() => void) | undefined;
 }
 
-function Table({ zones, info, search, busy }: TableProps) {
+function Table({ zones, info, search, busy, onNew }: TableProps) {
   if (isPastEnd(info)) return <PastEnd />;
-  if (zones.length === 0) return <NoZones search={search} />;
+  if (zones.length === 0) return <NoZones search={search} onNew={onNew} />;
   const isShared = new Set(zones.map(({ account }) => account.id)).size > 1;
   return (
     <TableFrame label="Zones" class="stacked" busy={busy}>
@@ -141,7 +155,7 @@ function Table({ zones, info, search, busy }: TableProps) {
   );
 }
 
-function NoZones({ search }: { readonly search: string }) {
+function NoZones({ search, onNew }: Pick<TableProps, 'search' | 'onNew'>) {
   if (search !== '') {
     return (
       <Empty title="No zone has such a name">
@@ -151,12 +165,22 @@ function NoZones({ search }: { readonly search: string }) {
       </Empty>
     );
   }
+  if (!onNew) {
+    return (
+      <Empty title="There are no zones for you">
+        <p>Your credential may see no zone, or there is none. Who made the credential can give it more.</p>
+      </Empty>
+    );
+  }
   return (
     <Empty title="There are no zones yet">
       <p>
         A zone is a domain whose records this server answers. Create one by its name, or drop a zone file (BIND, or an
         export of another service) on this page.
       </p>
+      <button type="button" onClick={onNew}>
+        Create the first zone
+      </button>
     </Empty>
   );
 }

@@ -1,0 +1,133 @@
+/** Where requests for custom hostnames go: the fallback origin of the zone. Without one, no hostname becomes active. */
+import { useId, useState } from 'preact/hooks';
+import { call, pathWith } from '../../api.js';
+import { type Loaded, useLoad, useSending } from '../../load.js';
+import { Curl } from '../../parts/curl.js';
+import { Panel } from '../../parts/facts.js';
+import { ErrorNote } from '../../parts/notes.js';
+import { Link } from '../../router.js';
+import type { DnsRecord, FallbackOrigin as Fallback, Zone } from '../../types.js';
+
+const NOT_FOUND = 404;
+
+/** Below the path of the zone's hostnames. */
+export const fallbackPath = (base: string): string => `${base}/fallback_origin`;
+
+interface FallbackProps {
+  readonly zone: Zone;
+  /** Path of the custom hostnames. */
+  readonly base: string;
+  /** Address of the zone's screens. */
+  readonly screens: string;
+  readonly loaded: Loaded<Fallback>;
+  readonly writes: boolean;
+  readonly onChange: () => void;
+}
+
+export function FallbackOrigin({ zone, base, screens, loaded, writes, onChange }: FallbackProps) {
+  const [changing, setChanging] = useState(false);
+  const { answer, error, reload } = loaded;
+  const isMissing = error?.status === NOT_FOUND;
+  if (error && !isMissing) return <ErrorNote error={error} onRetry={reload} />;
+  if (!answer && !isMissing) return null;
+  const origin = isMissing ? undefined : answer?.result.origin;
+  const works = !isMissing && answer?.result.status === 'active';
+  const state = works ? (
+    <span class="chip good">Works</span>
+  ) : (
+    <span class="chip wait">{origin === undefined ? 'Not chosen' : 'No proxied record'}</span>
+  );
+  return (
+    <Panel title="Where the requests go" aside={state}>
+      {origin === undefined ? (
+        <p class="muted">
+          Custom hostnames need a fallback origin: the name of a proxied A, AAAA or CNAME record of this zone. Requests
+          for hostnames of your customers go to its server, and your customers point their names to it.
+        </p>
+      ) : (
+        <p>
+          Requests go to the server of <code>{origin}</code>, the fallback origin.{' '}
+          {!works && (
+            <>
+              This zone has no proxied A, AAAA or CNAME record of that name:{' '}
+              <Link href={`${screens}/records`}>add it</Link>.
+            </>
+          )}
+        </p>
+      )}
+      {writes && origin !== undefined && !changing && (
+        <button type="button" onClick={() => setChanging(true)}>
+          Choose another one
+        </button>
+      )}
+      {writes && (origin === undefined || changing) && (
+        <Choice
+          zone={zone}
+          path={fallbackPath(base)}
+          screens={screens}
+          onDone={() => {
+            setChanging(false);
+            onChange();
+          }}
+        />
+      )}
+    </Panel>
+  );
+}
+
+interface ChoiceProps {
+  readonly zone: Zone;
+  readonly path: string;
+  readonly screens: string;
+  readonly onDone: () => void;
+}
+
+function Choice({ zone, path, screens, onDone }: ChoiceProps) {
+  const [origin, setOrigin] = useState('');
+  const sending = useSending();
+  const list = useId();
+  const proxied = useLoad<DnsRecord[]>(pathWith(`/zones/${zone.id}/dns_records`, { proxied: 'true', per_page: 100 }));
+  const names = [...new Set((proxied.answer?.result ?? []).map(({ name }) => name))];
+  const body = { origin: origin.trim() };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void sending.run(async () => {
+      await call('PUT', path, { body });
+      onDone();
+    });
+  };
+  return (
+    <>
+      {proxied.answer && names.length === 0 && (
+        <p class="hint">
+          No record of this zone is proxied yet. <Link href={`${screens}/records`}>Add one first</Link>: the address of
+          your web server, with “Proxied through the edge”.
+        </p>
+      )}
+      <form class="line-form" onSubmit={submit}>
+        <label class="field">
+          <span>Fallback origin</span>
+          <input
+            required
+            value={origin}
+            list={list}
+            placeholder={names[0] ?? `origin.${zone.name}`}
+            autocapitalize="none"
+            spellcheck={false}
+            onInput={(event) => setOrigin(event.currentTarget.value)}
+          />
+          <datalist id={list}>
+            {names.map((name) => (
+              <option key={name} value={name} />
+            ))}
+          </datalist>
+        </label>
+        <button type="submit" disabled={sending.busy}>
+          {sending.busy ? 'Setting…' : 'Set it'}
+        </button>
+        {sending.error && <ErrorNote error={sending.error} />}
+      </form>
+      <Curl request={{ method: 'PUT', path, body }} />
+    </>
+  );
+}
