@@ -19,3 +19,9 @@ export function openSnapshot(store: Store): Snapshot {
   reader.prepare('SELECT 1 FROM meta').get();
   return { store: reader, close: () => reader.close() };
 }
+
+/** Opens a second, read-only handle, which sees what is written later, too. Not for a store in memory. */
+export function openReader(store: Store): Snapshot {
+  const reader = openStore(dirname(store.path), { readonly: true });
+  return { store: reader, close: () => reader.close() };
+}

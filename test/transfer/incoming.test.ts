@@ -6,6 +6,8 @@ import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { createClient, Transport } from '../../src/answer/transport.js';
 import { type Clock, SystemClock } from '../../src/base/clock.js';
 import { systemRandom } from '../../src/base/random.js';
+import { signingJob } from '../../src/control/dnssec/job.js';
+import { createZoneKeys } from '../../src/control/dnssec/zone-keys.js';
 import { createRecord, deleteRecord, listRecords } from '../../src/control/records/records.js';
 import { createIncoming, forceTransfer, getIncomingStatus } from '../../src/control/secondary/incoming.js';
 import { createPeer } from '../../src/control/secondary/peers.js';
@@ -21,6 +23,7 @@ import { explain } from '../../src/explain/explain.js';
 import { ImageWriter } from '../../src/image/writer.js';
 import { createFollower } from '../../src/publish/follow.js';
 import { createZoneSource } from '../../src/publish/source.js';
+import { findDnssecZone } from '../../src/store/dnssec/zones.js';
 import { findChange, lastChange } from '../../src/store/log/changes.js';
 import { findIncoming, noteIncoming } from '../../src/store/secondary/incoming.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
@@ -40,6 +43,8 @@ import {
   soa,
   startScriptedPrimary,
 } from '../support/scripted-primary.js';
+import { requireVerified } from '../support/signed-copy.js';
+import { enableSigning } from '../support/signing.js';
 import { TestClock } from '../support/test-clock.js';
 
 const ZONE = 'in.test';
@@ -77,7 +82,8 @@ async function start(t: Test, { key = false, ixfr = true, primaries: count = 1, 
   const ctx: Context = { ...fixture, clock: new SystemClock(), random: systemRandom };
   const { store } = ctx;
   const keys = fileKeys(join(directory, 'master.key'));
-  const vault = await unlockVault({ store, keys, random: systemRandom, purposes: ['check', 'tsig'] });
+  const purposes = ['check', 'tsig', 'dnssec', 'online'] as const;
+  const vault = await unlockVault({ store, keys, random: systemRandom, purposes });
   const account = (await createZone(ctx, { name: 'other.test' })).account.id;
   const tsig = await createTsig(ctx, { vault }, account, {
     name: 'k.test.',
@@ -602,4 +608,40 @@ t.test('a large zone is stored in parts and given to the zone at once', async (t
   t.match(await check(), { serial: 2, error: null });
   t.equal(findZoneByName(ctx.store, ZONE)!.record_count, 7004);
   t.match(findChange(ctx.store, lastChange(ctx.store)), { serial_from: 1, serial_to: 2 });
+});
+
+t.test('a large version of a zone that is signed here is signed before the zone gets it', async (t) => {
+  const { ctx: plain, parts, primary, zoneId, seq } = await start(t);
+  const { store } = plain;
+  const zoneKeys = createZoneKeys(() => parts.vault);
+  const ctx: Context = { ...plain, zoneKeys };
+  const base = { ...parts.base, zoneKeys };
+  const send = async (serial: number): Promise<void> => {
+    primary.script.serial = serial;
+    primary.script.transfer = whole(serial, [
+      ...BASE,
+      ...Array.from({ length: 5100 }, (_, i) => HOST(`h${i}`, (i + serial) % 250)),
+    ]);
+    await refreshZone({ ...parts, base }, seq, false, new AbortController().signal);
+    t.match(await getIncomingStatus(ctx, zoneId), { state: 'current', serial, error: null });
+  };
+  await send(1);
+  await editDnsSettings(ctx, zoneId, { secondary_overrides: true });
+  await enableSigning(ctx, zoneId);
+  const { log, clock } = ctx;
+  const job = { store, clock, log, attempt: 0, signal: new AbortController().signal, requireLease() {} };
+  while (findDnssecZone(store, seq)!.phase !== 'signed') await signingJob(ctx).handler(job, zoneId);
+  // Its proxied addresses stand beside those of the primary.
+  await createRecord(ctx, zoneId, { type: 'A', name: 'h7', content: '192.0.2.9', proxied: true, ttl: 1 });
+  await createRecord(ctx, zoneId, { type: 'A', name: 'ours', content: '192.0.2.9', proxied: true, ttl: 1 });
+  const { signature_set: set, record_set: records } = {
+    ...findDnssecZone(store, seq)!,
+    ...findZoneByName(store, ZONE)!,
+  };
+  await send(2);
+  t.not(findZoneByName(store, ZONE)!.record_set, records, 'the zone gets another set of records');
+  t.not(findDnssecZone(store, seq)!.signature_set, set, 'and its signatures');
+  requireVerified({ ctx, seq, apex: ZONE }, 'the second version');
+  const names = (await listRecords(ctx, zoneId, { perPage: 6000 })).items;
+  t.equal(names.filter(({ proxied }) => proxied).length, 2);
 });

@@ -5,9 +5,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '../../base/clock.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
+import type { Store } from '../../store/driver.js';
 import { type Place, placeOfSet } from '../../store/records/places.js';
 import { stageRecordSet, touchRecordSet } from '../../store/records/record-sets.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
+import { planRemovalOfAbandoned } from '../records/unused-records.js';
 import type { Context } from '../write/context.js';
 import { partOf } from './sign-ahead.js';
 import { type PartEnd, signData } from './signing/sign-whole.js';
@@ -36,6 +38,14 @@ export function isSignedHere({ signing }: Pick<ServingZone, 'signing'>): boolean
   return signing?.row.phase === 'signed' && signing.row.presigned === 0;
 }
 
+/** The zone has ceased to be signed while its signatures were made. */
+export class SigningEnded extends Error {}
+
+function requireSignedHere(zone: ServingZone): ServingZone {
+  if (!isSignedHere(zone)) throw new SigningEnded();
+  return zone;
+}
+
 /** What signatures are made from besides records: settings, keys, the kind of denial. A serial and the progress of jobs do not count. */
 function basisOfSignatures({ facts, edge, hosts, hostAddresses, signing }: ServingZone): unknown {
   const { denial, next_denial, multi_signer, delete_form, signals, iterations, salt, opt_out, phase } = signing!.row;
@@ -48,19 +58,21 @@ function basisOfSignatures({ facts, edge, hosts, hostAddresses, signing }: Servi
 }
 
 /**
- * Signs the records of a staged set for a zone that will have them. `row`: as the zone will be. `before`: what was signed so earlier and
- * has become outdated, or nothing. Signatures that still fit are kept, at first those that the zone has.
+ * Signs the records that a zone will have. `row`: as the zone will be; `reader`: a handle that shows its set of records as it will be.
+ * `before`: what was signed so earlier and has become outdated, or nothing. Signatures that still fit are kept, at first those that the
+ * zone has. Throws {@link SigningEnded}. What was stored until it throws is removed later.
  */
 export async function stageSignatures(
   ctx: Context,
   row: ZoneRow,
   before: StagedSignatures | undefined,
+  reader: Store,
 ): Promise<StagedSignatures> {
-  const { store, clock } = ctx;
-  const set = before?.set ?? (await store.write(() => stageRecordSet(store, clock.nowUs())));
-  const basis = basisOfSignatures(stagedZone(ctx, row, set));
-  const staging: Staging = { ctx, row, set, kept: before ? placeOfSet(set) : row.seq };
-  const { denial, next_denial: next } = servingZone(store, row, ctx.settings).signing!.row;
+  const set = before?.set ?? (await ctx.store.write(() => beginSet(ctx)));
+  const zone = requireSignedHere(stagedZone(ctx, row, set));
+  const basis = basisOfSignatures(zone);
+  const staging: Staging = { ctx, reader, row, set, kept: before ? placeOfSet(set) : row.seq };
+  const { denial, next_denial: next } = zone.signing!.row;
   await walk(staging, signData);
   for (const kind of next && next !== denial ? [denial, next] : [denial]) {
     await walk(staging, (signing, from, isEnough) => {
@@ -71,8 +83,14 @@ export async function stageSignatures(
   return { set, basis };
 }
 
+function beginSet(ctx: Context): number {
+  planRemovalOfAbandoned(ctx);
+  return stageRecordSet(ctx.store, ctx.clock.nowUs());
+}
+
 interface Staging {
   readonly ctx: Context;
+  readonly reader: Store;
   readonly row: ZoneRow;
   readonly set: number;
   readonly kept: Place;
@@ -108,15 +126,16 @@ async function storePart(staging: Staging, sign: SignPart, { rows, end, ready }:
   return following ?? (end && beginPart(staging, sign, end));
 }
 
-function beginPart({ ctx, row, set, kept }: Staging, sign: SignPart, from: PartEnd | undefined): Part {
-  const { store, zoneKeys } = ctx;
+function beginPart({ ctx, reader, row, set, kept }: Staging, sign: SignPart, from: PartEnd | undefined): Part {
+  const { zoneKeys } = ctx;
   const stock = createStock(0);
   const rows = planRows();
-  const end = store.snapshot(() => {
-    const zone = stagedZone(ctx, row, set);
+  const reading = { ...ctx, store: reader, stock };
+  const end = reader.snapshot(() => {
+    const zone = requireSignedHere(stagedZone(reading, row, set));
     // While another key is beginning to sign everything, nothing is left to be done here.
     const isExact = zone.signing!.row.walk !== null;
-    const signing = openSigningZone({ ...ctx, stock }, row, zone, isExact)!;
+    const signing = openSigningZone(reading, row, zone, isExact)!;
     const own = { ...signing, row: { ...signing.row, zone: placeOfSet(set) }, rows, kept };
     return sign(own, from, partOf(signing));
   });

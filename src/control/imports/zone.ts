@@ -17,13 +17,13 @@ import { planRemoval } from '../records/unused-records.js';
 import { parseZoneName } from '../rules/names.js';
 import { commitAlone, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
+import { giveUpReplacement, mayReplace, planReplacement } from '../write/replacement.js';
 import type { Replacement } from '../write/touched-zone.js';
 import { zoneFailure } from '../zones/errors.js';
 import { zoneItem } from '../zones/item.js';
 import { loopbackEdge, shadowsParent, testNameServers } from '../zones/notices.js';
 import { addZone } from '../zones/write.js';
 import type { ImportOrder } from './reader.js';
-import { giveUpReplacement, mayReplace, planReplacement } from './replacement.js';
 import { applySignatures, type ReadSignatures, readSignatures, type SignaturesWish } from './signatures.js';
 import { giveUp, type ImportProgress, isError, isLarge, type Staged, stageAtOnce, stageInParts } from './stage.js';
 

@@ -7,7 +7,6 @@ import { invariant } from '../../base/errors.js';
 import { makeId } from '../../base/random.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
-import type { Store } from '../../store/driver.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { compareSets, giveRecords, recordOfSet, recordsThatMayBeOwn } from '../../store/records/compare.js';
 import type { ImportedRow } from '../../store/records/import.js';
@@ -21,6 +20,8 @@ import { planRemoval } from '../records/unused-records.js';
 import { isOverride } from '../rules/of-primary.js';
 import { commitAlone, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
+import { giveUpReplacement, mayReplace, planReplacement } from '../write/replacement.js';
+import type { Replacement } from '../write/touched-zone.js';
 import { applySigned } from './presigned-copy.js';
 
 /** A version of a zone at its primary. */
@@ -140,20 +141,39 @@ export async function applyVersion(ctx: Context, seq: number, staged: StagedVers
     const zone = zoneToWrite(ctx, seq);
     if (!zone) return false;
     const pairs = await compare(ctx, zone, staged.set);
-    const applied = await commitAlone(ctx, (draft) => {
-      const current = zoneToWrite(ctx, seq);
-      if (!current) return 'gone';
-      // Somebody wrote meanwhile.
-      if (current.version !== zone.version || current.record_set !== zone.record_set) return 'stale';
-      if (pairs) editPairs(ctx, draft, current, pairs);
-      else replaceSet(ctx, draft, current, staged);
-      finish(ctx, draft, current, staged);
-      if (pairs && !dropRecordSet(ctx.store, staged.set)) planRemoval(ctx);
-      return 'applied';
-    });
-    if (applied.value !== 'stale') return applied.value === 'applied';
+    const replacement = pairs || staged.signed ? undefined : await planReplacement(ctx, zone, rowWith(zone, staged));
+    const applied = await switchTo(ctx, zone, staged, pairs, replacement);
+    if (applied !== 'applied' && replacement) await giveUpReplacement(ctx, replacement);
+    if (applied !== 'stale') return applied === 'applied';
     if (attempt === MOST_ATTEMPTS) throw new Error(`the zone ${zone.name} changed ${attempt} times during a transfer`);
   }
+}
+
+/** The row of a zone with a version. */
+function rowWith(zone: ZoneRow, { soa, set, records }: StagedVersion): ZoneRow {
+  return { ...zone, ...soaOf(soa).columns, record_set: set, record_count: records, expired: 0 };
+}
+
+async function switchTo(
+  ctx: Context,
+  { seq, version, record_set: set }: ZoneRow,
+  staged: StagedVersion,
+  pairs: readonly Pair[] | undefined,
+  replacement: Replacement | undefined,
+): Promise<'applied' | 'stale' | 'gone'> {
+  const { value } = await commitAlone(ctx, (draft) => {
+    const current = zoneToWrite(ctx, seq);
+    if (!current) return 'gone';
+    // Somebody wrote meanwhile.
+    if (current.version !== version || current.record_set !== set) return 'stale';
+    if (replacement && !mayReplace(ctx, rowWith(current, staged), replacement)) return 'stale';
+    if (pairs) editPairs(ctx, draft, current, pairs);
+    else replaceSet(ctx, draft, current, staged, replacement);
+    finish(ctx, draft, current, staged);
+    if (pairs && !dropRecordSet(ctx.store, staged.set)) planRemoval(ctx);
+    return 'applied';
+  });
+  return value;
 }
 
 /** Store numbers of rows. */
@@ -184,17 +204,24 @@ function editPairs(ctx: Context, draft: Draft, zone: ZoneRow, pairs: readonly Pa
   for (const { before, after } of pairs) edit(ctx, draft, zone, { before: read(before), after: read(after) });
 }
 
-function overridesOf(store: Store, set: number): readonly number[] {
-  return recordsThatMayBeOwn(store, set)
-    .filter(isOverride)
-    .map(({ seq }) => seq);
-}
-
-function replaceSet(ctx: Context, draft: Draft, zone: ZoneRow, { set, records }: StagedVersion): void {
+function replaceSet(
+  ctx: Context,
+  draft: Draft,
+  zone: ZoneRow,
+  { set, records }: StagedVersion,
+  replacement: Replacement | undefined,
+): void {
   const { store } = ctx;
-  draft.noteReplacement(zone.seq);
+  const kept = recordsThatMayBeOwn(store, zone.record_set).filter(isOverride);
+  const keptAt = kept.map(({ owner_key: ownerKey }) => ownerKey);
+  draft.noteReplacement(zone.seq, replacement && { ...replacement, unsure: [...replacement.unsure, ...keptAt] });
   invariant(useRecordSet(store, set), 'the staged records are there');
-  const more = giveRecords(store, zone.record_set, set, overridesOf(store, zone.record_set));
+  const more = giveRecords(
+    store,
+    zone.record_set,
+    set,
+    kept.map(({ seq }) => seq),
+  );
   draft.setZone(zone.seq, { record_set: set, record_count: records + more });
   if (!dropRecordSet(store, zone.record_set)) planRemoval(ctx);
   draft.noteZone(zone.seq, 'zone-replaced');

@@ -46,8 +46,8 @@ export interface Draft extends RecordEdits {
   readonly signer: Context;
   /** The zone's row at this point of the transaction; undefined when it is deleted. */
   zone(seq: number): ZoneRow | undefined;
-  /** Makes edits of a zone that were staged (staged-edits.ts). */
-  applyStaged(seq: number, staged: StagedEdits): void;
+  /** Makes edits of a zone that were staged (staged-edits.ts). `replacement`: what they change, if it was found out before the write. */
+  applyStaged(seq: number, staged: StagedEdits, replacement?: Replacement): void;
   /** Notes a change of a whole zone; the use case itself writes the rows. */
   noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void;
   /**
@@ -112,7 +112,11 @@ export function openDraft(ctx: Context): OpenDraft {
     tallyAt: ({ seq }, ownerKey) => tallies.at(seq, ownerKey),
     find: ({ seq }, id) => findRecord(store, seq, id),
     findSame: (row) => findSameRecord(store, row),
-    applyStaged: (seq, staged) => takeStaged(ctx, touchForEdit(seq), staged),
+    applyStaged(seq, staged, replacement) {
+      const touched = touchForEdit(seq);
+      if (replacement) noteReplacement(store, touched, replacement);
+      takeStaged(ctx, touched, staged);
+    },
     ...rowEdits(ctx, zones, tallies),
     noteZone(seq, kind) {
       const touched = touchForEdit(seq);
@@ -121,6 +125,7 @@ export function openDraft(ctx: Context): OpenDraft {
     },
     noteReplacement(seq, replacement) {
       const touched = touchForEdit(seq);
+      touched.undoable = false;
       if (replacement) noteReplacement(store, touched, replacement);
       else noteWhole(store, touched);
     },

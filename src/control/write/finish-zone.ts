@@ -46,7 +46,8 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   const kind = touched.kind ?? (difference === undefined || dataRRs.length > 0 ? 'rrs' : undefined);
   if (!derived) {
     // Names of which nobody knows are as many as with another setting.
-    refreshTargetsSoon(store, row, touched.complete ? kind : 'zone-replaced', touched.owners);
+    const knowsNames = touched.complete && touched.replacement === undefined;
+    refreshTargetsSoon(store, row, knowsNames ? kind : 'zone-replaced', touched.owners);
     planZoneCertificate(ctx, row, touched);
   }
   const { version, serial } = nextState(touched, row, kind);

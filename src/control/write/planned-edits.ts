@@ -8,12 +8,14 @@ import { ownerText } from '../../serving/difference.js';
 import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireWriter } from '../access/access.js';
+import type { StagedSignatures } from '../dnssec/signing/staged.js';
 import { createStock } from '../dnssec/signing/stock.js';
 import { type Committed, commitAndRead, type Draft, orUnavailable } from './commit.js';
 import type { Context } from './context.js';
 import type { AuditEntry } from './log-rows.js';
 import { createOwnerTallies } from './owner-tally.js';
 import { type RecordEdits, requireEditable } from './record-edits.js';
+import { giveUpSignatures, mayReplace, planSignedEdits } from './replacement.js';
 import { giveUpEdits, inSlices, type RecordChange, stageEdits } from './staged-edits.js';
 
 /** Edits of fewer records are made in the write itself, which takes some milliseconds. */
@@ -113,10 +115,13 @@ export async function commitEdits<Value, Result>(
   const ctx = context.zoneKeys ? { ...context, stock: context.stock ?? createStock() } : context;
   // A secondary zone has few records of its own, and removing one may show one of its primary.
   const atOnce = ctx.dryRun || edit.size <= FEW_EDITS || edit.zone().type === 'secondary';
+  let outdated: StagedSignatures | undefined;
   for (let plans = 0; !atOnce && plans < MOST_PLANS; plans++) {
-    const committed = await orUnavailable(ctx, commitPlan(ctx, edit));
-    if (committed) return committed;
+    const attempt = await orUnavailable(ctx, commitPlan(ctx, edit, outdated));
+    if ('committed' in attempt) return attempt.committed;
+    outdated = attempt.outdated;
   }
+  if (outdated) await giveUpSignatures(ctx, outdated);
   return commitAndRead(ctx, (draft) => finished(edit.work(draft, edit.zone())), edit.read);
 }
 
@@ -127,37 +132,49 @@ function finished<Value>(work: Generator<undefined, Value>): Value {
   }
 }
 
-/** Undefined when the zone has changed meanwhile. */
+type Attempt<Result> =
+  | { readonly committed: Committed<Result> }
+  /** The zone has changed meanwhile. Most of these signatures fit it still. */
+  | { readonly outdated: StagedSignatures | undefined };
+
+/** `outdated`: the signatures of the attempt before. */
 async function commitPlan<Value, Result>(
   ctx: Context,
   { zone: findZone, work, read }: LargeEdit<Value, Result>,
-): Promise<Committed<Result> | undefined> {
+  outdated: StagedSignatures | undefined,
+): Promise<Attempt<Result>> {
   requireWriter(ctx.actor);
   const zone = findZone();
   const plan = openPlan(ctx, zone);
   const value = await inSlices(ctx.clock, work(plan, zone));
-  const staged = await stageEdits(ctx, zone, plan.changes());
+  const changes = plan.changes();
+  const replacement = await planSignedEdits(ctx, zone, changes, outdated);
+  const staged = await stageEdits(ctx, zone, changes, replacement !== undefined);
   let isLeft = false;
+  let isStale = false;
   try {
-    const isStale = (): boolean => {
-      const { version, serial, record_set: set, signed } = findZone();
-      return version !== zone.version || serial !== zone.serial || set !== zone.record_set || signed !== zone.signed;
-    };
     const apply = (draft: Draft): boolean => {
-      if (isStale()) return false;
-      if (plan.changes().length > 0) draft.applyStaged(zone.seq, staged);
+      const now = findZone();
+      if (!isSameState(now, zone) || (replacement && !mayReplace(ctx, now, replacement))) return false;
+      if (changes.length > 0) draft.applyStaged(zone.seq, staged, replacement);
       for (const entry of plan.entries) draft.audit(entry);
       return true;
     };
     const committed = await commitAndRead(ctx, apply, (applied) => (applied ? { result: read(value) } : undefined));
-    if (!committed.value) return undefined;
-    isLeft = plan.changes().length > 0;
-    return { ...committed, value: committed.value.result };
+    isStale = committed.value === undefined;
+    if (!committed.value) return { outdated: replacement?.signatures };
+    isLeft = changes.length > 0;
+    return { committed: { ...committed, value: committed.value.result } };
   } catch (error) {
     // A store that takes no writes would only keep the client waiting; what is staged is removed as that of a crash is.
     isLeft = error instanceof AppError && error.status === 503;
     throw error;
   } finally {
     if (!isLeft) await giveUpEdits(ctx, staged);
+    if (!isLeft && !isStale && replacement?.signatures) await giveUpSignatures(ctx, replacement.signatures);
   }
+}
+
+function isSameState(a: ZoneRow, b: ZoneRow): boolean {
+  return a.version === b.version && a.serial === b.serial && a.record_set === b.record_set && a.signed === b.signed;
 }

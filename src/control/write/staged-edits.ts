@@ -35,7 +35,7 @@ export interface StagedEdits {
   /** Records added, less those removed. */
   readonly records: number;
   readonly proxied: boolean;
-  /** What the touched owners served; if there are very many, only those that a CNAME was or is at. */
+  /** What the touched owners served; if there are very many, only those that {@link isWatched} says. */
   readonly owners: readonly TouchedOwner[];
   readonly complete: boolean;
 }
@@ -60,8 +60,16 @@ export async function inSlices<Value>(clock: Clock, work: Generator<undefined, V
   }
 }
 
-/** Stores what these changes of a zone need, outside of a write. `zone`: its row, which must not have changed when they happen. */
-export async function stageEdits(ctx: Context, zone: ZoneRow, changes: readonly RecordChange[]): Promise<StagedEdits> {
+/**
+ * Stores what these changes of a zone need, outside of a write. `zone`: its row, which must not have changed when they happen.
+ * `isPlanned`: what they change for resolvers was found out already.
+ */
+export async function stageEdits(
+  ctx: Context,
+  zone: ZoneRow,
+  changes: readonly RecordChange[],
+  isPlanned: boolean,
+): Promise<StagedEdits> {
   const { store, clock, random } = ctx;
   const now = clock.nowUs();
   const journal = changes.map(
@@ -84,7 +92,7 @@ export async function stageEdits(ctx: Context, zone: ZoneRow, changes: readonly 
     planRemovalOfAbandoned(ctx);
     return { set: stageRecordSet(store, now), edit: stageEdit(store, emptyEdit(ctx, now), journal.length) };
   });
-  const { owners, complete } = await ownersOf(ctx, zone, changes);
+  const { owners, complete } = await ownersOf(ctx, zone, changes, isPlanned);
   await inWrites(ctx, rows.length, (i) => stageRecord(store, set, rows[i]!), set);
   await inWrites(ctx, journal.length, (i) => appendEditedRecords(store, edit, i, [journal[i]!]), set);
   return {
@@ -110,30 +118,36 @@ async function ownersOf(
   { store, clock, settings }: Context,
   zone: ZoneRow,
   changes: readonly RecordChange[],
+  isPlanned: boolean,
 ): Promise<Pick<StagedEdits, 'owners' | 'complete'>> {
   const keys = new Map<string, Uint8Array>();
-  const ofAliases = new Map<string, Uint8Array>();
+  const watched = new Map<string, Uint8Array>();
   for (const { before, after } of changes) {
     for (const row of [before, after]) {
       if (!row) continue;
       const text = ownerText(row.owner_key);
       keys.set(text, row.owner_key);
-      if (row.type === Type.cname) ofAliases.set(text, row.owner_key);
+      if (isWatched(row)) watched.set(text, row.owner_key);
     }
   }
   // Signatures are made for the owners that are known.
-  const complete = zone.signed !== 0 || keys.size <= MOST_CHANGED_RRS;
+  const isFew = !isPlanned && (zone.signed !== 0 || keys.size <= MOST_CHANGED_RRS);
   const touched = touchZone(store, zone, settings);
   await inSlices(
     clock,
     (function* (): Generator<undefined, void> {
-      for (const key of (complete ? keys : ofAliases).values()) {
+      for (const key of (isFew ? keys : watched).values()) {
         noteOwner(store, touched, key).edited = true;
         yield;
       }
     })(),
   );
-  return { owners: [...touched.owners.values()], complete };
+  return { owners: [...touched.owners.values()], complete: isFew || isPlanned };
+}
+
+/** Whether a commit looks at the owner of a record in any case: CNAMEs may be flattened, and not every name may be delegated. */
+function isWatched({ type, name }: Pick<NewRecordRow, 'type' | 'name'>): boolean {
+  return type === Type.cname || (type === Type.ns && name.startsWith('*.'));
 }
 
 /** Runs `work` with all indexes below `count`, in writes of some milliseconds. */

@@ -71,14 +71,17 @@ export interface TouchedZone {
   readonly signing: SigningNote;
 }
 
-/** What the replacement of all records of a zone changes, found out before the write. */
+/** What the replacement of all records of a zone, or of very many, changes, found out before the write. */
 export interface Replacement {
   /** The zone as it was then. */
   readonly before: ZoneRow;
   /** What changes for resolvers, apart from the SOA; undefined when that is very much, or not known any more. */
   readonly difference: Difference | undefined;
-  /** Owners that serve what was found for the target of a CNAME, before or afterwards, which may change at any time. */
-  readonly flattened: readonly Uint8Array[];
+  /**
+   * Owners of which it is not sure: those that serve what was found for the target of a CNAME, before or afterwards, which may change at
+   * any time, and those that the write itself changes.
+   */
+  readonly unsure: readonly Uint8Array[];
   /** The signatures of the new records. */
   readonly signatures: StagedSignatures | undefined;
 }
@@ -199,20 +202,19 @@ export function noteSettings(store: Store, touched: TouchedZone, row: ZoneRow, s
 
 /** Remembers everything that the zone serves, before its records are replaced without the draft. */
 export function noteWhole(store: Store, touched: TouchedZone): void {
-  touched.undoable = false;
   if (touched.owners.size > 0 || touched.before.record_count > MOST_COMPARED) touched.complete = false;
   else touched.copy = copyServed(store, touched.serving);
 }
 
-/** The same with what was found out before the write. */
+/**
+ * Remembers what was found out before the write, and what is served at the owners of which it is not sure. Call it before the first edit.
+ */
 export function noteReplacement(store: Store, touched: TouchedZone, replacement: Replacement): void {
-  touched.undoable = false;
   const isSame = isDeepStrictEqual(touched.before, replacement.before);
   touched.replacement = isSame ? replacement : { ...replacement, difference: undefined };
   touched.signing.keys ||= replacement.signatures !== undefined;
-  const { flattened } = replacement;
   const { serving } = touched;
-  for (const key of [new Uint8Array(0), ...flattened, ...ownersWithAddedRecords(store, serving)]) {
+  for (const key of [new Uint8Array(0), ...replacement.unsure, ...ownersWithAddedRecords(store, serving)]) {
     noteUnedited(store, touched, key);
   }
 }

@@ -1,13 +1,14 @@
 /**
- * A handle that shows the records of one zone as they once were, and everything else as it is. Temporary views stand in
- * front of the tables; the past rows are in a temporary table. Nothing is written to the database, and no lock is taken.
+ * A handle that shows the records of one zone as they once were, or as planned edits will leave them, and everything else as it is.
+ * Temporary views stand in front of the tables; the other rows are in a temporary table. Nothing is written to the database, and no lock
+ * is taken.
  */
 import { perStore, type Store } from '../driver.js';
 import type { EditedRecord } from '../log/edits.js';
-import { openSnapshot, type Snapshot } from '../snapshot.js';
+import { openReader, openSnapshot, type Snapshot } from '../snapshot.js';
 import type { ZoneRow } from '../zones/zones.js';
 import { noteShadowed } from './owner-index.js';
-import { COLUMNS, valuesOf } from './records.js';
+import { COLUMNS, type NewRecordRow, valuesOf } from './records.js';
 
 export interface PastRecords extends Snapshot {
   /** Undoes edits, each record once. Call it with some thousand at a time. */
@@ -39,8 +40,32 @@ const statements = perStore((store) => ({
 /** Opens the past of a zone; empty of edits, it is the present. */
 export function openPastRecords(store: Store, zone: (reader: Store) => ZoneRow): PastRecords {
   const snapshot = openSnapshot(store);
+  return shadow(snapshot, zone(snapshot.store));
+}
+
+/** A record that an edit will leave as it says; null: it will be gone. */
+export interface PlannedRecord {
+  readonly id: Uint8Array;
+  readonly after: NewRecordRow | null;
+}
+
+export interface PlannedRecords extends Snapshot {
+  /** Plans edits, each record once. Call it with some thousand at a time. */
+  plan(records: readonly PlannedRecord[]): void;
+}
+
+/** Opens the future of a zone, in which nothing is planned yet. What others write meanwhile is seen. */
+export function openPlannedRecords(store: Store, zone: ZoneRow): PlannedRecords {
+  const { store: reader, close, undo } = shadow(openReader(store), zone);
+  return {
+    store: reader,
+    close,
+    plan: (records) => reader.snapshot(() => undo(records.map(({ id, after }) => ({ id, was: after })))),
+  };
+}
+
+function shadow(snapshot: Snapshot, { seq, record_set: set, record_count: count }: ZoneRow): PastRecords {
   const { store: reader } = snapshot;
-  const { seq, record_set: set, record_count: count } = zone(reader);
   let past = count;
   let added = 0;
   reader.temporarily((run) => run(SHADOWS));

@@ -1,6 +1,7 @@
 /** Large edits of a zone: planned and stored aside, then made at once. */
 import t from 'tap';
 import { toHex } from '../../../src/base/bytes.js';
+import { editDnssec } from '../../../src/control/dnssec/delegation.js';
 import { importRecords } from '../../../src/control/imports/records.js';
 import { applyBatch, type BatchInput } from '../../../src/control/records/batch.js';
 import { createRecord, listRecords } from '../../../src/control/records/records.js';
@@ -8,7 +9,9 @@ import type { Context } from '../../../src/control/write/context.js';
 import { FEW_EDITS } from '../../../src/control/write/planned-edits.js';
 import { listHistory, readAsOf, restoreZone } from '../../../src/control/zones/history.js';
 import { createZone, getZone } from '../../../src/control/zones/zones.js';
+import { findDnssecZone } from '../../../src/store/dnssec/zones.js';
 import { LogUnavailable } from '../../../src/store/failures.js';
+import { nextJobAt } from '../../../src/store/jobs.js';
 import { lastChange } from '../../../src/store/log/changes.js';
 import { recordsOfZone } from '../../../src/store/records/records.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
@@ -184,6 +187,103 @@ t.test('a large edit of a signed zone is signed', async (t) => {
   requireVerified(world, 'after a large edit');
   checkLog(world);
   t.same(rowsOf(ctx, world.seq), []);
+});
+
+/** So many that they are signed before the write. */
+const VERY_MANY = 1100;
+
+async function addSignedZone(ctx: Context, apex: string, denial: 'nsec' | 'nsec3'): Promise<FollowedZone> {
+  const { zoneId } = await addZone(ctx, apex);
+  await applyBatch(ctx, zoneId, {
+    posts: [
+      ...addresses('first', 30),
+      { type: 'CNAME', name: 'alias', content: 'first1.elsewhere.test' },
+      { type: 'A', name: 'below.cut', content: '192.0.2.1' },
+    ],
+  });
+  await enableSigning(ctx, zoneId);
+  if (denial === 'nsec3') await editDnssec(ctx, zoneId, { denial });
+  return follow(ctx, apex);
+}
+
+const signatureSetOf = ({ store }: Context, { seq }: FollowedZone): number => findDnssecZone(store, seq)!.signature_set;
+
+for (const denial of ['nsec', 'nsec3'] as const) {
+  t.test(`very many edits of a signed zone are signed before the write: ${denial}`, async (t) => {
+    const { ctx: plain } = await startControl(t);
+    const zoneKeys = await testZoneKeys(plain.store, plain.random);
+    let meanwhile: (() => Promise<unknown>) | undefined;
+    let made = 0;
+    const sign: typeof zoneKeys.threads.sign = async (orders) => {
+      made += orders.length;
+      const others = meanwhile;
+      meanwhile = undefined;
+      await others?.();
+      return zoneKeys.threads.sign(orders);
+    };
+    const ctx: Context = { ...plain, zoneKeys: { ...zoneKeys, threads: { ...zoneKeys.threads, sign } } };
+    const world = await addSignedZone(ctx, 'signed.test', denial);
+    const check = (when: string): void => {
+      checkLog(world);
+      requireVerified(world, when);
+      t.equal(leftovers(ctx), 0, when);
+    };
+    const { version } = await getZone(ctx, world.zoneId);
+    const before = rowsOf(ctx, world.seq).sort();
+    const set = signatureSetOf(ctx, world);
+    const posts = [
+      ...addresses('n', VERY_MANY),
+      { type: 'NS', name: 'cut', content: 'ns.else.test' },
+      { type: 'CNAME', name: 'other', content: 'elsewhere.test' },
+    ];
+    await applyBatch(ctx, world.zoneId, { posts });
+    t.not(signatureSetOf(ctx, world), set, 'the zone gets the new signatures at once');
+    check('a batch');
+    t.match((await listHistory(ctx, world.zoneId, {})).items[0], { kind: 'records', diff: { complete: true } });
+    const after = rowsOf(ctx, world.seq).sort();
+
+    // A record that comes meanwhile stays; the signatures that fit are not made again.
+    made = 0;
+    meanwhile = () => createRecord(ctx, world.zoneId, { type: 'A', name: 'late', content: '192.0.2.9' });
+    const { items } = await listRecords(ctx, world.zoneId, { perPage: 2000 });
+    const patches = items.filter(({ name }) => /^n\d/.test(name)).map(({ id }) => ({ id, ttl: 120 }));
+    await applyBatch(ctx, world.zoneId, { patches });
+    check('a record came meanwhile');
+    t.ok(contentOf(ctx, world.seq, world.apex).some((line) => line.startsWith('late.zone ')));
+    t.ok(made >= VERY_MANY && made < VERY_MANY + 50, `${made} signatures: each once`);
+
+    await restoreZone(ctx, world.zoneId, `version:${version}`);
+    check('restored');
+    t.same(rowsOf(ctx, world.seq).sort(), before, 'restored with the same identifiers');
+    await restoreZone(ctx, world.zoneId, `version:${version + 1}`);
+    check('and back');
+    t.same(rowsOf(ctx, world.seq).sort(), after);
+    const [edit] = (await listHistory(ctx, world.zoneId, {})).items;
+    t.match(edit, { kind: 'records', diff: { complete: true } });
+  });
+}
+
+t.test('very many edits of a signed zone that are refused, or whose signatures fail, leave nothing', async (t) => {
+  const { ctx: plain } = await startControl(t);
+  const zoneKeys = await testZoneKeys(plain.store, plain.random);
+  const ctx: Context = { ...plain, zoneKeys };
+  const world = await addSignedZone(ctx, 'signed.test', 'nsec');
+  const before = rowsOf(ctx, world.seq);
+  const posts = addresses('n', VERY_MANY);
+  const cut = { type: 'NS', name: '*.wild', content: 'ns.else.test' };
+  t.match(await refusal(applyBatch(ctx, world.zoneId, { posts: [...posts, cut] })), { message: /wildcard/ });
+  t.equal(leftovers(ctx), 0);
+  const failing: Context = {
+    ...ctx,
+    zoneKeys: {
+      ...zoneKeys,
+      threads: { ...zoneKeys.threads, sign: () => Promise.reject(new Error('a thread ended')) },
+    },
+  };
+  t.match(await refusal(applyBatch(failing, world.zoneId, { posts })), { message: /a thread ended/ });
+  t.same(rowsOf(ctx, world.seq), before);
+  requireVerified(world, 'nothing happened');
+  t.ok(nextJobAt(ctx.store, 'unused_records')! <= ctx.clock.nowMs() + 600_000, 'what was staged will be removed');
 });
 
 t.test('a store that takes no writes is 503 with Retry-After at every step, asked once', async (t) => {

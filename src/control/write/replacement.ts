@@ -1,0 +1,157 @@
+/**
+ * What the replacement of a zone's records by a staged set changes, or very many edits of them. It is found out, and signed, before the
+ * write that makes the change, in parts between which others get their turn.
+ */
+import { compareBytes } from '../../base/bytes.js';
+import { addDifference, type Difference, rrsOf, type ServedRR } from '../../serving/difference.js';
+import { flattenedInZone } from '../../serving/flattened.js';
+import { hashedOwnerKey, servedHashedOwners } from '../../serving/hashed.js';
+import { servedOwners } from '../../serving/owner.js';
+import { type ServingZone, servingZone } from '../../serving/zone.js';
+import type { Store } from '../../store/driver.js';
+import { MOST_CHANGED_RRS, MOST_CHANGED_SIGNED_RRS } from '../../store/log/changes.js';
+import { openPlannedRecords, type PlannedRecords } from '../../store/records/past-records.js';
+import { dropRecordSet } from '../../store/records/record-sets.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import type { StagedSignatures } from '../dnssec/signing/staged.js';
+import { isCurrent, isSignedHere, SigningEnded, stagedZone, stageSignatures } from '../dnssec/stage-signatures.js';
+import { planRemoval } from '../records/unused-records.js';
+import type { Context } from './context.js';
+import { inSlices, type RecordChange } from './staged-edits.js';
+import { MOST_COMPARED, type Replacement } from './touched-zone.js';
+
+/**
+ * Finds it out for a zone that has not changed since `before` was read. `after`: its row as it will be; `reader`: a handle that shows the
+ * set of records that it will have then. `outdated`: the signatures of an earlier attempt.
+ */
+export async function planReplacement(
+  ctx: Context,
+  before: ZoneRow,
+  after: ZoneRow,
+  outdated?: StagedSignatures,
+  reader: Store = ctx.store,
+): Promise<Replacement> {
+  const { store, clock, settings } = ctx;
+  const zone = servingZone(store, before, settings);
+  const isSigned = isSignedHere(zone) && ctx.zoneKeys !== undefined;
+  const signatures = isSigned ? await stageSignatures(ctx, after, outdated, reader).catch(undefinedIfEnded) : undefined;
+  const was: ZoneAt = { store, zone };
+  const willBe: ZoneAt = { store: reader, zone: stagedZone({ ...ctx, store: reader }, after, signatures?.set) };
+  const flattened = [was, willBe].flatMap((at) => flattenedInZone(at.store, at.zone).map(({ ownerKey }) => ownerKey));
+  const isLarge = before.record_count > MOST_COMPARED || after.record_count > MOST_COMPARED;
+  // Without signatures of its own, a signed zone is signed in the write.
+  const isKnown = !isLarge && (zone.signing === undefined || signatures !== undefined);
+  const difference = isKnown ? await inSlices(clock, compare(was, willBe)) : undefined;
+  return { before, difference, unsure: flattened, signatures };
+}
+
+function undefinedIfEnded(error: unknown): undefined {
+  if (!(error instanceof SigningEnded)) throw error;
+}
+
+/** Edits of fewer records are signed in the write that makes them. */
+const FEW_SIGNED = 1000;
+/** Nor are edits worth the reading of a zone that has so many times as many records. */
+const MOST_TIMES = 10;
+
+/**
+ * The same for edits of a zone's records, if they are so many that signing them in the write would take longer than others should wait;
+ * otherwise undefined.
+ */
+export async function planSignedEdits(
+  ctx: Context,
+  before: ZoneRow,
+  changes: readonly RecordChange[],
+  outdated: StagedSignatures | undefined,
+): Promise<Replacement | undefined> {
+  const { store, clock, settings, zoneKeys } = ctx;
+  const more = changes.reduce((sum, change) => sum + (change.after ? 1 : 0) - (change.before ? 1 : 0), 0);
+  const after = { ...before, record_count: before.record_count + more };
+  const records = Math.max(before.record_count, after.record_count);
+  // Of a zone that is not compared, nothing would be logged.
+  const isLogged = changes.length * RRS_OF_NAME <= MOST_CHANGED_SIGNED_RRS;
+  const isWorthIt = changes.length > FEW_SIGNED && records <= MOST_TIMES * changes.length;
+  const isWorse = isLogged && records > MOST_COMPARED;
+  if (!zoneKeys || !isWorthIt || isWorse || !isSignedHere(servingZone(store, before, settings))) {
+    if (outdated) await giveUpSignatures(ctx, outdated);
+    return undefined;
+  }
+  const planned = openPlannedRecords(store, before);
+  try {
+    await inSlices(clock, planAll(planned, changes));
+    return await planReplacement(ctx, before, after, outdated, planned.store);
+  } finally {
+    planned.close();
+  }
+}
+
+/** Records of a new name in a signed zone: its own, its NSEC record, and the signatures of both. */
+const RRS_OF_NAME = 4;
+const PLANNED_AT_ONCE = 100;
+
+function* planAll(planned: PlannedRecords, changes: readonly RecordChange[]): Generator<undefined, void> {
+  for (let at = 0; at < changes.length; at += PLANNED_AT_ONCE) {
+    const part = changes.slice(at, at + PLANNED_AT_ONCE);
+    planned.plan(part.map(({ before, after }) => ({ id: (before ?? after)!.id, after: after ?? null })));
+    yield;
+  }
+}
+
+/** Whether the write may use it. `after`: the zone's row as it will be. */
+export function mayReplace(ctx: Context, after: ZoneRow, { signatures }: Replacement): boolean {
+  return signatures === undefined || isCurrent(ctx, after, signatures);
+}
+
+/** Removes what was staged for a replacement that does not happen. */
+export async function giveUpReplacement(ctx: Context, { signatures }: Replacement): Promise<void> {
+  if (signatures) await giveUpSignatures(ctx, signatures);
+}
+
+export async function giveUpSignatures(ctx: Context, { set }: StagedSignatures): Promise<void> {
+  await ctx.store.write(() => {
+    if (!dropRecordSet(ctx.store, set)) planRemoval(ctx);
+  });
+}
+
+/** A zone, and the handle through which its records are read. */
+interface ZoneAt {
+  readonly store: Store;
+  readonly zone: ServingZone;
+}
+
+interface Served {
+  readonly ownerKey: Uint8Array;
+  readonly rrs: readonly ServedRR[];
+}
+
+/** Undefined when there are more differences than are logged. */
+function* compare(was: ZoneAt, willBe: ZoneAt): Generator<undefined, Difference | undefined> {
+  const most = willBe.zone.signing ? MOST_CHANGED_SIGNED_RRS : MOST_CHANGED_RRS;
+  const difference: Difference = { removed: [], added: [] };
+  for (const read of [ownersOf, hashedOwnersOf]) {
+    const [old, fresh] = [read(was), read(willBe)];
+    let [a, b] = [old.next(), fresh.next()];
+    while (!a.done || !b.done) {
+      const order = a.done ? 1 : b.done ? -1 : compareBytes(a.value.ownerKey, b.value.ownerKey);
+      const { ownerKey } = (order <= 0 ? a.value : b.value) as Served;
+      const [was, is] = [order <= 0 ? (a.value as Served).rrs : [], order >= 0 ? (b.value as Served).rrs : []];
+      addDifference(difference, new Uint8Array(ownerKey), was, is);
+      if (difference.removed.length + difference.added.length > most) return undefined;
+      if (order <= 0) a = old.next();
+      if (order >= 0) b = fresh.next();
+      yield;
+    }
+  }
+  return difference;
+}
+
+function* ownersOf({ store, zone }: ZoneAt): Generator<Served> {
+  for (const owner of servedOwners(store, zone)) yield { ownerKey: owner.ownerKey, rrs: rrsOf(owner) };
+}
+
+function* hashedOwnersOf({ store, zone }: ZoneAt): Generator<Served> {
+  for (const { hash, rrset } of servedHashedOwners(store, zone)) {
+    const ownerKey = hashedOwnerKey(hash);
+    yield { ownerKey, rrs: rrsOf({ ownerKey, records: [], rrsets: [rrset] }) };
+  }
+}
