@@ -19,6 +19,7 @@ import { signingJob } from '../control/dnssec/job.js';
 import { PARENT_JOB, SIGNING_JOB } from '../control/dnssec/schedule.js';
 import { parentJob } from '../control/dnssec/watch.js';
 import { UNUSED_RECORDS_JOB, unusedRecordsJobs } from '../control/records/unused-records.js';
+import { RESTORED_ZONE_JOB, restoredZoneJob } from '../control/secondary/newer-serial.js';
 import type { ContextBase } from '../control/write/context.js';
 import { ACCOUNT_ZONES_JOB, accountZonesJob } from '../control/zones/account-dns-settings.js';
 import { DEVELOPMENT_MODE_JOB, developmentModeJobs } from '../control/zones/development-mode.js';
@@ -72,6 +73,7 @@ function jobKinds(parts: JobParts): JobKinds {
     [CATALOG_JOB]: catalogJob(base),
     [CONSUMER_JOB]: consumerJob(base),
     [REMOVED_ZONE_JOB]: removedZoneJob(base),
+    [RESTORED_ZONE_JOB]: restoredZoneJob(base),
     ...incomingJobs(incoming),
     ...(member && { [SNAPSHOT_JOB]: snapshotJob(member, dataDir, clock) }),
     [TICKET_SECRET_JOB]: ticketSecretJob(hostnames.certificates.vault, base.random),

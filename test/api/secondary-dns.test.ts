@@ -8,7 +8,7 @@ import { peerSamples } from '../../src/control/secondary/status.js';
 import type { PeerSight } from '../../src/store/secondary/linked-peers.js';
 import { notePeer, peersOfZone } from '../../src/store/secondary/outgoing.js';
 import { tsigKeyNames } from '../../src/store/secondary/tsig-keys.js';
-import { findZoneByName } from '../../src/store/zones/zones.js';
+import { findZone, findZoneByName } from '../../src/store/zones/zones.js';
 import { latestAudit } from '../support/rows.js';
 import { ADMIN_HEADERS, type Installation, install } from './installation.js';
 
@@ -239,7 +239,17 @@ t.test('metrics and doctor tell of secondaries that are behind or do not answer'
   t.strictSame(counts(), ['ns2 in_sync', 'ns3 unreachable']);
   t.strictSame(texts(), ['warn: ns3, asked about secondary.test: it did not answer']);
   await note(second!.seq, { serial: zone.serial + 3 });
-  t.strictSame(texts(), ['ok: all 2 serve what this server serves'], 'a newer serial is not behind');
+  t.strictSame(texts(), ['warn: ns3 serves a newer version of secondary.test than this server']);
+  t.strictSame(counts(), ['ns2 in_sync', 'ns3 ahead']);
+  const { result } = (await call('GET', `/zones/${zoneId}/secondary_dns/status`)).json;
+  t.match(result, [{ in_sync: true }, { in_sync: false }, {}]);
+  await call('POST', `${outgoing}/force_notify`);
+  const passed = zone.serial + 4;
+  t.equal(findZone(store, zone.seq)!.serial, passed, 'newer than that of the peer');
+  await call('POST', `${outgoing}/force_notify`);
+  t.equal(findZone(store, zone.seq)!.serial, passed, 'nobody is ahead any more');
+  for (const { seq } of [first!, second!]) await note(seq, { serial: passed });
+  t.strictSame(texts(), ['ok: all 2 serve what this server serves']);
   await call('POST', `/zones/${zoneId}/dns_records`, { type: 'A', name: 'www', content: '192.0.2.7' });
   t.match(texts(), [/^ok/], 'it has a minute again');
   clock.advance(61_000);

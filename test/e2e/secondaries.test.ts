@@ -7,7 +7,7 @@
  * whole on 2026-11-22, in 22 minutes: all copies were equal.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -15,6 +15,7 @@ import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { parseName } from '../../src/dns/name.js';
+import { serialIsAfter } from '../../src/dns/serial.js';
 import type { TsigKey } from '../../src/dns/tsig.js';
 import { TLS_CERTIFICATE, TLS_KEY } from '../server/tls-credentials.js';
 import { runCommand } from '../support/commands.js';
@@ -45,7 +46,7 @@ interface World {
   readonly secondaries: readonly Secondary[];
   key: TsigKey;
   zone: string;
-  readonly restart: (signal?: 'SIGTERM' | 'SIGKILL') => Promise<void>;
+  readonly restart: (signal?: 'SIGTERM' | 'SIGKILL', meanwhile?: () => Promise<void>) => Promise<void>;
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely
   readonly call: (method: string, path: string, body?: unknown) => Promise<any>;
   readonly run: (...args: string[]) => ReturnType<typeof runCommand>;
@@ -78,8 +79,9 @@ async function startWorld(t: Test): Promise<World> {
     secondaries,
     key: { name: parseName('transfer.test.'), algorithm: 'hmac-sha256', secret: new Uint8Array(0) },
     zone: '',
-    async restart(signal = 'SIGTERM') {
+    async restart(signal = 'SIGTERM', meanwhile) {
       await stopProgram(world.program, signal);
+      await meanwhile?.();
       const { dnsPort } = world.program;
       world.program = await startProgram({
         directory,
@@ -298,6 +300,23 @@ t.test('three secondaries follow', { skip, timeout: CHANGES * 10_000 + 120_000 }
     );
     const verified = await run('dnssec', 'verify', exported, '--origin', 'example.com');
     t.equal(verified.code, 0, verified.out + verified.err);
+  });
+
+  await t.test('a backup is restored, and older than the copies', async (t) => {
+    const backup = join(world.directory, 'backup.db');
+    t.match(await run('backup', backup), { code: 0 });
+    for (let i = 0; i < 3; i++) await changeSomething(world, () => 0);
+    const { serial: lost } = await untilInSync(t, world, 'changes that will be lost');
+    const data = join(world.directory, 'data');
+    await world.restart('SIGTERM', async () => {
+      renameSync(data, `${data}-before`);
+      t.match(await run('restore', backup), { code: 0, out: /1 zone gets a newer serial/ });
+      copyFileSync(join(`${data}-before`, 'master.key'), join(data, 'master.key'));
+    });
+    const { serial } = await untilInSync(t, world, 'the restored version');
+    t.ok(serialIsAfter(serial, lost), `${serial} is newer than ${lost}`);
+    for (let i = 0; i < 3; i++) await changeSomething(world, () => 0);
+    await untilInSync(t, world, 'changes after the restoration');
   });
 });
 

@@ -62,7 +62,7 @@ export function serveZones(
     const { denial } = zone;
     const own = denial && signZone(origin, owners, denial);
     if (own) signed.set(zone.apex, own);
-    loadOwners(writer, origin, own?.owners ?? owners, denial && own && { denial, ...own });
+    loadOwners(writer, origin, own?.owners ?? owners, denial && own && { denial, hashedOwners: own.hashedOwners });
   }
   return { answer: createEngine(writer.reader, settings), writer, refused, signed };
 }

@@ -20,9 +20,16 @@ export function examineSecondaries(store: Store, nowUs: number): Finding[] {
     const text = peers === 1 ? 'it serves what this server serves' : `all ${peers} serve what this server serves`;
     return [{ what, verdict: 'ok', text }];
   }
-  return notices.map(({ peer, error, zones, count }): Finding => {
+  return notices.map(({ peer, error, isAhead, zones, count }): Finding => {
     const more = count > zones.length ? ` and ${count - zones.length} more` : '';
     const names = `${zones.join(', ')}${more}`;
+    if (isAhead)
+      return {
+        what,
+        verdict: 'warn',
+        text: `${peer} serves a newer version of ${names} than this server`,
+        remedy: AHEAD,
+      };
     return error === undefined
       ? { what, verdict: 'warn', text: `${peer} serves an older version of ${names}`, remedy: BEHIND }
       : { what, verdict: 'warn', text: `${peer}, asked about ${names}: ${error}`, remedy: UNREACHABLE };
@@ -31,6 +38,8 @@ export function examineSecondaries(store: Store, nowUs: number): Finding[] {
 
 const BEHIND =
   'Its log says why it does not transfer them: often it refuses the NOTIFY, has another key, or cannot reach this server.';
+const AHEAD =
+  'Data was restored or copied back, and it ignores changes until its serial is passed: `zoneplane secondary notify ZONE` gives the zone a newer one.';
 const UNREACHABLE =
   'Look whether it runs and is reached by UDP, and compare its configuration with `zoneplane secondary print`.';
 

@@ -10,6 +10,7 @@ import { systemRandom } from '../../base/random.js';
 import { BLOB_DIRECTORY, createBlobs } from '../../bucket/blobs.js';
 import { type BodyFault, verifyBodies } from '../../bucket/bodies.js';
 import type { Settings } from '../../config/schema.js';
+import { planNewerSerials } from '../../control/secondary/newer-serial.js';
 import { dataFile, hasDatabase, prepareDataDirectory } from '../../roles/data-directory.js';
 import { lockDataDirectory } from '../../roles/lock.js';
 import { openBodies } from '../../roles/services/object-bodies.js';
@@ -28,6 +29,8 @@ interface Restored {
   readonly zones: number;
   readonly records: number;
   readonly objects: number;
+  /** Zones that others transfer, which get newer serials at the next start. */
+  readonly newerSerials: number;
   /** Secrets that need the master key of the backup's time. */
   readonly sealed: number;
 }
@@ -52,10 +55,15 @@ master.key from it: secrets in the database can be read with the master key of t
       const restored = await restoreBackup(file, directory, settings);
       if (json) terminal.json({ directory, ...restored });
       else {
-        const { zones, records, objects } = restored;
+        const { zones, records, objects, newerSerials } = restored;
         terminal.print(
           `restored ${zones} zones, ${records} records and ${objects} objects that are files into ${directory}`,
         );
+        if (newerSerials > 0) {
+          terminal.print(
+            `${newerSerials === 1 ? '1 zone gets a newer serial' : `${newerSerials} zones get newer serials`} at the next start, because secondaries may have versions from after the backup`,
+          );
+        }
       }
       if (restored.sealed > 0 && settings.masterKey === undefined && !existsSync(dataFile(directory, 'masterKey'))) {
         terminal.complain(
@@ -98,7 +106,9 @@ async function examine(draft: string, file: string, { objects }: Settings): Prom
   try {
     const damage = findDamage(store);
     if (damage !== undefined) throw new UserError(`${file} is damaged: ${damage}`, 'Take another backup.');
-    migrate(store, new SystemClock(), systemRandom);
+    const clock = new SystemClock();
+    migrate(store, clock, systemRandom);
+    const newerSerials = await store.write(() => planNewerSerials(store, clock.nowMs()));
     const { bodies, faults: all } = await verifyBodies(store, createBlobs(draft, systemRandom));
     // Those that are on S3 stay there.
     const faults = objects === undefined ? all : await faultsOnS3(all, objects);
@@ -113,7 +123,13 @@ async function examine(draft: string, file: string, { objects }: Settings): Prom
     }
     const values = SEALED_COLUMNS.flatMap((column) => countSealed(store, column));
     const sealed = values.reduce((sum, { count }) => sum + count, 0);
-    return { zones: servedZones(store).length, records: countServedRecords(store), objects: bodies, sealed };
+    return {
+      zones: servedZones(store).length,
+      records: countServedRecords(store),
+      objects: bodies,
+      newerSerials,
+      sealed,
+    };
   } finally {
     store.close();
   }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../command.js';
 import { addAddCommand } from './add.js';
 import { addCatalogCommands } from './catalog.js';
+import { addNotifyCommand } from './notify.js';
 import { addPrintCommand } from './print.js';
 import { addStatusCommand } from './status.js';
 
@@ -11,5 +12,6 @@ export function addSecondaryCommands(program: Command, context: CommandContext):
   addAddCommand(secondary, context);
   addPrintCommand(secondary, context);
   addStatusCommand(secondary, context);
+  addNotifyCommand(secondary, context);
   addCatalogCommands(secondary, context);
 }

@@ -15,7 +15,7 @@ interface StatusOptions {
 export function addStatusCommand(secondary: Command, { terminal, environment }: CommandContext): void {
   const status = secondary
     .command('status')
-    .description('say what each peer serves, and how far secondary zones are; exit 1 when one is behind or unreachable')
+    .description('say what each peer serves, and how far secondary zones are; exit 1 unless all are in sync')
     .option('--account <id>', 'account of the zones (default: the oldest)')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane secondary status', 'zoneplane secondary status --json'));

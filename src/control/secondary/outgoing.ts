@@ -20,8 +20,8 @@ import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { badBody } from '../write/errors.js';
 import { secondaryFailure } from './errors.js';
+import { passPeers } from './newer-serial.js';
 import { requireOneKey, requirePeer, requireZoneName } from './peers.js';
-import { isInSync } from './progress.js';
 
 export interface OutgoingItem {
   /** Identifier of the zone. */
@@ -106,11 +106,15 @@ export async function enableOutgoing(ctx: Context, zoneId: string, enabled: bool
   });
 }
 
-/** Forgets the history, so that peers get the whole zone (v4). The caller sends NOTIFY. */
+/**
+ * Forgets the history, so that peers get the whole zone (v4), and passes the serials of peers that have a newer version. The
+ * notifier tells them.
+ */
 export async function forgetHistory(ctx: Context, zoneId: string): Promise<OutgoingItem> {
   return change(ctx, zoneId, 'outgoing.force_notify', (zone, draft) => {
     const { enabled } = requireOutgoing(ctx.store, zone);
     setOutgoing(ctx.store, zone.seq, enabled === 1, lastChange(ctx.store), draft.now);
+    passPeers(ctx.store, draft, zone);
   });
 }
 
@@ -131,7 +135,7 @@ function peerStatusOf(store: Store, { seq, serial: current }: ZoneRow): readonly
     ip,
     port,
     serial,
-    inSync: isInSync(current, serial),
+    inSync: serial === current,
     seenAt,
     error,
   }));

@@ -28,6 +28,6 @@ export function peerProgress(store: Store, zone: number, wanted: number | null):
 }
 
 /** Whether a peer with this serial (null: never seen) has everything of the zone. */
-export function isInSync(current: number, serial: number | null): boolean {
+function isInSync(current: number, serial: number | null): boolean {
   return serial !== null && !serialIsAfter(current, serial);
 }

@@ -1,11 +1,13 @@
 /** What the peers of an account serve. */
 import { toHex } from '../../base/bytes.js';
 import type { MetricSample } from '../../base/metrics.js';
+import { serialIsAfter } from '../../dns/serial.js';
 import type { Store } from '../../store/driver.js';
 import { changesSince } from '../../store/log/changes.js';
 import {
   countZonesOfPeers,
   findOutgoing,
+  type LaggingPeerRow,
   laggingPeers,
   peersOfZone,
   zonesOfPeer,
@@ -14,10 +16,9 @@ import { findTransferPeerById, transferPeersOfAccount } from '../../store/second
 import { findZone } from '../../store/zones/zones.js';
 import { requireAccount } from '../access/access.js';
 import type { Context } from '../write/context.js';
-import { isInSync } from './progress.js';
 
-/** `not watched`: the peer has no address. */
-export type PeerState = 'in sync' | 'behind' | 'unreachable' | 'disabled' | 'not watched';
+/** `ahead`: it has a newer version than this server. `not watched`: the peer has no address. */
+export type PeerState = 'in sync' | 'behind' | 'ahead' | 'unreachable' | 'disabled' | 'not watched';
 
 export interface ZoneAtPeer {
   /** Names. */
@@ -55,8 +56,8 @@ export function peerSamples(store: Store): MetricSample[] {
     type: 'gauge',
     help: 'Zones by secondary and by what it serves of them',
   } as const;
-  return countZonesOfPeers(store, MOST_COUNTED).flatMap(({ id, name, in_sync: inSync, behind, unreachable }) => {
-    const counts = { in_sync: inSync, behind, unreachable };
+  return countZonesOfPeers(store, MOST_COUNTED).flatMap(({ id, name, in_sync: inSync, behind, ahead, unreachable }) => {
+    const counts = { in_sync: inSync, behind, ahead, unreachable };
     return Object.entries(counts).map(([state, value]) => ({
       ...about,
       labels: { secondary: name, id: toHex(id), state },
@@ -68,8 +69,9 @@ export function peerSamples(store: Store): MetricSample[] {
 /** A secondary that does not serve zones as they are, although they changed a while ago. */
 export interface PeerNotice {
   readonly peer: string;
-  /** Why it did not answer; undefined: it is behind. */
+  /** Why it did not answer; undefined: it is behind or ahead. */
   readonly error: string | undefined;
+  readonly isAhead: boolean;
   /** Names, some of them. */
   readonly zones: readonly string[];
   /** All of them. */
@@ -86,12 +88,19 @@ export function peerNotices(store: Store, nowUs: number, graceUs: number): PeerN
     const since = serial === null ? modified : (changesSince(store, seq, serial, 0)[0]?.at_us ?? 0);
     return error !== null || since < nowUs - graceUs;
   });
-  return [...Map.groupBy(late, ({ peer, error }) => JSON.stringify([peer, error])).values()].map((rows) => ({
+  const isAheadOf = ({ error, serial, current }: LaggingPeerRow): boolean => error === null && isAhead(serial, current);
+  const groups = Map.groupBy(late, (row) => JSON.stringify([row.peer, row.error, isAheadOf(row)]));
+  return [...groups.values()].map((rows) => ({
     peer: rows[0]!.peer,
     error: rows[0]!.error ?? undefined,
+    isAhead: isAheadOf(rows[0]!),
     zones: rows.slice(0, MOST_NAMED).map(({ zone }) => zone),
     count: rows.length,
   }));
+}
+
+function isAhead(serial: number | null, current: number): boolean {
+  return serial !== null && serialIsAfter(serial, current);
 }
 
 function statusOf(store: Store, seq: number, peer: number): ZoneAtPeer {
@@ -102,7 +111,8 @@ function statusOf(store: Store, seq: number, peer: number): ZoneAtPeer {
     if (findOutgoing(store, seq)!.enabled !== 1) return 'disabled';
     if (ip === null) return 'not watched';
     if (error !== null) return 'unreachable';
-    return isInSync(zone.serial, serial) ? 'in sync' : 'behind';
+    if (serial === zone.serial) return 'in sync';
+    return isAhead(serial, zone.serial) ? 'ahead' : 'behind';
   };
   return { peer: name, zone: zone.name, state: state(), serial, current: zone.serial, seenAt, error };
 }

@@ -30,6 +30,6 @@ export function stateOfZone({ store, clock, actor }: Context, { id, account }: Z
     records: zone.record_count,
     dnssec: findDnssecZone(store, zone.seq)?.state ?? 'disabled',
     hold: isOn(zone, clock.nowUs()),
-    secondaries: { count: peers.length, inSync: peers.filter(({ served }) => served).length },
+    secondaries: { count: peers.length, inSync: peers.filter((peer) => peer.serial === zone.serial).length },
   };
 }

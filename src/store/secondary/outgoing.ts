@@ -33,6 +33,7 @@ export interface PeerCounts {
   readonly name: string;
   readonly in_sync: number;
   readonly behind: number;
+  readonly ahead: number;
   readonly unreachable: number;
 }
 
@@ -58,6 +59,7 @@ const WATCHED = `zone_peers
 /** By RFC 1982 §3.2. */
 const IS_BEHIND =
   '(zone_peers.serial IS NULL OR ((zones.serial - zone_peers.serial) & 4294967295) BETWEEN 1 AND 2147483647)';
+const IS_AHEAD = `(zone_peers.serial IS NOT zones.serial AND NOT ${IS_BEHIND})`;
 
 const statements = perStore((store) => ({
   find: store.prepare<[zone: number], OutgoingRow>('SELECT * FROM zone_outgoing WHERE zone = ?'),
@@ -84,15 +86,16 @@ const statements = perStore((store) => ({
   remove: store.prepare<[zone: number]>('DELETE FROM zone_outgoing WHERE zone = ?'),
   counts: store.prepare<[limit: number], PeerCounts>(
     `SELECT transfer_peers.seq, transfer_peers.id, transfer_peers.name,
-       sum(zone_peers.error IS NULL AND NOT ${IS_BEHIND}) AS in_sync,
+       sum(zone_peers.error IS NULL AND zone_peers.serial IS zones.serial) AS in_sync,
        sum(zone_peers.error IS NULL AND ${IS_BEHIND}) AS behind,
+       sum(zone_peers.error IS NULL AND ${IS_AHEAD}) AS ahead,
        sum(zone_peers.error IS NOT NULL) AS unreachable
-     FROM ${WATCHED} GROUP BY transfer_peers.seq ORDER BY behind + unreachable DESC, transfer_peers.seq LIMIT ?`,
+     FROM ${WATCHED} GROUP BY transfer_peers.seq ORDER BY behind + ahead + unreachable DESC, transfer_peers.seq LIMIT ?`,
   ),
   lagging: store.prepare<[limit: number], LaggingPeerRow>(
     `SELECT transfer_peers.name AS peer, zones.name AS zone, zones.seq, zones.serial AS current, zone_peers.serial,
        zone_peers.error, zone_outgoing.modified_at
-     FROM ${WATCHED} WHERE zone_peers.error IS NOT NULL OR ${IS_BEHIND}
+     FROM ${WATCHED} WHERE zone_peers.error IS NOT NULL OR ${IS_BEHIND} OR (${IS_AHEAD} AND zones.type <> 'secondary')
      ORDER BY transfer_peers.seq, zones.seq LIMIT ?`,
   ),
 }));
@@ -154,7 +157,7 @@ export function countZonesOfPeers(store: Store, limit: number): PeerCounts[] {
   return statements(store).counts.all(limit);
 }
 
-/** Zones that peers do not serve as they are, peer by peer. */
+/** Zones that peers do not serve as they are, peer by peer. Zones with a primary may be ahead: the peer may ask the primary, too. */
 export function laggingPeers(store: Store, limit: number): LaggingPeerRow[] {
   return statements(store).lagging.all(limit);
 }

@@ -113,9 +113,7 @@ function Secondaries({ peers, serial, onRemove, busy }: SecondariesProps) {
               {peer.name} <span class="muted mono">{peer.ip === null ? '' : `${peer.ip} port ${peer.port}`}</span>
             </th>
             <td>
-              <span class={`chip ${peer.in_sync ? 'good' : peer.error === null ? 'wait' : 'bad'}`}>
-                {peer.in_sync ? 'In step' : peer.error === null ? 'Behind' : 'Does not answer'}
-              </span>
+              <PeerState peer={peer} serial={serial} />
               {peer.error !== null && <span class="muted"> {inWords(peer.error)}</span>}
             </td>
             <td class="number" data-name="Serial">
@@ -134,6 +132,14 @@ function Secondaries({ peers, serial, onRemove, busy }: SecondariesProps) {
       </tbody>
     </TableFrame>
   );
+}
+
+function PeerState({ peer, serial }: { readonly peer: PeerStatus; readonly serial: number }) {
+  if (peer.error !== null) return <span class="chip bad">Does not answer</span>;
+  if (peer.in_sync) return <span class="chip good">In step</span>;
+  // Serials are compared modulo 2^32 (RFC 1982 §3.2).
+  const isAhead = peer.serial !== null && (peer.serial - serial) >>> 0 < 2 ** 31;
+  return <span class={`chip ${isAhead ? 'bad' : 'wait'}`}>{isAhead ? 'Ahead: it has a newer version' : 'Behind'}</span>;
 }
 
 /** Errors of sockets in words; others say themselves what is wrong. */
