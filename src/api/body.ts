@@ -14,6 +14,13 @@ export const BATCH_LIMIT_BYTES = 8 << 20;
 /** A body that is read completely must arrive within this time; streamed ones may take as long as data flows. */
 const BODY_TIMEOUT_MS = 60_000;
 
+/**
+ * A client that is still sending when the connection ends may lose the answer (RFC 9112 §9.6). So what is too large is read on and
+ * thrown away before it is refused: this many octets at most, for this time.
+ */
+const DISCARDED_OCTETS = 64 << 20;
+const DISCARDING_MS = 1_000;
+
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
 /** A body of which each step takes long enough to let others in between, in octets. */
@@ -30,37 +37,50 @@ export interface BodyBounds {
 
 /** All octets of a body. Rejects with 9207 when it is too large or arrives too slowly, with {@link HungUp} when it breaks off. */
 export function readOctets(body: Readable, { declared, limit, clock }: BodyBounds): Promise<Buffer> {
-  if (declared > limit) return Promise.reject(failure('bodyTooLarge', { limit }));
+  if (declared > DISCARDED_OCTETS) return Promise.reject(failure('bodyTooLarge', { limit }));
   // It broke off while the credential was checked: no event will tell.
   if (body.destroyed && !body.readableEnded) return Promise.reject(new HungUp());
   return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = [];
+    let pieces: Buffer[] = [];
     let length = 0;
-    const settle = (error?: unknown): void => {
+    let refusal: AppError | undefined;
+    const settle = (error: unknown = refusal): void => {
       cancel();
-      body.off('data', take).off('end', settle).off('error', breakOff).off('close', breakOff);
+      body.off('data', take).off('end', end).off('error', breakOff).off('close', breakOff);
       if (error) reject(error);
       else resolve(Buffer.concat(pieces, length));
     };
+    const end = (): void => settle();
     const breakOff = (): void => settle(new HungUp());
+    const refuse = (): void => {
+      refusal = failure('bodyTooLarge', { limit });
+      pieces = [];
+      cancel();
+      cancel = clock.after(DISCARDING_MS, end);
+    };
     const take = (piece: Buffer): void => {
       length += piece.length;
-      if (length > limit) settle(failure('bodyTooLarge', { limit }));
-      else pieces.push(piece);
+      if (!refusal && length > limit) refuse();
+      if (!refusal) pieces.push(piece);
+      else if (length > DISCARDED_OCTETS) end();
     };
-    const cancel = clock.after(BODY_TIMEOUT_MS, () => settle(failure('tooSlow')));
-    body.on('data', take).on('end', settle).on('error', breakOff).on('close', breakOff);
+    let cancel = clock.after(BODY_TIMEOUT_MS, () => settle(failure('tooSlow')));
+    if (declared > limit) refuse();
+    body.on('data', take).on('end', end).on('error', breakOff).on('close', breakOff);
   });
 }
 
 /**
  * The JSON value in a body, undefined for an empty one, or why the body is refused. Others get their turn in between: nothing
- * takes more than some ten milliseconds at a time.
+ * takes more than some ten milliseconds at a time. `coding`: of the header Content-Encoding.
  */
 export async function parseJson(
   body: Buffer | undefined,
+  coding = 'identity',
 ): Promise<{ readonly value: unknown } | { readonly fault: string }> {
   if (body === undefined || body.length === 0) return { value: undefined };
+  if (coding.toLowerCase() !== 'identity')
+    return { fault: `its Content-Encoding is ${coding}; only plain JSON is read` };
   const excess = await findExcess(body);
   if (excess !== undefined) return { fault: excess };
   let text: string;

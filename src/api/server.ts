@@ -252,7 +252,7 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
   app.addHook('preValidation', async (request) => {
     const { schema, config } = request.routeOptions;
     if (!schema?.body || config.rawBody) return;
-    const read = await parseJson(request.body as Buffer | undefined);
+    const read = await parseJson(request.body as Buffer | undefined, request.headers['content-encoding']);
     if ('fault' in read) throw refuseText(schema.body as z.ZodType, read.fault);
     request.body = read.value;
   });

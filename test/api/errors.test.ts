@@ -289,6 +289,8 @@ t.test('records', async (t) => {
   }
   for (let i = before; i < 30; i++) t.equal((await post(a(`q${i}`))).status, 200);
   t.equal((await post(a('full'))).text, refused([81045, 'Record quota exceeded.']));
+  const odd = await call('GET', `${records}?type=A,ODD`);
+  t.strictSame([odd.status, odd.json.errors[0].code], [400, 9207], 'a filter for a type that there is not');
   t.strictSame(misfits, []);
 });
 

@@ -30,7 +30,7 @@ import { createRecord } from '../../src/control/records/records.js';
 import type { Context } from '../../src/control/write/context.js';
 import { parseName } from '../../src/dns/name.js';
 import { createTokenFetch } from '../../src/hostnames/token-fetch.js';
-import { createResolver } from '../../src/resolver/resolve.js';
+import { createResolver, type Resolution, type Resolver } from '../../src/resolver/resolve.js';
 import { createUpstream } from '../../src/resolver/upstream.js';
 import { servedAtOwner, servedOwners } from '../../src/serving/owner.js';
 import { servingZone } from '../../src/serving/zone.js';
@@ -387,10 +387,37 @@ t.test('the next authority only if CAA forbids the previous one', async (t) => {
     world.outside.set('app.outside.test CAA', { rcode: 2 });
     await want(world, { names: ['app.outside.test'] });
     await advanceCertificate(world.ctx, OWNER);
-    t.strictSame(world.calls, []);
+    const asked = () => world.calls.filter((call) => !call.endsWith(' done'));
+    t.strictSame(asked(), ['google.createOrder', 'google.order', 'google.authorization'], 'tokens, and no proof');
     t.match(actors(world), [/^customer: Certificate authority encountered a SERVFAIL/]);
-    t.match(stateOf(world), { authority: 'google' });
+    t.match(stateOf(world), { status: 'pending_validation', authority: 'google' });
+    const tokens = stateOf(world).records;
+    t.match(tokens, [{ txtValue: /^.{43}$/ }]);
+    await goOn(world);
+    t.strictSame([stateOf(world).records, asked().length], [tokens, 3], 'they stay while CAA stays unknown');
+    world.outside.set('app.outside.test CAA', caaOf('0 issue "letsencrypt.org"'));
+    await goOn(world);
+    t.match(stateOf(world), { status: 'pending_validation', authority: 'lets_encrypt', errors: [] });
   });
+});
+
+t.test('a resolver that is silent holds no token back', async (t) => {
+  const world = await startWorld(t);
+  const { resolver } = world.ctx;
+  const late = Promise.withResolvers<Resolution>();
+  const silent: Resolver = {
+    resolve: (name, type, options) => (type === 'CAA' ? late.promise : resolver.resolve(name, type, options)),
+  };
+  await want(world, { names: ['app.outside.test'] });
+  const work = advanceCertificate({ ...world.ctx, resolver: silent }, OWNER);
+  for (let waits = 0; waits < 200 && stateOf(world).records.length === 0; waits++) {
+    world.clock.advance(100);
+    await sleep(10);
+  }
+  t.match(stateOf(world), { status: 'pending_validation', authority: 'google', records: [{ txtValue: /^.{43}$/ }] });
+  late.resolve(await resolver.resolve('app.outside.test', 'CAA'));
+  await work;
+  t.match(stateOf(world), { status: 'pending_validation', errors: [] });
 });
 
 function refusing(call: string, problem: { type: string; status: number; retryAfterMs?: number }) {

@@ -144,6 +144,7 @@ t.test('what is ambiguous never reaches an origin', async (t) => {
     ['a bad chunk size', `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n`, 400],
     ['CONNECT', 'CONNECT www.example.org:443 HTTP/1.1\r\nHost: www.example.org\r\n\r\n', 405],
     ['TRACE', 'TRACE / HTTP/1.1\r\nHost: www.example.org\r\nConnection: close\r\n\r\n', 405],
+    ['another version', 'GET / HTTP/2.0\r\nHost: www.example.org\r\nConnection: close\r\n\r\n', 505],
     ['a long target', GET('www.example.org', `/${'a'.repeat(9000)}`), 414],
     ['long fields', GET('www.example.org', '/', `X-A: ${'a'.repeat(20_000)}\r\n`), 431],
     ['many fields', GET('www.example.org', '/', 'X-A: 1\r\n'.repeat(120)), 431],

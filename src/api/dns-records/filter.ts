@@ -1,5 +1,6 @@
 /** Turns the query of a record list into the use case's form (v4: §5.5). */
 import type { CommentFilter, RecordQuery, TagFilter, TextFilter } from '../../control/records/records.js';
+import { typeByMnemonic } from '../../dns/rr/registry.js';
 import { failure } from '../errors.js';
 import { choiceValue, flagValue, isPresent, listValues, type Query, switchValue, textValue } from '../query.js';
 import { RECORD_ORDERS } from './schema.js';
@@ -13,6 +14,9 @@ export function recordFilter(query: Query): RecordQuery {
   const content = textFilter(query, 'content');
   const comment = commentFilter(query);
   const types = listValues(query, 'type');
+  if (types.some((type) => !typeByMnemonic(type.trim()))) {
+    throw failure('badParameter', { name: 'type', expected: 'types of records, such as A or MX' });
+  }
   const proxied = flagValue(query, 'proxied');
   const tags = tagFilters(query);
   const match = choiceValue(query, 'match', ['all', 'any']);

@@ -16,13 +16,15 @@ import { beginOrder, derOf, findBegunOrder } from './begin.js';
 import { chooseFor } from './choose.js';
 import type { CertificateContext } from './context.js';
 import { discardOrder, note, noteMeaning } from './notes.js';
-import { continueOrder } from './order-steps.js';
+import { continueOrder, keepTokens } from './order-steps.js';
 import { caaErrors, lookupError, meaningOf } from './problems.js';
 import { checkDelayMs, timeInWindowMs } from './schedule.js';
 
 /** A round has about ten steps; more indicate a bug and are not repeated at once. */
 const MOST_STEPS = 60;
 const BUG_WAIT_MS = 60_000;
+/** A client waits two seconds for the tokens of its order, milliseconds. */
+const LOOKUP_PATIENCE_MS = 1_200;
 const RENEWAL_LOOK_MS = 6 * 3_600_000;
 
 const underWay = perStore(() => new Map<string, Promise<void>>());
@@ -88,9 +90,15 @@ async function takeStep(ctx: CertificateContext, row: RequestRow): Promise<void>
     if (order && order.version !== row.version) return await discardOrder(ctx, row, order, {});
     if (row.uploaded === 1) return await note(ctx, row, { next_at: null });
     if (!order && row.status === 'active' && row.renewal === 0) return await considerRenewal(ctx, row);
-    const choice = await chooseFor(ctx, row);
-    if (!order)
-      return choice.kind === 'use' ? await beginOrder(ctx, row, choice.authority) : await noteHeld(ctx, row, choice);
+    if (order && clock.nowMs() < order.expires_at && (await keepTokens(ctx, row, order))) return;
+    // A first order, which is made while a client waits for its tokens, does not wait for slow resolvers.
+    const choice = await chooseFor(ctx, row, !order && row.failures === 0 ? LOOKUP_PATIENCE_MS : undefined);
+    if (!order) {
+      // Also when CAA is not known yet: the order is where the tokens come from, and nothing is proven before CAA is known.
+      return choice.kind === 'blocked'
+        ? await noteHeld(ctx, row, choice)
+        : await beginOrder(ctx, row, choice.authority);
+    }
     if (clock.nowMs() >= order.expires_at) return await endExpired(ctx, row, order);
     if (order.csr === null && !(choice.kind === 'use' && choice.authority === order.authority)) {
       return await changeAuthority(ctx, row, order, choice);

@@ -1,4 +1,5 @@
-/** Chooses the authority: CAA is looked up before any authority is contacted, in the requested order. */
+/** Chooses the authority: what CAA forbids is not contacted; in the requested order. */
+import { withLimit } from '../../base/lifecycle.js';
 import type { RequestRow } from '../../store/certs/requests.js';
 import type { AuthorityName, ChallengeType } from '../authority.js';
 import { CAA_IDENTITIES } from '../authority.js';
@@ -17,12 +18,16 @@ import type { CertificateContext } from './context.js';
 const METHODS: readonly ChallengeType[] = ['dns-01', 'http-01'];
 
 /**
- * Authorities after the first one that may issue are not checked. Throws an AuthorityError when an authority must be
- * asked for its identity and refuses.
+ * Authorities after the first one that may issue are not checked. `patienceMs`: lookups that take longer count as
+ * unknown. Throws an AuthorityError when an authority must be asked for its identity and refuses.
  */
-export async function chooseFor(ctx: CertificateContext, row: RequestRow): Promise<AuthorityChoice> {
+export async function chooseFor(
+  ctx: CertificateContext,
+  row: RequestRow,
+  patienceMs?: number,
+): Promise<AuthorityChoice> {
   const names: readonly string[] = JSON.parse(row.names);
-  const lookups = await lookUpAll(ctx, names);
+  const lookups = await lookUpAll(ctx, names, patienceMs);
   const refused: readonly string[] = JSON.parse(row.refused);
   const requested = row.authority === '' ? undefined : (row.authority as AuthorityName);
   const candidates: Candidate[] = [];
@@ -38,10 +43,15 @@ export async function chooseFor(ctx: CertificateContext, row: RequestRow): Promi
 async function lookUpAll(
   { resolver, clock }: CertificateContext,
   names: readonly string[],
+  patienceMs: number | undefined,
 ): Promise<ReadonlyMap<string, CaaLookup>> {
   const bases = [...new Set(names.map(baseName))];
   const found = await Promise.all(
-    bases.map(async (name) => [name, await lookUpCaa(resolver, clock, name, { bypassCache: true })] as const),
+    bases.map(async (name): Promise<readonly [string, CaaLookup]> => {
+      const lookup = lookUpCaa(resolver, clock, name, { bypassCache: true });
+      const known = patienceMs === undefined ? await lookup : await withLimit(clock, patienceMs, lookup);
+      return [name, known ?? { kind: 'unknown', name, reason: 'looking them up takes long' }];
+    }),
   );
   return new Map(found);
 }

@@ -51,6 +51,19 @@ interface Step {
   readonly authority: Authority;
 }
 
+/**
+ * Stores the challenges of an order that has none yet. They are shown before CAA is known, and nothing is proven until then. Returns
+ * whether there were any to store. Throws an AuthorityError.
+ */
+export async function keepTokens(ctx: CertificateContext, row: RequestRow, order: OrderUnderWay): Promise<boolean> {
+  if (order.url === '' || order.csr !== null || challengesOfOrder(ctx.store, order.seq).length > 0) return false;
+  const authority = await ctx.authorities.of(order.authority as AuthorityName);
+  const remote = await authority.order(order.url);
+  if (remote.status !== 'pending') return false;
+  await keepChallenges(ctx, row, order, authority, remote);
+  return true;
+}
+
 /** Runs one step. Throws an AuthorityError or a ChainError when the authority refuses or fails. */
 export async function continueOrder(
   ctx: CertificateContext,
@@ -65,7 +78,7 @@ export async function continueOrder(
   const remote = await authority.order(order.url);
   switch (remote.status) {
     case 'pending':
-      return challenges.length === 0 ? keepChallenges(step, remote) : rest(step, remote.retryAfterMs);
+      return rest(step, remote.retryAfterMs);
     case 'ready':
       return order.csr === null ? keepCsr(step) : finalize(step, remote, order.csr);
     case 'processing':
@@ -85,7 +98,13 @@ function rest({ ctx, row }: Step, waitMs: number = POLL_MS, status: string = row
   return note(ctx, row, { status, next_at: ctx.clock.nowMs() + waitMs });
 }
 
-async function keepChallenges({ ctx, row, order, authority }: Step, { authorizations }: Order): Promise<void> {
+async function keepChallenges(
+  ctx: CertificateContext,
+  row: RequestRow,
+  order: OrderUnderWay,
+  authority: Authority,
+  { authorizations }: Order,
+): Promise<void> {
   const offered: NewChallengeRow[] = [];
   for (const url of authorizations) {
     const authorization = await authority.authorization(url);

@@ -6,8 +6,13 @@ import { parseIPv6 } from '../../base/ip.js';
 import { domainToAscii } from '../idna.js';
 import { lowerName, MAX_NAME_LENGTH, NameError, parseName, printName, ROOT } from '../name.js';
 
-/** Characters that presentation form would escape and that are mistakes in a host name. */
-const MISPLACED = /(?:^|[^\\])(?:\\\\)*[\0-\x20"$();@\x7f]/;
+/**
+ * Characters that are mistakes in a host name: those that presentation form would escape, and those of URLs, lists and placeholders.
+ * Who means them writes a backslash before them. Slashes stand in names of RFC 2317 §4.
+ */
+const MISPLACED = /(?:^|[^\\])(?:\\\\)*[\0-\x20!"#$%(),:;<>?@[\]^`{|}\x7f]/;
+/** Those of them that {@link printName} leaves as they are. */
+const UNUSUAL = /[!#%,:<>?[\]^`{|}]/g;
 /** Characters of a name of 255 octets if each is escaped. */
 const MAX_TEXT_LENGTH = 4 * MAX_NAME_LENGTH;
 const LAST_LABEL_NUMERIC = /(?:^|\.)\d+$/;
@@ -34,7 +39,10 @@ export function parseHost(text: string, apex: Uint8Array): Uint8Array | undefine
 
 /** The v4 form of the wire name at `at`: lower case without the final dot; the root is `.`. */
 export function printHost(rdata: Uint8Array, at: number, end: number): string {
-  return end - at === 1 ? '.' : printName(lowerName(rdata.subarray(at, end))).slice(0, -1);
+  if (end - at === 1) return '.';
+  return printName(lowerName(rdata.subarray(at, end)))
+    .slice(0, -1)
+    .replace(UNUSUAL, '\\$&');
 }
 
 /** Whether the text ends with an unescaped dot. */

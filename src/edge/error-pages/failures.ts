@@ -4,6 +4,7 @@ import type { RouteCause } from '../../hostnames/routing/find-route.js';
 /** Statuses from 520 and codes from 1000 are those of the vendor, which operators know. */
 const FAILURES = {
   badRequest: { status: 400, code: 400, title: 'Bad request' },
+  badVersion: { status: 505, code: 505, title: 'HTTP version not supported' },
   privateBucket: { status: 403, code: 403, title: 'This bucket is not public' },
   notAllowed: { status: 405, code: 405, title: 'Method not allowed' },
   timeout: { status: 408, code: 408, title: 'Request timeout' },

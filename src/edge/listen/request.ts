@@ -32,6 +32,10 @@ export function readHttp1(message: IncomingMessage, facts: RequestFacts): ReadRe
   const headers = lowerNames(message.rawHeaders);
   const place = placeOf(target, headers);
   if ('failure' in place) return place;
+  // The parser lets 2.0 pass, which HTTP/1.1 connections never carry (RFC 9110 §2.5).
+  if (!httpVersion.startsWith('1.')) {
+    return refusal(failureOf('badVersion', `version ${httpVersion}`), place.authority, headers);
+  }
   const framing = framingFault(headers, httpVersion);
   if (framing) return refusal(framing, place.authority, headers);
   const length = contentLengthOf(headers);
