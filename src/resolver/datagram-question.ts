@@ -13,8 +13,8 @@ export interface DatagramServer {
 
 /**
  * Sends `query` and resolves to the first result that `accept` returns. Datagrams for which it returns undefined are
- * dropped, because they may be forged (RFC 5452 §9.1). Resolves to undefined after the timeout; rejects when the
- * server's host reports that the port is closed.
+ * dropped, because they may be forged (RFC 5452 §9.1). Resolves to undefined after the timeout; rejects when no
+ * datagram can be sent there, or when the server's host reports that the port is closed.
  */
 export function askByDatagram<Result>(
   { address, port }: DatagramServer,
@@ -39,8 +39,10 @@ export function askByDatagram<Result>(
       const result = accept(datagram);
       if (result !== undefined) end(() => resolve(result));
     });
-    socket.connect(port, address, () => {
-      if (!ended) socket.send(query);
+    // Without a route to the address, the callback gets an error.
+    socket.connect(port, address, (error?: Error) => {
+      if (error) end(() => reject(error));
+      else if (!ended) socket.send(query);
     });
   });
 }

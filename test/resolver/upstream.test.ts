@@ -217,3 +217,16 @@ t.test('no servers, unknown servers', async (t) => {
     reason: /address of this server is unknown/,
   });
 });
+
+t.test(
+  'a server that no datagram can be sent to',
+  { skip: process.platform !== 'linux' && 'Linux only' },
+  async (t) => {
+    // Linux refuses datagrams to this address (EACCES), as it does where there is no route (ENETUNREACH).
+    const server = { host: '255.255.255.255', port: 53 };
+    t.match(await createUpstream({ servers: [server], clock, timeoutMs: 50 }).query('a.example', 'A'), {
+      status: 'timeout',
+      reason: /EACCES/,
+    });
+  },
+);
