@@ -1,5 +1,7 @@
 /** The only source of time. Everything that waits or records a time takes a Clock, so that tests control time. */
 
+import { untilNext } from './in-step.js';
+
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   nowMs(): number;
@@ -9,6 +11,11 @@ export interface Clock {
   after(delayMs: number, run: () => void): () => void;
   /** Calls `run` every `periodMs`; the returned function cancels. Does not keep the process alive. */
   every(periodMs: number, run: () => void): () => void;
+  /**
+   * The same for what may come a little earlier or later the first time: it is in step with everything else that is called like this,
+   * so that an idle process wakes up once for all of it.
+   */
+  inStep(periodMs: number, run: () => void): () => void;
 }
 
 /** Milliseconds of a clock that is never put back: for intervals and idle times. What they count from has no meaning. */
@@ -39,6 +46,22 @@ export class SystemClock implements Clock {
     const timer = setInterval(run, periodMs);
     timer.unref();
     return () => clearInterval(timer);
+  }
+
+  inStep(periodMs: number, run: () => void): () => void {
+    let timer: NodeJS.Timeout | undefined;
+    const plan = (): void => {
+      timer = setTimeout(
+        () => {
+          plan();
+          run();
+        },
+        untilNext(performance.now(), periodMs),
+      );
+      timer.unref();
+    };
+    plan();
+    return () => clearTimeout(timer);
   }
 }
 

@@ -48,7 +48,7 @@ export function watchOwnChanges({ store, clock, log }: ContextBase): OwnChangesW
   const wake = (): void => {
     cancelWake ??= clock.after(WAKE_MS, look);
   };
-  const cancel = clock.every(LOOK_MS, look);
+  const cancel = clock.inStep(LOOK_MS, look);
   return {
     wake,
     close() {

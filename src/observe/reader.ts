@@ -118,7 +118,7 @@ export function startReader(
     control[Word.tap] = frames ? 1 : 0;
   }
   rest.end();
-  const cancels = [rest.close, clock.every(REPORT_MS, report)];
+  const cancels = [rest.close, clock.inStep(REPORT_MS, report)];
   return {
     reopen() {
       lines?.reopen();

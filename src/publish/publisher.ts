@@ -172,7 +172,7 @@ function watchStore({ source, clock, log, onProgress }: PublisherOptions, follow
   let isResting = false;
   /** True for a short time after a poll, so that commits in quick succession are read together. */
   let isSettling = false;
-  let cancelTimer = (): void => {};
+  let cancelTimer: (() => void) | undefined;
 
   const look = (): void => {
     const version = source.dataVersion();
@@ -185,12 +185,14 @@ function watchStore({ source, clock, log, onProgress }: PublisherOptions, follow
     onProgress?.(progressOf(follower));
   };
 
-  const lookAgainIn = (delayMs: number): void => {
-    cancelTimer();
-    cancelTimer = clock.after(delayMs, lookAndPlan);
+  const lookAgainIn = (delayMs: number | undefined): void => {
+    cancelTimer?.();
+    cancelTimer = delayMs === undefined ? undefined : clock.after(delayMs, lookAndPlan);
   };
 
   function lookAndPlan(): void {
+    cancelTimer?.();
+    cancelTimer = undefined;
     isResting = false;
     isSettling = false;
     try {
@@ -209,6 +211,9 @@ function watchStore({ source, clock, log, onProgress }: PublisherOptions, follow
   }
 
   lookAndPlan();
+  const cancelIdle = clock.inStep(IDLE_LOOK_MS, () => {
+    if (!cancelTimer) lookAndPlan();
+  });
   return {
     failure: () => failure,
     wake() {
@@ -219,13 +224,17 @@ function watchStore({ source, clock, log, onProgress }: PublisherOptions, follow
       isSettling = true;
       lookAgainIn(BUSY_LOOK_MS);
     },
-    close: () => cancelTimer(),
+    close() {
+      cancelIdle();
+      cancelTimer?.();
+    },
   };
 }
 
-function restAfterLook(follower: Follower): number {
+/** Undefined when the look that comes anyway is soon enough. */
+function restAfterLook(follower: Follower): number | undefined {
   if (follower.hasWork()) return BUSY_LOOK_MS;
-  return follower.heldZones().length > 0 ? HELD_LOOK_MS : IDLE_LOOK_MS;
+  return follower.heldZones().length > 0 ? HELD_LOOK_MS : undefined;
 }
 
 function progressOf(follower: Follower): Progress {

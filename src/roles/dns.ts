@@ -100,7 +100,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
       ...signing.samples(),
       ...(observing?.metrics() ?? []),
     ];
-    if (onStatus) reportStatus(options, onStatus, publisher, samples, lifecycle);
+    if (onStatus) reportStatus(options, onStatus, publisher, servers, samples, lifecycle);
     return {
       report: describe(store, publisher, servers),
       renewCertificate: (credentials) => servers.renewCertificate(credentials),
@@ -207,6 +207,7 @@ function reportStatus(
   { clock }: DnsOptions,
   onStatus: (status: DnsStatus) => void,
   publisher: Publisher,
+  servers: DnsServers,
   samples: () => MetricSample[],
   lifecycle: Lifecycle,
 ): void {
@@ -220,7 +221,11 @@ function reportStatus(
       samples: samples(),
     };
   };
-  const cancel = startStatusReports(clock, () => read(true), onStatus);
+  const mark = (): string => {
+    const { zones, appliedChange, heldZones, failure } = publisher.status();
+    return `${zones} ${appliedChange} ${heldZones.length} ${failure === undefined ? '' : messageOf(failure)} ${servers.mark()}`;
+  };
+  const cancel = startStatusReports(clock, () => read(true), onStatus, mark);
   lifecycle.own('status reports', cancel, () => {
     cancel();
     onStatus(read(false));

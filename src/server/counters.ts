@@ -96,6 +96,14 @@ export function countBlock(memory: SharedArrayBuffer, thread: number): CountBloc
   return new Float64Array(memory, thread * BLOCK * 8, BLOCK);
 }
 
+/** A number that changes with every counter of every thread. */
+export function sumOfCounters({ memory }: Counters): number {
+  const places = new Float64Array(memory);
+  let sum = 0;
+  for (let place = 0; place < places.length; place++) sum += places[place]!;
+  return sum;
+}
+
 /** The QTYPE of a request, or 0 when the question is incomplete. Reads nothing outside `start … start + length`. */
 export function questionType(bytes: Uint8Array, start: number, length: number): number {
   const end = start + length;

@@ -96,6 +96,15 @@ t.test('the first key is written before it counts, and told of until it is used'
   t.teardown(close);
   const { settings } = loadSettings({ flags: { 'data-dir': dataDir }, environment: {} });
   const base = createControlBase(settings, store, clock, silentLogger());
+  const failing = Object.assign(Object.create(store) as typeof store, {
+    write: () => Promise.reject(new Error('the disk is full')),
+  });
+  await t.rejects(ensureAdministrator({ ...base, store: failing }, settings, true), { message: /disk is full/ });
+  t.match(
+    readFileSync(join(dataDir, 'initial-key'), 'utf8'),
+    /^[\w-]{40}\n$/,
+    'the file is there before the key counts',
+  );
   const { initialKey, initialKeyFile } = await ensureAdministrator(base, settings, true);
   t.equal(readFileSync(initialKeyFile!, 'utf8'), `${initialKey}\n`, 'a start that fails later does not lose it');
   t.same(await ensureAdministrator(base, settings, true), { initialKeyFile }, 'the next start says where it is');
@@ -368,5 +377,35 @@ t.test('status is reported when it changes, and every ten seconds to show that t
   end();
   clock.advance(60_000);
   t.strictSame(told, [0, 0, 7]);
+  t.end();
+});
+
+t.test('a status is read only when its mark has changed, and for the heartbeat', (t) => {
+  const clock = new TestClock();
+  const told: number[] = [];
+  let [queries, reads] = [0, 0];
+  let mark = 'a';
+  const read = () => {
+    reads++;
+    return { queries };
+  };
+  const end = startStatusReports(
+    clock,
+    read,
+    (status) => told.push(status.queries),
+    () => mark,
+  );
+  queries = 7;
+  clock.advance(9000);
+  t.strictSame([reads, told], [1, [0]], 'a quiet process makes no status');
+  clock.advance(1000);
+  t.strictSame([reads, told], [2, [0, 7]], 'the heartbeat tells what the mark does not show');
+  queries = 8;
+  mark = 'b';
+  clock.advance(1000);
+  t.strictSame([reads, told], [3, [0, 7, 8]]);
+  clock.advance(5000);
+  t.equal(reads, 3);
+  end();
   t.end();
 });

@@ -39,6 +39,10 @@ export class TestClock implements Clock {
     return this.add({ dueMs: this.currentMs + periodMs, periodMs, run });
   }
 
+  inStep(periodMs: number, run: () => void): () => void {
+    return this.every(periodMs, run);
+  }
+
   /** Moves time forward and runs, in order, all that falls due. */
   advance(ms: number): void {
     const end = this.currentMs + ms;

@@ -1,5 +1,6 @@
 /** `zoneplane completion`: scripts for shells and the manual page, all made from the commands themselves. */
 import { Argument, Command, type Option } from 'commander';
+import { SystemClock } from '../../base/clock.js';
 import { type CommandContext, example } from '../command.js';
 
 /** Adds every command to a program. */
@@ -52,31 +53,70 @@ function wordsAfter({ command }: Described): string[] {
   ];
 }
 
+/** Text between single quotes, for a shell of the Bourne family. */
+function quoteShell(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** All paths, for the search for the longest one that the words before the cursor spell. */
+function pathsOf(commands: readonly Described[]): string {
+  return commands.map(({ path }) => `|${path.join(' ')}|`).join('');
+}
+
 /** The longest path of commands that the words before the cursor spell decides; files complete what is no option. */
 function printBash(commands: readonly Described[]): string {
-  const cases = commands.map((entry) => `    '${entry.path.join(' ')}') words='${wordsAfter(entry).join(' ')}' ;;`);
+  const cases = commands.map((entry) => {
+    // A command with others below it takes nothing else.
+    const files = entry.command.commands.length > 0 ? '' : ' files=yes';
+    return `    '${entry.path.join(' ')}') words='${wordsAfter(entry).join(' ')}'${files} ;;`;
+  });
   return `# bash completion for zoneplane
 _zoneplane() {
-  local current=\${COMP_WORDS[COMP_CWORD]} path='' words='' word known
-  known='${commands.map(({ path }) => `|${path.join(' ')}|`).join('')}'
+  local current=\${COMP_WORDS[COMP_CWORD]} place='' words='' files='' word known
+  known='${pathsOf(commands)}'
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    local longer="\${path:+$path }$word"
-    [[ $known == *"|$longer|"* ]] && path=$longer
+    local longer="\${place:+$place }$word"
+    [[ $known == *"|$longer|"* ]] && place=$longer
   done
-  case $path in
+  case $place in
 ${cases.join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
-  [[ $current == -* ]] || COMPREPLY+=($(compgen -f -- "$current"))
+  [[ $current == -* || -z $files ]] || COMPREPLY+=($(compgen -f -- "$current"))
 }
 complete -o filenames -F _zoneplane zoneplane
 `;
 }
 
+/** Works from a directory of fpath and when it is sourced. */
 function printZsh(commands: readonly Described[]): string {
+  const describe = (word: string, description: string): string => quoteShell(`${word}:${description}`);
+  const cases = commands.map(({ path, command }) => {
+    const below = command.commands.map((child) => describe(child.name(), child.description()));
+    const options = visibleOptions(command).flatMap(({ long, description }) =>
+      long ? [describe(long, description)] : [],
+    );
+    const files = below.length > 0 ? '' : ' files=yes';
+    return `    '${path.join(' ')}') commands=(${below.join(' ')}) options=(${options.join(' ')} '--help:print the help of the command')${files} ;;`;
+  });
   return `#compdef zoneplane
-autoload -U +X bashcompinit && bashcompinit
-${printBash(commands)}`;
+_zoneplane() {
+  local place='' files='' word longer known
+  local -a commands options
+  known='${pathsOf(commands)}'
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    longer="\${place:+$place }$word"
+    [[ $known == *"|$longer|"* ]] && place=$longer
+  done
+  case $place in
+${cases.join('\n')}
+  esac
+  _describe -t commands command commands
+  [[ $PREFIX == -* ]] && _describe -o -t options option options
+  [[ $PREFIX != -* && -n $files ]] && _files
+}
+if [[ $funcstack[1] == _zoneplane ]]; then _zoneplane "$@"; else compdef _zoneplane zoneplane; fi
+`;
 }
 
 function printFish(commands: readonly Described[]): string {
@@ -107,7 +147,8 @@ function quoteFish(text: string): string {
 function printManual(commands: readonly Described[], version: string): string {
   const [program, ...below] = commands;
   const sections = below.filter(({ command }) => command.commands.length === 0).map(manualOf);
-  return `.TH ZONEPLANE 1 "" "zoneplane ${version}" "User Commands"
+  const today = new Date(new SystemClock().nowMs()).toISOString().slice(0, 10);
+  return `.TH ZONEPLANE 1 ${today} "zoneplane ${version}" "User Commands"
 .SH NAME
 zoneplane \\- ${roff(program!.command.description())}
 .SH SYNOPSIS
@@ -126,15 +167,26 @@ Settings, unless another file is named.
 
 function manualOf({ path, command }: Described): string {
   const options = visibleOptions(command).map(
-    ({ flags, description }) => `.RS\n.TP\n.B ${roff(flags)}\n${roff(description)}\n.RE\n`,
+    ({ flags, description }) => `.RS\n.TP\n.B ${escapeRoff(flags)}\n${roff(description)}\n.RE\n`,
   );
-  return `.TP\n.B zoneplane ${path.join(' ')} ${roff(command.usage().replace('[options] ', ''))}\n${roff(command.description())}\n${options.join('')}`;
+  const usage = escapeRoff(command.usage().replace('[options] ', ''));
+  return `.TP\n.B zoneplane ${path.join(' ')} ${usage}\n${roff(command.description())}\n${options.join('')}`;
 }
 
-/** Text that means itself in roff. */
+/** Text that means itself in roff, in one line. */
+function escapeRoff(text: string): string {
+  return text.replaceAll('\\', '\\e').replaceAll('-', '\\-');
+}
+
+const LONGEST_LINE = 80;
+
+/** The same in several lines, none of which is taken for a macro. */
 function roff(text: string): string {
-  return text
-    .replaceAll('\\', '\\e')
-    .replaceAll('-', '\\-')
-    .replace(/^([.'])/gm, '\\&$1');
+  const lines: string[] = [];
+  for (const word of escapeRoff(text).split(/\s+/)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < LONGEST_LINE) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines.map((line) => line.replace(/^([.'])/, '\\&$1')).join('\n');
 }

@@ -22,5 +22,5 @@ export function watchEdgeNeed(store: Store, clock: Clock, tell: (needed: boolean
     known = needed;
     tell(needed);
   };
-  return { look, close: clock.every(LOOK_MS, look) };
+  return { look, close: clock.inStep(LOOK_MS, look) };
 }

@@ -56,7 +56,7 @@ export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
     { version: () => incomingVersion(store), mark: () => markKeyNames(secondaryNames, incomingApexes(store)) },
   ]);
   wake();
-  const cancel = clock.every(LOOK_MS, wake);
+  const cancel = clock.inStep(LOOK_MS, wake);
   const allowed = parseCidrSet(settings.transferAllow);
   const transfers = createTransfers({
     store,

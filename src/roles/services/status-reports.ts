@@ -2,22 +2,32 @@
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { STATUS_HEARTBEAT_MS, STATUS_PERIOD_MS } from '../limits.js';
 
-/** Tells at once what `read` returns, and looks again periodically. The returned function ends that. */
+/**
+ * Tells at once what `read` returns, and looks again periodically. The returned function ends that. `mark` changes with nearly all that
+ * is read, and costs less: while it stays the same, what else has changed waits for the next heartbeat.
+ */
 export function startStatusReports<Status>(
   clock: Clock,
   read: () => Status,
   tell: (status: Status) => void,
+  mark?: () => string,
 ): () => void {
+  let known: string | undefined;
   let told = '';
   let toldMs = 0;
   const look = (): void => {
+    const nowMs = steadyMs(clock);
+    const isDue = nowMs - toldMs >= STATUS_HEARTBEAT_MS;
+    const seen = mark?.();
+    if (seen !== undefined && seen === known && !isDue) return;
+    known = seen;
     const status = read();
     const text = JSON.stringify(status);
-    if (text === told && steadyMs(clock) - toldMs < STATUS_HEARTBEAT_MS) return;
+    if (text === told && !isDue) return;
     told = text;
-    toldMs = steadyMs(clock);
+    toldMs = nowMs;
     tell(status);
   };
   look();
-  return clock.every(STATUS_PERIOD_MS, look);
+  return clock.inStep(STATUS_PERIOD_MS, look);
 }

@@ -416,7 +416,8 @@ t.test('dead targets of one zone do not delay those of another', async (t) => {
     await sleep(10);
   }
   t.equal(findTarget(ctx.store, target)?.asked, 1);
-  t.ok(deadNames() > 0 && deadNames() < 100, `${deadNames()} of 400 dead names were asked for before it`);
+  // As many as are asked for at once, if one zone could take all places.
+  t.ok(deadNames() > 0 && deadNames() < 64, `${deadNames()} of 400 dead names were asked for before it`);
 });
 
 t.test('a clock that is set back by a day stops nothing', async (t) => {
