@@ -1,14 +1,10 @@
 /** The number of this process's open files, and its limit, as reported by Linux. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { processLimit } from './process-limits.js';
 
 /** Undefined if the system does not report it. */
 export function openFileLimit(): number | undefined {
-  try {
-    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1];
-    return soft === undefined ? undefined : Number(soft);
-  } catch {
-    return undefined;
-  }
+  return processLimit('open files');
 }
 
 /** Includes sockets. Undefined if the system does not report it, or if no file can be opened to read it. */

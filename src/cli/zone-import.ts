@@ -7,6 +7,7 @@ import { formatIssue } from '../base/result.js';
 import type { SignaturesWish } from '../control/imports/signatures.js';
 import { type ImportProgress, type ImportResult, importZone } from '../control/imports/zone.js';
 import type { Context } from '../control/write/context.js';
+import { explainStoreFailure } from '../roles/store-failure.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
 import { readKeyDirectory } from './dnssec/key-files.js';
@@ -189,7 +190,8 @@ async function importOne(
     });
     return { ...target, result, tookMs: performance.now() - began };
   } catch (error) {
-    if (error instanceof AppError || error instanceof UserError) return { ...target, refusal: messageOf(error) };
+    const known = explainStoreFailure(error);
+    if (known instanceof AppError || known instanceof UserError) return { ...target, refusal: messageOf(known) };
     throw error;
   }
 }

@@ -1,8 +1,9 @@
 /** `zoneplane zone`: whole zones. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { UserError } from '../base/errors.js';
+import { explainFileFailure } from '../base/file-failure.js';
 import type { Context } from '../control/write/context.js';
 import { exportZone } from '../control/zones/export.js';
 import type { ZoneItem } from '../control/zones/item.js';
@@ -76,16 +77,24 @@ async function exportAll(
   const zones = await collectPages((page) => listZones(context, { page, perPage: 1000 }));
   for (const { id, asciiName } of zones) {
     const file = join(directory, `${asciiName.replaceAll('/', '_')}.${format === 'bind' ? 'zone' : 'json'}`);
-    try {
-      const pieces: string[] = [];
-      for await (const piece of exportZone(context, id, format)) pieces.push(piece);
-      writeFileSync(file, pieces.join(''), { flag: 'wx' });
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === 'EEXIST') throw new UserError(`${file} exists already`, 'Name an empty directory with --directory.');
-      throw error;
-    }
+    if (existsSync(file)) throw new UserError(`${file} exists already`, 'Name an empty directory with --directory.');
+    const pieces: string[] = [];
+    for await (const piece of exportZone(context, id, format)) pieces.push(piece);
+    writeNewFile(file, pieces.join(''));
     terminal.print(file);
+  }
+}
+
+/** Writes all of it or leaves nothing. */
+function writeNewFile(file: string, text: string): void {
+  const descriptor = openSync(file, 'wx');
+  try {
+    writeFileSync(descriptor, text);
+  } catch (error) {
+    rmSync(file, { force: true });
+    throw explainFileFailure(error, file);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

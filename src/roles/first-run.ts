@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, messageOf, UserError } from '../base/errors.js';
+import { explainFileFailure } from '../base/file-failure.js';
 import { formatIssue } from '../base/result.js';
 import type { Settings } from '../config/schema.js';
 import { ensureFirstAdministrator } from '../control/access/keys.js';
@@ -76,8 +77,12 @@ function unusedKey({ store }: ContextBase, file: string): InitialKey {
 /** Writes atomically, never readable by others. */
 function writeSecret(file: string, secret: string): void {
   const draft = `${file}.new`;
-  writeFileSync(draft, `${secret}\n`, { mode: 0o600 });
-  renameSync(draft, file);
+  try {
+    writeFileSync(draft, `${secret}\n`, { mode: 0o600 });
+    renameSync(draft, file);
+  } catch (error) {
+    throw explainFileFailure(error, file);
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
-/** Explains database failures to an operator. */
+/** Explains failures of the database and of files to an operator. */
 import { UserError } from '../base/errors.js';
+import { explainFileFailure } from '../base/file-failure.js';
 import { StoreBusy, StoreCorrupt, StoreFull } from '../store/driver.js';
 import { LogUnavailable } from '../store/failures.js';
 
@@ -19,5 +20,5 @@ export function explainStoreFailure(error: unknown): unknown {
   if (error instanceof StoreBusy) {
     return new UserError(error.message, 'Try again when the other process has finished.');
   }
-  return error;
+  return explainFileFailure(error);
 }

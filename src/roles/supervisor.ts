@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import { openFileLimit } from '../base/open-files.js';
+import { processLimit } from '../base/process-limits.js';
 import type { LoadedSettings } from '../config/load.js';
 import { SETTINGS, type Settings } from '../config/schema.js';
 import { type Announcer, createAnnouncer } from './announce.js';
@@ -52,6 +53,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   const { loaded, clock, log } = options;
   const startedMs = clock.nowMs();
   requireOpenFiles();
+  requireAddressSpace(loaded.settings);
   const directory = prepareDataDirectory(loaded.settings.dataDir);
   const predecessor = options.takeOver ? findPredecessor(directory.path) : undefined;
   let lock = predecessor ? undefined : lockDataDirectory(directory.path, 'serveLock');
@@ -113,6 +115,21 @@ function requireOpenFiles(): void {
   throw new UserError(
     `this process may have ${limit} open files, and zoneplane needs at least ${FEWEST_FILES}`,
     'Raise the limit, such as with `ulimit -n 4096`, or LimitNOFILE= in a systemd unit.',
+  );
+}
+
+/** Octets of address space that an empty server reserves, and each UDP worker more. It uses a twentieth of that. */
+const LEAST_ADDRESS_SPACE = 2 * 1024 ** 3;
+const ADDRESS_SPACE_OF_WORKER = 512 << 20;
+
+function requireAddressSpace({ dnsWorkers = availableParallelism() }: Settings): void {
+  const limit = processLimit('address space');
+  const least = LEAST_ADDRESS_SPACE + dnsWorkers * ADDRESS_SPACE_OF_WORKER;
+  if (limit === undefined || limit >= least) return;
+  const mib = (octets: number): number => Math.floor(octets / 1024 ** 2);
+  throw new UserError(
+    `this process may have ${mib(limit)} MiB of address space, and zoneplane with ${dnsWorkers} UDP workers needs at least ${mib(least)} MiB`,
+    'Lift the limit (`ulimit -v unlimited`). Limit the memory itself with MemoryMax= in a systemd unit, or that of a container.',
   );
 }
 

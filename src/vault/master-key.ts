@@ -101,12 +101,15 @@ function writeKeys(path: string, keys: readonly Uint8Array[]): void {
   try {
     rmSync(draft, { force: true });
     const file = openSync(draft, 'wx', 0o600);
+    let isWhole = false;
     try {
       fchmodSync(file, 0o600);
       writeFileSync(file, keys.map((key) => `${toHex(key)}\n`).join(''));
       fsyncSync(file);
+      isWhole = true;
     } finally {
       closeSync(file);
+      if (!isWhole) rmSync(draft, { force: true });
     }
     renameSync(draft, path);
     syncDirectory(dirname(path));

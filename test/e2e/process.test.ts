@@ -389,14 +389,31 @@ t.test('DNS over TLS with certificate and key from files', async (t) => {
   t.equal(answer.readUInt16BE(8), 1, 'one answer');
 });
 
-t.test('a low limit of open files is refused in a sentence', async (t) => {
-  const limited = spawnSync('sh', ['-c', 'ulimit -n 100; exec "$0" "$@"', process.execPath, PROGRAM, 'serve'], {
+/** Starts a server with a limit of the shell; it is ended when it does not refuse. */
+function startLimited(directory: string, limit: string): { readonly status: number | null; readonly stderr: string } {
+  const command = `ulimit ${limit}; exec "$0" "$@"`;
+  return spawnSync('sh', ['-c', command, process.execPath, PROGRAM, 'serve'], {
     encoding: 'utf8',
-    cwd: tmpdir(),
+    cwd: directory,
+    timeout: 20_000,
   });
-  t.equal(limited.status, 1);
-  t.match(limited.stderr, /this process may have 100 open files, and zoneplane needs at least 128\n/);
-  t.notMatch(limited.stderr, / {4}at /, 'no stack');
+}
+
+t.test('low limits of open files and address space are refused in a sentence', async (t) => {
+  const directory = makeDirectory();
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  for (const [limit, sentence] of [
+    ['-n 100', /^zoneplane: this process may have 100 open files, and zoneplane needs at least 128\n/],
+    [
+      '-v 2500000',
+      /^zoneplane: this process may have 2441 MiB of address space, .* needs at least \d{4,6} MiB\n.*ulimit -v/,
+    ],
+  ] as const) {
+    const { status, stderr } = startLimited(directory, limit);
+    t.equal(status, 1, limit);
+    t.match(stderr, sentence);
+    t.notMatch(stderr, / {4}at /, 'no stack');
+  }
 });
 
 t.test('a process that cannot start says why in a sentence', async (t) => {

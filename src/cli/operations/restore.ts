@@ -14,7 +14,7 @@ import { planNewerSerials } from '../../control/secondary/newer-serial.js';
 import { dataFile, hasDatabase, prepareDataDirectory } from '../../roles/data-directory.js';
 import { lockDataDirectory } from '../../roles/lock.js';
 import { openBodies } from '../../roles/services/object-bodies.js';
-import { DATABASE_FILE, openStore } from '../../store/driver.js';
+import { DATABASE_FILE, openStore, type Store } from '../../store/driver.js';
 import { findDamage } from '../../store/integrity.js';
 import { migrate } from '../../store/migrate.js';
 import { forgetNewestChange } from '../../store/newest-change.js';
@@ -102,7 +102,7 @@ async function restoreBackup(file: string, directory: string, settings: Settings
 }
 
 async function examine(draft: string, file: string, { objects }: Settings): Promise<Restored> {
-  const store = openStore(draft);
+  const store = openCopy(draft, file);
   try {
     const damage = findDamage(store);
     if (damage !== undefined) throw new UserError(`${file} is damaged: ${damage}`, 'Take another backup.');
@@ -132,6 +132,16 @@ async function examine(draft: string, file: string, { objects }: Settings): Prom
     };
   } finally {
     store.close();
+  }
+}
+
+function openCopy(draft: string, file: string): Store {
+  try {
+    return openStore(draft);
+  } catch (error) {
+    if (error instanceof UserError)
+      throw new UserError(`${file} is not a backup of zoneplane`, 'Name the file that `zoneplane backup` wrote.');
+    throw error;
   }
 }
 

@@ -61,6 +61,15 @@ t.test('backup and restore, objects too', async (t) => {
   copy.close();
   t.match(await run('restore', file, '--data-dir', target), { code: 1, err: /holds data already/ });
 
+  const text = join(directory, 'text');
+  writeFileSync(text, 'this is no database, but long enough to look like one '.repeat(200));
+  const none = join(directory, 'none');
+  t.match(await run('restore', text, '--data-dir', none), {
+    code: 1,
+    err: `zoneplane: ${text} is not a backup of zoneplane\nName the file that \`zoneplane backup\` wrote.\n`,
+  });
+  t.notOk(existsSync(join(none, 'zoneplane.db')));
+
   const [body] = readdirSync(`${file}.blobs`, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
   );

@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 import { createTerminal } from '../../../src/cli/terminal.js';
 import { loadSettings } from '../../../src/config/load.js';
+import { explainStoreFailure } from '../../../src/roles/store-failure.js';
 import { type Outcome, PROGRAM, runCommand } from '../../support/commands.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-daily-'));
@@ -143,12 +144,26 @@ t.test('import: dry run and standard input; export of all; check with sound file
   t.same(readdirSync(target).sort(), ['example.com.zone', 'example.net.zone', 'example.org.zone']);
   t.match(readFileSync(join(target, 'example.net.zone'), 'utf8'), /^ns1\.example\.net\.\t300\tIN\tA\t192\.0\.2\.1/m);
   t.match(await run('zone', 'export', '--all', '--directory', target), { code: 1, err: /exists already/ });
+  t.match(await run('zone', 'export', '--all', '--directory', file), {
+    code: 1,
+    err: `zoneplane: ${file} cannot be used: it exists already (EEXIST)\nChoose another name.\n`,
+  });
   t.match(await run('zone', 'export'), { code: 2, err: /name one zone, or say --all/ });
   const checked = await run('zone', 'check', '--json', file);
   t.match(JSON.parse(checked.out), [{ severity: 'info', code: 'sound', file, name: 'example.net', records: 2 }]);
 });
 
 const NOBODY = 65_534;
+
+/** What a command that lets this error out says. */
+function refusalOf(work: () => void): unknown {
+  try {
+    work();
+  } catch (error) {
+    return explainStoreFailure(error);
+  }
+  return undefined;
+}
 
 t.test('a data directory of somebody else', async (t) => {
   const foreign = join(directory, 'foreign');
@@ -163,7 +178,12 @@ t.test('a data directory of somebody else', async (t) => {
     await run('zone', 'create', 'example.com', '--init', '--data-dir', foreign),
     await run('zone', 'create', 'example.com', '--init', '--data-dir', join(foreign, 'below')),
   ];
+  const refused = refusalOf(() => writeFileSync(join(foreign, 'file'), ''));
   if (isRoot) process.seteuid!(0);
+  t.match(refused, {
+    name: 'UserError',
+    message: /foreign\/file cannot be used: this user may not do that \(EACCES\)$/,
+  });
   chmodSync(foreign, 0o700);
   for (const outcome of outcomes)
     t.match(outcome, { code: 1, err: /^zoneplane: the data directory \S+ is not writable by this user\n/ });
