@@ -7,7 +7,7 @@ import { messageOf, UserError } from '../base/errors.js';
 import type { LoadedSettings } from '../config/load.js';
 import { printHostPort, type Settings } from '../config/schema.js';
 import { createUpstream } from '../resolver/upstream.js';
-import { masterKeysOf, upstreamServers } from '../roles/control-base.js';
+import { masterKeysOf, servingSettings, upstreamServers } from '../roles/control-base.js';
 import { dataFile, hasDatabase, prepareDataDirectory, readRunning } from '../roles/data-directory.js';
 import { chooseDnsPort, DNS_PORT } from '../roles/dns-port.js';
 import { checkHealth } from '../roles/health.js';
@@ -257,7 +257,8 @@ function examineJobs({ dataDir }: Settings): Finding[] {
 }
 
 /** Nothing where there is no database that could be asked. */
-function examineExpiry({ dataDir, nameservers }: Settings, clock: Clock): Finding[] {
+function examineExpiry(settings: Settings, clock: Clock): Finding[] {
+  const { dataDir } = settings;
   if (!hasDatabase(dataDir)) return [];
   let store: Store | undefined;
   try {
@@ -270,7 +271,7 @@ function examineExpiry({ dataDir, nameservers }: Settings, clock: Clock): Findin
       ...examineConsumedCatalogs(opened),
       ...examineUpdateKeys(opened),
       ...examineCertificates(opened, nowMs),
-      ...examineSignedZones(opened, nowMs, nameservers),
+      ...examineSignedZones(opened, nowMs, servingSettings(settings, opened)),
     ]);
   } catch (error) {
     return [failureOf('certificates', error)];

@@ -46,6 +46,7 @@ import { ticketSecrets } from './migrations/0071-ticket-secrets.js';
 import { signatureSets } from './migrations/0085-signature-sets.js';
 import { compactDenial } from './migrations/0088-compact-denial.js';
 import { removedZones } from './migrations/0090-removed-zones.js';
+import { parentalAgents } from './migrations/0097-parental-agents.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -93,6 +94,7 @@ const MIGRATIONS: readonly Migration[] = [
   signatureSets,
   compactDenial,
   removedZones,
+  parentalAgents,
 ];
 
 /** The schema version after all migrations. */

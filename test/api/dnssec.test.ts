@@ -21,6 +21,7 @@ const OFF = {
   dnssec_presigned: false,
   dnssec_use_nsec3: false,
   dnssec_signals: false,
+  dnssec_parental_agent: false,
 };
 
 t.test('the client turns it on, reads the DS record, and turns it off', async (t) => {
@@ -76,6 +77,10 @@ t.test('keys, rollover, status', async (t) => {
     status: 200,
     json: { result: { dnssec_signals: true } },
   });
+  t.match(await call('PATCH', path, { dnssec_parental_agent: true }), {
+    status: 200,
+    json: { result: { dnssec_parental_agent: true } },
+  });
   const [zsk] = (await call('GET', `${path}/zsk`)).json.result;
   t.match(zsk, {
     Name: 'example.com.',
@@ -102,13 +107,14 @@ t.test('keys, rollover, status', async (t) => {
     due: 0,
     failure: null,
     signals: [],
-    parent: { checked_on: null, servers: [] },
+    parent: { checked_on: null, servers: [], taken_by: null },
   });
   for (const [body, pointer] of [
     [{ status: 'on' }, '/status'],
     [{ dnssec_use_nsec3: 'yes' }, '/dnssec_use_nsec3'],
     [{ denial: 'none' }, '/denial'],
     [{ dnssec_signals: 1 }, '/dnssec_signals'],
+    [{ dnssec_parental_agent: 'on' }, '/dnssec_parental_agent'],
   ] as const) {
     t.match(await call('PATCH', path, body), { status: 400, json: { errors: [{ source: { pointer } }] } });
   }

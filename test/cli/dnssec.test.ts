@@ -82,6 +82,10 @@ t.test('on, status, keys, rollover, off', async (t) => {
     code: 0,
     out: /absence is proven by compact denial \(RFC 9824\)/,
   });
+  t.match(await run('dnssec', 'enable', 'example.test', '--parental-agent', 'on'), {
+    code: 0,
+    out: /takes the DS records of zones below it from their CDS records \(RFC 7344\)/,
+  });
   t.match(await run('dnssec', 'enable', 'example.test', '--algorithm', 'rsa'), { code: 2, err: /ecdsap256sha256/ });
   t.match(await run('dnssec', 'enable', 'exampel.test'), { code: 1, err: /did you mean example\.test\?/ });
   t.match(await run('dnssec', 'disable', 'example.test', '--remove'), { code: 1, err: /Disable it first/ });

@@ -28,6 +28,9 @@ export const dnssec = z
     dnssec_signals: z
       .boolean()
       .describe('Whether it tells of the keys of zones whose name servers have names in it (RFC 9615)'),
+    dnssec_parental_agent: z
+      .boolean()
+      .describe('Whether it takes the DS records of the zones below it from their CDS records (RFC 7344)'),
   })
   .meta({ id: 'Dnssec' });
 export type Dnssec = z.output<typeof dnssec>;
@@ -42,6 +45,9 @@ export const dnssecEdit = z
     dnssec_use_nsec3: flag.describe('Whether absence is proven by hashed names'),
     dnssec_signals: flag.describe(
       'Whether this zone tells of the keys of zones whose name servers have names in it, so that registries can turn on DNSSEC by themselves (RFC 9615)',
+    ),
+    dnssec_parental_agent: flag.describe(
+      'Whether this zone takes the DS records of zones of the same account that it delegates, and that are signed by this service, from their CDS records (RFC 7344, RFC 8078)',
     ),
     denial: z
       .enum(['nsec', 'nsec3', 'compact'], { error: 'nsec, nsec3 or compact' })
@@ -134,6 +140,10 @@ export const dnssecStatus = z
             ds: z.array(z.string()).nullable().describe('Null: the server did not answer'),
           }),
         ),
+        taken_by: z
+          .string()
+          .nullable()
+          .describe('The parent zone that is served here and takes the DS records by itself (`dnssec_parental_agent`)'),
       })
       .describe('What the servers of the parent had when they were last asked'),
   })

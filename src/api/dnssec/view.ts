@@ -6,7 +6,16 @@ import { Class, Type } from '../../dns/codes.js';
 import { printOptionalTime, printTime } from '../times.js';
 import type { Dnssec, DnssecKey, DnssecStatus, ZoneSigningKey } from './schema.js';
 
-export function dnssecView({ status, key, modifiedAt, multiSigner, presigned, signals, denial }: DnssecItem): Dnssec {
+export function dnssecView({
+  status,
+  key,
+  modifiedAt,
+  multiSigner,
+  presigned,
+  signals,
+  parentalAgent,
+  denial,
+}: DnssecItem): Dnssec {
   return {
     status,
     flags: key?.flags ?? null,
@@ -23,6 +32,7 @@ export function dnssecView({ status, key, modifiedAt, multiSigner, presigned, si
     dnssec_presigned: presigned,
     dnssec_use_nsec3: denial === 'nsec3',
     dnssec_signals: signals,
+    dnssec_parental_agent: parentalAgent,
   };
 }
 
@@ -84,6 +94,7 @@ export function dnssecStatusView(status: SigningStatus): DnssecStatus {
     parent: {
       checked_on: printOptionalTime(status.parent.checkedAt),
       servers: status.parent.servers.map(({ server, ds }) => ({ server, ds: ds ? [...ds] : null })),
+      taken_by: status.parent.takenBy ?? null,
     },
   };
 }

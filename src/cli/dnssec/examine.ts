@@ -2,8 +2,16 @@
 
 import { isEntryPoint } from '../../control/dnssec/ds.js';
 import { agreedDs, parentOf } from '../../control/dnssec/parent.js';
+import {
+  type DelegationHere,
+  delegationHere,
+  delegationTaken,
+  isSameDs,
+  wantedDs,
+} from '../../control/dnssec/parental-agent.js';
 import { refreshSpanOfZone } from '../../control/dnssec/state.js';
 import { isBogusBelow } from '../../dnssec/delegation-states.js';
+import type { ServingSettings } from '../../serving/zone.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
 import { earliestExpiry } from '../../store/dnssec/signatures.js';
 import { allDnssecZones, type DnssecZoneRow } from '../../store/dnssec/zones.js';
@@ -16,10 +24,10 @@ const what = 'dnssec';
 /** Zones in trouble that are named. */
 const MOST_NAMED = 5;
 
-/** Takes several statements: to be called inside a snapshot. `nameServers`: those of the service. */
-export function examineSignedZones(store: Store, nowMs: number, nameServers: readonly string[]): Finding[] {
+/** Takes several statements: to be called inside a snapshot. */
+export function examineSignedZones(store: Store, nowMs: number, settings: ServingSettings): Finding[] {
   const rows = allDnssecZones(store).filter(({ phase }) => phase === 'signed');
-  const findings = rows.flatMap((row) => examineZone(store, row, Math.floor(nowMs / 1000), nameServers));
+  const findings = rows.flatMap((row) => examineZone(store, row, Math.floor(nowMs / 1000), settings));
   if (findings.length === 0) {
     const count = rows.length === 1 ? '1 zone is' : `${rows.length} zones are`;
     return rows.length === 0 ? [] : [{ what, verdict: 'ok', text: `${count} signed, and no signature ends soon` }];
@@ -29,12 +37,12 @@ export function examineSignedZones(store: Store, nowMs: number, nameServers: rea
   return more > 0 ? [...named, { what, verdict: 'warn', text: `${more} more signed zones are in trouble` }] : named;
 }
 
-function examineZone(store: Store, row: DnssecZoneRow, now: number, nameServers: readonly string[]): Finding[] {
+function examineZone(store: Store, row: DnssecZoneRow, now: number, settings: ServingSettings): Finding[] {
   const zone = findZone(store, row.zone)!;
-  const bogus = examineParent(store, zone);
+  const bogus = examineParent(store, zone, settings);
   const expiry = earliestExpiry(store, row.zone);
   // Signatures are replaced when this much is left; when half of it is, the job has not run for days.
-  const span = refreshSpanOfZone(zone, row, nameServers);
+  const span = refreshSpanOfZone(zone, row, settings.nameServers);
   if (expiry === undefined || expiry - now > span / 2) return bogus;
   const isOver = expiry <= now;
   const finding: Finding = {
@@ -49,10 +57,14 @@ function examineZone(store: Store, row: DnssecZoneRow, now: number, nameServers:
   return [...bogus, finding];
 }
 
-function examineParent(store: Store, { seq, apex, name }: ZoneRow): Finding[] {
+function examineParent(store: Store, zone: ZoneRow, settings: ServingSettings): Finding[] {
+  const { seq, apex, name } = zone;
   const dnskeys = keysOfZone(store, seq).filter((key) => key.published === 1 && isEntryPoint(key));
   const keys = dnskeys.map((key) => key.public);
-  if (!isBogusBelow(agreedDs(parentOf(store, seq)), apex, keys)) return [];
+  const here = delegationHere({ store, settings }, zone);
+  // What stands in a zone here is known better than what was found at the last look.
+  const agreed = here ? here.ds.map(({ rdata }) => rdata) : agreedDs(parentOf(store, seq));
+  if (!isBogusBelow(agreed, apex, keys)) return here ? examineParentHere(store, zone, here, settings) : [];
   return [
     {
       what,
@@ -61,4 +73,26 @@ function examineParent(store: Store, { seq, apex, name }: ZoneRow): Finding[] {
       remedy: `Replace them by the DS record that \`zoneplane dnssec status ${name}\` shows, or remove them.`,
     },
   ];
+}
+
+/** Whether a parent zone that is served here has the DS records for which the zone asks. */
+function examineParentHere(
+  store: Store,
+  zone: ZoneRow,
+  { parent, ds }: DelegationHere,
+  settings: ServingSettings,
+): Finding[] {
+  const wanted = wantedDs({ store, settings }, zone);
+  if (!wanted || isSameDs(ds, wanted)) return [];
+  const where = `${parent.name}, which is served here`;
+  const text =
+    wanted.length === 0
+      ? `${zone.name}: its parent ${where}, still has a DS record, and the zone asks for its removal`
+      : ds.length === 0
+        ? `${zone.name}: its parent ${where}, has no DS record of it, so nobody checks its signatures`
+        : `${zone.name}: its parent ${where}, has other DS records than those for which the zone asks`;
+  const remedy = delegationTaken({ store, settings }, zone)
+    ? 'The parent takes them by itself: a running server looks every minute while something is expected; see `zoneplane job list --failed`.'
+    : `Change the DS records of ${zone.name} in ${parent.name} (\`zoneplane dnssec keys ${zone.name}\`), or let it take them: \`zoneplane dnssec enable ${parent.name} --parental-agent on\`.`;
+  return [{ what, verdict: 'warn', text, remedy }];
 }

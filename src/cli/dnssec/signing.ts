@@ -1,6 +1,6 @@
 /** `zoneplane dnssec enable|disable|status|keys|rollover`: signing of zones. */
 import { Argument, type Command, Option } from 'commander';
-import { deleteDnssec, editDnssec, getDnssec, listKeys } from '../../control/dnssec/delegation.js';
+import { type DnssecEdit, deleteDnssec, editDnssec, getDnssec, listKeys } from '../../control/dnssec/delegation.js';
 import type { DnssecItem, KeyItem } from '../../control/dnssec/item.js';
 import { startRollover } from '../../control/dnssec/rollover.js';
 import { type SigningStatus, signingStatus } from '../../control/dnssec/status.js';
@@ -34,6 +34,7 @@ interface EnableOptions {
   readonly denial?: 'nsec' | 'nsec3' | 'compact';
   readonly multiSigner?: 'on' | 'off';
   readonly signals?: 'on' | 'off';
+  readonly parentalAgent?: 'on' | 'off';
   readonly json?: boolean;
 }
 
@@ -56,28 +57,41 @@ function addEnable(dnssec: Command, { terminal, environment }: CommandContext): 
         'whether the zone tells of the keys of zones whose name servers have names in it (RFC 9615)',
       ).choices(['on', 'off']),
     )
+    .addOption(
+      new Option(
+        '--parental-agent <state>',
+        'whether the zone takes the DS records of zones below it from their CDS records (RFC 7344)',
+      ).choices(['on', 'off']),
+    )
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
-      example('zoneplane dnssec enable example.com', 'zoneplane dnssec enable dns.example --signals on'),
+      example(
+        'zoneplane dnssec enable example.com',
+        'zoneplane dnssec enable dns.example --signals on',
+        'zoneplane dnssec enable example.com --parental-agent on',
+      ),
     );
-  addSettingOptions(enable, DATA_SETTINGS).action(
-    async (name: string, { algorithm, denial, multiSigner, signals, json }: EnableOptions) => {
-      await withControl(enable, environment, async (ctx, _, unlock) => {
-        await unlock();
-        const { id } = await requireZoneNamed(ctx, name);
-        const edit = {
-          status: 'active' as const,
-          denial,
-          dnssec_multi_signer: multiSigner && multiSigner === 'on',
-          dnssec_signals: signals && signals === 'on',
-          algorithm: algorithm === undefined ? undefined : ALGORITHMS[algorithm],
-        };
-        const item = await editDnssec(ctx, id, edit);
-        await tellStatus(ctx, id, item, terminal, json);
-      });
-    },
-  );
+  addSettingOptions(enable, DATA_SETTINGS).action(async (name: string, options: EnableOptions) => {
+    await withControl(enable, environment, async (ctx, _, unlock) => {
+      await unlock();
+      const { id } = await requireZoneNamed(ctx, name);
+      const item = await editDnssec(ctx, id, editOf(options));
+      await tellStatus(ctx, id, item, terminal, options.json);
+    });
+  });
+}
+
+function editOf({ algorithm, denial, multiSigner, signals, parentalAgent }: EnableOptions): DnssecEdit {
+  const flag = (state: 'on' | 'off' | undefined): boolean | undefined => state && state === 'on';
+  return {
+    status: 'active',
+    denial,
+    dnssec_multi_signer: flag(multiSigner),
+    dnssec_signals: flag(signals),
+    dnssec_parental_agent: flag(parentalAgent),
+    algorithm: algorithm === undefined ? undefined : ALGORITHMS[algorithm],
+  };
 }
 
 interface DisableOptions {
@@ -134,9 +148,10 @@ async function tellStatus(
   json: boolean | undefined,
 ): Promise<void> {
   const status = await signingStatus(ctx, id);
+  const { parent } = status;
   const ds = item.key?.ds?.line ?? null;
   if (json) {
-    const { signedOwners, progress, firstExpiry, due, failure, signals, parent } = status;
+    const { signedOwners, progress, firstExpiry, due, failure, signals } = status;
     const firstExpiryText = firstExpiry === undefined ? null : printInstant(firstExpiry);
     terminal.json({
       zone: item.zone,
@@ -149,22 +164,25 @@ async function tellStatus(
       due,
       failure: failure ?? null,
       signals,
-      parent: parent?.servers ?? [],
+      parent: parent.servers,
+      taken_by: parent.takenBy ?? null,
     });
     return;
   }
-  terminal.print(`${item.zone}: ${item.status}. ${nextStep(item)}`);
+  terminal.print(`${item.zone}: ${item.status}. ${nextStep(item, parent.takenBy)}`);
   if (ds !== null) terminal.print(`  ${ds}`);
   for (const line of statusLines(item, status)) terminal.print(`  ${line}`);
 }
 
-function nextStep({ status, key }: DnssecItem): string {
+function nextStep({ status, key }: DnssecItem, takenBy: string | undefined): string {
   switch (status) {
     case 'pending':
+      if (takenBy) return `Its parent ${takenBy} takes this DS record by itself, when resolvers know the keys:`;
       return 'Add this DS record at the parent, usually at your registrar:';
     case 'active':
       return 'The parent has this DS record:';
     case 'pending-disabled':
+      if (takenBy) return `Its parent ${takenBy} removes this DS record by itself. The zone stays signed until then:`;
       return 'Remove this DS record at the parent. The zone stays signed until then:';
     case 'disabled':
       return key ? 'The parent has no DS record. Remove the signatures with `--remove`.' : 'The zone is not signed.';
@@ -182,12 +200,13 @@ function statusLines(
   if (progress !== undefined) lines.push(`signing is under way: ${Math.floor(progress * 100)} %`);
   if (due > 0) lines.push(`${due} names are to be signed anew`);
   if (failure !== undefined) lines.push(`problem: ${failure}`);
+  if (item.parentalAgent) lines.push('takes the DS records of zones below it from their CDS records (RFC 7344)');
   if (item.signals) lines.push('tells of the keys of zones whose name servers have names in it (RFC 9615)');
   if (signals.length > 0) lines.push(`registries find its keys also at ${signals.join(', ')} (RFC 9615)`);
   if (item.status.startsWith('pending') && parent.checkedAt === null) {
     lines.push('the servers of the parent have not been asked yet; a running server asks them every minute');
   }
-  for (const { server, ds } of parent?.servers ?? []) {
+  for (const { server, ds } of parent.servers) {
     const has =
       ds === undefined ? 'did not answer' : ds.length === 0 ? 'has no DS record' : `has DS ${ds.join(' and ')}`;
     lines.push(`${server} ${has}`);

@@ -14,6 +14,7 @@ import type { DnssecItem, KeyItem } from './item.js';
 import { keyItems } from './key-steps.js';
 import { requireNoForeignKeys, requireNoKeys, setMultiSigner } from './multi-signer.js';
 import { agreedDs, noteParent, parentOf, removalTime, stateByParent } from './parent.js';
+import { setParentalAgent } from './parental-agent.js';
 import { lookAtParentSoon } from './schedule.js';
 import { setSignals } from './signals.js';
 import { APEX } from './signing/chain.js';
@@ -27,6 +28,8 @@ export interface DnssecEdit {
   readonly denial?: DenialKind | null | undefined;
   /** Whether the zone tells of the keys of others (RFC 9615). */
   readonly dnssec_signals?: boolean | null | undefined;
+  /** Whether the zone takes the DS records of the zones below it from their CDS records (RFC 7344). */
+  readonly dnssec_parental_agent?: boolean | null | undefined;
   /** Of new keys. */
   readonly algorithm?: NewKeyAlgorithm | undefined;
 }
@@ -49,18 +52,19 @@ export async function listKeys(
 /** PATCH: members that are absent stay. */
 export async function editDnssec(ctx: Context, zoneId: string, edit: DnssecEdit): Promise<DnssecItem> {
   const { status, dnssec_multi_signer: multiSigner, dnssec_presigned: presigned, dnssec_use_nsec3: hashed } = edit;
-  const { dnssec_signals: signals } = edit;
+  const { dnssec_signals: signals, dnssec_parental_agent: agent } = edit;
   const servers = status === 'disabled' ? await askParent(ctx, requireZone(ctx, zoneId)) : undefined;
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const denial = edit.denial ?? (hashed == null ? undefined : hashed ? 'nsec3' : unhashed(ctx.store, zone));
-    const needsKeys = status === 'disabled' || denial !== undefined || multiSigner === true || signals === true;
+    const needsKeys = status === 'disabled' || denial !== undefined || [multiSigner, signals, agent].includes(true);
     const isHeld = refusePresigned(ctx, zone, presigned, needsKeys);
     if (status === 'active' && !isHeld) activate(ctx, draft, zone, edit);
     if (status === 'disabled') deactivate(ctx, draft, zone, servers);
     if (denial) changeDenial(ctx, draft, zone, denial);
     if (multiSigner != null && !isHeld) setMultiSigner(ctx.store, draft, zone, multiSigner);
     if (signals != null && !isHeld) setSignals(ctx, draft, zone, signals);
+    if (agent != null && !isHeld) setParentalAgent(ctx, draft, zone, agent);
     return dnssecItem(ctx, zone);
   });
   return value;
@@ -187,6 +191,7 @@ function dnssecItem({ store, clock }: Context, zone: ZoneRow): DnssecItem {
     multiSigner: row?.multi_signer === 1,
     presigned: isPresigned,
     signals: row?.signals === 1,
+    parentalAgent: row?.parental_agent === 1,
     denial: isGone ? undefined : (row.next_denial ?? row.denial),
   };
 }

@@ -23,6 +23,16 @@ export const dnssecFailure = defineErrors('dnssec', {
     code: 1004,
     text: '{zone} is not served with signatures, so nobody would believe what it tells of other zones. Sign it first.',
   },
+  agentUnsigned: {
+    status: 400,
+    code: 1004,
+    text: '{zone} is not served with signatures, so nobody would believe the DS records in it. Sign it first.',
+  },
+  agentSecondary: {
+    status: 400,
+    code: 1004,
+    text: '{zone} comes from its primary, so DS records are added there.',
+  },
   unsigning: { status: 400, code: 1004, text: 'The signatures of this zone are being removed. Try again in a moment.' },
   wildcardCut: {
     status: 400,

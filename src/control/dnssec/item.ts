@@ -51,6 +51,8 @@ export interface DnssecItem {
   readonly presigned: boolean;
   /** Whether it tells of the keys of zones whose name servers have names in it (RFC 9615). */
   readonly signals: boolean;
+  /** Whether it takes the DS records of the zones below it from their CDS records (RFC 7344). */
+  readonly parentalAgent: boolean;
   /** The kind of denial that is served, or is being prepared. */
   readonly denial: DenialKind | undefined;
 }

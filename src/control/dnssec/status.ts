@@ -11,6 +11,7 @@ import { getDnssec } from './delegation.js';
 import { isEntryPoint } from './ds.js';
 import type { DnssecItem } from './item.js';
 import { agreedDs, parentOf } from './parent.js';
+import { delegationTaken } from './parental-agent.js';
 import { signalNames } from './signals.js';
 import { refreshSpanOfZone, stateOfSigning } from './state.js';
 
@@ -28,7 +29,12 @@ export interface SigningStatus {
   readonly failure: string | undefined;
   /** Names at which other zones tell of its keys (RFC 9615). */
   readonly signals: readonly string[];
-  readonly parent: { readonly checkedAt: number | null; readonly servers: readonly ParentServerDs[] };
+  readonly parent: {
+    readonly checkedAt: number | null;
+    readonly servers: readonly ParentServerDs[];
+    /** The parent zone that is served here and takes the DS records by itself. */
+    readonly takenBy: string | undefined;
+  };
 }
 
 export async function signingStatus(ctx: Context, zoneId: string): Promise<SigningStatus> {
@@ -61,7 +67,11 @@ export async function signingStatus(ctx: Context, zoneId: string): Promise<Signi
         ? 'the DS records at the parent point to no key of this zone, so resolvers reject all of its answers'
         : undefined,
       signals: signalNames(ctx, zone.id),
-      parent: { checkedAt: parent.checked_at, servers: JSON.parse(parent.servers) as ParentServerDs[] },
+      parent: {
+        checkedAt: parent.checked_at,
+        servers: JSON.parse(parent.servers) as ParentServerDs[],
+        takenBy: state && delegationTaken(ctx, zone)?.parent.name,
+      },
     };
   });
 }

@@ -2,6 +2,8 @@
  * The job that looks at the parent of a signed zone, and takes the steps that are due: the state of the delegation, rollovers,
  * and the removal of signatures that nobody needs any more.
  */
+import { toHex } from '../../base/bytes.js';
+import { AppError } from '../../base/errors.js';
 import type { JobContext, JobKind, JobOutcome } from '../../jobs/kind.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
 import { putParent, removeParent } from '../../store/dnssec/parents.js';
@@ -17,6 +19,7 @@ import { dnssecFailure } from './errors.js';
 import type { DnssecItem } from './item.js';
 import { applySteps, judgeZoneKeys, noteWalk } from './key-steps.js';
 import { noteParent, noteSaidDs, parentOf, stateByParent } from './parent.js';
+import { isParentCurrent, updateParent } from './parental-agent.js';
 import { lookAtParentSoon } from './schedule.js';
 import { areSignalsCurrent, publishSignals } from './signals.js';
 
@@ -37,7 +40,26 @@ export function parentJob(base: ContextBase): JobKind {
 async function lookAtZone(ctx: Context, job: JobContext, zoneId: string): Promise<JobOutcome> {
   const outcome = await lookAtParent(ctx, job, zoneId);
   await tellOthers(ctx, job, parseId(zoneId)!);
-  return outcome;
+  // What the parent has then is seen, and followed, at the next look.
+  return (await tellParent(ctx, job, parseId(zoneId)!)) ? { againAtMs: ctx.clock.nowMs() + HURRIED_MS } : outcome;
+}
+
+/** Gives a parent zone here the DS records that it takes from the zone, in a commit of their own, too. True when it did not have them. */
+async function tellParent(ctx: Context, job: JobContext, id: Uint8Array): Promise<boolean> {
+  const { store } = ctx;
+  if (store.snapshot(() => isParentCurrent(ctx, findZoneById(store, id)))) return false;
+  try {
+    await commit(ctx, (draft) => {
+      job.requireLease();
+      updateParent(ctx, draft, findZoneById(store, id));
+    });
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    // A parent that is full must not stop what the zone itself waits for.
+    ctx.log.warn({ zone: toHex(id), reason: error.message }, 'a parent zone did not take DS records');
+    return false;
+  }
+  return true;
 }
 
 /** Lets other zones tell of the keys of this one, or no longer, in a commit of their own, because their keys are needed. */

@@ -37,6 +37,8 @@ export interface DnssecZoneRow {
   readonly emergency: number;
   /** Whether the zone tells of the keys of zones whose name servers have names in it (RFC 9615). */
   readonly signals: number;
+  /** Whether the zone has the DS records that CDS records of zones below it ask for (RFC 7344). */
+  readonly parental_agent: number;
   /** The newest inception of a signature, seconds since 1970. */
   readonly newest_inception: number;
   /** The largest TTL of signed data, seconds. */

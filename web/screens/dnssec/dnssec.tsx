@@ -158,6 +158,12 @@ function ForTheParent({ dnssec, status }: { readonly dnssec: DnssecState; readon
           { name: 'Public key', value: <code>{dnssec.public_key}</code> },
         ]}
       />
+      {status?.parent.taken_by != null && (
+        <p class="hint">
+          The parent zone <span class="mono">{status.parent.taken_by}</span> is served here and takes this DS record by
+          itself.
+        </p>
+      )}
       <h3>What the parent has</h3>
       {servers.length === 0 && (
         <p class="muted">
