@@ -4,10 +4,12 @@
  */
 
 import { requireZone } from '../control/access/access.js';
+import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import { isProxiableType } from '../control/rules/proxiable.js';
 import { commit } from '../control/write/commit.js';
 import type { Context } from '../control/write/context.js';
 import { NameError, ownerKeyOf, parseName } from '../dns/name.js';
+import { schedule } from '../jobs/schedule.js';
 import type { Store } from '../store/driver.js';
 import {
   type FallbackOriginRow,
@@ -15,11 +17,12 @@ import {
   putFallbackOrigin,
   removeFallbackOrigin,
 } from '../store/hostnames/fallback-origins.js';
+import { pendingHostnamesWith } from '../store/hostnames/hostnames.js';
 import { type RecordRow, recordsOfOwner } from '../store/records/records.js';
 import type { ZoneRow } from '../store/zones/zones.js';
 import { hostnameFailure } from './errors.js';
 import { parseOrigin } from './origin-input.js';
-import { FALLBACK_RECORD_MISSING } from './texts.js';
+import { FALLBACK_ORIGIN, FALLBACK_RECORD_MISSING } from './texts.js';
 
 export interface FallbackOriginItem {
   readonly origin: string;
@@ -46,6 +49,10 @@ export async function putFallback(ctx: Context, zoneId: string, input: string): 
     if (origin === null) throw hostnameFailure('unreadableOrigin', {}, { pointer: '/origin' });
     const before = findFallbackOrigin(ctx.store, zone.seq);
     putFallbackOrigin(ctx.store, zone.seq, origin, draft.now);
+    const nowMs = ctx.clock.nowMs();
+    for (const subject of hostnamesAwaitingFallback(ctx.store, zone)) {
+      schedule(ctx.store, { kind: HOSTNAME_JOB, subject, runAtMs: nowMs }, nowMs);
+    }
     if (before?.origin !== origin) {
       const after = { origin };
       const audited = before ? { before: { origin: before.origin }, after } : { after };
@@ -88,6 +95,13 @@ function itemOf(store: Store, zone: ZoneRow, row: FallbackOriginRow): FallbackOr
 /** Active while the zone has a proxied A, AAAA or CNAME record of that name. */
 export function fallbackStatus(store: Store, zone: ZoneRow, origin: string): 'initializing' | 'active' {
   return originRecords(store, zone, origin).some(({ proxied }) => proxied === 1) ? 'active' : 'initializing';
+}
+
+/** Identifiers of hostnames that were pending for want of a fallback origin, now that their zone has one. */
+export function hostnamesAwaitingFallback(store: Store, zone: ZoneRow): string[] {
+  const origin = findFallbackOrigin(store, zone.seq)?.origin;
+  if (origin === undefined || fallbackStatus(store, zone, origin) !== 'active') return [];
+  return pendingHostnamesWith(store, zone.seq, FALLBACK_ORIGIN);
 }
 
 /** Whether traffic can be sent to a host: the zone has a record of that name. */

@@ -1,13 +1,15 @@
 /**
  * Checks customers' names in our own zones as soon as those zones change, in addition to the schedule. A customer who adds the CNAME
- * sees the hostname become active at once.
+ * sees the hostname become active at once, and so does an operator who makes the record of the fallback origin.
  */
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import type { ContextBase } from '../control/write/context.js';
 import { schedule } from '../jobs/schedule.js';
+import type { Store } from '../store/driver.js';
 import { checkedHostnamesUnder } from '../store/hostnames/hostnames.js';
 import { changesAfter, lastChange } from '../store/log/changes.js';
-import { findZone } from '../store/zones/zones.js';
+import { findZone, type ZoneRow } from '../store/zones/zones.js';
+import { hostnamesAwaitingFallback } from './fallback-origin.js';
 
 /** Milliseconds from a commit to the look that follows it, so that one look serves many commits. */
 const WAKE_MS = 100;
@@ -22,6 +24,12 @@ export interface OwnChangesWatch {
   close(): void;
 }
 
+/** The names in a zone, and the names of customers that its fallback origin was missing for. `zone`: undefined when it was deleted. */
+function affectedHostnames(store: Store, zone: ZoneRow | undefined): string[] {
+  if (!zone) return checkedHostnamesUnder(store, '.');
+  return [...checkedHostnamesUnder(store, zone.name), ...hostnamesAwaitingFallback(store, zone)];
+}
+
 /** The schedule finds changes that were made while no process ran. */
 export function watchOwnChanges({ store, clock, log }: ContextBase): OwnChangesWatch {
   let seen = lastChange(store);
@@ -33,7 +41,7 @@ export function watchOwnChanges({ store, clock, log }: ContextBase): OwnChangesW
     if (!last) return;
     seen = last.seq;
     const zones = new Set(changes.map(({ zone }) => zone));
-    const ids = new Set([...zones].flatMap((zone) => checkedHostnamesUnder(store, findZone(store, zone)?.name ?? '.')));
+    const ids = new Set([...zones].flatMap((zone) => affectedHostnames(store, findZone(store, zone))));
     if (ids.size === 0) return;
     const nowMs = clock.nowMs();
     const plan = (): void => {

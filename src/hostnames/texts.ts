@@ -4,6 +4,8 @@ export const HELD =
   'The hostname is associated with a held zone. Please contact the owner of this domain to have the hold removed.';
 export const NOT_POINTED = 'custom hostname does not CNAME to this zone.';
 export const NO_FALLBACK_ORIGIN = 'zone does not have a fallback origin set.';
+/** What the texts about a missing fallback origin have in common. */
+export const FALLBACK_ORIGIN = 'fallback origin';
 export const NO_OWN_ADDRESS =
   'None of the A or AAAA records are owned by this account and the pre-generated ownership validation token was not found.';
 export const FALLBACK_RECORD_MISSING =

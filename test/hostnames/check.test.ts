@@ -13,11 +13,13 @@ import { createZone } from '../../src/control/zones/zones.js';
 import { setAllowance } from '../../src/hostnames/allowance.js';
 import { checkHostname } from '../../src/hostnames/check.js';
 import type { HostnameContext } from '../../src/hostnames/context.js';
-import { putFallback } from '../../src/hostnames/fallback-origin.js';
+import { deleteFallbackOrigin, putFallback } from '../../src/hostnames/fallback-origin.js';
 import { createHostname, deleteHostname, editHostname, getHostname } from '../../src/hostnames/hostnames.js';
 import { hostnameJobs } from '../../src/hostnames/job.js';
+import { watchOwnChanges } from '../../src/hostnames/own-changes.js';
 import { HELD, NOT_POINTED } from '../../src/hostnames/texts.js';
 import { findHostname } from '../../src/store/hostnames/hostnames.js';
+import { listJobs } from '../../src/store/jobs.js';
 import { type Fixture, startControl } from '../control/fixture.js';
 import { hostnameServices } from '../support/hostname-services.js';
 import { type ScriptedReply, startScriptedUpstream } from '../support/scripted-upstream.js';
@@ -129,6 +131,32 @@ t.test('origins keep a hostname waiting, and several errors are told together', 
   await createRecord(ctx, zoneId, { type: 'A', name: 'later', content: '192.0.2.1', ttl: 1, proxied: true });
   await plannedCheck(id);
   t.match(await getHostname(hctx, zoneId, id), { status: 'active', errors: [] });
+});
+
+t.test('a fallback origin begins the checks that waited for it', async (t) => {
+  const { hctx, ctx, answers, zone, plannedCheck, state, clock } = await startWorld(t);
+  const zoneId = await zone('saas.test', false);
+  answers.set(`${HOST} A`, pointsTo('saas.test'));
+  const { id } = await createHostname(hctx, zoneId, bare(HOST));
+  const dueInMs = () => listJobs(ctx.store, 100).find(({ subject }) => subject === id)!.run_at - clock.nowMs();
+  t.equal(dueInMs(), 60_000);
+  await putFallback(ctx, zoneId, 'later.saas.test');
+  t.equal(dueInMs(), 60_000, 'that has no record yet');
+  await plannedCheck(id);
+  const watch = watchOwnChanges(ctx);
+  t.teardown(() => watch.close());
+  await createRecord(ctx, zoneId, { type: 'A', name: 'later', content: '192.0.2.1', ttl: 1, proxied: true });
+  watch.wake();
+  clock.advance(100);
+  await ctx.store.write(() => {});
+  t.equal(dueInMs(), 0, 'its record was made');
+  await deleteFallbackOrigin(ctx, zoneId);
+  await plannedCheck(id);
+  t.match([state(id), dueInMs() > 0], ['pending', true]);
+  await putFallback(ctx, zoneId, 'later.saas.test');
+  t.equal(dueInMs(), 0, 'it was set');
+  await plannedCheck(id);
+  t.equal(state(id), 'active');
 });
 
 t.test('who verified it last has it; addresses alone take it from nobody', async (t) => {

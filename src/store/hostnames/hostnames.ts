@@ -75,6 +75,10 @@ const statements = perStore((store) => ({
     `SELECT id FROM custom_hostnames
      WHERE state IN ('pending', 'active') AND (hostname = ? OR substr(hostname, -length(?)) = ?) ORDER BY seq`,
   ),
+  pendingWith: store.prepareTuples<[zone: number, text: string], [id: string]>(
+    `SELECT id FROM custom_hostnames
+     WHERE zone = ? AND state = 'pending' AND instr(errors, ?) > 0 ORDER BY seq LIMIT 10000`,
+  ),
   idsOfZone: store.prepareTuples<[zone: number], [id: string]>(
     'SELECT id FROM custom_hostnames WHERE zone = ? ORDER BY seq',
   ),
@@ -132,6 +136,13 @@ export function checkedHostnamesUnder(store: Store, name: string): string[] {
   const below = `.${name}`;
   return statements(store)
     .atOrBelow.all(name, below, below)
+    .map(([id]) => id);
+}
+
+/** Identifiers of the hostnames of a zone that are pending with an error that contains `text`; the first 10,000. */
+export function pendingHostnamesWith(store: Store, zone: number, text: string): string[] {
+  return statements(store)
+    .pendingWith.all(zone, text)
     .map(([id]) => id);
 }
 
