@@ -225,8 +225,10 @@ function chooseValue(
     priority: priority ?? undefined,
   } as ApiInput;
   const valued = sent.content !== undefined || sent.data !== undefined;
-  if (stored && type.code === stored.type && repeatsValue(sent, stored, mode)) return stored;
-  const merged = !stored || (valued && mode === 'replace') ? sent : mergeValue(sent, type, stored);
+  // PUT brings the whole record, so a missing value is as wrong as in POST (v4: §5.3).
+  const isWhole = mode === 'replace';
+  if (stored && type.code === stored.type && (valued || !isWhole) && repeatsValue(sent, stored, mode)) return stored;
+  const merged = !stored || isWhole ? sent : mergeValue(sent, type, stored);
   const value = convert(() => type.fromApi(merged, zone.apex));
   requireAgreement(sent, merged, type, zone, value);
   return value;

@@ -333,6 +333,9 @@ t.test('PATCH keeps, PUT resets', async (t) => {
   t.match(replaced, { id: made.id, ttl: 1, comment: null, tags: [], settings: {}, proxied: false });
   t.equal(replaced.privateRouting, undefined);
   t.match(await put({ content: '192.0.2.8' }), { name: 'www.example.com', type: 'A' }, 'name and type may be left out');
+  for (const less of [{}, { type: 'A', name: 'www' }, { ttl: 60, data: null, content: null }] as RecordInput[]) {
+    t.match(await refusal(put(less)), { status: 400, code: 9005 }, 'the value may not');
+  }
 
   t.match(await refusal(getRecord(ctx, zoneId, 'f'.repeat(32))), {
     status: 404,
