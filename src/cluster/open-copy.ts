@@ -34,9 +34,15 @@ export interface OpenCopy {
   readonly log: ClusterLog;
   /** The content was replaced by that of a snapshot: who has read it before must read all of it again. */
   readonly wasReplaced: boolean;
+  /** Entries that the copy had are no longer in the log: others may have seen what nobody stores any more. */
+  readonly lostEntries: boolean;
   /** Why the copy cannot apply the next entry, although it was replaced where that could help. */
   readonly refusal: EntryRefused | undefined;
 }
+
+type Currency = Pick<OpenCopy, 'wasReplaced' | 'lostEntries' | 'refusal'>;
+
+const UNCHANGED: Currency = { wasReplaced: false, lostEntries: false, refusal: undefined };
 
 /** Throws a UserError when the copy cannot be used, or there is none and PostgreSQL is away. */
 export async function openCopy(options: CopyOptions): Promise<OpenCopy> {
@@ -67,11 +73,10 @@ async function openWith(options: CopyOptions, log: ClusterLog): Promise<OpenCopy
   });
   try {
     requireMember(store, id, dataDir);
-    const { wasReplaced, refusal } =
-      id === undefined ? { wasReplaced: false, refusal: undefined } : await bringUpToDate(store, log, options, isNew);
-    if (id !== undefined && refusal === undefined) await migrateCluster(store, log, options);
+    const current = id === undefined ? UNCHANGED : await bringUpToDate(store, log, options, isNew);
+    if (id !== undefined && current.refusal === undefined) await migrateCluster(store, log, options);
     requireSchema(store);
-    return { store, log, wasReplaced, refusal };
+    return { store, log, ...current };
   } catch (error) {
     store.close();
     throw error;
@@ -121,15 +126,16 @@ async function bringUpToDate(
   log: ClusterLog,
   { replaces, dataDir, logger }: CopyOptions,
   isFresh: boolean,
-): Promise<Pick<OpenCopy, 'wasReplaced' | 'refusal'>> {
+): Promise<Currency> {
   const refusal = await catchUpOrRefusal(store, log, logger);
   if (!refusal || !replaces || !(await isToBeReplaced(log, refusal, isFresh ? refusal : undefined))) {
-    return { wasReplaced: false, refusal };
+    return { ...UNCHANGED, refusal };
   }
   logger.error({ reason: refusal.message }, 'this copy is replaced by the newest snapshot of the cluster');
   const { number, at } = await fetchSnapshot(log.reader, dataDir, SCHEMA_VERSION);
   logger.info({ number, at }, 'the copy was replaced by a snapshot');
-  return { wasReplaced: true, refusal: await catchUpOrRefusal(store, log, logger) };
+  const lostEntries = refusal.reason === 'history';
+  return { wasReplaced: true, lostEntries, refusal: await catchUpOrRefusal(store, log, logger) };
 }
 
 /**

@@ -19,7 +19,7 @@ import { signingJob } from '../control/dnssec/job.js';
 import { PARENT_JOB, SIGNING_JOB } from '../control/dnssec/schedule.js';
 import { parentJob } from '../control/dnssec/watch.js';
 import { UNUSED_RECORDS_JOB, unusedRecordsJobs } from '../control/records/unused-records.js';
-import { RESTORED_ZONE_JOB, restoredZoneJob } from '../control/secondary/newer-serial.js';
+import { planNewerSerials, RESTORED_ZONE_JOB, restoredZoneJob } from '../control/secondary/newer-serial.js';
 import type { ContextBase } from '../control/write/context.js';
 import { ACCOUNT_ZONES_JOB, accountZonesJob } from '../control/zones/account-dns-settings.js';
 import { DEVELOPMENT_MODE_JOB, developmentModeJobs } from '../control/zones/development-mode.js';
@@ -94,6 +94,7 @@ export async function startJobs(parts: JobParts): Promise<Runner> {
   const permanent = ['sweep_objects', TICKET_SECRET_JOB, ...(parts.member ? [SNAPSHOT_JOB] : [])];
   await store.write(() => {
     for (const kind of permanent) scheduleOnce(store, { kind, subject: '', runAtMs: nowMs }, nowMs);
+    if (parts.member?.lostEntries) planNewerSerials(store, nowMs);
   });
   // While PostgreSQL is away, a node of a cluster must start all the same.
   const checked = checkAfterStart(parts.incoming);

@@ -2,8 +2,8 @@
 import { sleep } from '../../src/base/clock.js';
 
 const LOOK_MS = 20;
-/** Half a minute and more: a machine may be slow. */
-const MOST_LOOKS = 2000;
+/** More than a minute: a machine may be slow. */
+const MOST_LOOKS = 3500;
 
 /** Resolves when `isDone` resolves with true. It may reject meanwhile. Throws when it does not come to that. */
 export async function until(isDone: () => Promise<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * Serials that are newer than those of secondaries. After a restoration the zones are older than the copies of their
+ * Serials that are newer than those of secondaries. After a restoration, or when the log of a cluster has lost entries, the zones are older than the copies of their
  * secondaries, which would ignore every change until their serials are passed, and then take differences for a version that
  * they do not have (RFC 1982 §7, RFC 1995 §4).
  */

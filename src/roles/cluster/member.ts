@@ -35,6 +35,8 @@ export interface ClusterMember {
   readonly replica: Replica;
   /** The copy was replaced by a snapshot: processes that have read it must read all of it again. */
   readonly wasReplaced: boolean;
+  /** The log has lost entries that this node had applied: secondaries may have later versions of zones. */
+  readonly lostEntries: boolean;
   /** Calls `listener` with each notification of PostgreSQL: `up`, `down`, `entry <number>`, `own <number>`, `node <name>`. */
   onNews(listener: (news: string) => void): void;
   samples(): readonly MetricSample[];
@@ -73,7 +75,7 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
     for (const listener of listeners) listener(news);
   };
   const name = nodeName(settings);
-  const { store, log, wasReplaced, refusal } = await openCopy({
+  const { store, log, wasReplaced, lostEntries, refusal } = await openCopy({
     url,
     node: name,
     clock,
@@ -110,6 +112,7 @@ export async function joinCluster(options: MemberOptions, url: string): Promise<
     log,
     replica,
     wasReplaced,
+    lostEntries,
     onNews: (listener) => void listeners.push(listener),
     samples: () => samplesOf(replica),
     async stop() {
