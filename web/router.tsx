@@ -74,7 +74,7 @@ export function decodePart(text: string): string {
 interface LinkProps {
   readonly href: string;
   readonly class?: string;
-  readonly title?: string;
+  readonly title?: string | undefined;
   readonly 'aria-current'?: 'page' | undefined;
   readonly 'aria-label'?: string;
   readonly 'aria-expanded'?: boolean;

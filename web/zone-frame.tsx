@@ -5,7 +5,7 @@ import { isReadAhead, readAhead, useLoad } from './load.js';
 import { fetchScreen, LoadedScreen } from './loaded-screen.js';
 import { Empty, ErrorNote, Loading } from './parts/notes.js';
 import { Tabs } from './parts/tabs.js';
-import { Status } from './parts/zone.js';
+import { Status, servedName, shownName } from './parts/zone.js';
 import { go, Link } from './router.js';
 import { type ScreenProps, ZONE_SCREENS } from './screens.js';
 import { mayRead, PermissionContext, usePermissions } from './session.js';
@@ -87,7 +87,7 @@ function OneZone({ zone, rest, base }: OneZoneProps) {
     if (rest === '' && tabs[0]) go(`${base}/${tabs[0].path}`, { replace: true });
   }, [rest, base, tabs[0]]);
   useEffect(() => {
-    if (screen) document.title = `${screen.title} of ${zone.name} – Zoneplane`;
+    if (screen) document.title = `${screen.title} of ${shownName(zone)} – Zoneplane`;
   }, [screen, zone.name]);
   return (
     <PermissionContext.Provider value={permissions}>
@@ -95,11 +95,11 @@ function OneZone({ zone, rest, base }: OneZoneProps) {
         <Link class="back" href="/zones">
           Zones
         </Link>
-        <h1>{zone.name}</h1>
+        <h1 title={servedName(zone)}>{shownName(zone)}</h1>
         <Status zone={zone} />
       </div>
       <Tabs
-        label={`Zone ${zone.name}`}
+        label={`Zone ${shownName(zone)}`}
         tabs={tabs.map(({ path, title }) => ({ href: `${base}/${path}`, title, current: path === rest }))}
       />
       {answer && screen && (

@@ -10,7 +10,7 @@ interface SearchProps {
 }
 
 /** Shorter than most people need for the next key; an answer that is no longer wanted is given up. */
-const PAUSE_MS = 60;
+const PAUSE_MS = 25;
 
 export function Search({ name, label, placeholder = 'Search' }: SearchProps) {
   const inAddress = usePlace().query.get(name) ?? '';

@@ -12,6 +12,37 @@ function asciiLabel(label: string): string {
   return !isAscii && URL.canParse(`http://${label}`) ? new URL(`http://${label}`).hostname : label;
 }
 
+/** Lower-case letters of each of these may stand in one label: what mixes others is not told apart by people (UTS #39 §5.2). */
+const ALPHABETS = [
+  /^[a-zß-öø-ıĳ-ķĺ-žḁ-ỿ]+$/,
+  /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+$/u,
+  /^[\p{Script=Han}\p{Script=Hangul}]+$/u,
+  ...['Arabic', 'Armenian', 'Cyrillic', 'Devanagari', 'Georgian', 'Greek', 'Hebrew', 'Thai'].map(
+    (script) => new RegExp(`^[\\p{Script=${script}}\\p{M}]+$`, 'u'),
+  ),
+];
+/** Letters that look like Latin ones: a label of nothing else is taken for another (UTS #39 §4). */
+const LOOK_LATIN = /^[асԁеһіјӏорԛѕԝхуъьҽпгѵѡοαγικρστυχνω]+$/;
+
+function isUnambiguous(label: string): boolean {
+  const letters = label.replaceAll(/[\d-]/g, '');
+  return ALPHABETS.some((alphabet) => alphabet.test(letters)) && !LOOK_LATIN.test(letters) && !letters.includes('ı');
+}
+
+/** A zone's name for people: in Unicode where it is unambiguous, as browsers do it, otherwise in ASCII. */
+export function shownName({ name }: Pick<Zone, 'name'>): string {
+  return name
+    .split('.')
+    .map((label) => (/^[\0-\x7f]*$/.test(label) || isUnambiguous(label) ? label : asciiLabel(label)))
+    .join('.');
+}
+
+/** For `title`: the name as it is served, where another one is shown. */
+export function servedName(zone: Pick<Zone, 'name'>): string | undefined {
+  const ascii = asciiName(zone);
+  return ascii === shownName(zone) ? undefined : ascii;
+}
+
 const WORDS: Readonly<Record<Zone['status'], string>> = {
   active: 'Active',
   pending: 'Waits for its delegation',

@@ -8,6 +8,11 @@ export function noteShadowed(store: Store): void {
   shadowed.add(store);
 }
 
+/** Whether {@link noteShadowed} was called. */
+export function isShadowed(store: Store): boolean {
+  return shadowed.has(store);
+}
+
 /** What follows `FROM record_rows` for the index of all records by owner. */
 export function byOwner(store: Store): string {
   return indexedBy(store, 'records_owner');
@@ -19,5 +24,5 @@ export function amongProxied(store: Store): string {
 }
 
 function indexedBy(store: Store, index: string): string {
-  return shadowed.has(store) ? '' : `INDEXED BY ${index}`;
+  return isShadowed(store) ? '' : `INDEXED BY ${index}`;
 }

@@ -261,6 +261,8 @@ t.test('names that are unusual', { skip: noBrowser, timeout: 120_000 }, async (t
   const service = { priority: 10, weight: 5, port: 5060, target: 'sip.example.com' };
   await call('POST', `/zones/${zone.id}/dns_records`, { type: 'SRV', name: '_sip._tcp', data: service });
   const wide = await call('POST', '/zones', { name: `${long}.example` });
+  for (const name of ['аррӏе.example', 'bücher-кофе.example', 'кофейня.example'])
+    await call('POST', '/zones', { name });
 
   await t.test('a zone of RFC 2317, whose name no URL may have', async (t) => {
     const page = await enter(`/zones/${encodeURIComponent('0/25.2.0.192.in-addr.arpa')}/records`);
@@ -284,6 +286,25 @@ t.test('names that are unusual', { skip: noBrowser, timeout: 120_000 }, async (t
     await page.getByText('This page does not exist any more').waitFor();
     await page.getByRole('link', { name: 'Show its first page' }).click();
     await page.getByText('10 5 5060 sip.example.com').waitFor();
+    await page.context().close();
+  });
+
+  await t.test('names that may be taken for others stay in ASCII', async (t) => {
+    const page = await enter('/zones');
+    const titles: Record<string, string | null> = {};
+    await page.getByRole('link', { name: 'bücher.example' }).waitFor();
+    for (const link of await page.locator('tbody a.name').all()) {
+      titles[(await link.textContent())!] = await link.getAttribute('title');
+    }
+    t.match(titles, {
+      'bücher.example': 'xn--bcher-kva.example',
+      'кофейня.example': 'xn--e1aiboc0b6e.example',
+      'xn--80ak6aa92e.example': null,
+    });
+    t.ok('xn--80ak6aa92e.example' in titles);
+    t.equal(Object.keys(titles).filter((name) => /[кофе]/.test(name)).length, 1, 'two alphabets are not mixed');
+    await page.getByRole('link', { name: 'bücher.example' }).click();
+    t.equal(await page.getByRole('heading', { name: 'bücher.example' }).getAttribute('title'), 'xn--bcher-kva.example');
     await page.context().close();
   });
 

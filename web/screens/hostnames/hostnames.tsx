@@ -80,7 +80,7 @@ export default function Hostnames({ zone, base: screens }: ZoneScreenProps) {
       )}
       {answer && !answer.result.some(({ id }) => id === shown) && details}
       {answer && answer.result.length > 0 && (
-        <TableFrame label="Custom hostnames" class="stacked" busy={busy}>
+        <TableFrame label="Custom hostnames" class="stacked told" busy={busy}>
           <Columns names={['Hostname', 'State', 'Certificate', 'What comes next']} />
           <tbody>
             {answer.result.map((hostname) => (

@@ -238,6 +238,9 @@ function filterOf(query: URLSearchParams): Readonly<Record<string, string | unde
   return { search: of('search'), type: of('type'), proxied: of('proxied'), tag: of('tag') };
 }
 
+/** Pages that are asked for before the present one has come. */
+const ASKED_AHEAD = 2;
+
 /** Reads all records that the filter matches. */
 async function readAll(
   zone: Zone,
@@ -245,13 +248,24 @@ async function readAll(
   onProgress: (read: number) => void,
 ): Promise<Map<string, DnsRecord>> {
   const all = new Map<string, DnsRecord>();
-  for (let page = 1; ; page++) {
+  const ask = (page: number): Promise<Answer<DnsRecord[]>> => {
     const path = pathWith(`/zones/${zone.id}/dns_records`, { ...filter, page, per_page: 2000 });
-    const { result, info }: Answer<DnsRecord[]> = await call('GET', path);
+    const answer = call<DnsRecord[]>('GET', path);
+    // Whoever waits for it says so; those behind it are not wanted any more then.
+    answer.catch(() => {});
+    return answer;
+  };
+  const asked = [ask(1)];
+  for (let page = 1; asked.length > 0; page++) {
+    const { result, info } = await asked.shift()!;
+    // The server makes the next ones while these are taken over.
+    while (asked.length < ASKED_AHEAD && page + asked.length < (info?.total_pages ?? 1)) {
+      asked.push(ask(page + asked.length + 1));
+    }
     for (const record of result) all.set(record.id, record);
     onProgress(all.size);
-    if (page >= (info?.total_pages ?? 1)) return all;
   }
+  return all;
 }
 
 /** Asks the server whether the edits would be accepted. Throws its refusal, with pointers into the record of `key`. */

@@ -103,20 +103,18 @@ export function RecordTable(props: TableProps) {
   );
 }
 
-/** Rows that fill a screen. */
-const FIRST_ROWS = 30;
 const LEAST_ROW_PX = 40;
 
-/** The first rows of a list, then all of them: a page can be used before a hundred rows are drawn. */
+/** The rows that fill the window, then all of them: a page can be used before a hundred rows are drawn. */
 function useFirstRows(rows: readonly Row[], list: readonly DnsRecord[]): readonly Row[] {
   const [whole, setWhole] = useState<readonly DnsRecord[]>();
-  // Whoever has scrolled on sees others.
-  const isFirst = useMemo(() => scrollY + innerHeight < FIRST_ROWS * LEAST_ROW_PX, [list]);
+  // Whoever has scrolled on sees more.
+  const seen = useMemo(() => Math.ceil((scrollY + innerHeight) / LEAST_ROW_PX), [list]);
   useEffect(() => {
     const timer = setTimeout(() => setWhole(list));
     return () => clearTimeout(timer);
   }, [list]);
-  return whole === list || !isFirst ? rows : rows.slice(0, FIRST_ROWS);
+  return whole === list ? rows : rows.slice(0, seen);
 }
 
 function moveAmongRows(event: KeyboardEvent): void {

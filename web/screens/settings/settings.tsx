@@ -6,7 +6,7 @@ import { Copyable, Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
-import { asciiName } from '../../parts/zone.js';
+import { asciiName, shownName } from '../../parts/zone.js';
 import { go } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
@@ -107,8 +107,8 @@ function Hold({ zone, writes }: PartProps) {
     <Panel title="Hold" aside={state}>
       <p class="muted">
         {hold
-          ? `No other account can add ${zone.name}${below ? ', or zones and custom hostnames below it' : ''}.`
-          : `Other accounts may add ${zone.name}, too. The delegation of the domain decides whose zone is served.`}
+          ? `No other account can add ${shownName(zone)}${below ? ', or zones and custom hostnames below it' : ''}.`
+          : `Other accounts may add ${shownName(zone)}, too. The delegation of the domain decides whose zone is served.`}
       </p>
       {!hold && after !== null && (
         <p>
@@ -156,7 +156,7 @@ function Deletion({ zone }: { readonly zone: Zone }) {
       </p>
       <form class="line-form" onSubmit={submit}>
         <label class="field">
-          <span>Type {zone.name} to delete it</span>
+          <span>Type {shownName(zone)} to delete it</span>
           <input
             autocomplete="off"
             spellcheck={false}
@@ -164,7 +164,7 @@ function Deletion({ zone }: { readonly zone: Zone }) {
             onInput={(event) => setTyped(event.currentTarget.value)}
           />
         </label>
-        <button type="submit" class="danger" disabled={sending.busy || typed.trim() !== zone.name}>
+        <button type="submit" class="danger" disabled={sending.busy || typed.trim() !== shownName(zone)}>
           {sending.busy ? 'Deleting…' : 'Delete the zone'}
         </button>
         {sending.error && <ErrorNote error={sending.error} />}

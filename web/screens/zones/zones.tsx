@@ -11,7 +11,7 @@ import { Search } from '../../parts/search.js';
 import { SortHeader, sortOf } from '../../parts/sort.js';
 import { TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
-import { Status } from '../../parts/zone.js';
+import { Status, servedName, shownName } from '../../parts/zone.js';
 import { go, Link, usePlace, withQuery } from '../../router.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { ResultInfo, Zone } from '../../types.js';
@@ -127,8 +127,8 @@ function Table({ zones, info, search, busy, onNew }: TableProps) {
         {zones.map((zone) => (
           <tr key={zone.id}>
             <th scope="row">
-              <Link class="name" href={zoneAddress(zone)}>
-                {zone.name}
+              <Link class="name" href={zoneAddress(zone)} title={servedName(zone)}>
+                {shownName(zone)}
               </Link>
             </th>
             <td>
