@@ -1,8 +1,10 @@
 /**
  * The log in a real PostgreSQL, and copies that follow it.
  *
- * Seen failing on 2026-11-22 with the handling taken out: «an answer that is lost» without the look-up of the entry by its identifier; «an
- * entry … stops the copy» where a fresh copy is replaced again for the same entry.
+ * Seen failing on 2026-11-22 with the handling taken out: «two nodes with 50 writers» where who was beaten is not told; «an answer that is lost»
+ * without the look-up of the entry by its identifier; «killed after its append» where a start applies nothing; «whole or not at all» without
+ * the transaction of an entry; «every time» without the look before a request; «a role that follows» with more rights; «what is older goes» where
+ * too much is pruned; «an entry … stops the copy» where a fresh copy is replaced again for the same entry, or changed rows are not counted.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -130,23 +132,23 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     const directory = makeDirectory(t);
     const a = await openNode(t, postgres.url, { node: 'a' });
     const b = await openNode(t, postgres.url, { node: 'b', dataDir: directory });
+    const both = (number: number) =>
+      a.store.write(() => {
+        putMeta(a.store, 'last_account', number);
+        for (let row = 0; row < 1500; row++) putMeta(a.store, 'serving_settings', row);
+        putMeta(a.store, 'first_run_done', number);
+      });
+    const begin = count(a.store);
+    await both(begin);
+    await catchUp(b.store, b.log);
     const child = spawn(process.execPath, [resolve('build/test/support/watching-child.js'), directory], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     t.teardown(() => child.kill('SIGKILL'));
     let printed = '';
     child.stdout.on('data', (piece: Buffer) => (printed += piece));
-    const both = (number: number) =>
-      a.store.write(() => {
-        putMeta(a.store, 'last_account', number);
-        for (let row = 0; row < 3500; row++) putMeta(a.store, 'serving_settings', row);
-        putMeta(a.store, 'first_run_done', number);
-      });
-    const begin = count(a.store);
-    await both(begin);
-    await catchUp(b.store, b.log);
     await until(async () => printed.includes('looking'));
-    for (let round = 1; round <= 20; round++) {
+    for (let round = 1; round <= 10; round++) {
       await both(begin + round);
       await catchUp(b.store, b.log);
     }
@@ -154,7 +156,7 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     child.stdin.end();
     await until(async () => printed.includes('}'));
     const { news, differences } = JSON.parse(printed.split('\n')[1]!);
-    t.ok(news > 10, `it saw ${news} entries`);
+    t.ok(news > 5, `it saw ${news} entries`);
     t.equal(differences, 0, 'never a part of one');
     await a.store.write(() => putMeta(a.store, 'serving_settings', ''));
   });
