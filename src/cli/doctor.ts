@@ -61,10 +61,13 @@ export function addDoctorCommand(program: Command, { terminal, environment }: Co
 /** All findings, in the order in which they should be put right. */
 async function examine(loaded: LoadedSettings, clock: Clock): Promise<Finding[]> {
   const { settings } = loaded;
-  const findings = [...examineSettings(loaded), ...examineDirectory(settings)];
-  const sound = (): boolean => !findings.some(({ verdict }) => verdict === 'fail');
-  if (sound()) findings.push(...examineDatabase(settings), ...examineLostChanges(settings, clock));
-  if (sound()) {
+  const directory = examineDirectory(settings);
+  const findings = [...examineSettings(loaded), ...directory];
+  // What is in one that is full can still be read.
+  const isUsable = directory.some(({ verdict }) => verdict === 'ok');
+  const database = isUsable ? [...examineDatabase(settings), ...examineLostChanges(settings, clock)] : [];
+  findings.push(...database);
+  if (isUsable && !database.some(({ verdict }) => verdict === 'fail')) {
     findings.push(
       ...examineServedZones(settings),
       ...(await examineBodies(settings)),
