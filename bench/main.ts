@@ -17,6 +17,7 @@ import { measureLists } from './lists.js';
 import { measureObjects } from './objects.js';
 import { makeCertificate, PEERS, type Peer } from './peers.js';
 import { memoryOctets, type Started, stop } from './processes.js';
+import { measureSeam } from './seam.js';
 import { measureSignedCreations } from './signed-creations.js';
 import { measureSigning } from './signing.js';
 import { measureStalls } from './stalls.js';
@@ -59,6 +60,7 @@ const SAMPLED: Readonly<Record<string, (directory: string) => Promise<Sample[]>>
 /** Parts with figures of their own. */
 const MEASURED: Readonly<Record<string, (directory: string) => Promise<Figures>>> = {
   writes: (directory) => measureWrites({ directory, names, port: 20630, changes: 500, taskset }),
+  seam: (directory) => measureSeam(directory, rounds),
   'signed-creations': (directory) => measureSignedCreations(directory, 20635, rounds),
   stalls: (directory) => measureStalls(directory, 20785, { names, wanted: values.stalls }),
   crashes: (directory) => measureCrashes(directory, names, 20790),
