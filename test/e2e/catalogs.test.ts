@@ -140,6 +140,10 @@ t.test('Knot and BIND serve what the catalog lists', { skip }, async (t) => {
     taken.some((member: { member_id: string }) => member.member_id === ids.get(61)),
     'under the same identifier',
   );
+
+  await stopProgram(program);
+  for (const consumer of consumers) await consumer.stop().then(() => consumer.start());
+  await until('after a restart they serve what they have', () => servedBy(all.slice(50), ZONES - 50), hint);
 });
 
 /** BIND has a line of the configuration in its options. */

@@ -50,8 +50,10 @@ t.test('from BIND with a key in its own file, over TCP', { skip, timeout: 60_000
   const key = `key "k.test" {\n\talgorithm hmac-sha512;\n\tsecret "${SECRET}";\n};\n`;
   const file = join(world.directory, 'transfer.key');
   writeFileSync(file, key);
+  writeFileSync(join(world.directory, 'bind', 'signed.test'), ZONE_TEXT('signed.test'));
   await bind.start(
     key +
+      'zone signed.test { type primary; file "signed.test"; dnssec-policy default; inline-signing yes; allow-transfer { key k.test; }; };\n' +
       zones.map((zone) => `zone ${zone} { type primary; file "${zone}"; allow-transfer { key k.test; }; };\n`).join(''),
   );
   const from = `127.0.0.1#${bind.port}`;
@@ -96,6 +98,16 @@ t.test('from BIND with a key in its own file, over TCP', { skip, timeout: 60_000
     '--json',
   );
   t.match(JSON.parse(replaced.out), [{ name: 'one.test', imported: true, serial: 2024010101, outside: 0 }]);
+  const mixed = ['one.test', 'signed.test', '--from', from, '--tsig-file', file, '--presigned', '--replace'];
+  let both = await world.run('zone', 'transfer', ...mixed);
+  // BIND signs after its start.
+  for (let attempt = 0; both.code !== 0 && attempt < 40; attempt++) {
+    await sleep(250);
+    both = await world.run('zone', 'transfer', ...mixed);
+  }
+  t.match(both, { code: 0, out: /took one\.test [\s\S]*took signed\.test / }, `one plain, one signed: ${both.err}`);
+  const refused = await world.run('zone', 'transfer', 'signed.test', '--from', from, '--tsig-file', file, '--replace');
+  t.match(refused, { code: 1, err: /^error: signed\.test: the zone is signed/m });
   t.match(await world.run('zone', 'transfer', 'x.test', '--from', '127.0.0.1#99999'), { code: 2 });
   t.match(await world.run('zone', 'transfer', 'x.test', '--from', '127.0.0.1#1'), { code: 1, err: /ECONNREFUSED/ });
 });

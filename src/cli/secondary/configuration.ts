@@ -55,7 +55,7 @@ function printKnot({ zones, catalog, address, port, key, tlsName }: SecondaryCon
   }
   const id = key && withoutDot(key.name);
   return joinParts(
-    '# For knot.conf; then: knotc reload',
+    '# For knot.conf; then: knotc reload. Knot answers only where its server section says, such as\n# listen: [ 0.0.0.0@53, ::@53 ]',
     key ? `key:\n  - id: ${id}\n    algorithm: ${key.algorithm}\n    secret: ${key.secret}` : '',
     `remote:\n  - id: ${NAME}\n    address: ${address}@${port}${key ? `\n    key: ${id}` : ''}`,
     `acl:\n  - id: ${NAME}-notify\n    address: ${address}\n    action: notify${key ? `\n    key: ${id}` : ''}`,
@@ -88,8 +88,9 @@ function printBind({ zones, catalog, address, port, key, tlsName, tlsAuthorities
 
 const NSD_WITHOUT_CATALOGS = `# NSD before 4.9 knows no catalog zones: these are the zones of now. For each that is new: nsd-control addzone <name> ${NAME}`;
 
+/** Not `in-memory`: after a restart it would answer none of the zones until it reaches us. */
 function bindCatalog(catalog: string): string {
-  return `catalog-zones { zone "${catalog}" default-primaries { ${NAME}; } in-memory yes; };`;
+  return `catalog-zones { zone "${catalog}" default-primaries { ${NAME}; }; };`;
 }
 
 const withoutDot = (name: string): string => name.replace(/\.$/, '');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { SystemClock } from '../../base/clock.js';
 import { AppError, messageOf, UserError } from '../../base/errors.js';
-import { formatIssue, type Issue } from '../../base/result.js';
+import type { Issue } from '../../base/result.js';
 import { type ImportResult, importZone } from '../../control/imports/zone.js';
 import { parseZoneName } from '../../control/rules/names.js';
 import type { Context } from '../../control/write/context.js';
@@ -48,7 +48,7 @@ export function addZoneTransfer(zone: Command, { terminal, environment }: Comman
     .requiredOption('--from <address>', 'the server, such as 192.0.2.53 or 192.0.2.53#5353')
     .option('--list <file>', 'also the zones whose names stand in this file, one in a line')
     .option('--automatic-soa', 'leave out SOA and apex NS records, and use those of this service')
-    .option('--presigned', 'serve a signed zone with its signatures as they are; they are verified first')
+    .option('--presigned', 'serve signed zones with their signatures as they are; they are verified first')
     .option('--strip-dnssec', 'take a signed zone without its signatures and keys; remove its DS records first')
     .option('--replace', 'replace zones that exist already')
     .option('--dry-run', 'transfer and check everything, and store nothing')
@@ -132,18 +132,25 @@ async function transferOne(
       source: { file },
       origin: name,
       accountId: account,
-      signatures: { kind: options.presigned ? 'presigned' : options.stripDnssec ? 'strip' : 'refuse' },
+      signatures: {
+        kind: options.presigned && copied.isSigned ? 'presigned' : options.stripDnssec ? 'strip' : 'refuse',
+      },
       ...(options.automaticSoa ? { automaticSoa: true } : {}),
       ...(options.replace ? { replace: true } : {}),
     });
     return { name, result, outside: copied.outside };
   } catch (error) {
-    if (error instanceof TransferFailed) return { name, refusal: `${options.from}: ${error.message}` };
+    if (error instanceof TransferFailed)
+      return { name, refusal: `${options.from}: ${error.message}${adviceFor(error)}` };
     if (error instanceof AppError || error instanceof UserError) return { name, refusal: messageOf(error) };
     throw error;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+function adviceFor({ fault }: TransferFailed): string {
+  return fault === 'refused' ? '; it must allow transfers to this address, or with a key (--tsig-file)' : '';
 }
 
 /** The file that an issue names was ours; its lines say nothing to a reader. */
@@ -156,7 +163,7 @@ function report(
   { dryRun, from }: TransferOptions,
   terminal: CommandContext['terminal'],
 ): void {
-  for (const issue of result?.issues ?? []) terminal.complain(formatIssue(withoutPlace(issue, name)));
+  for (const { severity, message } of result?.issues ?? []) terminal.complain(`${severity}: ${name}: ${message}`);
   if (outside > 0) terminal.complain(`warning: ${name}: ${outside} records outside the zone were left out`);
   if (refusal !== undefined) terminal.complain(`${name}: not transferred: ${refusal}`);
   else if (!result?.imported) terminal.complain(`${name}: not taken, nothing has changed`);

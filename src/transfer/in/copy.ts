@@ -1,5 +1,6 @@
 /** Copies a zone from another server into a zone file, for a zone that moves here. */
 import { writeSync } from 'node:fs';
+import { Type } from '../../dns/codes.js';
 import { printName } from '../../dns/name.js';
 import { printRecord } from '../../dns/zonefile/writer.js';
 import { TransferFailed } from './failure.js';
@@ -12,6 +13,8 @@ export interface Copied {
   /** Records that were written, and those outside the zone, which were not. */
   readonly records: number;
   readonly outside: number;
+  /** Whether it has keys or signatures. */
+  readonly isSigned: boolean;
 }
 
 /** Transfers the whole zone and writes it to an open file. Throws {@link TransferFailed}. */
@@ -23,20 +26,24 @@ export async function copyZone(
 ): Promise<Copied> {
   const reader = createTransferReader(apex, undefined);
   let records = 0;
+  let isSigned = false;
   writeSync(file, `$ORIGIN ${printName(apex)}\n`);
   for await (const { message, isCovered } of transferMessages(
     context,
     primary,
     transferQuery(context.random, apex, undefined),
   )) {
-    const lines = reader.read(message).map(printRecord);
+    const read = reader.read(message);
+    isSigned ||= read.some(({ type }) => type === Type.dnskey || type === Type.rrsig);
+    const lines = read.map(printRecord);
     records += lines.length;
     if (lines.length > 0) writeSync(file, `${lines.join('\n')}\n`);
     const { end } = reader;
     if (!end) continue;
     if (!isCovered) throw new TransferFailed('signature', 'its last message is not signed');
     writeSync(file, `${printRecord(end.soa.record)}\n`);
-    return { serial: end.soa.serial, records: records + 1, outside: end.kind === 'whole' ? end.outside : 0 };
+    const outside = end.kind === 'whole' ? end.outside : 0;
+    return { serial: end.soa.serial, records: records + 1, outside, isSigned };
   }
   throw new TransferFailed('unreachable', 'it sent no answer');
 }
