@@ -24,7 +24,8 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && groupadd --gid 5353 zoneplane \
  && useradd --uid 5353 --gid 5353 --no-create-home --home-dir /data --shell /usr/sbin/nologin zoneplane \
- && install -d -m 0700 -o zoneplane -g zoneplane /data
+ && install -d -m 0700 -o zoneplane -g zoneplane /data \
+ && install -d -m 0755 /zones
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules

@@ -1,4 +1,9 @@
-/** Nodes of a cluster: whole `serve` processes with a real PostgreSQL that is killed, and loses entries. */
+/**
+ * Nodes of a cluster: whole `serve` processes with a real PostgreSQL that is killed, and loses entries.
+ *
+ * Seen failing on 2026-11-22 with the handling taken out: «a log that lost entries» where no copy is replaced; «without PostgreSQL» where a node does
+ * not start without it; «a DNS cookie» where the secret is not the one that is set.
+ */
 import { once } from 'node:events';
 import { createServer, get as request } from 'node:http';
 import type { AddressInfo } from 'node:net';
