@@ -257,6 +257,7 @@ function certificateOf({ ssl }: HostnameItem): string {
 
 function printHostname(terminal: Terminal, zone: string, item: HostnameItem): void {
   terminal.print(`${item.hostname} is ${item.status}, certificate ${certificateOf(item)} (${item.id})`);
+  terminal.print(item.nextStep);
   for (const error of item.errors) terminal.print(`  ${error}`);
   for (const { message } of item.ssl?.state?.errors ?? []) terminal.print(`  ${message}`);
   if (item.status === 'blocked' || item.status === 'moved') {
@@ -278,12 +279,13 @@ function printHostname(terminal: Terminal, zone: string, item: HostnameItem): vo
 }
 
 function viewHostname(item: HostnameItem): object {
-  const { id, hostname, status, errors, origin, metadata, txt, http, target, ssl } = item;
+  const { id, hostname, status, errors, nextStep, origin, metadata, txt, http, target, ssl } = item;
   return {
     id,
     hostname,
     status,
     errors,
+    next_step: nextStep,
     certificate: ssl && {
       status: certificateOf(item),
       hosts: ssl.hosts,

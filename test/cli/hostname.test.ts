@@ -24,6 +24,7 @@ t.test('created, shown, refreshed, deleted', async (t) => {
     '--wildcard',
   );
   t.match(made, { code: 0, out: /^app\.customer\.test is pending, certificate initializing \([0-9a-f-]{36}\)$/m });
+  t.match(made.out, /^Your customer must add a CNAME record from app\.customer\.test to /m);
   t.match(made.out, /^ {2}app\.customer\.test CNAME saas\.test$/m);
   t.match(made.out, /^ {2}_cf-custom-hostname\.app\.customer\.test TXT [0-9a-f-]{36}$/m);
   t.match(await run('hostname', 'create', 'saas.test', 'app.customer.test'), { code: 1, err: /Duplicate/ });

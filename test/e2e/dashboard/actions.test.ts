@@ -204,8 +204,8 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await dashboard.inspect(page, 'hostname');
     await page.setViewportSize({ width: 360, height: 740 });
     t.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= 360, 'what is opened fits, too');
-    const table = page.getByRole('region', { name: 'Custom hostnames', exact: true });
-    t.notOk(await table.evaluate('(frame) => frame.scrollWidth > frame.clientWidth'), 'nor does the table scroll');
+    const tablesFit = `[...document.querySelectorAll('section.table')].every((frame) => frame.scrollWidth <= frame.clientWidth)`;
+    t.ok(await page.evaluate(tablesFit), 'nor does a table scroll');
     t.ok(await page.getByRole('button', { name: 'Check now' }).isVisible());
     await page.setViewportSize({ width: 1280, height: 860 });
     await page
