@@ -70,11 +70,11 @@ t.test('on, status, keys, rollover, off', async (t) => {
   t.equal((await run('dnssec', 'enable', 'example.test')).out, on.out, 'again');
   const keys = JSON.parse((await run('dnssec', 'keys', 'example.test', '--json')).out);
   t.match(keys, [
-    { role: 'ksk', algorithm: 'ED25519', state: 'published', waiting_for: /resolvers/, until: /^20/ },
-    { role: 'zsk', algorithm: 'ED25519', state: 'active', waiting_for: null },
+    { role: 'ksk', algorithm: 'ED25519', state: 'published', waiting_for: /resolvers/, until: /^20/, ds: / IN DS / },
+    { role: 'zsk', algorithm: 'ED25519', state: 'active', waiting_for: null, ds: null },
   ]);
   t.match(await run('dnssec', 'keys', 'example.test'), {
-    out: /^role +tag +algorithm +state +since +waits until\nKSK/,
+    out: /^role +tag +algorithm +state +since +waits until\nKSK.*\nDS records:\n {2}example\.test\. 3600 IN DS \d+ 15 2 [0-9A-F]{64}\n$/s,
   });
   t.match(await run('dnssec', 'rollover', 'example.test', 'zsk'), { code: 1, err: /under way/ });
   t.match(await run('dnssec', 'rollover', 'example.test', 'csk'), { code: 2, err: /zsk, ksk/ });

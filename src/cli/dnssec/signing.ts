@@ -245,6 +245,7 @@ function tellKeys(keys: readonly KeyItem[], terminal: Terminal, json: boolean | 
       since: printInstant(key.since),
       waiting_for: key.wait?.waitingFor ?? null,
       until: key.wait?.until === undefined ? null : printInstant(key.wait.until),
+      ds: key.ds?.line ?? null,
     }));
     terminal.json(shown);
     return;
@@ -258,6 +259,9 @@ function tellKeys(keys: readonly KeyItem[], terminal: Terminal, json: boolean | 
     wait(key),
   ]);
   terminal.table(['role', 'tag', 'algorithm', 'state', 'since', 'waits until'], rows, 'The zone has no keys.');
+  const records = keys.flatMap(({ ds }) => (ds ? [ds.line] : []));
+  if (records.length > 0) terminal.print('DS records:');
+  for (const line of records) terminal.print(`  ${line}`);
 }
 
 interface RolloverOptions {

@@ -102,7 +102,7 @@ export function openDraft(ctx: Context): OpenDraft {
 
   const touchForEdit = (seq: number): TouchedZone => edited(touchIn(zones, ctx, seq));
 
-  const accountOf = accountsOfZones(store);
+  const accountOf = accountsOfZones(store, zones);
 
   return {
     now,
@@ -190,10 +190,14 @@ function rowEdits(
   };
 }
 
-/** The accounts of zones; remembers the last one, because most entries of a commit are about one zone. */
-function accountsOfZones(store: Store): (id: Uint8Array) => number | undefined {
+/** The accounts of zones; remembers the last one, because most entries of a commit are about one zone, the first one that it touched. */
+function accountsOfZones(
+  store: Store,
+  touched: ReadonlyMap<number, TouchedZone>,
+): (id: Uint8Array) => number | undefined {
   let known: Pick<ZoneRow, 'id' | 'account'> | undefined;
   return (id) => {
+    known ??= touched.values().next().value?.before;
     if (!known || !equalBytes(known.id, id)) known = findZoneById(store, id);
     return known?.account;
   };

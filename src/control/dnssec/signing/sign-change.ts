@@ -58,6 +58,8 @@ export interface SignedChange {
 
 interface Change {
   readonly signing: SigningZone;
+  /** What is stored of an owner before the change, which is stored in the end; each is read once. */
+  readonly octetsAt: (ownerKey: Uint8Array) => Uint8Array | undefined;
   /** In canonical order. */
   readonly owners: Touched[];
   readonly byText: Map<string, Touched>;
@@ -84,7 +86,7 @@ export function signChange(
   before: ServingZone,
   { also = [], hashes = [], upTo }: ChangeOptions,
 ): SignedChange {
-  const change: Change = { signing, owners: [], byText: new Map(), relinked: [] };
+  const change: Change = { signing, octetsAt: storedOctets(signing), owners: [], byText: new Map(), relinked: [] };
   for (const { touched, standing } of owners) {
     if (upTo === null || (upTo && compareBytes(standing.ownerKey, upTo) > 0)) continue;
     touch(change, standing.ownerKey, unsignedByRecords(signing.store, signing.zone, standing), touched.before);
@@ -109,17 +111,29 @@ export function signChange(
   return { difference, apex, changesOthers };
 }
 
+function storedOctets({ store, row }: SigningZone): Change['octetsAt'] {
+  const read = new Map<string, Uint8Array | undefined>();
+  return (ownerKey) => {
+    const text = ownerText(ownerKey);
+    const known = read.get(text);
+    if (known || read.has(text)) return known;
+    const octets = signatureOctets(store, row.zone, ownerKey);
+    read.set(text, octets);
+    return octets;
+  };
+}
+
 function isEmpty({ removed, added }: Difference): boolean {
   return removed.length + added.length === 0;
 }
 
 function touch(
-  { signing, owners, byText }: Change,
+  { octetsAt, owners, byText }: Change,
   key: Uint8Array,
   served: ServedOwner,
   before: readonly ServedRR[] | undefined,
 ): void {
-  const octets = signatureOctets(signing.store, signing.row.zone, key);
+  const octets = octetsAt(key);
   const owner: Touched = {
     key,
     before,
@@ -149,11 +163,11 @@ function touchAll(change: Change, keys: readonly Uint8Array[]): void {
 }
 
 /** The barrier above an owner after the change. */
-function barrierOver({ signing, byText }: Change, ownerKey: Uint8Array): Uint8Array | undefined {
+function barrierOver({ octetsAt, byText }: Change, ownerKey: Uint8Array): Uint8Array | undefined {
   return barrierAbove(ownerKey, (ancestor) => {
     const touched = byText.get(ownerText(ancestor));
     if (touched) return touched.exists ? touched.barrier : undefined;
-    return storedBarrier(signatureOctets(signing.store, signing.row.zone, ancestor));
+    return storedBarrier(octetsAt(ancestor));
   });
 }
 
@@ -225,7 +239,7 @@ function changeHashedNames(change: Change, hashes: readonly Uint8Array[]): Diffe
   return changeHashed(signing, keys, hashes, {
     touched: (key) => byText.get(ownerText(key)),
     stored(key) {
-      const octets = signatureOctets(signing.store, signing.row.zone, key);
+      const octets = change.octetsAt(key);
       return octets && readSignedOwner(octets);
     },
     isOccluded: (key) => barrierOver(change, key) !== undefined,
@@ -246,10 +260,10 @@ function firstBehind(owners: readonly Touched[], key: Uint8Array): number {
 
 /** Lets the NSEC record of an untouched owner point to the next member. */
 function relink(change: Change, key: Uint8Array, from: number): void {
-  const { signing, relinked } = change;
+  const { signing, relinked, octetsAt } = change;
   const last = relinked.at(-1);
   if (last && equalBytes(last.key, key)) return;
-  const stored = readSignedOwner(signatureOctets(signing.store, signing.row.zone, key)!);
+  const stored = readSignedOwner(octetsAt(key)!);
   const next = memberAfter(change, key, from);
   const known = stored.sets.find(({ denial }) => denial);
   const nsec = known ? relinkNsec(signing, key, known, next) : signNsec(signing, key, stored, next, undefined);
