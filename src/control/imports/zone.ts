@@ -121,7 +121,7 @@ async function importInParts(ctx: Context, work: ImportWork): Promise<ImportResu
   const staged = await stageInParts(ctx, work.order, work.input.onProgress);
   let used = false;
   try {
-    const value = ctx.dryRun ? await switchNow(ctx, work, staged) : await switchPlanned(ctx, work, staged);
+    const value = await switchPlanned(ctx, work, staged);
     used = !ctx.dryRun;
     return value;
   } finally {
@@ -165,7 +165,7 @@ async function switchPlanned(ctx: Context, work: ImportWork, staged: Staged): Pr
         if (error instanceof PlanOutdated) return undefined;
         throw error;
       });
-      used = result !== undefined;
+      used = result !== undefined && !ctx.dryRun;
       if (result) return result;
     }
   } finally {

@@ -114,7 +114,7 @@ export async function commitEdits<Value, Result>(
   // Signatures for one plan fit the next one too.
   const ctx = context.zoneKeys ? { ...context, stock: context.stock ?? createStock() } : context;
   // A secondary zone has few records of its own, and removing one may show one of its primary.
-  const atOnce = ctx.dryRun || edit.size <= FEW_EDITS || edit.zone().type === 'secondary';
+  const atOnce = edit.size <= FEW_EDITS || edit.zone().type === 'secondary';
   let outdated: StagedSignatures | undefined;
   for (let plans = 0; !atOnce && plans < MOST_PLANS; plans++) {
     const attempt = await orUnavailable(ctx, commitPlan(ctx, edit, outdated));
@@ -163,7 +163,7 @@ async function commitPlan<Value, Result>(
     const committed = await commitAndRead(ctx, apply, (applied) => (applied ? { result: read(value) } : undefined));
     isStale = committed.value === undefined;
     if (!committed.value) return { outdated: replacement?.signatures };
-    isLeft = changes.length > 0;
+    isLeft = changes.length > 0 && !ctx.dryRun;
     return { committed: { ...committed, value: committed.value.result } };
   } catch (error) {
     // A store that takes no writes would only keep the client waiting; what is staged is removed as that of a crash is.

@@ -7,8 +7,10 @@ import { applyBatch, type BatchInput } from '../../../src/control/records/batch.
 import { createRecord, listRecords } from '../../../src/control/records/records.js';
 import type { Context } from '../../../src/control/write/context.js';
 import { FEW_EDITS } from '../../../src/control/write/planned-edits.js';
+import type { WriteOutcome } from '../../../src/control/write/zone-outcome.js';
 import { listHistory, readAsOf, restoreZone } from '../../../src/control/zones/history.js';
 import { createZone, getZone } from '../../../src/control/zones/zones.js';
+import { ownerText } from '../../../src/serving/difference.js';
 import { findDnssecZone } from '../../../src/store/dnssec/zones.js';
 import { LogUnavailable } from '../../../src/store/failures.js';
 import { nextJobAt } from '../../../src/store/jobs.js';
@@ -155,6 +157,32 @@ t.test('others write while a large edit is planned, and nothing of theirs is los
   t.match(contentOf(ctx, seq, apex), [/^i0\.zone 1 300 192/]);
   t.equal((await getZone(ctx, zoneId)).recordCount, 2000);
   t.equal(leftovers(ctx), 0);
+});
+
+t.test('others write while a large edit is tried, and it shows what the edit then does', async (t) => {
+  const { ctx } = await startControl(t);
+  const { zoneId, seq } = await addZone(ctx, 'tried.test');
+  await applyBatch(ctx, zoneId, { posts: addresses('d', 60) });
+  const batch = { ...(await mixedBatch(ctx, zoneId)), patches: [], puts: [], posts: addresses('n', 300) };
+  const before = rowsOf(ctx, seq);
+  const run = async (dryRun: boolean): Promise<unknown> => {
+    const outcome: WriteOutcome = { zones: [] };
+    const { posts, deletes } = await applyBatch({ ...ctx, dryRun, outcome }, zoneId, batch);
+    const [{ rrs, complete, serialFrom, serial } = {} as never] = outcome.zones;
+    const lines = rrs.map(({ op, owner_key: key, type, ttl }) => `${op} ${ownerText(key)} ${type} ${ttl}`).sort();
+    return { made: posts.length, gone: deletes.length, lines, complete, serialFrom, serial };
+  };
+  const order: string[] = [];
+  const tried = run(true).then((result) => {
+    order.push('tried');
+    return result;
+  });
+  await createZone(ctx, { name: 'other.test' }).then(() => order.push('zone'));
+  const shown = await tried;
+  t.same(order, ['zone', 'tried']);
+  t.same(rowsOf(ctx, seq), before);
+  t.equal(leftovers(ctx), 0);
+  t.same(await run(false), shown);
 });
 
 t.test('a large edit that fails, or is only tried, leaves nothing', async (t) => {
