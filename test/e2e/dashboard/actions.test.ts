@@ -22,7 +22,17 @@ t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, 
     await page.getByRole('button', { name: 'Create the first zone' }).click();
     await dialog.getByLabel('Name of the domain').fill('first.example');
     await dialog.getByRole('button', { name: 'Create the zone' }).click();
-    await page.getByText('This zone has no records yet').waitFor();
+    await page.getByRole('button', { name: 'Add the first record' }).click();
+    const form = page.getByRole('form', { name: 'New record' });
+    await form.getByRole('combobox', { name: 'Type' }).selectOption('DS');
+    await form.getByLabel('Name', { exact: true }).fill('child');
+    await form.getByLabel('Key tag').fill('12345');
+    await form.getByLabel('Algorithm').fill('13');
+    await form.getByLabel('Digest type').fill('2');
+    await form.getByLabel('Digest', { exact: true }).fill('AB'.repeat(32));
+    await form.getByRole('button', { name: 'Add the record' }).click();
+    t.match(await form.getByRole('alert').textContent(), /NS/, 'a refusal that is about no field is shown, too');
+    await form.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('link', { name: 'Settings' }).click();
     const file = page.getByRole('link', { name: 'Download the zone file' });
     const [download] = await Promise.all([page.waitForEvent('download'), file.click()]);

@@ -44,7 +44,8 @@ export function Editor({ types, values: initial, apex, onKeep, onCancel, onDelet
       setBusy(false);
     }
   };
-  const shown = new Set(['/name', '/ttl', '/comment', '/tags', '/type', '/proxied']);
+  // Those whose fields show what is wrong with them.
+  const shown = new Set(['/name', '/ttl', '/comment', '/tags']);
   for (const { place, name } of type.members) shown.add(place === 'data' ? `/data/${name}` : `/${place}`);
   const general = error?.errors.filter(({ source }) => !source || !shown.has(source.pointer)) ?? [];
   return (
