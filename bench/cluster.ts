@@ -1,7 +1,7 @@
 /**
- * Several nodes with a real PostgreSQL: creations a second, the time from one node's API to another node's DNS, distance, and joining. The same
- * creation as statements on tables in PostgreSQL is a model of what a service without a local copy does: as many statements, in one
- * transaction that locks its zone.
+ * Several nodes with a real PostgreSQL: creations a second, the time from one node's API to another node's DNS, distance, and
+ * joining. The same creation as statements on tables in PostgreSQL is a model of what a service without a local copy does: as
+ * many statements, in one transaction that locks its zone.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * How long DNS is away: at a start, after kill -9 of the DNS process, after four of them in a row, and while another `serve` takes
- * over from one that a slow client keeps from finishing.
+ * How long DNS is away: at a start, after kill -9 of the DNS process, after four of them in a row, and while another `serve`
+ * takes over from one that a slow client keeps from finishing.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** The data directory of the measured edge: a zone whose `www` leads to an origin, and custom hostnames with certificates of their own. */
+/**
+ * The data directory of the measured edge: a zone whose `www` leads to an origin, and custom hostnames with certificates of
+ * their own.
+ */
 import { webcrypto } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -56,7 +59,10 @@ async function open(directory: string): Promise<Filling> {
   };
 }
 
-/** WebSockets have an origin on the next port. The program must not run. `pair`: the certificate of the zone and of all names one label below it. */
+/**
+ * WebSockets have an origin on the next port. The program must not run. `pair`: the certificate of the zone and of all names
+ * one label below it.
+ */
 export async function prepareData(directory: string, originPort: number, pair: Pair): Promise<void> {
   const { ctx, close } = await open(directory);
   const { id } = await createZone(ctx, { name: ZONE });

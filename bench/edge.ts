@@ -1,6 +1,7 @@
 /**
- * The edge against nginx and Varnish: one process each, the same certificate and origin, objects of 1 KiB, in turn. The first figure of a
- * kind is the processor time of a request, which other programs on the machine disturb little; requests a second are beside it.
+ * The edge against nginx and Varnish: one process each, the same certificate and origin, objects of 1 KiB, in turn. The first
+ * figure of a kind is the processor time of a request, which other programs on the machine disturb little; requests a second
+ * are beside it.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** Custom hostnames: from the request to the certificate, ten thousand of them, and what their checks cost those who ask for names. */
+/**
+ * Custom hostnames: from the request to the certificate, ten thousand of them, and what their checks cost those who ask for
+ * names.
+ */
 import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * What it costs a program without a cluster that its writes could go through a log: each statement asks whether it may write and whether it is
- * recorded. The statements of creations through the store, and the same as the store ran them before there were clusters, in turn on copies of
- * one database; beside both, the whole use case.
+ * What it costs a program without a cluster that its writes could go through a log: each statement asks whether it may write
+ * and whether it is recorded. The statements of creations through the store, and the same as the store ran them before there
+ * were clusters, in turn on copies of one database; beside both, the whole use case.
  */
 import { copyFileSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';

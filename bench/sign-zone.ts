@@ -1,7 +1,8 @@
 /**
  * Signs a zone as the job of the admin process does, for the bench part `signing`.
  *
- * Arguments: zone file, apex, number of signer threads, directory. Prints processor time and time in milliseconds, and memory in MB.
+ * Arguments: zone file, apex, number of signer threads, directory. Prints processor time and time in milliseconds, and memory
+ * in MB.
  */
 import { SystemClock } from '../src/base/clock.js';
 import { silentLogger } from '../src/base/log.js';

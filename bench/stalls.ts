@@ -42,7 +42,9 @@ const SMALL_EVERY_MS = 50;
 const LOOK_EVERY_MS = 10;
 const AFTERWARDS_MS = 1500;
 
-/** The longest waits of others in milliseconds, and the time of the operation, for each operation whose name has `wanted` in it. */
+/**
+ * The longest waits of others in milliseconds, and the time of the operation, for each operation whose name has `wanted` in it.
+ */
 export async function measureStalls(
   directory: string,
   port: number,

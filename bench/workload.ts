@@ -6,8 +6,8 @@ import { createWriteStream, writeFileSync } from 'node:fs';
 export const ZONE = 'bench.example';
 
 /**
- * Writes a zone with `names` host names (70 % with an AAAA record too), a wildcard, a delegation and a CNAME chain. `net`: first
- * octet of all addresses; `withOrigin`: whether the file says its zone.
+ * Writes a zone with `names` host names (70 % with an AAAA record too), a wildcard, a delegation and a CNAME chain. `net`:
+ * first octet of all addresses; `withOrigin`: whether the file says its zone.
  */
 export async function writeZone(path: string, names: number, { net = 10, withOrigin = true } = {}): Promise<void> {
   const out = createWriteStream(path);

@@ -1,6 +1,6 @@
 /**
- * Every screen: where it is, what it needs, and the file that draws it, which is loaded when it is opened. The first part of each
- * path also stands in src/api/dashboard/pages.ts.
+ * Every screen: where it is, what it needs, and the file that draws it, which is loaded when it is opened. The first part of
+ * each path also stands in src/api/dashboard/pages.ts.
  */
 import type { ComponentType } from 'preact';
 import type { Area } from './session.js';

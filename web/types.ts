@@ -1,4 +1,6 @@
-/** The shapes of the API's answers, from the schemas of its routes: a change there that screens do not follow breaks the build. */
+/**
+ * The shapes of the API's answers, from the schemas of its routes: a change there that screens do not follow breaks the build.
+ */
 export type { Account } from '../src/api/accounts/schema.js';
 export type { Activity, SampledQuery } from '../src/api/activity/schema.js';
 export type { AuditLog } from '../src/api/audit-logs/schema.js';

@@ -1,4 +1,6 @@
-/** A thread that sends the messages it was given to 127.0.0.1 over and over until it is told to stop; it then tells how many. */
+/**
+ * A thread that sends the messages it was given to 127.0.0.1 over and over until it is told to stop; it then tells how many.
+ */
 import { createSocket } from 'node:dgram';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';

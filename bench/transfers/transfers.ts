@@ -1,4 +1,7 @@
-/** Zone transfers: how soon stock secondaries follow, what transfers and floods cost, and what they cost those who ask for names. */
+/**
+ * Zone transfers: how soon stock secondaries follow, what transfers and floods cost, and what they cost those who ask for
+ * names.
+ */
 import type { Figures } from '../writes.js';
 import { measurePropagation } from './propagation.js';
 import { measureStorms } from './storms.js';

@@ -1,4 +1,7 @@
-/** What transfers of a large signed zone cost: processor time and memory, beside other primaries, and the latency of DNS meanwhile. */
+/**
+ * What transfers of a large signed zone cost: processor time and memory, beside other primaries, and the latency of DNS
+ * meanwhile.
+ */
 import { execFile, execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync } from 'node:fs';
 import { join } from 'node:path';

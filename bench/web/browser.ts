@@ -1,4 +1,6 @@
-/** Chromium for measurements of the dashboard: profiles that are signed in, and times and frames as the page itself sees them. */
+/**
+ * Chromium for measurements of the dashboard: profiles that are signed in, and times and frames as the page itself sees them.
+ */
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { KEY } from '../program.js';
@@ -22,7 +24,9 @@ export async function enterProfile(browser: Browser, origin: string): Promise<Br
   return profile;
 }
 
-/** Milliseconds from the beginning of the navigation until `condition` (JavaScript) holds and the page has been drawn after it. */
+/**
+ * Milliseconds from the beginning of the navigation until `condition` (JavaScript) holds and the page has been drawn after it.
+ */
 export async function timeToOpen(page: Page, address: string, condition: string): Promise<number> {
   await page.goto(address, { waitUntil: 'commit' });
   return measured(page, `(done) => (${WHEN})(() => ${condition}, () => done(performance.now()))`);
@@ -57,7 +61,10 @@ async function measured(page: Page, work: string): Promise<number> {
 export interface Busy {
   /** The longest time between two frames. */
   readonly frameMs: number;
-  /** Processor time of the longest task of the page's main thread: what is left of the former on a machine that does nothing else. */
+  /**
+   * Processor time of the longest task of the page's main thread: what is left of the former on a machine that does nothing
+   * else.
+   */
   readonly taskMs: number;
 }
 

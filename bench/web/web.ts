@@ -1,6 +1,6 @@
 /**
- * Measures the dashboard in Chromium: the first load, pages and filters of a zone with 100 000 records, frames while 10 000 edits are
- * pending, and what ten open dashboards cost others who use the API.
+ * Measures the dashboard in Chromium: the first load, pages and filters of a zone with 100 000 records, frames while 10 000
+ * edits are pending, and what ten open dashboards cost others who use the API.
  */
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';

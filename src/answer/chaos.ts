@@ -1,4 +1,6 @@
-/** Class CH: `version.bind`, `version.server`, `id.server` and `hostname.bind` as TXT (RFC 4892); everything else is refused. */
+/**
+ * Class CH: `version.bind`, `version.server`, `id.server` and `hostname.bind` as TXT (RFC 4892); everything else is refused.
+ */
 // hot
 import { Class, Rcode, Type } from '../dns/codes.js';
 import { putPointer } from './response.js';

@@ -1,7 +1,7 @@
 /**
  * Records of zones with compact denial (RFC 9824) that are signed only when they are asked for: the NSEC record of a name that
- * does not exist or has none of its own, and the signatures of a wildcard's data under the name that was asked for. They are made
- * outside of the engine and stand in a table. When an answer lacks one, the search says which, and the query is deferred.
+ * does not exist or has none of its own, and the signatures of a wildcard's data under the name that was asked for. They are
+ * made outside of the engine and stand in a table. When an answer lacks one, the search says which, and the query is deferred.
  */
 // hot
 import { Ede, Rcode } from '../dns/codes.js';

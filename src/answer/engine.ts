@@ -110,8 +110,8 @@ function lacksCookie({ cookie, settings, transport }: Engine): boolean {
 }
 
 /**
- * Whether the answer waits for a signature. Over UDP only while there is time for signatures; then the client has to come over a
- * stream, which proves its address.
+ * Whether the answer waits for a signature. Over UDP only while there is time for signatures; then the client has to come over
+ * a stream, which proves its address.
  */
 function waitsForSignature({ transport, response, signingTime }: Engine): boolean {
   if (response.truncated) return false;

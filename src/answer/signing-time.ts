@@ -1,6 +1,6 @@
 /**
- * The time that may be spent on signatures while queries wait, in microseconds: a reserve that fills up slowly, in memory of all
- * threads. Those that answer datagrams only look at it; the thread that signs takes from it what it has used.
+ * The time that may be spent on signatures while queries wait, in microseconds: a reserve that fills up slowly, in memory of
+ * all threads. Those that answer datagrams only look at it; the thread that signs takes from it what it has used.
  */
 // hot
 

@@ -52,7 +52,8 @@ export const DEFERRED = -1;
 
 /**
  * Answers a message for which {@link Answer} returned {@link DEFERRED}, from this address and port; undefined: no answer. An
- * answer that another process must give, or that waits for a signature, comes later. It may allocate, and it never throws or rejects.
+ * answer that another process must give, or that waits for a signature, comes later. It may allocate, and it never throws or
+ * rejects.
  */
 export type AnswerDeferred = (
   request: Uint8Array,

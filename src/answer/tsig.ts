@@ -1,4 +1,6 @@
-/** The answer of a server without keys to a signed query: NOTAUTH with an unsigned TSIG, error BADKEY (RFC 8945 §5.2.1, §5.3.2). */
+/**
+ * The answer of a server without keys to a signed query: NOTAUTH with an unsigned TSIG, error BADKEY (RFC 8945 §5.2.1, §5.3.2).
+ */
 // hot
 import { copyWholeName, nameEnd, plainNameEnd } from '../dns/wire-name.js';
 import { type Query, u16 } from './query.js';

@@ -15,8 +15,8 @@ export const BATCH_LIMIT_BYTES = 8 << 20;
 const BODY_TIMEOUT_MS = 60_000;
 
 /**
- * A client that is still sending when the connection ends may lose the answer (RFC 9112 §9.6). So what is too large is read on and
- * thrown away before it is refused: this many octets at most, for this time.
+ * A client that is still sending when the connection ends may lose the answer (RFC 9112 §9.6). So what is too large is read on
+ * and thrown away before it is refused: this many octets at most, for this time.
  */
 const DISCARDED_OCTETS = 64 << 20;
 const DISCARDING_MS = 1_000;
@@ -35,7 +35,9 @@ export interface BodyBounds {
   readonly clock: Clock;
 }
 
-/** All octets of a body. Rejects with 9207 when it is too large or arrives too slowly, with {@link HungUp} when it breaks off. */
+/**
+ * All octets of a body. Rejects with 9207 when it is too large or arrives too slowly, with {@link HungUp} when it breaks off.
+ */
 export function readOctets(body: Readable, { declared, limit, clock }: BodyBounds): Promise<Buffer> {
   if (declared > DISCARDED_OCTETS) return Promise.reject(failure('bodyTooLarge', { limit }));
   // It broke off while the credential was checked: no event will tell.

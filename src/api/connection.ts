@@ -21,7 +21,8 @@ export const MOST_CONNECTIONS = 2048;
 
 /** Answers a malformed HTTP request in the format of all refusals and closes the connection. */
 export function answerClientError(error: ConnectionError, socket: Socket): void {
-  // What follows the last request of a connection is nobody's: the request before it is answered (some clients send stale octets).
+  // What follows the last request of a connection is nobody's: the request before it is answered (some clients send stale
+  // octets).
   if (error.code === 'HPE_CLOSED_CONNECTION') return;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -1,6 +1,7 @@
 /**
- * Requests in a cluster read what all nodes have: before anything is read, the copy gets what others have appended to the log. A write that
- * is one commit begins without that look, unless other nodes have written just now; see control/write/read-point.ts.
+ * Requests in a cluster read what all nodes have: before anything is read, the copy gets what others have appended to the log.
+ * A write that is one commit begins without that look, unless other nodes have written just now; see
+ * control/write/read-point.ts.
  */
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify';
 import { AppError } from '../base/errors.js';
@@ -13,7 +14,10 @@ declare module 'fastify' {
     readPoint: ReadPoint | null;
   }
   interface FastifyContextConfig {
-    /** Whether the handler makes one commit, and has no effect before it, so that it can run again when that has written nothing. */
+    /**
+     * Whether the handler makes one commit, and has no effect before it, so that it can run again when that has written
+     * nothing.
+     */
     oneCommit?: boolean;
   }
 }

@@ -240,8 +240,8 @@ export function uuidOctets(id: string): Uint8Array {
 }
 
 /**
- * The same text in memory of its own. A part that was cut out of a long text keeps all of that text in memory for as long as the part
- * is kept.
+ * The same text in memory of its own. A part that was cut out of a long text keeps all of that text in memory for as long as
+ * the part is kept.
  */
 export function detachedText(text: string): string {
   return Buffer.from(text).toString();

@@ -12,8 +12,8 @@ export interface Clock {
   /** Calls `run` every `periodMs`; the returned function cancels. Does not keep the process alive. */
   every(periodMs: number, run: () => void): () => void;
   /**
-   * The same for what may come a little earlier or later the first time: it is in step with everything else that is called like this,
-   * so that an idle process wakes up once for all of it.
+   * The same for what may come a little earlier or later the first time: it is in step with everything else that is called like
+   * this, so that an idle process wakes up once for all of it.
    */
   inStep(periodMs: number, run: () => void): () => void;
 }

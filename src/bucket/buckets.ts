@@ -190,7 +190,10 @@ export async function editBucket(
   return bucketItem(ctx, value);
 }
 
-/** Deletes an empty bucket with its bindings and custom domains. Returns the deleted bucket. Throws 409/10008 while it contains objects. */
+/**
+ * Deletes an empty bucket with its bindings and custom domains. Returns the deleted bucket. Throws 409/10008 while it contains
+ * objects.
+ */
 export async function deleteBucket(
   ctx: Context,
   accountId: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * Bodies on S3, some of which are still files of this machine: those of the time before, or of a backup that was restored. They are read from
- * there until they have been moved.
+ * Bodies on S3, some of which are still files of this machine: those of the time before, or of a backup that was restored. They
+ * are read from there until they have been moved.
  */
 import type { Store } from '../store/driver.js';
 import { objectsWithFiles } from '../store/objects/objects.js';
@@ -25,7 +25,9 @@ export function combineBlobs(files: FileBlobs, shared: Blobs): Blobs {
   };
 }
 
-/** Moves the bodies of a database that are files of this machine. Returns how many; a failure leaves the others where they are. */
+/**
+ * Moves the bodies of a database that are files of this machine. Returns how many; a failure leaves the others where they are.
+ */
 export async function moveBodies(store: Store, files: FileBlobs, shared: Blobs): Promise<number> {
   let moved = 0;
   for (const object of [...objectsWithFiles(store)]) {

@@ -1,7 +1,7 @@
 /**
- * Objects: metadata and small bodies in SQLite, large bodies as files (blobs.ts) or on S3 (s3/). An upload becomes visible in one
- * transaction, after its body is durable. Several processes and nodes may do this at once: writes have one order, names of bodies are
- * random, and a process removes only its own bodies and old ones.
+ * Objects: metadata and small bodies in SQLite, large bodies as files (blobs.ts) or on S3 (s3/). An upload becomes visible in
+ * one transaction, after its body is durable. Several processes and nodes may do this at once: writes have one order, names of
+ * bodies are random, and a process removes only its own bodies and old ones.
  */
 import { dirname } from 'node:path';
 import type { Clock } from '../base/clock.js';

@@ -21,8 +21,8 @@ export function sendObjectHead(
 }
 
 /**
- * Answers a GET request. The object is closed when the response is closed, however it ends. Throws 404, 412, 416 and 503 as object
- * failures.
+ * Answers a GET request. The object is closed when the response is closed, however it ends. Throws 404, 412, 416 and 503 as
+ * object failures.
  */
 export async function sendObject(
   open: (client: string) => Promise<OpenObject | undefined>,

@@ -1,6 +1,6 @@
 /**
- * The secret from which edges derive the keys of TLS session tickets (RFC 5077 §4): one for all edges, on all nodes, so that a session that
- * one of them began is resumed by any other. It is replaced twice a day.
+ * The secret from which edges derive the keys of TLS session tickets (RFC 5077 §4): one for all edges, on all nodes, so that a
+ * session that one of them began is resumed by any other. It is replaced twice a day.
  */
 import type { Random } from '../base/random.js';
 import type { JobKind } from '../jobs/kind.js';

@@ -1,6 +1,6 @@
 /**
- * All commands by name. A command line loads the one that it names and nothing else, and the overview loads none, so that both start
- * at once.
+ * All commands by name. A command line loads the one that it names and nothing else, and the overview loads none, so that both
+ * start at once.
  */
 import type { Command } from 'commander';
 import type { CommandContext } from './command.js';

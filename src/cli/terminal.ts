@@ -112,7 +112,9 @@ function drawProgress(stream: OutputStream): Progress {
   };
 }
 
-/** Asks on the terminal for the name of what is affected. Throws a UserError that says `otherwise` when something else is typed. */
+/**
+ * Asks on the terminal for the name of what is affected. Throws a UserError that says `otherwise` when something else is typed.
+ */
 export async function confirmName(name: string, effect: string, otherwise: string): Promise<void> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   const typed = await prompt.question(`${effect} Type the name to go on: `);

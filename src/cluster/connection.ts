@@ -1,6 +1,7 @@
 /**
- * One connection to the PostgreSQL server that accepts writes. It is made when it is needed, and anew when it was lost. A server that does
- * not answer is given up; what is asked then is refused at once for a while, so that nobody waits for a server that is away.
+ * One connection to the PostgreSQL server that accepts writes. It is made when it is needed, and anew when it was lost. A
+ * server that does not answer is given up; what is asked then is refused at once for a while, so that nobody waits for a server
+ * that is away.
  */
 import pg from 'pg';
 import { type Clock, steadyMs } from '../base/clock.js';
@@ -176,7 +177,9 @@ async function connectToPrimary(options: ConnectionOptions, drop: (lost: pg.Clie
   throw new LogUnavailable(`PostgreSQL cannot be reached: ${reasons.join('; ')}`);
 }
 
-/** Throws a UserError for an address that `pg` cannot read, such as with a port that there is not, or a file that is missing. */
+/**
+ * Throws a UserError for an address that `pg` cannot read, such as with a port that there is not, or a file that is missing.
+ */
 function clientFor(connectionString: string, application_name: string): pg.Client {
   try {
     return new pg.Client({

@@ -23,8 +23,8 @@ export interface InitOptions {
 }
 
 /**
- * Resolves to the number of the first entry. An interrupted run is completed by the next. Throws a UserError when there is another cluster
- * already.
+ * Resolves to the number of the first entry. An interrupted run is completed by the next. Throws a UserError when there is
+ * another cluster already.
  */
 export async function initCluster(options: InitOptions): Promise<number> {
   const { store, dataDir, log, own, node } = options;

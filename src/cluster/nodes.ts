@@ -1,6 +1,6 @@
 /**
- * The nodes of a cluster: each tells the others how far it is, in its own row. Whether a node lives is decided by the observer's own clock:
- * a row that has not changed for a while belongs to a node that is gone.
+ * The nodes of a cluster: each tells the others how far it is, in its own row. Whether a node lives is decided by the
+ * observer's own clock: a row that has not changed for a while belongs to a node that is gone.
  */
 import { type Clock, steadyMs } from '../base/clock.js';
 import type { Connection } from './connection.js';

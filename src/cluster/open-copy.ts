@@ -1,6 +1,7 @@
 /**
- * Opens the database of a data directory as a copy that follows the log of a cluster. A node without a database begins with the newest
- * snapshot; so does one whose history is not that of the log any more. While PostgreSQL is away, a node goes on with the copy that it has.
+ * Opens the database of a data directory as a copy that follows the log of a cluster. A node without a database begins with the
+ * newest snapshot; so does one whose history is not that of the log any more. While PostgreSQL is away, a node goes on with the
+ * copy that it has.
  */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -139,8 +140,9 @@ async function bringUpToDate(
 }
 
 /**
- * Whether a copy that refuses an entry must be replaced by the newest snapshot. A newer schema waits for an upgrade of this program. What
- * cannot be read here, or was refused by a fresh copy too (`known`), would be refused again, unless the snapshot includes it.
+ * Whether a copy that refuses an entry must be replaced by the newest snapshot. A newer schema waits for an upgrade of this
+ * program. What cannot be read here, or was refused by a fresh copy too (`known`), would be refused again, unless the snapshot
+ * includes it.
  */
 export async function isToBeReplaced(
   { reader }: Pick<ClusterLog, 'reader'>,

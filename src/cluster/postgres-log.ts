@@ -1,7 +1,7 @@
 /**
- * The log in PostgreSQL: its order is the order of a primary key, and an entry is durable when its transaction is. Three connections: one
- * appends, which may wait for a standby or for another node's turn; one reads and hears what is new; and one is for what nodes tell each
- * other, so that no request waits for that when PostgreSQL is far away.
+ * The log in PostgreSQL: its order is the order of a primary key, and an entry is durable when its transaction is. Three
+ * connections: one appends, which may wait for a standby or for another node's turn; one reads and hears what is new; and one
+ * is for what nodes tell each other, so that no request waits for that when PostgreSQL is far away.
  */
 import { type Clock, sleep, steadyMs } from '../base/clock.js';
 import { UserError } from '../base/errors.js';
@@ -53,7 +53,10 @@ export interface PostgresLogOptions {
   readonly clock: Clock;
   /** How long an append waits for a server that is away, milliseconds. */
   readonly patienceMs: number;
-  /** Called with each notification (`entry <number>`, or `own <number>` if it was appended here; `node <name>`), and with `up` after each connection. */
+  /**
+   * Called with each notification (`entry <number>`, or `own <number>` if it was appended here; `node <name>`), and with `up`
+   * after each connection.
+   */
   readonly onNews?: (news: string) => void;
   readonly onDown?: () => void;
 }
@@ -257,8 +260,8 @@ interface Turn {
 }
 
 /**
- * A node that was beaten keeps others from appending for a moment, so that it is not beaten again and again. The turn ends when nothing is
- * appended any more, or after its time. It belongs to a connection: with that it is lost.
+ * A node that was beaten keeps others from appending for a moment, so that it is not beaten again and again. The turn ends when
+ * nothing is appended any more, or after its time. It belongs to a connection: with that it is lost.
  */
 function createTurn(writer: Connection, clock: Clock): Turn {
   let heldIn: number | undefined;

@@ -1,6 +1,6 @@
 /**
- * A copy that follows the log: it applies what other nodes have appended, soon after they did, and at the latest after a slow look. While
- * PostgreSQL is away it stays as it is.
+ * A copy that follows the log: it applies what other nodes have appended, soon after they did, and at the latest after a slow
+ * look. While PostgreSQL is away it stays as it is.
  */
 import { type Clock, steadyMs } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';

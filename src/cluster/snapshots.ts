@@ -1,6 +1,6 @@
 /**
- * Copies of the database in PostgreSQL, from which nodes begin: the file in pieces, each deflated. The file knows its own position in the
- * log.
+ * Copies of the database in PostgreSQL, from which nodes begin: the file in pieces, each deflated. The file knows its own
+ * position in the log.
  */
 import {
   closeSync,
@@ -73,8 +73,8 @@ export async function listSnapshots(reader: Connection): Promise<readonly Snapsh
 }
 
 /**
- * Stores a copy of the database as it is now, and removes what no node needs any more. Returns its number. `own`: a connection for nothing
- * else, because it holds a transaction.
+ * Stores a copy of the database as it is now, and removes what no node needs any more. Returns its number. `own`: a connection
+ * for nothing else, because it holds a transaction.
  */
 export async function makeSnapshot(store: Store, dataDir: string, own: Connection, node: string): Promise<number> {
   const draft = join(dataDir, `${DRAFT_DIRECTORY}-out`);
@@ -118,8 +118,8 @@ async function upload(path: string, about: Pick<Snapshot, 'number' | 'schema' | 
 }
 
 /**
- * Fetches the newest snapshot as the database of a data directory; the content of one that is there is replaced. Throws a UserError when
- * there is no snapshot.
+ * Fetches the newest snapshot as the database of a data directory; the content of one that is there is replaced. Throws a
+ * UserError when there is no snapshot.
  */
 export async function fetchSnapshot(reader: Connection, dataDir: string, newestSchema: number): Promise<Snapshot> {
   const snapshots = await listSnapshots(reader);

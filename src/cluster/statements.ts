@@ -1,6 +1,6 @@
 /**
- * The texts of all statements for PostgreSQL. The tables are in a schema of their own, `zoneplane`: the log (`entries`, with `parts` for
- * large bodies), copies of the database from which nodes begin (`snapshots`, `pieces`), and the nodes.
+ * The texts of all statements for PostgreSQL. The tables are in a schema of their own, `zoneplane`: the log (`entries`, with
+ * `parts` for large bodies), copies of the database from which nodes begin (`snapshots`, `pieces`), and the nodes.
  */
 
 /** Version of these tables. A program of another version refuses to use them. */
@@ -51,8 +51,8 @@ export const FIND_CLUSTER = 'SELECT id::text, layout FROM zoneplane.cluster';
 export const IS_STANDBY = 'SELECT pg_is_in_recovery() AS standby';
 
 /**
- * A broken network must not keep the turn for long; an append waits for the turn of another node no longer than that. `off` and `local`
- * would acknowledge what a failover loses.
+ * A broken network must not keep the turn for long; an append waits for the turn of another node no longer than that. `off` and
+ * `local` would acknowledge what a failover loses.
  */
 export const PREPARE_WRITER = `
 SET lock_timeout = '5s'; SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;
@@ -82,8 +82,8 @@ export const TAKE_TURN = `SELECT pg_advisory_lock(${TURN})`;
 export const END_TURN = `SELECT pg_advisory_unlock(${TURN})`;
 
 /**
- * The entry at a position, without its body, and some of those after it, no more octets than $3 unless the first alone is larger; `last`: the
- * number of the last entry of the log.
+ * The entry at a position, without its body, and some of those after it, no more octets than $3 unless the first alone is
+ * larger; `last`: the number of the last entry of the log.
  */
 export const READ = `
 SELECT number, id, after, schema, parts, body, (SELECT max(number) FROM zoneplane.entries) AS last FROM (
@@ -114,7 +114,10 @@ export const READ_PIECE = 'SELECT body FROM zoneplane.pieces WHERE number = $1 A
 /** The last two snapshots stay. */
 export const PRUNE_SNAPSHOTS = `DELETE FROM zoneplane.snapshots WHERE number < (
   SELECT min(number) FROM (SELECT number FROM zoneplane.snapshots ORDER BY number DESC LIMIT 2) kept)`;
-/** Entries stay that are behind the older snapshot, or younger than seven days; the newest of the others stays, too, as their predecessor. */
+/**
+ * Entries stay that are behind the older snapshot, or younger than seven days; the newest of the others stays, too, as their
+ * predecessor.
+ */
 export const PRUNE_ENTRIES = `DELETE FROM zoneplane.entries WHERE at < clock_timestamp() - interval '7 days'
   AND number < (SELECT min(number) FROM zoneplane.snapshots)`;
 /** Parts whose entry was pruned, or never added. */

@@ -1,6 +1,6 @@
 /**
- * Answers queries that engines have deferred because a zone with compact denial (RFC 9824) needs a signature for them. The time for
- * signatures is a part of one thread; when it is used up, datagrams are truncated by the engines, and streams wait.
+ * Answers queries that engines have deferred because a zone with compact denial (RFC 9824) needs a signature for them. The time
+ * for signatures is a part of one thread; when it is used up, datagrams are truncated by the engines, and streams wait.
  */
 import { Lack, type MadeTable } from '../answer/made.js';
 import { addSigningTime, countTruncated, maySign, signingTimeOf, takeSigningTime } from '../answer/signing-time.js';

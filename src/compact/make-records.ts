@@ -1,4 +1,6 @@
-/** Makes what an answer of a zone with compact denial lacks: an NSEC record with its signatures, or those of a wildcard's data. */
+/**
+ * Makes what an answer of a zone with compact denial lacks: an NSEC record with its signatures, or those of a wildcard's data.
+ */
 import { Lack, type MadeRecords, type MadeTable, madeKey, UNMADE } from '../answer/made.js';
 import { createResponse, writeRequired } from '../answer/response.js';
 import type { Engine } from '../answer/state.js';
@@ -112,7 +114,10 @@ function bodyOf({ words }: ImageReader, rrset: number): number {
   return (rrset + words[rrset + 4]!) * 4;
 }
 
-/** An RRset of the image under another name, as a resolver would read it from a message. `apexAt`: place of the apex in the name. */
+/**
+ * An RRset of the image under another name, as a resolver would read it from a message. `apexAt`: place of the apex in the
+ * name.
+ */
 function rrsetOf(image: ImageReader, rrset: number, name: Uint8Array, apexAt: number): RRset {
   const bytes = new Uint8Array(LONGEST_MESSAGE);
   const view = viewOf(bytes);

@@ -1,6 +1,6 @@
 /**
- * The keys with which a DNS process signs what zones with compact denial need. They are opened with a key of the vault that is only
- * for them, and stay in memory.
+ * The keys with which a DNS process signs what zones with compact denial need. They are opened with a key of the vault that is
+ * only for them, and stay in memory.
  */
 import type { Engine } from '../answer/state.js';
 import { messageOf } from '../base/errors.js';

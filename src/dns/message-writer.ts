@@ -73,9 +73,9 @@ export class MessageWriter {
   }
 
   /**
-   * Adds a record; sections are written in their order. False, and nothing is written, when the message has no room
-   * for it. `owner` and `rdata` are uncompressed; `ttl` in seconds. `rdata` is empty where a record of an update says only which RRset is
-   * meant (RFC 2136 §2.4). Throws a RangeError for data that ends inside of its names.
+   * Adds a record; sections are written in their order. False, and nothing is written, when the message has no room for it.
+   * `owner` and `rdata` are uncompressed; `ttl` in seconds. `rdata` is empty where a record of an update says only which RRset
+   * is meant (RFC 2136 §2.4). Throws a RangeError for data that ends inside of its names.
    */
   add(
     section: Section,

@@ -111,7 +111,8 @@ export interface ReadUpdate extends MessageHead {
 }
 
 /**
- * The parsed update. Records without data are those that name only an owner and a type (RFC 2136 §2.4, §2.5). Undefined when any part cannot be parsed, or when the message does not have exactly one zone.
+ * The parsed update. Records without data are those that name only an owner and a type (RFC 2136 §2.4, §2.5). Undefined when
+ * any part cannot be parsed, or when the message does not have exactly one zone.
  */
 export function readUpdate(octets: Uint8Array): ReadUpdate | undefined {
   return orUndefined(() => {

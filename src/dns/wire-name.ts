@@ -25,9 +25,9 @@ export function nameEnd(octets: Uint8Array, from: number, end: number): number {
 }
 
 /**
- * Writes a whole name, its pointers followed, to the beginning of `out`, which has room for 255 octets; returns its octets, or -1
- * when it is malformed. `start`: where the message begins, from which pointers count; each must point before the previous one, so
- * that the loop ends.
+ * Writes a whole name, its pointers followed, to the beginning of `out`, which has room for 255 octets; returns its octets, or
+ * -1 when it is malformed. `start`: where the message begins, from which pointers count; each must point before the previous
+ * one, so that the loop ends.
  */
 export function copyWholeName(octets: Uint8Array, start: number, from: number, end: number, out: Uint8Array): number {
   let length = 0;

@@ -15,8 +15,8 @@ export interface HashParameters {
 }
 
 /**
- * How a signed zone proves that something does not exist. 'compact': each NSEC record is about its own name alone, and that of a name
- * that does not exist is made when it is asked for (RFC 9824).
+ * How a signed zone proves that something does not exist. 'compact': each NSEC record is about its own name alone, and that of
+ * a name that does not exist is made when it is asked for (RFC 9824).
  */
 export type Denial =
   | { readonly kind: 'nsec' }
@@ -54,8 +54,8 @@ const LONGEST_NAME = 255;
 const LONGEST_LABEL = 63;
 
 /**
- * The name directly behind one in lower case in canonical order: `\000` below it. No name can stand below one of 254 octets or more;
- * then its first label grows, or is replaced by the next one (RFC 4471 §3.1.2). The root behind the very last.
+ * The name directly behind one in lower case in canonical order: `\000` below it. No name can stand below one of 254 octets or
+ * more; then its first label grows, or is replaced by the next one (RFC 4471 §3.1.2). The root behind the very last.
  */
 export function nameBehind(name: Uint8Array): Uint8Array {
   if (name.length + 2 <= LONGEST_NAME) return concatBytes(Uint8Array.of(1, 0), name);

@@ -87,7 +87,10 @@ export interface ExplainOptions {
 /** The largest number of names in a chain. */
 const MOST_NAMES = 80;
 
-/** Throws 400 for an invalid name, type or client subnet, and for a name outside the zone; may also throw the errors of requireZone. */
+/**
+ * Throws 400 for an invalid name, type or client subnet, and for a name outside the zone; may also throw the errors of
+ * requireZone.
+ */
 export function explain(
   ctx: Context,
   name: string,

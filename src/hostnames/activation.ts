@@ -1,6 +1,6 @@
 /**
- * The states of a custom hostname and what moves it from one to another (edge specification §3.1). Pure: what happened, and when
- * it happens next, is for the callers to find out.
+ * The states of a custom hostname and what moves it from one to another (edge specification §3.1). Pure: what happened, and
+ * when it happens next, is for the callers to find out.
  */
 import type { HostnameState } from '../store/hostnames/hostnames.js';
 

@@ -1,6 +1,6 @@
 /**
- * One check of a hostname. First it asks DNS and the customer's web server; then one write judges the answers against the rows as they
- * are at that time (edge specification §3.1).
+ * One check of a hostname. First it asks DNS and the customer's web server; then one write judges the answers against the rows
+ * as they are at that time (edge specification §3.1).
  */
 
 import { uuidOctets } from '../base/bytes.js';

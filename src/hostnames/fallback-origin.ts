@@ -1,6 +1,6 @@
 /**
- * Use cases of a zone's fallback origin (edge specification §3.5). Whether it works follows from the records of the zone, and is
- * found out whenever somebody asks: nothing is kept that could differ from them.
+ * Use cases of a zone's fallback origin (edge specification §3.5). Whether it works follows from the records of the zone, and
+ * is found out whenever somebody asks: nothing is kept that could differ from them.
  */
 
 import { requireZone } from '../control/access/access.js';

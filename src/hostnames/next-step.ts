@@ -1,6 +1,6 @@
 /**
- * What comes next for a custom hostname and who does it, in words: the one rule for the API, the dashboard and the commands. Pure. «You»
- * is who runs the zone, the customer is who owns the hostname.
+ * What comes next for a custom hostname and who does it, in words: the one rule for the API, the dashboard and the commands.
+ * Pure. «You» is who runs the zone, the customer is who owns the hostname.
  */
 import type { CertificateState } from '../certs/certificate-state.js';
 import type { CertificateError } from '../certs/certificates.js';

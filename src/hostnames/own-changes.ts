@@ -1,6 +1,6 @@
 /**
- * Checks customers' names in our own zones as soon as those zones change, in addition to the schedule. A customer who adds the CNAME
- * sees the hostname become active at once, and so does an operator who makes the record of the fallback origin.
+ * Checks customers' names in our own zones as soon as those zones change, in addition to the schedule. A customer who adds the
+ * CNAME sees the hostname become active at once, and so does an operator who makes the record of the fallback origin.
  */
 import { HOSTNAME_JOB } from '../control/certificates/drop.js';
 import type { ContextBase } from '../control/write/context.js';
@@ -24,7 +24,10 @@ export interface OwnChangesWatch {
   close(): void;
 }
 
-/** The names in a zone, and the names of customers that its fallback origin was missing for. `zone`: undefined when it was deleted. */
+/**
+ * The names in a zone, and the names of customers that its fallback origin was missing for. `zone`: undefined when it was
+ * deleted.
+ */
 function affectedHostnames(store: Store, zone: ZoneRow | undefined): string[] {
   if (!zone) return checkedHostnamesUnder(store, '.');
   return [...checkedHostnamesUnder(store, zone.name), ...hostnamesAwaitingFallback(store, zone)];

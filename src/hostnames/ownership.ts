@@ -1,4 +1,6 @@
-/** Whether a hostname is meant for a zone: where it leads, and whether the zone's token stands there (edge specification §5). */
+/**
+ * Whether a hostname is meant for a zone: where it leads, and whether the zone's token stands there (edge specification §5).
+ */
 import { createHash } from 'node:crypto';
 import { equalBytes } from '../base/bytes.js';
 import { parseIP } from '../base/ip.js';
@@ -40,8 +42,8 @@ export function txtTokenName(hostname: string): string {
 }
 
 /**
- * A name in the zone that belongs to one hostname only, without final dot. A hostname that is created again gets another name, so a
- * CNAME that a customer left behind proves nothing.
+ * A name in the zone that belongs to one hostname only, without final dot. A hostname that is created again gets another name,
+ * so a CNAME that a customer left behind proves nothing.
  */
 export function uniqueTarget({ id }: Pick<HostnameRow, 'id'>, zone: string): string {
   const label = createHash('sha256').update(`custom hostname ${id}`).digest('hex').slice(0, 16);

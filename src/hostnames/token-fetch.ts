@@ -1,6 +1,6 @@
 /**
- * Reads the token a customer puts on their web server. Customers choose where this asks, so it asks public addresses only, those
- * it has checked and no others, over plain HTTP, and follows nothing (edge specification §6).
+ * Reads the token a customer puts on their web server. Customers choose where this asks, so it asks public addresses only,
+ * those it has checked and no others, over plain HTTP, and follows nothing (edge specification §6).
  */
 import { Agent, request } from 'undici';
 import type { Clock } from '../base/clock.js';

@@ -224,8 +224,8 @@ export class ImageWriter {
   }
 
   /**
-   * Says until when the copy of a secondary zone may be served (seconds since 1970), or 0 for a zone that does not expire. It is
-   * visible at once, because no other word depends on it.
+   * Says until when the copy of a secondary zone may be served (seconds since 1970), or 0 for a zone that does not expire. It
+   * is visible at once, because no other word depends on it.
    */
   setExpiry(zone: number, seconds: number): void {
     const state = this.zoneState(zone);

@@ -1,6 +1,6 @@
 /**
- * Runs due jobs. One timer fires when the next job is due, when an earlier one is scheduled, once a second while jobs run anywhere,
- * within a second of each commit for jobs that other processes have scheduled, and otherwise every ten seconds.
+ * Runs due jobs. One timer fires when the next job is due, when an earlier one is scheduled, once a second while jobs run
+ * anywhere, within a second of each commit for jobs that other processes have scheduled, and otherwise every ten seconds.
  */
 import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';

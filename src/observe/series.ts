@@ -78,7 +78,9 @@ export function tookPlace(tookUs: number): number {
   return COUNTS + (line < 0 ? TOOK_LIMITS_US.length : line);
 }
 
-/** The time below which a share of the answers was made, in microseconds: the upper limit of its bucket; null: none was sampled. */
+/**
+ * The time below which a share of the answers was made, in microseconds: the upper limit of its bucket; null: none was sampled.
+ */
 export function percentile(places: ArrayLike<number>, share: number): number | null {
   let total = 0;
   for (let place = COUNTS; place < PLACES; place++) total += places[place]!;

@@ -21,8 +21,8 @@ export interface ServerRest {
   /** The server answered, whatever the answer says. */
   succeeded(): void;
   /**
-   * The server sent nothing that can be trusted. Returns true when it is suspected now: the caller must ask it something that it surely
-   * knows, and report {@link succeeded} or {@link convicted}.
+   * The server sent nothing that can be trusted. Returns true when it is suspected now: the caller must ask it something that
+   * it surely knows, and report {@link succeeded} or {@link convicted}.
    */
   failed(leave: Leave): boolean;
   /** The suspected server did not answer that either. */

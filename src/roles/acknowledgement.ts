@@ -1,18 +1,20 @@
 /**
- * The socket of the data directory, at which the admin process listens; it is the same whether one `serve` runs all processes or people
- * run them apart.
+ * The socket of the data directory, at which the admin process listens; it is the same whether one `serve` runs all processes
+ * or people run them apart.
  *
- * DNS processes say up to which change they answer. A process is known as long as its connection lives; every line holds its process
- * number, the change, and for each zone that is not published `zone:change`, with `!` when it is held. Edge processes say `edge`,
- * their process number, the last row of `edge_changes` that they have read, and owners whose certificates they cannot use.
+ * DNS processes say up to which change they answer. A process is known as long as its connection lives; every line holds its
+ * process number, the change, and for each zone that is not published `zone:change`, with `!` when it is held. Edge processes
+ * say `edge`, their process number, the last row of `edge_changes` that they have read, and owners whose certificates they
+ * cannot use.
  *
- * DNS processes also say `keys` when they need keys of the vault (vault/delegate.ts), which are answered with `keys` and the keys, and
+ * DNS processes also say `keys` when they need keys of the vault (vault/delegate.ts), which are answered with `keys` and the
+ * keys, and
  * `transferred zone address` when a transfer has ended, `notified zone` when a primary has sent NOTIFY, and `observed` with a report
  * of the questions of a second (observe/report.ts). Messages that only the admin process may answer go through the same socket
  * (services/relay.ts).
  *
- * Who has committed says `committed`: the admin process to everybody, commands to the admin process, which passes it on. It only wakes;
- * what was committed is read from the store.
+ * Who has committed says `committed`: the admin process to everybody, commands to the admin process, which passes it on. It
+ * only wakes; what was committed is read from the store.
  */
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';

@@ -147,8 +147,8 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
 }
 
 /**
- * In a cluster, all nodes serve with the same settings: when they change, the other processes of this machine and this one are replaced.
- * Returns what this machine sets otherwise, and what is to be called after commits of this process and of commands.
+ * In a cluster, all nodes serve with the same settings: when they change, the other processes of this machine and this one are
+ * replaced. Returns what this machine sets otherwise, and what is to be called after commits of this process and of commands.
  */
 function agreeOnServing(options: AdminOptions, store: Store, member: ClusterMember | undefined, end: () => void) {
   if (!member) return { differences: [], lookAtServing() {} };
@@ -275,7 +275,9 @@ interface OwnStore {
   readonly member: ClusterMember | undefined;
 }
 
-/** Opens and migrates the store after taking the admin lock, and unlocks its vault. `onDiverged`: this process must start anew. */
+/**
+ * Opens and migrates the store after taking the admin lock, and unlocks its vault. `onDiverged`: this process must start anew.
+ */
 async function openOwnStore(
   options: AdminOptions,
   lifecycle: Lifecycle,

@@ -13,7 +13,10 @@ export interface DnsListener {
   readonly port: number;
 }
 
-/** Status of the DNS process; sent when something in it has changed, at most about once a second, and otherwise every ten seconds. */
+/**
+ * Status of the DNS process; sent when something in it has changed, at most about once a second, and otherwise every ten
+ * seconds.
+ */
 export interface DnsStatus {
   /** Whether all zones are loaded and all listeners are bound. */
   readonly ready: boolean;
@@ -93,7 +96,10 @@ export interface StartOrder {
   readonly takeOver?: boolean;
 }
 
-/** The certificate of the service itself and its key, PEM. The admin process has them, the DNS process needs them (`tls-cert auto`). */
+/**
+ * The certificate of the service itself and its key, PEM. The admin process has them, the DNS process needs them (`tls-cert
+ * auto`).
+ */
 export interface CredentialsMessage {
   readonly kind: 'credentials';
   readonly certificate: string;

@@ -11,7 +11,10 @@ const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 /** One request often arrives twice: from the terminal to the whole group, and again from npm or timeout(1). */
 const SAME_WISH_MS = 1000;
 
-/** Watches for the signals; SIGHUP calls `onReload` and never stops anything. The watch keeps the process alive until the watch stops. */
+/**
+ * Watches for the signals; SIGHUP calls `onReload` and never stops anything. The watch keeps the process alive until the watch
+ * stops.
+ */
 export function watchSignals(clock: Clock, onReload: () => void): Signals {
   const waiting: (() => void)[] = [];
   const next = (): Promise<'signal'> => new Promise((resolve) => waiting.push(() => resolve('signal')));

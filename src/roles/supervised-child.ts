@@ -76,8 +76,8 @@ export class SupervisedChild<Name extends Role> {
   }
 
   /**
-   * Starts the child; resolves when it is ready. Rejects with a {@link UserError} if it cannot start. Later crashes lead to restarts
-   * instead, and so does a master key that does not open the secrets, because the other processes can do without it.
+   * Starts the child; resolves when it is ready. Rejects with a {@link UserError} if it cannot start. Later crashes lead to
+   * restarts instead, and so does a master key that does not open the secrets, because the other processes can do without it.
    */
   start(takeOver = false): Promise<void> {
     this.started = new Promise((resolve, reject) => {

@@ -168,7 +168,10 @@ function getInt(calls: Syscalls, fd: number, option: number): number {
 /** Offsets in octets: the header (struct mmsghdr, see datagram-batch.ts), I/O vector, address, control data, packet. */
 const SendAt = { vector: 64, address: 80, control: 112, packet: 176 } as const;
 
-/** Sends one answer on a socket of a worker, from the main thread. Whether the kernel took it; a full queue drops it, and the client asks again. */
+/**
+ * Sends one answer on a socket of a worker, from the main thread. Whether the kernel took it; a full queue drops it, and the
+ * client asks again.
+ */
 export function sendDatagram(
   calls: Syscalls,
   fd: number,

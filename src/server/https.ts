@@ -1,4 +1,6 @@
-/** DNS over HTTPS (RFC 8484): a message in the body of a POST or the query of a GET, over HTTP/2 and, for old clients, HTTP/1.1. */
+/**
+ * DNS over HTTPS (RFC 8484): a message in the body of a POST or the query of a GET, over HTTP/2 and, for old clients, HTTP/1.1.
+ */
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import {
   type Answer,

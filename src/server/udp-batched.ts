@@ -44,7 +44,9 @@ export interface UdpServer {
 
 const QUEUE_OCTETS = 4 * 1024 * 1024;
 
-/** Starts the workers; resolves when all of them serve. Rejects with a ListenError, or with what a worker threw while starting. */
+/**
+ * Starts the workers; resolves when all of them serve. Rejects with a ListenError, or with what a worker threw while starting.
+ */
 export async function startUdpBatched(calls: Syscalls, options: UdpBatchedOptions): Promise<UdpServer> {
   const bindings = planBindings(options.addresses);
   const queueOctets = options.queueOctets ?? QUEUE_OCTETS;

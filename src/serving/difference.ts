@@ -36,7 +36,10 @@ export interface Difference {
   readonly added: ChangedRR[];
 }
 
-/** The records of an owner with their signatures, with marks for addresses that are not known yet and for a name that exists without data. */
+/**
+ * The records of an owner with their signatures, with marks for addresses that are not known yet and for a name that exists
+ * without data.
+ */
 export function rrsOf({ ownerKey, records, rrsets }: ServedOwner): ServedRR[] {
   const rrs = rrsets.filter(({ type }) => type !== Type.soa && type <= 0xffff).flatMap(rrsOfSet);
   const isEmpty = rrs.length === 0 && records.length > 0 && ownerKey.length > 0;

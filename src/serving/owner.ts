@@ -3,7 +3,8 @@
  * zone/derive/owner.ts: proxied names, HTTPS records, flattened CNAMEs, SOA and NS of the apex.
  *
  * {@link withAddedRecords} gives the records that nobody wrote: addresses of name servers inside the zone, challenges of
- * certificate authorities, and keys of other zones (RFC 9615). Any further added record belongs there, and its owner in {@link addedOwners}.
+ * certificate authorities, and keys of other zones (RFC 9615). Any further added record belongs there, and its owner in {@link
+ * addedOwners}.
  */
 import { compareBytes, equalBytes } from '../base/bytes.js';
 import { isOwnerKeyBelow } from '../dns/name.js';
@@ -148,8 +149,8 @@ export function* serveRows(
 }
 
 /**
- * Groups rows in the order of their owner keys into owners; the apex comes first even without rows, unless they begin `after` an
- * owner.
+ * Groups rows in the order of their owner keys into owners; the apex comes first even without rows, unless they begin `after`
+ * an owner.
  */
 export function* ownersOf(rows: Iterable<StoredTuple>, after?: Uint8Array): Generator<StandingOwner> {
   let ownerKey: Uint8Array = after ?? new Uint8Array(0);

@@ -46,7 +46,10 @@ function denialOf({ denial, iterations, salt, opt_out: optOut }: DnssecZoneRow):
   return denial === 'nsec3' ? { kind: denial, iterations, salt, optOut: optOut === 1 } : { kind: denial };
 }
 
-/** DNSKEY, CDS, CDNSKEY and NSEC3PARAM of the apex, without signatures. Digests take longer than all else that a small change needs to know. */
+/**
+ * DNSKEY, CDS, CDNSKEY and NSEC3PARAM of the apex, without signatures. Digests take longer than all else that a small change
+ * needs to know.
+ */
 function apexRRsets({ row, keys, apex, denial }: ZoneSigning): RRset[] {
   const published = keys.filter((key) => key.published === 1).map((key) => key.public);
   const named = keys.filter((key) => key.in_cds === 1).map((key) => key.public);
@@ -61,8 +64,8 @@ function apexRRsets({ row, keys, apex, denial }: ZoneSigning): RRset[] {
 }
 
 /**
- * The RRsets of the apex with keys. Stored records of these types are left out, because a zone's keys are the service's, unless it is
- * signed elsewhere, or by others, too: then their DNSKEY records join ours.
+ * The RRsets of the apex with keys. Stored records of these types are left out, because a zone's keys are the service's, unless
+ * it is signed elsewhere, or by others, too: then their DNSKEY records join ours.
  */
 export function withApexRRsets(rrsets: readonly RRset[], signing: ZoneSigning): readonly RRset[] {
   const { row } = signing;
@@ -75,8 +78,8 @@ export function withApexRRsets(rrsets: readonly RRset[], signing: ZoneSigning): 
 const ENTRY_POINT = 1;
 
 /**
- * The keys of all signers. The parent is asked for the DS records of all of them, as soon as it is asked for ours (RFC 8901 §4.1,
- * RFC 8078 §1.2).
+ * The keys of all signers. The parent is asked for the DS records of all of them, as soon as it is asked for ours (RFC 8901
+ * §4.1, RFC 8078 §1.2).
  */
 function withForeignKeys(signing: ZoneSigning, foreign: readonly Uint8Array[]): readonly RRset[] {
   const { apex, row } = signing;
@@ -138,7 +141,9 @@ function signedBy(rrset: RRset, set: SignedSet | undefined): RRset {
   return { ...rrset, signatures: fits ? set.signatures : [] };
 }
 
-/** Owner key of the last member of a zone's NSEC chain at or before this one: the owner of the record that matches or covers it. */
+/**
+ * Owner key of the last member of a zone's NSEC chain at or before this one: the owner of the record that matches or covers it.
+ */
 export function memberAtOrBefore(store: Store, zone: number, ownerKey: Uint8Array): Uint8Array {
   const apex = new Uint8Array(0);
   const own = signatureOctets(store, zone, ownerKey);

@@ -21,8 +21,8 @@ export class StoreBusy extends Error {
 }
 
 /**
- * The log that all copies follow does not answer, or takes no entry, so nothing can be written now. When its answer was lost, the write
- * may have been stored; the copies then get it as soon as the log is back.
+ * The log that all copies follow does not answer, or takes no entry, so nothing can be written now. When its answer was lost,
+ * the write may have been stored; the copies then get it as soon as the log is back.
  */
 export class LogUnavailable extends StoreBusy {
   constructor(message: string) {

@@ -1,8 +1,9 @@
 /**
- * Notices when the database is older than what was acknowledged here. The newest changes are only in the write-ahead log until SQLite
- * copies them into the database file; when that log is removed or cut while nobody has it open, SQLite takes what is left for the whole.
- * So the number of the newest change also stands in a file beside the database. It is written after each commit and never ahead of
- * it; a number above that of the database proves a loss. After a power failure the number itself may be older: then it proves nothing.
+ * Notices when the database is older than what was acknowledged here. The newest changes are only in the write-ahead log until
+ * SQLite copies them into the database file; when that log is removed or cut while nobody has it open, SQLite takes what is
+ * left for the whole. So the number of the newest change also stands in a file beside the database. It is written after each
+ * commit and never ahead of it; a number above that of the database proves a loss. After a power failure the number itself may
+ * be older: then it proves nothing.
  */
 import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -50,8 +51,8 @@ export function findNotedLoss(store: Store): NotedLoss | undefined {
 }
 
 /**
- * Call once the tables are there. Keeps a loss in the database, where `doctor` finds it, and returns it with the function to call after
- * each commit. `onFailure`: the number could not be written. The commit stands, and the next one tries again.
+ * Call once the tables are there. Keeps a loss in the database, where `doctor` finds it, and returns it with the function to
+ * call after each commit. `onFailure`: the number could not be written. The commit stands, and the next one tries again.
  */
 export async function followNewestChange(
   store: Store,

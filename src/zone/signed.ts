@@ -1,4 +1,6 @@
-/** Signed zone files (RFC 4034, RFC 5155): whether a file is one, and what is said when nobody said what its signatures are for. */
+/**
+ * Signed zone files (RFC 4034, RFC 5155): whether a file is one, and what is said when nobody said what its signatures are for.
+ */
 import type { Issue } from '../base/result.js';
 import { Type } from '../dns/codes.js';
 import { keyTag } from '../dns/rr/dnskey.js';

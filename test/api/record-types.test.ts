@@ -1,4 +1,7 @@
-/** The description of record types for forms: every type that can be created, with every member; records made from it are accepted. */
+/**
+ * The description of record types for forms: every type that can be created, with every member; records made from it are
+ * accepted.
+ */
 import t from 'tap';
 import { TYPES } from '../../src/dns/rr/registry.js';
 import { install } from './installation.js';

@@ -1,8 +1,9 @@
 /**
  * The APIs of two nodes that write without looking at the log first: their requests are answered as if all had gone to one.
  *
- * Seen failing on 2026-11-22: a revoked token wrote where the write did not check what came since (read-point.ts); refusals, and edits that change
- * nothing, rested on an old copy where they were answered without a look (current.ts); a request that reads hung while the log was away.
+ * Seen failing on 2026-11-22: a revoked token wrote where the write did not check what came since (read-point.ts); refusals,
+ * and edits that change nothing, rested on an old copy where they were answered without a look (current.ts); a request that
+ * reads hung while the log was away.
  */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';

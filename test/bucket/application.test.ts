@@ -1,6 +1,6 @@
 /**
- * The bucket application over real sockets: the brief's table octet by octet, keys, conditions, ranges, refusals, limits. Everything runs
- * twice: with large bodies as files, and on S3.
+ * The bucket application over real sockets: the brief's table octet by octet, keys, conditions, ranges, refusals, limits.
+ * Everything runs twice: with large bodies as files, and on S3.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,9 +1,9 @@
 /**
  * Large bodies on S3 that has faults: what was acknowledged is there, what was refused leaves the object as it was.
  *
- * Seen failing on 2026-11-22 with one piece of the handling taken out each time: «breaks off» without continuing a response; «has taken a
- * body, and has none» without the look after an upload; «only after a moment» with one look; «completion is lost» without asking whether
- * the body is there; «a moment of failures» with one attempt; «stays for an hour» without the delay.
+ * Seen failing on 2026-11-22 with one piece of the handling taken out each time: «breaks off» without continuing a response;
+ * «has taken a body, and has none» without the look after an upload; «only after a moment» with one look; «completion is lost»
+ * without asking whether the body is there; «a moment of failures» with one attempt; «stays for an hour» without the delay.
  */
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';

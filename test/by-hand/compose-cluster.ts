@@ -1,8 +1,9 @@
 /**
  * `node build/test/by-hand/compose-cluster.js`, in the directory of the project: does what docs/compose-cluster.yaml says, without Docker. Each
- * service of our image is a process with the environment of the Dockerfile and of the service, in the order of `depends_on`; its volume is a
- * directory. Only what containers have for themselves differs: ports, and the address of PostgreSQL. Also checks that names of settings,
- * ports and volumes are those of the program and the Dockerfile. Exits with 0 when all went well.
+ * service of our image is a process with the environment of the Dockerfile and of the service, in the order of `depends_on`;
+ * its volume is a directory. Only what containers have for themselves differs: ports, and the address of PostgreSQL. Also
+ * checks that names of settings, ports and volumes are those of the program and the Dockerfile. Exits with 0 when all went
+ * well.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,8 +1,9 @@
 /**
  * `node build/test/by-hand/failovers.js [ROUNDS] [SEED]` (12 rounds): three nodes that clients write to, each round with a cluster of its own.
- * At a random moment the primary of PostgreSQL is killed with -9, and its synchronous standby is promoted a random time later; in every
- * second round one of the nodes is killed with -9 within that time, too, and started again. Then every acknowledged creation must be on
- * every node once, in the database and in DNS, and all databases must be equal. Prints a line a round; exits with 0 when all went well.
+ * At a random moment the primary of PostgreSQL is killed with -9, and its synchronous standby is promoted a random time later;
+ * in every second round one of the nodes is killed with -9 within that time, too, and started again. Then every acknowledged
+ * creation must be on every node once, in the database and in DNS, and all databases must be equal. Prints a line a round;
+ * exits with 0 when all went well.
  */
 import t, { type Test } from 'tap';
 import { SystemClock, sleep, steadyMs } from '../../src/base/clock.js';

@@ -1,4 +1,6 @@
-/** 100 custom hostnames in all states for screens.ts: by the API, and by rows where the API does not lead there within minutes. */
+/**
+ * 100 custom hostnames in all states for screens.ts: by the API, and by rows where the API does not lead there within minutes.
+ */
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';

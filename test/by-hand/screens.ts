@@ -1,8 +1,8 @@
 /**
  * `node build/test/by-hand/screens.js [DIRECTORY]`: every screen with large and unusual data (a zone with 50 000 records, comments from
- * right to left, 4 kB of TXT, 500 tags, names in many scripts, 100 custom hostnames in all states), 360 to 1920 pixels wide, in light
- * and dark, with and without motion. Says which screens scroll sideways and what axe-core finds, and writes a picture of each to the
- * directory (build/screens). Takes about ten minutes. Last run: 2026-11-22.
+ * right to left, 4 kB of TXT, 500 tags, names in many scripts, 100 custom hostnames in all states), 360 to 1920 pixels wide, in
+ * light and dark, with and without motion. Says which screens scroll sideways and what axe-core finds, and writes a picture of
+ * each to the directory (build/screens). Takes about ten minutes. Last run: 2026-11-22.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -735,7 +735,9 @@ t.test('Pebble, which requests HTTP challenges from our admin API', { skip: with
   t.match(await askAdmin(program, 'http://web.saas.test/.well-known/acme-challenge/over'), [[404]], 'when it is over');
 });
 
-/** What the admin API answers without a credential: as it should be asked, with a port and in capitals, and as it should not. */
+/**
+ * What the admin API answers without a credential: as it should be asked, with a port and in capitals, and as it should not.
+ */
 async function askAdmin({ api }: { api: string }, url: string): Promise<[number, string | null, string][]> {
   const { host, pathname } = new URL(url);
   const token = pathname.split('/').at(-1)!;

@@ -1,9 +1,9 @@
 /**
  * PostgreSQL is killed, hangs, or is replaced by its standby while nodes write: what was acknowledged is there, once.
  *
- * Seen failing on 2026-11-22 with the handling taken out: both kills without the look-up of the entry by its identifier; the standbys where a
- * standby is taken for a primary; the one that lacks entries where nobody asks whether the log has the entry of the copy; the holder of the turn
- * where appends do not wait for the turn.
+ * Seen failing on 2026-11-22 with the handling taken out: both kills without the look-up of the entry by its identifier; the
+ * standbys where a standby is taken for a primary; the one that lacks entries where nobody asks whether the log has the entry
+ * of the copy; the holder of the turn where appends do not wait for the turn.
  */
 import pg from 'pg';
 import t, { type Test } from 'tap';
@@ -27,8 +27,9 @@ interface Acknowledged {
 }
 
 /**
- * Each write makes the counter one greater. Two answers with one value: the earlier of them was lost. A value without an answer: a write was
- * made and then made again, as the writer did not learn of it. Says which, and when, relative to the begin of the trouble.
+ * Each write makes the counter one greater. Two answers with one value: the earlier of them was lost. A value without an
+ * answer: a write was made and then made again, as the writer did not learn of it. Says which, and when, relative to the begin
+ * of the trouble.
  */
 function faultsOf(acknowledged: readonly Acknowledged[], fromMs: number) {
   const sorted = [...acknowledged].sort((x, y) => x.value - y.value || x.atMs - y.atMs);

@@ -1,10 +1,11 @@
 /**
  * The log in a real PostgreSQL, and copies that follow it.
  *
- * Seen failing on 2026-11-22 with the handling taken out: «two nodes with 50 writers» where who was beaten is not told; «an answer that is lost»
- * without the look-up of the entry by its identifier; «killed after its append» where a start applies nothing; «whole or not at all» without
- * the transaction of an entry; «every time» without the look before a request; «a role that follows» with more rights; «what is older goes» where
- * too much is pruned; «an entry … stops the copy» where a fresh copy is replaced again for the same entry, or changed rows are not counted.
+ * Seen failing on 2026-11-22 with the handling taken out: «two nodes with 50 writers» where who was beaten is not told; «an
+ * answer that is lost» without the look-up of the entry by its identifier; «killed after its append» where a start applies
+ * nothing; «whole or not at all» without the transaction of an entry; «every time» without the look before a request; «a role
+ * that follows» with more rights; «what is older goes» where too much is pruned; «an entry … stops the copy» where a fresh copy
+ * is replaced again for the same entry, or changed rows are not counted.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

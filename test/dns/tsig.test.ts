@@ -1,4 +1,7 @@
-/** TSIG and the message writer: round trips, every changed octet, the order of the checks, compression against an independent decoder. */
+/**
+ * TSIG and the message writer: round trips, every changed octet, the order of the checks, compression against an independent
+ * decoder.
+ */
 import { createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';

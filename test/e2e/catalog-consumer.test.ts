@@ -1,7 +1,7 @@
 /**
- * Knot, BIND and NSD as producers of catalog zones (RFC 9432) that the real program follows: zones come, go and begin anew, a broken
- * catalog changes nothing. With `MEMBERS=1000` in the environment, with that many, run by node itself, because tap ends files after ten
- * minutes; last run so with all three on 2026-11-22.
+ * Knot, BIND and NSD as producers of catalog zones (RFC 9432) that the real program follows: zones come, go and begin anew, a
+ * broken catalog changes nothing. With `MEMBERS=1000` in the environment, with that many, run by node itself, because tap ends
+ * files after ten minutes; last run so with all three on 2026-11-22.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
 /**
  * Nodes of a cluster: whole `serve` processes with a real PostgreSQL that is killed, and loses entries.
  *
- * Seen failing on 2026-11-22 with the handling taken out: «a log that lost entries» where no copy is replaced, and where a DNS process ends before
- * the one that takes its place answers; «without PostgreSQL» where a node does
- * not start without it; «a DNS cookie» where the secret is not the one that is set.
+ * Seen failing on 2026-11-22 with the handling taken out: «a log that lost entries» where no copy is replaced, and where a DNS
+ * process ends before the one that takes its place answers; «without PostgreSQL» where a node does not start without it; «a DNS
+ * cookie» where the secret is not the one that is set.
  */
 import { once } from 'node:events';
 import { createServer, get as request } from 'node:http';

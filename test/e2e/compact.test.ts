@@ -1,6 +1,6 @@
 /**
- * Compact denial in the whole program: unbound validates every kind of answer before, during and after changes of the denial, a flood
- * of names that do not exist takes no more than its time, and a DNS process that is replaced gets its key again.
+ * Compact denial in the whole program: unbound validates every kind of answer before, during and after changes of the denial, a
+ * flood of names that do not exist takes no more than its time, and a DNS process that is replaced gets its key again.
  */
 import { createSocket } from 'node:dgram';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * The whole program is killed while it signs one zone for the first time, replaces the signatures of another, and a key of a third; and
- * while a command replaces all records of a signed zone. Whenever it is started again, secondaries get valid zones, and the work goes on
- * to its end.
+ * The whole program is killed while it signs one zone for the first time, replaces the signatures of another, and a key of a
+ * third; and while a command replaces all records of a signed zone. Whenever it is started again, secondaries get valid zones,
+ * and the work goes on to its end.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
- * The master key is missing, or another one: signed zones are served as they are, nothing is changed or overwritten, the reason and the
- * remedy are said, and everything goes on when the right key is there.
+ * The master key is missing, or another one: signed zones are served as they are, nothing is changed or overwritten, the reason
+ * and the remedy are said, and everything goes on when the right key is there.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

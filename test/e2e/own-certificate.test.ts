@@ -1,4 +1,6 @@
-/** `tls-cert auto` in the real program: curl and kdig trust the admin API, DNS over TLS and DNS over HTTPS by `/ca.pem` alone. */
+/**
+ * `tls-cert auto` in the real program: curl and kdig trust the admin API, DNS over TLS and DNS over HTTPS by `/ca.pem` alone.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * Random dynamic updates (RFC 2136) have the outcome of BIND: response code, resulting zone, and how far the serial moved. Where
- * the outcomes differ, one of the rulings below says why, or the test fails; then both zones are made equal again.
+ * Random dynamic updates (RFC 2136) have the outcome of BIND: response code, resulting zone, and how far the serial moved.
+ * Where the outcomes differ, one of the rulings below says why, or the test fails; then both zones are made equal again.
  *
  * `MESSAGES=2000 SEED=5` in the environment sends that many, from another seed; this was last run on 2026-11-22 with the seeds 5 and 9.
  */

@@ -1,7 +1,7 @@
 /**
- * NSD, Knot and BIND as secondaries of the real program, set up as README says: one command adds each, another prints
- * its configuration. After every random change their copies equal ours; so do the differences from every serial, applied
- * by hand. Both sides are restarted in between, and the program is killed between a commit and its NOTIFY.
+ * NSD, Knot and BIND as secondaries of the real program, set up as README says: one command adds each, another prints its
+ * configuration. After every random change their copies equal ours; so do the differences from every serial, applied by hand.
+ * Both sides are restarted in between, and the program is killed between a commit and its NOTIFY.
  *
  * `CHANGES=500` in the environment makes that many; node itself runs that, because tap ends files after ten minutes. It was last run
  * whole on 2026-11-22, in 22 minutes: all copies were equal.

@@ -1,4 +1,7 @@
-/** Responses of origins over HTTP/1.1, read by the edge itself: as Node reads them, or not at all; and the connections they come over. */
+/**
+ * Responses of origins over HTTP/1.1, read by the edge itself: as Node reads them, or not at all; and the connections they come
+ * over.
+ */
 import { once } from 'node:events';
 import { request as requestHttp } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';

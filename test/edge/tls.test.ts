@@ -1,4 +1,6 @@
-/** TLS at the edge: what counts for each host from the first octet on, tickets, certificates that change, and what floods it. */
+/**
+ * TLS at the edge: what counts for each host from the first octet on, tickets, certificates that change, and what floods it.
+ */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectHttp2, constants } from 'node:http2';
@@ -350,7 +352,10 @@ function frame(type: number, flags: number, stream: number, payload: Buffer): Bu
   return Buffer.concat([head, payload]);
 }
 
-/** Sends frames as fast as the edge takes them; resolves when it has ended the connection, or with `ends` false when all are sent. */
+/**
+ * Sends frames as fast as the edge takes them; resolves when it has ended the connection, or with `ends` false when all are
+ * sent.
+ */
 async function flood(world: EdgeWorld, frames: readonly Buffer[], ends = true): Promise<void> {
   const socket = await world.tls(HOST, { ALPNProtocols: ['h2'] });
   const ended = once(socket, 'close').catch(() => {});

@@ -1,4 +1,7 @@
-/** Checks over time: what is found elsewhere, when nothing can be found out, the end of the schedule, and who had the name before. */
+/**
+ * Checks over time: what is found elsewhere, when nothing can be found out, the end of the schedule, and who had the name
+ * before.
+ */
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';

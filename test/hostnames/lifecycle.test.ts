@@ -1,4 +1,7 @@
-/** What becomes of the certificates of hostnames: zones that are deleted, hostnames that move, edits during a lockout, orders cut short. */
+/**
+ * What becomes of the certificates of hostnames: zones that are deleted, hostnames that move, edits during a lockout, orders
+ * cut short.
+ */
 import { X509Certificate } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';

@@ -1,4 +1,6 @@
-/** The certificate of the service itself: signed on this machine, asked for over ACME where that is set, renewed while it runs. */
+/**
+ * The certificate of the service itself: signed on this machine, asked for over ACME where that is set, renewed while it runs.
+ */
 import { X509Certificate } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { storedRootsPem } from '../../src/certs/embedded/issuers.js';

@@ -1,6 +1,6 @@
 /**
- * The dashboard of the real program in a real browser. Whatever a page prints to its console as an error, throws, or loads against
- * the content security policy fails the test, and so does what axe-core calls serious or critical on a screen.
+ * The dashboard of the real program in a real browser. Whatever a page prints to its console as an error, throws, or loads
+ * against the content security policy fails the test, and so does what axe-core calls serious or critical on a screen.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,4 +1,7 @@
-/** A TCP proxy that can cut connections after it has forwarded a request, or keep the answer back, so that only the answer is lost. */
+/**
+ * A TCP proxy that can cut connections after it has forwarded a request, or keep the answer back, so that only the answer is
+ * lost.
+ */
 import { connect, createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 import { freePort } from './free-ports.js';

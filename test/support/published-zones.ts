@@ -13,7 +13,10 @@ export interface PublishedZones {
   readonly port: number;
 }
 
-/** `directory`: that of the database, which is read with a handle of its own, because SQLite tells one only what others have written. */
+/**
+ * `directory`: that of the database, which is read with a handle of its own, because SQLite tells one only what others have
+ * written.
+ */
 export async function publishZones(
   t: Test,
   { settings, log }: Pick<Context, 'settings' | 'log'>,

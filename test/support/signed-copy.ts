@@ -43,8 +43,8 @@ export function servedRecords({ ctx, seq }: Pick<ChangedZone, 'ctx' | 'seq'>): P
 }
 
 /**
- * Owners of the NSEC3 records of names that exist without any record, such as those of flattened CNAMEs without addresses, and of
- * the names above them. A list of the zone's records does not show these names.
+ * Owners of the NSEC3 records of names that exist without any record, such as those of flattened CNAMEs without addresses, and
+ * of the names above them. A list of the zone's records does not show these names.
  */
 function silentHashes({ ctx, seq }: Pick<ChangedZone, 'ctx' | 'seq'>): ReadonlySet<string> {
   const { store, settings } = ctx;
@@ -95,8 +95,8 @@ export function missingVerifiers(): string[] {
 }
 
 /**
- * Throws with what ldns-verify-zone and dnssec-verify say of the zone as it is served. They look at the time of the machine, so the
- * clock must show it.
+ * Throws with what ldns-verify-zone and dnssec-verify say of the zone as it is served. They look at the time of the machine, so
+ * the clock must show it.
  */
 export function requireVerifiedByOthers(world: Pick<ChangedZone, 'ctx' | 'seq' | 'apex'>, when: string): void {
   // They know chains alone.

@@ -23,7 +23,10 @@ const AXFR = 252;
 const IXFR = 251;
 const SOA = 6;
 
-/** Asks for a whole zone, or for differences, at a port of 127.0.0.1 or over a connection that is being made. Throws when a signature is missing or wrong, or the stream ends early. */
+/**
+ * Asks for a whole zone, or for differences, at a port of 127.0.0.1 or over a connection that is being made. Throws when a
+ * signature is missing or wrong, or the stream ends early.
+ */
 export async function transfer(
   place: number | Socket,
   name: Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * A process that reads two values of a database, `DATA-DIRECTORY`, again and again, which every write makes equal. Ends with its input, and
- * prints how often it looked, how often it found something new, and how often the values differed.
+ * A process that reads two values of a database, `DATA-DIRECTORY`, again and again, which every write makes equal. Ends with
+ * its input, and prints how often it looked, how often it found something new, and how often the values differed.
  */
 import { openStore } from '../../src/store/driver.js';
 import { findMeta } from '../../src/store/meta.js';

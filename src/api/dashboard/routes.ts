@@ -1,6 +1,6 @@
 /**
- * The dashboard: `/` and the paths of its screens are answered with one page, whose scripts draw the screen. It is public, because
- * it contains no data; everything it shows comes from the API with a session.
+ * The dashboard: `/` and the paths of its screens are answered with one page, whose scripts draw the screen. It is public,
+ * because it contains no data; everything it shows comes from the API with a session.
  */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { judgeRead } from '../../http/conditions.js';

@@ -1,4 +1,7 @@
-/** Examples for every operation, made of the schemas: what they give as examples, first choices, and values that fit a member's name. */
+/**
+ * Examples for every operation, made of the schemas: what they give as examples, first choices, and values that fit a member's
+ * name.
+ */
 
 /** A JSON schema, as far as an example is made of it. */
 export interface Schema {

@@ -1,4 +1,6 @@
-/** What routes say of themselves in their config, as OpenAPI: identifier, description, and the parameters all such routes have. */
+/**
+ * What routes say of themselves in their config, as OpenAPI: identifier, description, and the parameters all such routes have.
+ */
 import type { FastifyContextConfig } from 'fastify';
 import type { Area } from '../../control/access/permissions.js';
 

@@ -1,6 +1,6 @@
 /**
- * Large bodies as objects on S3: each under a unique name that is never written again, and complete before its row is published. Conditions,
- * lists and sums are those of the rows, so nothing is asked of S3 but to keep what it was given.
+ * Large bodies as objects on S3: each under a unique name that is never written again, and complete before its row is
+ * published. Conditions, lists and sums are those of the rows, so nothing is asked of S3 but to keep what it was given.
  */
 import { Readable } from 'node:stream';
 import {

@@ -24,7 +24,8 @@ export interface Validity {
 }
 
 /**
- * The subject is empty unless one is given, since a common name ends at 64 octets; so the names are critical (RFC 5280 §4.2.1.6).
+ * The subject is empty unless one is given, since a common name ends at 64 octets; so the names are critical (RFC 5280
+ * §4.2.1.6).
  * `names`: host names and IP addresses. Nobody asks this authority for a revocation list: there is none.
  */
 export async function signLeaf(

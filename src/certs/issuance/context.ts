@@ -21,8 +21,8 @@ export interface CertificateContext extends ContextBase {
   readonly fetchToken: FetchToken;
   readonly authorities: Authorities;
   /**
-   * Whether everything that was stored before, for these zones (store numbers) and for HTTP challenges, is served by all DNS and edge
-   * processes of all nodes; waits for that for a while.
+   * Whether everything that was stored before, for these zones (store numbers) and for HTTP challenges, is served by all DNS
+   * and edge processes of all nodes; waits for that for a while.
    */
   readonly whenEverywhere: (zones: readonly number[]) => Promise<boolean>;
   /** The authorities to try when none is requested. */

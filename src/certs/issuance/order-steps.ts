@@ -52,8 +52,8 @@ interface Step {
 }
 
 /**
- * Stores the challenges of an order that has none yet. They are shown before CAA is known, and nothing is proven until then. Returns
- * whether there were any to store. Throws an AuthorityError.
+ * Stores the challenges of an order that has none yet. They are shown before CAA is known, and nothing is proven until then.
+ * Returns whether there were any to store. Throws an AuthorityError.
  */
 export async function keepTokens(ctx: CertificateContext, row: RequestRow, order: OrderUnderWay): Promise<boolean> {
   if (order.url === '' || order.csr !== null || challengesOfOrder(ctx.store, order.seq).length > 0) return false;

@@ -123,8 +123,8 @@ function isBegun(settings: Settings, clock: Clock, member: string, follower: str
 }
 
 /**
- * An installation that does not exist yet gets its first administrator and its master key, as at a first start. Returns the file of the
- * administrator's key if it was generated.
+ * An installation that does not exist yet gets its first administrator and its master key, as at a first start. Returns the
+ * file of the administrator's key if it was generated.
  */
 async function makeInstallation(store: Store, loaded: LoadedSettings, clock: Clock): Promise<string | undefined> {
   migrate(store, clock, systemRandom);

@@ -1,4 +1,6 @@
-/** `zoneplane backup`: a consistent copy of the database, and of the bodies of objects that are files, while everything runs. */
+/**
+ * `zoneplane backup`: a consistent copy of the database, and of the bodies of objects that are files, while everything runs.
+ */
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';

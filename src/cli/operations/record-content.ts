@@ -14,8 +14,8 @@ const WITH_PRIORITY: ReadonlySet<string> = new Set(['MX', 'SRV', 'URI']);
 const LEADING_NUMBER = /^(\d{1,5})\s+(.+)$/;
 
 /**
- * The members of a record that its data makes. A name of one label is relative to the zone, as in its file; one of several labels
- * is whole, with or without a final dot. Throws a UserError for an MX without priority.
+ * The members of a record that its data makes. A name of one label is relative to the zone, as in its file; one of several
+ * labels is whole, with or without a final dot. Throws a UserError for an MX without priority.
  */
 export function readContent(zone: ZoneItem, mnemonic: string, text: string, priority: number | undefined): RecordInput {
   const split = WITH_PRIORITY.has(mnemonic) ? LEADING_NUMBER.exec(text) : null;

@@ -48,7 +48,9 @@ export function requirePermission(actor: Actor, area: Area, level: Level, target
   if (permitted(actor, area, level, target).recordScopes) throw accountFailure('outOfScope');
 }
 
-/** Whether the actor may read every record of a zone that it sees. Who may read some of them must not learn about the others. */
+/**
+ * Whether the actor may read every record of a zone that it sees. Who may read some of them must not learn about the others.
+ */
 export function readsAllRecords({ policies }: Actor, target: Target): boolean {
   if (!policies) return true;
   const decision = decide(policies, 'dns', 'read', target);

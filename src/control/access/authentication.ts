@@ -50,8 +50,8 @@ export async function authenticateToken(base: ContextBase, secret: string, addre
 }
 
 /**
- * Checks the secret of a browser's session. A session does what its credential can do now, and ends with it: when the credential
- * is revoked, expires or gets another secret.
+ * Checks the secret of a browser's session. A session does what its credential can do now, and ends with it: when the
+ * credential is revoked, expires or gets another secret.
  */
 export async function authenticateSession(
   base: ContextBase,

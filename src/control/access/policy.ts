@@ -37,7 +37,9 @@ interface RecordsInput {
   readonly types?: readonly string[] | null | undefined;
 }
 
-/** The policies of a token. Throws 400/9207 for what means nothing, and as access.ts does for what the actor may not pass on. */
+/**
+ * The policies of a token. Throws 400/9207 for what means nothing, and as access.ts does for what the actor may not pass on.
+ */
 export function readPolicies(
   ctx: Context,
   policies: readonly PolicyInput[],

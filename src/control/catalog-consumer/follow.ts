@@ -119,7 +119,9 @@ function remove(ctx: Context, draft: Draft, catalog: ConsumedCatalogRow, row: Co
   removeConsumedMember(ctx.store, row);
 }
 
-/** The same name under another identifier: what is known of the zone is dropped (RFC 9432 §5.4), and it is made anew afterwards. */
+/**
+ * The same name under another identifier: what is known of the zone is dropped (RFC 9432 §5.4), and it is made anew afterwards.
+ */
 function reset(ctx: Context, draft: Draft, row: ConsumedMemberRow, listed: ListedMember): false {
   const zone = findZone(ctx.store, row.zone!);
   if (zone?.type === 'secondary') dropZone(ctx, draft, zone);
@@ -171,7 +173,10 @@ function leftZone(
   return zone && removed && { zone, removed };
 }
 
-/** The catalog lists a zone again: under its identifier it is what it was, under another one, or in another catalog, it begins anew. */
+/**
+ * The catalog lists a zone again: under its identifier it is what it was, under another one, or in another catalog, it begins
+ * anew.
+ */
 function adoptLeft(
   ctx: Context,
   draft: Draft,

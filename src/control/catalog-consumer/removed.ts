@@ -1,6 +1,7 @@
 /**
- * Zones that left a catalog of another server. They are not served any more, but kept for a week with everything that belongs to them, so
- * that a mistake of the catalog's producer can be undone: the catalog lists them again, or a person brings them back.
+ * Zones that left a catalog of another server. They are not served any more, but kept for a week with everything that belongs
+ * to them, so that a mistake of the catalog's producer can be undone: the catalog lists them again, or a person brings them
+ * back.
  */
 import { toHex } from '../../base/bytes.js';
 import type { JobKind, JobOutcome } from '../../jobs/kind.js';

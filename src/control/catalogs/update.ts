@@ -70,7 +70,9 @@ function addMember(store: Store, { seq: catalog }: CatalogRow, { seq: zone, id }
   putMember(store, { catalog, zone, member_id: id, grp: null, moved_to: null, moved_at: null });
 }
 
-/** Lets the peers of the catalog transfer the zone. `refused`: its own peers have another key, or no other server can serve it. */
+/**
+ * Lets the peers of the catalog transfer the zone. `refused`: its own peers have another key, or no other server can serve it.
+ */
 function link(store: Store, draft: Draft, peers: readonly LinkedPeerRow[], zone: number): 'now' | 'before' | 'refused' {
   if (isCompactZone(store, zone)) return 'refused';
   const own = peersOfZone(store, zone);

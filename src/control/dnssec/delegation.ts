@@ -76,8 +76,8 @@ function unhashed(store: Store, { seq }: ZoneRow): DenialKind {
 }
 
 /**
- * Whether a zone is signed elsewhere. Refuses to make it so, or not so, because signatures come and go with the records; and what needs
- * its keys.
+ * Whether a zone is signed elsewhere. Refuses to make it so, or not so, because signatures come and go with the records; and
+ * what needs its keys.
  */
 function refusePresigned(
   { store }: Context,
@@ -92,8 +92,8 @@ function refusePresigned(
 }
 
 /**
- * Begins signing, or takes back that it was to end; the keys stay the same. Only a zone with several signers begins with DNSKEY records
- * of others.
+ * Begins signing, or takes back that it was to end; the keys stay the same. Only a zone with several signers begins with DNSKEY
+ * records of others.
  */
 function activate(
   ctx: Context,

@@ -78,8 +78,8 @@ export function removeSigning(ctx: Context, zone: number): void {
 }
 
 /**
- * Replaces all signatures that were not made by exactly the signing keys, a part at a time: after another key has begun to sign,
- * or one has ceased to. Inside a commit.
+ * Replaces all signatures that were not made by exactly the signing keys, a part at a time: after another key has begun to
+ * sign, or one has ceased to. Inside a commit.
  */
 export function resignSoon(ctx: Context, zone: ZoneRow): void {
   updateDnssecZone(ctx.store, zone.seq, { walk: APEX });

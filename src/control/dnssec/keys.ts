@@ -1,6 +1,6 @@
 /**
- * Keys of a signed zone: made, added, changed and removed inside a commit. What a key does shows in three columns: whether it is
- * published, whether it signs, and whether CDS and CDNSKEY name it. Rollovers decide when.
+ * Keys of a signed zone: made, added, changed and removed inside a commit. What a key does shows in three columns: whether it
+ * is published, whether it signs, and whether CDS and CDNSKEY name it. Rollovers decide when.
  */
 import { makeId } from '../../base/random.js';
 import { keyTag } from '../../dns/rr/dnskey.js';
@@ -93,8 +93,8 @@ export function addKey(
 }
 
 /**
- * Gives DNS processes the keys that sign the records of a zone with compact denial, and takes them back from others; after a change of
- * the keys or of the denial. Inside a commit.
+ * Gives DNS processes the keys that sign the records of a zone with compact denial, and takes them back from others; after a
+ * change of the keys or of the denial. Inside a commit.
  */
 export function handOutKeys(ctx: Context, { seq, name }: ZoneRow): void {
   const row = findDnssecZone(ctx.store, seq);
@@ -109,8 +109,8 @@ export function handOutKeys(ctx: Context, { seq, name }: ZoneRow): void {
 }
 
 /**
- * Changes what a key does; the commit signs the keys of the zone anew as needed. Data that a key has signed keeps its signatures
- * while the key is published; see `resignSoon` in enable.ts.
+ * Changes what a key does; the commit signs the keys of the zone anew as needed. Data that a key has signed keeps its
+ * signatures while the key is published; see `resignSoon` in enable.ts.
  */
 export function changeKey(
   ctx: Context,

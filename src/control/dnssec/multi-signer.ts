@@ -1,6 +1,6 @@
 /**
- * Zones with several signers, each with keys of its own, whose DNSKEY RRset has the keys of all (RFC 8901 §2.1.2). The keys of the
- * others are DNSKEY records of the zone.
+ * Zones with several signers, each with keys of its own, whose DNSKEY RRset has the keys of all (RFC 8901 §2.1.2). The keys of
+ * the others are DNSKEY records of the zone.
  */
 import { Type } from '../../dns/codes.js';
 import { isSupportedAlgorithm, readPublicKey } from '../../dnssec/key.js';
@@ -51,8 +51,8 @@ function refuseKeys(zone: string, { length: count }: readonly RecordRow[]): void
 }
 
 /**
- * Whether DNSKEY records of a zone may be changed: not while it has one signer, whose keys are the service's. Throws when not; returns
- * false for a zone that is not signed here.
+ * Whether DNSKEY records of a zone may be changed: not while it has one signer, whose keys are the service's. Throws when not;
+ * returns false for a zone that is not signed here.
  */
 export function requireSeveralSigners(store: Store, { seq, name }: Pick<ZoneRow, 'seq' | 'name'>): boolean {
   const row = findDnssecZone(store, seq);
@@ -62,8 +62,8 @@ export function requireSeveralSigners(store: Store, { seq, name }: Pick<ZoneRow,
 }
 
 /**
- * Whether a DNSKEY record may be added to a zone; in one that is not signed here, nothing depends on it. Throws when not. `dnskey`: its
- * rdata.
+ * Whether a DNSKEY record may be added to a zone; in one that is not signed here, nothing depends on it. Throws when not.
+ * `dnskey`: its rdata.
  */
 export function requireForeignKey(
   store: Store,

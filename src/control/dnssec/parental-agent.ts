@@ -1,6 +1,7 @@
 /**
- * DS records in parent zones that are served here (RFC 7344, RFC 8078). A parent zone whose owner allows it has those that the CDS records
- * of the zones below it ask for. Both belong to the same account, which is how it is known that the child may ask (RFC 8078 §3.1).
+ * DS records in parent zones that are served here (RFC 7344, RFC 8078). A parent zone whose owner allows it has those that the
+ * CDS records of the zones below it ask for. Both belong to the same account, which is how it is known that the child may ask
+ * (RFC 8078 §3.1).
  */
 import { equalBytes, toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';
@@ -79,8 +80,8 @@ export function delegationTaken(ctx: Served, zone: ZoneRow): DelegationHere | un
 }
 
 /**
- * Rdata of the DS records for which a zone asks with its CDS records; none: its DS records are to be removed (RFC 8078 §4). Undefined when
- * it asks for nothing: it is not signed, or signed elsewhere, or resolvers do not know its keys yet.
+ * Rdata of the DS records for which a zone asks with its CDS records; none: its DS records are to be removed (RFC 8078 §4).
+ * Undefined when it asks for nothing: it is not signed, or signed elsewhere, or resolvers do not know its keys yet.
  */
 export function wantedDs({ store, settings }: Served, zone: ZoneRow): readonly Uint8Array[] | undefined {
   const row = findDnssecZone(store, zone.seq);
@@ -103,7 +104,10 @@ export function isParentCurrent(ctx: Context, zone: ZoneRow | undefined): boolea
   return !here || !wanted || isSameDs(here.ds, wanted);
 }
 
-/** Gives the parent of a zone the DS records that it takes from it. Inside a commit of its own, because the parent's keys are needed. */
+/**
+ * Gives the parent of a zone the DS records that it takes from it. Inside a commit of its own, because the parent's keys are
+ * needed.
+ */
 export function updateParent(ctx: Context, draft: Draft, zone: ZoneRow | undefined): void {
   const here = zone && delegationTaken(ctx, zone);
   const wanted = here && wantedDs(ctx, zone);

@@ -1,7 +1,7 @@
 /**
- * Signals for registries that turn on DNSSEC by themselves (RFC 9615): as long as the parent of a signed zone has no DS record, its
- * CDS and CDNSKEY records stand also below the names of its name servers, in zones that are secure already. Only zones whose owners
- * allow it (`signals`) take part.
+ * Signals for registries that turn on DNSSEC by themselves (RFC 9615): as long as the parent of a signed zone has no DS record,
+ * its CDS and CDNSKEY records stand also below the names of its name servers, in zones that are secure already. Only zones
+ * whose owners allow it (`signals`) take part.
  */
 import { equalBytes, toHex } from '../../base/bytes.js';
 import { Type } from '../../dns/codes.js';

@@ -1,6 +1,6 @@
 /**
- * The signatures of records that a signed zone is to get: made and stored in a set of their own, in parts, before the zone gets the
- * records. The write that gives them to the zone only signs its SOA.
+ * The signatures of records that a signed zone is to get: made and stored in a set of their own, in parts, before the zone gets
+ * the records. The write that gives them to the zone only signs its SOA.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '../../base/clock.js';
@@ -46,7 +46,10 @@ function requireSignedHere(zone: ServingZone): ServingZone {
   return zone;
 }
 
-/** What signatures are made from besides records: settings, keys, the kind of denial. A serial and the progress of jobs do not count. */
+/**
+ * What signatures are made from besides records: settings, keys, the kind of denial. A serial and the progress of jobs do not
+ * count.
+ */
 function basisOfSignatures({ facts, edge, hosts, hostAddresses, signing }: ServingZone): unknown {
   const { denial, next_denial, multi_signer, delete_form, signals, iterations, salt, opt_out, phase } = signing!.row;
   const { serial: _, ...soa } = facts.soa;
@@ -58,7 +61,8 @@ function basisOfSignatures({ facts, edge, hosts, hostAddresses, signing }: Servi
 }
 
 /**
- * Signs the records that a zone will have. `row`: as the zone will be; `reader`: a handle that shows its set of records as it will be.
+ * Signs the records that a zone will have. `row`: as the zone will be; `reader`: a handle that shows its set of records as it
+ * will be.
  * `before`: what was signed so earlier and has become outdated, or nothing. Signatures that still fit are kept, at first those that the
  * zone has. Throws {@link SigningEnded}. What was stored until it throws is removed later.
  */

@@ -1,4 +1,7 @@
-/** How a signed zone proves absence, and the change of it: the new chain is complete before it is served, and the old one goes then. */
+/**
+ * How a signed zone proves absence, and the change of it: the new chain is complete before it is served, and the old one goes
+ * then.
+ */
 import { concatBytes, equalBytes } from '../../base/bytes.js';
 import { removeSomeHashed } from '../../store/dnssec/hashed.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';

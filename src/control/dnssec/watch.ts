@@ -44,7 +44,10 @@ async function lookAtZone(ctx: Context, job: JobContext, zoneId: string): Promis
   return (await tellParent(ctx, job, parseId(zoneId)!)) ? { againAtMs: ctx.clock.nowMs() + HURRIED_MS } : outcome;
 }
 
-/** Gives a parent zone here the DS records that it takes from the zone, in a commit of their own, too. True when it did not have them. */
+/**
+ * Gives a parent zone here the DS records that it takes from the zone, in a commit of their own, too. True when it did not have
+ * them.
+ */
 async function tellParent(ctx: Context, job: JobContext, id: Uint8Array): Promise<boolean> {
   const { store } = ctx;
   if (store.snapshot(() => isParentCurrent(ctx, findZoneById(store, id)))) return false;

@@ -30,7 +30,10 @@ import { type Context, type ContextBase, OPERATOR } from '../write/context.js';
 import { indexFlattened } from './index.js';
 import { judgeTarget, ownNamesOf, type TargetPolicy } from './target.js';
 
-/** The shortest and the longest time between two looks for targets that are due, when nothing was committed meanwhile; milliseconds. */
+/**
+ * The shortest and the longest time between two looks for targets that are due, when nothing was committed meanwhile;
+ * milliseconds.
+ */
 const LOOK_MS = 1000;
 const LONGEST_REST_MS = 10_000;
 /** Milliseconds from a commit to the look that follows it, so that one look serves many commits. */

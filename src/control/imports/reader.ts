@@ -24,8 +24,8 @@ export interface ImportOrder {
   readonly automaticSoa: boolean;
   readonly proxied: boolean;
   /**
-   * What becomes of what a signer made: it is refused; left out, because the zone is no longer signed or is signed here; or stored
-   * apart from the records, but for its keys.
+   * What becomes of what a signer made: it is refused; left out, because the zone is no longer signed or is signed here; or
+   * stored apart from the records, but for its keys.
    */
   readonly signatures: 'refuse' | 'strip' | 'replace' | 'apart';
   readonly limits: ControlLimits;

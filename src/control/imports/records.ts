@@ -37,8 +37,8 @@ export interface RecordImportResult {
 const MOST_SHOWN = 100;
 
 /**
- * Adds records to a zone, by the rules of a record that is created alone. SOA and apex NS, types that only the service or a signer
- * makes, and what is there already are left out. Throws 400 with the line at fault.
+ * Adds records to a zone, by the rules of a record that is created alone. SOA and apex NS, types that only the service or a
+ * signer makes, and what is there already are left out. Throws 400 with the line at fault.
  */
 export async function importRecords(
   ctx: Context,

@@ -66,7 +66,8 @@ function recordsOf(source: ZoneText, apex: Uint8Array): PlacedRR[] {
 }
 
 /**
- * Gives the zone its signatures, in the commit in which it has got its records. Returns errors with which the commit has to be undone.
+ * Gives the zone its signatures, in the commit in which it has got its records. Returns errors with which the commit has to be
+ * undone.
  * `isNew`: whether the zone was added in it.
  */
 export function applySignatures(

@@ -1,4 +1,7 @@
-/** Rules for a record that do not depend on what a client sent: the other records of its owner, its size, the quota, and where it leads. */
+/**
+ * Rules for a record that do not depend on what a client sent: the other records of its owner, its size, the quota, and where
+ * it leads.
+ */
 import { equalBytes } from '../../base/bytes.js';
 import { printIP } from '../../base/ip.js';
 import { Type } from '../../dns/codes.js';

@@ -63,7 +63,10 @@ function addRow(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Column
   return insertRow(ctx, edits, zone, columns);
 }
 
-/** The same for what another protocol adds: resolvers can make sense of any neighbours but those of a CNAME, which that protocol judges. */
+/**
+ * The same for what another protocol adds: resolvers can make sense of any neighbours but those of a CNAME, which that protocol
+ * judges.
+ */
 export function addRowBeside(ctx: Context, edits: RecordEdits, zone: ZoneRow, columns: Columns): NewRecordRow {
   requirePlace(ctx, zone, columns, neighboursOf(edits, zone, columns, undefined), undefined);
   requireQuota(ctx, edits, zone);

@@ -12,8 +12,8 @@ export function isOverride({ proxied, type, owner_key: ownerKey }: Place): boole
 }
 
 /**
- * The records of a secondary zone are those of its primary. With `secondary_overrides`, names may be proxied all the same, and the
- * apex may have a CNAME, unless the primary signs the zone (`isPresigned`), because nobody could sign these. Throws 400.
+ * The records of a secondary zone are those of its primary. With `secondary_overrides`, names may be proxied all the same, and
+ * the apex may have a CNAME, unless the primary signs the zone (`isPresigned`), because nobody could sign these. Throws 400.
  */
 export function requireOwnRecord(
   { type, secondary_overrides: overrides, name }: ZoneRow,

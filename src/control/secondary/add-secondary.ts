@@ -38,8 +38,8 @@ export interface AddedSecondary {
 const MOST_OF_NAME = 40;
 
 /**
- * Lets a server transfer the zone, and enables that. Throws 400 and 404 for what is wrong with the input, 403 for who may not change
- * the account's peers; then nothing is made.
+ * Lets a server transfer the zone, and enables that. Throws 400 and 404 for what is wrong with the input, 403 for who may not
+ * change the account's peers; then nothing is made.
  */
 export async function addSecondary(
   ctx: Context,
@@ -57,8 +57,8 @@ export async function addSecondary(
 }
 
 /**
- * The same for all of these zones of an account. Throws, and makes nothing, when one of them cannot be transferred to the server: 400 for
- * another key than that of its peers or for compact denial, 404.
+ * The same for all of these zones of an account. Throws, and makes nothing, when one of them cannot be transferred to the
+ * server: 400 for another key than that of its peers or for compact denial, 404.
  */
 export async function addServer(
   ctx: Context,

@@ -1,7 +1,7 @@
 /**
- * Serials that are newer than those of secondaries. After a restoration, or when the log of a cluster has lost entries, the zones are older than the copies of their
- * secondaries, which would ignore every change until their serials are passed, and then take differences for a version that
- * they do not have (RFC 1982 §7, RFC 1995 §4).
+ * Serials that are newer than those of secondaries. After a restoration, or when the log of a cluster has lost entries, zones
+ * are older than the copies of their secondaries. These would ignore every change until their serials are passed, and then
+ * take differences for a version that they do not have (RFC 1982 §7, RFC 1995 §4).
  */
 import { fromHex, toHex } from '../../base/bytes.js';
 import { nextSerial, serialIsAfter } from '../../dns/serial.js';

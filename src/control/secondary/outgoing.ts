@@ -175,7 +175,10 @@ function draftChange(
   return item;
 }
 
-/** Lets one more peer transfer the zone, whatever it had before; inside a write. Throws 404, and 400 for a peer with another key. */
+/**
+ * Lets one more peer transfer the zone, whatever it had before; inside a write. Throws 404, and 400 for a peer with another
+ * key.
+ */
 export function draftLink(ctx: Context, draft: Draft, zone: ZoneRow, peerId: string): OutgoingItem {
   const { store } = ctx;
   const known = findOutgoing(store, zone.seq);

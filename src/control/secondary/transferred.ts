@@ -74,8 +74,8 @@ interface Edit {
 }
 
 /**
- * Each record once, with what it was and what it becomes; checked step by step (RFC 1995 §4). `hidden`: the same record was made here,
- * and stays whatever the primary does with its own.
+ * Each record once, with what it was and what it becomes; checked step by step (RFC 1995 §4). `hidden`: the same record was
+ * made here, and stays whatever the primary does with its own.
  */
 function condense(ctx: Context, { seq: zone }: ZoneRow, differences: readonly Difference[]): Edit[] {
   const edits = new Map<string, { before: RecordRow | undefined; after: ImportedRow | undefined } | 'hidden'>();
@@ -133,8 +133,8 @@ export interface StagedVersion extends Version {
 }
 
 /**
- * Makes the zone what a staged set says. Few differences are applied to the records of the zone; with many it gets the set. In both
- * cases the set is used up afterwards. False as above; then the caller gives the set up.
+ * Makes the zone what a staged set says. Few differences are applied to the records of the zone; with many it gets the set. In
+ * both cases the set is used up afterwards. False as above; then the caller gives the set up.
  */
 export async function applyVersion(ctx: Context, seq: number, staged: StagedVersion): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {

@@ -1,6 +1,6 @@
 /**
- * Writes what an update leaves to do. Names, data and neighbours may be what a zone file may have (RFC 2136 §3.4.2), which is more than
- * clients of the API can create.
+ * Writes what an update leaves to do. Names, data and neighbours may be what a zone file may have (RFC 2136 §3.4.2), which is
+ * more than clients of the API can create.
  */
 import { equalBytes } from '../../base/bytes.js';
 import { typeByCode } from '../../dns/rr/registry.js';

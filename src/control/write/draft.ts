@@ -46,13 +46,16 @@ export interface Draft extends RecordEdits {
   readonly signer: Context;
   /** The zone's row at this point of the transaction; undefined when it is deleted. */
   zone(seq: number): ZoneRow | undefined;
-  /** Makes edits of a zone that were staged (staged-edits.ts). `replacement`: what they change, if it was found out before the write. */
+  /**
+   * Makes edits of a zone that were staged (staged-edits.ts). `replacement`: what they change, if it was found out before the
+   * write.
+   */
   applyStaged(seq: number, staged: StagedEdits, replacement?: Replacement): void;
   /** Notes a change of a whole zone; the use case itself writes the rows. */
   noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void;
   /**
-   * Notes that all records of the zone will be replaced without the draft; their previous rows are not kept. `replacement`: what this
-   * changes, if it was found out before the write.
+   * Notes that all records of the zone will be replaced without the draft; their previous rows are not kept. `replacement`:
+   * what this changes, if it was found out before the write.
    */
   noteReplacement(seq: number, replacement?: Replacement): void;
   setZone(seq: number, change: ZoneChange): void;
@@ -61,8 +64,8 @@ export interface Draft extends RecordEdits {
   /** Sets the names that the zone's certificates cover; its HTTPS records follow. This is not an edit. */
   setCertifiedNames(seq: number, names: readonly string[]): void;
   /**
-   * Notes that signatures will change, before they or the keys do: of these owners, of the whole zone, or from none to all. This is
-   * not an edit.
+   * Notes that signatures will change, before they or the keys do: of these owners, of the whole zone, or from none to all.
+   * This is not an edit.
    */
   noteSigning(seq: number, what: SigningWish): void;
   /** Notes that the zone was served under other settings of the installation; undefined: unknown settings. */
@@ -82,7 +85,9 @@ function touchOwnerIn(zones: Map<number, TouchedZone>, ctx: Context, row: NewRec
   return touched;
 }
 
-/** A record that was made here hides the same one of the primary. Without it, that one is served again once it was transferred. */
+/**
+ * A record that was made here hides the same one of the primary. Without it, that one is served again once it was transferred.
+ */
 function hiddenShows(ctx: Context, { seq, type }: ZoneRow, row: RecordRow): void {
   if (ctx.source !== 'transfer' && type === 'secondary' && isOverride(row)) transferAnew(ctx, seq);
 }
@@ -190,7 +195,10 @@ function rowEdits(
   };
 }
 
-/** The accounts of zones; remembers the last one, because most entries of a commit are about one zone, the first one that it touched. */
+/**
+ * The accounts of zones; remembers the last one, because most entries of a commit are about one zone, the first one that it
+ * touched.
+ */
 function accountsOfZones(
   store: Store,
   touched: ReadonlyMap<number, TouchedZone>,

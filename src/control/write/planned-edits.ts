@@ -1,6 +1,7 @@
 /**
  * Large edits of one zone's records. They are planned outside of the write, in slices between which others get their turn; what
- * they need is stored (staged-edits.ts), and the write makes them at once. If the zone has changed meanwhile, they are planned anew.
+ * they need is stored (staged-edits.ts), and the write makes them at once. If the zone has changed meanwhile, they are planned
+ * anew.
  */
 import { toHex } from '../../base/bytes.js';
 import { AppError } from '../../base/errors.js';

@@ -1,10 +1,11 @@
 /**
- * Writes of requests that have not looked at the log of the cluster first. Far from PostgreSQL the look takes as long as the entry itself.
+ * Writes of requests that have not looked at the log of the cluster first. Far from PostgreSQL the look takes as long as the
+ * entry itself.
  *
- * An entry is appended only behind the one that this copy has. So when the entry of a write follows what the request has read, with nothing
- * but entries of this process between, the request has read what all nodes had. If another node has written meanwhile, the write throws
- * {@link Outdated} before it does anything, and the request begins again, after a look. Refusals and writes that change nothing append
- * no entry, so they are answered after a look (api/current.ts).
+ * An entry is appended only behind the one that this copy has. So when the entry of a write follows what the request has read,
+ * with nothing but entries of this process between, the request has read what all nodes had. If another node has written
+ * meanwhile, the write throws {@link Outdated} before it does anything, and the request begins again, after a look. Refusals
+ * and writes that change nothing append no entry, so they are answered after a look (api/current.ts).
  */
 import type { Store } from '../../store/driver.js';
 import { isOwnEntry, onlyOwnEntriesSince } from '../../store/log-writer.js';
@@ -40,7 +41,9 @@ export function isOutdated(store: Store, { entry }: ReadPoint): boolean {
   return !onlyOwnEntriesSince(store, entry);
 }
 
-/** Whether an entry was appended directly behind the state in which the write of the request ran: it was the state of all nodes. */
+/**
+ * Whether an entry was appended directly behind the state in which the write of the request ran: it was the state of all nodes.
+ */
 export function isConfirmed(store: Store, { ranAt }: ReadPoint): boolean {
   return ranAt !== undefined && isOwnEntry(store, ranAt + 1);
 }

@@ -1,6 +1,6 @@
 /**
- * What the replacement of a zone's records by a staged set changes, or very many edits of them. It is found out, and signed, before the
- * write that makes the change, in parts between which others get their turn.
+ * What the replacement of a zone's records by a staged set changes, or very many edits of them. It is found out, and signed,
+ * before the write that makes the change, in parts between which others get their turn.
  */
 import { compareBytes } from '../../base/bytes.js';
 import { addDifference, type Difference, rrsOf, type ServedRR } from '../../serving/difference.js';
@@ -21,8 +21,8 @@ import { inSlices, type RecordChange } from './staged-edits.js';
 import { MOST_COMPARED, type Replacement } from './touched-zone.js';
 
 /**
- * Finds it out for a zone that has not changed since `before` was read. `after`: its row as it will be; `reader`: a handle that shows the
- * set of records that it will have then. `outdated`: the signatures of an earlier attempt.
+ * Finds it out for a zone that has not changed since `before` was read. `after`: its row as it will be; `reader`: a handle that
+ * shows the set of records that it will have then. `outdated`: the signatures of an earlier attempt.
  */
 export async function planReplacement(
   ctx: Context,
@@ -55,8 +55,8 @@ const FEW_SIGNED = 1000;
 const MOST_TIMES = 10;
 
 /**
- * The same for edits of a zone's records, if they are so many that signing them in the write would take longer than others should wait;
- * otherwise undefined.
+ * The same for edits of a zone's records, if they are so many that signing them in the write would take longer than others
+ * should wait; otherwise undefined.
  */
 export async function planSignedEdits(
   ctx: Context,

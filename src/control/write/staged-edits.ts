@@ -145,7 +145,9 @@ async function ownersOf(
   return { owners: [...touched.owners.values()], complete: isFew || isPlanned };
 }
 
-/** Whether a commit looks at the owner of a record in any case: CNAMEs may be flattened, and not every name may be delegated. */
+/**
+ * Whether a commit looks at the owner of a record in any case: CNAMEs may be flattened, and not every name may be delegated.
+ */
 function isWatched({ type, name }: Pick<NewRecordRow, 'type' | 'name'>): boolean {
   return type === Type.cname || (type === Type.ns && name.startsWith('*.'));
 }

@@ -78,8 +78,8 @@ export interface Replacement {
   /** What changes for resolvers, apart from the SOA; undefined when that is very much, or not known any more. */
   readonly difference: Difference | undefined;
   /**
-   * Owners of which it is not sure: those that serve what was found for the target of a CNAME, before or afterwards, which may change at
-   * any time, and those that the write itself changes.
+   * Owners of which it is not sure: those that serve what was found for the target of a CNAME, before or afterwards, which may
+   * change at any time, and those that the write itself changes.
    */
   readonly unsure: readonly Uint8Array[];
   /** The signatures of the new records. */
@@ -207,7 +207,8 @@ export function noteWhole(store: Store, touched: TouchedZone): void {
 }
 
 /**
- * Remembers what was found out before the write, and what is served at the owners of which it is not sure. Call it before the first edit.
+ * Remembers what was found out before the write, and what is served at the owners of which it is not sure. Call it before the
+ * first edit.
  */
 export function noteReplacement(store: Store, touched: TouchedZone, replacement: Replacement): void {
   const isSame = isDeepStrictEqual(touched.before, replacement.before);

@@ -1,6 +1,6 @@
 /**
- * Use cases of the settings of a zone that have a name and a value (v4: §14): how its edge serves it, and, which is ours, whether each
- * custom hostname must lead to a name of its own.
+ * Use cases of the settings of a zone that have a name and a value (v4: §14): how its edge serves it, and, which is ours,
+ * whether each custom hostname must lead to a name of its own.
  */
 import {
   SETTINGS_IN_COLUMNS,

@@ -108,8 +108,8 @@ export function hexGroups(count: number, digits: number, separator: ':' | '-'): 
 }
 
 /**
- * Seconds since 1970 from `YYYYMMDDHHmmSS` (UTC) or from plain digits; -1 for other text (RFC 4034 §3.2). Later than 2106 they are what
- * is left of them in 32 bits, by serial number arithmetic (§3.1.5).
+ * Seconds since 1970 from `YYYYMMDDHHmmSS` (UTC) or from plain digits; -1 for other text (RFC 4034 §3.2). Later than 2106 they
+ * are what is left of them in 32 bits, by serial number arithmetic (§3.1.5).
  */
 function parseTime(text: string): number {
   if (text.length !== 14) return parseInteger(text, 0xffffffff);

@@ -7,8 +7,8 @@ import { domainToAscii } from '../idna.js';
 import { lowerName, MAX_NAME_LENGTH, NameError, parseName, printName, ROOT } from '../name.js';
 
 /**
- * Characters that are mistakes in a host name: those that presentation form would escape, and those of URLs, lists and placeholders.
- * Who means them writes a backslash before them. Slashes stand in names of RFC 2317 §4.
+ * Characters that are mistakes in a host name: those that presentation form would escape, and those of URLs, lists and
+ * placeholders. Who means them writes a backslash before them. Slashes stand in names of RFC 2317 §4.
  */
 const MISPLACED = /(?:^|[^\\])(?:\\\\)*[\0-\x20!"#$%(),:;<>?@[\]^`{|}\x7f]/;
 /** Those of them that {@link printName} leaves as they are. */

@@ -130,7 +130,8 @@ export function exportedZone(source: ZoneText): Uint8Array | undefined {
 }
 
 /**
- * The zone a file or text holds: what the head of an export says, else the owner of its SOA, else its first $ORIGIN, else (for files) the name of the file without
+ * The zone a file or text holds: what the head of an export says, else the owner of its SOA, else its first $ORIGIN, else (for
+ * files) the name of the file without
  * `.zone`, `.db` or a leading `db.`. Undefined when none of these is there.
  */
 export function detectOrigin(source: ZoneText): Uint8Array | undefined {

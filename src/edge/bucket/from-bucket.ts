@@ -1,6 +1,6 @@
 /**
- * The stage that answers with objects of a bucket: read only, to anybody. It stands behind the cache like an origin. What the cache
- * does not store, such as refusals, says so itself.
+ * The stage that answers with objects of a bucket: read only, to anybody. It stands behind the cache like an origin. What the
+ * cache does not store, such as refusals, says so itself.
  */
 import type { Readable } from 'node:stream';
 import { AppError } from '../../base/errors.js';

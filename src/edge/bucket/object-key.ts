@@ -2,8 +2,8 @@
 import { isObjectKey } from '../../bucket/object-store.js';
 
 /**
- * The path without its first slash, with its percent-escapes decoded; undefined for a path that names no key: its escapes are not
- * UTF-8, or it is too long. `target`: path and query.
+ * The path without its first slash, with its percent-escapes decoded; undefined for a path that names no key: its escapes are
+ * not UTF-8, or it is too long. `target`: path and query.
  */
 export function keyOfTarget(target: string): string | undefined {
   const query = target.indexOf('?');

@@ -26,9 +26,9 @@ export interface CacheRequest {
 }
 
 /**
- * Sends the client's request to the origin, with these fields instead of the client's. Resolves when the header fields of the final
- * response have arrived. Rejects when there is none; with an OriginSilent if the origin cannot be reached. It may also be called
- * after the client has its answer, to validate a stored response.
+ * Sends the client's request to the origin, with these fields instead of the client's. Resolves when the header fields of the
+ * final response have arrived. Rejects when there is none; with an OriginSilent if the origin cannot be reached. It may also be
+ * called after the client has its answer, to validate a stored response.
  */
 export type Forward = (fields: HeaderFields) => Promise<OriginResponse>;
 
@@ -48,7 +48,9 @@ export interface CacheState extends CacheOptions {
   readonly filling: FillBudget;
   /** Requests to the origin that are under way, by key. */
   readonly fills: Map<string, Set<Fill>>;
-  /** Keys whose last response could not be stored, with the time until which no request waits for them; milliseconds since 1970. */
+  /**
+   * Keys whose last response could not be stored, with the time until which no request waits for them; milliseconds since 1970.
+   */
   readonly notStored: LRUCache<string, number>;
 }
 

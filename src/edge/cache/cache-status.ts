@@ -3,7 +3,8 @@ import { fieldValue, type HeaderFields } from '../../http/fields.js';
 
 /**
  * `DYNAMIC`: not a candidate for the cache. `BYPASS`: settings, the request or the response prevent caching. `EXPIRED`: stored but
- * stale, and the origin sent a new one. `UPDATING`: stale, used while it is being validated. `STALE`: stale, used because the origin fails.
+ * stale, and the origin sent a new one. `UPDATING`: stale, used while it is being validated. `STALE`: stale, used because the
+ * origin fails.
  */
 export type CacheResult = 'HIT' | 'MISS' | 'EXPIRED' | 'REVALIDATED' | 'STALE' | 'UPDATING' | 'BYPASS' | 'DYNAMIC';
 

@@ -1,4 +1,6 @@
-/** The HTTP cache of the edge (RFC 9111). It answers from stored responses and sends one request to the origin for all who wait. */
+/**
+ * The HTTP cache of the edge (RFC 9111). It answers from stored responses and sends one request to the origin for all who wait.
+ */
 import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';

@@ -1,4 +1,6 @@
-/** Cache directives of responses: `Cache-Control` (RFC 9111 §5.2), and fields that only caches like this one read (RFC 9213). */
+/**
+ * Cache directives of responses: `Cache-Control` (RFC 9111 §5.2), and fields that only caches like this one read (RFC 9213).
+ */
 import { fieldValue, type HeaderFields, listMembers } from '../../http/fields.js';
 import { type BareItem, parseDictionary } from '../../http/structured-dictionary.js';
 

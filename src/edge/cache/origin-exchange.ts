@@ -4,7 +4,10 @@ import { type Failure, type FailureName, failureOf } from '../error-pages/failur
 import { type HeaderList, headerFields, type ResponseFlow, type ResponseSink } from '../proxy/exchange.js';
 import { type OriginBody, type OriginResponse, OriginSilent } from './origin-response.js';
 
-/** Failures of the network and of the origin's machine. Other failures come from settings and are shown even if a response is stored. */
+/**
+ * Failures of the network and of the origin's machine. Other failures come from settings and are shown even if a response is
+ * stored.
+ */
 const SILENCE: ReadonlySet<FailureName> = new Set([
   'unreadable',
   'refused',

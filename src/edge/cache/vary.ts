@@ -1,4 +1,6 @@
-/** The request fields that select between responses of one URL: those of `Vary` (RFC 9111 §4.1), and some that always select. */
+/**
+ * The request fields that select between responses of one URL: those of `Vary` (RFC 9111 §4.1), and some that always select.
+ */
 import { detachedText } from '../../base/bytes.js';
 import { fieldValue, type HeaderFields, listMembers } from '../../http/fields.js';
 
@@ -6,8 +8,8 @@ import { fieldValue, type HeaderFields, listMembers } from '../../http/fields.js
 export type SelectingField = readonly [name: string, value: string | undefined];
 
 /**
- * Fields that change what origins answer, although `Vary` seldom names them. A request with such a field never gets the response
- * to a request with a different value, so that a client cannot poison the cache for others.
+ * Fields that change what origins answer, although `Vary` seldom names them. A request with such a field never gets the
+ * response to a request with a different value, so that a client cannot poison the cache for others.
  */
 const ALWAYS_SELECTING = [
   'origin',

@@ -1,7 +1,7 @@
 /**
- * Connections whose requests are plain, so that they are read and answered without Node's HTTP server, which takes as long for a request
- * as a whole answer from the cache. The first octet that is not certainly part of a plain request, or a head that is not complete,
- * hands the connection over to that server for good, with everything that was not answered.
+ * Connections whose requests are plain, so that they are read and answered without Node's HTTP server, which takes as long for
+ * a request as a whole answer from the cache. The first octet that is not certainly part of a plain request, or a head that is
+ * not complete, hands the connection over to that server for good, with everything that was not answered.
  */
 import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../../base/clock.js';

@@ -1,4 +1,7 @@
-/** Field lines of HTTP/1.1 (RFC 9112 §5), read strictly: no folded lines, no blanks before the colon, CR LF at the end of each. Pure. */
+/**
+ * Field lines of HTTP/1.1 (RFC 9112 §5), read strictly: no folded lines, no blanks before the colon, CR LF at the end of each.
+ * Pure.
+ */
 
 const [CR, LF, COLON, SPACE, TAB] = [13, 10, 58, 32, 9];
 
@@ -9,8 +12,8 @@ export const ASCII_VALUE_OCTETS = octetsOf(/[\t -~]/);
 export const VALUE_OCTETS = octetsOf(/[\t -~\x80-\xff]/);
 
 /**
- * Alternating names, in lower case, and values without whitespace around them; undefined if a line is not as it must be. `text`: one
- * character for each octet; its last line ends it. `allowed`: octets of values.
+ * Alternating names, in lower case, and values without whitespace around them; undefined if a line is not as it must be.
+ * `text`: one character for each octet; its last line ends it. `allowed`: octets of values.
  */
 export function readFieldLines(text: string, from: number, allowed: Uint8Array): string[] | undefined {
   const list: string[] = [];

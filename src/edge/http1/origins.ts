@@ -1,6 +1,7 @@
 /**
- * Connections to origins over HTTP/1.1 without TLS, for requests without a body: a small client, because a general one takes longer for
- * a request than everything else that the edge does. Connections stay open and are used again, one request at a time.
+ * Connections to origins over HTTP/1.1 without TLS, for requests without a body: a small client, because a general one takes
+ * longer for a request than everything else that the edge does. Connections stay open and are used again, one request at a
+ * time.
  */
 import { connect, type Socket } from 'node:net';
 import { type Clock, steadyMs } from '../../base/clock.js';
@@ -38,8 +39,8 @@ interface Endpoint {
 }
 
 /**
- * What a connection has received is read here, from one buffer for all of them: memory of its own for each piece would cost more than
- * reading it.
+ * What a connection has received is read here, from one buffer for all of them: memory of its own for each piece would cost
+ * more than reading it.
  */
 const RECEIVED = Buffer.allocUnsafeSlow(65_536);
 

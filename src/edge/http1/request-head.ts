@@ -1,6 +1,6 @@
 /**
- * Reads the head of a plain request: GET or HEAD over HTTP/1.1, without a body, whole in the octets that have arrived. It accepts only
- * what is certain (RFC 9112 §3 and §5); everything else belongs to the parser of Node, with all its rules. Pure.
+ * Reads the head of a plain request: GET or HEAD over HTTP/1.1, without a body, whole in the octets that have arrived. It
+ * accepts only what is certain (RFC 9112 §3 and §5); everything else belongs to the parser of Node, with all its rules. Pure.
  */
 
 import { ASCII_VALUE_OCTETS, endOf, octetsOf, readFieldLines } from './field-lines.js';

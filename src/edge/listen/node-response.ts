@@ -45,7 +45,10 @@ export function http1Response(response: ServerResponse): ClientResponse {
   };
 }
 
-/** The rest of a body would have to be read before the next request. Node calls no request complete while its head is being handled. */
+/**
+ * The rest of a body would have to be read before the next request. Node calls no request complete while its head is being
+ * handled.
+ */
 function isBodyMissing({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false;
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;

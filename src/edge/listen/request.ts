@@ -151,8 +151,8 @@ function pathOf(target: string, authority: string): string | Failure {
 }
 
 /**
- * Node's parser refuses most bad framing. HTTP/1.0 has no chunks (RFC 9112 §6.1). Another coding may hide where the body ends, so
- * the request is refused as ambiguous and its connection ends.
+ * Node's parser refuses most bad framing. HTTP/1.0 has no chunks (RFC 9112 §6.1). Another coding may hide where the body ends,
+ * so the request is refused as ambiguous and its connection ends.
  */
 function framingFault(headers: readonly string[], version: string): Failure | undefined {
   const framing = framingOf(headers);

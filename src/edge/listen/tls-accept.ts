@@ -1,6 +1,6 @@
 /**
- * Accepts TCP connections for TLS. It reads the client's first message, looks up the TLS context of the host, and starts the handshake with
- * that context. A client that asks for a host without a certificate gets the alert `handshake_failure`.
+ * Accepts TCP connections for TLS. It reads the client's first message, looks up the TLS context of the host, and starts the
+ * handshake with that context. A client that asks for a host without a certificate gets the alert `handshake_failure`.
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.js';

@@ -105,8 +105,8 @@ const ROOT_PATH = '/ca.pem';
 const PEM = ['content-type', 'application/x-pem-file', 'cache-control', 'no-store'];
 
 /**
- * The root of the built-in authority, over plain HTTP, because a client cannot verify HTTPS without it. Only for hosts that lead
- * nowhere, such as the address of the edge: the same path of a known host belongs to its origin.
+ * The root of the built-in authority, over plain HTTP, because a client cannot verify HTTPS without it. Only for hosts that
+ * lead nowhere, such as the address of the edge: the same path of a known host belongs to its origin.
  */
 function rootCertificates(
   { store, clock }: AnswerOptions,

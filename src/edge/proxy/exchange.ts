@@ -1,6 +1,6 @@
 /**
- * A request on its way through the edge, and the receiver of its response. The way is: route → cache → origin → cache → client. Each
- * step is a {@link Stage}: it answers a request into a {@link ResponseSink}, itself or by passing it on to the next.
+ * A request on its way through the edge, and the receiver of its response. The way is: route → cache → origin → cache → client.
+ * Each step is a {@link Stage}: it answers a request into a {@link ResponseSink}, itself or by passing it on to the next.
  */
 import type { Readable } from 'node:stream';
 import type { BucketRoute, OriginRoute } from '../../hostnames/routing/find-route.js';

@@ -1,4 +1,7 @@
-/** Header fields that are forwarded and those that are not (RFC 9110 §7.6.1), and fields that the edge adds for the origin. Pure. */
+/**
+ * Header fields that are forwarded and those that are not (RFC 9110 §7.6.1), and fields that the edge adds for the origin.
+ * Pure.
+ */
 import type { EdgeRequest, HeaderList } from './exchange.js';
 
 /** Fields that concern only one connection. */

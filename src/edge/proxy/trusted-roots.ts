@@ -1,6 +1,6 @@
 /**
- * The root certificates for origins whose certificate is verified: the usual ones, those of the built-in authority, and those of the
- * operator's file. The file and the store are looked at again while the edge runs.
+ * The root certificates for origins whose certificate is verified: the usual ones, those of the built-in authority, and those
+ * of the operator's file. The file and the store are looked at again while the edge runs.
  */
 import { rootCertificates } from 'node:tls';
 import { type Clock, steadyMs } from '../../base/clock.js';

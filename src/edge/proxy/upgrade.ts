@@ -1,6 +1,6 @@
 /**
- * WebSockets. The edge asks the origin over HTTP/1.1 (RFC 6455 §4), whatever the client uses. When the origin agrees, octets flow both
- * ways, as fast as each side reads them.
+ * WebSockets. The edge asks the origin over HTTP/1.1 (RFC 6455 §4), whatever the client uses. When the origin agrees, octets
+ * flow both ways, as fast as each side reads them.
  */
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';

@@ -1,4 +1,6 @@
-/** Decides which stored responses have been purged. It needs one look-up for each kind, however many purges and responses exist. */
+/**
+ * Decides which stored responses have been purged. It needs one look-up for each kind, however many purges and responses exist.
+ */
 import type { Purge, PurgeKind } from '../../store/edge/purges.js';
 
 export interface CachedItem {

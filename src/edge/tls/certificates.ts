@@ -1,4 +1,6 @@
-/** The certificates of a host with their opened keys. They are read at the first request for the host, and never issued here. */
+/**
+ * The certificates of a host with their opened keys. They are read at the first request for the host, and never issued here.
+ */
 
 import { certificatesFor } from '../../hostnames/routing/certificates-for.js';
 import type { CertificateHolder } from '../../hostnames/routing/find-route.js';

@@ -1,6 +1,6 @@
 /**
- * Parses the first message of a TLS client before the handshake begins, to learn the requested host (RFC 8446 §4.1.2,
- * RFC 6066 §3). So the versions and cipher suites of the host apply from the first octet. Node's SNICallback runs too late for that.
+ * Parses the first message of a TLS client before the handshake begins, to learn the requested host (RFC 8446 §4.1.2, RFC 6066
+ * §3). So the versions and cipher suites of the host apply from the first octet. Node's SNICallback runs too late for that.
  */
 
 /** `more`: the message is incomplete. `alien`: it is not TLS. `serverName`: lower case; undefined if the client names none. */

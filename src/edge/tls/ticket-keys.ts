@@ -1,6 +1,7 @@
 /**
- * Keys of session tickets (RFC 5077 §4). They are derived from a secret in the database, which all edges of all nodes share and which is
- * replaced regularly (certs/ticket-secret.ts). Each certificate has its own, so no ticket outlives its certificate or works for another host.
+ * Keys of session tickets (RFC 5077 §4). They are derived from a secret in the database, which all edges of all nodes share and
+ * which is replaced regularly (certs/ticket-secret.ts). Each certificate has its own, so no ticket outlives its certificate or
+ * works for another host.
  */
 import { createHmac } from 'node:crypto';
 import { type Clock, steadyMs } from '../../base/clock.js';

@@ -16,8 +16,8 @@ export interface HostCertificates {
 }
 
 /**
- * Those of the first holder with a valid one for the host. An expired one is used only if no holder has another. Undefined if no
- * certificate covers the host.
+ * Those of the first holder with a valid one for the host. An expired one is used only if no holder has another. Undefined if
+ * no certificate covers the host.
  */
 export function certificatesFor(
   store: Store,

@@ -1,10 +1,11 @@
 /**
- * Decides where a request for a host goes and whose certificates serve it: the one rule for the edge and for explanations
- * (edge specification §7). It reads only the store and lists the zones it read, so that callers can cache the result.
+ * Decides where a request for a host goes and whose certificates serve it: the one rule for the edge and for explanations (edge
+ * specification §7). It reads only the store and lists the zones it read, so that callers can cache the result.
  *
- * The order: an active custom hostname with exactly this name; a proxied record (of an origin, or of a bucket to which the name is
- * attached) or proxied wildcard record in the zone that the name belongs to; an active wildcard hostname one label above, unless the name belongs to a zone other than the hostname's. Such a zone
- * takes precedence even if it has no record for the name.
+ * The order: an active custom hostname with exactly this name; a proxied record (of an origin, or of a bucket to which the name
+ * is attached) or proxied wildcard record in the zone that the name belongs to; an active wildcard hostname one label above,
+ * unless the name belongs to a zone other than the hostname's. Such a zone takes precedence even if it has no record for the
+ * name.
  */
 import { toHex } from '../../base/bytes.js';
 import { NameError, parseName } from '../../dns/name.js';
@@ -239,7 +240,8 @@ function tlsOfDomain(domain: NamedBucketDomainRow | undefined): SslSettings {
 }
 
 /**
- * The hostname that covers all names one label below: `*.x`, or `x` with a certificate for `*.x`. An active one goes before others.
+ * The hostname that covers all names one label below: `*.x`, or `x` with a certificate for `*.x`. An active one goes before
+ * others.
  */
 function wildcardAbove(store: Store, host: string): HostnameRow | undefined {
   const dot = host.indexOf('.');

@@ -1,6 +1,6 @@
 /**
- * A node that only serves DNS or the edge: it follows the log of the cluster beside that process, and tells the other nodes how far it is. It
- * writes nothing to the log, so its user in PostgreSQL needs no right to.
+ * A node that only serves DNS or the edge: it follows the log of the cluster beside that process, and tells the other nodes how
+ * far it is. It writes nothing to the log, so its user in PostgreSQL needs no right to.
  */
 import { createLifecycle } from '../../base/lifecycle.js';
 import { hearEdges } from '../../certs/deployment.js';
@@ -24,8 +24,8 @@ export interface Follower {
 }
 
 /**
- * Resolves when the copy is as new as PostgreSQL allows. Undefined when an admin process follows the log for this data directory. Rejects with a
- * UserError when the node cannot start.
+ * Resolves when the copy is as new as PostgreSQL allows. Undefined when an admin process follows the log for this data
+ * directory. Rejects with a UserError when the node cannot start.
  */
 export async function startFollower(
   context: RoleContext,

@@ -1,6 +1,6 @@
 /**
- * What the nodes of a cluster say to each other: how far the DNS and edge processes of each are. So a receipt is about all nodes that live,
- * and so is what must be everywhere before a certificate authority is told.
+ * What the nodes of a cluster say to each other: how far the DNS and edge processes of each are. So a receipt is about all
+ * nodes that live, and so is what must be everywhere before a certificate authority is told.
  */
 import { type Clock, steadyMs } from '../../base/clock.js';
 import type { MetricSample } from '../../base/metrics.js';

@@ -1,6 +1,6 @@
 /**
- * Serving settings of a cluster: name servers, their addresses, and those of the edge. All nodes serve those of the database, so that they
- * answer alike whatever the settings of a machine say.
+ * Serving settings of a cluster: name servers, their addresses, and those of the edge. All nodes serve those of the database,
+ * so that they answer alike whatever the settings of a machine say.
  */
 import { printIP } from '../../base/ip.js';
 import type { LoadedSettings } from '../../config/load.js';

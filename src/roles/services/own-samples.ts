@@ -25,7 +25,9 @@ export function ownSamples(store: Store, version: string, objects: ObjectStore):
   ];
 }
 
-/** How near the process is to its limit of open files; at the limit itself they cannot be counted, and are said to be that many. */
+/**
+ * How near the process is to its limit of open files; at the limit itself they cannot be counted, and are said to be that many.
+ */
 function openFileSamples(): MetricSample[] {
   const limit = openFileLimit();
   if (limit === undefined) return [];

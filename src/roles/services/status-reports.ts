@@ -3,8 +3,8 @@ import { type Clock, steadyMs } from '../../base/clock.js';
 import { STATUS_HEARTBEAT_MS, STATUS_PERIOD_MS } from '../limits.js';
 
 /**
- * Tells at once what `read` returns, and looks again periodically. The returned function ends that. `mark` changes with nearly all that
- * is read, and costs less: while it stays the same, what else has changed waits for the next heartbeat.
+ * Tells at once what `read` returns, and looks again periodically. The returned function ends that. `mark` changes with nearly
+ * all that is read, and costs less: while it stays the same, what else has changed waits for the next heartbeat.
  */
 export function startStatusReports<Status>(
   clock: Clock,

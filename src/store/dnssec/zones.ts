@@ -80,8 +80,8 @@ export function insertDnssecZone(store: Store, row: NewDnssecZone): void {
 }
 
 /**
- * Removes the row with the signatures; keys stay. False when there are so many signatures that rows remain for now; they belong to no
- * zone and are removed in parts.
+ * Removes the row with the signatures; keys stay. False when there are so many signatures that rows remain for now; they belong
+ * to no zone and are removed in parts.
  */
 export function removeDnssecZone(store: Store, zone: number): boolean {
   const row = findDnssecZone(store, zone);

@@ -1,4 +1,6 @@
-/** Names of customers that are served by a zone, where their traffic goes, and how many certificates accounts asked for lately. */
+/**
+ * Names of customers that are served by a zone, where their traffic goes, and how many certificates accounts asked for lately.
+ */
 import type { Migration } from './migration.js';
 
 export const customHostnames: Migration = {

@@ -52,8 +52,8 @@ export function* rowsOfSet(store: Store, set: number): Generator<Compared | 'pau
 }
 
 /**
- * The differences between two sets. `pause` comes between parts of some milliseconds, when the caller may let others run; what is
- * read after it may be newer.
+ * The differences between two sets. `pause` comes between parts of some milliseconds, when the caller may let others run; what
+ * is read after it may be newer.
  */
 export function* compareSets(store: Store, before: number, after: number): Generator<SetDifference | 'pause'> {
   const [old, fresh] = [rowsOfSet(store, before), rowsOfSet(store, after)];
@@ -89,7 +89,9 @@ export function recordsThatMayBeOwn(store: Store, set: number): Compared[] {
   return statements(store).own.all(set);
 }
 
-/** Gives records of a set (store numbers) to another one, where they replace the same ones. Returns how many more that one has. */
+/**
+ * Gives records of a set (store numbers) to another one, where they replace the same ones. Returns how many more that one has.
+ */
 export function giveRecords(store: Store, before: number, after: number, records: readonly number[]): number {
   const { removeSame, move } = statements(store);
   let more = 0;

@@ -1,7 +1,7 @@
 /**
- * A handle that shows the records of one zone as they once were, or as planned edits will leave them, and everything else as it is.
- * Temporary views stand in front of the tables; the other rows are in a temporary table. Nothing is written to the database, and no lock
- * is taken.
+ * A handle that shows the records of one zone as they once were, or as planned edits will leave them, and everything else as it
+ * is. Temporary views stand in front of the tables; the other rows are in a temporary table. Nothing is written to the
+ * database, and no lock is taken.
  */
 import { perStore, type Store } from '../driver.js';
 import type { EditedRecord } from '../log/edits.js';

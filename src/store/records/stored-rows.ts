@@ -51,8 +51,9 @@ const statements = perStore((store) => ({
 }));
 
 /**
- * The rows of a zone, or of a staged set, ordered by owner key, type and data; `after`: those after this owner. Runs several statements: create and
- * consume the generator inside one `snapshot`. The octets are views that stay valid while they are referenced.
+ * The rows of a zone, or of a staged set, ordered by owner key, type and data; `after`: those after this owner. Runs several
+ * statements: create and consume the generator inside one `snapshot`. The octets are views that stay valid while they are
+ * referenced.
  */
 export function* storedRows(store: Store, zone: Place, after?: Uint8Array): Generator<StoredTuple> {
   const { chunk } = statements(store);
@@ -94,7 +95,10 @@ function placeOfLastOwner(octets: Uint8Array, packed: Packed): { readonly key: U
 
 type Packed = readonly (number | string | null)[];
 
-/** One after the other, so that a collection of garbage finds few that are still needed. `end`: after the last number to be read. */
+/**
+ * One after the other, so that a collection of garbage finds few that are still needed. `end`: after the last number to be
+ * read.
+ */
 function* rowsOf(octets: Uint8Array, numbers: Packed, end: number): Generator<StoredTuple> {
   let at = 0;
   for (let i = 0; i < end; i += MEMBERS) {

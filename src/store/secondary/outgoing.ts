@@ -157,7 +157,10 @@ export function countZonesOfPeers(store: Store, limit: number): PeerCounts[] {
   return statements(store).counts.all(limit);
 }
 
-/** Zones that peers do not serve as they are, peer by peer. Zones with a primary may be ahead: the peer may ask the primary, too. */
+/**
+ * Zones that peers do not serve as they are, peer by peer. Zones with a primary may be ahead: the peer may ask the primary,
+ * too.
+ */
 export function laggingPeers(store: Store, limit: number): LaggingPeerRow[] {
   return statements(store).lagging.all(limit);
 }

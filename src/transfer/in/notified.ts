@@ -1,6 +1,6 @@
 /**
- * NOTIFY from primaries (RFC 1996), in the DNS process: it checks who sends it, answers, and tells the admin process which zone to
- * refresh, seldom enough that a flood costs nothing.
+ * NOTIFY from primaries (RFC 1996), in the DNS process: it checks who sends it, answers, and tells the admin process which zone
+ * to refresh, seldom enough that a flood costs nothing.
  */
 import { equalBytes } from '../../base/bytes.js';
 import { messageOf } from '../../base/errors.js';

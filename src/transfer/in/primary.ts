@@ -64,8 +64,8 @@ function soaQuery(random: Random, apex: Uint8Array): Uint8Array {
 }
 
 /**
- * Undefined when nothing that can be used came over UDP: an error and a wrong signature, too, may be somebody else's there, and Knot
- * answers questions for catalog zones only over TCP.
+ * Undefined when nothing that can be used came over UDP: an error and a wrong signature, too, may be somebody else's there, and
+ * Knot answers questions for catalog zones only over TCP.
  */
 async function askByUdp(
   { clock }: PrimaryContext,

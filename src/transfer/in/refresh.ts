@@ -54,8 +54,8 @@ export interface Checked {
 }
 
 /**
- * Asks the primaries of a zone (store number), in their order, and transfers what is newer. `all`: even when one has nothing newer,
- * because another has sent NOTIFY. Resolves to undefined when the zone has no primaries.
+ * Asks the primaries of a zone (store number), in their order, and transfers what is newer. `all`: even when one has nothing
+ * newer, because another has sent NOTIFY. Resolves to undefined when the zone has no primaries.
  */
 export async function checkZone(
   parts: RefreshParts,

@@ -1,4 +1,7 @@
-/** Dynamic updates in the DNS process: it checks signatures, so that only updates of keys reach the admin process, and hands them on. */
+/**
+ * Dynamic updates in the DNS process: it checks signatures, so that only updates of keys reach the admin process, and hands
+ * them on.
+ */
 import { messageOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { MetricSample } from '../../base/metrics.js';

@@ -1,10 +1,10 @@
 /**
- * A long random sequence of changes of a signed zone: names, empty non-terminals, wildcards, delegations with and without DS, and
- * DNAMEs come and go, also above names that are signed. After every change the zone verifies, and is the same as if it were signed
- * anew by other code; ldns-verify-zone and dnssec-verify look at it, too.
+ * A long random sequence of changes of a signed zone: names, empty non-terminals, wildcards, delegations with and without DS,
+ * and DNAMEs come and go, also above names that are signed. After every change the zone verifies, and is the same as if it were
+ * signed anew by other code; ldns-verify-zone and dnssec-verify look at it, too.
  *
- * ZONEPLANE_SIGNING_CHANGES: how many changes (default 60), ZONEPLANE_CONFORMANCE_SEED: others. With 1000, the two programs look after
- * every change. Last run so, with NSEC and NSEC3: 2026-11-22.
+ * ZONEPLANE_SIGNING_CHANGES: how many changes (default 60), ZONEPLANE_CONFORMANCE_SEED: others. With 1000, the two programs
+ * look after every change. Last run so, with NSEC and NSEC3: 2026-11-22.
  */
 import t, { type Test } from 'tap';
 import { toHex } from '../../../src/base/bytes.js';

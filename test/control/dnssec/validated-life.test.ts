@@ -1,8 +1,10 @@
 /**
- * The life of a signed zone before the eyes of unbound, which has the key of the parent zone alone, and a cache, and the same time:
- * delegated, every rollover, an emergency, taken off. No answer is ever bogus, and each is secure from the first DS record to the last.
+ * The life of a signed zone before the eyes of unbound, which has the key of the parent zone alone, and a cache, and the same
+ * time: delegated, every rollover, an emergency, taken off. No answer is ever bogus, and each is secure from the first DS
+ * record to the last.
  *
- * ZONEPLANE_LIFE_STEP: minutes between two looks. Default 55, less than the TTL of keys; run by hand with 10 (last run 2026-11-22).
+ * ZONEPLANE_LIFE_STEP: minutes between two looks. Default 55, less than the TTL of keys; run by hand with 10 (last run
+ * 2026-11-22).
  */
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -67,8 +69,8 @@ interface World {
   readonly ctx: Context;
   readonly childId: string;
   /**
-   * Lets time pass in steps with both jobs of each zone, and a registry that follows CDS. After each step everything is asked; what
-   * is neither `secure` nor allowed is a failure.
+   * Lets time pass in steps with both jobs of each zone, and a registry that follows CDS. After each step everything is asked;
+   * what is neither `secure` nor allowed is a failure.
    */
   readonly pass: (hours: number, when: string, allowed?: readonly string[]) => Promise<void>;
   /** The same until no key waits for anything. */

@@ -1,6 +1,7 @@
 /**
  * A complete DNS challenge (RFC 8555 §8.4) with independent programs: certbot with its unmodified plugins writes to our API
- * (dns-cloudflare), or by dynamic update with a key for the challenge alone (dns-rfc2136); Pebble looks the challenge up at our name server and issues a wildcard certificate.
+ * (dns-cloudflare), or by dynamic update with a key for the challenge alone (dns-rfc2136); Pebble looks the challenge up at our
+ * name server and issues a wildcard certificate.
  */
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';

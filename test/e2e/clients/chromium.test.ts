@@ -1,6 +1,6 @@
 /**
- * A browser, unmodified, against the real program: Chromium finds a page through our DNS over HTTPS, goes to HTTPS because of our HTTPS
- * record, trusts the built-in authority by its root alone, and speaks HTTP/2.
+ * A browser, unmodified, against the real program: Chromium finds a page through our DNS over HTTPS, goes to HTTPS because of
+ * our HTTPS record, trusts the built-in authority by its root alone, and speaks HTTP/2.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';

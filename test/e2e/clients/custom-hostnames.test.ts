@@ -1,4 +1,6 @@
-/** The life of custom hostnames with the vendor's own client, unmodified: from the first instruction to the end after a week. */
+/**
+ * The life of custom hostnames with the vendor's own client, unmodified: from the first instruction to the end after a week.
+ */
 import Cloudflare from 'cloudflare';
 import t from 'tap';
 import { sleep } from '../../../src/base/clock.js';

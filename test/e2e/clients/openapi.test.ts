@@ -1,4 +1,7 @@
-/** The OpenAPI document for people who generate clients from it: redocly finds nothing, openapi-typescript's client compiles and works. */
+/**
+ * The OpenAPI document for people who generate clients from it: redocly finds nothing, openapi-typescript's client compiles and
+ * works.
+ */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';

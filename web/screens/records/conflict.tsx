@@ -1,4 +1,6 @@
-/** Somebody else changed the zone after the edits began: what they made of the edited records, beside what is to become of them. */
+/**
+ * Somebody else changed the zone after the edits began: what they made of the edited records, beside what is to become of them.
+ */
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, call, pathWith } from '../../api.js';
 import { useSending } from '../../load.js';

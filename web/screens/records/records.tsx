@@ -1,6 +1,6 @@
 /**
- * The records of a zone. Edits are collected (pending.ts); nothing is sent before the difference for resolvers has been reviewed,
- * and then all of it at once.
+ * The records of a zone. Edits are collected (pending.ts); nothing is sent before the difference for resolvers has been
+ * reviewed, and then all of it at once.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, ApiError, call, pathWith } from '../../api.js';

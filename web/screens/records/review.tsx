@@ -1,6 +1,6 @@
 /**
- * The last look before saving: what resolvers will see. Saving needs the zone as it was when the first edit was made; if somebody
- * else changed it, both sides are shown (conflict.tsx).
+ * The last look before saving: what resolvers will see. Saving needs the zone as it was when the first edit was made; if
+ * somebody else changed it, both sides are shown (conflict.tsx).
  */
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';

@@ -1,6 +1,6 @@
 /**
- * Saving edits. The server takes a certain number in one change; more are saved in several changes, one after the other. All edits of a
- * name are in the same change, so that no resolver sees a name half changed.
+ * Saving edits. The server takes a certain number in one change; more are saved in several changes, one after the other. All
+ * edits of a name are in the same change, so that no resolver sees a name half changed.
  */
 import { call } from '../../api.js';
 import type { Saved } from '../../parts/receipt.js';
@@ -59,7 +59,9 @@ export interface SavingOptions {
   readonly wanted: () => boolean;
 }
 
-/** Saves part after part; returns the last change. Throws the refusal of a part: those before it are saved, the others are not. */
+/**
+ * Saves part after part; returns the last change. Throws the refusal of a part: those before it are saved, the others are not.
+ */
 export async function saveParts({ path, parts, etag, onPart, wanted }: SavingOptions): Promise<Saved> {
   let tag = etag;
   let saved: Saved = { change: undefined, serial: undefined, at: Date.now() };

@@ -17,8 +17,8 @@ export function maintainsNsec({ row }: SigningZone): boolean {
 }
 
 /**
- * Whether NSEC records are about their own names alone. Those of a chain are not wrong beside them, and must be complete before the chain
- * is served.
+ * Whether NSEC records are about their own names alone. Those of a chain are not wrong beside them, and must be complete before
+ * the chain is served.
  */
 function isCompact({ row }: SigningZone): boolean {
   return row.denial !== 'nsec' && row.next_denial !== 'nsec';

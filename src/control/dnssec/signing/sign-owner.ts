@@ -60,7 +60,9 @@ export function signSet(
   return { type: rrset.type, digest, signatures };
 }
 
-/** The RRSIG by one key. `place`: tells signed data apart. The signature is filled in later when a thread has to make it first. */
+/**
+ * The RRSIG by one key. `place`: tells signed data apart. The signature is filled in later when a thread has to make it first.
+ */
 function signatureBy(
   { stock, zone }: SigningZone,
   key: SigningKey,

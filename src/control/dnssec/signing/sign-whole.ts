@@ -38,9 +38,9 @@ export interface PartEnd {
 }
 
 /**
- * Signs the data of the owners after `from`, or of all. Undefined when none are left. Without a `barrier` in `from`, it is read from
- * what is stored. NSEC records whose next name is at hand are made along with it; the others are left to {@link signChain}, which
- * looks at all.
+ * Signs the data of the owners after `from`, or of all. Undefined when none are left. Without a `barrier` in `from`, it is read
+ * from what is stored. NSEC records whose next name is at hand are made along with it; the others are left to {@link
+ * signChain}, which looks at all.
  */
 export function signData(signing: SigningZone, from: PartEnd | undefined, isEnough: IsEnough): PartEnd | undefined {
   const { store, kept, zone } = signing;
@@ -124,7 +124,8 @@ function takeStored(
 }
 
 /**
- * Makes the NSEC records of the members of the chain from `from` on. Returns the next one to be made; undefined when none are left.
+ * Makes the NSEC records of the members of the chain from `from` on. Returns the next one to be made; undefined when none are
+ * left.
  */
 export function signChain(signing: SigningZone, from: Uint8Array, isEnough: IsEnough): Uint8Array | undefined {
   let pending: Member | undefined;

@@ -24,7 +24,8 @@ export interface SignedZone {
   /** What changed at the touched owners with signatures; undefined when these are not the whole difference. */
   readonly difference: Difference | undefined;
   /**
-   * Signs the SOA with the serial, undefined: nothing changed for resolvers. Returns the signatures that were removed and added.
+   * Signs the SOA with the serial, undefined: nothing changed for resolvers. Returns the signatures that were removed and
+   * added.
    */
   finish(serial: number | undefined): ChangedRR[];
 }
@@ -51,7 +52,9 @@ export function signZone(
   return given ? signGiven(signing, given, touched, owners) : signServed(signing, row, touched, owners);
 }
 
-/** A zone with new records whose signatures were made before: what can have changed since is looked at, and signed if it has. */
+/**
+ * A zone with new records whose signatures were made before: what can have changed since is looked at, and signed if it has.
+ */
 function signGiven(
   signing: SigningZone,
   { apexBefore }: GivenSignatures,
@@ -100,8 +103,8 @@ function signServed(
 }
 
 /**
- * The owners whose NSEC records get another TTL (RFC 9077 §3): all of a small zone. Those of a large one are signed by the job, which
- * walks through them.
+ * The owners whose NSEC records get another TTL (RFC 9077 §3): all of a small zone. Those of a large one are signed by the job,
+ * which walks through them.
  */
 function ownersOfDenialTtl(
   { store, row, denialTtl }: SigningZone,

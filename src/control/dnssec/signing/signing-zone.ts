@@ -46,8 +46,8 @@ export function keyName(algorithm: number, tag: number): number {
 }
 
 /**
- * Undefined for a zone that is not to be signed. Throws when the keys cannot be opened, or the clock is wrong. `zone`: after the
- * edits, and `serving` as it is served then.
+ * Undefined for a zone that is not to be signed. Throws when the keys cannot be opened, or the clock is wrong. `zone`: after
+ * the edits, and `serving` as it is served then.
  */
 export function openSigningZone(
   ctx: Context,

@@ -21,8 +21,8 @@ export interface SigningTimes {
 }
 
 /**
- * How long before its end a signature is replaced: a secondary that is cut off expires the zone before it serves a signature that
- * has ended, and caches forget it earlier still (RFC 6781 §4.4.1).
+ * How long before its end a signature is replaced: a secondary that is cut off expires the zone before it serves a signature
+ * that has ended, and caches forget it earlier still (RFC 6781 §4.4.1).
  */
 export function refreshSpan(soaExpire: number, largestTtl: number): number {
   return Math.max(SHORTEST_REFRESH, soaExpire + largestTtl + DAY);

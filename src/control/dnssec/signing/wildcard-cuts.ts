@@ -1,7 +1,8 @@
 /**
- * A signed zone has no NS records at a wildcard. They are no delegation of the names that the wildcard matches, so they would have to be
- * signed, but an NSEC record that lists NS without SOA belongs to the parent's side of a delegation, and validating resolvers believe
- * nothing that it says about other names (RFC 4592 §4.2.1, RFC 6840 §4.1). BIND refuses such zones, signed or not.
+ * A signed zone has no NS records at a wildcard. They are no delegation of the names that the wildcard matches, so they would
+ * have to be signed, but an NSEC record that lists NS without SOA belongs to the parent's side of a delegation, and validating
+ * resolvers believe nothing that it says about other names (RFC 4592 §4.2.1, RFC 6840 §4.1). BIND refuses such zones, signed or
+ * not.
  */
 import { Type } from '../../../dns/codes.js';
 import { isWildcard, nameOfOwnerKey, toFqdn } from '../../../dns/name.js';
