@@ -10,20 +10,15 @@ import type { Context } from '../control/write/context.js';
 import { explainStoreFailure } from '../roles/store-failure.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
-import { readKeyDirectory } from './dnssec/key-files.js';
+import { readSignaturesWish, type SignaturesOptions } from './dnssec/signatures-option.js';
 import { addSettingOptions } from './settings.js';
 import type { Terminal } from './terminal.js';
 import { placeIssue, sourceOf } from './zone-check.js';
 
-interface ImportOptions {
+interface ImportOptions extends SignaturesOptions {
   readonly origin?: string;
   readonly list?: string;
-  readonly automaticSoa?: boolean;
-  readonly stripDnssec?: boolean;
-  readonly presigned?: boolean;
-  readonly keys?: string;
   readonly replace?: boolean;
-  readonly proxied?: boolean;
   readonly account?: string;
   readonly dryRun?: boolean;
   readonly init?: boolean;
@@ -77,7 +72,7 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
     );
   addSettingOptions(command, DATA_SETTINGS).action(async (files: readonly string[], options: ImportOptions) => {
     const targets = readTargets(files, options);
-    const signatures = readWish(options);
+    const signatures = readSignaturesWish(options);
     let dataDir = '';
     const outcomes = await withControl(
       command,
@@ -99,19 +94,6 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
       terminal.print(`${targets.length - failures} of ${targets.length} zones ${done} into ${dataDir}`);
     }
   });
-}
-
-function readWish({ stripDnssec, presigned, keys, automaticSoa, proxied }: ImportOptions): SignaturesWish {
-  if ([stripDnssec, presigned, keys].filter((wish) => wish !== undefined).length > 1) {
-    throw new UserError('--presigned, --keys and --strip-dnssec exclude each other', undefined, 2);
-  }
-  if (presigned && (automaticSoa || proxied)) {
-    const other = automaticSoa ? '--automatic-soa' : '--proxied';
-    throw new UserError(`${other} changes what is signed, so it cannot be used with --presigned`, undefined, 2);
-  }
-  if (presigned) return { kind: 'presigned' };
-  if (keys !== undefined) return { kind: 'sign', keys: readKeyDirectory(keys) };
-  return { kind: stripDnssec ? 'strip' : 'refuse' };
 }
 
 function readTargets(files: readonly string[], { origin, list }: ImportOptions): Target[] {

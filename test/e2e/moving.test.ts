@@ -1,7 +1,7 @@
 /** Zones move here from BIND and PowerDNS by one command, and what is said when that fails. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash, X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -106,6 +106,16 @@ t.test('from BIND with a key in its own file, over TCP', { skip, timeout: 60_000
     both = await world.run('zone', 'transfer', ...mixed);
   }
   t.match(both, { code: 0, out: /took one\.test [\s\S]*took signed\.test / }, `one plain, one signed: ${both.err}`);
+  const keys = [...mixed.slice(0, -2), '--keys', join(world.directory, 'bind'), '--replace'];
+  t.match(
+    await world.run('zone', 'transfer', ...keys),
+    { code: 0, out: /took signed\.test / },
+    'with the keys of BIND',
+  );
+  const [, keyTag] = /^Ksigned\.test\.\+013\+0*(\d+)\.private$/m.exec(readdirSync(keys.at(-2)!).join('\n'))!;
+  t.match(await world.run('dnssec', 'keys', 'signed.test'), { code: 0, out: new RegExp(`\\b${keyTag}\\b`) });
+  const none = await world.run('zone', 'transfer', 'signed.test', ...keys.slice(2, -2), world.directory, '--replace');
+  t.match(none, { code: 1, err: /has no private keys/ });
   const refused = await world.run('zone', 'transfer', 'signed.test', '--from', from, '--tsig-file', file, '--replace');
   t.match(refused, { code: 1, err: /^error: signed\.test: the zone is signed/m });
   t.match(await world.run('zone', 'transfer', 'x.test', '--from', '127.0.0.1#99999'), { code: 2 });

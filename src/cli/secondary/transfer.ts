@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { SystemClock } from '../../base/clock.js';
 import { AppError, messageOf, UserError } from '../../base/errors.js';
 import type { Issue } from '../../base/result.js';
+import type { SignaturesWish } from '../../control/imports/signatures.js';
 import { type ImportResult, importZone } from '../../control/imports/zone.js';
 import { parseZoneName } from '../../control/rules/names.js';
 import type { Context } from '../../control/write/context.js';
@@ -14,17 +15,15 @@ import { TransferFailed } from '../../transfer/in/failure.js';
 import type { Primary } from '../../transfer/in/stream.js';
 import { type CommandContext, example } from '../command.js';
 import { withControl } from '../control.js';
+import { readSignaturesWish, type SignaturesOptions } from '../dnssec/signatures-option.js';
 import { addSettingOptions } from '../settings.js';
 import { addPrimaryOptions, type PrimaryOptions, readKeyOption, readPin, readServer } from './primary-options.js';
 import { KEY_SETTINGS, openServices } from './services.js';
 import { accountOf } from './tsig.js';
 
-interface TransferOptions extends PrimaryOptions {
+interface TransferOptions extends PrimaryOptions, SignaturesOptions {
   readonly from: string;
   readonly list?: string;
-  readonly presigned?: boolean;
-  readonly stripDnssec?: boolean;
-  readonly automaticSoa?: boolean;
   readonly replace?: boolean;
   readonly dryRun?: boolean;
   readonly init?: boolean;
@@ -49,6 +48,10 @@ export function addZoneTransfer(zone: Command, { terminal, environment }: Comman
     .option('--list <file>', 'also the zones whose names stand in this file, one in a line')
     .option('--automatic-soa', 'leave out SOA and apex NS records, and use those of this service')
     .option('--presigned', 'serve signed zones with their signatures as they are; they are verified first')
+    .option(
+      '--keys <directory>',
+      "sign signed zones here with their own keys: BIND's files, a .key beside each .private",
+    )
     .option('--strip-dnssec', 'take a signed zone without its signatures and keys; remove its DS records first')
     .option('--replace', 'replace zones that exist already')
     .option('--dry-run', 'transfer and check everything, and store nothing')
@@ -68,11 +71,13 @@ export function addZoneTransfer(zone: Command, { terminal, environment }: Comman
       const wanted = [...names, ...(options.list === undefined ? [] : readNames(options.list))];
       if (wanted.length === 0)
         throw new UserError('no zone is named', 'Name zones, or a file of names with --list.', 2);
+      const signatures = readSignaturesWish(options);
       const without = options.init && !options.dryRun ? 'initialise' : 'refuse';
       const outcomes = await withControl(
         command,
         environment,
-        async (context, settings) => {
+        async (context, settings, unlock) => {
+          if (signatures.kind === 'sign') await unlock();
           const services = await openServices(command, environment, context);
           const account = accountOf(context, options);
           const key = await readKeyOption(context, services, account, options);
@@ -81,7 +86,7 @@ export function addZoneTransfer(zone: Command, { terminal, environment }: Comman
           const run = options.dryRun ? { ...context, dryRun: true } : context;
           const all: Outcome[] = [];
           for (const name of wanted) {
-            const outcome = await transferOne(run, primary, name, account, options);
+            const outcome = await transferOne(run, primary, name, account, { ...options, signatures });
             all.push(outcome);
             if (!options.json) report(outcome, options, terminal);
           }
@@ -117,7 +122,7 @@ async function transferOne(
   primary: Primary,
   text: string,
   account: string,
-  options: TransferOptions,
+  options: TransferOptions & { readonly signatures: SignaturesWish },
 ): Promise<Outcome> {
   const parsed = parseZoneName(text);
   if ('reason' in parsed) return { name: text, refusal: parsed.reason };
@@ -132,9 +137,7 @@ async function transferOne(
       source: { file },
       origin: name,
       accountId: account,
-      signatures: {
-        kind: options.presigned && copied.isSigned ? 'presigned' : options.stripDnssec ? 'strip' : 'refuse',
-      },
+      signatures: wishFor(copied.isSigned, options.signatures),
       ...(options.automaticSoa ? { automaticSoa: true } : {}),
       ...(options.replace ? { replace: true } : {}),
     });
@@ -147,6 +150,11 @@ async function transferOne(
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** A list may also have zones that are not signed, of which no signatures are to be kept or made. */
+function wishFor(isSigned: boolean, wish: SignaturesWish): SignaturesWish {
+  return isSigned || wish.kind === 'strip' ? wish : { kind: 'refuse' };
 }
 
 function adviceFor({ fault }: TransferFailed): string {
