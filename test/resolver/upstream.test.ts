@@ -137,7 +137,7 @@ function echo(query: Buffer, flags: number): Buffer {
 
 t.test('answers that must not be trusted', async (t) => {
   const cases: [string, (query: Buffer) => Buffer | undefined, object][] = [
-    ['silence', () => undefined, { status: 'timeout', reason: /no answer within 80 ms/ }],
+    ['silence', () => undefined, { status: 'timeout', reason: /no answer within \d+ ms/ }],
     [
       'another id',
       (query) => {

@@ -72,6 +72,8 @@ export async function startVisitor(t: Test, api: string, key: string): Promise<V
   const open = async (path: string, { width = 1280 }: ProfileOptions = {}): Promise<Page> => {
     const profile = await browser.newContext({ viewport: { width, height: 860 }, reducedMotion: 'reduce' });
     await profile.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: api });
+    // Other browsers may be at work on the same processors.
+    profile.setDefaultTimeout(60_000);
     const page = await profile.newPage();
     failOnErrors(t, page);
     await page.goto(api + path);

@@ -331,7 +331,8 @@ t.test('a value that no key opens prevents the old key from being dropped', asyn
   await fill(store, await unlock(store, place.keys), 3);
   runSql(
     store,
-    `UPDATE test_keys SET sealed = CAST(substr(sealed, 1, 40) || x'00' || substr(sealed, 42) AS BLOB) WHERE id = 2`,
+    `UPDATE test_keys SET sealed = CAST(substr(sealed, 1, 40) ||
+         CASE substr(sealed, 41, 1) WHEN x'00' THEN x'01' ELSE x'00' END || substr(sealed, 42) AS BLOB) WHERE id = 2`,
   );
   t.match(await rotate(store, place.keys), { resealed: 3, damaged: 1 });
   t.equal(place.keys.read()?.length, 2);
