@@ -11,12 +11,26 @@ const LAST = 32_767;
 /** Started at another place in every process: test files run at the same time. */
 let next = FIRST + ((process.pid * 7919) % (LAST - FIRST));
 
-/** A port of 127.0.0.1 nobody holds, over UDP or TCP; each call gives another. */
+/** A port of 127.0.0.1 nobody holds, over UDP or TCP; each call gives another, also in other processes. */
 export async function freePort(): Promise<number> {
   for (;;) {
     next = next >= LAST ? FIRST : next + 1;
-    if ((await isFreeTcp(next)) && (await isFreeUdp(next))) return next;
+    // Other calls may go on while this one waits.
+    const port = next;
+    if ((await reserve(port)) && (await isFreeTcp(port)) && (await isFreeUdp(port))) return port;
   }
+}
+
+/** Keeps the port for this process until it ends; false when another has it. Only one socket can have an abstract name. */
+async function reserve(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    await once(server.listen(`\0zoneplane-test-port-${port}`), 'listening');
+  } catch {
+    return false;
+  }
+  server.unref();
+  return true;
 }
 
 async function isFreeTcp(port: number): Promise<boolean> {
