@@ -166,7 +166,17 @@ t.test('what is wrong is refused, and nothing is half done', async (t) => {
   t.equal((await call('PUT', outgoing, { name: ZONE, peers: [signed, signed] })).status, 200, 'twice is once');
   t.equal((await call('DELETE', `${base}/peers/${signed}`)).status, 400, 'the zone uses it');
   t.same((await call('GET', `/zones/${zoneId}/secondary_dns/status`)).json.result, [
-    { id: signed, name: 'signed', ip: null, port: 53, serial: null, in_sync: false, seen_time: null, error: null },
+    {
+      id: signed,
+      name: 'signed',
+      ip: null,
+      port: 53,
+      serial: null,
+      in_sync: false,
+      ahead: false,
+      seen_time: null,
+      error: null,
+    },
   ]);
   t.strictSame(misfits, []);
 });
@@ -242,7 +252,7 @@ t.test('metrics and doctor tell of secondaries that are behind or do not answer'
   t.strictSame(texts(), ['warn: ns3 serves a newer version of secondary.test than this server']);
   t.strictSame(counts(), ['ns2 in_sync', 'ns3 ahead']);
   const { result } = (await call('GET', `/zones/${zoneId}/secondary_dns/status`)).json;
-  t.match(result, [{ in_sync: true }, { in_sync: false }, {}]);
+  t.match(result, [{ in_sync: true, ahead: false }, { in_sync: false, ahead: true }, { ahead: false }]);
   await call('POST', `${outgoing}/force_notify`);
   const passed = zone.serial + 4;
   t.equal(findZone(store, zone.seq)!.serial, passed, 'newer than that of the peer');

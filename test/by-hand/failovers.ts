@@ -11,7 +11,7 @@ import { parseName } from '../../src/dns/name.js';
 import { contentIn } from '../support/cluster-copies.js';
 import { copyMasterKey, makeNodes, type TestNode } from '../support/cluster-nodes.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
-import { type Postgres, startPostgres } from '../support/postgres.js';
+import { addSynchronousStandby, type Postgres, startPostgres } from '../support/postgres.js';
 import { askAll } from '../support/reference-servers.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { until } from '../support/until.js';
@@ -49,17 +49,6 @@ function planOf(seed: number, round: number): Plan {
   random.bytes(16);
   const [killAt, promoteAfter, node, nodeAfter] = [below(1500), below(2500), below(3), below(2000)];
   return { killAt, promoteAfter, node: round % 2 ? node : undefined, nodeAfter };
-}
-
-async function addSynchronousStandby(postgres: Postgres): Promise<Postgres> {
-  const standby = await postgres.addStandby();
-  await postgres.query("ALTER SYSTEM SET synchronous_standby_names = 'second'");
-  await postgres.query('SELECT pg_reload_conf()');
-  await until(async () => {
-    const [row] = await postgres.query('SELECT sync_state FROM pg_stat_replication');
-    return row?.['sync_state'] === 'sync';
-  });
-  return standby;
 }
 
 async function startNodes(t: Test, postgres: Postgres, standby: Postgres): Promise<readonly TestNode[]> {

@@ -16,7 +16,7 @@ import { putMeta } from '../../src/store/meta.js';
 import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
 import { count, increase } from '../support/counter.js';
 import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.js';
-import { skipWithoutPostgres, startPostgres } from '../support/postgres.js';
+import { addSynchronousStandby, skipWithoutPostgres, startPostgres } from '../support/postgres.js';
 import { until } from '../support/until.js';
 
 /** A write whose answer came: the value that it gave the counter. */
@@ -186,13 +186,7 @@ t.test('trouble with PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
   );
 
   t.test('its standby takes over', async (t) => {
-    const standby = await postgres.addStandby();
-    await postgres.query("ALTER SYSTEM SET synchronous_standby_names = 'second'");
-    await postgres.query('SELECT pg_reload_conf()');
-    await until(async () => {
-      const [row] = await postgres.query('SELECT sync_state FROM pg_stat_replication');
-      return row?.['sync_state'] === 'sync';
-    });
+    const standby = await addSynchronousStandby(postgres);
     const proxy = await startCuttingProxy(t, postgres.port);
     const both = postgres.url.replace(/@[^/]*/, `@127.0.0.1:${standby.port},127.0.0.1:${proxy.port}`);
     await writeDuring(t, both, first, async () => {

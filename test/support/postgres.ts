@@ -8,6 +8,7 @@ import pg from 'pg';
 import type { Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { freePort } from './free-ports.js';
+import { until } from './until.js';
 
 const VERSIONS = '/usr/lib/postgresql';
 
@@ -172,4 +173,16 @@ async function answers(child: ChildProcess, port: number): Promise<boolean> {
     }
   }
   return false;
+}
+
+/** A standby that has every transaction before it is acknowledged. */
+export async function addSynchronousStandby(postgres: Postgres): Promise<Postgres> {
+  const standby = await postgres.addStandby();
+  await postgres.query("ALTER SYSTEM SET synchronous_standby_names = 'second'");
+  await postgres.query('SELECT pg_reload_conf()');
+  await until(async () => {
+    const [row] = await postgres.query('SELECT sync_state FROM pg_stat_replication');
+    return row?.['sync_state'] === 'sync';
+  });
+  return standby;
 }

@@ -203,6 +203,7 @@ export const peerStatus = z
     port: z.int(),
     serial: z.int().nullable().describe('The serial that it served last; null: not seen yet'),
     in_sync: z.boolean(),
+    ahead: z.boolean().describe('It serves a newer version than this server, because older data was copied back here'),
     seen_time: time.nullable(),
     error: z.string().nullable().describe('Why it did not answer when it was asked last'),
   })

@@ -31,9 +31,9 @@ export function addedSecondaryView({ peer, tsigName, outgoing }: AddedItem): Add
 
 export const statusView = ({ enabled }: OutgoingItem): 'Enabled' | 'Disabled' => (enabled ? 'Enabled' : 'Disabled');
 
-export function peerStatusView({ seenAt, inSync, ...status }: PeerStatusItem): PeerStatus {
+export function peerStatusView({ seenAt, inSync, isAhead: ahead, ...status }: PeerStatusItem): PeerStatus {
   const { id, name, ip, port, serial, error } = status;
-  return { id, name, ip, port, serial, in_sync: inSync, seen_time: printOptionalTime(seenAt), error };
+  return { id, name, ip, port, serial, in_sync: inSync, ahead, seen_time: printOptionalTime(seenAt), error };
 }
 
 export function tsigView({ policies, ...item }: TsigItem): Tsig {

@@ -22,6 +22,7 @@ import { badBody } from '../write/errors.js';
 import { secondaryFailure } from './errors.js';
 import { passPeers } from './newer-serial.js';
 import { requireOneKey, requirePeer, requireZoneName } from './peers.js';
+import { standingOf } from './progress.js';
 
 export interface OutgoingItem {
   /** Identifier of the zone. */
@@ -53,6 +54,8 @@ export interface PeerStatusItem {
   /** The serial that it served last; null: never seen. */
   readonly serial: number | null;
   readonly inSync: boolean;
+  /** It has a newer version than this server. */
+  readonly isAhead: boolean;
   readonly seenAt: number | null;
   /** Why it did not answer at the last attempt. */
   readonly error: string | null;
@@ -135,7 +138,8 @@ function peerStatusOf(store: Store, { seq, serial: current }: ZoneRow): readonly
     ip,
     port,
     serial,
-    inSync: serial === current,
+    inSync: standingOf(current, serial) === 'in sync',
+    isAhead: standingOf(current, serial) === 'ahead',
     seenAt,
     error,
   }));

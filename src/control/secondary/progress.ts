@@ -21,13 +21,14 @@ export function peerProgress(store: Store, zone: number, wanted: number | null):
   return peersOfZone(store, zone).map(({ name, ip, serial, error }) => ({
     name,
     serial,
-    served: wanted !== null && isInSync(wanted, serial),
+    served: wanted !== null && standingOf(wanted, serial) !== 'behind',
     isAwaited: isEnabled && ip !== null && error === null,
     error,
   }));
 }
 
-/** Whether a peer with this serial (null: never seen) has everything of the zone. */
-function isInSync(current: number, serial: number | null): boolean {
-  return serial !== null && !serialIsAfter(current, serial);
+/** What a peer with this serial (null: never seen) has of a zone with the current one. Ahead: a newer version than this server. */
+export function standingOf(current: number, serial: number | null): 'in sync' | 'behind' | 'ahead' {
+  if (serial === current) return 'in sync';
+  return serial !== null && serialIsAfter(serial, current) ? 'ahead' : 'behind';
 }

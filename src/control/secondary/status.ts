@@ -1,7 +1,6 @@
 /** What the peers of an account serve. */
 import { toHex } from '../../base/bytes.js';
 import type { MetricSample } from '../../base/metrics.js';
-import { serialIsAfter } from '../../dns/serial.js';
 import type { Store } from '../../store/driver.js';
 import { changesSince } from '../../store/log/changes.js';
 import {
@@ -16,6 +15,7 @@ import { findTransferPeerById, transferPeersOfAccount } from '../../store/second
 import { findZone } from '../../store/zones/zones.js';
 import { requireAccount } from '../access/access.js';
 import type { Context } from '../write/context.js';
+import { standingOf } from './progress.js';
 
 /** `ahead`: it has a newer version than this server. `not watched`: the peer has no address. */
 export type PeerState = 'in sync' | 'behind' | 'ahead' | 'unreachable' | 'disabled' | 'not watched';
@@ -88,7 +88,8 @@ export function peerNotices(store: Store, nowUs: number, graceUs: number): PeerN
     const since = serial === null ? modified : (changesSince(store, seq, serial, 0)[0]?.at_us ?? 0);
     return error !== null || since < nowUs - graceUs;
   });
-  const isAheadOf = ({ error, serial, current }: LaggingPeerRow): boolean => error === null && isAhead(serial, current);
+  const isAheadOf = ({ error, serial, current }: LaggingPeerRow): boolean =>
+    error === null && standingOf(current, serial) === 'ahead';
   const groups = Map.groupBy(late, (row) => JSON.stringify([row.peer, row.error, isAheadOf(row)]));
   return [...groups.values()].map((rows) => ({
     peer: rows[0]!.peer,
@@ -99,10 +100,6 @@ export function peerNotices(store: Store, nowUs: number, graceUs: number): PeerN
   }));
 }
 
-function isAhead(serial: number | null, current: number): boolean {
-  return serial !== null && serialIsAfter(serial, current);
-}
-
 function statusOf(store: Store, seq: number, peer: number): ZoneAtPeer {
   const zone = findZone(store, seq)!;
   const row = peersOfZone(store, seq).find((known) => known.seq === peer)!;
@@ -111,8 +108,7 @@ function statusOf(store: Store, seq: number, peer: number): ZoneAtPeer {
     if (findOutgoing(store, seq)!.enabled !== 1) return 'disabled';
     if (ip === null) return 'not watched';
     if (error !== null) return 'unreachable';
-    if (serial === zone.serial) return 'in sync';
-    return isAhead(serial, zone.serial) ? 'ahead' : 'behind';
+    return standingOf(zone.serial, serial);
   };
   return { peer: name, zone: zone.name, state: state(), serial, current: zone.serial, seenAt, error };
 }

@@ -3,7 +3,7 @@ import { type DnssecState, findDnssecZone } from '../../store/dnssec/zones.js';
 import { findZoneById } from '../../store/zones/zones.js';
 import { parseId, readsAllRecords } from '../access/access.js';
 import { isOn } from '../rules/hold.js';
-import { peerProgress } from '../secondary/progress.js';
+import { peerProgress, standingOf } from '../secondary/progress.js';
 import type { Context } from '../write/context.js';
 import { zoneFailure } from './errors.js';
 import type { ZoneItem } from './item.js';
@@ -30,6 +30,9 @@ export function stateOfZone({ store, clock, actor }: Context, { id, account }: Z
     records: zone.record_count,
     dnssec: findDnssecZone(store, zone.seq)?.state ?? 'disabled',
     hold: isOn(zone, clock.nowUs()),
-    secondaries: { count: peers.length, inSync: peers.filter((peer) => peer.serial === zone.serial).length },
+    secondaries: {
+      count: peers.length,
+      inSync: peers.filter((peer) => standingOf(zone.serial, peer.serial) === 'in sync').length,
+    },
   };
 }

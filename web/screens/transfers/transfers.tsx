@@ -113,7 +113,7 @@ function Secondaries({ peers, serial, onRemove, busy }: SecondariesProps) {
               {peer.name} <span class="muted mono">{peer.ip === null ? '' : `${peer.ip} port ${peer.port}`}</span>
             </th>
             <td>
-              <PeerState peer={peer} serial={serial} />
+              <PeerState peer={peer} />
               {peer.error !== null && <span class="muted"> {inWords(peer.error)}</span>}
             </td>
             <td class="number" data-name="Serial">
@@ -134,12 +134,11 @@ function Secondaries({ peers, serial, onRemove, busy }: SecondariesProps) {
   );
 }
 
-function PeerState({ peer, serial }: { readonly peer: PeerStatus; readonly serial: number }) {
+function PeerState({ peer }: { readonly peer: PeerStatus }) {
   if (peer.error !== null) return <span class="chip bad">Does not answer</span>;
   if (peer.in_sync) return <span class="chip good">In step</span>;
-  // Serials are compared modulo 2^32 (RFC 1982 §3.2).
-  const isAhead = peer.serial !== null && (peer.serial - serial) >>> 0 < 2 ** 31;
-  return <span class={`chip ${isAhead ? 'bad' : 'wait'}`}>{isAhead ? 'Ahead: it has a newer version' : 'Behind'}</span>;
+  if (peer.ahead) return <span class="chip bad">Ahead: it has a newer version</span>;
+  return <span class="chip wait">Behind</span>;
 }
 
 /** Errors of sockets in words; others say themselves what is wrong. */
