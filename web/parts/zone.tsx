@@ -12,7 +12,7 @@ function asciiLabel(label: string): string {
   return !isAscii && URL.canParse(`http://${label}`) ? new URL(`http://${label}`).hostname : label;
 }
 
-/** Lower-case letters of each of these may stand in one label: what mixes others is not told apart by people (UTS #39 §5.2). */
+/** A label may have the lower-case letters of one of these groups. People cannot tell labels apart that mix others (UTS #39 §5.2). */
 const ALPHABETS = [
   /^[a-zß-öø-ıĳ-ķĺ-žḁ-ỿ]+$/,
   /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+$/u,
@@ -21,7 +21,7 @@ const ALPHABETS = [
     (script) => new RegExp(`^[\\p{Script=${script}}\\p{M}]+$`, 'u'),
   ),
 ];
-/** Letters that look like Latin ones: a label of nothing else is taken for another (UTS #39 §4). */
+/** Letters that look like Latin ones. A label that has no others is easily mistaken for a Latin one (UTS #39 §4). */
 const LOOK_LATIN = /^[асԁеһіјӏорԛѕԝхуъьҽпгѵѡοαγικρστυχνω]+$/;
 
 function isUnambiguous(label: string): boolean {

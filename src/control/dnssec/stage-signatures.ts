@@ -62,9 +62,8 @@ function basisOfSignatures({ facts, edge, hosts, hostAddresses, signing }: Servi
 
 /**
  * Signs the records that a zone will have. `row`: as the zone will be; `reader`: a handle that shows its set of records as it
- * will be.
- * `before`: what was signed so earlier and has become outdated, or nothing. Signatures that still fit are kept, at first those that the
- * zone has. Throws {@link SigningEnded}. What was stored until it throws is removed later.
+ * will be. `before`: what was signed in this way earlier and has become outdated, or nothing. Signatures that still fit are kept;
+ * the first time, those of the zone. Throws {@link SigningEnded}; what was stored until then is removed later.
  */
 export async function stageSignatures(
   ctx: Context,

@@ -51,7 +51,7 @@ function undefinedIfEnded(error: unknown): undefined {
 
 /** Edits of fewer records are signed in the write that makes them. */
 const FEW_SIGNED = 1000;
-/** Nor are edits worth the reading of a zone that has so many times as many records. */
+/** In a zone with more than this many times as many records, reading the whole zone would cost more than it saves. */
 const MOST_TIMES = 10;
 
 /**

@@ -65,7 +65,7 @@ export default function Hostnames({ zone, base: screens }: ZoneScreenProps) {
       {!answer && !error && <Loading what="custom hostnames" />}
       {isPastEnd(answer?.info) && <PastEnd />}
       {answer?.result.length === 0 && !isPastEnd(answer.info) && (
-        <Empty title={isSearched ? 'No hostname is like that' : 'There are no custom hostnames yet'}>
+        <Empty title={isSearched ? 'No hostname matches' : 'There are no custom hostnames yet'}>
           {isSearched ? (
             <p>
               <Link href={withQuery({ search: undefined })}>Show all hostnames</Link>
