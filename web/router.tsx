@@ -1,7 +1,7 @@
 /** Addresses and screens: the address decides what is shown, so links, reloading and the back button work everywhere. */
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 /** Path and query of the address. */
 export interface Place {
@@ -26,7 +26,8 @@ export function go(to: string, { replace = false } = {}): void {
 
 export function usePlace(): Place {
   const [place, setPlace] = useState(currentPlace);
-  useEffect(() => {
+  // Not after the next picture: a refusal that comes before it would move the address unheard.
+  useLayoutEffect(() => {
     const move = (): void => setPlace(currentPlace());
     addEventListener('popstate', move);
     addEventListener(CHANGED, move);

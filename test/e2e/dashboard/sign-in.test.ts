@@ -40,6 +40,18 @@ t.test('signing in', { skip: noBrowser, timeout: 180_000 }, async (t: Test) => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   });
 
+  await t.test('a visitor gets the form, also when the answer is faster than the first picture', async (t) => {
+    const page = await dashboard.open('/sign-in');
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    // As with a browser that is short of a processor: nothing is drawn for some time.
+    await page.addInitScript(() => {
+      Object.assign(globalThis, { requestAnimationFrame: () => 0 });
+    });
+    await page.goto(`${program.api}/zones?search=example`);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor({ timeout: 15_000 });
+    t.equal(page.url(), `${program.api}/sign-in?to=${encodeURIComponent('/zones?search=example')}`);
+  });
+
   await t.test('with a link, once', async (t) => {
     const environment = { PATH: process.env['PATH'], ZONEPLANE_DATA_DIR: `${dashboard.directory}/data` };
     const main = resolve('build/src/main.js');
