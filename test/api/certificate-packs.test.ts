@@ -2,7 +2,6 @@
 import type { AddressInfo } from 'node:net';
 import Cloudflare from 'cloudflare';
 import t, { type Test } from 'tap';
-import { sleep } from '../../src/base/clock.js';
 import { hearEdges } from '../../src/certs/deployment.js';
 import { advanceCertificate } from '../../src/certs/issuance/advance.js';
 import { certificateJobs } from '../../src/certs/issuance/jobs.js';
@@ -16,6 +15,7 @@ import { listJobs } from '../../src/store/jobs.js';
 import { changesAfter, lastChange, rrsOfChange } from '../../src/store/log/changes.js';
 import { findZoneById, findZoneByName, updateZone } from '../../src/store/zones/zones.js';
 import { latestAudit } from '../support/rows.js';
+import { until } from '../support/until.js';
 import { ADMIN_HEADERS, type Installation, install } from './installation.js';
 
 const ZONE = 'shop.net';
@@ -435,7 +435,3 @@ t.test('the vendor’s client', async (t) => {
   t.match(await ssl.verification.edit(made.id, { zone_id, validation_method: 'txt' }), { validation_method: 'txt' });
   t.match(await ssl.certificatePacks.delete(made.id, { zone_id }), { id: made.id });
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(1);
-}

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { cutStalledConnections } from '../../src/base/stalled-connections.js';
 import { TestClock } from '../support/test-clock.js';
+import { until } from '../support/until.js';
 
 /** More than the buffers of two sockets hold. */
 const LARGE = Buffer.alloc(32 << 20);
@@ -50,11 +51,6 @@ async function startServer(t: Test) {
   };
 }
 
-async function until(t: Test, condition: () => boolean, what: string): Promise<void> {
-  for (let i = 0; i < 1000 && !condition(); i++) await sleep(10);
-  t.ok(condition(), what);
-}
-
 t.test('stalled clients are cut after a second', async (t) => {
   const { clock, send, close } = await startServer(t);
   await send('GET /large HTTP/1.1\r\nhost: a\r\n\r\n');
@@ -65,7 +61,7 @@ t.test('stalled clients are cut after a second', async (t) => {
   await sleep(50);
   t.notOk(closed(), 'they hold the server');
   clock.advance(1000);
-  await until(t, closed, 'and no longer');
+  await until(closed, 'and no longer');
 });
 
 t.test('clients that make progress or wait for us are not', async (t) => {
@@ -85,6 +81,6 @@ t.test('clients that make progress or wait for us are not', async (t) => {
   const [answer] = (await once(patient, 'data')) as [Buffer];
   t.match(String(answer), '200 OK');
   patient.resume();
-  await until(t, closed, 'the server ends');
+  await until(closed, 'the server ends');
   t.notOk(isCut);
 });

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
-import { SystemClock, sleep } from '../../src/base/clock.js';
+import { SystemClock } from '../../src/base/clock.js';
 import { parseCidrSet } from '../../src/base/ip.js';
 import { createLogger, silentLogger } from '../../src/base/log.js';
 import { countOpenFiles } from '../../src/base/open-files.js';
@@ -488,9 +488,9 @@ t.test('no file stays open, however a client disconnects', async (t) => {
         await Promise.all(Array.from({ length: 10 }, () => abort(port, octets, after)));
       }
     }
-    for (let wait = 0; wait < 500 && openObjects() > 0; wait++) await sleep(20);
+    await until(() => openObjects() === 0);
     t.equal(openObjects(), 0, `${kind}: all objects are closed`);
-    for (let wait = 0; wait < 500 && countOpenFiles()! > before + 20; wait++) await sleep(20);
+    await until(() => countOpenFiles()! <= before + 20);
     t.ok(countOpenFiles()! <= before + 20, `${kind}: ${countOpenFiles()} open, ${before} before`);
   }
   t.equal((await send('GET', '/large')).text.length, 2 << 20, 'and it goes on');

@@ -656,12 +656,12 @@ async function problemOf(work: Promise<unknown>): Promise<AuthorityError['proble
 }
 
 async function until<Value>(ask: () => Promise<Value>, isGood: (value: Value) => boolean): Promise<Value> {
-  for (let attempt = 0; attempt < 400; attempt++) {
+  for (let attempt = 0; attempt < 2400; attempt++) {
     const value = await ask();
     if (isGood(value)) return value;
     await sleep(25);
   }
-  throw new Error('not within 10 s');
+  throw new Error('not within a minute');
 }
 
 /** Sends `size` octets every `everyMs`, for ever. */

@@ -135,7 +135,7 @@ t.test('a chain', async (t) => {
     for (const piece of pieces) {
       t.throws(() => readChain(piece.repeat(131_072 / piece.length), good), { code: 'no-certificate' });
     }
-    t.ok(performance.now() - startMs < 5_000);
+    t.ok(performance.now() - startMs < 20_000);
   });
 });
 

@@ -295,10 +295,12 @@ t.test('an upload is finished before the program stops', async (t) => {
     port: program.port,
     method: 'PUT',
     path: '/a.txt',
-    headers: { ...AUTH, 'content-length': '200000' },
+    headers: { ...AUTH, 'content-length': '200000', expect: '100-continue' },
   });
+  // The program has the request then.
+  await once(request, 'continue');
   request.write(Buffer.alloc(100_000, 'x'));
-  await sleep(200);
+  await sleep(100);
   program.child.kill('SIGTERM');
   await sleep(300);
   request.end(Buffer.alloc(100_000, 'y'));

@@ -11,13 +11,12 @@ import { parseName } from '../../src/dns/name.js';
 import { runCommand } from '../support/commands.js';
 import { freePort } from '../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
-import { SECRET, startWorld, until, type World } from '../support/primary-world.js';
+import { SECRET, startWorld, type World } from '../support/primary-world.js';
 import { askAll, missingReferences, type ReferenceName } from '../support/reference-servers.js';
 import { createSecondary, type Secondary } from '../support/secondaries.js';
+import { until } from '../support/until.js';
 
 const MEMBERS = Number(process.env['MEMBERS'] ?? 12);
-/** Many zones need more patience. */
-const LOOKS = 600 + MEMBERS * 10;
 const missing = missingReferences();
 const skip = missing.length > 0 && process.env['CI'] !== 'true' ? `not installed: ${missing.join(', ')}` : false;
 
@@ -121,7 +120,7 @@ for (const name of ['knot', 'bind', 'nsd'] as const) {
     await producer.consume();
     const began = performance.now();
     const all = async (some: typeof zones): Promise<void> => {
-      for (const [, zone] of some) await until(`${zone} is answered`, () => isAnswered(world, zone), said, LOOKS);
+      for (const [, zone] of some) await until(() => isAnswered(world, zone), `${zone} is answered`, said);
     };
     await all(zones);
     t.comment(`${MEMBERS} zones in ${Math.round(performance.now() - began)} ms`);
@@ -134,13 +133,13 @@ for (const name of ['knot', 'bind', 'nsd'] as const) {
     if (name === 'knot') await sleep(1100);
     await producer.publish({ serial: 11, members: changed });
     if (name === 'knot') {
-      await until('that waits for a person', async () => (await producer.state()).state === 'held', said);
+      await until(async () => (await producer.state()).state === 'held', 'that waits for a person', said);
       t.ok(await isAnswered(world, removed));
       t.match(await producer.confirm(), { success: true });
     }
-    await until(`${removed} is gone`, () => isGone(world, removed), said, LOOKS);
+    await until(() => isGone(world, removed), `${removed} is gone`, said);
     await all(changed);
-    await until('all are followed', async () => (await producer.state()).zones === MEMBERS, said, LOOKS);
+    await until(async () => (await producer.state()).zones === MEMBERS, 'all are followed', said);
     const second = await producer.members();
     const idOf = (of: typeof first, zone: string): string | null | undefined =>
       of.find((one) => one.name === zone)?.zone_id;
@@ -150,13 +149,13 @@ for (const name of ['knot', 'bind', 'nsd'] as const) {
       const removed = (await world.call('GET', `${producer.path}/removed_zones`)).result;
       t.match(removed, [{ name: zones[0]![1], id: idOf(first, zones[0]![1]), member_id: 'm0' }], 'it is kept');
       await producer.publish({ serial: 12, members: [zones[0]!, ...changed] });
-      await until('it is back', () => isAnswered(world, zones[0]![1]), said, LOOKS);
+      await until(() => isAnswered(world, zones[0]![1]), 'it is back', said);
       t.equal(idOf(await producer.members(), zones[0]![1]), idOf(first, zones[0]![1]), 'as the zone that it was');
       await producer.publish({ serial: 13, members: [], version: 'version TXT "1"' });
-      await until('the fault is seen', async () => (await producer.state()).state === 'broken', said);
+      await until(async () => (await producer.state()).state === 'broken', 'the fault is seen', said);
       t.match(await producer.state(), { fault: /version "1"/, zones: MEMBERS + 1 });
       await producer.publish({ serial: 14, members: [] });
-      await until('the removal waits', async () => (await producer.state()).state === 'held', said);
+      await until(async () => (await producer.state()).state === 'held', 'the removal waits', said);
       t.ok(await isAnswered(world, zones[2]![1]), 'a catalog that lost all its members removes nothing by itself');
       const data = { ZONEPLANE_DATA_DIR: join(world.directory, 'data') };
       const listed = await runCommand(data, 'secondary', 'catalog', 'followed');
@@ -168,13 +167,13 @@ for (const name of ['knot', 'bind', 'nsd'] as const) {
         confirmed.out,
         new RegExp(`${MEMBERS + 1} zones of ${producer.catalog} are removed; they are kept for 7 days`),
       );
-      await until('they are gone', () => isGone(world, zones[2]![1]), said, LOOKS);
-      await until('all are gone', async () => (await producer.state()).zones === 0, said, LOOKS);
+      await until(() => isGone(world, zones[2]![1]), 'they are gone', said);
+      await until(async () => (await producer.state()).zones === 0, 'all are gone', said);
       const kept = await runCommand(data, 'secondary', 'catalog', 'removed');
       t.match(kept.out, new RegExp(`${zones[2]![1]} +${producer.catalog} +m2 `));
       const restored = await runCommand(data, 'secondary', 'catalog', 'restore', zones[2]![1]);
       t.match(restored.out, /is served again/, restored.err);
-      await until('it is served again', () => isAnswered(world, zones[2]![1]), said, LOOKS);
+      await until(() => isAnswered(world, zones[2]![1]), 'it is served again', said);
       t.match((await runCommand(data, 'secondary', 'catalog', 'restore')).err, /name the zones, or say --all/);
       t.match(
         (await runCommand(data, 'secondary', 'catalog', 'restore', 'other.test')).err,

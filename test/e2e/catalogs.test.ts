@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { sleep } from '../../src/base/clock.js';
 import { parseName } from '../../src/dns/name.js';
 import { runCommand } from '../support/commands.js';
 import { freePort } from '../support/free-ports.js';
@@ -11,6 +10,7 @@ import { decodeMessage, makeQuery } from '../support/message.js';
 import { startProgram, stopProgram } from '../support/program.js';
 import { askAll, missingReferences, type ReferenceName } from '../support/reference-servers.js';
 import { createSecondary, type Secondary } from '../support/secondaries.js';
+import { until } from '../support/until.js';
 
 const KEY = 'catalogs-key-0123456789-0123456789-0123456789';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
@@ -57,14 +57,6 @@ async function countServed(port: number, numbers: readonly number[]): Promise<nu
   return answers.filter((answer) => answer && decodeMessage(answer).answer.length === 1).length;
 }
 
-async function until(what: string, holds: () => Promise<boolean>, hint: () => string): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt++) {
-    if (await holds()) return;
-    await sleep(100);
-  }
-  throw new Error(`it never came to this: ${what}; ${hint().slice(-3000)}`);
-}
-
 t.test('Knot and BIND serve what the catalog lists', { skip }, async (t) => {
   const { directory, program, consumers, call, run } = await startWorld(t);
   const done = async (...args: string[]): Promise<string> => {
@@ -97,7 +89,7 @@ t.test('Knot and BIND serve what the catalog lists', { skip }, async (t) => {
     for (const { port } of consumers) if ((await countServed(port, numbers)) !== count) return false;
     return true;
   };
-  await until('all zones are served', () => servedBy(all, ZONES), hint);
+  await until(() => servedBy(all, ZONES), 'all zones are served', hint);
   t.pass(`${ZONES} zones are served by both`);
 
   const { account } = (await call('GET', `/zones/${ids.get(0)}`)).result;
@@ -108,7 +100,7 @@ t.test('Knot and BIND serve what the catalog lists', { skip }, async (t) => {
 
   const removed = all.slice(0, 50);
   await forEach(removed, async (number) => void (await call('DELETE', `/zones/${ids.get(number)}`)));
-  await until('removed zones are gone', () => servedBy(removed, 0), hint);
+  await until(() => servedBy(removed, 0), 'removed zones are gone', hint);
   t.ok(await servedBy(all.slice(50), ZONES - 50), 'and the others are not');
 
   const serialBefore = (await call('GET', path)).result.soa_serial;
@@ -118,8 +110,8 @@ t.test('Knot and BIND serve what the catalog lists', { skip }, async (t) => {
   t.equal((await call('GET', path)).result.soa_serial, serialBefore + 1, 'one change');
   const knot = consumers[0]!;
   const resets = new RegExp(`\\[${nameOf(60)}\\.\\].*(purg|catalog)`);
-  await until('Knot began anew with the zone', async () => resets.test(knot.log()), hint);
-  await until('and serves it', () => servedBy([60], 1), hint);
+  await until(async () => resets.test(knot.log()), 'Knot began anew with the zone', hint);
+  await until(() => servedBy([60], 1), 'and serves it', hint);
 
   // A record that is made in a member goes there like one of any zone.
   await call('POST', `/zones/${ids.get(60)}/dns_records`, { type: 'TXT', name: 'x', content: '"new"', ttl: 60 });
@@ -128,7 +120,7 @@ t.test('Knot and BIND serve what the catalog lists', { skip }, async (t) => {
     const [answer] = await askAll(port, [query], 1000, 1);
     return answer !== undefined && decodeMessage(answer).answer.length === 1;
   };
-  await until('the record is there', async () => (await Promise.all(consumers.map(hasRecord))).every(Boolean), hint);
+  await until(async () => (await Promise.all(consumers.map(hasRecord))).every(Boolean), 'the record is there', hint);
 
   const other = JSON.parse(await done('secondary', 'catalog', 'create', 'other.test', '--linked', '--json'));
   await done('secondary', 'catalog', 'member', nameOf(61), '--catalog', 'fleet.test', '--move-to', 'other.test');
@@ -143,7 +135,7 @@ t.test('Knot and BIND serve what the catalog lists', { skip }, async (t) => {
 
   await stopProgram(program);
   for (const consumer of consumers) await consumer.stop().then(() => consumer.start());
-  await until('after a restart they serve what they have', () => servedBy(all.slice(50), ZONES - 50), hint);
+  await until(() => servedBy(all.slice(50), ZONES - 50), 'after a restart they serve what they have', hint);
 });
 
 /** BIND has a line of the configuration in its options. */

@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { sleep } from '../../src/base/clock.js';
 import { freePort } from '../support/free-ports.js';
 import { fileOfNginx, hasNginx, startNginx } from '../support/nginx.js';
 import { childOf, type Program, startProgram, stopProgram } from '../support/program.js';
+import { until } from '../support/until.js';
 
 const KEY = 'edge-key-0123456789-0123456789-0123456789';
 const missing = ['curl', 'dig', 'h2load', 'wrk'].filter(
@@ -321,12 +321,4 @@ function handshake(port: number, servername: string, session?: Buffer): Promise<
     });
     socket.once('error', () => resolve(undefined));
   });
-}
-
-async function until(done: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 500; attempt++) {
-    if (await done().catch(() => false)) return;
-    await sleep(20);
-  }
-  throw new Error('it did not come to that');
 }

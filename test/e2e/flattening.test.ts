@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { sleep } from '../../src/base/clock.js';
 import { parseName } from '../../src/dns/name.js';
 import { freePort } from '../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
 import { startProgram } from '../support/program.js';
 import { askAll } from '../support/reference-servers.js';
+import { until } from '../support/until.js';
 
 const KEY = 'flat-key-0123456789-0123456789-0123456789';
 const hasUnbound = spawnSync('unbound', ['-V']).error === undefined;
@@ -80,14 +80,6 @@ remote-control:
   t.match(metrics, /^zoneplane_flatten_targets 1$/m);
   t.match(metrics, /^zoneplane_flatten_refreshes_total\{result="changed"\} 1$/m);
 });
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    if (await holds().catch(() => false)) return;
-    await sleep(50);
-  }
-  throw new Error(`never: ${holds}`);
-}
 
 async function ask(port: number, name: string, type: number): Promise<string> {
   const [answer] = await askAll(port, [makeQuery(parseName(`${name}.`), type, { flags: 0x0100 })]);

@@ -14,6 +14,7 @@ import { openStore } from '../../src/store/driver.js';
 import { freePort } from '../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
 import { askAll } from '../support/reference-servers.js';
+import { until } from '../support/until.js';
 import { runSql } from '../support/write-now.js';
 
 const PROGRAM = resolve('build/src/main.js');
@@ -184,7 +185,7 @@ t.test('a zone that cannot be published is reported, and the others continue', a
   const text = await call('POST', broken, { type: 'TXT', name: 'mail', content: '"x"' });
   const path = `${broken.replace('dns_records', 'changes')}/${text.headers.get('zoneplane-change')}`;
   const isHeld = async (): Promise<boolean> => (await call('GET', path)).json.result.processes[0].held;
-  for (let i = 0; i < 300 && !(await isHeld()); i++) await sleep(20);
+  await until(isHeld);
   const next = await call('POST', `${broken}?wait=insync&wait_limit=1`, { type: 'TXT', name: 'x', content: '"x"' });
   t.strictSame([next.status, next.headers.get('zoneplane-status')], [200, 'PENDING']);
   t.match(next.json.messages, [{ code: 10203, message: /cannot publish/ }]);
@@ -194,7 +195,7 @@ t.test('a zone that cannot be published is reported, and the others continue', a
   const other = await call('POST', `${sound}?wait=insync`, { type: 'A', name: 'www', content: '192.0.2.77' });
   t.equal(other.headers.get('zoneplane-status'), 'INSYNC');
   damage(`x'000104686f73740662726f6b656e076578616d706c6500'`);
-  for (let i = 0; i < 300 && (await call('GET', path)).json.result.status !== 'INSYNC'; i++) await sleep(20);
+  await until(async () => (await call('GET', path)).json.result.status === 'INSYNC');
   t.match((await call('GET', path)).json.result, { status: 'INSYNC', processes: [{ held: false }] });
   t.strictSame(await (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).json(), { ready: true });
 });

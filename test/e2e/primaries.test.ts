@@ -11,12 +11,13 @@ import t, { type Test } from 'tap';
 import { parseName } from '../../src/dns/name.js';
 import { freePort } from '../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
-import { KEY, SECRET, startWorld, until, type World } from '../support/primary-world.js';
+import { KEY, SECRET, startWorld, type World } from '../support/primary-world.js';
 import { askAll, missingReferences } from '../support/reference-servers.js';
 import { address, type ScriptedRR, soa, startScriptedPrimary } from '../support/scripted-primary.js';
 import { createSecondary, type Secondary } from '../support/secondaries.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { asSet, serialInAnswer, serialOf, transfer } from '../support/transfer-client.js';
+import { until } from '../support/until.js';
 
 const CHANGES = 7;
 const missing = missingReferences();
@@ -54,13 +55,13 @@ async function versionAt(port: number, zone: string): Promise<Version> {
 async function untilEqual(world: World, zone: string, primary: Secondary, zoneId: string): Promise<void> {
   let status = '';
   await until(
-    `our copy of ${zone} is that of ${primary.name}`,
     async () => {
       if ((await serialAt(world.program.dnsPort, zone)) !== (await serialAt(primary.port, zone))) return false;
       const [ours, theirs] = [await versionAt(world.program.dnsPort, zone), await versionAt(primary.port, zone)];
       status = JSON.stringify((await world.call('GET', `/zones/${zoneId}/secondary_dns/incoming/status`)).result);
       return isDeepStrictEqual(ours, theirs);
     },
+    `our copy of ${zone} is that of ${primary.name}`,
     () => `${status}\n${primary.log().slice(-1500)}\n${world.program.printed().slice(-3000)}`,
   );
 }
@@ -222,10 +223,10 @@ t.test(
     database.close();
     const rcodeOf = async (): Promise<unknown> => (await signedAnswer(world.program.dnsPort, `ns.${zones[0]}.`, 1))[0];
     await refresh(world, ids[0]!);
-    await until('an expired zone is answered with SERVFAIL', async () => (await rcodeOf()) === 2);
+    await until(async () => (await rcodeOf()) === 2, 'an expired zone is answered with SERVFAIL');
     await knot.start();
     await refresh(world, ids[0]!);
-    await until('it is answered again', async () => (await rcodeOf()) === 0, world.program.printed);
+    await until(async () => (await rcodeOf()) === 0, 'it is answered again', world.program.printed);
     await untilEqual(world, zones[0], knot, ids[0]!);
   },
 );
@@ -265,7 +266,7 @@ t.test(
     const answered = async (name: string): Promise<unknown> => {
       return (await signedAnswer(world.program.dnsPort, `${name}.${zone}.`, 1))[0];
     };
-    await until('the first version is answered', async () => (await answered('old')) === 0);
+    await until(async () => (await answered('old')) === 0, 'the first version is answered');
     const parts = Array.from({ length: 40 }, (_, i) => Array.from({ length: 300 }, (_, j) => host(`new${i}-${j}`)));
     let half = false;
     primary.script.serial = 2;
@@ -275,7 +276,7 @@ t.test(
       half = true;
     };
     await refresh(world, id);
-    await until('half of the second version has come', async () => half && countStaged(world) > 5000);
+    await until(async () => half && countStaged(world) > 5000, 'half of the second version has come');
     primary.script.transfer = (_, say) => say.message([], { rcode: 5 });
     await world.restart('SIGKILL');
     t.equal(await answered('old'), 0, 'the old version');
@@ -287,8 +288,8 @@ t.test(
     };
     await refresh(world, id);
     await until(
-      'the second version is answered',
       async () => (await answered('new39-299')) === 0,
+      'the second version is answered',
       world.program.printed,
     );
     t.equal(await answered('old'), 3);

@@ -13,6 +13,7 @@ import { openStore } from '../../src/store/driver.js';
 import { frame, makeQuery } from '../server/clients.js';
 import { TLS_CERTIFICATE, TLS_KEY } from '../server/tls-credentials.js';
 import { freePort } from '../support/free-ports.js';
+import { until } from '../support/until.js';
 
 const clock = new SystemClock();
 const PROGRAM = resolve('build/src/main.js');
@@ -75,15 +76,10 @@ async function startServer(
   };
 }
 
-async function until(what: string, condition: () => boolean | Promise<boolean>, limitMs = 60_000): Promise<void> {
-  for (const end = clock.nowMs() + limitMs; clock.nowMs() < end; await sleep(20)) if (await condition()) return;
-  throw new Error(`${what} did not happen within ${limitMs} ms`);
-}
-
 /** Waits for the last thing `serve` says when it starts. */
 async function untilReady(server: Server): Promise<void> {
   const { child } = server;
-  await until('ready', () => server.logged('ready').length > 0 || child.exitCode !== null);
+  await until(() => server.logged('ready').length > 0 || child.exitCode !== null, 'ready');
   if (child.exitCode !== null) throw new Error(`serve ended: ${server.output()}`);
 }
 
@@ -161,10 +157,10 @@ t.test('the lifetime of serve', async (t) => {
       body: JSON.stringify({ type: 'A', name: 'fresh', content: '192.0.2.77', ttl: 120 }),
     });
     t.equal(created.status, 200);
-    await until('the record in the DNS', async () => {
+    await until(async () => {
       const { records } = await server.dns.query('fresh.example.com', 'A');
       return records[0]?.content === '192.0.2.77';
-    });
+    }, 'the record in the DNS');
     t.match(
       await (await fetch(`${server.api}/metrics`)).text(),
       /^zoneplane_dns_queries_total\{transport="udp"\} \d+$/m,
@@ -174,10 +170,10 @@ t.test('the lifetime of serve', async (t) => {
   await t.test('a change by command is served like one by API', async (t) => {
     const added = await run(server, 'record', 'add', 'example.com', 'typed', 'A', '192.0.2.78');
     t.equal(added.code, 0, added.text);
-    await until('the record in the DNS', async () => {
+    await until(async () => {
       const { records } = await server.dns.query('typed.example.com', 'A');
       return records[0]?.content === '192.0.2.78';
-    });
+    }, 'the record in the DNS');
     const health = await run(server, 'healthcheck');
     t.match(health, { code: 0, text: /ok {2}http .*\nok {2}dns .*example\.com SOA answered/ });
   });
@@ -185,8 +181,8 @@ t.test('the lifetime of serve', async (t) => {
   await t.test('a killed DNS process is started again and answers', async (t) => {
     const before = childOf(server, 'dns');
     process.kill(before, 'SIGKILL');
-    await until('not ready', async () => (await status(server, '/readyz')) === 503);
-    await until('ready again', async () => (await status(server, '/readyz')) === 200);
+    await until(async () => (await status(server, '/readyz')) === 503, 'not ready');
+    await until(async () => (await status(server, '/readyz')) === 200, 'ready again');
     t.equal((await server.dns.query('fresh.example.com', 'A')).status, 'ok');
     t.not(childOf(server, 'dns'), before);
     t.equal(server.logged('the dns process was ended by SIGKILL; starting it again').length, 1);
@@ -196,8 +192,8 @@ t.test('the lifetime of serve', async (t) => {
     for (let i = 0; i < 2; i++) {
       const before = childOf(server, 'dns');
       process.kill(before, 'SIGKILL');
-      await until('another DNS process', () => ![0, before].includes(childOf(server, 'dns')));
-      await until('ready again', async () => (await status(server, '/readyz')) === 200);
+      await until(() => ![0, before].includes(childOf(server, 'dns')), 'another DNS process');
+      await until(async () => (await status(server, '/readyz')) === 200, 'ready again');
     }
     t.strictSame(
       server.logged('the dns process was ended by SIGKILL').map(({ delayMs }) => delayMs),
@@ -208,7 +204,7 @@ t.test('the lifetime of serve', async (t) => {
   await t.test('a killed admin process is started again, and DNS answers meanwhile', async (t) => {
     process.kill(childOf(server, 'admin'), 'SIGKILL');
     t.equal((await server.dns.query('fresh.example.com', 'A')).status, 'ok');
-    await until('the API again', async () => (await status(server, '/readyz')) === 200);
+    await until(async () => (await status(server, '/readyz')) === 200, 'the API again');
     t.equal((await fetch(`${server.api}/client/v4/zones`, { headers: authorised })).status, 200);
   });
 
@@ -300,7 +296,7 @@ t.test('a slow reader neither delays shutdown for long nor stops DNS', async (t)
   const [admin, dns] = [childOf(server, 'admin'), childOf(server, 'dns')];
   process.kill(admin, 'SIGSTOP');
   server.child.kill('SIGTERM');
-  await until('the order to stop', () => server.logged('stopping').length > 0);
+  await until(() => server.logged('stopping').length > 0, 'the order to stop');
   t.equal((await server.dns.query('www.example.com', 'A')).status, 'ok', 'DNS waits for the admin process');
   process.kill(dns, 0);
   process.kill(admin, 'SIGCONT');
@@ -322,9 +318,9 @@ t.test('a restart answers DNS without waiting for the admin process', async (t) 
     rmSync(directory, { recursive: true, force: true });
   });
   let admin = 0;
-  await until('an admin process', () => (admin = childOf(again, 'admin')) !== 0);
+  await until(() => (admin = childOf(again, 'admin')) !== 0, 'an admin process');
   process.kill(admin, 'SIGSTOP');
-  await until('an answer', async () => (await again.dns.query('www.example.com', 'A')).status === 'ok');
+  await until(async () => (await again.dns.query('www.example.com', 'A')).status === 'ok', 'an answer');
   t.equal(again.logged('admin API listens').length, 0, 'the admin process was stopped before it was ready');
   process.kill(admin, 'SIGCONT');
   await untilReady(again);

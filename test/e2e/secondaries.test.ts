@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
-import { sleep } from '../../src/base/clock.js';
 import { parseName } from '../../src/dns/name.js';
 import { serialIsAfter } from '../../src/dns/serial.js';
 import type { TsigKey } from '../../src/dns/tsig.js';
@@ -26,6 +25,7 @@ import { askAll, missingReferences, type ReferenceName } from '../support/refere
 import { createSecondary, type Secondary } from '../support/secondaries.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { applyDifferences, asSet, serialInAnswer, serialOf, transfer } from '../support/transfer-client.js';
+import { until } from '../support/until.js';
 
 const KEY = 'secondaries-key-0123456789-0123456789-0123456789';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
@@ -108,14 +108,6 @@ async function startWorld(t: Test): Promise<World> {
   return world;
 }
 
-async function until(what: string, holds: () => Promise<boolean>, hint: () => string = () => ''): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt++) {
-    if (await holds()) return;
-    await sleep(25);
-  }
-  throw new Error(`it never came to this: ${what}; ${hint()}`);
-}
-
 async function serialAt(port: number): Promise<number | undefined> {
   const [answer] = await askAll(port, [makeQuery(APEX, 6)], 500, 2);
   return serialInAnswer(answer);
@@ -143,8 +135,8 @@ async function untilInSync(t: Test, { program, secondaries, key }: World, about:
       return isDeepStrictEqual(copy, ours);
     };
     await until(
-      `${name} serves our version`,
       isInSync,
+      `${name} serves our version`,
       () => `${log().slice(-1500)}\n${program.printed().slice(-3000)}`,
     );
     t.pass(`${name}: ${about}`);
@@ -195,7 +187,7 @@ t.test('three secondaries follow', { skip, timeout: CHANGES * 10_000 + 120_000 }
       t.match(unknown, { code: 1, err: /there is no peer fourth yet/ }, 'nothing is made');
     }
     await untilInSync(t, world, 'at the beginning');
-    await until('status says so', async () => (await run('secondary', 'status')).code === 0);
+    await until(async () => (await run('secondary', 'status')).code === 0, 'status says so');
     const status = JSON.parse((await run('secondary', 'status', '--json')).out);
     t.strictSame(
       status.map(({ peer, state }: { peer: string; state: string }) => [peer, state]),
@@ -213,7 +205,7 @@ t.test('three secondaries follow', { skip, timeout: CHANGES * 10_000 + 120_000 }
       t.strictSame(serials, [serial, serial, serial], 'when the API answers, all of them do');
     }
     const outgoing = async () => (await world.call('GET', `/zones/${world.zone}/secondary_dns/outgoing`)).result;
-    await until('the time of a transfer is stored', async () => (await outgoing()).last_transferred_time !== null);
+    await until(async () => (await outgoing()).last_transferred_time !== null, 'the time of a transfer is stored');
   });
 
   const random = seededRandom(15);
@@ -246,7 +238,7 @@ t.test('three secondaries follow', { skip, timeout: CHANGES * 10_000 + 120_000 }
       if (round === 10) {
         // The one that is away is waited for until it is known not to answer, and named then.
         const waits = async () => (await write(world, '?wait=insync&wait_limit=1', nextRecord())).messages.length > 0;
-        await until('the one that is away is named', waits);
+        await until(waits, 'the one that is away is named');
         const { status, messages } = await write(world, '?wait=insync', nextRecord());
         t.match([status, messages], ['INSYNC', [{ code: 10204, message: /did not answer|ECONNREFUSED/ }]]);
       }
@@ -278,7 +270,7 @@ t.test('three secondaries follow', { skip, timeout: CHANGES * 10_000 + 120_000 }
     t.equal(enabled.code, 0, enabled.err);
     const typesAt = async (): Promise<Set<number>> =>
       new Set((await transfer(dnsPort, APEX, { key: world.key })).records.map(({ type }) => type));
-    await until('the zone is signed', async () => (await typesAt()).has(RRSIG));
+    await until(async () => (await typesAt()).has(RRSIG), 'the zone is signed');
     const before = await untilInSync(t, world, 'signed');
     await changeSomething(world, () => 0);
     const after = await untilInSync(t, world, 'changed while signed');

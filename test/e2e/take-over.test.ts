@@ -10,6 +10,7 @@ import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { frame, makeQuery } from '../server/clients.js';
 import { startProgram } from '../support/program.js';
+import { until } from '../support/until.js';
 
 const KEY = 'take-over-key-0123456789-0123456789-0123456789';
 /** Sockets of the client: the kernel chooses the receiving socket of the server by the port of the sender. */
@@ -81,10 +82,6 @@ function dnsProcessesOf(parent: number): number[] {
   const { stdout } = spawnSync('ps', ['--ppid', String(parent), '-o', 'pid=,args='], { encoding: 'utf8' });
   const lines = stdout.split('\n').filter((line) => line.includes('--role dns') && !line.includes('<defunct>'));
   return lines.map((line) => Number(line.trim().split(' ')[0]));
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await sleep(20);
 }
 
 function makeDirectory(t: Test): string {

@@ -7,10 +7,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { sleep } from '../../src/base/clock.js';
 import { runCommand } from '../support/commands.js';
 import { freePort } from '../support/free-ports.js';
 import { createSecondary } from '../support/secondaries.js';
+import { until } from '../support/until.js';
 import { copyOf, HEADERS, makeKey, policyFor, SECRET, startWorld, type World, ZONE } from '../support/update-world.js';
 
 const PROGRAMS = ['/usr/bin/nsupdate', '/usr/bin/knsupdate', '/usr/sbin/named'];
@@ -232,7 +232,7 @@ t.test('records of the API under updates', { skip }, async (t) => {
 
   await call('PATCH', `/zones/${zone}/dnssec`, { status: 'active' });
   const isSigned = async (): Promise<boolean> => (await copyOf(program.dnsPort)).records.some((rr) => / 46 /.test(rr));
-  for (let attempt = 0; !(await isSigned()) && attempt < 200; attempt++) await sleep(50);
+  await until(isSigned);
   const before = await copyOf(program.dnsPort);
   t.equal(await send('update add fresh.example.com 60 TXT "signed"'), 'NOERROR');
   const after = await copyOf(program.dnsPort);

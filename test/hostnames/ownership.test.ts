@@ -208,7 +208,7 @@ t.test('the fetch follows nothing, and reads little in little time', async (t) =
   }
   const startMs = performance.now();
   t.equal(await fetch('web.customer.test', '/drip'), undefined, 'a body that never ends');
-  t.ok(performance.now() - startMs < 8000);
+  t.ok(performance.now() - startMs < 30_000);
   const nobody = createTokenFetch({ resolver, clock: new SystemClock(), port: await freePort(), isAllowed });
   t.match(await nobody('web.customer.test', '/x'), { reason: /^127\.0\.0\.1 does not answer on port \d+\.$/ });
 });

@@ -57,7 +57,7 @@ zone:
   const knot: ChildProcess = spawn('knotd', ['-c', join(directory, 'knot.conf')], { stdio: 'ignore' });
   const server = { host: '127.0.0.1', port };
   const upstream = createUpstream({ servers: [server], clock, timeoutMs: 100 });
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     if ((await upstream.query('example.com', 'SOA')).status === 'ok') break;
     await sleep(50);
   }

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { SystemClock, sleep } from '../../src/base/clock.js';
+import { SystemClock } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import type { EdgeReports } from '../../src/certs/deployment.js';
 import { createPropagation, isHeld, type Propagation } from '../../src/control/write/propagation.js';
@@ -16,6 +16,7 @@ import {
   startEdgeAcknowledger,
 } from '../../src/roles/acknowledgement.js';
 import { TestClock } from '../support/test-clock.js';
+import { until } from '../support/until.js';
 
 function makeDirectory(t: Test, below = ''): string {
   const root = mkdtempSync(join(tmpdir(), 'zoneplane-ack-'));
@@ -23,11 +24,6 @@ function makeDirectory(t: Test, below = ''): string {
   const directory = join(root, below);
   mkdirSync(directory, { recursive: true });
   return directory;
-}
-
-async function until(t: Test, condition: () => boolean, what: string): Promise<void> {
-  for (let i = 0; i < 500 && !condition(); i++) await sleep(10);
-  t.ok(condition(), what);
 }
 
 const noEdges: EdgeReports = { report() {}, forget() {}, noteChanges() {} };
@@ -60,16 +56,16 @@ for (const below of ['', `${'long-name-'.repeat(8)}/${'x'.repeat(60)}`]) {
     writeFileSync(join(directory, 'changes.sock'), '');
     const hearing = await hearAcknowledgements(directory, dnsOnly(propagation), silentLogger());
     t.notOk(propagation.isServed(change(0)), 'without any process nothing is served');
-    await until(t, () => applied(propagation).length === 1, 'the first is heard');
+    await until(() => applied(propagation).length === 1, 'the first is heard');
     t.ok(propagation.isServed(change(5)));
     t.notOk(propagation.isServed(change(6)));
     const second = startAcknowledger(directory, () => upTo(3), clock);
-    await until(t, () => applied(propagation).length === 2, 'the second too');
+    await until(() => applied(propagation).length === 2, 'the second too');
     t.strictSame(applied(propagation), [3, 5]);
     t.notOk(propagation.isServed(change(5)), 'the second is behind');
     const waiting = propagation.whenServed(change(6), 10_000);
     second.tell(upTo(6));
-    await until(t, () => applied(propagation).includes(6), 'it says when it is not');
+    await until(() => applied(propagation).includes(6), 'it says when it is not');
     first.tell((one = upTo(6)));
     t.equal(await waiting, true);
     const forTheFirst = propagation.whenServed(change(7), 10_000);
@@ -80,7 +76,7 @@ for (const below of ['', `${'long-name-'.repeat(8)}/${'x'.repeat(60)}`]) {
     const later = createPropagation(clock);
     const again = await hearAcknowledgements(directory, dnsOnly(later), silentLogger());
     t.teardown(() => again.close());
-    await until(t, () => later.isServed(change(7)), 'the first comes again');
+    await until(() => later.isServed(change(7)), 'the first comes again');
   });
 }
 
@@ -92,7 +88,7 @@ t.test('changes of a zone that cannot be published are not served', async (t) =>
   t.teardown(() => hearing.close());
   const process = startAcknowledger(directory, () => upTo(9, { zone: 2, change: 7 }), clock);
   t.teardown(() => process.close());
-  await until(t, () => propagation.isServed(change(9)), 'of other zones they are');
+  await until(() => propagation.isServed(change(9)), 'of other zones they are');
   t.notOk(propagation.isServed(change(7, 2)));
   t.notOk(propagation.isServed(change(9, 2)));
   t.ok(propagation.isServed(change(6, 2)), 'what came before is');
@@ -106,14 +102,14 @@ t.test('changes of a zone that cannot be published are not served', async (t) =>
     ],
     heldZones: [],
   });
-  await until(t, () => propagation.isServed(change(10)), 'loading takes long');
+  await until(() => propagation.isServed(change(10)), 'loading takes long');
   t.notOk(propagation.isServed(change(8, 2)));
   t.notOk(propagation.processes().some((one) => isHeld(one, change(7, 2))));
   process.tell(upTo(10));
   t.equal(await waiting, true, 'until the zone can be published');
   const many = Array.from({ length: 60 }, (_, index) => ({ zone: index + 10, change: 20 + index }));
   process.tell(upTo(90, ...many));
-  await until(t, () => propagation.isServed(change(69)), 'with too many to name');
+  await until(() => propagation.isServed(change(69)), 'with too many to name');
   t.notOk(propagation.isServed(change(70)), 'no change counts since the first of those that are not named');
   t.notOk(propagation.isServed(change(20, 10)));
 });
@@ -137,14 +133,14 @@ t.test('commits of the admin process and of commands wake the followers', async 
     );
     t.teardown(() => process.close());
   }
-  await until(t, () => propagation.processes().length === 2, 'two follow');
+  await until(() => propagation.processes().length === 2, 'two follow');
   const connected = [...wakes];
   hearing.tellCommitted();
-  await until(t, () => wakes.every((count, i) => count > connected[i]!), 'the admin process wakes both');
+  await until(() => wakes.every((count, i) => count > connected[i]!), 'the admin process wakes both');
   t.equal(heardByAdmin, 0);
   const before = [...wakes];
   await sayCommitted(directory);
-  await until(t, () => wakes.every((count, i) => count > before[i]!), 'a command wakes both');
+  await until(() => wakes.every((count, i) => count > before[i]!), 'a command wakes both');
   t.equal(heardByAdmin, 1, 'and the admin process');
   t.equal(propagation.processes().length, 2, 'a command is no DNS process');
 });
@@ -211,21 +207,21 @@ t.test('edges say what they have read, and are forgotten when they end', async (
   );
   t.teardown(() => one.close());
   const read = (): string => [...heard.values()].sort().join(' ');
-  await until(t, () => read() === '5 7', 'both are heard');
+  await until(() => read() === '5 7', 'both are heard');
   t.strictSame(propagation.processes(), [], 'they are no DNS processes');
   const before = woken;
   hearing.tellCommitted();
-  await until(t, () => woken > before, 'a commit wakes an edge');
+  await until(() => woken > before, 'a commit wakes an edge');
   const unusable = ['zone:0a', 'hostname:0b-c'];
   one.tell({ change: 6, unusable });
-  await until(t, () => read() === '6,zone:0a,hostname:0b-c 7', 'it has read on');
+  await until(() => read() === '6,zone:0a,hostname:0b-c 7', 'it has read on');
   one.tell({ change: 6, unusable: Array.from({ length: 100 }, (_, i) => `zone:${i}`) });
-  await until(t, () => read().includes('zone:49'), 'it names some of them');
+  await until(() => read().includes('zone:49'), 'it names some of them');
   t.notMatch(read(), /zone:50/);
   one.tell({ change: 6, unusable: [] });
-  await until(t, () => read() === '6 7', 'they can be used again');
+  await until(() => read() === '6 7', 'they can be used again');
   two.close();
-  await until(t, () => read() === '6', 'one has ended');
+  await until(() => read() === '6', 'one has ended');
   const liar = connect(join(directory, 'changes.sock'));
   liar.write('edge 1 many\n');
   await new Promise((resolve) => liar.once('close', resolve));

@@ -36,6 +36,7 @@ import { makeQuery } from '../support/message.js';
 import { serveZones } from '../support/served-zones.js';
 import { TestClock } from '../support/test-clock.js';
 import { openTwoCopies } from '../support/two-copies.js';
+import { until } from '../support/until.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-roles-'));
 t.teardown(() => rmSync(directory, { recursive: true, force: true }));
@@ -173,10 +174,6 @@ t.test('a DNS process that reports no more is replaced', async (t) => {
     onNotice: () => statuses++,
   });
   t.teardown(() => child.kill());
-  const until = async (condition: () => boolean): Promise<void> => {
-    for (let wait = 0; wait < 1000 && !condition(); wait++) await sleep(20);
-    t.ok(condition());
-  };
   await child.start();
   await until(() => statuses === 1);
   clock.advance(29_000);

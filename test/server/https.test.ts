@@ -17,6 +17,7 @@ import { parseName } from '../../src/dns/name.js';
 import { startDnsServers } from '../../src/server/start.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
 import { serveZones } from '../support/served-zones.js';
+import { until } from '../support/until.js';
 import { TLS_CERTIFICATE, TLS_KEY } from './tls-credentials.js';
 
 const ZONE = {
@@ -240,7 +241,7 @@ t.test('HTTP/1.1 with a body in pieces, a plain connection, and too many', async
     return new Promise<void>((resolve) => socket.once('close', () => resolve()));
   });
   const stillOpen = (): number => sockets.filter(({ destroyed }) => !destroyed).length;
-  for (let wait = 0; wait < 250 && stillOpen() > 101; wait++) await sleep(20);
+  await until(() => stillOpen() <= 101);
   const open = stillOpen();
   for (const socket of sockets) socket.destroy();
   await Promise.all(closed);

@@ -100,7 +100,7 @@ async function serve(t: Test, directory: string): Promise<Postgres> {
         child = spawn(path, args, { stdio: 'ignore', cwd: '/' });
         if (await answers(child, port)) return;
         // Processes of a server that was killed need a moment to notice it.
-        if (attempt === 20) throw new Error('PostgreSQL does not start');
+        if (attempt === 150) throw new Error('PostgreSQL does not start');
         await sleep(200);
       }
     },

@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { sleep } from '../../src/base/clock.js';
 import { parseName } from '../../src/dns/name.js';
 import type { TsigKey } from '../../src/dns/tsig.js';
 import { type Program, startProgram, stopProgram } from './program.js';
@@ -63,18 +62,4 @@ export async function startWorld(t: Test): Promise<World> {
     account,
     key,
   };
-}
-
-/** Looks every 25 ms, `looks` times (default: for fifteen seconds and more); `hint`: what to say when it never holds. */
-export async function until(
-  what: string,
-  holds: () => Promise<boolean>,
-  hint: () => string = () => '',
-  looks = 600,
-): Promise<void> {
-  for (let look = 0; look < looks; look++) {
-    if (await holds()) return;
-    await sleep(25);
-  }
-  throw new Error(`it never came to this: ${what}; ${hint()}`);
 }

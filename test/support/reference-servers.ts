@@ -126,7 +126,7 @@ export async function endChild(child: ChildProcess): Promise<void> {
 /** Any answer will do: zones are loaded before the sockets are read. */
 export async function waitForAnswers(name: string, port: number, log: string): Promise<void> {
   const query = Buffer.from('00010000000100000000000004696e697404746573740000010001', 'hex');
-  for (let attempt = 0; attempt < 200; attempt++) {
+  for (let attempt = 0; attempt < 600; attempt++) {
     const [answer] = await askAll(port, [query], 100, 1);
     if (answer) return;
     await sleep(50);

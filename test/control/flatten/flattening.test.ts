@@ -33,6 +33,7 @@ import { decodeMessage, makeQuery } from '../../support/message.js';
 import { type Script, type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream.js';
 import { seededRandom } from '../../support/seeded-random.js';
 import type { TestClock } from '../../support/test-clock.js';
+import { until } from '../../support/until.js';
 import { startControl } from '../fixture.js';
 
 const EDGE = { ipv4: [parseIP('198.51.100.1')!], ipv6: [parseIP('2001:db8:ed::1')!] };
@@ -407,14 +408,14 @@ t.test('dead targets of one zone do not delay those of another', async (t) => {
     ),
   );
   wake();
-  for (let wait = 0; wait < 500 && deadNames() === 0; wait++) await sleep(10);
+  await until(() => deadNames() > 0);
   const other = await createZone(ctx, { name: 'other.test' });
   await createRecord(ctx, other.id, alias('@', 'both.t.test'));
   const target = parseName('both.t.test.');
-  for (let wait = 0; wait < 2000 && findTarget(ctx.store, target)?.asked !== 1; wait++) {
+  await until(() => {
     wake();
-    await sleep(10);
-  }
+    return findTarget(ctx.store, target)?.asked === 1;
+  });
   t.equal(findTarget(ctx.store, target)?.asked, 1);
   // As many as are asked for at once, if one zone could take all places.
   t.ok(deadNames() > 0 && deadNames() < 64, `${deadNames()} of 400 dead names were asked for before it`);
@@ -430,7 +431,7 @@ t.test('a clock that is set back by a day stops nothing', async (t) => {
   clock.putBack(86_400_000);
   t.ok(restMs() > 86_000_000, 'it would not be asked for in a day');
   wake();
-  for (let wait = 0; wait < 500 && restMs() > 86_000_000; wait++) await sleep(10);
+  await until(() => restMs() <= 86_000_000);
   t.ok(Math.abs(restMs() - before) < 1000, `${restMs()} ms, and ${before} before`);
 });
 

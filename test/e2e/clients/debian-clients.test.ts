@@ -65,11 +65,11 @@ t.teardown(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** What our name server answers, data as hexadecimal text, as soon as it is what is expected; or what it is after 5 s. */
+/** What our name server answers, data as hexadecimal text, as soon as it is what is expected; or what it is after 30 s. */
 async function servedData(name: string, type: number, expected: readonly string[]): Promise<string[]> {
   for (let attempt = 0; ; attempt++) {
     const found = (await dataOf(name, type)).sort();
-    if (attempt === 100 || found.join() === [...expected].sort().join()) return found;
+    if (attempt === 600 || found.join() === [...expected].sort().join()) return found;
     await sleep(50);
   }
 }

@@ -9,13 +9,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { sleep } from '../../../src/base/clock.js';
 import { parseName } from '../../../src/dns/name.js';
 import { freePort } from '../../support/free-ports.js';
 import { decodeMessage, makeQuery } from '../../support/message.js';
 import { startPebble, withoutPebble } from '../../support/pebble.js';
 import { startProgram, stopProgram } from '../../support/program.js';
 import { askAll } from '../../support/reference-servers.js';
+import { until } from '../../support/until.js';
 
 const LEGO = '/usr/bin/lego';
 const CURL = '/usr/bin/curl';
@@ -115,7 +115,7 @@ t.test('lego proves control by DNS and by HTTP', { skip }, async (t) => {
   const record = { type: 'CNAME', name: 'www', ...origin };
   await call(`/zones/${zone.id}/dns_records`, record);
   const isUp = async () => (await fetch(`http://127.0.0.1:${edgePort}/`).catch(() => undefined)) !== undefined;
-  for (let i = 0; i < 500 && !(await isUp()); i++) await sleep(20);
+  await until(isUp);
   await lego('--http', '--http.port', `127.0.0.2:${webPort}`, '-d', `www.${ZONE}`);
   t.equal(certificateOf(directory, `www.${ZONE}`).subjectAltName, `DNS:www.${ZONE}`);
 });
