@@ -1,7 +1,9 @@
 /** The only place that writes `errors[]`, the status and the retry headers of refusals (v4: §1.2, §15). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, defineErrors, messageOf } from '../base/errors.js';
+import { temporaryFailure } from '../control/write/errors.js';
 import { StoreBusy, StoreFull } from '../store/driver.js';
+import { LogUnavailable } from '../store/failures.js';
 import { type Failure, type Message, refusal } from './envelope.js';
 
 /** Refusals of the HTTP layer itself; control/ has those of zones and records. */
@@ -99,6 +101,7 @@ function refusalOf(error: unknown, request: FastifyRequest): AppError | undefine
     );
     return failure('badRequest', { detail: 'it breaks off' });
   }
+  if (error instanceof LogUnavailable) return temporaryFailure(error);
   if (error instanceof StoreBusy) return failure('busy');
   if (error instanceof StoreFull) {
     request.log.error({ err: error, requestId: request.id }, 'the disk is full');

@@ -43,6 +43,8 @@ export interface ApplicationOptions {
 }
 
 const TEXT = 'text/plain;charset=UTF-8';
+/** When to try again what the database could not take. */
+const LATER = { 'retry-after': '10' };
 const METHODS = new Set(['PUT', 'GET', 'DELETE']);
 const MOST_CONNECTIONS = 2048;
 const LONGEST_LOGGED = 256;
@@ -156,7 +158,7 @@ function answerOf(error: unknown, log: Logger): Refusal {
   }
   if (error instanceof NoBucketBound) return { status: 503, text: 'No Bucket Bound' };
   if (error instanceof StoreFull) return { status: 507, text: 'Insufficient Storage' };
-  if (error instanceof StoreBusy) return { status: 503, text: 'Service Unavailable' };
+  if (error instanceof StoreBusy) return { status: 503, text: 'Service Unavailable', headers: LATER };
   log.error({ err: error }, 'a request to the bucket application failed unexpectedly');
   return { status: 500, text: 'Internal Server Error' };
 }

@@ -10,6 +10,7 @@ import type { Logger } from '../base/log.js';
 import { lacksOpenFiles } from '../base/open-files.js';
 import type { Random } from '../base/random.js';
 import type { Store } from '../store/driver.js';
+import { OutcomeUnknown } from '../store/failures.js';
 import { findBucket } from '../store/objects/buckets.js';
 import {
   contentsOfObject,
@@ -108,7 +109,8 @@ async function putObject(
     await received.draft?.publish();
     return await publish(local, (discard) => storeObject(local, discard, { bucket, key }, received, options));
   } catch (error) {
-    await received.draft?.discard();
+    // Otherwise the row may have been stored, or may be yet. If not, the sweeper finds the body.
+    if (!(error instanceof OutcomeUnknown)) await received.draft?.discard();
     throw error;
   }
 }

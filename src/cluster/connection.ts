@@ -7,19 +7,25 @@ import pg from 'pg';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { withLimit } from '../base/lifecycle.js';
-import { LogUnavailable } from '../store/failures.js';
+import { LogUnavailable, OutcomeUnknown } from '../store/failures.js';
 import { hostsOf } from './address.js';
 import { IS_STANDBY } from './statements.js';
 
 export type Row = Readonly<Record<string, unknown>>;
 export type Value = string | number | Uint8Array;
 
+export interface QueryLimits {
+  readonly answerMs?: number;
+  readonly allMs?: number;
+}
+
 export interface Connection {
   /**
-   * Rows of the last statement. Throws {@link LogUnavailable} when there is no answer; the statement may have run all the
-   * same. Other failures are thrown as they are.
+   * Rows of the last statement. Throws {@link LogUnavailable} when it was not sent, {@link OutcomeUnknown} when it was and
+   * there is no answer: it may have run. Other failures are thrown as they are. `limits.answerMs`: from when the connection is
+   * free for the statement; `limits.allMs`: connecting and the statements before it included.
    */
-  query(text: string, values?: readonly Value[], limitMs?: number): Promise<readonly Row[]>;
+  query(text: string, values?: readonly Value[], limits?: QueryLimits): Promise<readonly Row[]>;
   /** Whether it was connected when last used. */
   isUp(): boolean;
   /** A number that grows with each new connection. */
@@ -46,6 +52,7 @@ export interface ConnectionOptions {
 
 const CONNECT_LIMIT_MS = 3000;
 const ANSWER_LIMIT_MS = 10_000;
+const AT_CONNECTING = { answerMs: CONNECT_LIMIT_MS, allMs: CONNECT_LIMIT_MS };
 /** After a failed attempt to connect, no other is made for so long. */
 const REST_MS = 250;
 
@@ -94,16 +101,18 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   return {
-    async query(text, values = [], limitMs = ANSWER_LIMIT_MS) {
-      const used = await use();
+    async query(text, values = [], { answerMs = ANSWER_LIMIT_MS, allMs = Number.POSITIVE_INFINITY } = {}) {
+      const endMs = steadyMs(clock) + allMs;
+      const used = client ?? (await within(clock, allMs, Promise.resolve(use())));
+      if (used === undefined) throw new LogUnavailable(noAnswer(allMs));
       try {
-        return await ask(used, clock, text, values, limitMs);
+        return await ask(used, clock, { text, values }, { answerMs, allMs: endMs - steadyMs(clock) });
       } catch (error) {
         if (!isLoss(error)) throw error;
         drop(used);
         throw error instanceof LogUnavailable
           ? error
-          : new LogUnavailable(`The connection to PostgreSQL was lost: ${messageOf(error)}`);
+          : new OutcomeUnknown(`The connection to PostgreSQL was lost: ${messageOf(error)}`);
       }
     },
     isUp: () => client !== undefined,
@@ -132,7 +141,13 @@ function nameOf(text: string): string {
 /** One statement at a time; the time of those before it does not count. */
 const lastAsked = new WeakMap<pg.Client, Promise<unknown>>();
 
-async function ask(client: pg.Client, clock: Clock, text: string, values: readonly Value[], limitMs: number) {
+async function ask(
+  client: pg.Client,
+  clock: Clock,
+  { text, values }: { readonly text: string; readonly values: readonly Value[] },
+  { answerMs, allMs }: Required<QueryLimits>,
+): Promise<readonly Row[]> {
+  const endMs = steadyMs(clock) + allMs;
   const before = lastAsked.get(client) ?? Promise.resolve();
   const asked = before.then(() =>
     client.query(values.length > 0 ? { name: nameOf(text), text, values: values.map(toParameter) } : text),
@@ -142,12 +157,27 @@ async function ask(client: pg.Client, clock: Clock, text: string, values: readon
     () => {},
   );
   lastAsked.set(client, ended);
-  await before;
+  if (
+    (await within(
+      clock,
+      allMs,
+      before.then(() => true),
+    )) === undefined
+  )
+    throw new OutcomeUnknown(noAnswer(allMs));
+  const limitMs = Math.min(answerMs, Math.max(0, endMs - steadyMs(clock)));
   const result = await withLimit(clock, limitMs, asked);
-  if (result === undefined) throw new LogUnavailable(`PostgreSQL did not answer within ${limitMs / 1000} s`);
+  if (result === undefined) throw new OutcomeUnknown(noAnswer(limitMs));
   const last = Array.isArray(result) ? (result as pg.QueryResult[]).at(-1)! : result;
   return last.rows as Row[];
 }
+
+/** {@link withLimit} for a limit that may be infinite. */
+function within<Result>(clock: Clock, limitMs: number, work: Promise<Result>): Promise<Result | undefined> {
+  return limitMs === Number.POSITIVE_INFINITY ? work : withLimit(clock, Math.max(0, limitMs), work);
+}
+
+const noAnswer = (ms: number): string => `PostgreSQL did not answer within ${Math.round(ms / 100) / 10} s`;
 
 function toParameter(value: Value): string | number | Buffer {
   return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value;
@@ -162,11 +192,11 @@ async function connectToPrimary(options: ConnectionOptions, drop: (lost: pg.Clie
     client.on('error', () => drop(client));
     try {
       await client.connect();
-      const [{ standby } = {}] = await ask(client, options.clock, IS_STANDBY, [], CONNECT_LIMIT_MS);
+      const [{ standby } = {}] = await ask(client, options.clock, { text: IS_STANDBY, values: [] }, AT_CONNECTING);
       if (standby !== false) throw new Error('it is a standby');
       client.on('end', () => drop(client));
       client.on('notification', ({ payload = '', processId }) => options.onNotice?.(payload, processId));
-      for (const text of options.prepare ?? []) await ask(client, options.clock, text, [], CONNECT_LIMIT_MS);
+      for (const text of options.prepare ?? []) await ask(client, options.clock, { text, values: [] }, AT_CONNECTING);
       return client;
     } catch (error) {
       end(client);

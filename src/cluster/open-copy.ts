@@ -68,7 +68,7 @@ async function openWith(options: CopyOptions, log: ClusterLog): Promise<OpenCopy
   }
   if (isNew) logger.info(await fetchSnapshot(log.reader, dataDir, SCHEMA_VERSION), 'the node begins with a snapshot');
   const store = openStore(dataDir, {
-    writer: (own) => createLogWriter(own, { ...log, read: log.readForWrite }, options.random),
+    writer: (own) => createLogWriter(own, log, options.random),
     isCopy: true,
     ...(options.onCommit && { onCommit: options.onCommit }),
   });

@@ -4,12 +4,20 @@
  * is for what nodes tell each other, so that no request waits for that when PostgreSQL is far away.
  */
 import { type Clock, sleep, steadyMs } from '../base/clock.js';
-import { UserError } from '../base/errors.js';
-import { EntryRefused, LogUnavailable, notWritten } from '../store/failures.js';
-import type { EntryLog, Stretch } from '../store/log-writer.js';
+import { messageOf, UserError } from '../base/errors.js';
+import { EntryRefused, LogUnavailable, notWritten, OutcomeUnknown } from '../store/failures.js';
+import type { EntryLog, Patience, Stretch } from '../store/log-writer.js';
 import type { Entry } from '../store/recording.js';
 import type { Position } from '../store/replay.js';
-import { type Connection, createConnection, isLockTimeout, isMissing, isRefused, type Row } from './connection.js';
+import {
+  type Connection,
+  createConnection,
+  isLockTimeout,
+  isMissing,
+  isRefused,
+  type QueryLimits,
+  type Row,
+} from './connection.js';
 import {
   ADD_FIRST_ENTRY,
   ADD_PART,
@@ -21,8 +29,9 @@ import {
   FIND_ENTRY,
   LAYOUT,
   LISTEN,
+  LOCK_TIMEOUT_MS,
   LOOK,
-  PREPARE_WRITER,
+  prepareWriter,
   READ,
   READ_PART,
   SERVER_FACTS,
@@ -40,8 +49,6 @@ export interface ClusterLog extends EntryLog {
   clusterId(): Promise<string>;
   /** The same, but undefined where there is none. */
   findClusterId(): Promise<string | undefined>;
-  /** Like `read`, but waits for a server that is away, as a write does. */
-  readForWrite: EntryLog['read'];
   /** The number of the last entry. */
   head(): Promise<number>;
   close(): Promise<void>;
@@ -69,6 +76,14 @@ const READ_OCTETS = 8 << 20;
 const RETRY_MS = 300;
 /** An append may wait for a standby; only a connection without any sign of life is given up. */
 const APPEND_LIMIT_MS = 15_000;
+/** A connection may be dead that another would replace at once: a patience has time for some attempts. */
+const ATTEMPTS = 3;
+/** No answer is waited for less long. */
+const LEAST_MS = 1000;
+/** Octets that go through the slowest network in a millisecond; the time for them is not waiting. */
+const OCTETS_PER_MS = 256;
+/** Another node's turn is waited for less long than an answer, so that the server says that nothing was appended. */
+const TURN_WAIT = 0.8;
 /** A turn that was taken lasts so long while there is something to append. */
 const TURN_MS = 200;
 
@@ -86,9 +101,18 @@ export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
     onUp: () => onNews('up'),
     ...(onDown && { onDown }),
   });
-  const writer = createConnection({ url, name: `zoneplane ${node} writes`, clock, prepare: [PREPARE_WRITER] });
+  const answerMs = answerLimitMs(options.patienceMs);
+  const writer = createConnection({
+    ...{ url, name: `zoneplane ${node} writes`, clock },
+    prepare: [prepareWriter(Math.min(LOCK_TIMEOUT_MS, Math.round(answerMs * TURN_WAIT)))],
+  });
   const teller = createConnection({ url, name: `zoneplane ${node} nodes`, clock });
-  const turn = createTurn(writer, clock);
+  const turn = createTurn(writer, clock, answerMs);
+  const patiently = createWaiting(clock, answerMs);
+  const patience = (mostMs = options.patienceMs, waitedMs = 0): Patience => ({
+    sinceMs: steadyMs(clock) - waitedMs,
+    mostMs,
+  });
   return {
     reader,
     teller,
@@ -103,9 +127,19 @@ export function openPostgresLog(options: PostgresLogOptions): ClusterLog {
       const [row] = await reader.query(LOOK, [0]);
       return Number(row!['last'] ?? 0);
     },
-    append: (entry, patienceMs = options.patienceMs) => appendFor({ ...options, patienceMs }, writer, turn, entry),
-    read: (behind, limit) => readBehind(reader, behind, limit),
-    readForWrite: (behind, limit) => patiently(options, () => readBehind(reader, behind, limit)),
+    patience,
+    async append(entry, granted = patience()) {
+      const ended = turn.append();
+      try {
+        return await patiently(granted, (limits, wasLost) => appendOnce(writer, entry, node, limits, wasLost));
+      } finally {
+        ended();
+      }
+    },
+    read: (behind, limit, granted) =>
+      granted
+        ? patiently(granted, (limits) => notAppended(readBehind(reader, behind, limit, limits)))
+        : readBehind(reader, behind, limit),
     takeTurn: () => turn.take(),
     async close() {
       await Promise.all([reader.close(), teller.close(), writer.close()]);
@@ -151,59 +185,89 @@ const rowOf = ({ number, id, after, schema, body }: Entry, node: string, parts: 
   parts > 0 ? new Uint8Array(0) : body,
 ];
 
-/** Tries again while the server is away. Throws a {@link LogUnavailable} when that takes too long. */
-async function patiently<Result>(
-  { clock, patienceMs }: PostgresLogOptions,
-  attempt: (wasLost: boolean) => Promise<Result>,
-): Promise<Result> {
-  const endMs = steadyMs(clock) + patienceMs;
-  for (let wasLost = false; ; ) {
-    try {
-      return await attempt(wasLost);
-    } catch (error) {
-      const isTurn = isLockTimeout(error);
-      // A missing right, for example: trying again does not help.
-      if (isRefused(error)) throw notWritten(error);
-      if (!(error instanceof LogUnavailable) && !(error instanceof UserError) && !isTurn) throw error;
-      wasLost ||= !isTurn;
-      if (steadyMs(clock) + RETRY_MS > endMs) throw error instanceof LogUnavailable ? error : notWritten(error);
-      await sleep(RETRY_MS);
+/** How long an answer is waited for; also by a write that is not to try again. */
+const answerLimitMs = (patienceMs: number): number =>
+  Math.min(APPEND_LIMIT_MS, Math.max(LEAST_MS, patienceMs / ATTEMPTS));
+
+type Attempt<Result> = (limits: Required<QueryLimits>, wasLost: boolean) => Promise<Result>;
+
+/**
+ * Returns a function that tries again while the server is away, as long as its patience lasts: the time for which the server
+ * lets the write wait, itself or by way of the writes before it. Throws a {@link LogUnavailable} then, and an
+ * {@link OutcomeUnknown} when an attempt may have done what it was to do.
+ */
+function createWaiting(clock: Clock, answerMs: number) {
+  /** Since when nothing comes through; undefined while everything does. */
+  let stalledMs: number | undefined;
+
+  return async <Result>({ sinceMs, mostMs }: Patience, attempt: Attempt<Result>): Promise<Result> => {
+    const beginMs = stalledMs === undefined ? steadyMs(clock) : Math.max(sinceMs, stalledMs);
+    stalledMs ??= beginMs;
+    const leftMs = (): number => beginMs + Math.max(mostMs, answerMs) - steadyMs(clock);
+    if (leftMs() <= 0) throw new LogUnavailable(`PostgreSQL has not answered for ${Math.round(mostMs / 1000)} s`);
+    for (let wasLost = false; ; ) {
+      try {
+        const result = await attempt({ answerMs, allMs: leftMs() }, wasLost);
+        stalledMs = undefined;
+        return result;
+      } catch (error) {
+        const failure = isLockTimeout(error) || error instanceof UserError ? notWritten(error) : error;
+        // A missing right, for example: trying again does not help.
+        const isFinal = isRefused(error) || !(failure instanceof LogUnavailable);
+        if (isFinal) stalledMs = undefined;
+        wasLost ||= failure instanceof OutcomeUnknown;
+        if (!isFinal && steadyMs(clock) + RETRY_MS <= beginMs + mostMs) await sleep(RETRY_MS);
+        else throw wasLost ? new OutcomeUnknown(messageOf(error)) : isRefused(error) ? notWritten(error) : failure;
+      }
     }
-  }
+  };
 }
 
-/** Tries until it knows whether the entry is in the log: an attempt whose answer was lost may have stored it. */
-async function appendFor(options: PostgresLogOptions, writer: Connection, turn: Turn, entry: Entry): Promise<boolean> {
-  const ended = turn.append();
+/** What is asked appends nothing, so a lost answer leaves nothing open. */
+async function notAppended<Result>(asked: Promise<Result>): Promise<Result> {
   try {
-    return await patiently(options, (wasLost) => appendOnce(writer, entry, options.node, wasLost));
-  } finally {
-    ended();
+    return await asked;
+  } catch (error) {
+    throw error instanceof OutcomeUnknown ? new LogUnavailable(error.message) : error;
   }
 }
 
-async function appendOnce(writer: Connection, entry: Entry, node: string, wasLost: boolean): Promise<boolean> {
+/** `wasLost`: an attempt before, whose answer did not come, may have stored the entry. */
+async function appendOnce(
+  writer: Connection,
+  entry: Entry,
+  node: string,
+  { answerMs, allMs }: Required<QueryLimits>,
+  wasLost: boolean,
+): Promise<boolean> {
+  const sendingMs = entry.body.length / OCTETS_PER_MS;
+  const limits = { answerMs: answerMs + sendingMs, allMs: allMs + sendingMs };
   const parts = entry.body.length > PART_OCTETS ? Math.ceil(entry.body.length / PART_OCTETS) : 0;
   for (let part = 0; part < parts; part++) {
     const body = entry.body.subarray(part * PART_OCTETS, (part + 1) * PART_OCTETS);
-    await writer.query(ADD_PART, [entry.id, part, body], APPEND_LIMIT_MS);
+    await notAppended(writer.query(ADD_PART, [entry.id, part, body], limits));
   }
-  const added = await writer.query(APPEND, rowOf(entry, node, parts), APPEND_LIMIT_MS);
+  const added = await writer.query(APPEND, rowOf(entry, node, parts), limits);
   if (added.length > 0) return true;
   if (wasLost) {
-    const [found] = await writer.query(FIND_ENTRY, [entry.number]);
+    const [found] = await writer.query(FIND_ENTRY, [entry.number], limits);
     if (found?.['id'] === entry.id) {
       // A server that ended while it waited for its standby shows the entry without one; this waits for it.
-      await writer.query(CONFIRM, [], APPEND_LIMIT_MS);
+      await writer.query(CONFIRM, [], limits);
       return true;
     }
   }
-  if (parts > 0) await writer.query(DELETE_PARTS, [entry.id]);
+  if (parts > 0) await notAppended(writer.query(DELETE_PARTS, [entry.id], limits));
   return false;
 }
 
-async function readBehind(reader: Connection, behind: Position, limit: number): Promise<Stretch> {
-  const found = await reader.query(READ, [behind.number, limit, READ_OCTETS]);
+async function readBehind(
+  reader: Connection,
+  behind: Position,
+  limit: number,
+  limits: QueryLimits = {},
+): Promise<Stretch> {
+  const found = await reader.query(READ, [behind.number, limit, READ_OCTETS], limits);
   const rows = found.filter(({ number }) => Number(number) > behind.number);
   if (!isNextOf(rows[0], behind) && !isAt(found[0], behind)) throw await otherHistory(reader, behind);
   const entries: Entry[] = [];
@@ -238,7 +302,7 @@ async function otherHistory(reader: Connection, { number }: Position): Promise<E
 async function entryOf(reader: Connection, row: Row): Promise<Entry> {
   const parts: Uint8Array[] = [];
   for (let part = 0; part < Number(row['parts']); part++) {
-    const [found] = await reader.query(READ_PART, [String(row['id']), part], 60_000);
+    const [found] = await reader.query(READ_PART, [String(row['id']), part], { answerMs: 60_000 });
     if (!found)
       throw new EntryRefused('damaged', `Entry ${row['number']} of the log lacks a part.`, Number(row['number']));
     parts.push(found['body'] as Uint8Array);
@@ -263,7 +327,7 @@ interface Turn {
  * A node that was beaten keeps others from appending for a moment, so that it is not beaten again and again. The turn ends when
  * nothing is appended any more, or after its time. It belongs to a connection: with that it is lost.
  */
-function createTurn(writer: Connection, clock: Clock): Turn {
+function createTurn(writer: Connection, clock: Clock, answerMs: number): Turn {
   let heldIn: number | undefined;
   let sinceMs = 0;
   let appending = 0;
@@ -283,7 +347,7 @@ function createTurn(writer: Connection, clock: Clock): Turn {
     async take() {
       if (heldIn === undefined || heldIn !== writer.generation()) {
         try {
-          await writer.query(TAKE_TURN, [], APPEND_LIMIT_MS);
+          await writer.query(TAKE_TURN, [], { answerMs, allMs: answerMs });
           heldIn = writer.generation();
           sinceMs = steadyMs(clock);
         } catch (error) {

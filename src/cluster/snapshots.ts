@@ -47,7 +47,7 @@ export interface Snapshot {
 
 /** Octets of the file in one piece. */
 const PIECE_OCTETS = 4 << 20;
-const PIECE_LIMIT_MS = 60_000;
+const PIECE_LIMITS = { answerMs: 60_000 };
 /** Speed matters more than size: nodes wait for it. */
 const DEFLATE_LEVEL = 3;
 /** Where a copy is made or fetched, inside the data directory; on the same file system as the database. */
@@ -87,7 +87,7 @@ export async function makeSnapshot(store: Store, dataDir: string, own: Connectio
     const schema = schemaVersion(copy);
     copy.close();
     await upload(join(draft, DATABASE_FILE), { number, schema, node }, own);
-    for (const text of [PRUNE_SNAPSHOTS, PRUNE_ENTRIES, PRUNE_PARTS]) await own.query(text, [], PIECE_LIMIT_MS);
+    for (const text of [PRUNE_SNAPSHOTS, PRUNE_ENTRIES, PRUNE_PARTS]) await own.query(text, [], PIECE_LIMITS);
     return number;
   } finally {
     rmSync(draft, { recursive: true, force: true });
@@ -108,10 +108,10 @@ async function upload(path: string, about: Pick<Snapshot, 'number' | 'schema' | 
       const length = readSync(file, buffer, 0, PIECE_OCTETS, at);
       at += length;
       const body = await deflate(buffer.subarray(0, length), { level: DEFLATE_LEVEL });
-      await own.query(ADD_PIECE, [number, pieces, body], PIECE_LIMIT_MS);
+      await own.query(ADD_PIECE, [number, pieces, body], PIECE_LIMITS);
     }
     if (added) await own.query(END_SNAPSHOT, [number, pieces]);
-    await own.query('COMMIT', [], PIECE_LIMIT_MS);
+    await own.query('COMMIT', [], PIECE_LIMITS);
   } finally {
     closeSync(file);
   }
@@ -153,7 +153,7 @@ async function download(reader: Connection, { number, pieces, octets }: Snapshot
   try {
     let written = 0;
     for (let piece = 0; piece < pieces; piece++) {
-      const [found] = await reader.query(READ_PIECE, [number, piece], PIECE_LIMIT_MS);
+      const [found] = await reader.query(READ_PIECE, [number, piece], PIECE_LIMITS);
       if (!found) throw new UserError(`snapshot ${number} was removed while it was fetched`, 'Try again.');
       const body = await inflate(found['body'] as Uint8Array, { maxOutputLength: PIECE_OCTETS });
       writeSync(file, body);

@@ -50,12 +50,12 @@ export const FIND_CLUSTER = 'SELECT id::text, layout FROM zoneplane.cluster';
 
 export const IS_STANDBY = 'SELECT pg_is_in_recovery() AS standby';
 
-/**
- * A broken network must not keep the turn for long; an append waits for the turn of another node no longer than that. `off` and
- * `local` would acknowledge what a failover loses.
- */
-export const PREPARE_WRITER = `
-SET lock_timeout = '5s'; SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;
+/** An append waits for the turn of another node no longer than that. */
+export const LOCK_TIMEOUT_MS = 5000;
+
+/** A broken network must not keep the turn for long. `off` and `local` would acknowledge what a failover loses. */
+export const prepareWriter = (lockTimeoutMs: number): string => `
+SET lock_timeout = ${lockTimeoutMs}; SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')`;
 
 export const LISTEN = `LISTEN ${CHANNEL}`;

@@ -2,7 +2,7 @@
 import { UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import { StoreBusy, StoreCorrupt, StoreFull } from '../store/driver.js';
-import { LogUnavailable } from '../store/failures.js';
+import { LogUnavailable, OutcomeUnknown } from '../store/failures.js';
 
 /** A UserError for a failure that an operator can fix; any other error unchanged. */
 export function explainStoreFailure(error: unknown): unknown {
@@ -10,6 +10,12 @@ export function explainStoreFailure(error: unknown): unknown {
     return new UserError(error.message, 'Free space on the file system of the data directory.');
   if (error instanceof StoreCorrupt) {
     return new UserError(error.message, 'Stop the server and restore a backup of the data directory.');
+  }
+  if (error instanceof OutcomeUnknown) {
+    return new UserError(
+      `${error.message}; whether the change was stored is not known`,
+      'Look whether it was made before you try again, when PostgreSQL answers.',
+    );
   }
   if (error instanceof LogUnavailable) {
     return new UserError(

@@ -37,9 +37,11 @@ export interface Store {
    * The only way to write. Runs `work` in one transaction and resolves with its result when the write is durable;
    * nothing is written when `work` throws. `work` is synchronous, affects only the database, and may run more than
    * once. Throws {@link StoreBusy} when the lock is not free, or the log of a cluster not back, within `timeoutMs`
-   * (default: one minute, or as long as is set for the log), {@link StoreFull} on a full disk.
+   * (default: one minute, or as long as is set for the log), {@link OutcomeUnknown} when the log has not said whether it
+   * has stored the write, {@link StoreFull} on a full disk. `waitedMs`: for how long the write has waited already for writes
+   * before it; in a cluster, the patience with the log includes that.
    */
-  write<T>(work: () => T, timeoutMs?: number): Promise<T>;
+  write<T>(work: () => T, timeoutMs?: number, waitedMs?: number): Promise<T>;
   /** Runs a write like {@link Store.write}, undoes it and returns its result. Nothing is written to disk. */
   dryRun<T>(work: () => T): Promise<T>;
   /**

@@ -20,14 +20,22 @@ export class StoreBusy extends Error {
   }
 }
 
-/**
- * The log that all copies follow does not answer, or takes no entry, so nothing can be written now. When its answer was lost,
- * the write may have been stored; the copies then get it as soon as the log is back.
- */
+/** The log that all copies follow does not answer, or takes no entry. Nothing was written, so the caller may retry. */
 export class LogUnavailable extends StoreBusy {
   constructor(message: string) {
     super(message);
     this.name = 'LogUnavailable';
+  }
+}
+
+/**
+ * The log was asked, and its answer did not come: what was asked may have been done, or may be done yet. A write may have been
+ * stored; the copies then get it as soon as the log is back.
+ */
+export class OutcomeUnknown extends LogUnavailable {
+  constructor(message: string) {
+    super(message);
+    this.name = 'OutcomeUnknown';
   }
 }
 

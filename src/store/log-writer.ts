@@ -10,18 +10,31 @@ import { whenFree } from './patience.js';
 import { type Entry, migrationOf } from './recording.js';
 import type { Position } from './replay.js';
 
+/** How long a write may wait for the log. */
+export interface Patience {
+  /** When the write was asked for, on the clock of the log. */
+  readonly sinceMs: number;
+  readonly mostMs: number;
+}
+
 /** One sequence of entries for all copies. */
 export interface EntryLog {
   /**
-   * Resolves when the entry is durable; false when another entry already has its number. Throws {@link LogUnavailable}
-   * when that cannot be known in time; `patienceMs`: how long it tries again, if that is to be less than usual.
+   * The patience of a write that was asked for `waitedMs` ago; `mostMs`: if it is to be another one than usual. Absent: the
+   * log always answers.
    */
-  append(entry: Entry, patienceMs?: number): Promise<boolean>;
+  patience?(mostMs?: number, waitedMs?: number): Patience;
+  /**
+   * Resolves when the entry is durable; false when another entry already has its number. Throws {@link LogUnavailable}
+   * when it was not stored in time, {@link OutcomeUnknown} when that is not known.
+   */
+  append(entry: Entry, patience?: Patience): Promise<boolean>;
   /**
    * Entries after the position of a copy, in order; no more than `limit`. Throws {@link EntryRefused} when the log has
-   * another entry at this position, or none, or no longer the ones after it.
+   * another entry at this position, or none, or no longer the ones after it. `patience`: that of the write that needs them;
+   * without it, a log that is away is not waited for.
    */
-  read(behind: Position, limit: number): Promise<Stretch>;
+  read(behind: Position, limit: number, patience?: Patience): Promise<Stretch>;
   /** Keeps other copies from appending until the returned function is called. Absent: all are equally fast. */
   takeTurn?(): Promise<() => void>;
 }
@@ -62,8 +75,9 @@ export function onlyOwnEntriesSince(store: Store, number: number): boolean {
  */
 export function createLogWriter(store: Store, log: EntryLog, random: Random): Store['write'] {
   let previous: Promise<unknown> = Promise.resolve();
-  return (work, timeoutMs) => {
-    const written = previous.then(() => writeOnce(store, log, random, work, timeoutMs));
+  return (work, timeoutMs, waitedMs) => {
+    const patience = log.patience?.(timeoutMs, waitedMs);
+    const written = previous.then(() => writeOnce({ store, log, random, timeoutMs, patience }, work));
     // Its caller receives the failure; the next write is not affected.
     previous = written.catch(() => undefined);
     return written;
@@ -74,21 +88,23 @@ export function createLogWriter(store: Store, log: EntryLog, random: Random): St
  * Applies all log entries that were appended before this call and that this copy lacks. Throws {@link EntryRefused} when
  * one cannot be applied.
  */
-export async function catchUp(store: Store, log: EntryLog): Promise<void> {
+export async function catchUp(store: Store, log: EntryLog, patience?: Patience): Promise<void> {
   for (;;) {
-    const { entries, isEnd } = await log.read(store.position(), READ_AT_ONCE);
+    const { entries, isEnd } = await log.read(store.position(), READ_AT_ONCE, patience);
     for (const entry of entries) await applyWhenFree(store, entry);
     if (isEnd) return;
   }
 }
 
-async function writeOnce<T>(
-  store: Store,
-  log: EntryLog,
-  random: Random,
-  work: () => T,
-  timeoutMs: number | undefined,
-): Promise<T> {
+interface WriteParts {
+  readonly store: Store;
+  readonly log: EntryLog;
+  readonly random: Random;
+  readonly timeoutMs: number | undefined;
+  readonly patience: Patience | undefined;
+}
+
+async function writeOnce<T>({ store, log, random, timeoutMs, patience }: WriteParts, work: () => T): Promise<T> {
   let endTurn = (): void => {};
   try {
     for (let isBeaten = false; ; isBeaten = true) {
@@ -99,13 +115,13 @@ async function writeOnce<T>(
       if (written === undefined) return value.result;
       const { number, id: after } = value.position;
       const entry = { number: number + 1, id: random.uuid(), after, schema: schemaVersion(store), body: written };
-      if (await log.append(entry, timeoutMs)) {
+      if (await log.append(entry, patience)) {
         noteOwn(store, entry.number);
         await applyOwn(store, entry);
         return value.result;
       }
       if (!isBeaten && log.takeTurn) endTurn = await log.takeTurn();
-      await catchUp(store, log);
+      await catchUp(store, log, patience);
       if (store.position().number <= number) throw lostEntries(number);
     }
   } catch (error) {

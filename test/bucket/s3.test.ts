@@ -18,6 +18,7 @@ import { parseS3Address } from '../../src/bucket/s3/address.js';
 import { createS3Blobs, requireS3 } from '../../src/bucket/s3/s3-blobs.js';
 import { insertAccount } from '../../src/store/access/accounts.js';
 import type { Store } from '../../src/store/driver.js';
+import { OutcomeUnknown } from '../../src/store/failures.js';
 import { insertBucket } from '../../src/store/objects/buckets.js';
 import { startS3, type TestS3 } from '../support/s3.js';
 import { openTwoCopies } from '../support/two-copies.js';
@@ -191,6 +192,20 @@ t.test('writing, when S3 fails', async (t) => {
     t.equal(room.s3.bodies().length, before);
     await unchanged(t);
   });
+});
+
+t.test('whether the row was stored is not known: the body stays', async (t) => {
+  const { s3, store, objects, get } = await makeRoom(t);
+  const real = store.write;
+  const write = async <T>(work: () => T): Promise<T> => {
+    await real(work);
+    throw new OutcomeUnknown('the answer was lost');
+  };
+  Object.assign(store, { write });
+  await t.rejects(objects.put(1, 'a', inPieces(body(10_000)), options), { name: 'OutcomeUnknown' });
+  Object.assign(store, { write: real });
+  t.equal((await get('a')).length, 10_000, 'the row was stored, and has its body');
+  t.equal(s3.bodies().length, 1);
 });
 
 t.test('reading, when S3 fails', async (t) => {

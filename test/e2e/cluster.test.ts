@@ -362,6 +362,23 @@ t.test('nodes of a cluster', { skip: skipWithoutPostgres }, async (t) => {
     t.pass('secondaries take the zone, although they may have seen what was lost');
   });
 
+  t.test('PostgreSQL hangs: writes are refused in time, and told whether they may have been stored', async (t) => {
+    await until(async () => (await add(a)).status === 200);
+    const { name } = await add(a);
+    await postgres.signal('SIGSTOP');
+    const path = `/zones/${zone}/dns_records`;
+    const refused = async () => {
+      const { status, headers, json } = await a.call('POST', path, { type: 'TXT', name: 'x', content: '"x"' });
+      return `${status}, ${headers.get('retry-after')} s: ${json.errors[0].message.split(',')[0]}`;
+    };
+    // Which of them depends on what else the node writes at that moment.
+    const told = /^503, 10 s: (?:It is not known whether the change was stored|The change was not stored)$/;
+    for (let round = 0; round < 2; round++) t.match(await refused(), told);
+    t.ok(await serves(a, name)());
+    await postgres.signal('SIGCONT');
+    await until(async () => (await add(a)).status === 200);
+  });
+
   t.test('all copies are equal in the end', async (t) => {
     const wait = await add(a, '?wait=insync');
     t.equal(wait.told, 'INSYNC');

@@ -16,14 +16,22 @@ export interface CuttingProxy {
   holdAfter(text: string): void;
   /** On how many connections an answer was kept back. */
   held(): number;
+  /**
+   * Forwards the next request that contains this text; from then on, it is as a network that swallows packets: connections are
+   * accepted, and nothing goes through on any.
+   */
+  swallowAfter(text: string): void;
+  /** Ends the connections through which nothing went; later ones work. */
+  goOn(): void;
 }
 
 export async function startCuttingProxy(t: Test, target: number): Promise<CuttingProxy> {
   const port = await freePort();
   const sockets = new Set<Socket>();
-  let wanted: { readonly text: string; readonly holds: boolean } | undefined;
+  let wanted: { readonly text: string; readonly action: 'cut' | 'hold' | 'swallow' } | undefined;
   let cuts = 0;
   let held = 0;
+  let swallows = false;
   const server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1');
     let isCut = false;
@@ -38,10 +46,12 @@ export async function startCuttingProxy(t: Test, target: number): Promise<Cuttin
       });
     }
     client.on('data', (octets) => {
+      if (swallows) return;
       upstream.write(octets);
       if (wanted === undefined || !octets.includes(wanted.text)) return;
-      isCut = !wanted.holds;
-      isHeld = wanted.holds;
+      isCut = wanted.action === 'cut';
+      isHeld = wanted.action === 'hold';
+      swallows = wanted.action === 'swallow';
       wanted = undefined;
       if (isCut) cuts++;
     });
@@ -51,7 +61,7 @@ export async function startCuttingProxy(t: Test, target: number): Promise<Cuttin
         client.destroy();
         upstream.destroy();
       } else if (isHeld) held++;
-      else client.write(octets);
+      else if (!swallows) client.write(octets);
     });
   });
   server.listen(port, '127.0.0.1');
@@ -62,12 +72,19 @@ export async function startCuttingProxy(t: Test, target: number): Promise<Cuttin
   return {
     port,
     cutAfter(text) {
-      wanted = { text, holds: false };
+      wanted = { text, action: 'cut' };
     },
     holdAfter(text) {
-      wanted = { text, holds: true };
+      wanted = { text, action: 'hold' };
     },
     cuts: () => cuts,
     held: () => held,
+    swallowAfter(text) {
+      wanted = { text, action: 'swallow' };
+    },
+    goOn() {
+      swallows = false;
+      for (const socket of sockets) socket.destroy();
+    },
   };
 }

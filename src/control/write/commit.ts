@@ -7,15 +7,16 @@
  * Writes requested in the same turn of the event loop share a transaction, because syncing the disk takes most of the
  * time and then happens once for all of them. Each can be undone separately.
  */
+import { steadyMs } from '../../base/clock.js';
 import { AppError } from '../../base/errors.js';
-import { perStore, type Store, StoreBusy, StoreFull } from '../../store/driver.js';
-import { LogUnavailable } from '../../store/failures.js';
+import { perStore, type Store } from '../../store/driver.js';
+import { LogUnavailable, OutcomeUnknown } from '../../store/failures.js';
 import { requireWriter } from '../access/access.js';
 import { createStock, SignaturesWanted } from '../dnssec/signing/stock.js';
 import type { Context } from './context.js';
 import { type Draft, openDraft } from './draft.js';
 import { rehearse } from './dry-run.js';
-import { storeUnavailable } from './errors.js';
+import { temporaryFailure } from './errors.js';
 import { Outdated, requireCurrent } from './read-point.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
@@ -32,11 +33,13 @@ const MOST_TOGETHER = 100;
 /** A shared transaction accepts no more writes after this many milliseconds, so that no write waits for long. */
 const TOGETHER_MS = 30;
 
-/** A log that was away for as long as a write waits is seldom back at once. */
-const RETRY_AFTER_S = 10;
+/** Writes that were requested within so many milliseconds have the same patience. */
+const AT_ONCE_MS = 300;
 
 interface Job {
   readonly ctx: Context;
+  /** When it was requested, on a monotonic clock. */
+  readonly sinceMs: number;
   readonly run: () => Committed<unknown>;
   readonly resolve: (committed: Committed<never>) => void;
   readonly reject: (error: unknown) => void;
@@ -93,7 +96,7 @@ async function untilSigned<T>(ctx: Context, write: (ctx: Context) => Promise<T>)
 function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
   return new Promise((resolve, reject) => {
     const queue = queues(ctx.store);
-    queue.jobs.push({ ctx, run, resolve: resolve as Job['resolve'], reject });
+    queue.jobs.push({ ctx, sinceMs: steadyMs(ctx.clock), run, resolve: resolve as Job['resolve'], reject });
     if (queue.draining) return;
     queue.draining = true;
     setImmediate(() => void drain(ctx.store, queue));
@@ -131,8 +134,9 @@ async function drain(store: Store, queue: Queue): Promise<void> {
 }
 
 /** Runs one job, settles it and returns 1; never throws. */
-async function runOne({ ctx, run, resolve, reject }: Job): Promise<number> {
-  await runJob(ctx, run).then((committed) => resolve(committed as Committed<never>), reject);
+async function runOne(job: Job): Promise<number> {
+  const { ctx, run, resolve, reject } = job;
+  await runJob(ctx, run, waitedMs(job)).then((committed) => resolve(committed as Committed<never>), reject);
   return 1;
 }
 
@@ -140,20 +144,31 @@ async function runOne({ ctx, run, resolve, reject }: Job): Promise<number> {
  * Runs and settles as many of the first jobs as one transaction takes in time, and returns their number; never throws.
  */
 async function runTogether(store: Store, jobs: readonly Job[]): Promise<number> {
+  const first = jobs[0]!;
+  let ran: (() => void)[] = [];
   try {
-    const settlers = await orUnavailable(
-      jobs[0]!.ctx,
-      store.write(() => runParts(store, jobs)),
-    );
-    for (const settle of settlers) settle();
-    return settlers.length;
+    const work = (): void => void (ran = runParts(store, jobs));
+    await store.write(work, undefined, waitedMs(first));
+    for (const settle of ran) settle();
+    return ran.length;
   } catch (error) {
-    // Nothing was written. Either the store is unavailable, or a job failed and will fail again when it runs alone.
-    if (!(error instanceof AppError)) return runOne(jobs[0]!);
-    for (const { reject } of jobs) reject(error);
-    return jobs.length;
+    const told = unavailable(first.ctx, error);
+    // Nothing was written: a job failed, and will fail again when it runs alone.
+    if (!told) return runOne(first);
+    const refused = error instanceof OutcomeUnknown ? jobs.slice(0, ran.length) : withoutPatience(jobs, error);
+    for (const { reject } of refused) reject(told);
+    return refused.length;
   }
 }
+
+/** Of writes of which nothing was stored, those that the log has let wait as long as the first; the others still have time. */
+function withoutPatience(jobs: readonly Job[], error: unknown): readonly Job[] {
+  if (!(error instanceof LogUnavailable)) return jobs;
+  const later = jobs.findIndex(({ sinceMs }) => sinceMs > jobs[0]!.sinceMs + AT_ONCE_MS);
+  return later < 0 ? jobs : jobs.slice(0, later);
+}
+
+const waitedMs = ({ ctx, sinceMs }: Job): number => steadyMs(ctx.clock) - sinceMs;
 
 function runParts(store: Store, jobs: readonly Job[]): (() => void)[] {
   const settlers: (() => void)[] = [];
@@ -181,8 +196,8 @@ function isOfOneJob(error: unknown): boolean {
   return error instanceof AppError || error instanceof SignaturesWanted || error instanceof Outdated;
 }
 
-function runJob<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
-  return orUnavailable(ctx, ctx.store.write(run));
+function runJob<T>(ctx: Context, run: () => Committed<T>, waitedMs?: number): Promise<Committed<T>> {
+  return orUnavailable(ctx, ctx.store.write(run, undefined, waitedMs));
 }
 
 function draftAndFinish<T, Result>(
@@ -200,16 +215,15 @@ function draftAndFinish<T, Result>(
 }
 
 /** Turns temporary failures of the store into 503. */
-export async function orUnavailable<T>({ log }: Pick<Context, 'log'>, written: Promise<T>): Promise<T> {
+export async function orUnavailable<T>(ctx: Pick<Context, 'log'>, written: Promise<T>): Promise<T> {
   try {
     return await written;
   } catch (error) {
-    if (error instanceof StoreFull) throw storeUnavailable('full');
-    if (error instanceof LogUnavailable) {
-      log.error({ reason: error.message }, 'a write was refused');
-      throw storeUnavailable('logAway', {}, { retryAfterSeconds: RETRY_AFTER_S });
-    }
-    if (error instanceof StoreBusy) throw storeUnavailable('busy');
-    throw error;
+    throw unavailable(ctx, error) ?? error;
   }
+}
+
+function unavailable({ log }: Pick<Context, 'log'>, error: unknown): AppError | undefined {
+  if (error instanceof LogUnavailable) log.error({ reason: error.message }, 'a write was refused');
+  return temporaryFailure(error);
 }

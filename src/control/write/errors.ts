@@ -1,7 +1,8 @@
 /** Refusals of any write: an unavailable store, an unreadable body (v4: §15). */
 import { type AppError, defineErrors, type FailureOptions } from '../../base/errors.js';
+import { LogUnavailable, OutcomeUnknown, StoreBusy, StoreFull } from '../../store/failures.js';
 
-export const storeUnavailable = defineErrors('store', {
+const storeUnavailable = defineErrors('store', {
   busy: {
     status: 503,
     code: 1500,
@@ -10,10 +11,27 @@ export const storeUnavailable = defineErrors('store', {
   logAway: {
     status: 503,
     code: 1500,
-    text: 'The change could not be stored, because the database that all nodes share cannot be written now. Try again later, and look first whether it was made.',
+    text: 'The change was not stored, because the database that all nodes share cannot be written now. Nothing was changed; try again later.',
+  },
+  logSilent: {
+    status: 503,
+    code: 1500,
+    text: 'It is not known whether the change was stored, because the database that all nodes share has not answered. Look whether it was made before you try again.',
   },
   full: { status: 507, code: 1500, text: 'There is no space left to store the change. Nothing was changed.' },
 });
+
+/** A log that was away for as long as a write waits is seldom back at once. */
+const RETRY_AFTER_S = 10;
+
+/** What a temporary failure of the store is for clients; undefined for other errors. */
+export function temporaryFailure(error: unknown): AppError | undefined {
+  if (error instanceof StoreFull) return storeUnavailable('full');
+  const later: FailureOptions = { retryAfterSeconds: RETRY_AFTER_S };
+  if (error instanceof OutcomeUnknown) return storeUnavailable('logSilent', {}, later);
+  if (error instanceof LogUnavailable) return storeUnavailable('logAway', {}, later);
+  return error instanceof StoreBusy ? storeUnavailable('busy') : undefined;
+}
 
 const requestFailure = defineErrors('request', {
   badBody: { status: 400, code: 9207, text: 'Request body is invalid.' },

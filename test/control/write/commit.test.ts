@@ -13,7 +13,7 @@ import { commit } from '../../../src/control/write/commit.js';
 import type { Context } from '../../../src/control/write/context.js';
 import { createZone, getZone } from '../../../src/control/zones/zones.js';
 import { DATABASE_FILE } from '../../../src/store/driver.js';
-import { StoreConflict } from '../../../src/store/failures.js';
+import { LogUnavailable, OutcomeUnknown, StoreConflict } from '../../../src/store/failures.js';
 import { changesAfter, lastChange, rrsOfChange } from '../../../src/store/log/changes.js';
 import { findZoneByName, updateZone } from '../../../src/store/zones/zones.js';
 import { countRecords, latestAudit } from '../../support/rows.js';
@@ -129,6 +129,52 @@ t.test('waiting for a writer', async (t) => {
   t.notOk(done, 'waits without holding up the event loop');
   other.exec('COMMIT');
   t.match(await pending, { name: 'a.example.com' });
+});
+
+t.test('writes for which the log of a cluster does not answer', async (t) => {
+  const { ctx, zoneId, clock } = await startZone(t);
+  const real = ctx.store.write;
+  /** What comes of each write; without an error it is stored. */
+  const outcomes: { readonly error?: Error; readonly free: Promise<void> }[] = [];
+  const waited: (number | undefined)[] = [];
+  const write = async <T>(work: () => T, _timeoutMs?: number, waitedMs?: number): Promise<T> => {
+    waited.push(waitedMs === undefined ? undefined : Math.round(waitedMs));
+    const { error, free } = outcomes.shift()!;
+    await free;
+    ctx.store.rehearse(work);
+    if (error) throw error;
+    return real(work);
+  };
+  Object.assign(ctx.store, { write });
+  const told: string[] = [];
+  const create = (name: string): Promise<unknown> =>
+    createRecord(ctx, zoneId, { type: 'A', name, content: '192.0.2.1' }).then(
+      () => told.push(`${name} was stored`),
+      ({ status, retryAfterSeconds, message }: AppError) =>
+        told.push(`${name}: ${status}, ${retryAfterSeconds} s, ${message.split(',')[0]}`),
+    );
+  const first = Promise.withResolvers<void>();
+  const now = Promise.resolve();
+  outcomes.push(
+    { error: new LogUnavailable('away'), free: first.promise },
+    { error: new LogUnavailable('away'), free: now },
+    { free: now },
+  );
+  const writing = [create('a')];
+  await new Promise(setImmediate);
+  writing.push(create('b'), create('c'));
+  clock.advance(1000);
+  writing.push(create('d'));
+  clock.advance(4000);
+  first.resolve();
+  await Promise.all(writing);
+  const refused = '503, 10 s, The change was not stored';
+  t.strictSame(told.splice(0), [`a: ${refused}`, `b: ${refused}`, `c: ${refused}`, 'd was stored']);
+  t.strictSame(waited.splice(0), [0, 5000, 4000], 'each has the patience that is left to its first');
+  outcomes.push({ error: new OutcomeUnknown('silent'), free: now }, { free: now });
+  await Promise.all([create('e'), create('f')]);
+  const unknown = '503, 10 s, It is not known whether the change was stored';
+  t.strictSame(told, [`e: ${unknown}`, `f: ${unknown}`]);
 });
 
 t.test('many records in one change', async (t) => {
