@@ -259,6 +259,13 @@ async function restoreFirst(place: Place, zone: string): Promise<void> {
   await place.api.call('POST', `${path}/history/version:2/restore`, {});
 }
 
+/** Undoes the last edit, so that everything comes back that a restoration has removed. */
+const restoreNewest = (zone: string) => async (place: Place) => {
+  const path = await pathOf(place, zone);
+  const { result } = await place.api.call('GET', `${path}/history?per_page=2`);
+  await place.api.call('POST', `${path}/history/${(result as { id: string }[])[1]!.id}/restore`, {});
+};
+
 const OPERATIONS: readonly Operation[] = [
   { name: 'nothing', run: () => sleep(3000) },
   {
@@ -285,6 +292,23 @@ const OPERATIONS: readonly Operation[] = [
     prepare: (place) => growZone(place, 'restored.test'),
     run: (place) => restoreFirst(place, 'restored.test'),
   },
+  {
+    name: 'return by restore',
+    async prepare(place) {
+      await growZone(place, 'returned.test');
+      await restoreFirst(place, 'returned.test');
+    },
+    run: restoreNewest('returned.test'),
+  },
+  {
+    name: 'restore of a signed zone',
+    async prepare(place) {
+      await growZone(place, 'resigned.test');
+      await sign(place, 'resigned.test');
+    },
+    run: (place) => restoreFirst(place, 'resigned.test'),
+  },
+  { name: 'signed zone, return by restore', run: restoreNewest('resigned.test') },
   {
     name: 'deletion of a zone',
     prepare: importInto('deleted.test', 0),

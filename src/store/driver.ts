@@ -2,9 +2,10 @@
  * SQLite behind a small interface: opening, pragmas, prepared statements, transactions, typed failures. Everything
  * except `write` is synchronous; a handle belongs to one thread.
  */
-import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { makeDirectories } from '../base/directories.js';
 import { invariant, UserError } from '../base/errors.js';
 import { whenFree } from './patience.js';
 import { type Entry, startRecording } from './recording.js';
@@ -140,7 +141,7 @@ function preparePath(dataDir: string, path: string, readonly: boolean): void {
         'Start `zoneplane serve` once, or check the data directory.',
       );
     }
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeDirectories(dataDir, 0o700);
     // Created here so that no other user can read it; SQLite gives its side files the same mode.
     closeSync(openSync(path, 'a', 0o600));
   } catch (error) {
@@ -247,7 +248,13 @@ class SqliteStore implements Store {
   }
 
   alter<T>(work: (run: (sql: string) => void) => T): T {
-    return this.immediate(() => work((sql) => guard(() => this.database.exec(sql))));
+    // A migration may also change how the schema describes a table.
+    this.database.unsafeMode(true);
+    try {
+      return this.immediate(() => work((sql) => guard(() => this.database.exec(sql))));
+    } finally {
+      this.database.unsafeMode(false);
+    }
   }
 
   alterByEntry(entry: Entry, work: (run: (sql: string) => void) => void): boolean {

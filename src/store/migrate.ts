@@ -47,6 +47,7 @@ import { signatureSets } from './migrations/0085-signature-sets.js';
 import { compactDenial } from './migrations/0088-compact-denial.js';
 import { removedZones } from './migrations/0090-removed-zones.js';
 import { parentalAgents } from './migrations/0097-parental-agents.js';
+import { recordIdentifiers } from './migrations/0141-record-identifiers.js';
 import type { Migration } from './migrations/migration.js';
 import type { Entry } from './recording.js';
 
@@ -95,6 +96,7 @@ const MIGRATIONS: readonly Migration[] = [
   compactDenial,
   removedZones,
   parentalAgents,
+  recordIdentifiers,
 ];
 
 /** The schema version after all migrations. */

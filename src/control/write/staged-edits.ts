@@ -1,18 +1,19 @@
 /**
  * Many edits of one zone's records that are stored before they happen: new rows in a set of records that no zone has, their
- * journal in an edit that belongs to no zone. The commit only moves rows from set to set, so others wait for a moment.
+ * journal in an edit that belongs to no zone. The commit only moves rows from set to set, so others wait for a moment. When so
+ * many would move that the moment were long, the set gets copies of all other records too, and the commit gives it to the zone.
  */
 import { type Clock, sleep, steadyMs } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
-import { makeId, pooledRandom } from '../../base/random.js';
 import { Type } from '../../dns/codes.js';
 import { ownerText } from '../../serving/difference.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { appendEditedRecords, type EditedRecord, removeStagedEdit, stageEdit } from '../../store/log/edits.js';
-import { moveRecord, moveRecords, renameRecord, stageRecord } from '../../store/records/moves.js';
+import { rowsOfSet } from '../../store/records/compare.js';
+import { copyRecords, moveRecord, moveRecords, stageRecord } from '../../store/records/moves.js';
 import { dropRecordSet, stageRecordSet, touchRecordSet, useRecordSet } from '../../store/records/record-sets.js';
 import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
-import type { ZoneRow } from '../../store/zones/zones.js';
+import { updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { planRemoval, planRemovalOfAbandoned } from '../records/unused-records.js';
 import type { Context } from './context.js';
 import { noteOwner, type TouchedOwner, type TouchedZone, touchZone } from './touched-zone.js';
@@ -26,10 +27,10 @@ export interface RecordChange {
 export interface StagedEdits {
   /** The set with the new rows. */
   readonly set: number;
-  /** Numbers of the rows that are removed, and their identifiers until nothing is left of them. */
-  readonly gone: readonly { readonly seq: number; readonly id: Uint8Array }[];
-  /** New rows that take over the identifier of a removed one. */
-  readonly renamed: readonly { readonly staged: Uint8Array; readonly id: Uint8Array }[];
+  /** Whether it has all records that the zone will have. */
+  readonly isWhole: boolean;
+  /** Numbers of the rows that are removed. */
+  readonly gone: readonly number[];
   /** Number of the edit in the journal. */
   readonly edit: number;
   /** Records added, less those removed. */
@@ -70,24 +71,14 @@ export async function stageEdits(
   changes: readonly RecordChange[],
   isPlanned: boolean,
 ): Promise<StagedEdits> {
-  const { store, clock, random } = ctx;
+  const { store, clock } = ctx;
   const now = clock.nowUs();
   const journal = changes.map(
     ({ before, after }): EditedRecord => ({ id: (before ?? after)!.id, was: before ?? null }),
   );
-  const renamed: { staged: Uint8Array; id: Uint8Array }[] = [];
-  const gone: { seq: number; id: Uint8Array }[] = [];
-  const rows: NewRecordRow[] = [];
-  const pool = pooledRandom(random);
-  const newId = (): Uint8Array => makeId(clock.nowUs(), pool);
-  for (const { before, after } of changes) {
-    if (before) gone.push({ seq: before.seq, id: newId() });
-    if (before && after) {
-      const staged = newId();
-      renamed.push({ staged, id: before.id });
-      rows.push({ ...after, id: staged });
-    } else if (after) rows.push(after);
-  }
+  const gone = changes.flatMap(({ before }) => before?.seq ?? []);
+  const rows = changes.flatMap(({ after }) => after ?? []);
+  const isWhole = isWorthCopying(changes.length, zone.record_count - gone.length);
   const { set, edit } = await store.write(() => {
     planRemovalOfAbandoned(ctx);
     return { set: stageRecordSet(store, now), edit: stageEdit(store, emptyEdit(ctx, now), journal.length) };
@@ -95,16 +86,49 @@ export async function stageEdits(
   const { owners, complete } = await ownersOf(ctx, zone, changes, isPlanned);
   await inWrites(ctx, rows.length, (i) => stageRecord(store, set, rows[i]!), set);
   await inWrites(ctx, journal.length, (i) => appendEditedRecords(store, edit, i, [journal[i]!]), set);
+  if (isWhole) await copyKept(ctx, zone, set, new Set(gone));
   return {
     set,
+    isWhole,
     gone,
-    renamed,
     edit,
     records: changes.reduce((sum, { before, after }) => sum + (after ? 1 : 0) - (before ? 1 : 0), 0),
     proxied: rows.some(({ proxied }) => proxied === 1),
     owners,
     complete,
   };
+}
+
+/** Moving fewer rows takes some milliseconds. */
+const FEW_MOVED = 1000;
+/** Moving more would take some tenths of a second. */
+const MOST_MOVED = 10_000;
+/** Of a zone with more than this many times as many other records, copying would take much longer than moving. */
+const MOST_TIMES = 10;
+
+function isWorthCopying(moved: number, kept: number): boolean {
+  return moved > FEW_MOVED && (moved > MOST_MOVED || kept <= MOST_TIMES * moved);
+}
+
+/** Rows that one statement copies. */
+const COPIED_AT_ONCE = 16;
+
+/** Copies the records of a zone, apart from some rows. */
+async function copyKept(ctx: Context, zone: ZoneRow, set: number, gone: ReadonlySet<number>): Promise<void> {
+  const { store, clock } = ctx;
+  const parts: number[][] = [];
+  const readAll = function* (): Generator<undefined, void> {
+    for (const row of rowsOfSet(store, zone.record_set)) {
+      if (row !== 'pause' && !gone.has(row.seq)) {
+        const part = parts.at(-1);
+        if (part && part.length < COPIED_AT_ONCE) part.push(row.seq);
+        else parts.push([row.seq]);
+      }
+      yield;
+    }
+  };
+  await inSlices(clock, readAll());
+  await inWrites(ctx, parts.length, (i) => copyRecords(store, set, parts[i]!), set);
 }
 
 function emptyEdit({ actor, requestId, source }: Context, now: number): Parameters<typeof stageEdit>[1] {
@@ -120,16 +144,7 @@ async function ownersOf(
   changes: readonly RecordChange[],
   isPlanned: boolean,
 ): Promise<Pick<StagedEdits, 'owners' | 'complete'>> {
-  const keys = new Map<string, Uint8Array>();
-  const watched = new Map<string, Uint8Array>();
-  for (const { before, after } of changes) {
-    for (const row of [before, after]) {
-      if (!row) continue;
-      const text = ownerText(row.owner_key);
-      keys.set(text, row.owner_key);
-      if (isWatched(row)) watched.set(text, row.owner_key);
-    }
-  }
+  const { keys, watched } = await inSlices(clock, keysOf(changes));
   // Signatures are made for the owners that are known.
   const isFew = !isPlanned && (zone.signed !== 0 || keys.size <= MOST_CHANGED_RRS);
   const touched = touchZone(store, zone, settings);
@@ -143,6 +158,24 @@ async function ownersOf(
     })(),
   );
   return { owners: [...touched.owners.values()], complete: isFew || isPlanned };
+}
+
+/** The owners of changed records, and those among them that {@link isWatched} says. */
+function* keysOf(
+  changes: readonly RecordChange[],
+): Generator<undefined, Record<'keys' | 'watched', ReadonlyMap<string, Uint8Array>>> {
+  const keys = new Map<string, Uint8Array>();
+  const watched = new Map<string, Uint8Array>();
+  for (const { before, after } of changes) {
+    for (const row of [before, after]) {
+      if (!row) continue;
+      const text = ownerText(row.owner_key);
+      keys.set(text, row.owner_key);
+      if (isWatched(row)) watched.set(text, row.owner_key);
+    }
+    yield;
+  }
+  return { keys, watched };
 }
 
 /**
@@ -168,7 +201,7 @@ async function inWrites(ctx: Context, count: number, work: (index: number) => vo
   }
 }
 
-/** Moves the rows, inside a write. */
+/** Moves the rows, or gives the zone the set, inside a write. */
 export function takeStaged(ctx: Context, touched: TouchedZone, staged: StagedEdits): void {
   const { store, clock } = ctx;
   const { before, owners } = touched;
@@ -180,9 +213,13 @@ export function takeStaged(ctx: Context, touched: TouchedZone, staged: StagedEdi
   if (!useRecordSet(store, staged.set)) {
     throw new UserError('the edit stood still for so long that its records were removed', 'Start it again.');
   }
+  if (staged.isWhole) {
+    updateZone(store, before.seq, { record_set: staged.set });
+    if (!dropRecordSet(store, before.record_set)) planRemoval(ctx);
+    return;
+  }
   const removed = stageRecordSet(store, clock.nowUs());
-  for (const { seq, id } of staged.gone) moveRecord(store, seq, removed, id);
-  for (const { staged: from, id } of staged.renamed) renameRecord(store, from, id);
+  for (const seq of staged.gone) moveRecord(store, seq, removed);
   moveRecords(store, staged.set, before.record_set);
   for (const set of [staged.set, removed]) if (!dropRecordSet(store, set)) planRemoval(ctx);
 }

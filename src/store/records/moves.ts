@@ -1,6 +1,6 @@
 /**
- * Rows that move from one set of records to another. A large edit stores its new rows in a set that no zone has, and its commit
- * only moves rows.
+ * Rows that move or are copied from one set of records to another. A large edit stores its new rows in a set that no zone has; its
+ * commit moves rows, or gives the zone that set when it has all that the zone keeps, too.
  */
 import { perStore, type Store } from '../driver.js';
 import { COLUMNS, type NewRecordRow, valuesOf } from './records.js';
@@ -9,11 +9,13 @@ const statements = perStore((store) => ({
   stage: store.prepare<[set: number, ...ReturnType<typeof valuesOf>]>(
     `INSERT INTO record_rows (record_set, ${COLUMNS}) VALUES (${'?, '.repeat(17)}?)`,
   ),
-  moveAll: store.prepare<[after: number, before: number]>('UPDATE record_rows SET record_set = ? WHERE record_set = ?'),
-  move: store.prepare<[set: number, id: Uint8Array, seq: number]>(
-    'UPDATE record_rows SET record_set = ?, id = ? WHERE seq = ?',
+  // What others have stored meanwhile may conflict with what is staged; such a set is never used.
+  copy: store.prepare<[set: number, seqs: string]>(
+    `INSERT OR IGNORE INTO record_rows (record_set, ${COLUMNS}) SELECT ?, ${COLUMNS} FROM record_rows
+     WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY owner_key, type, rdata_key`,
   ),
-  rename: store.prepare<[after: Uint8Array, before: Uint8Array]>('UPDATE record_rows SET id = ? WHERE id = ?'),
+  moveAll: store.prepare<[after: number, before: number]>('UPDATE record_rows SET record_set = ? WHERE record_set = ?'),
+  move: store.prepare<[set: number, seq: number]>('UPDATE record_rows SET record_set = ? WHERE seq = ?'),
 }));
 
 /** Stores a row in a set. */
@@ -21,17 +23,17 @@ export function stageRecord(store: Store, set: number, row: Omit<NewRecordRow, '
   statements(store).stage.run(set, ...valuesOf(row));
 }
 
+/** Stores copies of rows, which are given by their numbers, in a set. */
+export function copyRecords(store: Store, set: number, seqs: readonly number[]): void {
+  statements(store).copy.run(set, JSON.stringify(seqs));
+}
+
 /** Gives all rows of a set to another one. */
 export function moveRecords(store: Store, before: number, after: number): void {
   statements(store).moveAll.run(after, before);
 }
 
-/** Gives a row to another set under another identifier, so that its own is free. */
-export function moveRecord(store: Store, seq: number, set: number, id: Uint8Array): void {
-  statements(store).move.run(set, id, seq);
-}
-
-/** Changes the identifier of a row. */
-export function renameRecord(store: Store, before: Uint8Array, after: Uint8Array): void {
-  statements(store).rename.run(after, before);
+/** Gives a row to another set. */
+export function moveRecord(store: Store, seq: number, set: number): void {
+  statements(store).move.run(set, seq);
 }

@@ -28,7 +28,7 @@ CREATE TEMP VIEW record_rows AS SELECT * FROM main.record_rows WHERE id NOT IN (
 
 const statements = perStore((store) => ({
   exists: store.prepareTuples<[id: Uint8Array, set: number], [1]>(
-    'SELECT 1 FROM main.record_rows WHERE id = ? AND record_set = ?',
+    'SELECT 1 FROM main.record_rows WHERE id = ? AND +record_set = ?',
   ),
   hide: store.prepare<[id: Uint8Array]>('INSERT INTO past_ids (id) VALUES (?)'),
   add: store.prepare<[seq: number, set: number, ...ReturnType<typeof valuesOf>]>(

@@ -68,7 +68,10 @@ export const COLUMNS_OF_ZONE = '? AS zone, record_rows.*';
 const LAST_KEY = Buffer.alloc(256, 0xff);
 
 const statements = perStore((store) => ({
-  byId: store.prepare<[id: Uint8Array, zone: number], RecordRow>('SELECT * FROM records WHERE id = ? AND zone = ?'),
+  byId: store.prepare<[zone: number, id: Uint8Array, inZone: number], RecordRow>(
+    // Without the plus, SQLite might read the whole set: it does not know that an identifier has one row or two.
+    `SELECT ${COLUMNS_OF_ZONE} FROM record_rows WHERE id = ? AND +record_set = ${SET_OF_ZONE}`,
+  ),
   ofOwner: store.prepare<[zone: number, ownerKey: Uint8Array], RecordRow>(
     'SELECT * FROM records WHERE zone = ? AND owner_key = ? ORDER BY type, rdata_key',
   ),
@@ -147,7 +150,7 @@ const writes = perStore((store) => ({
 
 /** A record of the zone by its identifier. */
 export function findRecord(store: Store, zone: number, id: Uint8Array): RecordRow | undefined {
-  return statements(store).byId.get(id, zone);
+  return statements(store).byId.get(zone, id, zone);
 }
 
 /** The record of an owner with this type and data; there is no more than one. */

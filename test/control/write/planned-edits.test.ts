@@ -4,7 +4,7 @@ import { toHex } from '../../../src/base/bytes.js';
 import { editDnssec } from '../../../src/control/dnssec/delegation.js';
 import { importRecords } from '../../../src/control/imports/records.js';
 import { applyBatch, type BatchInput } from '../../../src/control/records/batch.js';
-import { createRecord, listRecords } from '../../../src/control/records/records.js';
+import { createRecord, getRecord, listRecords } from '../../../src/control/records/records.js';
 import type { Context } from '../../../src/control/write/context.js';
 import { FEW_EDITS } from '../../../src/control/write/planned-edits.js';
 import type { WriteOutcome } from '../../../src/control/write/zone-outcome.js';
@@ -290,6 +290,54 @@ for (const denial of ['nsec', 'nsec3'] as const) {
     t.match(edit, { kind: 'records', diff: { complete: true } });
   });
 }
+
+t.test('a very large edit gives the zone another set, and keeps what it does not touch', async (t) => {
+  const { ctx } = await startControl(t);
+  const world = await addZone(ctx, 'large.test');
+  await applyBatch(ctx, world.zoneId, { posts: addresses('kept', 300).map((post) => ({ ...post, comment: 'mine' })) });
+  const setOf = (): number => findZoneByName(ctx.store, world.apex)!.record_set;
+  const { version: few } = await getZone(ctx, world.zoneId);
+  const kept = rowsOf(ctx, world.seq);
+  let set = setOf();
+  const check = (when: string): void => {
+    t.not(setOf(), set, `${when}: another set`);
+    set = setOf();
+    checkLog(world);
+    t.equal(leftovers(ctx), 0, when);
+    t.equal(findZoneByName(ctx.store, world.apex)!.record_count, rowsOf(ctx, world.seq).length, when);
+    const rows = contentOf(ctx, world.seq, world.apex).filter((line) => line.endsWith(' mine'));
+    t.equal(rows.length, 300, when);
+  };
+  await applyBatch(ctx, world.zoneId, { posts: addresses('n', VERY_MANY) });
+  check('additions');
+  const many = rowsOf(ctx, world.seq);
+  const { items } = await listRecords(ctx, world.zoneId, { perPage: 2000 });
+  const ids = items.filter(({ name }) => name.startsWith('n')).map(({ id }) => id);
+  await applyBatch(ctx, world.zoneId, { patches: ids.map((id) => ({ id, ttl: 120 })) });
+  check('changes');
+  t.same(
+    rowsOf(ctx, world.seq).map((row) => row.replace(' 120 ', ' 1 ')),
+    many,
+    'the same records',
+  );
+  await restoreZone(ctx, world.zoneId, `version:${few}`);
+  check('a restoration');
+  t.same(rowsOf(ctx, world.seq), kept);
+  // Rows with the same identifiers still wait for their removal.
+  await restoreZone(ctx, world.zoneId, `version:${few + 1}`);
+  check('and back');
+  t.same(rowsOf(ctx, world.seq), many);
+  const [record] = items;
+  t.match(
+    await getRecord(ctx, world.zoneId, record!.id),
+    { id: record!.id, ttl: 1 },
+    'the row of the zone, not an older one',
+  );
+  // Others of the set are kept while a part is changed.
+  await applyBatch({ ...ctx, dryRun: true }, world.zoneId, { deletes: ids.map((id) => ({ id })) });
+  t.equal(setOf(), set, 'a dry run changes nothing');
+  t.equal(leftovers(ctx), 0);
+});
 
 t.test('very many edits of a signed zone that are refused, or whose signatures fail, leave nothing', async (t) => {
   const { ctx: plain } = await startControl(t);
