@@ -1,7 +1,7 @@
 /** Between the edge and its origins: their certificates, HTTP/2, what comes before the response, and origins that misbehave. */
 import { createHash, webcrypto } from 'node:crypto';
 import { once } from 'node:events';
-import { connect as connectHttp2, createSecureServer as createHttp2Server } from 'node:http2';
+import { connect as connectHttp2, constants, createSecureServer as createHttp2Server } from 'node:http2';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
@@ -403,4 +403,106 @@ t.test('an origin whose name has no address: the cause says whose', async (t) =>
   ] as const) {
     t.match(await world.raw(GET(host)), new RegExp(`^HTTP/1.1 530[^]*error code: 1016\n${cause}\n`), host);
   }
+});
+
+t.test(
+  'a client that leaves ends its request at the origin, before the response and in the middle of it',
+  async (t) => {
+    const { certificate: cert, key } = makeCertificate([HOST]);
+    let [heard, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const answer = (
+      { url = '' }: { readonly url?: string | undefined },
+      response: { write(text: string): unknown; on(event: 'close', listener: () => void): unknown },
+    ): void => {
+      if (url.startsWith('/begun')) response.write('begun');
+      heard.resolve();
+      response.on('close', () => ended.resolve());
+    };
+    const plain = await startOrigin(t, answer);
+    const secured = createHttp2Server({ cert, key, allowHTTP1: true }, answer as never);
+    const sessions = new Set<{ destroy(): void }>();
+    secured.on('connection', (socket: Socket) => sessions.add(socket));
+    t.teardown(() => sessions.forEach((one) => void one.destroy()));
+    const world = await startEdgeWorld(t);
+    const id = await world.zone('example.org', await listen(t, secured));
+    await proxy(world.ctx, id, 'plain', 'origin.example.org', plain.port);
+    const setting = async (name: string, value: string): Promise<void> => {
+      await editZoneSetting(world.ctx, id, name, value);
+      await world.heard();
+    };
+
+    const overHttp1 = async (socket: Socket, host: string, path: string): Promise<() => void> => {
+      socket.on('error', () => {});
+      const [target, method = 'GET'] = path.split(' ');
+      socket.write(`${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      if (path.startsWith('/begun')) await once(socket, 'data');
+      return () => socket.destroy();
+    };
+    const overHttp2 = async (host: string, path: string, leave: 'reset' | 'close'): Promise<() => void> => {
+      const socket = await world.tls(host, { ALPNProtocols: ['h2'] });
+      const session = connectHttp2(`https://${host}`, { createConnection: () => socket });
+      t.teardown(() => session.destroy());
+      session.on('error', () => {});
+      const [target, method = 'GET'] = path.split(' ');
+      const stream = session.request({ ':path': target, ':method': method }, { endStream: true });
+      stream.on('error', () => {});
+      if (path.startsWith('/begun')) await once(stream, 'data');
+      return () => (leave === 'reset' ? stream.close(constants.NGHTTP2_CANCEL) : session.destroy());
+    };
+    const clients: Record<string, (host: string, path: string) => Promise<() => void>> = {
+      'HTTP/1.1': (host, path) => overHttp1(connect(world.httpPort, '127.0.0.1'), host, path),
+      'HTTP/1.1 over TLS': async (host, path) => overHttp1(await world.tls(host), host, path),
+      'HTTP/2, the stream': (host, path) => overHttp2(host, path, 'reset'),
+      'HTTP/2, the connection': (host, path) => overHttp2(host, path, 'close'),
+    };
+    const leaveAll = async (host: string, origin: string): Promise<void> => {
+      for (const [client, ask] of Object.entries(clients)) {
+        // Names of static files are those that the cache may keep.
+        for (const path of ['/page', '/file.js', '/begun', '/begun.js']) {
+          [heard, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+          const leave = await ask(host, path);
+          await heard.promise;
+          leave();
+          await ended.promise;
+          t.pass(`${client}, ${origin}: ${path}`);
+        }
+      }
+    };
+    await setting('ssl', 'flexible');
+    await leaveAll('plain.example.org', 'an origin without TLS');
+    await setting('ssl', 'full');
+    delete clients['HTTP/1.1'];
+    await leaveAll(HOST, 'an origin with TLS');
+    await setting('origin_max_http_version', '2');
+    await leaveAll(HOST, 'an origin with HTTP/2');
+  },
+);
+
+t.test('a status that HTTP does not have is an unknown error, whoever asks', async (t) => {
+  const odd = await startTcp(t, (socket) =>
+    socket.on('data', (request: Buffer) => {
+      const status = /\/(\d+)/.exec(request.toString())![1];
+      socket.write(`HTTP/1.1 ${status} Whatever\r\nContent-Length: 4\r\n\r\nbody`);
+    }),
+  );
+  const world = await startEdgeWorld(t);
+  const id = await world.zone('example.org', odd);
+  await editZoneSetting(world.ctx, id, 'ssl', 'flexible');
+  await world.heard();
+  const upgrade = 'Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+  for (const status of [600, 999]) {
+    for (const path of [`/${status}`, `/${status}.js`]) {
+      t.match(await world.raw(GET(HOST, path)), /^HTTP\/1\.1 520 [\s\S]*error code: 520/, path);
+    }
+    const asked = `GET /${status} HTTP/1.1\r\nHost: ${HOST}\r\nConnection: Upgrade\r\n${upgrade}\r\n`;
+    t.equal(statusOf(await exchange(connect(world.httpPort, '127.0.0.1'), asked)), 520, 'a WebSocket');
+    const post = `POST /${status} HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx`;
+    t.equal(statusOf(await world.raw(post)), 520, 'a body');
+    const socket = await world.tls(HOST, { ALPNProtocols: ['h2'] });
+    const session = connectHttp2(`https://${HOST}`, { createConnection: () => socket });
+    t.teardown(() => session.destroy());
+    const [headers] = (await once(session.request({ ':path': `/${status}` }), 'response')) as [Record<string, number>];
+    t.equal(headers[':status'], 520, 'HTTP/2');
+  }
+  t.match(await world.raw(GET(HOST, '/599')), /^HTTP\/1\.1 599 [\s\S]*body/, 'the last one that there is');
 });

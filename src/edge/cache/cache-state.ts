@@ -25,12 +25,22 @@ export interface CacheRequest {
   readonly policy: CachePolicy;
 }
 
+/** A request that was sent to the origin. */
+export interface SentRequest {
+  /**
+   * Resolves when the header fields of the final response have arrived. Rejects when there is none; with an OriginSilent if the
+   * origin cannot be reached.
+   */
+  readonly response: Promise<OriginResponse>;
+  /** Ends a request whose response nobody waits for any more, so that `response` rejects. */
+  stop(): void;
+}
+
 /**
- * Sends the client's request to the origin, with these fields instead of the client's. Resolves when the header fields of the
- * final response have arrived. Rejects when there is none; with an OriginSilent if the origin cannot be reached. It may also be
- * called after the client has its answer, to validate a stored response.
+ * Sends the client's request to the origin, with these fields instead of the client's. It may also be called after the client
+ * has its answer, to validate a stored response.
  */
-export type Forward = (fields: HeaderFields) => Promise<OriginResponse>;
+export type Forward = (fields: HeaderFields) => SentRequest;
 
 export interface CacheOptions {
   readonly clock: Clock;
@@ -48,6 +58,8 @@ export interface CacheState extends CacheOptions {
   readonly filling: FillBudget;
   /** Requests to the origin that are under way, by key. */
   readonly fills: Map<string, Set<Fill>>;
+  /** Those of them that requests wait for, by what would send each request. */
+  readonly awaited: WeakMap<Forward, Fill>;
   /**
    * Keys whose last response could not be stored, with the time until which no request waits for them; milliseconds since 1970.
    */
@@ -88,6 +100,9 @@ export interface Fill {
   /** Number of the last purge that was known when the request was sent. */
   readonly purgesSeen: number;
   readonly result: Promise<FillResult>;
+  /** Requests that wait for the header fields. */
+  waiting: number;
+  stop: () => void;
   /** Something happened that makes the response outdated: it is not stored, and no other request waits for it. */
   isOutdated: boolean;
 }

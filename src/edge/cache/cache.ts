@@ -7,7 +7,7 @@ import { fieldValue, type HeaderFields } from '../../http/fields.js';
 import { type CachedItem, purgedUrl } from '../purge/purged.js';
 import { type Answer, answerHit, answerPassed, answerStored } from './answer.js';
 import type { CacheOptions, CacheRequest, CacheState, Forward, Lookup } from './cache-state.js';
-import { fillCache, joinFill } from './fill-cache.js';
+import { fillCache, joinFill, leaveFill } from './fill-cache.js';
 import { createMemoryStore } from './memory-store.js';
 import { eligibilityOf, keyTarget } from './policy.js';
 import { freshen, type StoredResponse, useOf } from './stored-response.js';
@@ -17,6 +17,11 @@ import { alwaysSelecting } from './vary.js';
 export interface EdgeCache {
   /** Rejects as `forward` does, unless a stored response may be used instead. */
   serve(request: CacheRequest, forward: Forward): Answer | Promise<Answer>;
+  /**
+   * The client has left before it was answered. True if its request waits for a response that the cache may store; that is asked
+   * for as long as any client waits.
+   */
+  leave(forward: Forward): boolean;
   /** Removes purged responses, so that the purges need not be remembered. */
   sweepPurged(): void;
   /** Octets of what is stored. */
@@ -34,10 +39,12 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
     store: createMemoryStore(options.maxOctets),
     filling: { octets: 0, most: options.maxOctets },
     fills: new Map(),
+    awaited: new WeakMap(),
     notStored: new LRUCache({ max: MOST_NOT_STORED }),
   };
   return {
     serve: (request, forward) => serve(cache, request, forward),
+    leave: (forward) => leaveFill(cache, forward),
     sweepPurged: () => cache.store.sweep((stored) => isPurged(cache, stored)),
     octets: cache.store.octets,
     count: cache.store.count,
@@ -126,14 +133,14 @@ function validateBehind(cache: CacheState, lookup: Lookup): void {
 
 async function pass({ method, fields }: CacheRequest, forward: Forward): Promise<Answer> {
   const isRead = method === 'GET' || method === 'HEAD';
-  return answerPassed(await forward(fields), { result: isRead ? 'BYPASS' : 'DYNAMIC' });
+  return answerPassed(await forward(fields).response, { result: isRead ? 'BYPASS' : 'DYNAMIC' });
 }
 
 /** A response to HEAD may confirm a stored response or invalidate it (RFC 9111 §4.3.5). */
 async function passHead(cache: CacheState, { request, forward, key, stored, eligibility }: Lookup): Promise<Answer> {
   const purgesSeen = cache.purged.lastSeq();
   const requestedAtMs = cache.clock.nowMs();
-  const response = await forward(request.fields);
+  const response = await forward(request.fields).response;
   if (stored && response.status === 200) {
     const exchange = { requestedAtMs, receivedAtMs: cache.clock.nowMs() };
     if (isSame(stored, response.fields)) {
@@ -151,7 +158,7 @@ function isSame({ fields, representation }: StoredResponse, head: HeaderFields):
 
 /** A request that may have changed the resource invalidates its stored responses (RFC 9111 §4.4). */
 async function passUnsafe(cache: CacheState, request: CacheRequest, forward: Forward): Promise<Answer> {
-  const response = await forward(request.fields);
+  const response = await forward(request.fields).response;
   if (response.status >= 200 && response.status < 400) {
     invalidate(cache, keyOf(request));
     for (const name of ['location', 'content-location']) {

@@ -1,6 +1,6 @@
 /** Asks the origin, stores its response, and lets other requests wait for it. */
 import { type Answer, answerGrowing, answerPassed, answerStored } from './answer.js';
-import type { CacheState, Fill, FillResult, Lookup } from './cache-state.js';
+import type { CacheState, Fill, FillResult, Forward, Lookup } from './cache-state.js';
 import type { CacheNotes, CacheResult } from './cache-status.js';
 import type { Exchange } from './freshness.js';
 import { type OriginResponse, OriginSilent, promisedLength } from './origin-response.js';
@@ -24,9 +24,11 @@ const ERRORS: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
 /** Answers with the response to another request; undefined if that response does not fit this one. */
 export async function joinFill(cache: CacheState, lookup: Lookup, fill: Fill): Promise<Answer | undefined> {
-  const { request, always, item } = lookup;
+  const { request, always, item, forward } = lookup;
   if (cache.purged.isPurged({ ...item, tags: [] }, fill.purgesSeen)) return undefined;
+  waitFor(cache, forward, fill);
   const result = await fill.result;
+  cache.awaited.delete(forward);
   if (result.kind === 'alone' || fill.isOutdated) return undefined;
   const head = result.kind === 'growing' ? result.head : result.stored;
   if (cache.purged.isPurged(head.item, fill.purgesSeen) || !answers(head, request.fields, always)) return undefined;
@@ -35,6 +37,20 @@ export async function joinFill(cache: CacheState, lookup: Lookup, fill: Fill): P
   if (result.kind === 'stored') return answerStored(result.stored, request, notes, nowMs);
   const { length, body } = result;
   return body.isKept ? answerGrowing(head, length, () => body.open(), request, notes, nowMs) : undefined;
+}
+
+function waitFor({ awaited }: CacheState, forward: Forward, fill: Fill): void {
+  fill.waiting++;
+  awaited.set(forward, fill);
+}
+
+/** The last client that leaves ends the request to the origin; {@link EdgeCache.leave}. */
+export function leaveFill({ awaited }: CacheState, forward: Forward): boolean {
+  const fill = awaited.get(forward);
+  if (!fill) return false;
+  awaited.delete(forward);
+  if (--fill.waiting === 0) fill.stop();
+  return true;
 }
 
 /** One exchange with the origin, and what it means for the cache. */
@@ -49,7 +65,15 @@ interface Received {
 export async function fillCache(cache: CacheState, lookup: Lookup, isShared: boolean): Promise<Answer> {
   const { request, forward, key, always, stored } = lookup;
   const { promise: result, resolve: settle } = Promise.withResolvers<FillResult>();
-  const fill: Fill = { always, isShared, purgesSeen: cache.purged.lastSeq(), result, isOutdated: false };
+  const fill: Fill = {
+    always,
+    isShared,
+    purgesSeen: cache.purged.lastSeq(),
+    result,
+    isOutdated: false,
+    waiting: 0,
+    stop() {},
+  };
   const fills = cache.fills.get(key) ?? new Set();
   cache.fills.set(key, fills.add(fill));
   const done = (): void => {
@@ -59,12 +83,17 @@ export async function fillCache(cache: CacheState, lookup: Lookup, isShared: boo
   };
   const requestedAtMs = cache.clock.nowMs();
   try {
-    const response = await forward(originRequest(lookup));
+    const sent = forward(originRequest(lookup));
+    fill.stop = sent.stop;
+    waitFor(cache, forward, fill);
+    const response = await sent.response;
+    cache.awaited.delete(forward);
     const received = { response, exchange: { requestedAtMs, receivedAtMs: cache.clock.nowMs() }, fill, settle };
     const { answer, isComplete } = receive(cache, lookup, received);
     void isComplete.then(done);
     return answer;
   } catch (error) {
+    cache.awaited.delete(forward);
     done();
     const nowMs = cache.clock.nowMs();
     if (!(stored && error instanceof OriginSilent && mayReplaceSilence(stored, nowMs))) throw error;

@@ -94,6 +94,11 @@ export class OriginExchange implements ResponseSink, OriginBody {
     this.stream?.destroy(error);
   }
 
+  /** Call when nobody waits for the response any more. Has no effect once its header fields have arrived. */
+  abandon(): void {
+    this.settle.reject(errorOf(failureOf('badRequest', 'the client has left')));
+  }
+
   /** Passes the body and its trailers on as they arrive. */
   passTo(status: number, headers: HeaderList, taker: ResponseSink): void {
     taker.onHead(status, headers, this.flow!);

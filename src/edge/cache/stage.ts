@@ -14,10 +14,9 @@ import {
 } from '../proxy/exchange.js';
 import type { Answer } from './answer.js';
 import type { EdgeCache } from './cache.js';
-import type { CacheRequest } from './cache-state.js';
+import type { CacheRequest, Forward, SentRequest } from './cache-state.js';
 import type { CacheResult } from './cache-status.js';
 import { failureIn, OriginExchange } from './origin-exchange.js';
-import { eligibilityOf } from './policy.js';
 
 export interface CacheStageOptions {
   readonly cache: EdgeCache;
@@ -31,13 +30,19 @@ export function createCacheStage({ cache, origin, onResult, onFault }: CacheStag
   return (request, route, sink) => {
     const asked = cacheRequest(request, route);
     const delivery = new Delivery(sink, onFault);
-    const aborts: (() => void)[] = [];
-    const answer = cache.serve(asked, (fields) => {
-      const sent = fields === asked.fields ? request : { ...request, headers: headerList(fields) };
+    const sent: SentRequest[] = [];
+    const forward: Forward = (fields) => {
+      const forwarded = fields === asked.fields ? request : { ...request, headers: headerList(fields) };
       const exchange = new OriginExchange(request.method, (status, headers) => delivery.inform(status, headers));
-      aborts.push(origin(sent, route, exchange));
-      return exchange.response;
-    });
+      const abort = origin(forwarded, route, exchange);
+      const stop = (): void => {
+        abort();
+        exchange.abandon();
+      };
+      sent.push({ response: exchange.response, stop });
+      return sent.at(-1)!;
+    };
+    const answer = cache.serve(asked, forward);
     const deliver = (ready: Answer): void => {
       onResult(ready.result);
       delivery.deliver(ready);
@@ -45,10 +50,8 @@ export function createCacheStage({ cache, origin, onResult, onFault }: CacheStag
     if (answer instanceof Promise) answer.then(deliver, (error: unknown) => delivery.fail(error));
     else deliver(answer);
     return () => {
-      delivery.leave();
-      // Other requests may be waiting for this response, so it continues and is stored.
-      const isAlone = ['bypass', 'opt-in'].includes(eligibilityOf(asked));
-      if (isAlone) for (const abort of aborts) abort();
+      // Once a response has begun, the last client that reads it ends it.
+      if (!delivery.leave() && !cache.leave(forward)) for (const { stop } of sent) stop();
     };
   };
 }
@@ -113,9 +116,11 @@ class Delivery {
     if (!this.hasLeft) this.sink.onFailure(known ?? failureOf('fault', String(error)));
   }
 
-  leave(): void {
+  /** True if the answer has begun. */
+  leave(): boolean {
     this.hasLeft = true;
     this.stop?.();
+    return this.hasBegun;
   }
 
   private stream(status: number, fields: HeaderFields, body: Readable): void {

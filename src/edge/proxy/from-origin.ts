@@ -12,7 +12,7 @@ import type {
   Stage,
 } from './exchange.js';
 import { endToEndHeaders, originHeaders } from './headers.js';
-import { mayBeRepeated, originFailure } from './origin-failure.js';
+import { mayBeRepeated, originFailure, statusFailure } from './origin-failure.js';
 import type { OriginPlan, OriginPlanner, Planned } from './origin-plan.js';
 import type { OriginPools } from './origin-pools.js';
 
@@ -89,6 +89,12 @@ class Attempt implements OriginEvents, ResponseFlow {
   onHead(status: number, headers: HeaderList, showsItsEnd: boolean): void {
     if (this.over) return;
     this.options.onLatency(performance.now() - this.startedMs);
+    const failure = statusFailure(status);
+    if (failure) {
+      this.abort();
+      this.sink.onFailure(failure);
+      return;
+    }
     this.hasHead = true;
     this.showsItsEnd = showsItsEnd;
     this.sink.onHead(status, endToEndHeaders(headers), this);

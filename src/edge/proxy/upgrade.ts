@@ -10,7 +10,7 @@ import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import type { EdgeRequest, HeaderList, ServedRoute } from './exchange.js';
 import { endToEndHeaders, originHeaders } from './headers.js';
-import { originFailure } from './origin-failure.js';
+import { originFailure, statusFailure } from './origin-failure.js';
 import type { OriginPlan, OriginPlanner } from './origin-plan.js';
 import type { TrustedRoots } from './trusted-roots.js';
 
@@ -83,7 +83,12 @@ function ask(
     cancel();
     onUpgraded(originFields(message), socket, head);
   });
-  asked.once('response', (message) => onAnswered(message.statusCode!, originFields(message), message));
+  asked.once('response', (message) => {
+    const failure = statusFailure(message.statusCode!);
+    if (failure) message.on('error', () => {}).destroy();
+    if (failure) onFailure(failure);
+    else onAnswered(message.statusCode!, originFields(message), message);
+  });
   asked.on('error', (error: Error) => onFailure(originFailure(error)));
   asked.end();
   return () => asked.destroy();

@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import type { Answer } from '../../../src/edge/cache/answer.js';
 import { createEdgeCache } from '../../../src/edge/cache/cache.js';
-import type { CacheRequest } from '../../../src/edge/cache/cache-state.js';
+import type { CacheRequest, Forward } from '../../../src/edge/cache/cache-state.js';
 import { type OriginResponse, OriginSilent } from '../../../src/edge/cache/origin-response.js';
 import { createPurgedItems } from '../../../src/edge/purge/purged.js';
 import type { HeaderFields } from '../../../src/http/fields.js';
@@ -36,7 +36,7 @@ function setUp(limits: { maxOctets?: number; maxObjectOctets?: number } = {}) {
   /** Request fields the origin has seen. */
   const asked: HeaderFields[] = [];
   let origin: Origin = () => ({ status: 200, fields: fresh, body: 'hello' });
-  const forward = async (fields: HeaderFields): Promise<OriginResponse> => {
+  const ask = async (fields: HeaderFields): Promise<OriginResponse> => {
     asked.push(fields);
     const { status, fields: answered, body: given } = await origin(fields);
     const length = typeof given === 'string' ? { 'content-length': `${given.length}` } : {};
@@ -45,6 +45,16 @@ function setUp(limits: { maxOctets?: number; maxObjectOctets?: number } = {}) {
     const body = typeof given === 'string' ? Readable.from([Buffer.from(given)]) : given;
     const opened = body && { open: () => body, discard: () => void body.on('error', () => {}).destroy() };
     return { status, fields: whole, body: opened, showsItsEnd };
+  };
+  let stopped = 0;
+  const forward: Forward = (fields) => {
+    const { promise, resolve, reject } = Promise.withResolvers<OriginResponse>();
+    ask(fields).then(resolve, reject);
+    const stop = (): void => {
+      stopped++;
+      reject(new Error('stopped'));
+    };
+    return { response: promise, stop };
   };
   const serve = async (target = '/a', more: Partial<CacheRequest> = {}): Promise<Answer> =>
     cache.serve(
@@ -61,6 +71,15 @@ function setUp(limits: { maxOctets?: number; maxObjectOctets?: number } = {}) {
       },
       forward,
     );
+  /** A request of its own client, which may leave. */
+  const begin = (target: string) => {
+    const own: Forward = (fields) => forward(fields);
+    const policy = { level: 'cache_everything', browserTtlS: 0, developmentMode: false } as const;
+    const request = { zone: 1, scheme: 'https', host: 'www.example.com', target, method: 'GET', fields: {} } as const;
+    const answer = Promise.resolve(cache.serve({ ...request, hasBody: false, policy }, own));
+    answer.catch(() => {});
+    return { forward: own, answer };
+  };
   const get = async (target?: string, more?: Partial<CacheRequest>): Promise<Got> => read(await serve(target, more));
   return {
     clock,
@@ -68,6 +87,10 @@ function setUp(limits: { maxOctets?: number; maxObjectOctets?: number } = {}) {
     cache,
     asked,
     serve,
+    begin,
+    get stopped() {
+      return stopped;
+    },
     get,
     /** Result of each of some requests in turn. */
     results: async (...targets: string[]) => {
@@ -276,6 +299,32 @@ t.test('a fill goes on as long as anybody reads it', async (t) => {
   await turn();
   t.ok(body.destroyed, 'nobody is left');
   t.equal(room.cache.count(), 0);
+});
+
+t.test('the origin is asked as long as any client waits for its response', async (t) => {
+  const room = setUp();
+  const { promise, resolve } = Promise.withResolvers<OriginAnswer>();
+  room.origin = () => promise;
+  const [first, second, third] = [room.begin('/slow'), room.begin('/slow'), room.begin('/slow')];
+  await turn();
+  t.equal(room.asked.length, 1, 'one request for all');
+  t.ok(room.cache.leave(first.forward));
+  t.ok(room.cache.leave(third.forward));
+  t.equal(room.stopped, 0);
+  t.notOk(room.cache.leave(first.forward), 'a client leaves once');
+  resolve({ status: 200, fields: fresh, body: 'late' });
+  t.match(await read(await second.answer), { status: 200, text: 'late' }, 'for the client that stayed');
+  t.notOk(room.cache.leave(second.forward), 'it has its answer');
+  t.match(await room.results('/slow'), ['HIT']);
+
+  room.origin = () => new Promise(() => {});
+  const [only, other] = [room.begin('/never'), room.begin('/never')];
+  await turn();
+  for (const { forward } of [only, other]) t.ok(room.cache.leave(forward));
+  t.equal(room.stopped, 1, 'the last one ends the request');
+  await t.rejects(only.answer, /stopped/);
+  room.origin = () => ({ status: 200, fields: fresh, body: 'again' });
+  t.match(await room.get('/never'), { text: 'again' }, 'nothing is left of it');
 });
 
 t.test('a body that is too large is passed on at the pace of its reader', async (t) => {
