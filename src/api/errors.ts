@@ -47,6 +47,11 @@ export const failure = defineErrors('api', {
   bodyTooLarge: { status: 400, code: 9207, text: 'Request body is too large: at most {limit} octets are accepted.' },
   badRequest: { status: 400, code: 9207, text: 'The HTTP request is invalid: {detail}.' },
   tooSlow: { status: 400, code: 9207, text: 'The request did not arrive in time.' },
+  accountsOnServer: {
+    status: 403,
+    code: 1002,
+    text: 'Accounts are created on the server, with `zoneplane account create`.',
+  },
   // The code with which the vendor's rule sets answer.
   noRuleset: { status: 404, code: 10003, text: 'could not find entrypoint ruleset in the {phase} phase' },
   busy: { status: 503, code: 1500, text: 'The service is busy. Please try again.' },

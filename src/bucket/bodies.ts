@@ -1,9 +1,10 @@
 /** Compares large bodies with the rows that name them: for backups, restoring and `doctor`. */
 import { createHash } from 'node:crypto';
-import { constants, createReadStream, mkdirSync } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { equalBytes } from '../base/bytes.js';
+import { makeDirectories } from '../base/directories.js';
 import type { Store } from '../store/driver.js';
 import { type ObjectInFile, objectsWithFiles } from '../store/objects/objects.js';
 import type { Blobs, FileBlobs } from './blobs.js';
@@ -63,7 +64,7 @@ export async function copyBodies(store: Store, source: Blobs | FileBlobs, target
 
 async function copyFileOf(blob: string, source: FileBlobs, target: FileBlobs): Promise<void> {
   const path = target.pathOf(blob);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeDirectories(dirname(path), 0o700);
   await copyFile(source.pathOf(blob), path, constants.COPYFILE_FICLONE).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });

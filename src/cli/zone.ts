@@ -1,7 +1,8 @@
 /** `zoneplane zone`: whole zones. */
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { makeDirectories } from '../base/directories.js';
 import { UserError } from '../base/errors.js';
 import { explainFileFailure } from '../base/file-failure.js';
 import type { Context } from '../control/write/context.js';
@@ -73,7 +74,7 @@ async function exportAll(
   directory: string,
   terminal: Terminal,
 ): Promise<void> {
-  mkdirSync(directory, { recursive: true });
+  makeDirectories(directory);
   const zones = await collectPages((page) => listZones(context, { page, perPage: 1000 }));
   for (const { id, asciiName } of zones) {
     const file = join(directory, `${asciiName.replaceAll('/', '_')}.${format === 'bind' ? 'zone' : 'json'}`);

@@ -17,6 +17,7 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
+import { makeDirectories } from '../base/directories.js';
 import { UserError } from '../base/errors.js';
 import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
 import { schemaVersion } from '../store/migrate.js';
@@ -136,7 +137,7 @@ export async function fetchSnapshot(reader: Connection, dataDir: string, newestS
   }
   const draft = join(dataDir, DRAFT_DIRECTORY);
   rmSync(draft, { recursive: true, force: true });
-  mkdirSync(draft, { mode: 0o700, recursive: true });
+  makeDirectories(draft, 0o700);
   try {
     await download(reader, snapshot, join(draft, DATABASE_FILE));
     const path = join(dataDir, DATABASE_FILE);

@@ -202,7 +202,10 @@ async function spread({ store, known, log }: State, nowMs: number): Promise<void
     if (overdue < 2) continue;
     const windowMs = Math.min(Math.ceil((overdue * 1000) / overduePerSecond), LONGEST_SPREAD_MS);
     await store.write(() => spreadOverdue(store, kind, nowMs, windowMs));
-    log.info({ kind, overdue, seconds: Math.ceil(windowMs / 1000) }, 'overdue jobs are spread over time');
+    log.debug(
+      { kind, overdue, seconds: Math.ceil(windowMs / 1000) },
+      'jobs that came due while nothing ran are done one after the other',
+    );
   }
 }
 

@@ -1,16 +1,7 @@
 /** The data directory: created with mode 0700, checked to be writable; and the names of its files. */
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { makeDirectories } from '../base/directories.js';
 import { UserError } from '../base/errors.js';
 import { DATABASE_FILE, openStore } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
@@ -54,7 +45,7 @@ export interface DataDirectory {
 export function prepareDataDirectory(directory: string): DataDirectory {
   const path = resolve(directory);
   try {
-    if (mkdirSync(path, { recursive: true, mode: 0o700 })) chmodSync(path, 0o700);
+    if (makeDirectories(path, 0o700) !== undefined) chmodSync(path, 0o700);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw unusable(path, error);
@@ -127,6 +118,11 @@ function unusable(path: string, error: unknown): UserError {
       return new UserError(
         `the data directory ${path} is not writable by this user`,
         `Make the user that runs zoneplane its owner (chown), or name another directory with --data-dir.`,
+      );
+    case 'ENOENT':
+      return new UserError(
+        `the data directory ${path} cannot be made: its file system does not allow it (ENOENT)`,
+        'Name another directory with --data-dir or ZONEPLANE_DATA_DIR.',
       );
     case 'EROFS':
       return new UserError(

@@ -63,6 +63,17 @@ t.test('one record tells what shadows it', async (t) => {
   t.equal((await call('GET', `${records}/${id}`)).json.result.meta.shadowed_by, undefined);
 });
 
+t.test('accounts are not created over the API, not even by an administrator', async (t) => {
+  const { call } = await install(t);
+  const before = (await call('GET', '/accounts')).json.result;
+  for (const body of [{ name: 'another', type: 'standard' }, {}, undefined]) {
+    const { status, json } = await call('POST', '/accounts', body);
+    t.match({ status, json }, { status: 403, json: { success: false, result: null, errors: [{ code: 1002 }] } });
+    t.match(json.errors[0].message, /zoneplane account create/);
+  }
+  t.same((await call('GET', '/accounts')).json.result, before);
+});
+
 t.test('methods that no path has are 405', async (t) => {
   const { app, call, createZone } = await install(t);
   const zone = await createZone('example.com');

@@ -105,7 +105,7 @@ t.test('unknown paths and methods', async (t) => {
     ['PUT', '/zones', 'GET, HEAD, POST'],
     ['DELETE', '/user', 'GET, HEAD'],
     ['PUT', `/zones/${SOME_ID}/dns_records/batch`, 'POST'],
-    ['OPTIONS', '/accounts', 'GET, HEAD'],
+    ['OPTIONS', '/accounts', 'GET, HEAD, POST'],
     ['POST', '/ips', 'GET, HEAD'],
   ] as const) {
     const { status, text, headers } = await call(method, path, method === 'OPTIONS' ? undefined : {});

@@ -35,6 +35,17 @@ export const neighbourRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = 
     );
   }
 
+  app.post(
+    '/accounts',
+    {
+      config: { area: 'any' },
+      schema: { tags, summary: 'Create an account: refused for everybody', response: answersOne(z.null()) },
+    },
+    async () => {
+      throw failure('accountsOnServer');
+    },
+  );
+
   app.get(
     '/zones/:zone_id/available_plans',
     {

@@ -1,7 +1,8 @@
 /** `zoneplane dnssec export|import`: keys as the files that BIND, Knot, NSD, ldns and PowerDNS read and write. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
+import { makeDirectories } from '../../base/directories.js';
 import { UserError } from '../../base/errors.js';
 import { getDnssec } from '../../control/dnssec/delegation.js';
 import { type ExportedKey, exportKeys, importKeys } from '../../control/dnssec/key-files.js';
@@ -36,7 +37,7 @@ function addExport(dnssec: Command, { terminal, environment }: CommandContext): 
       await unlock();
       const zone = await requireZoneNamed(ctx, name);
       const keys = await exportKeys(ctx, zone.id);
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      makeDirectories(directory, 0o700);
       for (const key of keys) terminal.print(writeKey(directory, zone.asciiName, key));
     });
   });

@@ -1,9 +1,10 @@
 /** `zoneplane restore`: a backup becomes the data of a directory, after it was found to be whole. */
 import { constants, existsSync, renameSync, rmSync } from 'node:fs';
-import { copyFile, cp, mkdir, open } from 'node:fs/promises';
+import { copyFile, cp, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { SystemClock } from '../../base/clock.js';
+import { makeDirectories } from '../../base/directories.js';
 import { UserError } from '../../base/errors.js';
 import { silentLogger } from '../../base/log.js';
 import { systemRandom } from '../../base/random.js';
@@ -83,7 +84,7 @@ async function restoreBackup(file: string, directory: string, settings: Settings
   }
   if (!existsSync(file)) throw new UserError(`${file} does not exist`, 'Name the file that `zoneplane backup` wrote.');
   const draft = join(directory, 'restoring');
-  await mkdir(draft, { mode: 0o700, recursive: true });
+  makeDirectories(draft, 0o700);
   try {
     await copyFile(file, join(draft, DATABASE_FILE), constants.COPYFILE_FICLONE);
     const bodies = bodiesBeside(file);

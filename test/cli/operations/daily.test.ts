@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +17,7 @@ import t from 'tap';
 import { createTerminal } from '../../../src/cli/terminal.js';
 import { loadSettings } from '../../../src/config/load.js';
 import { explainStoreFailure } from '../../../src/roles/store-failure.js';
+import { openStore } from '../../../src/store/driver.js';
 import { type Outcome, PROGRAM, runCommand } from '../../support/commands.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'zoneplane-daily-'));
@@ -187,6 +189,39 @@ t.test('a data directory of somebody else', async (t) => {
   chmodSync(foreign, 0o700);
   for (const outcome of outcomes)
     t.match(outcome, { code: 1, err: /^zoneplane: the data directory \S+ is not writable by this user\n/ });
+});
+
+t.test('directories that cannot be made', { timeout: 60_000 }, async (t) => {
+  // Nobody, root included, makes anything below /proc.
+  const place = '/proc/zoneplane/data';
+  const made = join(directory, 'some', 'more', 'below');
+  const exported = join(directory, 'exported.zone');
+  writeFileSync(exported, ZONE);
+  t.match(await run('zone', 'import', exported, '--replace', '--init'), { code: 0 });
+  const cannot = {
+    code: 1,
+    out: '',
+    err: /^zoneplane: \/proc\/zoneplane cannot be used: it does not exist \(ENOENT\)\n/,
+  };
+  const noData = {
+    code: 1,
+    err: /^zoneplane: the data directory \/proc\/zoneplane\/data cannot be made: .*\nName another/,
+  };
+  const sealed = join(directory, 'sealed');
+  t.match(await run('zone', 'export', '--all', '--directory', place), cannot);
+  t.match(await run('zone', 'export', '--all', '--directory', made), { code: 0 });
+  t.ok(readdirSync(made).includes('example.net.zone'));
+  const file = join(directory, 'copy.db');
+  t.match(await run('backup', file), { code: 0 });
+  t.match(await run('restore', file, '--data-dir', place), noData);
+  t.match(await run('zone', 'create', 'example.org', '--init', '--data-dir', place), noData);
+  t.match(await run('zone', 'create', 'example.org', '--init', '--data-dir', join(file, 'below')), {
+    code: 1,
+    err: /copy\.db\/below is not a directory\nName a directory/,
+  });
+  t.throws(() => openStore(place), { name: 'UserError', message: /ENOENT/ });
+  t.match(await run('zone', 'create', 'example.org', '--init', '--data-dir', sealed), { code: 0 });
+  t.equal(statSync(sealed).mode & 0o777, 0o700);
 });
 
 t.test('a configuration file that is read when it is there', async (t) => {
