@@ -3,10 +3,12 @@
  *
  * ZSK: published, then active while the old one is retired (pre-publication, RFC 7583 §3.2.1). KSK: published and
  * signing, then active while the old one is retired until every server of the parent has the new DS (double KSK, RFC 7583
- * §3.3.1). Algorithm: signatures before keys on the way in, keys before signatures on the way out (RFC 6781 §4.1.4).
+ * §3.3.1). Algorithm: signatures before keys on the way in, keys before signatures on the way out (RFC 6781 §4.1.4). A key for
+ * everything, which other programs make, is replaced by a KSK and a ZSK together.
  */
 
-export type KeyRole = 'ksk' | 'zsk';
+/** 'csk': a key for everything. */
+export type KeyRole = 'ksk' | 'zsk' | 'csk';
 
 /**
  * `presigning`: a key of a new algorithm, whose signatures come before it. `withdrawn`: the last state of a key of an old
@@ -18,7 +20,7 @@ export type KeyState = 'presigning' | 'published' | 'active' | 'retired' | 'with
 export interface KeyDuties {
   /** Whether it is in the DNSKEY RRset. */
   readonly isPublished: boolean;
-  /** Whether it makes signatures: a KSK of DNSKEY, CDS and CDNSKEY, a ZSK of all else. */
+  /** Whether it makes signatures: a KSK of DNSKEY, CDS and CDNSKEY, a ZSK of all else, see {@link signsRecords}. */
   readonly signs: boolean;
   /** Whether CDS and CDNSKEY name it, for a KSK. */
   readonly isNamedToParent: boolean;
@@ -39,10 +41,36 @@ const DUTIES: Readonly<Record<KeyRole, Readonly<Record<KeyState, KeyDuties>>>> =
     retired: { isPublished: true, signs: false, isNamedToParent: false },
     withdrawn: { isPublished: false, signs: true, isNamedToParent: false },
   },
+  // No new ones are made.
+  csk: {
+    presigning: { isPublished: false, signs: true, isNamedToParent: false },
+    published: { isPublished: true, signs: true, isNamedToParent: false },
+    active: { isPublished: true, signs: true, isNamedToParent: true },
+    retired: { isPublished: true, signs: true, isNamedToParent: false },
+    withdrawn: { isPublished: false, signs: true, isNamedToParent: false },
+  },
 };
 
 export function dutiesOf(role: KeyRole, state: KeyState): KeyDuties {
   return DUTIES[role][state];
+}
+
+/** What tells which keys sign records. */
+interface SigningRole {
+  readonly role: KeyRole;
+  readonly algorithm: number;
+  readonly signs: boolean;
+}
+
+/** Whether a key signs other RRsets than DNSKEY, CDS and CDNSKEY; one for everything leaves them to a ZSK of its algorithm. */
+export function signsRecords({ role, algorithm, signs }: SigningRole, keys: readonly SigningRole[]): boolean {
+  if (!signs || role === 'ksk') return false;
+  return role === 'zsk' || !keys.some((key) => key.role === 'zsk' && key.algorithm === algorithm && key.signs);
+}
+
+/** Whether a DS record may point to a key with this role. */
+export function isEntryRole(role: KeyRole): boolean {
+  return role !== 'zsk';
 }
 
 export interface KeyFacts {
@@ -77,7 +105,7 @@ export interface ParentDs {
   readonly keys: readonly { readonly tag: number; readonly algorithm: number }[] | undefined;
   /** Since when all servers have answered this. */
   readonly since: number;
-  /** TTL of the DS RRset that was there before. */
+  /** How long resolvers remember the DS RRsets from before that, seconds after it. */
   readonly ttl: number;
 }
 
@@ -130,10 +158,23 @@ function judgeKey(key: KeyFacts, keys: readonly KeyFacts[], facts: RolloverFacts
     case 'active':
       return undefined;
     case 'retired':
-      return role === 'ksk' ? judgeRetiredKsk(key, keys, facts) : judgeRetiredZsk(key, facts);
+      return judgeRetired(key, keys, facts);
     case 'withdrawn':
       return until(facts.now, since + known, 'dnskey-ttl');
   }
+}
+
+function judgeRetired(key: KeyFacts, keys: readonly KeyFacts[], facts: RolloverFacts): Verdict {
+  if (key.role === 'zsk') return judgeRetiredZsk(key, facts);
+  const verdict = judgeRetiredKsk(key, keys, facts);
+  // In a rollover of the algorithm its signatures of records stay until it is withdrawn.
+  const isReplaced = key.role === 'csk' && !stillSignsRecords(key, keys);
+  return verdict === 'over' && isReplaced ? judgeRetiredZsk(key, facts) : verdict;
+}
+
+function stillSignsRecords(key: KeyFacts, keys: readonly KeyFacts[]): boolean {
+  const withDuties = (one: KeyFacts) => ({ ...one, signs: dutiesOf(one.role, one.state).signs });
+  return signsRecords(withDuties(key), keys.map(withDuties));
 }
 
 /** The old ZSK stays in the DNSKEY RRset while a resolver may hold one of its signatures (RFC 7583 §3.2.1). */
@@ -160,7 +201,10 @@ function stepsOf(key: KeyFacts, keys: readonly KeyFacts[]): KeyStep[] {
   const others = keys.filter((other) => other.seq !== key.seq);
   // An old KSK of another algorithm is replaced, too; its ZSKs sign until the parent knows the new one.
   const replaced = others.filter(
-    (other) => other.role === role && other.state === 'active' && (role === 'ksk' || other.algorithm === algorithm),
+    (other) =>
+      isEntryRole(other.role) === isEntryRole(role) &&
+      other.state === 'active' &&
+      (isEntryRole(role) || other.algorithm === algorithm),
   );
   switch (state) {
     case 'presigning': {
@@ -172,23 +216,25 @@ function stepsOf(key: KeyFacts, keys: readonly KeyFacts[]): KeyStep[] {
     case 'published':
       return [{ key, to: 'active' }, ...replaced.map((old): KeyStep => ({ key: old, to: 'retired' }))];
     case 'retired':
-      return role === 'ksk' && !hasOther(keys, key) ? withdrawAlgorithm(key, others) : [{ key, to: 'removed' }];
+      return isEntryRole(role) && !hasOther(keys, key) ? withdrawAlgorithm(key, keys) : [{ key, to: 'removed' }];
     default:
       return [{ key, to: 'removed' }];
   }
 }
 
-/** The keys of an old algorithm leave the DNSKEY RRset together; the signatures of its ZSKs stay for a while. */
-function withdrawAlgorithm(ksk: KeyFacts, others: readonly KeyFacts[]): KeyStep[] {
-  const zsks = others.filter(({ role, algorithm }) => role === 'zsk' && algorithm === ksk.algorithm);
-  return [{ key: ksk, to: 'removed' }, ...zsks.map((key): KeyStep => ({ key, to: 'withdrawn' }))];
+/** The keys of an old algorithm leave the DNSKEY RRset together; the signatures of records stay for a while. */
+function withdrawAlgorithm(entry: KeyFacts, keys: readonly KeyFacts[]): KeyStep[] {
+  const leaving = keys.filter(
+    ({ seq, role, algorithm }) => seq === entry.seq || (role === 'zsk' && algorithm === entry.algorithm),
+  );
+  return leaving.map((key): KeyStep => ({ key, to: stillSignsRecords(key, keys) ? 'withdrawn' : 'removed' }));
 }
 
-/** Whether another KSK of the same algorithm is in use. */
-function hasOther(keys: readonly KeyFacts[], { seq, role, algorithm }: KeyFacts): boolean {
+/** Whether another key of the same algorithm, to which a DS record may point, is in use. */
+function hasOther(keys: readonly KeyFacts[], { seq, algorithm }: KeyFacts): boolean {
   return keys.some(
-    (other) =>
-      other.seq !== seq && other.role === role && other.algorithm === algorithm && dutiesOf(role, other.state).signs,
+    ({ seq: other, role, algorithm: its, state }) =>
+      other !== seq && isEntryRole(role) && its === algorithm && dutiesOf(role, state).signs,
   );
 }
 

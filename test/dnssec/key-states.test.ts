@@ -5,12 +5,14 @@
 import t from 'tap';
 import {
   dutiesOf,
+  isEntryRole,
   judgeKeys,
   type KeyFacts,
   type KeyRole,
   type KeyState,
   type KeyWait,
   type RolloverFacts,
+  signsRecords,
 } from '../../src/dnssec/key-states.js';
 import { seededRandom } from '../support/seeded-random.js';
 
@@ -52,10 +54,10 @@ class World {
 
   constructor(
     readonly random: () => number,
-    algorithm = 13,
+    roles: readonly KeyRole[] = ['ksk', 'zsk'],
   ) {
-    const keys = [this.add('ksk', algorithm, 'active'), this.add('zsk', algorithm, 'active')];
-    this.rrsets = Array.from({ length: 20 }, () => new Set([keys[1]!.seq]));
+    const keys = roles.map((role) => this.add(role, 13, 'active'));
+    this.rrsets = Array.from({ length: 20 }, () => new Set([keys.at(-1)!.seq]));
     this.ds = [keys[0]!];
     this.record();
   }
@@ -99,7 +101,8 @@ class World {
 
   /** Signs a few RRsets anew with the keys that sign now. */
   private sign(): void {
-    const signers = this.keys.filter(({ role, state }) => role === 'zsk' && dutiesOf(role, state).signs);
+    const roles = this.keys.map((key) => ({ ...key, signs: dutiesOf(key.role, key.state).signs }));
+    const signers = roles.filter((key) => signsRecords(key, roles));
     // Signatures of another algorithm that signs, too, are added at once; others are replaced as they come due.
     for (let i = 0; i < 3; i++) {
       const index = Math.floor(this.random() * this.rrsets.length);
@@ -125,7 +128,7 @@ class World {
     this.history.push({
       at: this.now,
       dnskeys: this.keys.filter((key) => duties(key).isPublished),
-      keySigners: this.keys.filter((key) => key.role === 'ksk' && duties(key).signs),
+      keySigners: this.keys.filter((key) => isEntryRole(key.role) && duties(key).signs && duties(key).isPublished),
       signers: this.rrsets.map((set) => this.every.filter(({ seq }) => set.has(seq))),
       ds: this.ds,
     });
@@ -200,6 +203,31 @@ for (const seed of [1, 2, 3]) {
       [
         ['ksk', 15, 'active'],
         ['zsk', 15, 'active'],
+      ],
+    );
+    for (let i = 0; i < 50; i++) world.advance(true);
+    t.same(failuresOf(world.history).slice(0, 5), []);
+  });
+}
+
+for (const algorithm of [13, 15]) {
+  t.test(`a key for everything is replaced by two, of algorithm ${algorithm}`, async (t) => {
+    const world = new World(randomNumbers(7), ['csk']);
+    for (let i = 0; i < 50; i++) world.advance(true);
+    for (const role of ['ksk', 'zsk'] as const)
+      world.add(role, algorithm, algorithm === 13 ? 'published' : 'presigning');
+    const reasons = run(world);
+    t.same(
+      reasons,
+      algorithm === 13
+        ? ['dnskey-ttl', 'ds-ttl', 'largest-ttl']
+        : ['new-signatures', 'largest-ttl', 'dnskey-ttl', 'ds-ttl'],
+    );
+    t.same(
+      world.keys.map(({ role, algorithm, state }) => [role, algorithm, state]),
+      [
+        ['ksk', algorithm, 'active'],
+        ['zsk', algorithm, 'active'],
       ],
     );
     for (let i = 0; i < 50; i++) world.advance(true);

@@ -105,7 +105,7 @@ export const rolloverRequest = z
     role: z
       .enum(['zsk', 'ksk'], { error: 'zsk or ksk' })
       .nullish()
-      .describe('Both keys when only `algorithm` is given'),
+      .describe('Both keys when only `algorithm` is given, or when the zone has one key for everything'),
     algorithm: z.int().nullish().describe('13 (ECDSAP256SHA256) or 15 (ED25519); the present one when left out'),
     emergency: flag.describe(
       'Wait only for the parent, not for what resolvers remember; also for a rollover under way',

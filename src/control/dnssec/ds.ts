@@ -2,6 +2,7 @@
 import { Type } from '../../dns/codes.js';
 import { printRecord } from '../../dns/zonefile/writer.js';
 import { dsRdata, readPublicKey } from '../../dnssec/key.js';
+import { isEntryRole } from '../../dnssec/key-states.js';
 import type { DnssecKeyRow } from '../../store/dnssec/keys.js';
 import type { DsItem } from './item.js';
 
@@ -14,7 +15,7 @@ const HEAD = 4;
 
 /** Whether a DS record may point to the key. */
 export function isEntryPoint({ role }: Pick<DnssecKeyRow, 'role'>): boolean {
-  return role !== 'zsk';
+  return isEntryRole(role);
 }
 
 /** Rdata of the DS record. `apex`: lower-case wire name; `dnskey`: rdata. */

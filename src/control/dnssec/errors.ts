@@ -45,6 +45,11 @@ export const dnssecFailure = defineErrors('dnssec', {
     code: 1004,
     text: 'DNSSEC of this zone is {status}. Disable it first, and wait until the parent has removed its DS record; a zone without signatures below a DS record cannot be resolved.',
   },
+  hashedTooLong: {
+    status: 400,
+    code: 1004,
+    text: 'The name of this zone has more than {most} characters, so the names of NSEC3 records in it would be too long (RFC 5155 §3). Absence can be proven by nsec or compact.',
+  },
   compactOneKey: {
     status: 400,
     code: 1004,

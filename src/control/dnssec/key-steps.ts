@@ -31,11 +31,11 @@ const PROPAGATION_S = 3600;
 
 /** The keys whose states the service decides; those of other signers are not among them. */
 function ownKeys(keys: readonly DnssecKeyRow[]): readonly DnssecKeyRow[] {
-  return keys.filter(({ role, sealed }) => sealed !== null && role !== 'csk');
+  return keys.filter(({ sealed }) => sealed !== null);
 }
 
 function factsOf({ seq, role, algorithm, tag, state, state_at: since }: DnssecKeyRow): KeyFacts {
-  return { seq, role: role as KeyRole, algorithm, tag, state: state as KeyState, since: toSeconds(since) };
+  return { seq, role, algorithm, tag, state: state as KeyState, since: toSeconds(since) };
 }
 
 /** What the keys of a zone wait for, and the steps that are due. `now`: microseconds since 1970. */
@@ -68,14 +68,14 @@ function waitsOf(
 
 /** Before the first key is named to the parent, resolvers must have forgotten answers without signatures. */
 function isFirst(rows: readonly DnssecKeyRow[]): boolean {
-  return !rows.some(({ role, state }) => role === 'ksk' && state !== 'published');
+  return !rows.some((key) => isEntryPoint(key) && key.state !== 'published');
 }
 
 /** Notes which keys have waited for a re-signing of the whole zone that is finished now. Call inside a write. */
 export function noteWalk(store: Store, zone: DnssecZoneRow, now: number): void {
   if (zone.walk !== null) return;
   for (const key of ownKeys(keysOfZone(store, zone.zone))) {
-    const waits = key.role === 'zsk' && (key.state === 'retired' || key.state === 'presigning');
+    const waits = key.role !== 'ksk' && (key.state === 'retired' || key.state === 'presigning');
     if (waits && key.until === null) updateDnssecKey(store, key.id, { until: now });
   }
 }
@@ -91,7 +91,7 @@ export function applySteps(ctx: Context, draft: Draft, zone: ZoneRow, steps: rea
     if (to === 'removed') removeKey(ctx, draft, zone, id);
     else changeKey(ctx, draft, zone, id, entering(key.role, to));
   }
-  if (steps.some(({ key, to }) => key.role === 'zsk' && to !== 'published')) resignSoon(ctx, zone);
+  if (steps.some(({ key, to }) => key.role !== 'ksk' && to !== 'published')) resignSoon(ctx, zone);
 }
 
 /** The columns of a key that enters a state. */

@@ -10,7 +10,7 @@ import type { ParentDs } from '../../dnssec/key-states.js';
 import type { ParentServerDs } from '../../resolver/parent-ds.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
 import { findParent, type ParentRow, putParent } from '../../store/dnssec/parents.js';
-import { type DnssecState, type DnssecZoneRow, updateDnssecZone } from '../../store/dnssec/zones.js';
+import { type DnssecState, type DnssecZoneRow, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { dsOf, isEntryPoint } from './ds.js';
@@ -42,20 +42,35 @@ export function noteParent(
   // Where nobody answers, what a person said stands; what servers said earlier does not.
   const isSaid = before.servers === '[]';
   const agreed = servers && servers.length > 0 ? agreedOf(servers) : isSaid ? before.agreed : null;
-  const ttls = (servers ?? []).filter(({ ds }) => ds && ds.length > 0).map(({ ttl }) => ttl ?? 0);
+  const row = findDnssecZone(store, zone)!;
+  const ttl = dsTtl(servers ?? []);
+  const ttlBefore = dsTtl(JSON.parse(before.servers) as readonly ParentServerDs[]);
+  // Resolvers keep records with a TTL that was lowered as long as they were told at first.
+  const isSame = agreed !== null && agreed === before.agreed && (ttl ?? 0) >= (ttlBefore ?? 0);
+  const isFirst = row.ds_seen_at === null;
   const after: ParentRow = {
     ...before,
     servers: servers ? JSON.stringify(servers) : before.servers,
     checked_at: servers ? now : null,
     agreed,
-    since: agreed === null ? null : agreed === before.agreed ? before.since : now,
-    // That of records that are gone is needed longest.
-    ttl: ttls.length > 0 ? Math.max(...ttls) : before.ttl,
+    since: agreed === null ? null : isSame ? before.since : now,
+    ttl: isFirst ? (ttl ?? before.ttl) : isSame ? before.ttl : Math.max(ttlBefore ?? 0, rememberedFor(before, now)),
   };
   putParent(store, after);
   // Resolvers may have it from then on, whatever becomes of it.
-  if (ttls.length > 0) updateDnssecZone(store, zone, { ds_seen_at: now });
+  if (ttl !== undefined) updateDnssecZone(store, zone, { ds_seen_at: now });
   return after;
+}
+
+/** The largest TTL of the DS records that the servers of a parent have; undefined when none has any. */
+function dsTtl(servers: readonly ParentServerDs[]): number | undefined {
+  const ttls = servers.filter(({ ds }) => ds && ds.length > 0).map(({ ttl }) => ttl ?? 0);
+  return ttls.length > 0 ? Math.max(...ttls) : undefined;
+}
+
+/** Seconds until resolvers have forgotten the DS records from before those that are there. */
+function rememberedFor({ since, ttl }: ParentRow, now: number): number {
+  return since === null ? ttl : Math.max(0, Math.ceil((since - now) / 1e6) + ttl);
 }
 
 /**

@@ -7,6 +7,7 @@ import { requireZone } from '../access/access.js';
 import { commit, type Draft } from '../write/commit.js';
 import type { Context } from '../write/context.js';
 import { listKeys } from './delegation.js';
+import { isEntryPoint } from './ds.js';
 import { resignSoon } from './enable.js';
 import { dnssecFailure } from './errors.js';
 import { beginKey } from './keys.js';
@@ -50,15 +51,34 @@ function replaceKeys(
   keys: readonly DnssecKeyRow[],
   { role, algorithm }: Rollover,
 ): void {
-  const present = keys.find(({ role: own }) => own !== 'zsk')!.algorithm;
+  const entries = keys.filter(isEntryPoint);
+  const present = (entries.findLast(({ state }) => state === 'active') ?? entries[0])!.algorithm;
   const next = algorithm ?? present;
   if (!NEW_ALGORITHMS.has(next)) throw dnssecFailure('badAlgorithm', { algorithm: next });
   const isOther = next !== present;
   if (isOther ? role != null : role == null) throw dnssecFailure(isOther ? 'bothRoles' : 'noRole');
   // The others would have to sign with it at the same moment.
   if (isOther) requireNoForeignKeys(ctx.store, zone);
-  const roles = isOther ? (['ksk', 'zsk'] as const) : [role!];
-  for (const one of roles)
-    beginKey(ctx, draft, zone, next as NewKeyAlgorithm, one, isOther ? 'presigning' : 'published');
+  const state = isOther ? 'presigning' : 'published';
+  for (const [one, of] of replacing(keys, isOther ? null : role, next)) beginKey(ctx, draft, zone, of, one, state);
   if (isOther) resignSoon(ctx, zone);
+}
+
+/** Roles and algorithms of the new keys. `role` null: all. */
+function replacing(
+  keys: readonly DnssecKeyRow[],
+  role: Rollover['role'],
+  next: number,
+): (readonly ['ksk' | 'zsk', NewKeyAlgorithm])[] {
+  const records = keys.filter((key) => key.role === 'zsk' && key.state === 'active').map(({ algorithm }) => algorithm);
+  // A key for everything is replaced by two.
+  if (role == null || records.length === 0)
+    return [
+      ['ksk', next as NewKeyAlgorithm],
+      ['zsk', next as NewKeyAlgorithm],
+    ];
+  // During a rollover of the algorithm there are ZSKs of both.
+  const algorithms =
+    role === 'ksk' ? [next] : [...new Set(records)].filter((algorithm) => NEW_ALGORITHMS.has(algorithm));
+  return algorithms.map((algorithm) => [role, algorithm as NewKeyAlgorithm] as const);
 }

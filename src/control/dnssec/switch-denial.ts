@@ -3,6 +3,7 @@
  * then.
  */
 import { concatBytes, equalBytes } from '../../base/bytes.js';
+import { MAX_NAME_LENGTH } from '../../dns/name.js';
 import { removeSomeHashed } from '../../store/dnssec/hashed.js';
 import { keysOfZone } from '../../store/dnssec/keys.js';
 import { type DenialKind, findDnssecZone, updateDnssecZone } from '../../store/dnssec/zones.js';
@@ -37,6 +38,7 @@ export function changeDenial(ctx: Context, draft: Draft, zone: ZoneRow, kind: De
   if ((row.next_denial ?? row.denial) === kind) return;
   const isServed = row.phase === 'signed';
   if (kind === 'compact') requireCompact(store, zone);
+  if (kind === 'nsec3') requireRoomForHashes(zone);
   const isLarge = isServed && draft.recordCount(zone) > MOST_AT_ONCE;
   if (row.denial === kind) updateDnssecZone(store, zone.seq, { next_denial: null, cursor: null });
   else if (isLarge && kind === 'compact' && row.denial === 'nsec') {
@@ -66,6 +68,16 @@ export function changeDenial(ctx: Context, draft: Draft, zone: ZoneRow, kind: De
 function requireCompact(store: Store, { seq, name: zone }: ZoneRow): void {
   if (keysOfZone(store, seq).some(({ role }) => role === 'csk')) throw dnssecFailure('compactOneKey', { zone });
   if (findOutgoing(store, seq)) throw dnssecFailure('compactTransferred', { zone });
+}
+
+/** Octets of the first label of an NSEC3 record, with its length: a SHA-1 hash in Base 32. */
+const HASH_LABEL = 33;
+
+/** The names of NSEC3 records are names of the zone (RFC 5155 §3). */
+function requireRoomForHashes({ apex }: ZoneRow): void {
+  const most = MAX_NAME_LENGTH - HASH_LABEL;
+  // In text, the last label has no length and the root none either.
+  if (apex.length > most) throw dnssecFailure('hashedTooLong', { most: most - 2 });
 }
 
 /** Whether a zone has compact denial, or soon will. */

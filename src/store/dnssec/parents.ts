@@ -10,9 +10,9 @@ export interface ParentRow {
   readonly checked_at: number | null;
   /** JSON: contents of the DS records that all servers have; null while they differ. */
   readonly agreed: string | null;
-  /** Since when, in microseconds since 1970. */
+  /** Since when, with a TTL that was not lowered, in microseconds since 1970. */
   readonly since: number | null;
-  /** Of the DS records that they had last, seconds. */
+  /** How long resolvers remember the DS records from before that, counted from then, seconds. */
   readonly ttl: number;
   /** When keys and signatures are to be removed, in microseconds since 1970; null: not at all. */
   readonly remove_at: number | null;

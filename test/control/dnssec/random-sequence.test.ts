@@ -18,8 +18,8 @@ import type { RR } from '../../../src/dns/rr.js';
 import { readZone } from '../../../src/dns/zonefile/parser.js';
 import type { Denial } from '../../../src/dnssec/denial.js';
 import { unsignedOwners } from '../../../src/serving/owner.js';
+import { type Dice, throwDice } from '../../support/dice.js';
 import { checkLog, type FollowedZone, followAnew, followZone, zoneOf } from '../../support/followed-zone.js';
-import { seededRandom } from '../../support/seeded-random.js';
 import {
   missingVerifiers,
   requireVerified,
@@ -56,21 +56,6 @@ const RECORDS: readonly (readonly [type: string, content: string])[] = [
   ['DS', DS],
   ['DNAME', 'elsewhere.test.'],
 ];
-
-interface Dice {
-  /** A whole number from 0 to `limit` - 1. */
-  readonly below: (limit: number) => number;
-  readonly pick: <T>(list: readonly T[]) => T;
-}
-
-function throwDice(seed: number): Dice {
-  const random = seededRandom(seed);
-  const below = (limit: number): number => {
-    const [a, b] = random.bytes(2);
-    return ((a! << 8) | b!) % limit;
-  };
-  return { below, pick: (list) => list[below(list.length)]! };
-}
 
 /** Makes one change, or none when a rule of zones refuses it. Returns what it was. */
 async function change(world: FollowedZone, { below, pick }: Dice): Promise<string> {

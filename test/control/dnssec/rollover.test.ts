@@ -4,15 +4,19 @@
  */
 import t, { type Test } from 'tap';
 import { deleteDnssec, editDnssec, getDnssec, listKeys } from '../../../src/control/dnssec/delegation.js';
+import { beginSigning } from '../../../src/control/dnssec/enable.js';
 import { signingJob } from '../../../src/control/dnssec/job.js';
 import { startRollover } from '../../../src/control/dnssec/rollover.js';
 import { signingStatus } from '../../../src/control/dnssec/status.js';
 import { confirmDs, parentJob } from '../../../src/control/dnssec/watch.js';
 import { createRecord } from '../../../src/control/records/records.js';
+import { commit } from '../../../src/control/write/commit.js';
 import type { Context } from '../../../src/control/write/context.js';
+import { createZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
 import { typeByCode } from '../../../src/dns/rr/registry.js';
 import type { RR } from '../../../src/dns/rr.js';
+import { generateKey, KSK_FLAGS } from '../../../src/dnssec/signing-key.js';
 import type { JobKind } from '../../../src/jobs/kind.js';
 import type { ParentServerDs } from '../../../src/resolver/parent-ds.js';
 import { findZoneById } from '../../../src/store/zones/zones.js';
@@ -238,6 +242,13 @@ t.test('what cannot be had is refused', async (t) => {
   await t.rejects(confirmDs(ctx, zoneId, 1), { message: /not enabled/ });
   await deleteDnssec(ctx, zoneId);
   t.match(await editDnssec(ctx, zoneId, { status: 'disabled' }), { status: 'disabled', modifiedAt: undefined });
+  for (const length of [220, 221]) {
+    const name = `${['a', 'b', 'c'].map((label) => label.repeat(63)).join('.')}.${'d'.repeat(length - 192 - 5)}.test`;
+    const { id } = await createZone(ctx, { name });
+    const denied = editDnssec(ctx, id, { status: 'active', denial: 'nsec3' });
+    if (length === 220) t.match(await denied, { status: 'pending', denial: 'nsec3' });
+    else await t.rejects(denied, { key: 'dnssec.hashedTooLong', message: /more than 220 characters/ });
+  }
 });
 
 t.test('a parent that cannot be found out: signatures stay as long as a DS record may be there', async (t) => {
@@ -331,5 +342,75 @@ t.test('an emergency: nothing is waited for but the parent', async (t) => {
     'beside another one',
   );
   await pass(150_000, true, 2000);
+  t.same((await states()).sort(), ['ksk 13 active', 'zsk 13 active']);
+});
+
+for (const algorithm of [undefined, 15]) {
+  t.test(
+    `a zone that came with one key for everything gets two, of algorithm ${algorithm ?? 'the same'}`,
+    async (t) => {
+      const world = await startWorld(t);
+      const { ctx, zoneId, pass, states } = world;
+      await createRecord(ctx, zoneId, { type: 'A', name: 'www', content: '192.0.2.1', ttl: 7200 });
+      const keys = [generateKey(13, KSK_FLAGS)];
+      const zone = findZoneById(ctx.store, Buffer.from(zoneId, 'hex'))!;
+      await commit(ctx, (draft) => beginSigning(ctx, draft, zone, { keys }));
+      await pass(3 * HOUR);
+      t.same(await states(), ['csk 13 active']);
+      await startRollover(ctx, zoneId, algorithm ? { algorithm } : { role: 'zsk' });
+      await pass(HOUR);
+      t.equal((await states()).length, 3);
+      await pass(5 * DAY);
+      t.same((await states()).sort(), [`ksk ${algorithm ?? 13} active`, `zsk ${algorithm ?? 13} active`]);
+      t.match(await getDnssec(ctx, zoneId), { status: 'active' });
+      await startRollover(ctx, zoneId, { role: 'zsk' });
+      t.match((await states()).sort(), [/ksk/, /zsk .* active/, /zsk .* published/], 'a usual one afterwards');
+    },
+  );
+}
+
+t.test('an emergency during a rollover of the algorithm replaces the ZSKs of both', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, zoneId, pass, states } = world;
+  await editDnssec(ctx, zoneId, { status: 'active' });
+  await pass(2 * DAY);
+  await startRollover(ctx, zoneId, { algorithm: 15 });
+  await pass(3 * DAY, false);
+  const middle = ['ksk 13 retired', 'ksk 15 active', 'zsk 13 active', 'zsk 15 active'];
+  t.same((await states()).sort(), middle, 'it waits for the parent');
+  const tags = async (): Promise<number[]> => {
+    const { keys } = await listKeys(ctx, zoneId);
+    return keys.filter(({ role }) => role === 'zsk').map(({ tag }) => tag);
+  };
+  const before = await tags();
+  await startRollover(ctx, zoneId, { role: 'zsk', emergency: true });
+  t.same((await states()).sort(), [...middle, 'zsk 13 published', 'zsk 15 published'].sort());
+  await pass(60_000, false, 2000);
+  t.same((await states()).sort(), middle);
+  t.notOk((await tags()).some((tag) => before.includes(tag)));
+  await pass(2 * DAY);
+  t.same((await states()).sort(), ['ksk 15 active', 'zsk 15 active']);
+});
+
+t.test('resolvers keep DS records as long as they were told, although the parent has lowered their TTL', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, zoneId, pass, states } = world;
+  await editDnssec(ctx, zoneId, { status: 'active' });
+  await pass(2 * DAY);
+  const withTtl = (ttl: number): void => void (world.parent = world.parent!.map((server) => ({ ...server, ttl })));
+  withTtl(2 * 86_400);
+  await pass(DAY, false);
+  withTtl(300);
+  await pass(2 * HOUR, false);
+  await startRollover(ctx, zoneId, { role: 'ksk' });
+  await pass(3 * HOUR, false);
+  world.followCds();
+  await pass(30 * HOUR, false);
+  const { keys } = await listKeys(ctx, zoneId);
+  t.match(
+    keys.find(({ state }) => state === 'retired'),
+    { wait: { waitingFor: /old DS record/ } },
+  );
+  await pass(2 * DAY, false);
   t.same((await states()).sort(), ['ksk 13 active', 'zsk 13 active']);
 });

@@ -1,14 +1,16 @@
 /** A zone with all that is needed to sign it in one commit: keys, times, and how long existing signatures are kept. */
 import { messageOf, UserError } from '../../../base/errors.js';
+import { signsRecords } from '../../../dnssec/key-states.js';
 import type { SigningKey } from '../../../dnssec/signing-key.js';
 import { signingOf } from '../../../serving/signed.js';
 import { type ServingZone, signedZone } from '../../../serving/zone.js';
-import type { DnssecKeyRow, KeyRole } from '../../../store/dnssec/keys.js';
+import type { DnssecKeyRow } from '../../../store/dnssec/keys.js';
 import type { DnssecZoneRow } from '../../../store/dnssec/zones.js';
 import type { Store } from '../../../store/driver.js';
 import type { Place } from '../../../store/records/places.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { Context } from '../../write/context.js';
+import { isEntryPoint } from '../ds.js';
 import { dnssecFailure } from '../errors.js';
 import { rowsOfZone, type SignedRows } from './signed-rows.js';
 import type { SignatureStock } from './stock.js';
@@ -67,8 +69,8 @@ export function openSigningZone(
     store,
     row,
     zone: serving.signing ? serving : signedZone(serving, how),
-    entryKeys: openKeys(ctx, zone, keys, 'ksk'),
-    dataKeys: openKeys(ctx, zone, keys, 'zsk'),
+    entryKeys: openKeys(ctx, zone, keys.filter(signsKeys), 'its keys'),
+    dataKeys: openKeys(ctx, zone, keys.filter(signsRecordsAmong(keys)), 'its records'),
     known: new Set(
       keys.filter((key) => key.published === 1 || key.signs === 1).map((key) => keyName(key.algorithm, key.tag)),
     ),
@@ -82,11 +84,19 @@ export function openSigningZone(
   };
 }
 
-function openKeys(ctx: Context, zone: ZoneRow, rows: readonly DnssecKeyRow[], role: KeyRole): readonly SigningKey[] {
-  const signing = rows.filter((key) => key.signs === 1 && (key.role === role || key.role === 'csk'));
-  const what = role === 'ksk' ? 'its keys' : 'its records';
-  if (signing.length === 0) throw dnssecFailure('noSigningKey', { zone: zone.name, what });
-  return signing.map((key) => open(ctx, zone, key));
+/** Whether a key signs DNSKEY, CDS and CDNSKEY. */
+function signsKeys(key: DnssecKeyRow): boolean {
+  return isEntryPoint(key) && key.signs === 1 && key.published === 1;
+}
+
+function signsRecordsAmong(keys: readonly DnssecKeyRow[]): (key: DnssecKeyRow) => boolean {
+  const roles = keys.map(({ role, algorithm, signs }) => ({ role, algorithm, signs: signs === 1 }));
+  return ({ role, algorithm, signs }) => signsRecords({ role, algorithm, signs: signs === 1 }, roles);
+}
+
+function openKeys(ctx: Context, zone: ZoneRow, rows: readonly DnssecKeyRow[], what: string): readonly SigningKey[] {
+  if (rows.length === 0) throw dnssecFailure('noSigningKey', { zone: zone.name, what });
+  return rows.map((key) => open(ctx, zone, key));
 }
 
 function open({ zoneKeys }: Context, { name }: ZoneRow, row: DnssecKeyRow): SigningKey {
