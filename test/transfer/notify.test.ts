@@ -292,7 +292,8 @@ t.test('a restart: who is behind is told, who is not is only asked', async (t) =
   await advanceUntil(clock, () => rows().every(({ serial }) => serial === zone().serial), 500);
   notifier.close();
   await change();
-  // Committed, and the process was killed before it said so.
+  // Committed, and the process was killed before it said so. What is stored says so; whoever asked them would hear otherwise.
+  for (const peer of world.peers) peer.serial = zone().serial;
   const counts = world.peers.map(({ notified }) => notified.length);
   const next = world.notify();
   clock.advance(2000);
@@ -307,7 +308,6 @@ t.test('a restart: who is behind is told, who is not is only asked', async (t) =
     clock,
     () => first!.notified.at(-1) === zone().serial && second!.notified.at(-1) === zone().serial,
   );
-  for (const peer of world.peers) peer.serial = zone().serial;
   await advanceUntil(clock, () => rows().every(({ serial }) => serial === zone().serial), 500);
   next.close();
   const told = world.peers.map(({ notified }) => notified.length);
@@ -319,6 +319,43 @@ t.test('a restart: who is behind is told, who is not is only asked', async (t) =
     told,
     'nobody is told what it has',
   );
+});
+
+t.test('a restart: who has lost its copy since it was asked last is told', async (t) => {
+  const world = await start(t, { peers: 2 });
+  const { clock, serve, zone, rows } = world;
+  const [first, second] = world.peers;
+  const notifier = world.notify();
+  for (const peer of world.peers) peer.serial = zone().serial;
+  serve();
+  await advanceUntil(clock, () => rows().every(({ serial }) => serial === zone().serial), 500);
+  notifier.close();
+  // By what is stored, both have the newest version.
+  first!.serial = zone().serial - 1;
+  const [before, others] = [first!.notified.length, second!.notified.length];
+  world.notify();
+  await advanceUntil(clock, () => first!.notified.length > before, 500);
+  t.equal(first!.notified.at(-1), zone().serial);
+  t.equal(second!.notified.length, others, 'the other one has it still');
+});
+
+t.test('a restart: who was linked just before is told', async (t) => {
+  const world = await start(t);
+  const { ctx, clock, serve, zone, zoneId, rows } = world;
+  const [peer] = world.peers;
+  const notifier = world.notify();
+  peer!.serial = zone().serial;
+  serve();
+  await advanceUntil(clock, () => rows()[0]!.serial === zone().serial, 500);
+  notifier.close();
+  clock.advance(5000);
+  // Enabled anew, and killed before anybody was told: its copy may be from before it was disabled.
+  await enableOutgoing(ctx, zoneId, false);
+  await enableOutgoing(ctx, zoneId, true);
+  const before = peer!.notified.length;
+  world.notify();
+  await advanceUntil(clock, () => peer!.notified.length > before);
+  t.pass('the clock stood still, so it was not asked before');
 });
 
 t.test('many changes in a second are few NOTIFY, and the last one is told', async (t) => {
