@@ -1,5 +1,4 @@
 /** Zones move here from BIND and PowerDNS by one command, and what is said when that fails. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash, X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,12 +8,13 @@ import { sleep } from '../../src/base/clock.js';
 import { TLS_CERTIFICATE, TLS_KEY } from '../server/tls-credentials.js';
 import { runCommand } from '../support/commands.js';
 import { freePort } from '../support/free-ports.js';
+import { createPowerDns, withoutPowerDns } from '../support/power-dns.js';
 import { endChild, launch, waitForAnswers } from '../support/reference-servers.js';
 import { address, soa, startScriptedPrimary } from '../support/scripted-primary.js';
 import { createSecondary } from '../support/secondaries.js';
 
 const SECRET = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64');
-const missing = ['/usr/sbin/named', '/usr/sbin/pdns_server', '/usr/bin/pdnsutil'].filter((file) => !existsSync(file));
+const missing = ['/usr/sbin/named'].filter((file) => !existsSync(file));
 const skip = missing.length > 0 && process.env['CI'] !== 'true' ? `not installed: ${missing.join(', ')}` : false;
 
 interface World {
@@ -122,39 +122,21 @@ t.test('from BIND with a key in its own file, over TCP', { skip, timeout: 60_000
   t.match(await world.run('zone', 'transfer', 'x.test', '--from', '127.0.0.1#1'), { code: 1, err: /ECONNREFUSED/ });
 });
 
-t.test('from PowerDNS with its database', { skip, timeout: 60_000 }, async (t) => {
+t.test('from PowerDNS with its database', { skip: withoutPowerDns(), timeout: 60_000 }, async (t) => {
   const world = startWorld(t);
-  const own = join(world.directory, 'pdns');
-  mkdirSync(own);
-  const port = await freePort();
-  const database = join(own, 'pdns.sqlite3');
-  const schema = '/usr/share/doc/pdns-backend-sqlite3/schema.sqlite3.sql';
-  execFileSync('sqlite3', [database], { input: existsSync(schema) ? `.read ${schema}\n` : SCHEMA_MISSING });
-  writeFileSync(
-    join(own, 'pdns.conf'),
-    `launch=gsqlite3\ngsqlite3-database=${database}\nlocal-address=127.0.0.1\nlocal-port=${port}\nsocket-dir=${own}\nallow-axfr-ips=127.0.0.1/32\nsetuid=\nsetgid=\ndisable-syslog=yes\n`,
-  );
+  const pdns = await createPowerDns(world.directory);
+  t.teardown(() => pdns.stop());
   const zone = 'power.test';
-  writeFileSync(join(own, 'zone'), ZONE_TEXT(zone));
-  execFileSync('pdnsutil', [`--config-dir=${own}`, 'load-zone', zone, join(own, 'zone')], { stdio: 'pipe' });
-  const child: ChildProcess = spawn('pdns_server', [`--config-dir=${own}`, '--guardian=no', '--daemon=no'], {
-    stdio: 'ignore',
-  });
-  t.teardown(() => child.kill('SIGKILL'));
-  const args = ['zone', 'transfer', zone, '--from', `127.0.0.1#${port}`, '--init'] as const;
-  let moved = await world.run(...args);
-  for (let attempt = 0; moved.code !== 0 && attempt < 200; attempt++) {
-    await sleep(50);
-    moved = await world.run(...args);
-  }
+  const file = join(world.directory, `${zone}.zone`);
+  writeFileSync(file, ZONE_TEXT(zone));
+  pdns.util('load-zone', zone, file);
+  await pdns.start();
+  const moved = await world.run('zone', 'transfer', zone, '--from', `127.0.0.1#${pdns.port}`, '--init');
   t.match(moved, { code: 0, out: /took power\.test/ }, moved.err);
-  writeFileSync(join(world.directory, `${zone}.zone`), ZONE_TEXT(zone));
   const ours = await exported(world, zone);
-  t.equal((await world.run('zone', 'import', join(world.directory, `${zone}.zone`), '--replace')).code, 0);
+  t.equal((await world.run('zone', 'import', file, '--replace')).code, 0);
   t.same(ours, await exported(world, zone), 'the same as the import of its file');
 });
-
-const SCHEMA_MISSING = '.exit 1\n';
 
 t.test('what is left out is said; half a zone is nothing; a secondary zone is made by a command', async (t) => {
   const world = startWorld(t);

@@ -77,7 +77,8 @@ function checkSignature(message: Buffer, key: TsigKey, prior: Uint8Array, contin
 function isComplete(records: readonly DecodedRR[], from: number | undefined): boolean {
   const first = records[0];
   if (!first || first.type !== SOA) return true;
-  if (from !== undefined && records.length === 1) return serialOf(first) === from;
+  // The client has this version, or a newer one.
+  if (from !== undefined && records.length === 1) return ((from - serialOf(first)) | 0) >= 0;
   if (records.length === 1) return false;
   const isIncremental = from !== undefined && records[1]!.type === SOA;
   const current = records.filter(({ type, rdata }) => type === SOA && rdata === first.rdata).length;

@@ -236,6 +236,18 @@ t.test('half closed, gone, many, and again and again', async (t) => {
   t.equal(openSpools(), 0, 'no file stays open');
 });
 
+t.test('differences from serials that the zone never had', async (t) => {
+  const { port } = await start(t);
+  const types = async (from: number): Promise<number[]> =>
+    (await transfer(port, SMALL, { from: from >>> 0 })).records.map(({ type }) => type);
+  const [soa, ns, a] = [6, 2, 1];
+  t.strictSame(await types(1), [soa], 'its own');
+  t.strictSame(await types(0), [soa, ns, a, soa], 'an older one');
+  t.strictSame(await types(-5), [soa, ns, a, soa], 'one from before the numbers began anew (RFC 1982)');
+  t.strictSame(await types(1 + 2 ** 31), [soa, ns, a, soa], 'one that is neither older nor newer (RFC 1982 §3.2)');
+  t.strictSame(await types(1000), [soa], 'one that is newer');
+});
+
 t.test('signatures', async (t) => {
   const { port, clock } = await start(t, { allowed: [] });
   const now = Math.floor(clock.nowMs() / 1000);

@@ -15,7 +15,7 @@ const statements = perStore((store) => ({
   ),
   // 2 is NS.
   bare: store.prepareTuples<[limit: number], [name: string]>(
-    `SELECT name FROM zones WHERE served = 1 AND name_server_mode = 'records'
+    `SELECT name FROM zones WHERE served = 1 AND type <> 'secondary' AND name_server_mode = 'records'
      AND NOT EXISTS (SELECT 1 FROM records WHERE zone = zones.seq AND owner_key = x'' AND type = 2)
      ORDER BY seq LIMIT ?`,
   ),
@@ -36,7 +36,7 @@ export function someProxiedZone(store: Store): string | undefined {
   return statements(store).proxied.get()?.[0];
 }
 
-/** Names of served zones that must have NS records of their own at the apex and have none; no more than `limit`. */
+/** Names of served zones that must have NS records of their own at the apex and have none; no more than `limit`. Those of other primaries are not ours to mend. */
 export function zonesWithoutNameServers(store: Store, limit: number): string[] {
   return statements(store)
     .bare.all(limit)

@@ -3,10 +3,8 @@
  * §5.3.1). Over TCP, or over TLS when the primary has a name or a key in a certificate (RFC 9103); never the one instead of
  * the other.
  */
-import { createHash } from 'node:crypto';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, rootCertificates, type TLSSocket } from 'node:tls';
-import { equalBytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import { Rcode } from '../../dns/codes.js';
@@ -17,6 +15,7 @@ import { findTsig, signMessage, type TsigKey, type TsigRecord } from '../../dns/
 import { nowSeconds } from '../keys.js';
 import { rcodeText, signatureFault } from '../peer-answer.js';
 import { TransferFailed } from './failure.js';
+import { type PrimaryTls, tlsFault } from './primary-certificate.js';
 
 export interface Primary {
   /** An IP address. */
@@ -24,16 +23,6 @@ export interface Primary {
   readonly port: number;
   readonly key: TsigKey | undefined;
   readonly tls: PrimaryTls | undefined;
-}
-
-/** How a primary proves who it is. At least one of name and pin. */
-export interface PrimaryTls {
-  /** The name in its certificate, which an authority has signed. */
-  readonly name: string | null;
-  /** SHA-256 hash of its public key. With it and without a name, the authority does not matter. */
-  readonly pin: Uint8Array | null;
-  /** Certificates of further authorities, PEM. */
-  readonly authorities: string | undefined;
 }
 
 export interface StreamContext {
@@ -136,7 +125,14 @@ async function open({ clock, signal }: StreamContext, { address, port, tls }: Pr
       socket.destroy();
       reject(error);
     };
-    const cancel = clock.after(CONNECT_MS, () => fail(new TransferFailed('unreachable', 'it takes no connection')));
+    const cancel = clock.after(CONNECT_MS, () => {
+      fail(
+        new TransferFailed(
+          'unreachable',
+          tls && !socket.connecting ? 'it does not answer in TLS' : 'it takes no connection',
+        ),
+      );
+    });
     // Stays, because a socket without such a listener ends the process.
     socket.on('error', (error) => fail(connectionFailure(error)));
     socket.once(tls ? 'secureConnect' : 'connect', () => {
@@ -159,21 +155,6 @@ function tlsOptions(host: string, port: number, { name, authorities }: PrimaryTl
     ...(name !== null && { servername: name }),
     ...(authorities !== undefined && { ca: [...rootCertificates, authorities] }),
   };
-}
-
-/** What is wrong with the certificate (RFC 9103 §9.3.1); undefined: nothing. */
-function tlsFault(socket: TLSSocket, { name, pin }: PrimaryTls): string | undefined {
-  if (socket.alpnProtocol !== 'dot') return 'it does not speak DNS over TLS (the protocol dot)';
-  const certificate = socket.getPeerX509Certificate();
-  if (!certificate) return 'it has no certificate';
-  if (pin) {
-    const key = certificate.publicKey.export({ type: 'spki', format: 'der' });
-    if (!equalBytes(createHash('sha256').update(key).digest(), pin)) return 'its certificate has another key';
-  }
-  if (name === null) return undefined;
-  if (!certificate.checkHost(name)) return `its certificate is not for ${name}`;
-  if (!pin && !socket.authorized) return `its certificate is not trusted: ${String(socket.authorizationError)}`;
-  return undefined;
 }
 
 function connectionFailure(error: Error): TransferFailed {

@@ -59,7 +59,7 @@ function messagesFor({ zone: seq, from }: SpoolOrder): Iterable<Uint8Array> | un
   if (!row) return undefined;
   const zone = servingZone(store, row, serving);
   if (from === undefined) return wholeZone(store, zone);
-  if (!serialIsAfter(row.serial, from)) return onlySoa(zone);
+  if (row.serial === from || serialIsAfter(from, row.serial)) return onlySoa(zone);
   return differences(store, zone, from) ?? wholeZone(store, zone);
 }
 

@@ -73,6 +73,8 @@ t.test('a zone that shadows its parent, and one without name servers', async (t)
       remedy: /record add lab\.example\.com @ NS/,
     },
   ]);
+  await createZone(ctx, { name: 'elsewhere.example', type: 'secondary' });
+  t.same(codes(ctx), ['no-name-servers'], 'what a primary elsewhere has, or has not sent yet, is not said here');
 });
 
 t.test('imports say the same of their zone', async (t) => {
