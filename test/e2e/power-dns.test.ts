@@ -9,9 +9,10 @@ import t, { type Test } from 'tap';
 import { parseName } from '../../src/dns/name.js';
 import { decodeMessage, makeQuery } from '../support/message.js';
 import { createPowerDns, type PowerDns, withoutPowerDns } from '../support/power-dns.js';
-import { KEY, SECRET, startWorld, until, type World } from '../support/primary-world.js';
+import { KEY, SECRET, startWorld, type World } from '../support/primary-world.js';
 import { askAll } from '../support/reference-servers.js';
 import { asSet, serialOf, transfer } from '../support/transfer-client.js';
+import { until } from '../support/until.js';
 
 t.setTimeout(400_000);
 const skip = withoutPowerDns();
@@ -56,19 +57,11 @@ async function untilEqual(
   theirs: () => Promise<Version>,
   hint: () => string,
 ): Promise<void> {
-  let said = '';
-  const isEqual = async (): Promise<boolean> => {
-    try {
-      const [own, other] = [await ours(), await theirs()];
-      said = differenceOf(own, other);
-      return isDeepStrictEqual(own, other);
-    } catch (error) {
-      // The copy is not there yet.
-      said = String(error);
-      return false;
-    }
+  const isEqual = async (): Promise<boolean | string> => {
+    const [own, other] = [await ours(), await theirs()];
+    return isDeepStrictEqual(own, other) || differenceOf(own, other);
   };
-  await until(what, isEqual, () => `${said}\n${hint()}`, 2000);
+  await until(isEqual, what, hint);
 }
 
 function differenceOf(ours: Version, theirs: Version): string {
@@ -129,7 +122,7 @@ t.test('PowerDNS as a secondary', { skip, timeout: 180_000 }, async (t) => {
     const theirs = () => versionAt(pdns.port, zone, false);
     const hint = () => `${pdns.log().slice(-2000)}\n${program.printed().slice(-2000)}`;
     const isSigned = async () => (await ours()).records.some((record) => record.split(' ')[2] === '46');
-    if (denial !== 'none') await until('it is signed', isSigned, hint);
+    if (denial !== 'none') await until(isSigned, 'it is signed', hint);
     await untilEqual(`the copy of ${zone}`, ours, theirs, hint);
     await sameAnswers(t, world, pdns, zone);
     for (let change = 0; change < 2; change++) {
@@ -143,7 +136,7 @@ t.test('PowerDNS as a secondary', { skip, timeout: 180_000 }, async (t) => {
       const [peer] = (await call('GET', `/zones/${id}/secondary_dns/status`)).result;
       return peer.in_sync === true && peer.error === null;
     };
-    await until('the status says so', isInSync);
+    await until(isInSync, 'the status says so');
   }
 });
 
