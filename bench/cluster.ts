@@ -180,6 +180,7 @@ async function measureDistance(own: string, port: number, postgres: Postgres): P
     const began = performance.now();
     await node.api.call('POST', `${node.zonePath}/dns_records/batch`, { posts });
     const batchMs = performance.now() - began;
+    const requests = await measureRequests(node);
     return {
       ...named(
         'one creation at 80 ms',
@@ -187,11 +188,53 @@ async function measureDistance(own: string, port: number, postgres: Postgres): P
       ),
       'a new zone at 80 ms, p50 ms': spreadOf(zoneTimes).p50,
       'a batch of 3500 at 80 ms, ms': batchMs,
+      ...requests,
     };
   } finally {
     await end(node);
     far.close();
   }
+}
+
+/** Requests that write in other ways than a record; each makes what it needs. */
+async function measureRequests({ api }: Running): Promise<Figures> {
+  const [account] = (await api.call('GET', '/accounts')).result as { id: string }[];
+  const idOf = async (path: string, body: object) => ((await api.call('POST', path, body)).result as { id: string }).id;
+  const own = `/accounts/${account!.id}`;
+  const secondary = `${own}/secondary_dns`;
+  const zone = `/zones/${await idOf('/zones', { name: 'requests.test' })}`;
+  const copied = `/zones/${await idOf('/zones', { name: 'copied.test', type: 'secondary' })}`;
+  const peers = [await idOf(`${secondary}/peers`, { name: 'far', ip: '192.0.2.53' })];
+  await api.call('POST', `${zone}/secondary_dns/outgoing`, { name: 'requests.test', peers });
+  await api.call('POST', `${copied}/secondary_dns/incoming`, { name: 'copied.test', peers });
+  await api.call('POST', `${own}/r2/buckets`, { name: 'far-away' });
+  const objects = `${own}/r2/buckets/far-away/objects`;
+  const requests: readonly (readonly [string, string, string, (index: number) => object | undefined])[] = [
+    ['custom hostname', 'POST', `${zone}/custom_hostnames`, (index) => ({ hostname: `far${index}.example.com` })],
+    ['purge', 'POST', `${zone}/purge_cache`, () => ({ purge_everything: true })],
+    ['force_notify', 'POST', `${zone}/secondary_dns/outgoing/force_notify`, () => ({})],
+    ['force_axfr', 'POST', `${copied}/secondary_dns/force_axfr`, () => ({})],
+    [
+      'DNS settings of an account',
+      'PATCH',
+      `${own}/dns_settings`,
+      (index) => ({ zone_defaults: { ns_ttl: 3600 + index } }),
+    ],
+    ['PUT of a small object', 'PUT', `${objects}/key`, (index) => ({ index })],
+    ['DELETE of an object', 'DELETE', `${objects}/key`, () => undefined],
+  ];
+  const figures: Record<string, number> = {};
+  for (const [what, method, path, body] of requests) {
+    const times: number[] = [];
+    for (let index = 0; index < 10; index++) {
+      if (method === 'DELETE') await api.call('PUT', path, {});
+      const began = performance.now();
+      await api.call(method, path, body(index));
+      times.push(performance.now() - began);
+    }
+    figures[`${what} at 80 ms, p50 ms`] = spreadOf(times.sort((x, y) => x - y)).p50;
+  }
+  return figures;
 }
 
 async function measureJoining(own: string, port: number, url: string): Promise<Figures> {

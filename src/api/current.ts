@@ -16,9 +16,9 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /**
      * Whether the handler makes one commit, and has no effect before it, so that it can run again when that has written
-     * nothing.
+     * nothing. `small body`: only for a body that is small enough to be kept for that.
      */
-    oneCommit?: boolean;
+    oneCommit?: boolean | 'small body';
   }
 }
 
@@ -64,7 +64,7 @@ export function createCurrency(store: Store, copy: FollowingCopy | undefined): C
   return {
     async begin(request) {
       if (!copy) return;
-      if (request.routeOptions.config.oneCommit && copy.isQuiet()) request.readPoint = openReadPoint(store);
+      if (mayRunAgain(request) && copy.isQuiet()) request.readPoint = openReadPoint(store);
       else await copy.refresh();
     },
     async read(request, read) {
@@ -92,6 +92,14 @@ export function createCurrency(store: Store, copy: FollowingCopy | undefined): C
       route.handler = answerCurrent as RouteHandlerMethod;
     },
   };
+}
+
+/** The largest body that is kept, octets. */
+const MOST_KEPT = 64 * 1024;
+
+function mayRunAgain({ routeOptions, headers }: FastifyRequest): boolean {
+  const { oneCommit = false } = routeOptions.config;
+  return oneCommit === 'small body' ? Number(headers['content-length'] ?? Number.NaN) <= MOST_KEPT : oneCommit;
 }
 
 function isRefusal(error: unknown): boolean {

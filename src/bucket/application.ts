@@ -40,6 +40,8 @@ export interface ApplicationOptions {
   /** Proxies whose statement about the client is trusted. */
   readonly trustedProxies: CidrSet;
   readonly metrics: BucketMetrics;
+  /** In a cluster: applies what other nodes have acknowledged before this call, if PostgreSQL answers. */
+  readonly refresh?: () => Promise<void>;
 }
 
 const TEXT = 'text/plain;charset=UTF-8';
@@ -116,6 +118,7 @@ function judge({ authorize }: ApplicationOptions, request: FastifyRequest): Refu
 
 async function serve(options: ApplicationOptions, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { objects, limit, random } = options;
+  await options.refresh?.();
   const bucket = options.boundBucket();
   if (bucket === undefined) throw new NoBucketBound();
   const key = keyOfTarget(request.originalUrl)!;

@@ -28,7 +28,14 @@ import { type Blobs, createBlobs } from './blobs.js';
 import { objectFailure } from './errors.js';
 import { objectItem } from './item.js';
 import { listObjects } from './list.js';
-import { isObjectKey, type ObjectItem, type ObjectStore, type OpenObject, type PutOptions } from './object-store.js';
+import {
+  type BeforeWrite,
+  isObjectKey,
+  type ObjectItem,
+  type ObjectStore,
+  type OpenObject,
+  type PutOptions,
+} from './object-store.js';
 import { createOpenBodies, type OpenBodies } from './open-bodies.js';
 import { openBlob, openInline } from './open-object.js';
 import { MOST_INLINE, type ReceivedBody, receiveBody } from './receive-body.js';
@@ -79,7 +86,7 @@ export function createLocalStore(options: LocalStoreOptions): ObjectStore {
     find: (bucket, key) => findItem(local, bucket, key),
     open: (bucket, key, client) => openWithin(local, bucket, key, client),
     openCount: () => local.openBodies.count(),
-    delete: (bucket, keys) => deleteObjects(local, bucket, keys),
+    delete: (bucket, keys, beforeWrite) => deleteObjects(local, bucket, keys, beforeWrite),
     list: (bucket, query) => store.snapshot(() => listObjects(store, bucket, query)),
     sweep: () => sweep(local),
   };
@@ -126,6 +133,7 @@ function storeObject(
   received: ReceivedBody,
   options: PutOptions,
 ): ObjectItem {
+  options.beforeWrite?.();
   const owner = findBucket(store, bucket);
   if (!owner) throw objectFailure('noBucket');
   const existing = findObject(store, bucket, key);
@@ -216,9 +224,15 @@ async function openObject({ store, blobs }: LocalStore, bucket: number, key: str
   throw new Error(`the body of an object is missing: bucket ${bucket}, key ${JSON.stringify(key.slice(0, 100))}`);
 }
 
-async function deleteObjects(local: LocalStore, bucket: number, keys: readonly string[]): Promise<void> {
+async function deleteObjects(
+  local: LocalStore,
+  bucket: number,
+  keys: readonly string[],
+  beforeWrite?: BeforeWrite,
+): Promise<void> {
   if (!keys.every(isObjectKey)) throw objectFailure('badKey');
   await publish(local, (discard) => {
+    beforeWrite?.();
     for (const key of keys) {
       const row = findObject(local.store, bucket, key);
       if (row) discard(row);

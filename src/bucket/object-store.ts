@@ -31,6 +31,9 @@ export interface ObjectItem {
   readonly uploadedAt: number;
 }
 
+/** Called in the write before it does anything; what it throws refuses the write. */
+export type BeforeWrite = () => void;
+
 export interface PutOptions {
   readonly httpMetadata: HttpMetadata;
   readonly customMetadata?: Readonly<Record<string, string>>;
@@ -48,6 +51,7 @@ export interface PutOptions {
    * publishes it, so that one of several writers with the same condition wins.
    */
   readonly mayReplace?: ((existing: ObjectItem | undefined) => boolean) | undefined;
+  readonly beforeWrite?: BeforeWrite | undefined;
 }
 
 /**
@@ -98,7 +102,7 @@ export interface ObjectStore {
   /** Number of objects that are open. */
   openCount(): number;
   /** Deletes objects together; missing ones are ignored. */
-  delete(bucket: number, keys: readonly string[]): Promise<void>;
+  delete(bucket: number, keys: readonly string[], beforeWrite?: BeforeWrite): Promise<void>;
   list(bucket: number, query: ListQuery): ObjectPage;
   /** Removes files that crashes have left behind. Must run once after the start. */
   sweep(): Promise<void>;

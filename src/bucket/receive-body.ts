@@ -55,7 +55,7 @@ const isSame = (expected: Uint8Array | undefined, digest: Buffer): boolean =>
   expected === undefined || digest.equals(expected);
 
 /** The client disconnected in the middle of the body. */
-function isBrokenOff(error: unknown): boolean {
+export function isBrokenOff(error: unknown): boolean {
   if (error instanceof AppError) return false;
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE' || code === 'ABORT_ERR';

@@ -4,7 +4,7 @@ import { judgeWrite } from '../http/conditions.js';
 import type { StorageClass } from '../store/objects/buckets.js';
 import { objectFailure } from './errors.js';
 import { readMetadata } from './metadata.js';
-import type { ObjectItem, ObjectStore } from './object-store.js';
+import type { BeforeWrite, ObjectItem, ObjectStore } from './object-store.js';
 
 export interface Upload {
   readonly headers: IncomingHttpHeaders;
@@ -13,6 +13,7 @@ export interface Upload {
   readonly limit: number;
   /** The bucket's class when undefined. */
   readonly storageClass?: StorageClass | undefined;
+  readonly beforeWrite?: BeforeWrite | undefined;
 }
 
 /** Resolves when the object is durable and visible. Rejects with the errors of ObjectStore.put. */
@@ -20,7 +21,7 @@ export async function storeObject(
   objects: ObjectStore,
   bucket: number,
   key: string,
-  { headers, body, limit, storageClass }: Upload,
+  { headers, body, limit, storageClass, beforeWrite }: Upload,
 ): Promise<ObjectItem> {
   const declared = headers['content-length'];
   const size = declared === undefined ? undefined : Number(declared);
@@ -33,6 +34,7 @@ export async function storeObject(
     md5: readDigest(headers['content-md5'], 16),
     sha256: readDigest(headers['x-checksum-sha256'] ?? headers['x-amz-checksum-sha256'], 32),
     mayReplace: (existing) => judgeWrite(headers, existing),
+    beforeWrite,
   });
 }
 

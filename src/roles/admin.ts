@@ -96,7 +96,7 @@ export async function startAdmin(options: AdminOptions): Promise<RunningAdmin> {
     const propagation = createPropagation(clock);
     const hostnames = await startHostnames({ settings, base, resolver, vault, lifecycle, version, propagation });
     const ownCertificate = await startOwnCertificate(settings, hostnames.certificates, options.onCertificate);
-    const application = await startBucketApplication(options, { base, objects, lifecycle });
+    const application = await startBucketApplication(options, { base, objects, lifecycle, member });
     const incoming = createIncoming(settings, base, vault);
     const sharesBodies = settings.objects !== undefined;
     const running = { store, clock, log, objects, sharesBodies, base, hostnames, ownCertificate, incoming, member };

@@ -15,6 +15,7 @@ import { type Context, type ContextBase, OPERATOR } from '../control/write/conte
 import type { Store } from '../store/driver.js';
 import { isAuthKeySecret } from '../store/objects/auth-key-secret.js';
 import { allBuckets, lastBoundBucket } from '../store/objects/buckets.js';
+import type { ClusterMember } from './cluster/member.js';
 import { listenFor } from './listen.js';
 import type { RoleContext } from './role.js';
 
@@ -22,6 +23,8 @@ export interface ApplicationParts {
   readonly base: ContextBase;
   readonly objects: ObjectStore;
   readonly lifecycle: Lifecycle;
+  /** In a cluster. */
+  readonly member: ClusterMember | undefined;
 }
 
 export interface StartedApplication {
@@ -41,7 +44,7 @@ const FIRST_BINDING = 'MY_BUCKET';
  */
 export async function startBucketApplication(
   { settings, origins, clock, log }: RoleContext,
-  { base, objects, lifecycle }: ApplicationParts,
+  { base, objects, lifecycle, member }: ApplicationParts,
 ): Promise<StartedApplication> {
   const metrics = createBucketMetrics();
   await makeFirstBucket(base, settings, log);
@@ -56,6 +59,7 @@ export async function startBucketApplication(
     random: systemRandom,
     log: appLog,
     metrics,
+    ...(member && { refresh: () => member.replica.refresh() }),
   });
   // Its own line about listening would repeat the announcement.
   appLog.level = 'warn';

@@ -8,15 +8,23 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { parseCidrSet } from '../../src/base/ip.js';
 import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
+import { buildBucketApplication } from '../../src/bucket/application.js';
+import { createBucketMetrics } from '../../src/bucket/application-metrics.js';
+import { createLocalStore } from '../../src/bucket/local-store.js';
 import { ticketSecretJob } from '../../src/certs/ticket-secret.js';
 import { followLog } from '../../src/cluster/replica.js';
+import { type Context, OPERATOR } from '../../src/control/write/context.js';
+import { Outdated, openReadPoint } from '../../src/control/write/read-point.js';
+import { createZone } from '../../src/control/zones/zones.js';
 import { createTicketKeys } from '../../src/edge/tls/ticket-keys.js';
 import { DATABASE_FILE, openStore } from '../../src/store/driver.js';
 import { StoreFull } from '../../src/store/failures.js';
 import { catchUp, createLogWriter, type Stretch } from '../../src/store/log-writer.js';
 import { migrate } from '../../src/store/migrate.js';
+import { allBuckets } from '../../src/store/objects/buckets.js';
 import type { Entry } from '../../src/store/recording.js';
 import type { Position } from '../../src/store/replay.js';
 import { fileKeys } from '../../src/vault/master-key.js';
@@ -123,9 +131,69 @@ t.test('with a log in memory', async (t) => {
     const secondary = `/accounts/${account}/secondary_dns`;
     const peer = await steps('POST', `${secondary}/peers`, { name: 'one', ip: '192.0.2.53' });
     await steps('POST', `${zone}/secondary_dns/outgoing`, { name: 'one-step.test', peers: [peer.id] });
+    await steps('POST', `${zone}/secondary_dns/outgoing/force_notify`, {});
     await steps('DELETE', `${zone}/secondary_dns/outgoing`);
+    const copied = await steps('POST', '/zones', { name: 'copied.test', type: 'secondary' });
+    const incoming = `/zones/${copied.id}/secondary_dns`;
+    await steps('POST', `${incoming}/incoming`, { name: 'copied.test', peers: [peer.id] });
+    await steps('POST', `${incoming}/force_axfr`, {});
+    await steps('DELETE', `/zones/${copied.id}`);
     await steps('DELETE', `${secondary}/peers/${peer.id}`);
+    await steps('PATCH', `/accounts/${account}/dns_settings`, { zone_defaults: { ns_ttl: 3600 } });
+    await steps('POST', `${zone}/purge_cache`, { purge_everything: true });
     await steps('DELETE', zone);
+  });
+
+  t.test('and objects; a custom hostname is made without a look', async (t) => {
+    const { id: account } = (await a.call('GET', '/accounts')).json.result[0];
+    const { id } = (await a.call('POST', '/zones', { name: 'looks.test' })).json.result;
+    await a.call('POST', `/accounts/${account}/r2/buckets`, { name: 'looks' });
+    const objects = `/accounts/${account}/r2/buckets/looks/objects`;
+    const large = { octets: 'x'.repeat(70_000) };
+    for (const [method, path, body, looks] of [
+      ['PUT', `${objects}/small`, { octets: 'few' }, 0],
+      ['PUT', `${objects}/large`, large, 1],
+      ['DELETE', `${objects}/small`, undefined, 0],
+      ['DELETE', `${objects}/small`, undefined, 1],
+      ['DELETE', objects, ['large'], 0],
+      ['POST', `/zones/${id}/custom_hostnames`, { hostname: 'shop.example.com' }, 0],
+    ] as const) {
+      const { reads } = log;
+      const { status, json } = await a.call(method, path, body);
+      t.strictSame([status, log.reads - reads], [200, looks], `${method} ${path} ${JSON.stringify(json.errors)}`);
+    }
+  });
+
+  t.test('what a request does after its commit may follow writes of other nodes', async (t) => {
+    const begin = (): Context => ({
+      ...{ ...a.base, actor: OPERATOR, requestId: 'test', source: 'api' },
+      readPoint: openReadPoint(a.store),
+    });
+    const [ctx, late] = [begin(), begin()];
+    await createZone(ctx, { name: 'before.test' });
+    t.equal((await b.call('POST', '/zones', { name: 'between.test' })).status, 200);
+    await catchUp(a.store, log);
+    t.match(await createZone(ctx, { name: 'after-commit.test' }), { name: 'after-commit.test' });
+    await t.rejects(createZone(late, { name: 'late.test' }), Outdated);
+  });
+
+  t.test('the bucket application shows what another node has acknowledged', async (t) => {
+    const { id: account } = (await a.call('GET', '/accounts')).json.result[0];
+    await a.call('POST', `/accounts/${account}/r2/buckets`, { name: 'shown' });
+    const { store } = b;
+    const app = buildBucketApplication({
+      objects: createLocalStore({ store, clock, random: systemRandom, log: silentLogger() }),
+      boundBucket: () => allBuckets(store).find(({ name }) => name === 'shown')?.seq,
+      ...{ authorize: () => true, limit: 1000, clock, random: systemRandom, log: silentLogger() },
+      ...{ trustedProxies: parseCidrSet([]), metrics: createBucketMetrics(), refresh: () => catchUp(store, log) },
+    });
+    t.teardown(() => app.close());
+    const address = await app.listen({ host: '127.0.0.1', port: 0 });
+    for (const value of ['one', 'two']) {
+      const path = `/accounts/${account}/r2/buckets/shown/objects/key`;
+      t.equal((await a.call('PUT', path, { value })).status, 200);
+      t.equal(await (await fetch(`${address}/key`)).text(), JSON.stringify({ value }));
+    }
   });
 
   t.test('edges of all nodes derive the same keys of TLS session tickets', async (t) => {

@@ -27,6 +27,7 @@ export interface NodeAnswer {
 
 export interface ApiNode {
   readonly store: Store;
+  readonly base: ContextBase;
   readonly clock: TestClock;
   call(method: HTTPMethods, path: string, body?: object, headers?: Record<string, string>): Promise<NodeAnswer>;
 }
@@ -72,7 +73,7 @@ export async function apiOf(
   await app.ready();
   t.teardown(() => app.close());
   return {
-    store,
+    ...{ store, base },
     clock: base.clock,
     async call(method, path, body, headers = ADMIN) {
       const {
@@ -191,6 +192,29 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     t.strictSame(statuses(made), [200, 409]);
     t.equal((await here.call('DELETE', `${buckets}/${name}`)).status, 200);
     t.equal((await there.call('DELETE', `${buckets}/${name}`)).status, 404);
+  },
+  async 'objects and custom hostnames: one of two is made, and what there was deleted takes nothing here'(
+    t,
+    { here, there },
+    zone,
+  ) {
+    const account = (await there.call('GET', '/accounts')).json.result[0].id;
+    const name = `${zone.name()}-${zone.id}`;
+    const bucket = `/accounts/${account}/r2/buckets/${name}`;
+    t.equal((await there.call('POST', `/accounts/${account}/r2/buckets`, { name })).status, 200);
+    const once = { ...ADMIN, 'if-none-match': '*' };
+    const puts = [here, there].map((node) => node.call('PUT', `${bucket}/objects/one`, { of: 'two' }, once));
+    t.strictSame(statuses(await Promise.all(puts)), [200, 412]);
+    t.equal((await here.call('DELETE', `${bucket}/objects/one`)).status, 200);
+    t.equal((await there.call('GET', `${bucket}/objects/one`)).status, 404);
+    t.equal((await there.call('DELETE', bucket)).status, 200);
+    t.equal((await here.call('PUT', `${bucket}/objects/one`, { of: 'two' })).status, 404);
+    const hostname = { hostname: `${name}.example.com` };
+    const made = [here, there].map((node) => node.call('POST', `/zones/${zone.id}/custom_hostnames`, hostname));
+    const answers = await Promise.all(made);
+    t.equal(answers.filter(({ status }) => status < 300).length, 1);
+    const { id } = answers.find(({ status }) => status < 300)!.json.result;
+    t.equal((await here.call('DELETE', `/zones/${zone.id}/custom_hostnames/${id}`)).status, 200);
   },
   async 'a dry run sees what there was made'(t, { here, there }, zone) {
     const body = address(zone.name());

@@ -77,7 +77,7 @@ function addCreation(app: RouteScope, contextOf: HostnameContextOf): void {
     LIST,
     {
       // A lockout is told before a fault of the body.
-      config: { area: 'certificates', zoneState: 'write', rawBody: true },
+      config: { area: 'certificates', zoneState: 'write', rawBody: true, oneCommit: true },
       schema: {
         tags,
         summary: 'Create a custom hostname',

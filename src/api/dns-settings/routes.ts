@@ -63,7 +63,7 @@ export const dnsSettingsRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> 
   app.patch(
     ACCOUNT_PATH,
     {
-      config: { area: 'account' },
+      config: { area: 'account', oneCommit: true },
       schema: {
         tags,
         summary: 'Edit the DNS settings of an account',

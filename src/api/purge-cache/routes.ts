@@ -17,7 +17,7 @@ export const purgeCacheRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> =
     app.post(
       `/zones/:zone_id/${path}`,
       {
-        config: { area: 'cachePurge', zoneState: 'write' },
+        config: { area: 'cachePurge', zoneState: 'write', oneCommit: true },
         schema: { tags: ['Cache'], summary, params: zoneParams, body: cachePurge, response: answersOne(onlyId) },
       },
       async (request) => success({ id: await purgeCache(contextOf(request), request.params.zone_id, request.body) }),

@@ -9,16 +9,18 @@ import { z } from 'zod';
 import { requireBucket } from '../../bucket/access.js';
 import { objectFailure } from '../../bucket/errors.js';
 import { isObjectKey, type ObjectItem, type ObjectStore } from '../../bucket/object-store.js';
+import { isBrokenOff } from '../../bucket/receive-body.js';
 import { sendObject, sendObjectHead } from '../../bucket/send-object.js';
 import { bodyOf, storeObject } from '../../bucket/store-object.js';
 import { requireWriter } from '../../control/access/access.js';
+import type { Context } from '../../control/write/context.js';
 import { success } from '../envelope.js';
 import { jurisdictionOf, storageClassOf } from '../r2-buckets/request.js';
 import { bucketHeaders } from '../r2-buckets/schema.js';
 import type { RouteScope } from '../request.js';
 import { answersOne, failureEnvelope } from '../schema.js';
 import { objectKeyOf } from './key.js';
-import { OBJECTS, type ObjectRouteOptions } from './routes.js';
+import { OBJECTS, type ObjectRouteOptions, stillCurrent } from './routes.js';
 import { objectParams, onlyKey, readHeaders, uploaded, uploadHeaders } from './schema.js';
 import { uploadedView } from './view.js';
 
@@ -71,7 +73,7 @@ function addUpload(app: RouteScope, { contextOf, objects }: ObjectRouteOptions):
   app.put(
     ONE,
     {
-      config: { area: 'objects', rawBody: true },
+      config: { area: 'objects', rawBody: true, oneCommit: 'small body' },
       schema: {
         tags,
         summary: 'Upload an object',
@@ -85,10 +87,12 @@ function addUpload(app: RouteScope, { contextOf, objects }: ObjectRouteOptions):
     async (request, reply) => {
       try {
         const context = contextOf(request);
+        // Before anything refuses the request, which may begin again then.
+        if (context.readPoint) await keepBody(request);
         requireWriter(context.actor);
         const { account_id, bucket_name } = request.params;
         const bucket = requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
-        return success(uploadedView(await upload(objects, bucket.seq, request)));
+        return success(uploadedView(await upload(objects, bucket.seq, request, context)));
       } catch (error) {
         discardRest(request, reply);
         throw error;
@@ -101,7 +105,7 @@ function addDeletion(app: RouteScope, { contextOf, objects }: ObjectRouteOptions
   app.delete(
     ONE,
     {
-      config: { area: 'objects' },
+      config: { area: 'objects', oneCommit: true },
       schema: {
         tags,
         summary: 'Delete an object',
@@ -116,7 +120,7 @@ function addDeletion(app: RouteScope, { contextOf, objects }: ObjectRouteOptions
       const { account_id, bucket_name } = request.params;
       const bucket = requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
       const key = requireKey(request);
-      await objects.delete(bucket.seq, [key]);
+      await objects.delete(bucket.seq, [key], stillCurrent(context));
       return success({ key });
     },
   );
@@ -128,17 +132,31 @@ function requireKey(request: FastifyRequest): string {
   return key;
 }
 
-function upload(objects: ObjectStore, bucket: number, request: FastifyRequest): Promise<ObjectItem> {
-  const body = request.body as IncomingMessage | undefined;
+function upload(objects: ObjectStore, bucket: number, request: FastifyRequest, context: Context): Promise<ObjectItem> {
   return storeObject(objects, bucket, requireKey(request), {
     headers: request.headers,
-    body: body ? bodyOf(body) : noOctets(),
+    body: octetsOf(request.body as IncomingMessage | Buffer | undefined),
     limit: UPLOAD_LIMIT_BYTES,
     storageClass: storageClassOf(request),
+    beforeWrite: stillCurrent(context),
   });
 }
 
-async function* noOctets(): AsyncGenerator<Uint8Array> {}
+/** A small body is read once, so that the handler can run again. */
+async function keepBody(request: FastifyRequest): Promise<void> {
+  const pieces: Uint8Array[] = [];
+  try {
+    for await (const piece of octetsOf(request.body as IncomingMessage | undefined)) pieces.push(piece);
+  } catch (error) {
+    throw isBrokenOff(error) ? objectFailure('incomplete') : error;
+  }
+  request.body = Buffer.concat(pieces);
+}
+
+async function* octetsOf(body: IncomingMessage | Buffer | undefined): AsyncGenerator<Uint8Array> {
+  if (body instanceof Uint8Array) yield body;
+  else if (body) yield* bodyOf(body);
+}
 
 function discardRest({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
   if (raw.readableEnded || raw.destroyed) return;

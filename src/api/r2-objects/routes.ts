@@ -3,8 +3,10 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { requireBucket } from '../../bucket/access.js';
 import { objectFailure } from '../../bucket/errors.js';
-import { isObjectKey, type ObjectStore } from '../../bucket/object-store.js';
+import { type BeforeWrite, isObjectKey, type ObjectStore } from '../../bucket/object-store.js';
 import { requireWriter } from '../../control/access/access.js';
+import type { Context } from '../../control/write/context.js';
+import { requireCurrent } from '../../control/write/read-point.js';
 import { bodyFailure } from '../body.js';
 import { success } from '../envelope.js';
 import { OBJECT_PAGES, pageOf } from '../paging.js';
@@ -58,7 +60,7 @@ export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
   app.delete(
     OBJECTS,
     {
-      config: { area: 'objects' },
+      config: { area: 'objects', oneCommit: true },
       schema: {
         tags,
         summary: 'Delete up to 1000 objects',
@@ -74,7 +76,7 @@ export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
       const { account_id, bucket_name } = request.params;
       const bucket = requireBucket(context, account_id, bucket_name, jurisdictionOf(request));
       const keys = requireKeys(request.body);
-      await objects.delete(bucket.seq, keys);
+      await objects.delete(bucket.seq, keys, stillCurrent(context));
       return success(keys.map((key) => ({ key })));
     },
   );
@@ -88,6 +90,11 @@ export const objectListRoutes: FastifyPluginAsyncZod<ObjectRouteOptions> = async
     throw objectFailure('badKey');
   });
 };
+
+/** A write that begins without a look at the log; see control/write/read-point.ts. */
+export function stillCurrent({ store, readPoint }: Context): BeforeWrite | undefined {
+  return readPoint && (() => requireCurrent(store, readPoint));
+}
 
 function requireKeys(body: unknown): string[] {
   if (!Array.isArray(body)) throw bodyFailure('it is not a JSON array of keys');

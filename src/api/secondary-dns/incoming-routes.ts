@@ -61,7 +61,7 @@ export const incomingRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = a
   app.post(
     `${BASE}/force_axfr`,
     {
-      config,
+      config: writes,
       schema: {
         tags,
         summary: 'Transfer a secondary zone at once, whatever its serial',

@@ -103,7 +103,7 @@ const stateRoutes: FastifyPluginAsyncZod<{ contextOf: ContextOf }> = async (app,
   app.post(
     `${PATH}/force_notify`,
     {
-      config,
+      config: writes,
       schema: {
         tags,
         summary: 'Notify the peers, which transfer the whole zone',

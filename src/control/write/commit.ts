@@ -17,7 +17,7 @@ import type { Context } from './context.js';
 import { type Draft, openDraft } from './draft.js';
 import { rehearse } from './dry-run.js';
 import { temporaryFailure } from './errors.js';
-import { Outdated, requireCurrent } from './read-point.js';
+import { noteStored, Outdated, requireCurrent } from './read-point.js';
 import type { ZoneOutcome } from './zone-outcome.js';
 
 export type { Draft } from './draft.js';
@@ -111,6 +111,7 @@ function runDry<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>>
 }
 
 function noteOutcome<T>(ctx: Context, committed: Committed<T>): Committed<T> {
+  if (ctx.readPoint) noteStored(ctx.store, ctx.readPoint);
   if (ctx.outcome) ctx.outcome.zones = [...ctx.outcome.zones, ...committed.zones];
   return committed;
 }

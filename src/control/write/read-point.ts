@@ -16,6 +16,8 @@ export interface ReadPoint {
   readonly entry: number;
   /** The last entry that it had when the write of the request ran. */
   ranAt?: number;
+  /** A commit of the request is stored, behind that entry: what the request does after it rests on nothing older. */
+  isStored?: boolean;
 }
 
 /** Another node has written since the request began, so that what it has read may be old. Nothing was written. */
@@ -32,8 +34,14 @@ export function openReadPoint(store: Store): ReadPoint {
 
 /** Call inside a write, before it reads anything. Throws {@link Outdated}. */
 export function requireCurrent(store: Store, point: ReadPoint): void {
+  if (point.isStored) return;
   if (isOutdated(store, point)) throw new Outdated();
   point.ranAt = store.position().number;
+}
+
+/** Call after a write of the request. What follows it, such as a first check of what was made, is another write. */
+export function noteStored(store: Store, point: ReadPoint): void {
+  point.isStored ||= isConfirmed(store, point);
 }
 
 /** Whether another node, or another process of this one, has written since the request began, as far as this copy knows. */

@@ -19,8 +19,10 @@ interface Bucket {
 /** By account. An account without an entry has a full bucket. */
 const buckets = perStore(() => new Map<number, Bucket>());
 
-/** Takes a token. Throws 429 with the time until the next one when there is none. */
-export function takePurgeToken(store: Store, clock: Clock, account: number): void {
+/**
+ * Takes a token, and returns the function that gives it back. Throws 429 with the time until the next one when there is none.
+ */
+export function takePurgeToken(store: Store, clock: Clock, account: number): () => void {
   const all = buckets(store);
   const nowMs = steadyMs(clock);
   const bucket = all.get(account) ?? { tokens: BUCKET, atMs: nowMs };
@@ -30,4 +32,5 @@ export function takePurgeToken(store: Store, clock: Clock, account: number): voi
     throw zoneFailure('purgeTooOften', { most: PER_SECOND }, { retryAfterSeconds });
   }
   all.set(account, { tokens: tokens - 1, atMs: nowMs });
+  return () => void all.get(account)!.tokens++;
 }

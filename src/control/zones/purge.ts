@@ -8,6 +8,7 @@ import { requireZone } from '../access/access.js';
 import { parseHostName } from '../rules/names.js';
 import { commit } from '../write/commit.js';
 import type { Context } from '../write/context.js';
+import { Outdated } from '../write/read-point.js';
 import { zoneFailure } from './errors.js';
 import { takePurgeToken } from './purge-limit.js';
 
@@ -36,7 +37,17 @@ type IsServed = (name: string) => boolean;
 
 /** Returns the zone's identifier. Edge processes follow the row. Throws 429 for one purge too many. */
 export async function purgeCache(ctx: Context, zoneId: string, input: PurgeInput): Promise<string> {
-  if (!ctx.dryRun) takePurgeToken(ctx.store, ctx.clock, requireZone(ctx, zoneId).account);
+  const giveBack = ctx.dryRun ? undefined : takePurgeToken(ctx.store, ctx.clock, requireZone(ctx, zoneId).account);
+  try {
+    return await notePurge(ctx, zoneId, input);
+  } catch (error) {
+    // The request begins again, and takes another.
+    if (error instanceof Outdated) giveBack?.();
+    throw error;
+  }
+}
+
+async function notePurge(ctx: Context, zoneId: string, input: PurgeInput): Promise<string> {
   const { value } = await commit(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const kinds = PURGE_KINDS.filter((kind) => (input[kind] ?? undefined) !== undefined);
