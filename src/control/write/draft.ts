@@ -24,7 +24,7 @@ import { finishZone } from './finish-zone.js';
 import { type AuditEntry, logAudit } from './log-rows.js';
 import { createOwnerTallies, type OwnerTallies } from './owner-tally.js';
 import { type RecordEdits, requireEditable } from './record-edits.js';
-import { type StagedEdits, takeStaged } from './staged-edits.js';
+import { type ReadyEdits, takeReady } from './staged-edits.js';
 import {
   noteOwner,
   noteReplacement,
@@ -47,10 +47,10 @@ export interface Draft extends RecordEdits {
   /** The zone's row at this point of the transaction; undefined when it is deleted. */
   zone(seq: number): ZoneRow | undefined;
   /**
-   * Makes edits of a zone that were staged (staged-edits.ts). `replacement`: what they change, if it was found out before the
+   * Makes edits of a zone that were prepared (staged-edits.ts). `replacement`: what they change, if it was found out before the
    * write.
    */
-  applyStaged(seq: number, staged: StagedEdits, replacement?: Replacement): void;
+  applyReady(seq: number, ready: ReadyEdits, replacement?: Replacement): void;
   /** Notes a change of a whole zone; the use case itself writes the rows. */
   noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void;
   /**
@@ -117,10 +117,10 @@ export function openDraft(ctx: Context): OpenDraft {
     tallyAt: ({ seq }, ownerKey) => tallies.at(seq, ownerKey),
     find: ({ seq }, id) => findRecord(store, seq, id),
     findSame: (row) => findSameRecord(store, row),
-    applyStaged(seq, staged, replacement) {
+    applyReady(seq, ready, replacement) {
       const touched = touchForEdit(seq);
       if (replacement) noteReplacement(store, touched, replacement);
-      takeStaged(ctx, touched, staged);
+      takeReady(ctx, touched, ready);
     },
     ...rowEdits(ctx, zones, tallies),
     noteZone(seq, kind) {
@@ -181,7 +181,7 @@ function rowEdits(
       const touched = touchOwner(after);
       touched.edited.push({ id: before.id, was: before });
       if (after.proxied === 1) touched.proxied = true;
-      updateRecord(store, after);
+      updateRecord(store, before, after);
       tallies.replace(before, after);
     },
     removeRecord(row) {

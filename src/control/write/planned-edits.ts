@@ -1,6 +1,6 @@
 /**
  * Large edits of one zone's records. They are planned outside of the write, in slices between which others get their turn; what
- * they need is stored (staged-edits.ts), and the write makes them at once. If the zone has changed meanwhile, they are planned
+ * they need is prepared (staged-edits.ts), and the write makes them at once. If the zone has changed meanwhile, they are planned
  * anew.
  */
 import { toHex } from '../../base/bytes.js';
@@ -17,7 +17,7 @@ import type { AuditEntry } from './log-rows.js';
 import { createOwnerTallies } from './owner-tally.js';
 import { type RecordEdits, requireEditable } from './record-edits.js';
 import { giveUpSignatures, mayReplace, planSignedEdits } from './replacement.js';
-import { giveUpEdits, inSlices, type RecordChange, stageEdits } from './staged-edits.js';
+import { giveUpEdits, inSlices, prepareEdits, type RecordChange } from './staged-edits.js';
 
 /** Edits of fewer records are made in the write itself, which takes some milliseconds. */
 export const FEW_EDITS = 200;
@@ -150,15 +150,16 @@ async function commitPlan<Value, Result>(
   const value = await inSlices(ctx.clock, work(plan, zone));
   const changes = plan.changes();
   const replacement = await planSignedEdits(ctx, zone, changes, outdated);
-  const staged = await stageEdits(ctx, zone, changes, replacement !== undefined);
+  const ready = await prepareEdits(ctx, zone, changes, replacement !== undefined);
   let isLeft = false;
   let isStale = false;
   try {
     const apply = (draft: Draft): boolean => {
       const now = findZone();
       if (!isSameState(now, zone) || (replacement && !mayReplace(ctx, now, replacement))) return false;
-      if (changes.length > 0) draft.applyStaged(zone.seq, staged, replacement);
-      for (const entry of plan.entries) draft.audit(entry);
+      if (changes.length > 0) draft.applyReady(zone.seq, ready, replacement);
+      // Nobody would read those of a dry run.
+      if (!ctx.dryRun) for (const entry of plan.entries) draft.audit(entry);
       return true;
     };
     const committed = await commitAndRead(ctx, apply, (applied) => (applied ? { result: read(value) } : undefined));
@@ -171,7 +172,7 @@ async function commitPlan<Value, Result>(
     isLeft = error instanceof AppError && error.status === 503;
     throw error;
   } finally {
-    if (!isLeft) await giveUpEdits(ctx, staged);
+    if (!isLeft) await giveUpEdits(ctx, ready);
     if (!isLeft && !isStale && replacement?.signatures) await giveUpSignatures(ctx, replacement.signatures);
   }
 }

@@ -2,6 +2,7 @@
  * Many edits of one zone's records that are stored before they happen: new rows in a set of records that no zone has, their
  * journal in an edit that belongs to no zone. The commit only moves rows from set to set, so others wait for a moment. When so
  * many would move that the moment were long, the set gets copies of all other records too, and the commit gives it to the zone.
+ * For a dry run nothing is stored, unless it is very large: its commit writes the zone's rows, and is undone.
  */
 import { type Clock, sleep, steadyMs } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
@@ -12,7 +13,14 @@ import { appendEditedRecords, type EditedRecord, removeStagedEdit, stageEdit } f
 import { rowsOfSet } from '../../store/records/compare.js';
 import { copyRecords, moveRecord, moveRecords, stageRecord } from '../../store/records/moves.js';
 import { dropRecordSet, stageRecordSet, touchRecordSet, useRecordSet } from '../../store/records/record-sets.js';
-import type { NewRecordRow, RecordRow } from '../../store/records/records.js';
+import {
+  insertRecord,
+  isSamePlace,
+  type NewRecordRow,
+  type RecordRow,
+  removeRecord,
+  updateRecord,
+} from '../../store/records/records.js';
 import { updateZone, type ZoneRow } from '../../store/zones/zones.js';
 import { planRemoval, planRemovalOfAbandoned } from '../records/unused-records.js';
 import type { Context } from './context.js';
@@ -24,7 +32,20 @@ export interface RecordChange {
   readonly after: NewRecordRow | undefined;
 }
 
-export interface StagedEdits {
+/** Edits that are ready for their write. */
+export interface ReadyEdits {
+  readonly changes: readonly RecordChange[];
+  /** Undefined: the write writes the rows of the zone. */
+  readonly staged: StagedRows | undefined;
+  /** Records added, less those removed. */
+  readonly records: number;
+  readonly proxied: boolean;
+  /** What the touched owners served; if there are very many, only those that {@link isWatched} says. */
+  readonly owners: readonly TouchedOwner[];
+  readonly complete: boolean;
+}
+
+interface StagedRows {
   /** The set with the new rows. */
   readonly set: number;
   /** Whether it has all records that the zone will have. */
@@ -33,12 +54,6 @@ export interface StagedEdits {
   readonly gone: readonly number[];
   /** Number of the edit in the journal. */
   readonly edit: number;
-  /** Records added, less those removed. */
-  readonly records: number;
-  readonly proxied: boolean;
-  /** What the touched owners served; if there are very many, only those that {@link isWatched} says. */
-  readonly owners: readonly TouchedOwner[];
-  readonly complete: boolean;
 }
 
 /** Milliseconds of a part of the work outside of writes, and the steps between two looks at the clock. */
@@ -61,16 +76,31 @@ export async function inSlices<Value>(clock: Clock, work: Generator<undefined, V
   }
 }
 
+/** The commit of a dry run writes no more rows than this, which takes some tens of milliseconds. */
+const MOST_TRIED = 5000;
+
 /**
- * Stores what these changes of a zone need, outside of a write. `zone`: its row, which must not have changed when they happen.
- * `isPlanned`: what they change for resolvers was found out already.
+ * Prepares these changes of a zone outside of a write, and stores what they need. `zone`: its row, which must not have changed
+ * when they happen. `isPlanned`: what they change for resolvers was found out already.
  */
-export async function stageEdits(
+export async function prepareEdits(
   ctx: Context,
   zone: ZoneRow,
   changes: readonly RecordChange[],
   isPlanned: boolean,
-): Promise<StagedEdits> {
+): Promise<ReadyEdits> {
+  const { owners, complete } = await ownersOf(ctx, zone, changes, isPlanned);
+  return {
+    changes,
+    staged: ctx.dryRun && changes.length <= MOST_TRIED ? undefined : await stageRows(ctx, zone, changes),
+    records: changes.reduce((sum, { before, after }) => sum + (after ? 1 : 0) - (before ? 1 : 0), 0),
+    proxied: changes.some(({ after }) => after?.proxied === 1),
+    owners,
+    complete,
+  };
+}
+
+async function stageRows(ctx: Context, zone: ZoneRow, changes: readonly RecordChange[]): Promise<StagedRows> {
   const { store, clock } = ctx;
   const now = clock.nowUs();
   const journal = changes.map(
@@ -83,20 +113,10 @@ export async function stageEdits(
     planRemovalOfAbandoned(ctx);
     return { set: stageRecordSet(store, now), edit: stageEdit(store, emptyEdit(ctx, now), journal.length) };
   });
-  const { owners, complete } = await ownersOf(ctx, zone, changes, isPlanned);
   await inWrites(ctx, rows.length, (i) => stageRecord(store, set, rows[i]!), set);
   await inWrites(ctx, journal.length, (i) => appendEditedRecords(store, edit, i, [journal[i]!]), set);
   if (isWhole) await copyKept(ctx, zone, set, new Set(gone));
-  return {
-    set,
-    isWhole,
-    gone,
-    edit,
-    records: changes.reduce((sum, { before, after }) => sum + (after ? 1 : 0) - (before ? 1 : 0), 0),
-    proxied: rows.some(({ proxied }) => proxied === 1),
-    owners,
-    complete,
-  };
+  return { set, isWhole, gone, edit };
 }
 
 /** Moving fewer rows takes some milliseconds. */
@@ -143,7 +163,7 @@ async function ownersOf(
   zone: ZoneRow,
   changes: readonly RecordChange[],
   isPlanned: boolean,
-): Promise<Pick<StagedEdits, 'owners' | 'complete'>> {
+): Promise<Pick<ReadyEdits, 'owners' | 'complete'>> {
   const { keys, watched } = await inSlices(clock, keysOf(changes));
   // Signatures are made for the owners that are known.
   const isFew = !isPlanned && (zone.signed !== 0 || keys.size <= MOST_CHANGED_RRS);
@@ -201,36 +221,54 @@ async function inWrites(ctx: Context, count: number, work: (index: number) => vo
   }
 }
 
-/** Moves the rows, or gives the zone the set, inside a write. */
-export function takeStaged(ctx: Context, touched: TouchedZone, staged: StagedEdits): void {
+/** Makes the edits, inside a write. */
+export function takeReady(ctx: Context, touched: TouchedZone, ready: ReadyEdits): void {
+  for (const owner of ready.owners) touched.owners.set(ownerText(owner.ownerKey), owner);
+  if (!ready.complete) touched.complete = false;
+  touched.records += ready.records;
+  touched.proxied ||= ready.proxied;
+  if (ready.staged) takeStaged(ctx, touched, ready.staged);
+  else writeRows(ctx, ready.changes);
+}
+
+/** Moves the rows, or gives the zone the set. */
+function takeStaged(ctx: Context, touched: TouchedZone, { set, isWhole, gone, edit }: StagedRows): void {
   const { store, clock } = ctx;
-  const { before, owners } = touched;
-  for (const owner of staged.owners) owners.set(ownerText(owner.ownerKey), owner);
-  if (!staged.complete) touched.complete = false;
-  touched.records += staged.records;
-  touched.proxied ||= staged.proxied;
-  touched.stagedEdit = staged.edit;
-  if (!useRecordSet(store, staged.set)) {
+  const { before } = touched;
+  touched.stagedEdit = edit;
+  if (!useRecordSet(store, set)) {
     throw new UserError('the edit stood still for so long that its records were removed', 'Start it again.');
   }
-  if (staged.isWhole) {
-    updateZone(store, before.seq, { record_set: staged.set });
+  if (isWhole) {
+    updateZone(store, before.seq, { record_set: set });
     if (!dropRecordSet(store, before.record_set)) planRemoval(ctx);
     return;
   }
   const removed = stageRecordSet(store, clock.nowUs());
-  for (const seq of staged.gone) moveRecord(store, seq, removed);
-  moveRecords(store, staged.set, before.record_set);
-  for (const set of [staged.set, removed]) if (!dropRecordSet(store, set)) planRemoval(ctx);
+  for (const seq of gone) moveRecord(store, seq, removed);
+  moveRecords(store, set, before.record_set);
+  for (const old of [set, removed]) if (!dropRecordSet(store, old)) planRemoval(ctx);
 }
 
-/** Removes what was staged for edits that do not happen. */
-export async function giveUpEdits(ctx: Context, { set, edit }: StagedEdits): Promise<void> {
+/** First those that go: a record may take the place of another. */
+function writeRows({ store }: Context, changes: readonly RecordChange[]): void {
+  const isKept = ({ before, after }: RecordChange) => before && after && isSamePlace(before, after);
+  for (const change of changes) if (change.before && !isKept(change)) removeRecord(store, change.before.seq);
+  for (const change of changes) {
+    const { before, after } = change;
+    if (before && after && isKept(change)) updateRecord(store, before, { ...after, seq: before.seq });
+    else if (after) insertRecord(store, after);
+  }
+}
+
+/** Removes what was stored for edits that do not happen. */
+export async function giveUpEdits(ctx: Context, { staged }: ReadyEdits): Promise<void> {
   const { store } = ctx;
+  if (!staged) return;
   await store.write(() => {
-    if (!dropRecordSet(store, set)) planRemoval(ctx);
+    if (!dropRecordSet(store, staged.set)) planRemoval(ctx);
   });
-  while (await store.write(() => removeStagedEdit(store, edit, REMOVED_AT_ONCE))) await sleep(PAUSE_MS);
+  while (await store.write(() => removeStagedEdit(store, staged.edit, REMOVED_AT_ONCE))) await sleep(PAUSE_MS);
 }
 
 const REMOVED_AT_ONCE = 2000;

@@ -3,6 +3,7 @@
  * adjacent, a zone is read in the order of compilation, and the descendants of a name are one range.
  */
 import { createHash } from 'node:crypto';
+import { equalBytes } from '../../base/bytes.js';
 import { descendantsEnd } from '../../dns/name.js';
 import { perStore, type Store } from '../driver.js';
 import { amongProxied, byOwner } from './owner-index.js';
@@ -115,36 +116,20 @@ const statements = perStore((store) => ({
   ),
 }));
 
+/** The columns that may change while a row stays in its place. */
+const REWRITTEN = `content = ?, rdata = ?, ttl = ?, proxied = ?, settings = ?, comment = ?, tags = ?, private_routing = ?,
+  modified_at = ?, comment_modified_at = ?, tags_modified_at = ?`;
+
 /** Apart from those that read, because the past (past-records.ts) has only those. */
 const writes = perStore((store) => ({
   insert: store.prepare<[zone: number, ...ReturnType<typeof valuesOf>]>(
     `INSERT INTO record_rows (record_set, ${COLUMNS})
      VALUES (${SET_OF_ZONE}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
-  update: store.prepare<
-    [
-      Uint8Array,
-      string,
-      number,
-      string,
-      Uint8Array,
-      Uint8Array,
-      number,
-      number,
-      string | null,
-      string | null,
-      string | null,
-      number | null,
-      number,
-      number | null,
-      number | null,
-      number,
-    ]
-  >(
-    `UPDATE record_rows SET owner_key = ?, name = ?, type = ?, content = ?, rdata = ?, rdata_key = ?, ttl = ?, proxied = ?,
-       settings = ?, comment = ?, tags = ?, private_routing = ?, modified_at = ?, comment_modified_at = ?,
-       tags_modified_at = ? WHERE seq = ?`,
+  update: store.prepare<[ownerKey: Uint8Array, name: string, type: number, rdataKey: Uint8Array, ...Rewritten, number]>(
+    `UPDATE record_rows SET owner_key = ?, name = ?, type = ?, rdata_key = ?, ${REWRITTEN} WHERE seq = ?`,
   ),
+  rewrite: store.prepare<[...Rewritten, seq: number]>(`UPDATE record_rows SET ${REWRITTEN} WHERE seq = ?`),
   remove: store.prepare<[seq: number]>('DELETE FROM record_rows WHERE seq = ?'),
 }));
 
@@ -270,14 +255,39 @@ export function insertRecord(store: Store, row: NewRecordRow): void {
 }
 
 /** Writes all columns of a row that may change; identifier, zone and creation time stay. */
-export function updateRecord(store: Store, row: RecordRow): void {
-  writes(store).update.run(
-    row.owner_key,
-    row.name,
-    row.type,
+export function updateRecord(store: Store, before: RecordRow, row: RecordRow): void {
+  const { update, rewrite } = writes(store);
+  if (isSamePlace(before, row)) rewrite.run(...rewritten(row), row.seq);
+  else update.run(row.owner_key, row.name, row.type, row.rdata_key, ...rewritten(row), row.seq);
+}
+
+type Place = Pick<NewRecordRow, 'owner_key' | 'type' | 'rdata_key'>;
+
+/** Whether a row stays in its place in the indexes, so that no other row can be in its way. */
+export function isSamePlace(before: Place, after: Place): boolean {
+  if (before.type !== after.type || !equalBytes(before.owner_key, after.owner_key)) return false;
+  return equalBytes(before.rdata_key, after.rdata_key);
+}
+
+/** The values of {@link REWRITTEN}. */
+type Rewritten = [
+  content: string,
+  rdata: Uint8Array,
+  ttl: number,
+  proxied: number,
+  settings: string | null,
+  comment: string | null,
+  tags: string | null,
+  privateRouting: number | null,
+  modifiedAt: number,
+  commentModifiedAt: number | null,
+  tagsModifiedAt: number | null,
+];
+
+function rewritten(row: NewRecordRow): Rewritten {
+  return [
     row.content,
     row.rdata,
-    row.rdata_key,
     row.ttl,
     row.proxied,
     row.settings,
@@ -287,8 +297,7 @@ export function updateRecord(store: Store, row: RecordRow): void {
     row.modified_at,
     row.comment_modified_at,
     row.tags_modified_at,
-    row.seq,
-  );
+  ];
 }
 
 export function removeRecord(store: Store, seq: number): void {

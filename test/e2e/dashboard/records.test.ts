@@ -339,9 +339,46 @@ t.test('more edits than the server takes in one change', { skip: noBrowser, time
   await page.getByText('3,600 selected').waitFor();
   await page.getByLabel('TTL of the selected').selectOption({ label: '1 hour' });
   await page.getByText('3,600 edits are not saved').waitFor();
-  await page.getByRole('button', { name: 'Review and save' }).click();
-  await page.getByText('saved in 2 changes, one after the other').waitFor();
+  const review = page.getByRole('button', { name: 'Review and save' });
   const dialog = page.getByRole('dialog');
+  const checks = '**/dns_records/batch?dry_run=true';
+
+  await t.test('whoever closes the review stops the checks', async (t) => {
+    const stopped: string[] = [];
+    page.on('requestfailed', (request) => stopped.push(request.failure()!.errorText));
+    let asked = 0;
+    // They are never answered.
+    await page.route(checks, () => void asked++);
+    await review.click();
+    await until(async () => asked === 2);
+    await dialog.getByText('0 of 3,600 checked').waitFor();
+    await dialog.getByRole('button', { name: 'Not yet' }).click();
+    await until(async () => stopped.length === 2);
+    t.strictSame(stopped, ['net::ERR_ABORTED', 'net::ERR_ABORTED']);
+    await page.unroute(checks);
+    t.equal(await page.getByText('3,600 edits are not saved').count(), 1);
+  });
+
+  await t.test('a refusal of the second part names its record', async () => {
+    const errors = [{ code: 9005, message: 'Not this one.', source: { pointer: '/patches/0/ttl' } }];
+    const refusal = { status: 400, json: { success: false, result: null, errors, messages: [] } };
+    let first = '';
+    await page.route(checks, (route) => {
+      const { patches } = route.request().postDataJSON() as { patches: { id: string }[] };
+      if (patches.length > 1000) return route.continue();
+      first = patches[0]!.id;
+      return route.fulfill(refusal);
+    });
+    await review.click();
+    await dialog.getByText('Not this one.').waitFor();
+    const { name, type } = await call('GET', `/zones/${zone.id}/dns_records/${first}`);
+    await dialog.getByText(`${name} ${type}: Not this one.`).waitFor();
+    await page.unroute(checks);
+    await dialog.getByRole('button', { name: 'Not yet' }).click();
+  });
+
+  await review.click();
+  await page.getByText('saved in 2 changes, one after the other').waitFor();
   await dialog.getByRole('button', { name: 'Save', exact: true, disabled: false }).waitFor();
 
   await t.test('the second is refused: the first stays, and the rest can be saved again', async (t) => {

@@ -4,7 +4,6 @@
  */
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ApiError, call } from '../../api.js';
 import { useSending } from '../../load.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
@@ -14,8 +13,8 @@ import { ErrorNote, Loading } from '../../parts/notes.js';
 import type { Saved } from '../../parts/receipt.js';
 import type { Diff, Zone } from '../../types.js';
 import { Conflict } from './conflict.js';
-import { batchOf, type Edits, editAt, type Pending } from './pending.js';
-import { MOST_AT_ONCE, partsOf, saveParts } from './saving.js';
+import { batchOf, type Edits, type Pending } from './pending.js';
+import { checkParts, MOST_AT_ONCE, partsOf, saveParts } from './saving.js';
 
 interface ReviewProps {
   readonly zone: Zone;
@@ -61,9 +60,7 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
         </div>
       )}
       {isConflict && <Conflict zone={zone} pending={pending} onSolved={saving.clear} />}
-      {!isConflict && error && (
-        <ErrorNote error={explained(error, parts[0]!)} {...(checking.error && { onRetry: again })} />
-      )}
+      {!isConflict && error && <ErrorNote error={error} {...(checking.error && { onRetry: again })} />}
       {!isConflict && checking.busy && parts.length === 1 && <Loading what="the difference" />}
       {!isConflict && checking.busy && parts.length > 1 && (
         <Progress done={checked} total={pending.edits.size} verb="checked" />
@@ -126,16 +123,19 @@ function useDifference(path: string, { edits, etag }: Pending, parts: readonly E
     if (edits.size === 0 || isSaving) return;
     setDiff(undefined);
     setChecked(0);
+    const ended = new AbortController();
+    const { signal } = ended;
     void checking.run(async () => {
-      const headers = etag === undefined ? {} : { 'if-match': etag };
-      const diffs: Diff[] = [];
-      for (const part of parts) {
-        const { diff: found } = await call('POST', `${path}?dry_run=true`, { body: batchOf(part), headers });
-        if (found) diffs.push(found);
-        setChecked((before) => before + part.size);
+      try {
+        const onPart = (part: Edits): void => setChecked((before) => before + part.size);
+        setDiff(joined(await checkParts({ path, parts, etag, signal, onPart })));
+      } catch (error) {
+        const isWanted = !signal.aborted;
+        ended.abort();
+        if (isWanted) throw error;
       }
-      setDiff(joined(diffs));
     });
+    return () => ended.abort();
   }, [edits, etag, isSaving, turn]);
   return { diff, checking, checked, again: () => setTurn((before) => before + 1) };
 }
@@ -167,16 +167,4 @@ function useSave(path: string, pending: Pending, parts: readonly Edits[], onSave
     wanted.current = false;
   };
   return { saving, started, stop, save };
-}
-
-/** A refusal with the name of the record that it is about. */
-function explained(error: ApiError, edits: Edits): ApiError {
-  const errors = error.errors.map((item) => {
-    const found = item.source && editAt(edits, item.source.pointer);
-    const edit = found && edits.get(found.key);
-    if (!edit) return item;
-    const { name, type } = edit.kind === 'delete' ? edit.before : edit.body;
-    return { ...item, message: `${name} ${type}: ${item.message}` };
-  });
-  return new ApiError(error.status, errors);
 }

@@ -1,10 +1,11 @@
 /**
- * Saving edits. The server takes a certain number in one change; more are saved in several changes, one after the other. All
- * edits of a name are in the same change, so that no resolver sees a name half changed.
+ * Checking and saving edits. The server takes a certain number in one change; more are saved in several changes, one after the
+ * other. All edits of a name are in the same change, so that no resolver sees a name half changed.
  */
-import { call } from '../../api.js';
+import { type Answer, ApiError, call } from '../../api.js';
 import type { Saved } from '../../parts/receipt.js';
-import { batchOf, type Edit, type Edits } from './pending.js';
+import type { Diff } from '../../types.js';
+import { batchOf, type Edit, type Edits, editAt } from './pending.js';
 
 /** What the server takes in one change. */
 export const MOST_AT_ONCE = 3500;
@@ -47,6 +48,55 @@ export function partsOf(edits: Edits): Edits[] {
   return parts.map((part) => new Map(part));
 }
 
+/** A refusal of edits with the name of the record that it is about. */
+function explained(error: unknown, edits: Edits): unknown {
+  if (!(error instanceof ApiError)) return error;
+  const errors = error.errors.map((item) => {
+    const found = item.source && editAt(edits, item.source.pointer);
+    const edit = found && edits.get(found.key);
+    if (!edit) return item;
+    const { name, type } = edit.kind === 'delete' ? edit.before : edit.body;
+    return { ...item, message: `${name} ${type}: ${item.message}` };
+  });
+  return new ApiError(error.status, errors);
+}
+
+/** Parts that are asked for before the answer to the present one has come: the server works while it is read. */
+const ASKED_AHEAD = 1;
+
+export interface CheckingOptions extends Pick<SavingOptions, 'path' | 'parts' | 'etag'> {
+  readonly signal: AbortSignal;
+  readonly onPart: (checked: Edits) => void;
+}
+
+/** What resolvers would see of each part. Throws the refusal of the first part that would be refused. */
+export async function checkParts({ path, parts, etag, signal, onPart }: CheckingOptions): Promise<Diff[]> {
+  const ask = (part: Edits): Promise<Answer<unknown>> => {
+    const answer = sendPart(`${path}?dry_run=true`, part, etag, signal);
+    // Whoever waits for it says so; those behind it are not wanted any more then.
+    answer.catch(() => {});
+    return answer;
+  };
+  const diffs: Diff[] = [];
+  const asked: Promise<Answer<unknown>>[] = [];
+  for (const [index, part] of parts.entries()) {
+    for (const next of parts.slice(index + asked.length, index + ASKED_AHEAD + 1)) asked.push(ask(next));
+    const { diff } = await asked.shift()!;
+    if (diff) diffs.push(diff);
+    onPart(part);
+  }
+  return diffs;
+}
+
+async function sendPart(path: string, part: Edits, etag?: string, signal?: AbortSignal): Promise<Answer<unknown>> {
+  const headers = etag === undefined ? {} : { 'if-match': etag };
+  try {
+    return await call('POST', path, { body: batchOf(part), headers, ...(signal && { signal }) });
+  } catch (error) {
+    throw explained(error, part);
+  }
+}
+
 export interface SavingOptions {
   /** Of the batches of the zone. */
   readonly path: string;
@@ -67,8 +117,7 @@ export async function saveParts({ path, parts, etag, onPart, wanted }: SavingOpt
   let saved: Saved = { change: undefined, serial: undefined, at: Date.now() };
   for (const [index, part] of parts.entries()) {
     if (!wanted()) break;
-    const headers = tag === undefined ? {} : { 'if-match': tag };
-    const { change, serial, etag: next } = await call('POST', path, { body: batchOf(part), headers });
+    const { change, serial, etag: next } = await sendPart(path, part, tag);
     tag = next;
     if (change !== undefined) saved = { ...saved, change, serial };
     onPart(new Map(parts.slice(index + 1).flatMap((rest) => [...rest])), tag);
