@@ -76,8 +76,8 @@ export async function inSlices<Value>(clock: Clock, work: Generator<undefined, V
   }
 }
 
-/** The commit of a dry run writes no more rows than this, which takes some tens of milliseconds. */
-const MOST_TRIED = 5000;
+/** The commit of a dry run writes no more rows than this, in about a tenth of a second. */
+export const MOST_TRIED = 5000;
 
 /**
  * Prepares these changes of a zone outside of a write, and stores what they need. `zone`: its row, which must not have changed

@@ -7,6 +7,7 @@ import { applyBatch, type BatchInput } from '../../../src/control/records/batch.
 import { createRecord, getRecord, listRecords } from '../../../src/control/records/records.js';
 import type { Context } from '../../../src/control/write/context.js';
 import { FEW_EDITS } from '../../../src/control/write/planned-edits.js';
+import { MOST_TRIED } from '../../../src/control/write/staged-edits.js';
 import type { WriteOutcome } from '../../../src/control/write/zone-outcome.js';
 import { listHistory, readAsOf, restoreZone } from '../../../src/control/zones/history.js';
 import { createZone, getZone } from '../../../src/control/zones/zones.js';
@@ -229,6 +230,10 @@ t.test('a large edit that fails, or is only tried, leaves nothing', async (t) =>
   const twice = [...addresses('n', MANY), ...addresses('n', 1)];
   t.match(await refusal(applyBatch(ctx, zoneId, { posts: twice })), { pointer: `/posts/${MANY}` });
   await applyBatch({ ...ctx, dryRun: true }, zoneId, { posts: addresses('n', MANY) });
+  const text = addresses('i', MOST_TRIED + 1)
+    .map(({ name, content }) => `${name} 300 A ${content}`)
+    .join('\n');
+  t.match(await importRecords({ ...ctx, dryRun: true }, zoneId, text, {}), { added: MOST_TRIED + 1 });
   const stale = { ...ctx, precondition: { ifMatch: ['"another"'] } };
   t.match(await refusal(applyBatch(stale, zoneId, { posts: addresses('n', MANY) })), { status: 412 });
   t.same(rowsOf(ctx, seq), []);
