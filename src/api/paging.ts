@@ -60,5 +60,5 @@ export function slicePage<Item>(items: readonly Item[], { page, perPage }: Page)
 }
 
 function wholeNumber(text: string | undefined): number | undefined {
-  return text !== undefined && /^-?\d{1,18}$/.test(text) ? Number(text) : undefined;
+  return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : undefined;
 }

@@ -32,6 +32,9 @@ t.test('pages', async (t) => {
   t.strictSame(page('page=x&per_page=1e3'), [1, 20]);
   t.strictSame(page('page=1.5&per_page='), [1, 20]);
   t.strictSame(page('page=99999999999999999&per_page=99999999999999999'), [1_000_000_000, 50]);
+  const long = '9'.repeat(400);
+  t.strictSame(page(`page=${long}&per_page=${long}`), [1_000_000_000, 50], 'never the first page again');
+  t.strictSame(page(`page=-${long}&per_page=-${long}`), [1, 20]);
   t.strictSame(Object.values(pageOf(parseQuery('per_page=5000'), RECORD_PAGES)), [1, 5000]);
   t.strictSame(
     Object.values(resultInfo({ page: 5, perPage: 10 }, 0, 0)),
