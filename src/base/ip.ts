@@ -106,7 +106,12 @@ export function isMappedIPv4(octets: Uint8Array, at: number): boolean {
  */
 export function parsePeerAddress(text: string): Uint8Array | undefined {
   const address = parseIP(text.replace(/%.*$/, ''));
-  return address?.length === 16 && isMappedIPv4(address, 0) ? address.subarray(MAPPED_PREFIX) : address;
+  return address && unmappedIP(address);
+}
+
+/** An IPv4 address in the form of IPv6 becomes the four octets that it is; others stay. */
+export function unmappedIP(address: Uint8Array): Uint8Array {
+  return address.length === 16 && isMappedIPv4(address, 0) ? address.subarray(MAPPED_PREFIX) : address;
 }
 
 /** Canonical text: dotted quad, or RFC 5952 with `::ffff:a.b.c.d` for IPv4-mapped addresses. */

@@ -1,6 +1,6 @@
 /** Which records can be proxied (v4: §5.10). Pure. */
 import { equalBytes } from '../../base/bytes.js';
-import { isRoutable } from '../../base/ip.js';
+import { isRoutable, unmappedIP } from '../../base/ip.js';
 import { Type } from '../../dns/codes.js';
 
 /** Types that clients may proxy. */
@@ -21,7 +21,9 @@ export function isProxiable(type: number, rdata: Uint8Array): boolean {
 export const NOWHERE = '100::';
 const NOWHERE_OCTETS = Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
-/** Whether the record contains one of the service's own addresses, where no origin can be. */
+/** Whether the record contains one of the service's own addresses, where no origin can be; also in its IPv4-mapped form. */
 export function isOwnAddress(type: number, rdata: Uint8Array, own: readonly Uint8Array[]): boolean {
-  return (type === Type.a || type === Type.aaaa) && own.some((address) => equalBytes(address, rdata));
+  if (type !== Type.a && type !== Type.aaaa) return false;
+  const target = unmappedIP(rdata);
+  return own.some((address) => equalBytes(address, target));
 }

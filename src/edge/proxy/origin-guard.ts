@@ -3,7 +3,7 @@
  * listeners. The edge connects to the very address that was checked; the name is not resolved again.
  */
 import { networkInterfaces } from 'node:os';
-import { type CidrSet, isRoutable, parseIP } from '../../base/ip.js';
+import { type CidrSet, isRoutable, parseIP, unmappedIP } from '../../base/ip.js';
 
 export interface OriginGuardOptions {
   /** Networks in addition to public addresses. */
@@ -24,8 +24,9 @@ export function createOriginGuard({ allowed, ownAddresses, ownPorts }: OriginGua
   const local = new Set(localAddresses().map(String));
   return {
     refusal(text, port) {
-      const address = unmapped(parseIP(text));
-      if (!address) return 'not an address';
+      const parsed = parseIP(text);
+      if (!parsed) return 'not an address';
+      const address = unmappedIP(parsed);
       const key = String(address);
       const isOwn = (local.has(key) || isLoopback(address) || isUnspecified(address)) && ownPorts.includes(port);
       if (isOwn || (published.has(key) && [...ownPorts, 80, 443].includes(port))) {
@@ -35,12 +36,6 @@ export function createOriginGuard({ allowed, ownAddresses, ownPorts }: OriginGua
       return `${text} is no public address; edge-allow-origin-cidrs does not name its network`;
     },
   };
-}
-
-/** An IPv4-mapped address is treated as the IPv4 address. */
-function unmapped(address: Uint8Array | undefined): Uint8Array | undefined {
-  const mapped = address?.length === 16 && address.subarray(0, 10).every((octet) => octet === 0);
-  return mapped && address[10] === 255 && address[11] === 255 ? address.subarray(12) : address;
 }
 
 function isLoopback(address: Uint8Array): boolean {

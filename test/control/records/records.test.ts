@@ -106,6 +106,12 @@ t.test('create: content, TTL, proxied, comment and tags', async (t) => {
       'Target 10.0.0.1 is not allowed for a proxied record.',
     ],
     ['the service itself', { content: '198.51.100.250' }, 9003, /198\.51\.100\.250/],
+    [
+      'the service itself, as IPv6',
+      { type: 'AAAA', content: '::ffff:198.51.100.250' },
+      9003,
+      /::ffff:198\.51\.100\.250/,
+    ],
     ['TTL too short', { ttl: 59 }, 9021, 'TTL must be between 60 and 86400 seconds, or 1 for Automatic.'],
     ['TTL too long', { ttl: 86401 }, 9021, /./],
     ['TTL with fraction', { ttl: 60.5 }, 9021, /./],
