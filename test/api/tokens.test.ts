@@ -516,6 +516,38 @@ t.test('no one can grant permissions of others', async (t) => {
   t.match((await call('GET', `/accounts/${account}/tokens/verify`, undefined, asOwned)).json.result, { id });
 });
 
+t.test('a token shows the accounts of its resources, and no others', async (t) => {
+  const installation = await install(t);
+  const { call, createZone, operator } = installation;
+  const account = (await call('GET', '/accounts')).json.result[0].id as string;
+  const zone = await createZone('example.com');
+  const foreign = await createAccount(operator, { name: 'Foreign' });
+  const user = (await call('GET', '/user')).json.result.id as string;
+  const shown = async (groups: readonly string[], on: Readonly<Record<string, unknown>>): Promise<string[]> => {
+    const { headers } = await make(installation, [{ groups, on }]);
+    const { json } = await call('GET', '/accounts', undefined, { headers });
+    return (json.result as { id: string }[]).map(({ id }) => id);
+  };
+  const all = [account, foreign.id];
+  t.same(await shown(['DNS Read'], { [ZONE + zone]: '*' }), [account]);
+  t.same(await shown(['DNS Read'], { [ACCOUNT + foreign.id]: '*' }), [foreign.id]);
+  t.same(
+    await shown(['DNS Read'], { [ACCOUNT + foreign.id]: { [`${ZONE}*`]: '*' } }),
+    [foreign.id],
+    'all zones of one',
+  );
+  t.same(await shown(['DNS Read'], { [ACCOUNT + account]: { [ZONE + zone]: '*' } }), [account]);
+  t.same(await shown(['DNS Read'], { [ACCOUNT + foreign.id]: { [ZONE + zone]: '*' } }), [], 'a zone of another');
+  t.same(await shown(['DNS Read'], { [`${ACCOUNT}*`]: { [ZONE + zone]: '*' } }), [account], 'a zone of any');
+  t.same(await shown(['DNS Read'], { [`${ACCOUNT}*`]: '*' }), all);
+  t.same(await shown(['DNS Read'], { [`${ZONE}*`]: '*' }), all);
+  t.same(await shown(['User Details Read'], { [`com.cloudflare.api.user.${user}`]: '*' }), []);
+  const { headers } = await make(installation, [
+    { groups: ['DNS Read'], on: { [ACCOUNT + foreign.id]: { [`${ZONE}*`]: '*' } } },
+  ]);
+  t.match(await call('GET', `/accounts/${account}/tokens/verify`, undefined, { headers }), { status: 403 });
+});
+
 t.test('invalid bodies are distinguished', async (t) => {
   const { call, createZone } = await install(t);
   const zone = await createZone('example.com');

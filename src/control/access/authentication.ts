@@ -14,7 +14,7 @@ import { accountIdOf, parseId } from './access.js';
 import type { KeyItem } from './item.js';
 import { hashSecret, keyItem } from './keys.js';
 import { isWithin } from './networks.js';
-import { findPermissionGroup, type Policy, resourcesOf, showsZone } from './permissions.js';
+import { findPermissionGroup, type Policy, type Resource, resourcesOf, showsZone } from './permissions.js';
 
 export type Authentication =
   | { readonly ok: true; readonly actor: Actor; readonly key: KeyItem }
@@ -143,16 +143,19 @@ function reachOf(
   accountIds: readonly string[],
 ): Pick<Actor, 'accountIds' | 'zoneIds' | 'policies' | 'readOnly'> {
   const allowing = policies.filter(({ effect }) => effect === 'allow');
-  const resources = allowing.flatMap(resourcesOf);
-  const zones = resources.filter(({ scope, id }) => scope === 'zone' && id !== '*').map(({ id }) => zoneOf(store, id));
-  const mentioned = new Set([
-    ...zones.flatMap((zone) => zone?.account ?? []),
-    ...resources.flatMap(({ scope, id, account }) => [account, scope === 'bucket' ? id.split('_', 1)[0] : id]),
-  ]);
+  const mentioned = new Set(allowing.flatMap(resourcesOf).map((resource) => accountOf(store, resource)));
   const visible = accountIds.filter((id) => mentioned.has(id) || mentioned.has('*'));
   const groups = allowing.flatMap((policy) => policy.groups.map(findPermissionGroup));
   const readOnly = !groups.some((entry) => entry?.level === 'write');
   return { accountIds: visible, ...zonesOf(store, policies, visible), policies, readOnly };
+}
+
+/** The account in which a resource is; `*` for all, undefined for none. */
+function accountOf(store: Store, { scope, id, account = '*' }: Resource): string | undefined {
+  if (scope === 'user') return undefined;
+  if (id === '*') return account;
+  const own = scope === 'zone' ? zoneOf(store, id)?.account : scope === 'bucket' ? id.split('_', 1)[0] : id;
+  return account === '*' || account === own ? own : undefined;
 }
 
 function zoneOf(store: Store, zoneId: string): { readonly id: string; readonly account: string } | undefined {
