@@ -6,9 +6,13 @@ import type { MetricSample } from '../base/metrics.js';
 import { systemRandom } from '../base/random.js';
 import type { Settings } from '../config/schema.js';
 
+/** What `version.bind` answers: the program, without the number, which would tell strangers its known faults. */
+const VERSION = 'Zoneplane';
+
 export function engineSettings(settings: Settings): EngineSettings {
   return {
     ...DEFAULT_ENGINE_SETTINGS,
+    version: VERSION,
     identity: settings.dnsIdentity,
     cookieSecrets: cookieSecretsOf(settings),
     requireCookies: settings.cookiePolicy === 'require',
