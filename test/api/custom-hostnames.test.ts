@@ -115,6 +115,8 @@ const REFUSED: readonly Row[] = [
   { status: 400, code: 1434, why: 'ssl', body: { hostname: 'a.customer.net', ssl: 'yes' } },
   { status: 400, code: 1434, why: 'wildcard', body: ssl({ wildcard: 'yes' }) },
   { status: 400, code: 1442, why: 'ciphers', body: settings({ ciphers: ['no cipher'] }) },
+  { status: 400, code: 1442, why: 'an unknown suite', body: settings({ ciphers: ['ECDHE-ECDSA-AES128-GCM-SHA265'] }) },
+  { status: 400, code: 1442, why: 'a group of suites', body: settings({ ciphers: ['ENULL'] }) },
   {
     status: 400,
     code: 1443,

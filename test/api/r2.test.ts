@@ -610,6 +610,7 @@ t.test('custom domains', async (t) => {
       [{ domain: 'away.shop.test', zoneId }, 400, 81053],
       [{ domain: 'b.shop.test', zoneId, minTLS: '1.4' }, 400, 9207],
       [{ domain: 'b.shop.test', zoneId, ciphers: ['x y'] }, 400, 9207],
+      [{ domain: 'b.shop.test', zoneId, ciphers: ['UNKNOWN-SHA'] }, 400, 9207],
       [{ domain: 'b.shop.test' }, 400, 9207],
       [{ domain: 'b.shop.test', zoneId }, 404, 10006, `${buckets}/nobody/domains/custom`],
     ];

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectHttp2, constants } from 'node:http2';
 import { connect } from 'node:net';
-import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import { type ConnectionOptions, getCiphers, type TLSSocket } from 'node:tls';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
@@ -14,6 +14,7 @@ import { dropCertificateRequest } from '../../src/certs/certificates.js';
 import { ticketSecretJob } from '../../src/certs/ticket-secret.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
 import { readClientHello } from '../../src/edge/tls/client-hello.js';
+import { CIPHER_SUITES } from '../../src/hostnames/routing/tls-policy.js';
 import type { Vault } from '../../src/vault/vault.js';
 import {
   addHostname,
@@ -86,6 +87,8 @@ t.test('a custom hostname has versions and suites of its own', async (t) => {
     const id = await addHostname(world.ctx, 'example.org', hostname, { ssl });
     await world.certify({ kind: 'hostname', id }, 'example.org', [hostname]);
   };
+  const known = getCiphers();
+  for (const suite of CIPHER_SUITES) t.ok(known.includes(suite.toLowerCase()), `${suite} is one of OpenSSL`);
   const weak = 'ECDHE-ECDSA-AES128-GCM-SHA256';
   const strong = 'ECDHE-ECDSA-AES256-GCM-SHA384';
   await customer('strong.customer.test', { ciphers: [strong], http2: 'off' });

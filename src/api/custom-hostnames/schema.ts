@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { AppError } from '../../base/errors.js';
 import { AUTHORITY_NAMES } from '../../certs/authority.js';
 import { hostnameFailure } from '../../hostnames/errors.js';
+import { CIPHER_SUITES } from '../../hostnames/routing/tls-policy.js';
 import { type BodyFault, refusedWith } from '../body-schema.js';
 import { direction, envelope, onlyId, pageQuery, time } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
@@ -165,11 +166,12 @@ const refuseJson = ({ expected, text }: BodyFault): AppError =>
 
 const onOffInput = (key: Key) => refusedWith(z.enum(['on', 'off']).nullish(), refuse(key));
 
-/** Of cipher suites, as OpenSSL and BoringSSL name them. */
-const CIPHER = /^[A-Z0-9_-]{3,64}$/;
+export const cipherSuite = z.enum(CIPHER_SUITES, {
+  error: 'names of cipher suites of TLS 1.2 that this server has, such as ECDHE-ECDSA-AES128-GCM-SHA256',
+});
 
 const ciphers = z
-  .array(z.string().regex(CIPHER, { error: 'names of cipher suites' }), { error: 'a list of cipher suites' })
+  .array(cipherSuite, { error: 'a list of cipher suites' })
   .max(64, { error: 'at most 64 cipher suites' });
 
 const sslSettingsInput = z.object({

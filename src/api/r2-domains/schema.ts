@@ -2,19 +2,17 @@
 import { z } from 'zod';
 import { MIN_TLS_VERSIONS } from '../../store/objects/domains.js';
 import { listOf } from '../body-schema.js';
+import { cipherSuite } from '../custom-hostnames/schema.js';
 import { bucketParams } from '../r2-buckets/schema.js';
 
 export const domainParams = bucketParams.extend({ domain: z.string().describe('The name, such as cdn.example.com') });
-
-/** Of cipher suites, as OpenSSL and BoringSSL name them. */
-const CIPHER = /^[A-Z0-9_-]{3,64}$/;
 
 const tls = {
   minTLS: z
     .enum(MIN_TLS_VERSIONS, { error: `one of ${MIN_TLS_VERSIONS.join(', ')}` })
     .nullish()
     .describe('Absent: as the zone says. Versions before 1.2 are never spoken'),
-  ciphers: listOf(z.string().regex(CIPHER, { error: 'the name of a cipher suite' }), 0, 64, 'cipher suites').nullish(),
+  ciphers: listOf(cipherSuite, 0, 64, 'cipher suites').nullish(),
 };
 
 export const domainCreation = z

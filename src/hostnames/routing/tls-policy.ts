@@ -16,6 +16,18 @@ export interface TlsPolicy {
 const TLS13_SUITES = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
 /**
+ * The suites of TLS 1.2 to which a host may be limited, as OpenSSL and BoringSSL name them. With a name that OpenSSL does not
+ * know, and no other, no connection would be possible; its words for groups of suites include some without encryption.
+ */
+export const CIPHER_SUITES = [
+  ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-CHACHA20-POLY1305'],
+  ...['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES256-GCM-SHA384', 'ECDHE-RSA-CHACHA20-POLY1305'],
+  ...['ECDHE-ECDSA-AES128-SHA256', 'ECDHE-ECDSA-AES256-SHA384', 'ECDHE-ECDSA-AES128-SHA', 'ECDHE-ECDSA-AES256-SHA'],
+  ...['ECDHE-RSA-AES128-SHA256', 'ECDHE-RSA-AES256-SHA384', 'ECDHE-RSA-AES128-SHA', 'ECDHE-RSA-AES256-SHA'],
+  ...['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'AES128-SHA256', 'AES256-SHA256', 'AES128-SHA', 'AES256-SHA'],
+] as const;
+
+/**
  * `owner`: the owner of the certificate. Settings of a custom hostname take precedence over those of its zone. TLS 1.0 and 1.1 are
  * never enabled (RFC 8996). If the minimum is 1.3, TLS 1.3 is enabled.
  */
