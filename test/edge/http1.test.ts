@@ -129,7 +129,12 @@ t.test('what is not plain goes to the parser of Node, in its place', async (t) =
     ['two hosts', `GET /x HTTP/1.1\r\n${HOST}${HOST}\r\n`, /^HTTP\/1\.1 400/],
     ['no host', 'GET /x HTTP/1.1\r\n\r\n', /^HTTP\/1\.1 400/],
     ['an absolute form', `GET http://www.example.org/x HTTP/1.1\r\n${HOST}\r\n`, /^HTTP\/1\.1 200/],
-    ['an expectation', `GET /x HTTP/1.1\r\n${HOST}Expect: 100-continue\r\n\r\n`, /^HTTP\/1\.1 100/],
+    ['an expectation', `GET /x HTTP/1.1\r\n${HOST}Expect: 100-continue\r\n\r\n`, /^HTTP\/1\.1 200/],
+    [
+      'an expectation with a body',
+      `POST /x HTTP/1.1\r\n${HOST}Expect: 100-continue\r\nContent-Length: 2\r\n\r\nhi`,
+      /^HTTP\/1\.1 200[\s\S]*taken: hi/,
+    ],
     ['a folded line', `GET /x HTTP/1.1\r\n${HOST}X: 1\r\n 2\r\n\r\n`, /^HTTP\/1\.1 400/],
     ['a bare LF', `GET /x HTTP/1.1\n${HOST}\r\n`, /^HTTP\/1\.1 400/],
     [

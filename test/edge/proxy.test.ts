@@ -1,8 +1,10 @@
 /** What origins see and clients get: fields, bodies, failures, WebSockets, and what is refused because it is ambiguous. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { connect as connectHttp2, constants } from 'node:http2';
+import type { ServerResponse } from 'node:http';
+import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import { createLogger } from '../../src/base/log.js';
@@ -12,7 +14,7 @@ import { createRecord, editRecord } from '../../src/control/records/records.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
 import { failureOf } from '../../src/edge/error-pages/failures.js';
 import { failurePage } from '../../src/edge/error-pages/page.js';
-import { EDGE_ADDRESS, exchange, proxy, startEdgeWorld, startOrigin } from './fixture.js';
+import { EDGE_ADDRESS, type EdgeWorld, exchange, proxy, startEdgeWorld, startOrigin } from './fixture.js';
 
 const GET = (host: string, path = '/', more = ''): string =>
   `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${more}\r\n`;
@@ -90,7 +92,99 @@ t.test('bodies go both ways, with lengths and without', async (t) => {
   const long = `${(2000).toString(16)}\r\n${'y'.repeat(2000)}\r\n0\r\n\r\n`;
   t.equal(statusOf(await world.raw(`${head}Transfer-Encoding: chunked\r\n\r\n${long}`)), 413, 'longer than it may be');
   const expecting = await world.raw(`${head}Expect: 100-continue\r\nContent-Length: 5\r\n\r\nhello`);
-  t.match(expecting, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200/);
+  t.match(expecting, /^HTTP\/1\.1 200[\s\S]*x-sum: /, 'a body that came with its head is not asked for');
+});
+
+t.test('a client that waits is asked for its body only when an origin takes it', async (t) => {
+  const origin = await startOrigin(t, (request, response) => request.pipe(response));
+  const world = await startEdgeWorld(t, { bodyLimit: 1000 });
+  const zone = await world.zone('example.org', origin.port);
+  await proxy(world.ctx, zone, 'down', 'origin.example.org', 1);
+  await editZoneSetting(world.ctx, zone, 'ssl', 'flexible');
+  await world.heard();
+  const post = (host: string, length: number): string =>
+    `POST / HTTP/1.1\r\nHost: ${host}\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
+  for (const [host, length, status] of [
+    ['www.example.org', 1001, 413],
+    ['other.example', 5, 409],
+    ['down.example.org', 5, 521],
+  ] as const) {
+    t.match(await world.raw(post(host, length)), new RegExp(`^HTTP/1\\.1 ${status} `), `${status} at once`);
+  }
+  const socket = connect(world.httpPort, '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  socket.write(post('www.example.org', 5));
+  const answer = hear(socket);
+  while (answer.text === '') await sleep(1);
+  socket.write('hello');
+  while (!answer.text.includes('hello')) await sleep(1);
+  t.match(answer.text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
+
+  const session = await openHttp2(t, world);
+  const expecting = (length: number) =>
+    session.request({ ':method': 'POST', ':path': '/', expect: '100-continue', 'content-length': length });
+  const refused = expecting(1001);
+  refused.once('continue', () => t.fail('asked for a body that is too long'));
+  t.match(await once(refused, 'response'), [{ ':status': 413 }]);
+  refused.close();
+  const taken = expecting(5);
+  await once(taken, 'continue');
+  taken.end('hello');
+  t.match(await once(taken, 'response'), [{ ':status': 200 }]);
+  t.equal(await text(taken), 'hello');
+});
+
+t.test('trailers of responses over HTTP/2', async (t) => {
+  const origin = await startOrigin(t, (_request, response) => {
+    response.setHeader('Trailer', 'grpc-status');
+    response.write('part');
+    response.addTrailers({ 'grpc-status': '0' });
+    response.end();
+  });
+  const world = await startEdgeWorld(t);
+  await editZoneSetting(world.ctx, await world.zone('example.org', origin.port), 'ssl', 'flexible');
+  await world.heard();
+  const session = await openHttp2(t, world);
+  for (const method of ['GET', 'POST']) {
+    // The body of the POST does not end before the response.
+    const stream = session.request({ ':method': method, ':path': '/' }, { endStream: method === 'GET' });
+    if (method === 'POST') stream.write('begun');
+    const trailers: object[] = [];
+    stream.on('trailers', (fields: object) => trailers.push(fields));
+    const closed = once(stream, 'close');
+    t.equal(await text(stream), 'part');
+    await closed;
+    t.match(trailers, [{ 'grpc-status': '0' }], method);
+    t.equal(stream.rstCode, constants.NGHTTP2_NO_ERROR);
+  }
+});
+
+t.test('nothing is written into a response because of what comes after its request', async (t) => {
+  const responses: ServerResponse[] = [];
+  const origin = await startOrigin(t, (request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-length': 20 }).write('0123456789');
+    responses.push(response);
+  });
+  const world = await startEdgeWorld(t);
+  await world.zone('example.org', origin.port);
+  const post = 'POST / HTTP/1.1\r\nHost: www.example.org\r\n';
+  const socket = connect(world.httpPort, '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  const answer = hear(socket);
+  const ended = once(socket, 'close');
+  socket.write(`${post}Content-Length: 1\r\n\r\nx`);
+  while (!answer.text.endsWith('0123456789')) await sleep(1);
+  socket.write('no request\r\n\r\n');
+  await ended;
+  t.match(
+    answer.text,
+    /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n0123456789$/,
+    'the connection ends, and the body is not complete',
+  );
+  const refused = await world.raw(`${post}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`);
+  t.equal(refused.split('HTTP/1.1 ').length, 2, 'one response');
+  for (const response of responses) response.destroy();
 });
 
 t.test('the root of the built-in authority is where no origin is asked', async (t) => {
@@ -356,10 +450,7 @@ t.test('WebSockets over both versions of HTTP', async (t) => {
     upgrade('/refused'),
   );
   t.match(refused, /^HTTP\/1\.1 401/, 'the origin may say no');
-  const secured = await world.tls('www.example.org', { ALPNProtocols: ['h2'] });
-  const session = connectHttp2('https://www.example.org', { createConnection: () => secured });
-  t.teardown(() => session.destroy());
-  await once(session, 'remoteSettings');
+  const session = await openHttp2(t, world);
   const stream = session.request({
     [constants.HTTP2_HEADER_METHOD]: 'CONNECT',
     ':protocol': 'websocket',
@@ -437,6 +528,24 @@ t.test('an address of the edge is no origin, wherever it listens', async (t) => 
   await world.heard();
   t.equal(statusOf(await world.raw(GET('loop.example.org'))), 403);
 });
+
+/** What a connection has received, as it comes. */
+function hear(socket: Socket): { text: string } {
+  const heard = { text: '' };
+  socket.on('data', (piece: Buffer) => {
+    heard.text += piece.toString('latin1');
+  });
+  return heard;
+}
+
+/** A session with `www.example.org`. */
+async function openHttp2(t: Test, world: EdgeWorld): Promise<ClientHttp2Session> {
+  const secured = await world.tls('www.example.org', { ALPNProtocols: ['h2'] });
+  const session = connectHttp2('https://www.example.org', { createConnection: () => secured });
+  t.teardown(() => session.destroy());
+  await once(session, 'remoteSettings');
+  return session;
+}
 
 async function nextText(socket: NodeJS.EventEmitter): Promise<string> {
   const [piece] = (await once(socket, 'data')) as [Buffer];

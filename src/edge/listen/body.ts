@@ -33,9 +33,21 @@ export interface BodyDeadline {
 
 class LimitedBody extends PassThrough {
   private octets = 0;
+  private isWanted = false;
 
-  constructor(private readonly limit: number) {
+  constructor(
+    private readonly limit: number,
+    private readonly onWanted: () => void,
+  ) {
     super();
+  }
+
+  override _read(size: number): void {
+    if (!this.isWanted) {
+      this.isWanted = true;
+      this.onWanted();
+    }
+    super._read(size);
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -45,13 +57,20 @@ class LimitedBody extends PassThrough {
   }
 }
 
+export interface BodyLimits {
+  /** Octets. */
+  readonly bodyLimit: number;
+  readonly bodyDeadline?: BodyDeadline | undefined;
+  /** Called when the body is read for the first time. */
+  readonly askForBody?: (() => void) | undefined;
+}
+
 /** Destroying it leaves the client's connection open, so that an answer can still be sent. */
 export function limitedBody(
   message: IncomingMessage | Http2ServerRequest,
-  limit: number,
-  deadline?: BodyDeadline,
+  { bodyLimit, bodyDeadline: deadline, askForBody }: BodyLimits,
 ): Readable {
-  const body = new LimitedBody(limit);
+  const body = new LimitedBody(bodyLimit, () => askForBody?.());
   if (deadline) {
     const cancel = deadline.clock.after(deadline.ms, () => body.destroy(new BodyTooSlow()));
     message.once('end', cancel);

@@ -151,9 +151,9 @@ function createProtocols(options: FrontOptions, lines: Lines) {
 
   const http1 = createHttp1Server(
     {
-      onRequest(message, response) {
+      onRequest(message, response, askForBody) {
         const line = lines.get(message.socket)!;
-        const facts = factsOf(line);
+        const facts = { ...factsOf(line), askForBody };
         handle(readHttp1(message, facts), facts, line, message.httpVersion, http1Response(response));
       },
       onUpgrade(message, socket, head) {
@@ -167,9 +167,9 @@ function createProtocols(options: FrontOptions, lines: Lines) {
     options.limits,
   );
   const http2 = createHttp2Listener({
-    onRequest(message, response) {
+    onRequest(message, response, askForBody) {
       const line = lines.get(message.stream.session!)!;
-      const facts = { ...factsOf(line), bodyDeadline };
+      const facts = { ...factsOf(line), bodyDeadline, askForBody };
       handle(readHttp2(message, facts), facts, line, '2.0', http2Response(response));
     },
     onFlood: (session) => options.connections.noteFlood(lines.get(session)?.client ?? ''),

@@ -7,10 +7,12 @@ import {
   ServerResponse,
   STATUS_CODES,
 } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 export interface Http1Handlers {
-  readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
+  /** `askForBody`: the client sends the body only after it (RFC 9110 §10.1.1). */
+  readonly onRequest: (message: IncomingMessage, response: ServerResponse, askForBody?: () => void) => void;
   readonly onUpgrade: (message: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /** Called when a connection was closed because of what the client sent. */
   readonly onBadInput: (status: number) => void;
@@ -49,10 +51,16 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
   const server = createServer(options);
   // Node silently drops fields above its limit, which would change the request. request.ts counts them instead.
   server.maxHeadersCount = 0;
-  server.on('request', handlers.onRequest);
-  server.on('checkContinue', (message, response) => {
-    response.writeContinue();
+  const { note, isAnswering } = noteAnswers();
+  server.on('request', (message, response) => {
+    note(message.socket, response);
     handlers.onRequest(message, response);
+  });
+  server.on('checkContinue', (message, response) => {
+    note(message.socket, response);
+    handlers.onRequest(message, response, () => {
+      if (!response.headersSent) response.writeContinue();
+    });
   });
   server.on('checkExpectation', (_message, response) => {
     response.writeHead(417, { 'content-length': 0, connection: 'close' });
@@ -63,8 +71,10 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
     else ignoreUpgrade(handlers, message, socket);
   });
   server.on('connect', (_message, socket) => answerAndEnd(socket, 405, handlers));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    answerAndEnd(socket, STATUS_BY_CODE[error.code ?? ''] ?? 400, handlers);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    // What else is written now would be read as part of the response that has begun.
+    if (isAnswering(socket)) socket.destroySoon();
+    else answerAndEnd(socket, STATUS_BY_CODE[error.code ?? ''] ?? 400, handlers);
   });
   // Starts the timers that disconnect slow clients.
   server.emit('listening');
@@ -76,6 +86,18 @@ const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
+
+/** Which connections are in the middle of a response. */
+function noteAnswers() {
+  const open = new WeakMap<Socket, Set<ServerResponse>>();
+  const isAnswering = (socket: Socket): boolean => [...(open.get(socket) ?? [])].some(({ headersSent }) => headersSent);
+  const note = (socket: Socket, response: ServerResponse): void => {
+    const responses = open.get(socket) ?? new Set();
+    open.set(socket, responses.add(response));
+    response.once('close', () => responses.delete(response));
+  };
+  return { note, isAnswering };
+}
 
 function isWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket';

@@ -10,7 +10,8 @@ import {
 import type { Duplex } from 'node:stream';
 
 export interface Http2Handlers {
-  readonly onRequest: (message: Http2ServerRequest, response: Http2ServerResponse) => void;
+  /** `askForBody`: the client sends the body only after it (RFC 9110 §10.1.1). */
+  readonly onRequest: (message: Http2ServerRequest, response: Http2ServerResponse, askForBody?: () => void) => void;
   /** An extended CONNECT (RFC 8441), which opens a WebSocket. */
   readonly onConnect: (message: Http2ServerRequest, response: Http2ServerResponse) => void;
   /** Called when a connection ends because its client broke the protocol, or reset stream after stream. */
@@ -60,10 +61,9 @@ export function createHttp2Listener(handlers: Http2Handlers): Http2Listener {
   server.on('request', (message, response) => sift(message, () => handlers.onRequest(message, response)));
   server.on('connect', ((message: Http2ServerRequest, response: Http2ServerResponse) =>
     sift(message, () => handlers.onConnect(message, response))) as never);
-  server.on('checkContinue', (message, response) => {
-    response.writeContinue();
-    handlers.onRequest(message, response);
-  });
+  server.on('checkContinue', (message, response) =>
+    sift(message, () => handlers.onRequest(message, response, () => void response.writeContinue())),
+  );
   let latest: ServerHttp2Session | undefined;
   server.on('session', (session) => {
     latest = session;

@@ -57,8 +57,11 @@ function isBodyMissing({ complete, headers }: IncomingMessage): boolean {
 export function http2Response(response: Http2ServerResponse): ClientResponse {
   const { stream, req } = response;
   /** After the whole response, the rest of a request is not needed (RFC 9113 §8.1). Node does this for HTTP/1.1. */
-  const stopRequest = (): void => {
-    if (!req.complete) stream.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
+  const stopRequest = (last: 'finish' | 'wantTrailers'): void => {
+    // Node calls no request complete that nobody has read, also if it has no body.
+    if (req.complete || stream.endAfterHeaders) return;
+    // In the next turn: trailers that have not left yet would be dropped.
+    stream.once(last, () => setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR)));
   };
   return {
     endsAtLength: false,
@@ -74,13 +77,14 @@ export function http2Response(response: Http2ServerResponse): ClientResponse {
     write: (chunk) => response.write(chunk),
     end(chunk, trailers) {
       if (trailers.length > 0) response.addTrailers(headerObject(trailers));
-      stopRequest();
+      // Trailers are sent after the stream has finished.
+      stopRequest(trailers.length > 0 ? 'wantTrailers' : 'finish');
       if (chunk) response.end(chunk);
       else response.end();
     },
     whole(status, headers, body) {
       response.writeHead(status, headerObject(headers));
-      stopRequest();
+      stopRequest('finish');
       response.end(body);
     },
     cut: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),

@@ -17,7 +17,9 @@ export interface RequestFacts {
   /** The largest body, octets. */
   readonly bodyLimit: number;
   /** For HTTP/2; the server for HTTP/1.1 has its own. */
-  readonly bodyDeadline?: BodyDeadline;
+  readonly bodyDeadline?: BodyDeadline | undefined;
+  /** Tells a client that waits (`Expect: 100-continue`) to send the body. Undefined: it does so unasked. */
+  readonly askForBody?: (() => void) | undefined;
 }
 
 export type ReadRequest = EdgeRequest | { readonly failure: Failure; readonly host: string; readonly accept?: string };
@@ -40,7 +42,7 @@ export function readHttp1(message: IncomingMessage, facts: RequestFacts): ReadRe
   if (framing) return refusal(framing, place.authority, headers);
   const length = contentLengthOf(headers);
   const hasBody = length === undefined ? valuesOf(headers, 'transfer-encoding').length > 0 : length > 0;
-  const openBody = (): Readable => limitedBody(message, facts.bodyLimit, facts.bodyDeadline);
+  const openBody = (): Readable => limitedBody(message, facts);
   const version = httpVersion === '1.0' ? '1.0' : '1.1';
   const parts = { ...place, method, httpVersion: version, headers: withoutLength(headers), length } as const;
   return finish(parts, facts, hasBody ? openBody : undefined);
@@ -91,7 +93,7 @@ export function readHttp2(message: Http2ServerRequest, facts: RequestFacts): Rea
   const opens = message.headers[':protocol'] !== undefined;
   const hasBody = !opens && !message.stream.endAfterHeaders;
   const method = opens ? 'GET' : message.method;
-  const openBody = (): Readable => limitedBody(message, facts.bodyLimit, facts.bodyDeadline);
+  const openBody = (): Readable => limitedBody(message, facts);
   const parts = { method, path, host, authority, httpVersion: '2.0', headers: withoutLength(headers), length } as const;
   return finish(parts, facts, hasBody ? openBody : undefined);
 }

@@ -64,7 +64,7 @@ export function originHeaders(request: EdgeRequest, loopId: string): string[] {
     const value = headers[i + 1]!;
     if (name === 'x-forwarded-for') forwarded += `${value}, `;
     else if (name === 'cdn-loop') loop += `${value}, `;
-    // The edge has answered `Expect: 100-continue` itself (RFC 9110 §10.1.1).
+    // The edge answers `Expect: 100-continue` itself, when the body is needed (RFC 9110 §10.1.1).
     else if (name === 'host' || name === 'expect' || name.startsWith('cf-') || OF_THE_EDGE.has(name)) continue;
     else sent.push(name, value);
   }
