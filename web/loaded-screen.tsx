@@ -1,6 +1,6 @@
 /** Screens are in files of their own, which are fetched when they are opened. */
 import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ApiError } from './api.js';
 import { ErrorNote, Loading } from './parts/notes.js';
 import type { Screen, ScreenProps } from './screens.js';
@@ -22,8 +22,13 @@ export function fetchScreen<Props extends ScreenProps>(screen: Screen<Props>, pr
 /** Loads the file of a screen, then shows it. */
 export function LoadedScreen<Props extends ScreenProps>({
   screen,
+  title = screen.title,
   ...props
-}: { readonly screen: Screen<Props> } & Props) {
+}: {
+  readonly screen: Screen<Props>;
+  /** Of the page; default: that of the screen. */
+  readonly title?: string;
+} & Props) {
   const [loaded, setLoaded] = useState(() => here.get(screen) as ComponentType<Props> | undefined);
   const [failed, setFailed] = useState(false);
   const load = (): void => {
@@ -38,9 +43,10 @@ export function LoadedScreen<Props extends ScreenProps>({
     );
   };
   useEffect(load, [screen]);
-  useEffect(() => {
-    document.title = `${screen.title} – Zoneplane`;
-  }, [screen]);
+  // While it is drawn, not after it: then a screen inside another always says it last.
+  useMemo(() => {
+    document.title = `${title} – Zoneplane`;
+  }, [title]);
   if (failed) {
     const message =
       'This screen could not be loaded: the server cannot be reached. Edits that are not saved are kept. If the server was replaced by another version, reload the page.';

@@ -86,9 +86,6 @@ function OneZone({ zone, rest, base }: OneZoneProps) {
   useEffect(() => {
     if (rest === '' && tabs[0]) go(`${base}/${tabs[0].path}`, { replace: true });
   }, [rest, base, tabs[0]]);
-  useEffect(() => {
-    if (screen) document.title = `${screen.title} of ${shownName(zone)} – Zoneplane`;
-  }, [screen, zone.name]);
   return (
     <PermissionContext.Provider value={permissions}>
       <div class="zone-head">
@@ -103,7 +100,14 @@ function OneZone({ zone, rest, base }: OneZoneProps) {
         tabs={tabs.map(({ path, title }) => ({ href: `${base}/${path}`, title, current: path === rest }))}
       />
       {answer && screen && (
-        <LoadedScreen key={`${zone.id} ${screen.path}`} screen={screen} zone={zone} base={base} params={{}} />
+        <LoadedScreen
+          key={`${zone.id} ${screen.path}`}
+          screen={screen}
+          title={`${screen.title} of ${shownName(zone)}`}
+          zone={zone}
+          base={base}
+          params={{}}
+        />
       )}
       {answer && !screen && rest !== '' && (
         <Empty title="There is nothing here">

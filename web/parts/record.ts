@@ -6,7 +6,7 @@ export function contentText({ content, priority }: Pick<DnsRecord, 'content' | '
   return priority === undefined ? content : `${priority} ${content}`;
 }
 
-/** The usual times to live, in seconds and in words. */
+/** The usual times to live, in seconds and in words. One second stands for the time that the server chooses. */
 export const TTLS: readonly (readonly [number, string])[] = [
   [1, 'Automatic'],
   [60, '1 minute'],

@@ -121,8 +121,8 @@ export function SignIn({ onSignedIn, notice }: SignInProps & { readonly notice?:
             {sending.busy ? 'Signing in…' : 'Sign in'}
           </button>
           <p class="hint">
-            The first start printed a key, or wrote it to <code>initial-key</code> in the data directory. No key at
-            hand? <code>zoneplane dashboard link</code> prints a link that signs you in.
+            The first start printed a key, or wrote it to <code class="flag">initial-key</code> in the data directory.
+            No key at hand? <code>zoneplane dashboard link</code> prints a link that signs you in.
           </p>
         </form>
       )}

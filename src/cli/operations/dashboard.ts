@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { createLoginLink, LINK_MINUTES } from '../../control/access/sessions.js';
 import { reachableHost } from '../../roles/announce.js';
+import { readRunning } from '../../roles/data-directory.js';
 import { loginLink } from '../../roles/first-run.js';
 import { type CommandContext, example } from '../command.js';
 import { withControl } from '../control.js';
@@ -22,7 +23,10 @@ export function addDashboardCommands(program: Command, { terminal, environment }
     .command('link')
     .description(`print a link that signs a browser in once, within ${LINK_MINUTES} minutes`)
     .option('--email <address>', 'super administrator to sign in (default: the first)')
-    .option('--url <url>', 'address of the dashboard as the browser reaches it (default: from the settings)')
+    .option(
+      '--url <url>',
+      'address of the dashboard as the browser reaches it (default: where the server runs, else from the settings)',
+    )
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -42,14 +46,16 @@ export function addDashboardCommands(program: Command, { terminal, environment }
 }
 
 interface Place {
+  readonly dataDir: string;
   readonly adminHost: string;
   readonly adminPort: number;
   readonly adminTlsPort?: number | undefined;
 }
 
-/** Over TLS where that listens. */
-function addressOf({ adminHost, adminPort, adminTlsPort }: Place): string {
+/** Over TLS where that listens; otherwise as the server that runs says, which may have been started with other flags. */
+function addressOf({ dataDir, adminHost, adminPort, adminTlsPort }: Place): string {
   const host = reachableHost(adminHost);
   const place = host.includes(':') ? `[${host}]` : host;
-  return adminTlsPort === undefined ? `http://${place}:${adminPort}` : `https://${place}:${adminTlsPort}`;
+  if (adminTlsPort !== undefined) return `https://${place}:${adminTlsPort}`;
+  return readRunning(dataDir)?.adminUrl || `http://${place}:${adminPort}`;
 }

@@ -452,7 +452,7 @@ t.test('credentials with few rights', { skip: noBrowser, timeout: 180_000 }, asy
   await t.test('a token of certain records', async (t) => {
     const token = await tokenFor(DNS_WRITE, { names: ['_acme-challenge.*'], types: ['TXT'] });
     const page = await enter('/zones/example.com', { token });
-    await page.getByRole('button', { name: '_acme-challenge.www' }).waitFor();
+    await page.getByRole('button', { name: '_acme-challenge.www', exact: true }).waitFor();
     t.equal(await page.getByRole('button', { name: 'www', exact: true }).count(), 0, 'it sees no other record');
     t.equal(await page.getByRole('link', { name: 'History' }).count(), 0, 'and no screen that it may not');
     t.equal(await page.getByRole('link', { name: /^Explain/ }).count(), 0, 'nor a link to one');

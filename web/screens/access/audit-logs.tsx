@@ -1,7 +1,7 @@
 /** Who did what in an account. */
 import { pathWith } from '../../api.js';
 import { useLoad } from '../../load.js';
-import { AccountChoice, useAccount } from '../../parts/account.js';
+import { AccountChoice, NoAccount, useAccount } from '../../parts/account.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
@@ -19,7 +19,8 @@ const FILTERS = [
 
 export function AuditLogs() {
   const { query } = usePlace();
-  const { accounts, account } = useAccount();
+  const chosen = useAccount();
+  const { accounts, account } = chosen;
   const asked = Object.fromEntries(FILTERS.map(([name, member]) => [member, query.get(name) ?? undefined]));
   const page = { ...asked, page: query.get('page') ?? undefined, per_page: PER_PAGE };
   const path = account && pathWith(`/accounts/${account.id}/audit_logs`, page);
@@ -39,8 +40,9 @@ export function AuditLogs() {
           </label>
         ))}
       </div>
+      <NoAccount chosen={chosen} what="audit log" />
       {error && <ErrorNote error={error} onRetry={reload} />}
-      {!answer && !error && <Loading what="the audit log" />}
+      {!answer && !error && account && <Loading what="the audit log" />}
       {isPastEnd(answer?.info) && <PastEnd />}
       {answer?.result.length === 0 && !isPastEnd(answer.info) && <Empty title="Nothing of that kind was done" />}
       {answer && answer.result.length > 0 && (

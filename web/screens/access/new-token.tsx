@@ -1,12 +1,13 @@
 /** Makes a token: permissions chosen in words, with the JSON that is sent beside them. */
-import { useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
 import { Copyable, Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
+import { asciiName } from '../../parts/zone.js';
 import type { CreatedToken, PermissionGroup, Zone } from '../../types.js';
-import { type Draft, EMPTY, policiesOf, WORDS } from './token-draft.js';
+import { type Draft, EMPTY, endOf, policiesOf, WORDS } from './token-draft.js';
 
 interface NewTokenProps {
   readonly onMade: () => void;
@@ -20,7 +21,9 @@ export function NewToken({ onMade, onClose }: NewTokenProps) {
   const [made, setMade] = useState<CreatedToken>();
   const sending = useSending();
   if (made) return <Made token={made} onClose={onClose} />;
-  if (!groups.answer) return groups.error ? <ErrorNote error={groups.error} /> : <Loading what="permissions" />;
+  if (groups.error) return <ErrorNote error={groups.error} onRetry={groups.reload} />;
+  // Permissions about a person say which one, unless this credential may not know.
+  if (!groups.answer || (!user.answer && !user.error)) return <Loading what="permissions" />;
   const list = groups.answer.result;
   const body = bodyOf(draft, list, user.answer?.result.id ?? '*');
   const submit = (event: SubmitEvent): void => {
@@ -35,10 +38,14 @@ export function NewToken({ onMade, onClose }: NewTokenProps) {
     <Panel title="New token">
       <form class="two" onSubmit={submit}>
         <div class="form">
-          <Fields draft={draft} groups={list} onChange={(change) => setDraft({ ...draft, ...change })} />
+          <Fields draft={draft} groups={list} onChange={(change) => setDraft((before) => ({ ...before, ...change }))} />
           {sending.error && <ErrorNote error={sending.error} />}
           <div class="actions">
-            <button type="submit" class="primary" disabled={sending.busy || draft.groups.length === 0}>
+            <button
+              type="submit"
+              class="primary"
+              disabled={sending.busy || draft.groups.length === 0 || draft.zone === undefined}
+            >
               {sending.busy ? 'Making…' : 'Make the token'}
             </button>
             <button type="button" onClick={onClose}>
@@ -62,11 +69,12 @@ export function NewToken({ onMade, onClose }: NewTokenProps) {
 
 function bodyOf(draft: Draft, groups: readonly PermissionGroup[], user: string) {
   const networks = draft.networks.split(/[\s,]+/).filter(Boolean);
+  const expires = endOf(draft.expires);
   return {
     name: draft.name,
     policies: policiesOf(draft, groups, user),
     ...(networks.length > 0 && { condition: { request_ip: { in: networks } } }),
-    ...(draft.expires !== '' && { expires_on: `${draft.expires}T00:00:00Z` }),
+    ...(expires !== undefined && { expires_on: expires }),
   };
 }
 
@@ -101,7 +109,7 @@ function Fields({ draft, groups, onChange }: FieldsProps) {
           </label>
         ))}
       </fieldset>
-      <ZoneChoice draft={draft} onChange={onChange} />
+      <ZoneChoice zone={draft.zone} onChange={(zone) => onChange({ zone })} />
       <label class="field">
         <span>Only these record types</span>
         <input
@@ -109,6 +117,7 @@ function Fields({ draft, groups, onChange }: FieldsProps) {
           placeholder="TXT"
           onInput={(event) => onChange({ types: event.currentTarget.value })}
         />
+        <span class="hint">Several with spaces or commas between them, here and below. Empty: all.</span>
       </label>
       <label class="field">
         <span>Only these names of records</span>
@@ -130,7 +139,7 @@ function Fields({ draft, groups, onChange }: FieldsProps) {
         />
       </label>
       <label class="field">
-        <span>Ends on</span>
+        <span>Last day</span>
         <input
           type="date"
           value={draft.expires}
@@ -141,20 +150,56 @@ function Fields({ draft, groups, onChange }: FieldsProps) {
   );
 }
 
-function ZoneChoice({ draft, onChange }: Omit<FieldsProps, 'groups'>) {
-  const { answer } = useLoad<Zone[]>(pathWith('/zones', { per_page: 50, order: 'name' }));
+interface ZoneChoiceProps {
+  readonly zone: string | undefined;
+  readonly onChange: (zone: string | undefined) => void;
+}
+
+/** Zones that are offered while a name is typed. */
+const MOST_OFFERED = 20;
+
+/** There may be a hundred thousand zones: the server is asked for those that contain what was typed. */
+function ZoneChoice({ zone, onChange }: ZoneChoiceProps) {
+  const [text, setText] = useState('');
+  const id = useId();
+  const name = text.trim().replace(/\.$/, '').toLowerCase();
+  const query = { name: name && `contains:${name}`, per_page: MOST_OFFERED, order: 'name' };
+  const { answer } = useLoad<Zone[]>(pathWith('/zones', query));
+  const exact = useLoad<Zone[]>(name === '' ? undefined : pathWith('/zones', { name }));
+  const ascii = asciiName({ name });
+  const found = exact.answer?.result.find((one) => asciiName(one) === ascii)?.id;
+  const chosen = name === '' ? '*' : found;
+  useEffect(() => {
+    if (chosen !== zone) onChange(chosen);
+  }, [chosen, zone]);
   return (
-    <label class="field">
-      <span>In the zone</span>
-      <select value={draft.zone} onChange={(event) => onChange({ zone: event.currentTarget.value })}>
-        <option value="*">All zones</option>
-        {(answer?.result ?? []).map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
+    <div class="field">
+      <label for={id}>In the zone</label>
+      <input
+        id={id}
+        value={text}
+        list={`${id}-zones`}
+        placeholder="All zones"
+        autocapitalize="none"
+        spellcheck={false}
+        aria-invalid={name !== '' && !exact.busy && found === undefined ? 'true' : undefined}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          // Not what the text before it meant, until the server has said what this one means.
+          onChange(event.currentTarget.value.trim() === '' ? '*' : undefined);
+        }}
+      />
+      <datalist id={`${id}-zones`}>
+        {(answer?.result ?? []).map((one) => (
+          <option key={one.id} value={one.name} />
         ))}
-      </select>
-    </label>
+      </datalist>
+      {name !== '' && !exact.busy && found === undefined && (
+        <p class="problem" role="alert">
+          You have no zone with this name.
+        </p>
+      )}
+    </div>
   );
 }
 

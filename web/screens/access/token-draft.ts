@@ -5,12 +5,12 @@ export interface Draft {
   readonly name: string;
   /** Identifiers. */
   readonly groups: readonly string[];
-  /** An identifier, or `*`. */
-  readonly zone: string;
+  /** An identifier, or `*`; undefined: what was typed is no zone. */
+  readonly zone: string | undefined;
   readonly types: string;
   readonly names: string;
   readonly networks: string;
-  /** A date; empty: never. */
+  /** The last day, as the browser counts days; empty: never. */
   readonly expires: string;
 }
 
@@ -56,6 +56,12 @@ function scopeOf({ scopes }: PermissionGroup): Scope {
 
 const listOf = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
 
+/** The end of a day where the browser is. Empty without a day, also when the browser took one that does not exist. */
+export function endOf(day: string): string | undefined {
+  const end = new Date(`${day}T23:59:59`);
+  return Number.isNaN(end.getTime()) ? undefined : end.toISOString().replace('.000Z', 'Z');
+}
+
 /** One policy for each kind of resource. The limits to records are about records only. */
 export function policiesOf(draft: Draft, groups: readonly PermissionGroup[], user: string): object[] {
   const chosen = groups.filter(({ id }) => draft.groups.includes(id));
@@ -66,7 +72,7 @@ export function policiesOf(draft: Draft, groups: readonly PermissionGroup[], use
   const kinds = Map.groupBy(chosen, (group) => `${scopeOf(group)}${isLimited(group) ? ' limited' : ''}`);
   return [...kinds].map(([kind, members]) => {
     const scope = kind.split(' ')[0] as Scope;
-    const id = scope === 'zone' ? draft.zone : scope === 'user' ? user : '*';
+    const id = scope === 'zone' ? (draft.zone ?? '') : scope === 'user' ? user : '*';
     const records = { ...(types.length > 0 && { types }), ...(names.length > 0 && { names }) };
     return {
       effect: 'allow',

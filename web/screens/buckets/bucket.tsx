@@ -2,7 +2,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { ApiError, BASE, call, pathWith, upload } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
-import { useAccount } from '../../parts/account.js';
+import { NoAccount, useAccount } from '../../parts/account.js';
 import { Confirm } from '../../parts/confirm.js';
 import { count } from '../../parts/count.js';
 import { Curl } from '../../parts/curl.js';
@@ -13,6 +13,8 @@ import { Link, usePlace, withQuery } from '../../router.js';
 import type { ScreenProps } from '../../screens.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
 import type { BucketObject, ObjectListInfo } from '../../types.js';
+import { DeleteBucket } from './delete-bucket.js';
+import { isReachable, pathOfKey, shownKey } from './keys.js';
 import { Readers } from './readers.js';
 
 const PER_PAGE = 200;
@@ -20,7 +22,8 @@ const NOT_FOUND = 404;
 
 export default function Bucket({ params }: ScreenProps) {
   const name = params['bucket']!;
-  const { account, known } = useAccount();
+  const chosen = useAccount();
+  const { account } = chosen;
   const { query } = usePlace();
   const prefix = query.get('prefix') ?? '';
   const permissions = usePermissions();
@@ -46,7 +49,7 @@ export default function Bucket({ params }: ScreenProps) {
         </Link>
         <h1>{name}</h1>
       </div>
-      {known && !account && <Empty title="There is no account whose buckets you may see" />}
+      <NoAccount chosen={chosen} what="buckets" />
       {isMissing && (
         <Empty title={`There is no bucket ${name}`}>
           <p>
@@ -57,9 +60,9 @@ export default function Bucket({ params }: ScreenProps) {
       {!isMissing && <Prefix prefix={prefix} />}
       {base && writes && !isMissing && <Upload base={base} prefix={prefix} onDone={reload} />}
       {error && !isMissing && <ErrorNote error={error} onRetry={reload} />}
-      {!answer && !error && <Loading what="objects" />}
+      {!answer && !error && account && <Loading what="objects" />}
       {isEmpty && (
-        <Empty title={prefix === '' ? 'The bucket is empty' : `Nothing begins with ${prefix}`}>
+        <Empty title={prefix === '' ? 'The bucket is empty' : `Nothing begins with ${shownKey(prefix)}`}>
           <p>Drop files above, or send them with curl: the request is below.</p>
         </Empty>
       )}
@@ -80,6 +83,7 @@ export default function Bucket({ params }: ScreenProps) {
         </p>
       )}
       {base && !isMissing && mayRead(permissions, 'buckets') && <Readers base={base} />}
+      {base && !isMissing && mayWrite(permissions, 'buckets') && <DeleteBucket base={base} name={name} />}
       {base && path && !isMissing && (
         <Curl
           request={{ method: 'GET', path }}
@@ -102,14 +106,17 @@ export default function Bucket({ params }: ScreenProps) {
 
 /** Where we are, with a link to every part. */
 function Prefix({ prefix }: { readonly prefix: string }) {
-  const parts = prefix.split('/').filter(Boolean);
+  // Two slashes in a row, or one at the beginning, are a part without a name.
+  const parts = prefix.split('/').slice(0, prefix.endsWith('/') ? -1 : undefined);
   return (
     <nav class="crumbs" aria-label="Prefix">
       <Link href={withQuery({ prefix: undefined, cursor: undefined })}>All objects</Link>
       {parts.map((part, i) => (
-        <span key={parts.slice(0, i + 1).join('/')}>
+        <span key={`${i} ${part}`}>
           {' / '}
-          <Link href={withQuery({ prefix: `${parts.slice(0, i + 1).join('/')}/`, cursor: undefined })}>{part}</Link>
+          <Link href={withQuery({ prefix: `${parts.slice(0, i + 1).join('/')}/`, cursor: undefined })}>
+            <bdi>{part === '' ? '(no name)' : shownKey(part)}</bdi>
+          </Link>
         </span>
       ))}
     </nav>
@@ -188,11 +195,6 @@ function Upload({ base, prefix, onDone }: UploadProps) {
   );
 }
 
-/** A key in a path: its slashes stay. */
-function pathOfKey(key: string): string {
-  return key.split('/').map(encodeURIComponent).join('/');
-}
-
 interface ObjectsProps {
   readonly base: string;
   readonly objects: readonly BucketObject[];
@@ -220,7 +222,7 @@ function Objects({ base, objects, folders, prefix, busy, writes, onChange }: Obj
             <tr key={folder}>
               <th scope="row" colSpan={5}>
                 <Link class="name" href={withQuery({ prefix: folder, cursor: undefined })}>
-                  {folder.slice(prefix.length)}
+                  <bdi>{shownKey(folder.slice(prefix.length))}</bdi>
                 </Link>
               </th>
             </tr>
@@ -228,13 +230,7 @@ function Objects({ base, objects, folders, prefix, busy, writes, onChange }: Obj
           {objects.map((object) => (
             <tr key={object.key}>
               <th scope="row">
-                <a
-                  class="name"
-                  href={`${BASE}${base}/objects/${pathOfKey(object.key)}`}
-                  download={fileName(object.key)}
-                >
-                  {object.key.slice(prefix.length)}
-                </a>
+                <ObjectName base={base} objectKey={object.key} shown={object.key.slice(prefix.length)} />
               </th>
               <td class="number">{bytes(object.size)}</td>
               <td class="muted">{object.http_metadata.contentType ?? '–'}</td>
@@ -242,13 +238,40 @@ function Objects({ base, objects, folders, prefix, busy, writes, onChange }: Obj
                 <Time at={object.last_modified} />
               </td>
               <td class="row-actions">
-                {writes && <Confirm what={object.key} busy={sending.busy} quiet onConfirm={() => remove(object.key)} />}
+                {writes && isReachable(object.key) && (
+                  <Confirm what={object.key} busy={sending.busy} quiet onConfirm={() => remove(object.key)} />
+                )}
               </td>
             </tr>
           ))}
         </tbody>
       </TableFrame>
     </>
+  );
+}
+
+interface ObjectNameProps {
+  readonly base: string;
+  readonly objectKey: string;
+  /** The key without the prefix. */
+  readonly shown: string;
+}
+
+function ObjectName({ base, objectKey, shown }: ObjectNameProps) {
+  if (!isReachable(objectKey)) {
+    return (
+      <>
+        {shown}
+        <p class="hint">
+          Browsers cannot ask for this key. <code>curl --path-as-is</code> can.
+        </p>
+      </>
+    );
+  }
+  return (
+    <a class="name" href={`${BASE}${base}/objects/${pathOfKey(objectKey)}`} download={fileName(objectKey)}>
+      <bdi>{shownKey(shown)}</bdi>
+    </a>
   );
 }
 

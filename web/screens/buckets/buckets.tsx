@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call, pathWith } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
-import { AccountChoice, useAccount } from '../../parts/account.js';
+import { AccountChoice, NoAccount, useAccount } from '../../parts/account.js';
 import { Curl } from '../../parts/curl.js';
 import { Empty, ErrorNote, Loading } from '../../parts/notes.js';
 import { Columns, TableFrame } from '../../parts/table.js';
@@ -14,7 +14,8 @@ import type { Bucket } from '../../types.js';
 const MOST_SHOWN = 1000;
 
 export default function Buckets() {
-  const { accounts, account, known } = useAccount();
+  const chosen = useAccount();
+  const { accounts, account } = chosen;
   const base = account && `/accounts/${account.id}/r2/buckets`;
   const path = base && pathWith(base, { per_page: MOST_SHOWN });
   const { answer, error, reload } = useLoad<{ readonly buckets: readonly Bucket[] }>(path);
@@ -26,7 +27,7 @@ export default function Buckets() {
         <h1>Buckets</h1>
         <AccountChoice accounts={accounts} account={account} />
       </div>
-      {known && !account && <Empty title="There is no account whose buckets you may see" />}
+      <NoAccount chosen={chosen} what="buckets" />
       {base && writes && <NewBucket base={base} onMade={reload} />}
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!answer && !error && account && <Loading what="buckets" />}
@@ -40,7 +41,7 @@ export default function Buckets() {
       )}
       {buckets.length > 0 && (
         <TableFrame label="Buckets" class="stacked">
-          <Columns names={['Name', 'Location', 'Made']} />
+          <Columns names={['Name', 'Created']} />
           <tbody>
             {buckets.map((bucket) => (
               <tr key={bucket.name}>
@@ -49,10 +50,7 @@ export default function Buckets() {
                     {bucket.name}
                   </Link>
                 </th>
-                <td class="muted" data-name="Location">
-                  {bucket.location}
-                </td>
-                <td class="muted" data-name="Made">
+                <td class="muted" data-name="Created">
                   <Time at={bucket.creation_date} />
                 </td>
               </tr>
@@ -63,7 +61,7 @@ export default function Buckets() {
       {base && path && (
         <Curl
           request={{ method: 'GET', path }}
-          {...(writes && { others: { 'Make one': { method: 'POST', path: base, body: { name: 'assets' } } } })}
+          {...(writes && { others: { 'Create one': { method: 'POST', path: base, body: { name: 'assets' } } } })}
         />
       )}
     </>
@@ -94,7 +92,7 @@ function NewBucket({ base, onMade }: { readonly base: string; readonly onMade: (
         />
       </label>
       <button type="submit" class="primary" disabled={sending.busy}>
-        {sending.busy ? 'Making…' : 'Make it'}
+        {sending.busy ? 'Creating…' : 'Create the bucket'}
       </button>
       {sending.error && <ErrorNote error={sending.error} />}
     </form>

@@ -6,7 +6,8 @@ import { Curl } from '../../parts/curl.js';
 import { Facts, Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
 import { usePermissions } from '../../session.js';
-import type { BucketApplication, BucketDomain } from '../../types.js';
+import type { BucketApplication } from '../../types.js';
+import { Domains } from './domains.js';
 
 /** `base`: path of the bucket. */
 export function Readers({ base }: { readonly base: string }) {
@@ -15,39 +16,6 @@ export function Readers({ base }: { readonly base: string }) {
       <Domains base={base} />
       <Application base={base} />
     </div>
-  );
-}
-
-function Domains({ base }: { readonly base: string }) {
-  const { answer } = useLoad<{ readonly domains: readonly BucketDomain[] }>(`${base}/domains/custom`);
-  const domains = answer?.result.domains ?? [];
-  return (
-    <Panel title="Public names">
-      {domains.length === 0 ? (
-        <p class="muted">
-          No name of a zone shows this bucket to the public. A request can attach one: then everybody may read all
-          objects at that name, with HTTPS.
-        </p>
-      ) : (
-        <ul class="plain-list">
-          {domains.map(({ domain, enabled, status }) => (
-            <li key={domain}>
-              <a href={`https://${domain}/`}>{domain}</a>
-              <span class={`chip ${enabled && status.ownership === 'active' ? 'good' : 'wait'}`}>
-                {enabled ? (status.ownership === 'active' ? 'Public' : 'Not ready') : 'Off'}
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-      <Curl
-        request={{
-          method: 'POST',
-          path: `${base}/domains/custom`,
-          body: { domain: 'assets.example.com', zoneId: 'ID OF THE ZONE', enabled: true },
-        }}
-      />
-    </Panel>
   );
 }
 

@@ -38,6 +38,7 @@ export default function Overview() {
   const { accounts, account } = useAccount();
   const permissions = usePermissions();
   const cluster = useCluster(permissions.administrator);
+  const begins = useBegins(answer?.result);
   return (
     <>
       <div class="head">
@@ -56,11 +57,11 @@ export default function Overview() {
         </div>
       </div>
       {error && <ErrorNote error={error} onRetry={reload} />}
-      {answer?.result.zones.length === 0 && <Begin />}
+      {begins && <Begin />}
       {answer ? <Questions activity={answer.result} /> : !error && <Loading what="the overview" />}
       <Nodes answer={cluster.answer} error={cluster.error} />
       <div class="columns">
-        <Attention nodes={statesOf(cluster.answer?.result)} />
+        <Attention nodes={statesOf(cluster.answer?.result)} begins={begins} />
         {account && mayRead(permissions, 'account') && <LastChanges account={account.id} />}
       </div>
       <Curl request={{ method: 'GET', path }} />
@@ -69,7 +70,7 @@ export default function Overview() {
 }
 
 function Questions({ activity }: { readonly activity: Activity }) {
-  const { totals, series, latency_micros: latency, step_seconds: stepSeconds, scope } = activity;
+  const { totals, series, latency_micros: latency, step_seconds: stepSeconds, scope, period } = activity;
   const lastMinute = series.queries.slice(-Math.max(1, 60 / stepSeconds)).reduce((sum, value) => sum + value, 0);
   const { rcodes } = totals;
   const failed = (rcodes['servfail'] ?? 0) + (rcodes['refused'] ?? 0);
@@ -81,7 +82,7 @@ function Questions({ activity }: { readonly activity: Activity }) {
         <Figure
           name="Questions"
           value={count(totals.queries)}
-          detail={scope === 'server' ? 'by everybody' : 'for your zones'}
+          detail={`${scope === 'server' ? 'to this server' : 'for your zones'} in ${PERIODS.find(([name]) => name === period)![1]}`}
         />
         <Figure name="Names that do not exist" value={share(rcodes['nxdomain'] ?? 0)} detail="of the answers" />
         <Figure
@@ -134,12 +135,17 @@ function Questions({ activity }: { readonly activity: Activity }) {
   );
 }
 
+/** Whether there is no zone yet, and whoever looks may create one. */
+function useBegins(activity: Activity | undefined): boolean {
+  const isQuiet = activity?.zones.length === 0;
+  const { answer } = useLoad<Zone[]>(isQuiet ? '/zones?per_page=5' : undefined);
+  const permissions = usePermissions();
+  const creates = mayWrite(permissions, 'zone') && permissions.records === null;
+  return isQuiet && answer?.info?.total_count === 0 && creates;
+}
+
 /** Where there is no zone, there is nothing to look at yet. */
 function Begin() {
-  const { answer } = useLoad<Zone[]>('/zones?per_page=5');
-  const permissions = usePermissions();
-  const creatable = mayWrite(permissions, 'zone') && permissions.records === null;
-  if (answer?.info?.total_count !== 0 || !creatable) return null;
   return (
     <div class="begin">
       <Empty title="Begin with a zone">
@@ -217,8 +223,14 @@ function statesOf(cluster: Cluster | undefined): string | undefined {
   return cluster && [cluster.state, ...cluster.nodes.map(({ name, state }) => `${name} ${state}`)].join();
 }
 
-/** `nodes`: what needs somebody is read again when it changes. */
-function Attention({ nodes }: { readonly nodes: string | undefined }) {
+interface AttentionProps {
+  /** What needs somebody is read again when it changes. */
+  readonly nodes: string | undefined;
+  /** Whether the first zone is still to be created: that is what needs somebody then. */
+  readonly begins: boolean;
+}
+
+function Attention({ nodes, begins }: AttentionProps) {
   const { answer, reload } = useLoad<OverviewAnswer>(NEEDS, { everyMs: 60_000 });
   const before = useRef(nodes);
   useEffect(() => {
@@ -229,7 +241,7 @@ function Attention({ nodes }: { readonly nodes: string | undefined }) {
   if (!answer) return null;
   const { notices, ends } = answer.result;
   // Warnings are for administrators: «none» would say nothing to others.
-  if (!administrator && ends.length === 0) return null;
+  if ((!administrator || (begins && notices.length === 0)) && ends.length === 0) return null;
   return (
     <Panel title="What needs you">
       {administrator && notices.length === 0 && <p class="good-line">Nothing: no warnings.</p>}

@@ -3,13 +3,17 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../api.js';
 import { isTyping } from '../../parts/search.js';
 import type { RecordType } from '../../types.js';
-import { bodyOfValues, EMPTY, type FormValues, ttlChoices } from './form-values.js';
+import type { Drafts } from './drafts.js';
+import { bodyOfValues, EMPTY, type FormValues, nameProblem, ttlChoices } from './form-values.js';
 import type { RecordBody } from './pending.js';
 
 interface EditorProps {
   readonly types: readonly RecordType[];
   /** Undefined: a new record. */
   readonly values: FormValues | undefined;
+  /** What was typed stands here under `form` until it is kept or cancelled. */
+  readonly drafts: Drafts;
+  readonly form: string;
   readonly apex: string;
   /** Checks the edit with the server, then keeps it. Throws an ApiError whose pointers are relative to the record. */
   readonly onKeep: (body: RecordBody) => Promise<void>;
@@ -19,14 +23,19 @@ interface EditorProps {
 
 const OTHER = 'other';
 
-export function Editor({ types, values: initial, apex, onKeep, onCancel, onDelete }: EditorProps) {
-  const [values, setValues] = useState<FormValues>(initial ?? EMPTY);
+export function Editor({ types, values: initial, drafts, form: key, apex, onKeep, onCancel, onDelete }: EditorProps) {
+  const [values, setValues] = useState<FormValues>(drafts.get(key) ?? initial ?? EMPTY);
   const [error, setError] = useState<ApiError>();
   const [busy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const id = useId();
   const type = types.find((candidate) => candidate.type === values.type) ?? types[0]!;
-  const set = (change: Partial<FormValues>): void => setValues((before) => ({ ...before, ...change }));
+  const set = (change: Partial<FormValues>): void => {
+    const next = { ...values, ...change };
+    setValues(next);
+    if (JSON.stringify(next) === JSON.stringify(initial ?? EMPTY)) drafts.delete(key);
+    else drafts.set(key, next);
+  };
   useEffect(() => {
     form.current?.querySelector<HTMLElement>(initial ? 'input[data-first]' : 'select')?.focus();
   }, []);
@@ -35,6 +44,8 @@ export function Editor({ types, values: initial, apex, onKeep, onCancel, onDelet
     setBusy(true);
     setError(undefined);
     try {
+      const problem = nameProblem(values.name, apex);
+      if (problem) throw new ApiError(0, [{ code: 0, message: problem, source: { pointer: '/name' } }]);
       await onKeep(bodyOfValues(values, type, apex));
     } catch (caught) {
       if (!(caught instanceof ApiError)) throw caught;
@@ -69,6 +80,8 @@ export function Editor({ types, values: initial, apex, onKeep, onCancel, onDelet
             onChange={(event) => {
               const chosen = types.find((candidate) => candidate.type === event.currentTarget.value);
               set({ type: event.currentTarget.value, members: usualMembers(chosen) });
+              // It was about fields that are gone.
+              setError(undefined);
             }}
           >
             {types.map((candidate) => (

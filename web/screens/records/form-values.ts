@@ -1,5 +1,6 @@
 /** Between what people type into the form of a record and what is sent. */
 import { printTtl, TTLS } from '../../parts/record.js';
+import { asciiName } from '../../parts/zone.js';
 import type { DnsRecord, RecordType } from '../../types.js';
 import type { RecordBody } from './pending.js';
 
@@ -69,7 +70,20 @@ export function bodyOfValues(values: FormValues, type: RecordType, apex: string)
 
 function absoluteName(name: string, apex: string): string {
   const plain = name.trim().replace(/\.$/, '');
-  return plain === apex || plain.endsWith(`.${apex}`) ? plain : `${plain}.${apex}`;
+  return isWithin(plain, apex) ? plain : `${plain}.${apex}`;
+}
+
+/** In any case and, for zones in other letters, in Unicode, too. */
+function isWithin(name: string, apex: string): boolean {
+  const ascii = asciiName({ name }).toLowerCase();
+  return ascii === apex || ascii.endsWith(`.${apex}`);
+}
+
+/** Why a name cannot be meant as it was typed: a final dot says that it is complete (RFC 1035 §5.1). */
+export function nameProblem(typed: string, apex: string): string | undefined {
+  const name = typed.trim();
+  if (!/[^.\\]\.$/.test(name) || isWithin(name.slice(0, -1), apex)) return undefined;
+  return `${name} is not in this zone. Without the final dot it is ${absoluteName(name, apex)}.`;
 }
 
 function typedValue(kind: string, text: string): unknown {
@@ -80,6 +94,7 @@ function typedValue(kind: string, text: string): unknown {
 
 /** The usual times to live, and the present one. */
 export function ttlChoices(present: number): readonly (readonly [number, string])[] {
-  if (TTLS.some(([seconds]) => seconds === present)) return TTLS;
-  return [...TTLS, [present, printTtl(present)]];
+  const usual = TTLS.map(([seconds, text]) => [seconds, seconds === 1 ? `${text} (5 minutes)` : text] as const);
+  if (TTLS.some(([seconds]) => seconds === present)) return usual;
+  return [...usual, [present, printTtl(present)]];
 }

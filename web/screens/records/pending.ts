@@ -2,7 +2,7 @@
  * Edits of a zone's records that are not saved yet. They stay while the page is open, on whatever screen, and each step can be
  * undone. Saving sends all of them in one request.
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { DnsRecord } from '../../types.js';
 
 /** What is sent for a record. */
@@ -60,7 +60,8 @@ export interface Pending extends State {
 
 export function usePending(zoneId: string): Pending {
   const [, redraw] = useState(0);
-  useEffect(() => {
+  // Not after the next picture: an edit that is accepted before it would not be shown.
+  useLayoutEffect(() => {
     const listener = (): void => redraw((n) => n + 1);
     listeners.add(listener);
     return () => void listeners.delete(listener);

@@ -17,6 +17,7 @@ import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { DnsRecord, RecordType, Zone } from '../../types.js';
 import { BulkBar } from './bulk.js';
+import { draftsOf } from './drafts.js';
 import { Editor, isCommand } from './editor.js';
 import { Filters } from './filters.js';
 import { valuesOf } from './form-values.js';
@@ -58,6 +59,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
   const permissions = usePermissions();
   const editable = mayWrite(permissions, 'dns') && types !== undefined && zone.type !== 'secondary';
   const pending = usePending(zone.id);
+  const drafts = draftsOf(zone.id);
   const [open, setOpen] = useState<string>();
   const [selected, setSelected] = useState<ReadonlyMap<string, DnsRecord>>(new Map());
   const [isReviewing, setReviewing] = useState(false);
@@ -78,6 +80,7 @@ export default function Records({ zone, base }: ZoneScreenProps) {
       throw error;
     }
     present.current.apply(new Map([[key, edit]]));
+    drafts.delete(form);
     close(form);
   };
   /** Closes this form only: while the server checked it, another may have been opened. */
@@ -85,6 +88,14 @@ export default function Records({ zone, base }: ZoneScreenProps) {
     if (present.current.open !== form) return;
     setOpen(undefined);
     requestAnimationFrame(() => document.getElementById(form === NEW ? 'new-record' : `row-${form}`)?.focus());
+  };
+  const cancel = (form: string): void => {
+    drafts.delete(form);
+    close(form);
+  };
+  const remove = (key: string, before: DnsRecord | undefined): void => {
+    apply(new Map([[key, before && ({ kind: 'delete', before } as const)]]));
+    cancel(key);
   };
   // What is true when an answer comes, which may be long after the request.
   const present = useRef({ open, edits: pending.edits, apply });
@@ -106,9 +117,11 @@ export default function Records({ zone, base }: ZoneScreenProps) {
           <Editor
             types={types}
             values={undefined}
+            drafts={drafts}
+            form={NEW}
             apex={apex}
             onKeep={(body) => keep(NEW, newKey(), undefined, body)}
-            onCancel={() => close(NEW)}
+            onCancel={() => cancel(NEW)}
           />
         </div>
       )}
@@ -135,24 +148,24 @@ export default function Records({ zone, base }: ZoneScreenProps) {
           explains={permissions.records === null}
           types={types}
           open={open}
+          drafts={drafts}
           selected={selected}
           onOpen={setOpen}
           onSelect={setSelected}
           onTakeBack={(key) => apply(new Map([[key, undefined]]))}
           editor={(key, before, body) => {
             const type = types?.find((candidate) => candidate.type === body.type);
-            if (!type) return <p class="hint">Records of this type can be deleted here, but not edited.</p>;
+            if (!type) return <NotEditable onDelete={() => remove(key, before)} />;
             return (
               <Editor
                 types={types!}
                 values={valuesOf(body, type, apex)}
+                drafts={drafts}
+                form={key}
                 apex={apex}
                 onKeep={(next) => keep(key, key, before, next)}
-                onCancel={() => close(key)}
-                onDelete={() => {
-                  apply(new Map([[key, before && ({ kind: 'delete', before } as const)]]));
-                  close(key);
-                }}
+                onCancel={() => cancel(key)}
+                onDelete={() => remove(key, before)}
               />
             );
           }}
@@ -226,6 +239,21 @@ export default function Records({ zone, base }: ZoneScreenProps) {
 }
 
 const NEW = 'new';
+
+function NotEditable({ onDelete }: { readonly onDelete: () => void }) {
+  return (
+    <div class="editor">
+      <p class="hint">
+        Records of this type can be deleted here, but not edited. A zone file and the command line change them.
+      </p>
+      <div class="editor-actions">
+        <button type="button" class="quiet danger" onClick={onDelete}>
+          Delete the record
+        </button>
+      </div>
+    </div>
+  );
+}
 
 /** A refusal for which there is no form any more. */
 function notKept({ name, type }: RecordBody, { status, message }: ApiError): ApiError {

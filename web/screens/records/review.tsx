@@ -46,6 +46,11 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
   const parts = useMemo(() => partsOf(pending.edits), [pending.edits]);
   const { saving, started, stop, save } = useSave(path, pending, parts, onSaved);
   const { diff, checking, checked, again } = useDifference(path, pending, parts, saving.busy);
+  // Why saving failed says nothing any more once the edits are checked anew.
+  const retry = (): void => {
+    saving.clear();
+    again();
+  };
   const error = saving.error ?? checking.error;
   const isConflict = error?.status === CHANGED_MEANWHILE;
   const close = saving.busy ? stop : onClose;
@@ -60,7 +65,7 @@ export function Review({ zone, pending, onClose, onSaved }: ReviewProps) {
         </div>
       )}
       {isConflict && <Conflict zone={zone} pending={pending} onSolved={saving.clear} />}
-      {!isConflict && error && <ErrorNote error={error} {...(checking.error && { onRetry: again })} />}
+      {!isConflict && error && <ErrorNote error={error} {...(checking.error && { onRetry: retry })} />}
       {!isConflict && checking.busy && parts.length === 1 && <Loading what="the difference" />}
       {!isConflict && checking.busy && parts.length > 1 && (
         <Progress done={checked} total={pending.edits.size} verb="checked" />

@@ -4,8 +4,10 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { contentText, printTtl } from '../../parts/record.js';
 import { SortHeader } from '../../parts/sort.js';
 import { ActionsColumn, TableFrame } from '../../parts/table.js';
+import { visible } from '../../parts/visible.js';
 import { Link, withQuery } from '../../router.js';
 import type { DnsRecord, RecordType } from '../../types.js';
+import type { Drafts } from './drafts.js';
 import { relativeName } from './form-values.js';
 import { bodyOf, type Edit, type Edits, type RecordBody } from './pending.js';
 
@@ -24,6 +26,7 @@ interface TableProps {
   readonly types: readonly RecordType[] | undefined;
   /** The row whose form is open. */
   readonly open: string | undefined;
+  readonly drafts: Drafts;
   readonly selected: ReadonlyMap<string, DnsRecord>;
   readonly onOpen: (key: string | undefined) => void;
   readonly onSelect: (selected: ReadonlyMap<string, DnsRecord>) => void;
@@ -58,7 +61,7 @@ function rowsOf(records: readonly DnsRecord[], edits: Edits): Row[] {
 }
 
 export function RecordTable(props: TableProps) {
-  const { records, edits, editable, open, selected, busy, onSelect } = props;
+  const { records, edits, editable, open, drafts, selected, busy, onSelect } = props;
   const rows = useFirstRows(
     useMemo(() => rowsOf(records, edits), [records, edits]),
     records,
@@ -94,9 +97,16 @@ export function RecordTable(props: TableProps) {
           <ActionsColumn />
         </tr>
       </thead>
-      <tbody onKeyDown={moveAmongRows}>
+      <tbody onKeyDown={moveAmongRows} onClick={openClicked}>
         {rows.map((row) => (
-          <KeptRow key={row.id} {...row} table={props} isOpen={open === row.id} isSelected={selected.has(row.id)} />
+          <KeptRow
+            key={row.id}
+            {...row}
+            table={props}
+            isOpen={open === row.id}
+            isTyped={open !== row.id && drafts.has(row.id)}
+            isSelected={selected.has(row.id)}
+          />
         ))}
       </tbody>
     </TableFrame>
@@ -126,17 +136,27 @@ function moveAmongRows(event: KeyboardEvent): void {
   names[names.indexOf(target) + (event.key === 'ArrowDown' ? 1 : -1)]?.focus();
 }
 
+/** A click anywhere in a row opens it, unless it is for something inside, or selects text. */
+function openClicked(event: MouseEvent): void {
+  const target = event.target as HTMLElement;
+  if (event.detail > 1 || target.closest('a, button, input, summary, .editor-row')) return;
+  if (getSelection()?.isCollapsed === false) return;
+  target.closest('tr')?.querySelector<HTMLElement>('.row-name[aria-expanded="false"]')?.click();
+}
+
 const WORDS = { change: 'Edited', delete: 'Will be deleted', create: 'New' } as const;
 
 interface RowProps extends Row {
   readonly table: TableProps;
   readonly isOpen: boolean;
+  /** Whether its form, which is closed, has text that was neither kept nor cancelled. */
+  readonly isTyped: boolean;
   readonly isSelected: boolean;
 }
 
 /** Draws a row again only when something in it is different: a hundred rows take longer than a person should wait for a key. */
 function KeptRow(props: RowProps) {
-  const { id, before, edit, body, table, isOpen, isSelected } = props;
+  const { id, before, edit, body, table, isOpen, isTyped, isSelected } = props;
   const present = useRef(table);
   present.current = table;
   const kept: TableProps = useMemo(
@@ -151,7 +171,7 @@ function KeptRow(props: RowProps) {
   // An open form belongs to the present state of everything.
   return useMemo(
     () => <RecordRow {...props} table={isOpen ? table : kept} toggle={() => toggle(present.current, id, before)} />,
-    [id, before, edit, body, isOpen, isSelected, kept, isOpen && table],
+    [id, before, edit, body, isOpen, isTyped, isSelected, kept, isOpen && table],
   );
 }
 
@@ -168,6 +188,7 @@ function RecordRow({
   body,
   table,
   isOpen,
+  isTyped,
   isSelected,
   toggle: select,
 }: RowProps & { readonly toggle: () => void }) {
@@ -176,6 +197,7 @@ function RecordRow({
   const name = relativeName(body.name, apex);
   const content = contentOf(body, before);
   const columns = editable ? 7 : 6;
+  const opens = editable && !readOnly && edit?.kind !== 'delete';
   const isProxiable = before?.proxiable ?? types?.find(({ type }) => type === body.type)?.proxiable ?? false;
   return (
     <>
@@ -193,7 +215,7 @@ function RecordRow({
           </td>
         )}
         <th scope="row" class="name-cell">
-          {editable && !readOnly && edit?.kind !== 'delete' ? (
+          {opens ? (
             <button
               type="button"
               class="row-name mono"
@@ -223,7 +245,18 @@ function RecordRow({
         <td class="muted nowrap">{printTtl(body.ttl)}</td>
         <td>{isProxiable ? <Proxied on={body.proxied} /> : <span class="muted">–</span>}</td>
         <td class="row-actions">
+          {isTyped && <span class="chip wait">Typed, not kept</span>}
           {edit && <span class="chip wait">{WORDS[edit.kind]}</span>}
+          {opens && !isOpen && (
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`Edit ${body.name} ${body.type}`}
+              onClick={() => onOpen(rowKey)}
+            >
+              Edit
+            </button>
+          )}
           {edit && (
             <button type="button" class="quiet" onClick={() => onTakeBack(rowKey)}>
               Undo
@@ -266,7 +299,7 @@ const MOST_TAGS = 4;
 function Tags({ tags }: { readonly tags: readonly string[] }) {
   return tags.map((tag) => (
     <Link key={tag} class="tag" href={withQuery({ tag, page: undefined })}>
-      <bdi>{tag}</bdi>
+      <bdi>{visible(tag)}</bdi>
     </Link>
   ));
 }
@@ -278,7 +311,7 @@ function Notes({ body: { comment, tags } }: { readonly body: RecordBody }) {
     <div class="notes">
       {comment !== null && (
         <span class="comment" dir="auto">
-          {comment}
+          {visible(comment)}
         </span>
       )}
       <Tags tags={tags.slice(0, MOST_TAGS)} />

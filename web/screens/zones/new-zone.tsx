@@ -178,6 +178,12 @@ const NO_NAME = 'The file does not say which zone it is. Type the name of the zo
 /** Problems that are shown. */
 const MOST_ISSUES = 200;
 
+/** What is about the whole file, such as how many others were left out, comes last. */
+function inOrder(issues: ZoneFileResult['issues']): ZoneFileResult['issues'] {
+  const ofLines = issues.filter(({ line }) => line !== null);
+  return [...ofLines, ...issues.filter(({ line }) => line === null)].slice(0, MOST_ISSUES);
+}
+
 function Preview({ preview, busy }: { readonly preview: ZoneFileResult; readonly busy: boolean }) {
   const { imported, name, records, duplicates, serial, issues, issues_total: total } = preview;
   return (
@@ -196,7 +202,7 @@ function Preview({ preview, busy }: { readonly preview: ZoneFileResult; readonly
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         <section class="issues" aria-label="Problems of the file" tabIndex={0}>
           <ul class="plain">
-            {issues.slice(0, MOST_ISSUES).map((issue) => (
+            {inOrder(issues).map((issue) => (
               <li key={`${issue.line} ${issue.column} ${issue.code}`} class={issue.severity}>
                 <span class="line">{issue.line === null ? 'File' : `Line ${issue.line}`}</span>
                 <span class={`chip ${issue.severity === 'error' ? 'bad' : 'wait'}`}>

@@ -1,0 +1,117 @@
+/** The names of zones at which everybody may read a bucket. */
+import { useState } from 'preact/hooks';
+import { ApiError, call } from '../../api.js';
+import { useLoad, useSending } from '../../load.js';
+import { Confirm } from '../../parts/confirm.js';
+import { Curl } from '../../parts/curl.js';
+import { Panel } from '../../parts/facts.js';
+import { ErrorNote } from '../../parts/notes.js';
+import { asciiName } from '../../parts/zone.js';
+import { mayWrite, usePermissions } from '../../session.js';
+import type { BucketDomain, Zone } from '../../types.js';
+
+/** `base`: path of the bucket. */
+export function Domains({ base }: { readonly base: string }) {
+  const path = `${base}/domains/custom`;
+  const { answer, error, reload } = useLoad<{ readonly domains: readonly BucketDomain[] }>(path);
+  const writes = mayWrite(usePermissions(), 'buckets');
+  const sending = useSending();
+  const remove = (domain: string): void =>
+    void sending.run(async () => {
+      await call('DELETE', `${path}/${encodeURIComponent(domain)}`);
+      reload();
+    });
+  if (error) return <ErrorNote error={error} onRetry={reload} />;
+  if (!answer) return null;
+  const { domains } = answer.result;
+  return (
+    <Panel title="Public names">
+      <p class="muted">
+        {domains.length === 0 ? 'No name of a zone shows this bucket to the public. At' : 'At'} a name that you attach,
+        everybody may read all objects, with HTTPS.
+      </p>
+      {domains.length > 0 && (
+        <ul class="plain-list">
+          {domains.map((item) => (
+            <li key={item.domain}>
+              <a href={`https://${item.domain}/`}>{item.domain}</a>
+              <State {...item} />
+              {writes && (
+                <Confirm
+                  verb="Detach"
+                  what={item.domain}
+                  busy={sending.busy}
+                  quiet
+                  onConfirm={() => remove(item.domain)}
+                />
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {sending.error && <ErrorNote error={sending.error} />}
+      {writes && <Attach path={path} onDone={reload} />}
+    </Panel>
+  );
+}
+
+function State({ enabled, status }: BucketDomain) {
+  const isPublic = enabled && status.ownership === 'active';
+  return (
+    <span class={`chip ${isPublic ? 'good' : 'wait'}`}>{isPublic ? 'Public' : enabled ? 'Not ready' : 'Off'}</span>
+  );
+}
+
+function Attach({ path, onDone }: { readonly path: string; readonly onDone: () => void }) {
+  const [name, setName] = useState('');
+  const sending = useSending();
+  const domain = asciiName({ name: name.trim().replace(/\.$/, '') }).toLowerCase();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void sending.run(async () => {
+      await call('POST', path, { body: { domain, zoneId: (await zoneOf(domain)).id, enabled: true } });
+      setName('');
+      onDone();
+    });
+  };
+  return (
+    <>
+      <form class="line-form" onSubmit={submit}>
+        <label class="field">
+          <span>Name in one of your zones</span>
+          <input
+            required
+            value={name}
+            placeholder="assets.example.com"
+            autocapitalize="none"
+            spellcheck={false}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit" disabled={sending.busy}>
+          {sending.busy ? 'Attaching…' : 'Attach'}
+        </button>
+        {sending.error && <ErrorNote error={sending.error} />}
+      </form>
+      <Curl
+        request={{
+          method: 'POST',
+          path,
+          body: { domain: domain || 'assets.example.com', zoneId: 'ID OF THE ZONE', enabled: true },
+        }}
+      />
+    </>
+  );
+}
+
+/** The zone that a name belongs to: that with the longest name. Throws an {@link ApiError} when there is none. */
+async function zoneOf(domain: string): Promise<Zone> {
+  const labels = domain.split('.');
+  for (let first = 0; first < labels.length; first++) {
+    const name = labels.slice(first).join('.');
+    const { result } = await call<Zone[]>('GET', `/zones?name=${encodeURIComponent(name)}`);
+    const zone = result.find(({ status }) => status === 'active') ?? result[0];
+    if (zone) return zone;
+  }
+  throw new ApiError(0, [{ code: 0, message: `No zone that you may see contains the name ${domain}.` }]);
+}
