@@ -4,7 +4,7 @@
  */
 
 import { Class, Type } from './codes.js';
-import { COMPRESSED } from './message.js';
+import { COMPRESSED } from './compressed-types.js';
 import { POINTER } from './wire-name.js';
 
 const HEADER_LENGTH = 12;

@@ -6,6 +6,7 @@
  * and spends more than a second on twelve octets that announce 65535 records.
  */
 import { Class, Type } from './codes.js';
+import { COMPRESSED } from './compressed-types.js';
 import { isAtOrBelow, MAX_NAME_LENGTH } from './name.js';
 import { typeByCode } from './rr/registry.js';
 import { RdataError } from './rr/type.js';
@@ -218,19 +219,6 @@ function takeRecord(cursor: Cursor, reading: Reading): ReadRecord {
   if (cursor.at !== end) throw new Unreadable();
   return { owner, type, class: recordClass, ttl: reading.ttlOf(sent, type, recordClass), rdata };
 }
-
-/**
- * For the types that may be compressed (RFC 1035 §3.3, RFC 3597 §4): the octets before the names, and the number of
- * names.
- */
-export const COMPRESSED: Readonly<Record<number, readonly [before: number, names: number]>> = {
-  [Type.ns]: [0, 1],
-  [Type.cname]: [0, 1],
-  [Type.soa]: [0, 2],
-  [Type.ptr]: [0, 1],
-  [Type.mx]: [2, 1],
-  [Type.dname]: [0, 1],
-};
 
 function takeRdata(cursor: Cursor, type: number, end: number): Uint8Array {
   const shape = COMPRESSED[type];

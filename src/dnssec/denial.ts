@@ -1,8 +1,8 @@
 /** Rdata of the records that prove what does not exist: NSEC (RFC 4034 §4) and NSEC3 (RFC 5155 §3). */
 import { concatBytes, equalBytes } from '../base/bytes.js';
 import { lowerName } from '../dns/name.js';
-import { encodeBitmap } from '../dns/rr/binary-fields.js';
 import type { RRset } from '../dns/rr.js';
+import { encodeBitmap } from '../dns/type-bitmap.js';
 
 /** How names are hashed. The hash algorithm is SHA-1, the only one there is (RFC 5155 §11). */
 export interface HashParameters {

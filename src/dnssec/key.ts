@@ -1,7 +1,7 @@
 /** Public keys of zones: DNSKEY rdata, key tags, DS digests, and checking signatures (RFC 4034 §2, §5, B). */
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { keyTag } from '../dns/key-tag.js';
 import { lowerName } from '../dns/name.js';
-import { keyTag } from '../dns/rr/dnskey.js';
 
 /** Flags of a DNSKEY (RFC 4034 §2.1.1, RFC 5011 §3). */
 const ZONE_KEY = 0x0100;

@@ -2,8 +2,8 @@
 import { equalBytes } from '../base/bytes.js';
 import { Type } from '../dns/codes.js';
 import { lowerName, nameLength, printName } from '../dns/name.js';
-import { typesOfBitmap } from '../dns/rr/binary-fields.js';
 import { typeMnemonic } from '../dns/rr/registry.js';
+import { typesOfBitmap } from '../dns/type-bitmap.js';
 import type { Finding } from './finding.js';
 import { isAuthoritative, type SignedOwner, type SignedZone } from './signed-zone.js';
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { compareBytes, fromBase32Hex, toBase32Hex } from '../base/bytes.js';
 import { Type } from '../dns/codes.js';
 import { labelsOf, lowerName, nameOfOwnerKey, ownerKeysDownTo, printName } from '../dns/name.js';
-import { typesOfBitmap } from '../dns/rr/binary-fields.js';
+import { typesOfBitmap } from '../dns/type-bitmap.js';
 import type { Finding } from './finding.js';
 import { bitmapFault } from './nsec.js';
 import { apexRRsets, isAuthoritative, type PlacedRR, type SignedOwner, type SignedZone } from './signed-zone.js';

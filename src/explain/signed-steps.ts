@@ -3,8 +3,8 @@ import { toBase32Hex } from '../base/bytes.js';
 import { Type } from '../dns/codes.js';
 import type { ReadMessage } from '../dns/message.js';
 import { isAtOrBelow, lowerName, nameEquals, nameLength, printName, toFqdn } from '../dns/name.js';
-import { typesOfBitmap } from '../dns/rr/binary-fields.js';
 import { typeMnemonic } from '../dns/rr/registry.js';
+import { typesOfBitmap } from '../dns/type-bitmap.js';
 import { readSignature } from '../dnssec/signature.js';
 import { printTime } from '../dnssec/verify-signatures.js';
 

@@ -3,7 +3,7 @@
  */
 import type { Issue } from '../base/result.js';
 import { Type } from '../dns/codes.js';
-import { keyTag } from '../dns/rr/dnskey.js';
+import { keyTag } from '../dns/key-tag.js';
 import type { CheckedRecord } from './check.js';
 
 /**

@@ -3,8 +3,8 @@
  * told apart by algorithm and tag.
  */
 import { Type } from '../../src/dns/codes.js';
+import { keyTag } from '../../src/dns/key-tag.js';
 import { printName } from '../../src/dns/name.js';
-import { keyTag } from '../../src/dns/rr/dnskey.js';
 import type { RR } from '../../src/dns/rr.js';
 
 /** Servers of the zone may answer as before for this long, seconds. */

@@ -16,19 +16,21 @@ import { type Context, DEFAULT_LIMITS, OPERATOR } from '../../src/control/write/
 import { editDnsSettings } from '../../src/control/zones/dns-settings.js';
 import { createZone, deleteZone, editZone } from '../../src/control/zones/zones.js';
 import { EdnsOption, Type } from '../../src/dns/codes.js';
-import { findOption, readMessage } from '../../src/dns/message.js';
+import { findOption, readLaterMessage, readMessage } from '../../src/dns/message.js';
 import { parseName } from '../../src/dns/name.js';
 import type { TsigKey } from '../../src/dns/tsig.js';
 import { explain } from '../../src/explain/explain.js';
 import { ImageWriter } from '../../src/image/writer.js';
 import { createFollower } from '../../src/publish/follow.js';
 import { createZoneSource } from '../../src/publish/source.js';
+import { servingZone } from '../../src/serving/zone.js';
 import { findDnssecZone } from '../../src/store/dnssec/zones.js';
 import { findChange, lastChange } from '../../src/store/log/changes.js';
 import { findIncoming, noteIncoming } from '../../src/store/secondary/incoming.js';
-import { findZoneByName } from '../../src/store/zones/zones.js';
+import { findZone, findZoneByName } from '../../src/store/zones/zones.js';
 import { createIncomingCounts } from '../../src/transfer/in/metrics.js';
 import type { RefreshParts } from '../../src/transfer/in/refresh.js';
+import { wholeZone } from '../../src/transfer/out/content.js';
 import { fileKeys } from '../../src/vault/master-key.js';
 import { unlockVault } from '../../src/vault/unlock.js';
 import { startControl } from '../control/fixture.js';
@@ -48,6 +50,7 @@ import { enableSigning } from '../support/signing.js';
 import { TestClock } from '../support/test-clock.js';
 
 const ZONE = 'in.test';
+const QUESTION = { name: parseName(`${ZONE}.`), type: Type.axfr, class: 1 };
 const SECRET = Buffer.from('0123456789abcdef0123456789abcdef');
 const KEY: TsigKey = { name: parseName('k.test.'), algorithm: 'hmac-sha256', secret: new Uint8Array(SECRET) };
 const SOA = (serial: number): ScriptedRR => soa(ZONE, serial);
@@ -644,4 +647,35 @@ t.test('a large version of a zone that is signed here is signed before the zone 
   requireVerified({ ctx, seq, apex: ZONE }, 'the second version');
   const names = (await listRecords(ctx, zoneId, { perPage: 6000 })).items;
   t.equal(names.filter(({ proxied }) => proxied).length, 2);
+});
+
+t.test('a zone of one record, and records and sets as large as messages', async (t) => {
+  const { ctx, primary, check, seq } = await start(t, { key: true });
+  const { store } = ctx;
+  primary.script.serial = 1;
+  primary.script.transfer = whole(1, []);
+  t.match(await check(), { state: 'current', serial: 1, error: null }, 'only the SOA');
+  t.equal(findZoneByName(store, ZONE)!.record_count, 0);
+
+  const octets = (length: number): Uint8Array => new Uint8Array(length).fill(7);
+  const large: ScriptedRR = [`large.${ZONE}.`, 300, 65_400, octets(65_000)];
+  const many = Array.from({ length: 300 }, (_, i): ScriptedRR => {
+    const text = Buffer.from(`${i} `.padEnd(250, 'x'));
+    return [`many.${ZONE}.`, 300, Type.txt, new Uint8Array([text.length, ...text])];
+  });
+  primary.script.serial = 2;
+  primary.script.transfer = (_, say) => {
+    say.message([SOA(2), NS, HOST('ns', 1)]);
+    say.message([large]);
+    say.message(many.slice(0, 200));
+    say.message([...many.slice(200), HOST('a', 2)]);
+    say.message([SOA(2)]);
+  };
+  t.match(await check(), { state: 'current', serial: 2, error: null });
+  t.equal(findZoneByName(store, ZONE)!.record_count, 304);
+  const messages = store.snapshot(() => [...wholeZone(store, servingZone(store, findZone(store, seq)!, ctx.settings))]);
+  const sent = messages.flatMap((message) => readLaterMessage(message, QUESTION)!.answers);
+  t.equal(sent.length, 306, 'others get all of it');
+  t.same(sent.find(({ type }) => type === 65_400)?.rdata, large[3]);
+  t.ok(messages.every(({ length }) => length <= 65_535));
 });

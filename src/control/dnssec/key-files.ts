@@ -1,6 +1,6 @@
 /** Keys of a zone that come from other servers, or go there. A zone can move without being unsigned in between. */
 
-import { keyTag } from '../../dns/rr/dnskey.js';
+import { keyTag } from '../../dns/key-tag.js';
 import { readPublicKey } from '../../dnssec/key.js';
 import { printPrivateKeyFile } from '../../dnssec/private-key-file.js';
 import type { KeyMaterial } from '../../dnssec/signing-key.js';

@@ -1,5 +1,5 @@
 /** The keys of a signed zone: their states, what each waits for, and how they enter the next state. */
-import { keyTag } from '../../dns/rr/dnskey.js';
+import { keyTag } from '../../dns/key-tag.js';
 import { algorithmMnemonic } from '../../dnssec/key.js';
 import {
   describeWait,

@@ -3,7 +3,7 @@
  * is published, whether it signs, and whether CDS and CDNSKEY name it. Rollovers decide when.
  */
 import { makeId } from '../../base/random.js';
-import { keyTag } from '../../dns/rr/dnskey.js';
+import { keyTag } from '../../dns/key-tag.js';
 import { dutiesOf, type KeyState } from '../../dnssec/key-states.js';
 import { generateKey, type KeyMaterial, KSK_FLAGS, type NewKeyAlgorithm, ZSK_FLAGS } from '../../dnssec/signing-key.js';
 import {

@@ -6,8 +6,8 @@ import { compareBytes, equalBytes, fromBase32Hex } from '../../../base/bytes.js'
 import { makeId } from '../../../base/random.js';
 import type { Issue } from '../../../base/result.js';
 import { Type } from '../../../dns/codes.js';
+import { keyTag } from '../../../dns/key-tag.js';
 import { labelsOf, printName } from '../../../dns/name.js';
-import { keyTag } from '../../../dns/rr/dnskey.js';
 import { typeByCode, typeMnemonic } from '../../../dns/rr/registry.js';
 import type { RRset } from '../../../dns/rr.js';
 import {
