@@ -279,6 +279,40 @@ t.test('a response whose end no one can be sure of is passed on, but never store
   }
 });
 
+t.test('over HTTP/2 a body without a length is never stored, because its stream may have been reset', async (t) => {
+  const { certificate: cert, key } = makeCertificate([HOST]);
+  const asked: string[] = [];
+  const origin = createHttp2Server({ cert, key });
+  origin.on('stream', (stream, { ':path': path = '' }) => {
+    asked.push(path);
+    stream.on('error', () => {});
+    const length = path.includes('length') ? { 'content-length': path.includes('reset') ? 6 : 3 } : {};
+    stream.respond({ ':status': 200, 'cache-control': 'public, max-age=600', ...length });
+    stream.write('cut', () => {
+      if (path.includes('reset')) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      else stream.end();
+    });
+  });
+  const world = await startEdgeWorld(t);
+  const id = await world.zone('example.org', await listen(t, origin));
+  await editZoneSetting(world.ctx, id, 'origin_max_http_version', '2');
+  await world.heard();
+  for (const [path, times] of [
+    ['/length.css', 1],
+    ['/length-reset.css', 2],
+    ['/reset.css', 2],
+    ['/plain.css', 2],
+  ] as const) {
+    asked.length = 0;
+    for (let i = 0; i < 2; i++) await exchange(await world.tls(HOST), GET(HOST, path));
+    t.same(
+      asked,
+      Array.from({ length: times }, () => path),
+      path,
+    );
+  }
+});
+
 t.test('a name that comes to point inside is refused when it does', async (t) => {
   let addresses = ['127.0.0.1'];
   const upstream = await startScriptedUpstream(t, ({ name, type }) => ({

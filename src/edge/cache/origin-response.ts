@@ -15,7 +15,7 @@ export interface OriginResponse {
   readonly fields: HeaderFields;
   /** Undefined if the response has no body. */
   readonly body: OriginBody | undefined;
-  /** False for a body that ends with its connection. It may be incomplete (RFC 9112 §8), so it is not stored. */
+  /** False for a body that ends with its connection or stream. It may be incomplete (RFC 9112 §8), so it is not stored. */
   readonly showsItsEnd: boolean;
 }
 

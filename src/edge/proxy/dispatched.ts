@@ -45,8 +45,8 @@ class Dispatched implements Dispatcher.DispatchHandler, OriginControl {
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     const headers = headerList(controller.rawHeaders);
     if (status < 200) this.events.onInformation(status, headers);
-    // HTTP/2 marks the last frame.
-    else this.events.onHead(status, headers, !Array.isArray(controller.rawHeaders) || showsItsEnd(framingOf(headers)));
+    // HTTP/2 marks the last frame, but undici also takes a reset stream for a complete response unless its length was told.
+    else this.events.onHead(status, headers, showsItsEnd(framingOf(headers)));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

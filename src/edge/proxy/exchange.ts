@@ -34,7 +34,7 @@ export interface EdgeRequest {
 
 /** Controls an origin's response. Calls after its end have no effect. */
 export interface ResponseFlow {
-  /** False for a body that ends with its connection, which may be incomplete (RFC 9112 §8). */
+  /** False for a body that ends with its connection or stream, which may be incomplete (RFC 9112 §8). */
   readonly showsItsEnd: boolean;
   pause(): void;
   resume(): void;
