@@ -1,5 +1,5 @@
 /** Reading from the API inside a screen. */
-import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, ApiError, call } from './api.js';
 
 interface Ahead {
@@ -87,9 +87,14 @@ export function useLoad<Result>(
     );
     return () => ended.abort();
   }, [path, turn]);
+  const isBusy = useRef(state.busy);
+  isBusy.current = state.busy;
   useEffect(() => {
     if (everyMs === undefined) return;
-    const timer = setInterval(() => document.visibilityState === 'visible' && setTurn((n) => n + 1), everyMs);
+    const timer = setInterval(() => {
+      // An answer that takes longer than that would never come: asking again gives it up.
+      if (document.visibilityState === 'visible' && !isBusy.current) setTurn((n) => n + 1);
+    }, everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
   const reload = useCallback(() => setTurn((n) => n + 1), []);
@@ -103,7 +108,7 @@ export function useLoad<Result>(
 export interface Sending {
   readonly busy: boolean;
   readonly error: ApiError | undefined;
-  /** Runs a write; its refusal is shown, not thrown. Returns whether it succeeded. */
+  /** Runs a write; its refusal is shown, not thrown. Returns whether it succeeded. Of several, the last one is shown. */
   readonly run: (work: () => Promise<void>) => Promise<boolean>;
   readonly clear: () => void;
 }
@@ -112,17 +117,20 @@ export interface Sending {
 export function useSending(): Sending {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError>();
+  const last = useRef(0);
   const run = useCallback(async (work: () => Promise<void>) => {
+    last.current += 1;
+    const turn = last.current;
     setBusy(true);
     setError(undefined);
     try {
       await work();
       return true;
     } catch (caught) {
-      setError(asApiError(caught));
+      if (turn === last.current) setError(asApiError(caught));
       return false;
     } finally {
-      setBusy(false);
+      if (turn === last.current) setBusy(false);
     }
   }, []);
   return { busy, error, run, clear: useCallback(() => setError(undefined), []) };

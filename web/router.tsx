@@ -1,7 +1,7 @@
 /** Addresses and screens: the address decides what is shown, so links, reloading and the back button work everywhere. */
 
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Path and query of the address. */
 export interface Place {
@@ -22,6 +22,18 @@ export function go(to: string, { replace = false } = {}): void {
   history[replace ? 'replaceState' : 'pushState'](null, '', to);
   dispatchEvent(new Event(CHANGED));
   if (!samePath) scrollTo(0, 0);
+}
+
+/** Tells after an answer has come whether who asked is still there: nobody is taken away from where they have gone meanwhile. */
+export function useIsHere(): () => boolean {
+  const here = useRef(false);
+  useLayoutEffect(() => {
+    here.current = true;
+    return () => {
+      here.current = false;
+    };
+  }, []);
+  return useCallback(() => here.current, []);
 }
 
 export function usePlace(): Place {

@@ -153,6 +153,8 @@ t.test('odd data', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
     t.equal(await refusal.count(), 0);
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('served everywhere').waitFor();
+    await page.getByLabel('Search records').fill('www.shop.example.');
+    await page.getByText('1 record', { exact: true }).waitFor();
     await page.context().close();
   });
 

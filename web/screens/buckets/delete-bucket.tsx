@@ -5,15 +5,16 @@ import { Confirm } from '../../parts/confirm.js';
 import { Curl } from '../../parts/curl.js';
 import { Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
-import { go } from '../../router.js';
+import { go, useIsHere } from '../../router.js';
 
 /** `base`: path of the bucket. */
 export function DeleteBucket({ base, name }: { readonly base: string; readonly name: string }) {
   const sending = useSending();
+  const isHere = useIsHere();
   const remove = (): void =>
     void sending.run(async () => {
       await call('DELETE', base);
-      go('/buckets');
+      if (isHere()) go('/buckets');
     });
   return (
     <Panel title="Delete this bucket">

@@ -1,6 +1,6 @@
 /** Who changed a zone, when, and how; the records of any moment; the way back. */
 import { useState } from 'preact/hooks';
-import { call, pathWith } from '../../api.js';
+import { ApiError, call, pathWith } from '../../api.js';
 import { useLoad, useSending } from '../../load.js';
 import { Curl } from '../../parts/curl.js';
 import { Dialog } from '../../parts/dialog.js';
@@ -103,6 +103,12 @@ function sizeOf({ added, removed, complete }: Pick<Diff, 'added' | 'removed' | '
   return `${removed.length} removed, ${added.length} added${complete ? '' : ', not all listed'}`;
 }
 
+const CHANGED_MEANWHILE = 412;
+
+function ifMatch(etag: string | undefined): Readonly<Record<string, string>> {
+  return etag === undefined ? {} : { 'if-match': etag };
+}
+
 interface RestoreProps {
   readonly zone: Zone;
   readonly edit: ZoneEdit;
@@ -115,30 +121,54 @@ function Restore({ zone, edit, onClose, onDone }: RestoreProps) {
   const path = `/zones/${zone.id}/history/${encodeURIComponent(edit.id)}/restore`;
   const [preview, setPreview] = useState<Diff>();
   const [started, setStarted] = useState(false);
+  // The state of the zone that was compared: another one would become something else than what was shown.
+  const [etag, setEtag] = useState<string>();
   const looking = useSending();
   const saving = useSending();
+  const look = (): void => {
+    saving.clear();
+    setPreview(undefined);
+    void looking.run(async () => {
+      const present = (await call('GET', `/zones/${zone.id}`)).etag;
+      const { diff } = await call<ZoneRestore>('POST', `${path}?dry_run=true`, { headers: ifMatch(present) });
+      setEtag(present);
+      setPreview(diff);
+    });
+  };
   if (!started) {
     setStarted(true);
-    void looking.run(async () => setPreview((await call<ZoneRestore>('POST', `${path}?dry_run=true`)).diff));
+    look();
   }
   const restore = (): void => {
     void saving.run(async () => {
-      const { change, serial } = await call<ZoneRestore>('POST', path);
+      const { change, serial } = await call<ZoneRestore>('POST', path, { headers: ifMatch(etag) });
       onDone({ change, serial, at: Date.now() });
     });
   };
   const error = saving.error ?? looking.error;
+  const isConflict = error?.status === CHANGED_MEANWHILE;
   return (
     <Dialog title="Restore the records" onClose={onClose}>
       <p>
         The records become what they were after the change of <Time at={edit.created_on} exact />. It is a change of its
         own, so it can be undone as well.
       </p>
-      {error && <ErrorNote error={error} />}
+      {isConflict && (
+        <ErrorNote
+          error={new ApiError(CHANGED_MEANWHILE, [{ code: 0, message: 'Somebody changed the zone meanwhile.' }])}
+          onRetry={look}
+        />
+      )}
+      {error && !isConflict && <ErrorNote error={error} onRetry={look} />}
       {looking.busy && <Loading what="the difference" />}
       {preview && <DiffLines diff={preview} />}
       <div class="dialog-actions">
-        <button type="button" class="primary" disabled={!preview || saving.busy} onClick={restore}>
+        <button
+          type="button"
+          class="primary"
+          disabled={!preview || saving.busy || error !== undefined}
+          onClick={restore}
+        >
           {saving.busy ? 'Restoring…' : 'Restore'}
         </button>
         <button type="button" onClick={onClose}>
@@ -156,10 +186,19 @@ function Moment({ zone, at }: { readonly zone: Zone; readonly at: string }) {
   const page = query.get('page') ?? undefined;
   const path = pathWith(`/zones/${zone.id}/dns_records`, { as_of: at, page, per_page: 100 });
   const { answer, error, busy, reload } = useLoad<DnsRecord[]>(path);
+  const edit = useLoad<ZoneEdit>(`/zones/${zone.id}/history/${encodeURIComponent(at)}`).answer?.result;
   return (
     <>
       <div class="note">
-        <p>The records as they were right after change {at}.</p>
+        <p>
+          The records as they were right after {edit ? 'the change of ' : 'a change'}
+          {edit && (
+            <>
+              <Time at={edit.created_on} exact /> by <bdi>{edit.actor.email}</bdi>, serial {edit.serial_to}
+            </>
+          )}
+          .
+        </p>
         <button type="button" class="quiet" onClick={() => go(withQuery({ at: undefined, page: undefined }))}>
           Back to the history
         </button>

@@ -11,7 +11,7 @@ import { isPastEnd, Paging, PastEnd } from '../../parts/paging.js';
 import { Search } from '../../parts/search.js';
 import { Columns, TableFrame } from '../../parts/table.js';
 import { Time } from '../../parts/time.js';
-import { go, Link, usePlace, withQuery } from '../../router.js';
+import { go, Link, useIsHere, usePlace, withQuery } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayWrite, usePermissions } from '../../session.js';
 import type { CustomHostname, FallbackOrigin as Fallback } from '../../types.js';
@@ -135,12 +135,13 @@ function NewHostname({ base, onMade }: { readonly base: string; readonly onMade:
   const [name, setName] = useState('');
   const [method, setMethod] = useState<'http' | 'txt'>('http');
   const sending = useSending();
+  const isHere = useIsHere();
   const body = { hostname: name.trim(), ssl: { method, type: 'dv' } };
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     const done = await sending.run(async () => {
       const { result } = await call<CustomHostname>('POST', base, { body });
-      go(withQuery({ show: result.id }));
+      if (isHere()) go(withQuery({ show: result.id }));
       onMade();
     });
     if (done) setName('');
@@ -183,6 +184,7 @@ interface OneProps {
 function One({ path, origin, writes, onChange }: OneProps) {
   const { answer, error, reload } = useLoad<CustomHostname>(path, { everyMs: REFRESH_MS });
   const sending = useSending();
+  const isHere = useIsHere();
   if (error) return <ErrorNote error={error} onRetry={reload} />;
   if (!answer) return <Loading what="the hostname" />;
   const hostname = answer.result;
@@ -198,7 +200,7 @@ function One({ path, origin, writes, onChange }: OneProps) {
   const remove = (): void =>
     void sending.run(async () => {
       await call('DELETE', path);
-      go(withQuery({ show: undefined }));
+      if (isHere()) go(withQuery({ show: undefined }));
       onChange();
     });
   return (

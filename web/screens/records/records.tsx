@@ -68,7 +68,11 @@ export default function Records({ zone, base }: ZoneScreenProps) {
   const apex = asciiName(zone);
   useUndoKey(pending.undo);
 
-  const apply = (changes: ReadonlyMap<string, Edit | undefined>): void => pending.apply(changes, answer?.etag);
+  const apply = (changes: ReadonlyMap<string, Edit | undefined>): void => {
+    // Nobody comes back to the form of a record that is not to be.
+    for (const [key, edit] of changes) if (edit === undefined || edit.kind === 'delete') drafts.delete(key);
+    pending.apply(changes, answer?.etag);
+  };
   const keep = async (form: string, key: string, before: DnsRecord | undefined, body: RecordBody): Promise<void> => {
     const edit: Edit = before ? { kind: 'change', before, body } : { kind: 'create', body };
     setRefused(undefined);
@@ -263,7 +267,13 @@ function notKept({ name, type }: RecordBody, { status, message }: ApiError): Api
 /** What the address filters by, as the API wants it. */
 function filterOf(query: URLSearchParams): Readonly<Record<string, string | undefined>> {
   const of = (name: string): string | undefined => query.get(name) ?? undefined;
-  return { search: of('search'), type: of('type'), proxied: of('proxied'), tag: of('tag') };
+  // Names are kept without the final dot that people copy from zone files and the output of dig.
+  return {
+    search: of('search')?.replace(/(?<=[^.\s])\.$/, ''),
+    type: of('type'),
+    proxied: of('proxied'),
+    tag: of('tag'),
+  };
 }
 
 /** Pages that are asked for before the present one has come. */

@@ -7,7 +7,7 @@ import { Facts, Panel } from '../../parts/facts.js';
 import { ErrorNote } from '../../parts/notes.js';
 import { Time } from '../../parts/time.js';
 import { asciiName, shownName } from '../../parts/zone.js';
-import { go } from '../../router.js';
+import { go, useIsHere } from '../../router.js';
 import type { ZoneScreenProps } from '../../screens.js';
 import { mayRead, mayWrite, usePermissions } from '../../session.js';
 import type { Zone, ZoneHold } from '../../types.js';
@@ -140,12 +140,13 @@ function Hold({ zone, writes }: PartProps) {
 function Deletion({ zone }: { readonly zone: Zone }) {
   const [typed, setTyped] = useState('');
   const sending = useSending();
+  const isHere = useIsHere();
   const path = `/zones/${zone.id}`;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     void sending.run(async () => {
       await call('DELETE', path);
-      go('/zones');
+      if (isHere()) go('/zones');
     });
   };
   return (

@@ -135,7 +135,9 @@ function Secondaries({ peers, serial, onRemove, busy }: SecondariesProps) {
 }
 
 function PeerState({ peer }: { readonly peer: PeerStatus }) {
-  if (peer.error !== null) return <span class="chip bad">Does not answer</span>;
+  if (peer.error !== null) {
+    return <span class="chip bad">{peer.error.includes('its answer') ? 'No valid answer' : 'Does not answer'}</span>;
+  }
   if (peer.in_sync) return <span class="chip good">In step</span>;
   if (peer.ahead) return <span class="chip bad">Ahead: it has a newer version</span>;
   return <span class="chip wait">Behind</span>;

@@ -7,7 +7,7 @@ import { count } from '../../parts/count.js';
 import { Curl, type Request } from '../../parts/curl.js';
 import { Dialog } from '../../parts/dialog.js';
 import { ErrorNote, Loading } from '../../parts/notes.js';
-import { go } from '../../router.js';
+import { go, useIsHere } from '../../router.js';
 import type { Zone, ZoneFileResult } from '../../types.js';
 
 interface NewZoneProps {
@@ -37,10 +37,12 @@ interface ByNameProps {
 function ByName({ onClose, onFile }: ByNameProps) {
   const [name, setName] = useState('');
   const sending = useSending();
+  const isHere = useIsHere();
   const create = (event: SubmitEvent): void => {
     event.preventDefault();
     void sending.run(async () => {
       const { result } = await call<Zone>('POST', '/zones', { body: { name: name.trim() } });
+      if (!isHere()) return;
       onClose();
       go(`/zones/${result.status === 'active' ? encodeURIComponent(result.name) : result.id}/records`);
     });
@@ -97,18 +99,25 @@ function FromFile({ file, onClose }: { readonly file: File; readonly onClose: ()
   const [preview, setPreview] = useState<ZoneFileResult>();
   const looking = useSending();
   const saving = useSending();
+  const isHere = useIsHere();
   const path = pathWith('/zones/import', {
     name: name.trim(),
     ...Object.fromEntries(Object.entries(options).map(([option, on]) => [option, on ? 'true' : undefined])),
   });
   useEffect(() => {
+    const ended = new AbortController();
     const timer = setTimeout(() => {
       void looking.run(async () => {
         const joined = `${path}${path.includes('?') ? '&' : '?'}dry_run=true`;
-        setPreview((await call<ZoneFileResult>('POST', joined, { body: file })).result);
+        const { result } = await call<ZoneFileResult>('POST', joined, { body: file });
+        // Answers of large files may come in another order: that of other options is not the preview of these.
+        if (!ended.signal.aborted) setPreview(result);
       });
     }, PAUSE_MS);
-    return () => clearTimeout(timer);
+    return () => {
+      clearTimeout(timer);
+      ended.abort();
+    };
   }, [path, file]);
   const save = (): void => {
     void saving.run(async () => {
@@ -117,6 +126,7 @@ function FromFile({ file, onClose }: { readonly file: File; readonly onClose: ()
         setPreview(result);
         return;
       }
+      if (!isHere()) return;
       onClose();
       go(`/zones/${result.id}/records`);
     });
