@@ -15,6 +15,7 @@ import { catchUp, createLogWriter } from '../store/log-writer.js';
 import { findMeta } from '../store/meta.js';
 import { requireSchema, SCHEMA_VERSION, schemaVersion } from '../store/migrate.js';
 import { migrationTo } from '../store/recording.js';
+import { explainPostgres } from './connection.js';
 import { type ClusterLog, openPostgresLog, type PostgresLogOptions } from './postgres-log.js';
 import { fetchSnapshot, listSnapshots } from './snapshots.js';
 
@@ -52,7 +53,7 @@ export async function openCopy(options: CopyOptions): Promise<OpenCopy> {
     return await openWith(options, log);
   } catch (error) {
     await log.close();
-    throw error;
+    throw explainPostgres(error);
   }
 }
 

@@ -267,7 +267,10 @@ async function readBehind(
   limit: number,
   limits: QueryLimits = {},
 ): Promise<Stretch> {
-  const found = await reader.query(READ, [behind.number, limit, READ_OCTETS], limits);
+  const found = await reader.query(READ, [behind.number, limit, READ_OCTETS], limits).catch((error: unknown) => {
+    // Somebody has emptied the database: for the copy that is as if the server were away.
+    throw isMissing(error) ? noCluster() : error;
+  });
   const rows = found.filter(({ number }) => Number(number) > behind.number);
   if (!isNextOf(rows[0], behind) && !isAt(found[0], behind)) throw await otherHistory(reader, behind);
   const entries: Entry[] = [];

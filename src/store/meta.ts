@@ -16,6 +16,9 @@ export type MetaName =
   | 'incoming_version'
   /** The identifier of the cluster whose log this copy follows. */
   | 'cluster'
+  /** The position in that log; see replay.ts. */
+  | 'log_number'
+  | 'log_id'
   /** Changes that a start found missing (newest-change.ts). */
   | 'lost_changes'
   /** The highest number of an account when one was deleted. */
@@ -45,6 +48,25 @@ export function deleteMeta(store: Store, name: MetaName): void {
 export function clusterOf(store: Store): SqlValue | undefined {
   const [tables] = store.prepareTuples<[], [number]>("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").get()!;
   return tables === 0 ? undefined : findMeta(store, 'cluster');
+}
+
+/** Before the first entry of any log, so that none follows. */
+const NO_POSITION = -1;
+
+/**
+ * Something was written to a copy of a cluster past the log: no entry may follow, so the copy is replaced when it is to follow
+ * the log again. Call inside a write.
+ */
+export function forgetPosition(store: Store): void {
+  putMeta(store, 'log_number', NO_POSITION);
+  putMeta(store, 'log_id', '');
+}
+
+/** Makes the database one of its own. Call inside a write. */
+export function leaveCluster(store: Store): void {
+  deleteMeta(store, 'cluster');
+  if (findMeta(store, 'log_number') !== NO_POSITION) return;
+  for (const name of ['log_number', 'log_id'] as const) deleteMeta(store, name);
 }
 
 /** Octets mixed into every stored credential hash, so that hashes of different installations cannot be compared. */

@@ -278,6 +278,29 @@ t.test('a replaced body stays for an hour, and what crashes left for a day', asy
   t.equal((await get('a')).length, 6000);
 });
 
+t.test('abandoned uploads are aborted, on all pages of the list, also when one is gone already', async (t) => {
+  const { s3, objects } = await makeRoom(t);
+  const page = (uploads: string, more: string): string =>
+    `<ListMultipartUploadsResult>${more}${[...uploads]
+      .map(
+        (id) =>
+          `<Upload><Key>test/${id}</Key><UploadId>${id}</UploadId><Initiated>2020-01-01T00:00:00Z</Initiated></Upload>`,
+      )
+      .join('')}</ListMultipartUploadsResult>`;
+  s3.setFaults((method, url) => {
+    if (method === 'DELETE' && url.includes('uploadId=a')) {
+      return { status: 404, xml: '<Error><Code>NoSuchUpload</Code></Error>' };
+    }
+    if (method === 'DELETE') return { status: 204, xml: '' };
+    if (!/[?&]uploads/.test(url)) return undefined;
+    const more = '<IsTruncated>true</IsTruncated><NextKeyMarker>b</NextKeyMarker>';
+    return { status: 200, xml: url.includes('key-marker=b') ? page('c', '') : page('ab', more) };
+  });
+  await objects.sweep();
+  const aborted = s3.requests.flatMap((request) => /^DELETE .*uploadId=(\w)/.exec(request)?.[1] ?? []);
+  t.strictSame(aborted, ['a', 'b', 'c']);
+});
+
 t.test('bodies that are files are read, and moved', async (t) => {
   const { s3, store, directory, get } = await makeRoom(t);
   const local = createLocalStore({ store, clock, random: systemRandom, log: silentLogger() });

@@ -5,15 +5,18 @@
  * standbys where a standby is taken for a primary; the one that lacks entries where nobody asks whether the log has the entry
  * of the copy; the holder of the turn where appends do not wait for the turn.
  */
+import { join } from 'node:path';
 import pg from 'pg';
 import t, { type Test } from 'tap';
 import { sleep, steadyMs } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { isToBeReplaced, type OpenCopy } from '../../src/cluster/open-copy.js';
 import { followLog } from '../../src/cluster/replica.js';
+import { openStore } from '../../src/store/driver.js';
 import { catchUp } from '../../src/store/log-writer.js';
 import { putMeta } from '../../src/store/meta.js';
 import { beginCluster, clock, contentIn, makeDirectory, openNode } from '../support/cluster-copies.js';
+import { runCommand } from '../support/commands.js';
 import { count, increase } from '../support/counter.js';
 import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.js';
 import { addSynchronousStandby, skipWithoutPostgres, startPostgres } from '../support/postgres.js';
@@ -214,6 +217,49 @@ t.test('trouble with PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
       t.equal(await increase(again.store), kept + 1, 'what the standby had is there, and nothing else');
     },
   );
+
+  t.test('tables that are gone are as a server that is away', async (t) => {
+    const { store, log } = await openNode(t, postgres.url, { node: 'a', patienceMs: 500 });
+    const replica = followLog({
+      ...{ store, log, clock, logger: silentLogger(), isToBeReplaced: async () => true },
+      onDiverged: (reason) => t.fail(reason),
+    });
+    t.teardown(() => replica.close());
+    await postgres.query('ALTER SCHEMA zoneplane RENAME TO elsewhere');
+    await t.rejects(replica.catchUp(), { name: 'UserError', message: /holds no cluster/ });
+    t.match(replica.status(), { state: 'away', reason: /holds no cluster/ });
+    await t.rejects(increase(store), { name: 'LogUnavailable' });
+    await postgres.query('ALTER SCHEMA elsewhere RENAME TO zoneplane');
+    await until(async () => replica.status().state === 'following');
+    t.ok(await increase(store));
+  });
+
+  t.test('a node that was restored from an old backup begins anew', async (t) => {
+    const a = await openNode(t, postgres.url, { node: 'a', dataDir: first });
+    const backup = join(makeDirectory(t), 'backup.db');
+    await a.store.backup(backup);
+    await increase(a.store);
+    const directory = makeDirectory(t);
+    const restore = await runCommand({ ZONEPLANE_DATA_DIR: directory }, 'restore', backup);
+    t.match(restore, { code: 0, err: /belongs to a cluster/ });
+    const again = await openNode(t, postgres.url, { node: 'restored', dataDir: directory });
+    t.ok(again.wasReplaced, 'a restoration writes what is in no log');
+    t.notOk(again.lostEntries, 'the log has lost nothing');
+    t.equal(await increase(again.store), count(a.store) + 1);
+    await catchUp(a.store, a.log);
+    t.equal(contentIn(directory), contentIn(first));
+    const alone = makeDirectory(t);
+    const environment = { ZONEPLANE_DATA_DIR: alone };
+    t.match(await runCommand(environment, 'restore', backup), { code: 0 });
+    t.match(await runCommand(environment, 'cluster', 'leave'), { code: 0 });
+    const own = openStore(alone);
+    t.same(own.position(), { number: 0, id: '' });
+    own.close();
+    await postgres.query('CREATE DATABASE begun_again');
+    const url = postgres.url.replace(/\/postgres$/, '/begun_again');
+    t.match(await runCommand({ ...environment, ZONEPLANE_CLUSTER: url }, 'cluster', 'init'), { code: 0 });
+    t.ok(await increase((await openNode(t, url, { dataDir: alone })).store), 'it can begin another cluster');
+  });
 
   t.test('its standby takes over', async (t) => {
     const standby = await addSynchronousStandby(postgres);

@@ -208,6 +208,11 @@ t.test('the log in PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
     const { number, id } = store.position();
     t.equal(await log.head(), number, 'the log is as it was');
     t.ok(id);
+    await postgres.query('CREATE ROLE nobody LOGIN');
+    await t.rejects(openNode(t, postgres.url.replace('zoneplane@', 'nobody@')), {
+      name: 'UserError',
+      message: 'PostgreSQL refuses it: permission denied for schema zoneplane',
+    });
   });
 
   t.test('a snapshot is where a node begins, and what is older goes', async (t) => {

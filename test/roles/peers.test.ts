@@ -1,13 +1,23 @@
 /** What nodes tell each other: a change counts as served when all nodes that live serve it. */
 import t, { type Test } from 'tap';
+import { createLifecycle } from '../../src/base/lifecycle.js';
 import type { Connection, Row } from '../../src/cluster/connection.js';
 import { LIST_NODES } from '../../src/cluster/statements.js';
+import { loadSettings } from '../../src/config/load.js';
+import { type ContextBase, OPERATOR } from '../../src/control/write/context.js';
 import { createPropagation, type Propagation } from '../../src/control/write/propagation.js';
+import { createZone } from '../../src/control/zones/zones.js';
 import type { ClusterMember } from '../../src/roles/cluster/member.js';
 import { type Listeners, startPeers } from '../../src/roles/cluster/peers.js';
-import { openStore } from '../../src/store/driver.js';
+import { createCertificates } from '../../src/roles/services/certificates.js';
+import { openStore, type Store } from '../../src/store/driver.js';
+import { lastChange } from '../../src/store/log/changes.js';
+import { putMeta } from '../../src/store/meta.js';
 import { migrate } from '../../src/store/migrate.js';
+import { findZoneByName } from '../../src/store/zones/zones.js';
+import { baseOf, makeInstallation } from '../support/api-nodes.js';
 import { makeDirectory } from '../support/cluster-copies.js';
+import { hostnameServices } from '../support/hostname-services.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
 
@@ -31,7 +41,8 @@ function makeTable() {
 }
 
 function startNode(t: Test, table: ReturnType<typeof makeTable>, name: string, clock: TestClock, answersDns: boolean) {
-  const store = openStore(makeDirectory(t));
+  const directory = makeDirectory(t);
+  const store = openStore(directory);
   migrate(store, clock, seededRandom(1));
   const propagation = createPropagation(clock);
   const member = {
@@ -45,7 +56,7 @@ function startNode(t: Test, table: ReturnType<typeof makeTable>, name: string, c
     peers.close();
     store.close();
   });
-  return { propagation, own: peers.own };
+  return { store, directory, propagation, own: peers.own };
 }
 
 const dnsAt = ({ propagation }: Listeners, applied: number): void =>
@@ -86,4 +97,63 @@ t.test('a node whose DNS process has not said how far it is', async (t) => {
   dnsAt(b.own, 7);
   await pass(300);
   t.ok(served(a));
+});
+
+const setPosition = (store: Store, entry: number): Promise<void> =>
+  store.write(() => putMeta(store, 'log_number', entry));
+
+/** What issues certificates in the admin process of a node. */
+async function certificatesOf(t: Test, base: ContextBase, { directory, propagation }: ReturnType<typeof startNode>) {
+  const { resolver, certificates } = await hostnameServices(base, { directory });
+  const { vault, fetchToken } = certificates;
+  const lifecycle = createLifecycle(base.clock, base.log);
+  t.teardown(() => lifecycle.stop(1000));
+  const parts = { base, vault, resolver, fetchToken, version: 'test', lifecycle, propagation };
+  return createCertificates(loadSettings({ environment: {}, flags: {} }).settings, parts);
+}
+
+t.test('a certificate authority is told of a challenge when all nodes that live serve it', async (t) => {
+  const clock = new TestClock();
+  const table = makeTable();
+  const [a, b] = [startNode(t, table, 'a', clock, true), startNode(t, table, 'b', clock, true)];
+  const base = { ...baseOf(a.store, 1), clock };
+  await makeInstallation(a.store, a.directory);
+  await createZone({ ...base, actor: OPERATOR, requestId: 'test', source: 'api' }, { name: 'example.com' });
+  const { seq } = findZoneByName(a.store, 'example.com')!;
+  const { whenEverywhere } = await certificatesOf(t, base, a);
+  const change = lastChange(a.store);
+  /** The answer once it is there; undefined before. */
+  const ask = (): { told?: boolean } => {
+    const asked: { told?: boolean } = {};
+    whenEverywhere([seq]).then((told) => (asked.told = told));
+    return asked;
+  };
+  const pass = async (ms: number): Promise<void> => {
+    for (let step = 0; step < 20; step++) {
+      clock.advance(ms / 20);
+      await new Promise(setImmediate);
+    }
+  };
+  dnsAt(a.own, change);
+  dnsAt(b.own, change - 1);
+  await pass(400);
+  const first = ask();
+  await pass(2000);
+  t.equal(first.told, undefined, 'the DNS process of the other node lacks the change');
+  dnsAt(b.own, change);
+  await pass(400);
+  t.equal(first.told, true);
+  // Its DNS process says nothing of rows that are no change for DNS, such as what is answered over HTTP.
+  await setPosition(a.store, 7);
+  const second = ask();
+  await pass(2000);
+  t.equal(second.told, undefined, 'the copy of the other node lacks an entry');
+  await setPosition(b.store, 7);
+  await pass(6000);
+  t.equal(second.told, true);
+  dnsAt(b.own, change - 1);
+  await pass(400);
+  const third = ask();
+  await pass(20_000);
+  t.equal(third.told, false, 'a node that lives and serves nothing holds a step for seconds only');
 });

@@ -32,7 +32,7 @@ export interface ApiNode {
   call(method: HTTPMethods, path: string, body?: object, headers?: Record<string, string>): Promise<NodeAnswer>;
 }
 
-function baseOf(store: Store, seed: number): ContextBase & { readonly clock: TestClock } {
+export function baseOf(store: Store, seed: number): ContextBase & { readonly clock: TestClock } {
   return {
     store,
     clock: new TestClock(Date.UTC(2026, 0, 5)),

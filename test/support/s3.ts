@@ -8,7 +8,13 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 
 /** What happens to a request. `lost`: it is done, and its answer does not come. `cut`: the answer ends after some octets. */
-export type Fault = 'slow' | 'fails' | 'lost' | 'cut' | 'missing' | 'cut before';
+export type Fault = 'slow' | 'fails' | 'lost' | 'cut' | 'missing' | 'cut before' | Answer;
+
+/** In place of that of the server. */
+interface Answer {
+  readonly status: number;
+  readonly xml: string;
+}
 
 export interface TestS3 {
   /** For `--objects`; with the credentials in the environment of this process. */
@@ -43,6 +49,11 @@ export async function startS3(t: Pick<Test, 'teardown'>): Promise<TestS3> {
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
     const fault = choose(request.method!, request.url!);
+    if (typeof fault === 'object') {
+      request.resume();
+      response.writeHead(fault.status, { 'content-type': 'application/xml' });
+      return void response.end(fault.xml);
+    }
     if (fault === 'slow') return;
     if (fault === 'cut before') return void request.socket.destroy();
     if (fault === 'fails' || fault === 'missing') {

@@ -13,6 +13,7 @@ import {
   HeadBucketCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
   ListObjectsV2Command,
   PutObjectCommand,
   type S3Client,
@@ -226,15 +227,33 @@ async function* list(s3: S3, nowMs: number): AsyncGenerator<string> {
   } while (ContinuationToken !== undefined);
 }
 
+/** A place in the list of uploads. */
+interface Marker {
+  readonly KeyMarker?: string;
+  readonly UploadIdMarker?: string;
+}
+
 async function abortAbandoned({ client, at }: S3, nowMs: number): Promise<void> {
   const place = { Bucket: at.bucket, Prefix: at.prefix };
-  const found = await client.send(new ListMultipartUploadsCommand(place)).catch((error: unknown) => {
-    // Some servers do not list them, and remove them by themselves.
-    if (isUnknownRequest(error)) return undefined;
-    throw error;
-  });
-  for (const { Key, UploadId, Initiated } of found?.Uploads ?? []) {
-    if (Initiated === undefined || nowMs - Initiated.getTime() < ORPHAN_AGE_MS) continue;
-    await client.send(new AbortMultipartUploadCommand({ Bucket: at.bucket, Key, UploadId }));
+  for (let after: Marker | undefined = {}; after; ) {
+    const page: ListMultipartUploadsCommandOutput | undefined = await client
+      .send(new ListMultipartUploadsCommand({ ...place, ...after }))
+      .catch((error: unknown) => {
+        // Some servers do not list them, and remove them by themselves.
+        if (isUnknownRequest(error)) return undefined;
+        throw error;
+      });
+    for (const { Key, UploadId, Initiated } of page?.Uploads ?? []) {
+      if (Initiated === undefined || nowMs - Initiated.getTime() < ORPHAN_AGE_MS) continue;
+      // Another node, or the server itself, may have been first.
+      await unlessMissing(client.send(new AbortMultipartUploadCommand({ Bucket: at.bucket, Key, UploadId })));
+    }
+    after = page && markerBehind(page);
   }
+}
+
+/** Where the next page of a list begins; undefined behind the last one. */
+function markerBehind(page: ListMultipartUploadsCommandOutput): Marker | undefined {
+  const { IsTruncated, NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page;
+  return IsTruncated && KeyMarker ? { KeyMarker, ...(UploadIdMarker && { UploadIdMarker }) } : undefined;
 }

@@ -22,7 +22,7 @@ import { ensureAdministrator } from '../../roles/first-run.js';
 import { lockDataDirectory } from '../../roles/lock.js';
 import { openBodies, requireBodies } from '../../roles/services/object-bodies.js';
 import { openStore, type Store } from '../../store/driver.js';
-import { clusterOf, deleteMeta, findMeta } from '../../store/meta.js';
+import { clusterOf, findMeta, leaveCluster } from '../../store/meta.js';
 import { migrate } from '../../store/migrate.js';
 import { unlockVault } from '../../vault/unlock.js';
 import { type CommandContext, example } from '../command.js';
@@ -222,7 +222,7 @@ The server must not run meanwhile. The database stays whole; it can be served wi
     const store = openStore(directory);
     try {
       if (findMeta(store, 'cluster') === undefined) throw new UserError('this data directory belongs to no cluster');
-      await store.write(() => deleteMeta(store, 'cluster'));
+      await store.write(() => leaveCluster(store));
       requireNoCluster(store);
       const node = nodeName(settings);
       const isTold = settings.cluster !== undefined && (await forget(settings, node));

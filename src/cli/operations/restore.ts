@@ -17,6 +17,7 @@ import { lockDataDirectory } from '../../roles/lock.js';
 import { openBodies } from '../../roles/services/object-bodies.js';
 import { DATABASE_FILE, openStore, type Store } from '../../store/driver.js';
 import { findDamage } from '../../store/integrity.js';
+import { clusterOf, forgetPosition } from '../../store/meta.js';
 import { migrate } from '../../store/migrate.js';
 import { forgetNewestChange } from '../../store/newest-change.js';
 import { countSealed, SEALED_COLUMNS } from '../../store/sealed-columns.js';
@@ -34,6 +35,8 @@ interface Restored {
   readonly newerSerials: number;
   /** Secrets that need the master key of the backup's time. */
   readonly sealed: number;
+  /** The backup is that of a node of a cluster. */
+  readonly isOfCluster: boolean;
 }
 
 export function addRestoreCommand(program: Command, { terminal, environment }: CommandContext): void {
@@ -65,6 +68,11 @@ master.key from it: secrets in the database can be read with the master key of t
             `${newerSerials === 1 ? '1 zone gets a newer serial' : `${newerSerials} zones get newer serials`} at the next start, because secondaries may have versions from after the backup`,
           );
         }
+      }
+      if (restored.isOfCluster) {
+        terminal.complain(
+          'It belongs to a cluster. As a node of that, it begins anew with what the cluster has now. To go back to this backup, run `zoneplane cluster leave` first.',
+        );
       }
       if (restored.sealed > 0 && settings.masterKey === undefined && !existsSync(dataFile(directory, 'masterKey'))) {
         terminal.complain(
@@ -109,7 +117,11 @@ async function examine(draft: string, file: string, { objects }: Settings): Prom
     if (damage !== undefined) throw new UserError(`${file} is damaged: ${damage}`, 'Take another backup.');
     const clock = new SystemClock();
     migrate(store, clock, systemRandom);
-    const newerSerials = await store.write(() => planNewerSerials(store, clock.nowMs()));
+    const isOfCluster = clusterOf(store) !== undefined;
+    const newerSerials = await store.write(() => {
+      if (isOfCluster) forgetPosition(store);
+      return planNewerSerials(store, clock.nowMs());
+    });
     const { bodies, faults: all } = await verifyBodies(store, createBlobs(draft, systemRandom));
     // Those that are on S3 stay there.
     const faults = objects === undefined ? all : await faultsOnS3(all, objects);
@@ -130,6 +142,7 @@ async function examine(draft: string, file: string, { objects }: Settings): Prom
       objects: bodies,
       newerSerials,
       sealed,
+      isOfCluster,
     };
   } finally {
     store.close();
