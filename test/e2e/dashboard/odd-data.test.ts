@@ -46,6 +46,7 @@ t.test('odd data', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
     t.strictSame(left, ['odd', 'victim'], 'not the bucket that its key names');
     await page.getByRole('link', { name: 'All objects' }).click();
     await page.getByRole('link', { name: '\\u{202e}gpj.exe' }).waitFor();
+    t.equal(await page.getByRole('link', { name: '(no name)' }).count(), 0, 'no prefix has no parts');
     await page.getByRole('link', { name: '\u2423lead' }).waitFor();
     await page.getByText('Browsers cannot ask for this key').waitFor();
     t.equal(
@@ -120,6 +121,32 @@ t.test('odd data', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
     t.equal(await page.getByText('Typed, not kept').count(), 0);
     await page.getByRole('button', { name: 'Discard' }).click();
     await page.getByRole('button', { name: 'Close' }).click();
+    await page.context().close();
+  });
+
+  await t.test('what was looked at and kept as it is, is no edit', async (t) => {
+    const services = [
+      { type: 'SRV', name: '_sip._tcp', data: { priority: 0, weight: 5, port: 5060, target: 'sip.example.com' } },
+      { type: 'HTTPS', name: 'alias', data: { priority: 0, target: 'other.example.com', value: '' } },
+    ];
+    for (const service of services) await call('POST', records, { ...service, ttl: 300 });
+    const page = await enter('/zones/shop.example/records');
+    for (const { name, type } of services) {
+      await page.getByRole('button', { name: `Edit ${name}.shop.example ${type}` }).click();
+      const form = page.getByRole('form', { name: `Edit ${name}` });
+      await form.getByRole('button', { name: 'Keep the edit' }).click();
+      await form.waitFor({ state: 'detached' });
+      t.equal(await page.getByText('Edited', { exact: true }).count(), 0, type);
+    }
+    await page.getByRole('button', { name: 'Edit alias.shop.example HTTPS' }).click();
+    await page.getByLabel('Parameters').fill('alpn=h2');
+    await page.getByLabel('Priority').fill('1');
+    await page.getByRole('button', { name: 'Keep the edit' }).click();
+    await page.getByText('1 edit is not saved').waitFor();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    for (const { id } of await call('GET', `${records}?type=SRV`)) await call('DELETE', `${records}/${id}`);
+    for (const { id } of await call('GET', `${records}?type=HTTPS`)) await call('DELETE', `${records}/${id}`);
     await page.context().close();
   });
 

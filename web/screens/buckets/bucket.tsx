@@ -107,7 +107,7 @@ export default function Bucket({ params }: ScreenProps) {
 /** Where we are, with a link to every part. */
 function Prefix({ prefix }: { readonly prefix: string }) {
   // Two slashes in a row, or one at the beginning, are a part without a name.
-  const parts = prefix.split('/').slice(0, prefix.endsWith('/') ? -1 : undefined);
+  const parts = prefix === '' ? [] : prefix.split('/').slice(0, prefix.endsWith('/') ? -1 : undefined);
   return (
     <nav class="crumbs" aria-label="Prefix">
       <Link href={withQuery({ prefix: undefined, cursor: undefined })}>All objects</Link>
@@ -115,7 +115,7 @@ function Prefix({ prefix }: { readonly prefix: string }) {
         <span key={`${i} ${part}`}>
           {' / '}
           <Link href={withQuery({ prefix: `${parts.slice(0, i + 1).join('/')}/`, cursor: undefined })}>
-            <bdi>{part === '' ? '(no name)' : shownKey(part)}</bdi>
+            <bdi dir="ltr">{part === '' ? '(no name)' : shownKey(part)}</bdi>
           </Link>
         </span>
       ))}
@@ -222,7 +222,7 @@ function Objects({ base, objects, folders, prefix, busy, writes, onChange }: Obj
             <tr key={folder}>
               <th scope="row" colSpan={5}>
                 <Link class="name" href={withQuery({ prefix: folder, cursor: undefined })}>
-                  <bdi>{shownKey(folder.slice(prefix.length))}</bdi>
+                  <bdi dir="ltr">{shownKey(folder.slice(prefix.length))}</bdi>
                 </Link>
               </th>
             </tr>
@@ -270,7 +270,7 @@ function ObjectName({ base, objectKey, shown }: ObjectNameProps) {
   }
   return (
     <a class="name" href={`${BASE}${base}/objects/${pathOfKey(objectKey)}`} download={fileName(objectKey)}>
-      <bdi>{shownKey(shown)}</bdi>
+      <bdi dir="ltr">{shownKey(shown)}</bdi>
     </a>
   );
 }

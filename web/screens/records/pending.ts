@@ -123,12 +123,16 @@ export function changedMembers(before: DnsRecord, body: RecordBody): Partial<Rec
 function isChanged(before: DnsRecord, body: RecordBody, member: (typeof MEMBERS)[number]): boolean {
   // As in bodyOf, without making one: this is done for each of ten thousand edits.
   const old = member === 'content' && before.data ? undefined : before[member];
+  // What is not sent stays as it is: the priority that stands inside of `data`, too.
+  if (body[member] === undefined) return false;
   return old !== body[member] && canonical(old) !== canonical(body[member]);
 }
 
 function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value) ?? '';
-  return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  // Forms leave out what is empty.
+  const members = Object.entries(value).filter(([, item]) => item !== '');
+  return JSON.stringify(members.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function isNothing(edit: Edit): boolean {
