@@ -10,7 +10,6 @@ import type { SignaturesWish } from '../../control/imports/signatures.js';
 import { type ImportResult, importZone } from '../../control/imports/zone.js';
 import { parseZoneName } from '../../control/rules/names.js';
 import type { Context } from '../../control/write/context.js';
-import { copyZone } from '../../transfer/in/copy.js';
 import { TransferFailed } from '../../transfer/in/failure.js';
 import type { Primary } from '../../transfer/in/stream.js';
 import { type CommandContext, example } from '../command.js';
@@ -130,6 +129,7 @@ async function transferOne(
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-transfer-'));
   const file = join(directory, name.replaceAll('/', '_'));
   try {
+    const { copyZone } = await import('../../transfer/in/copy.js');
     const descriptor = openSync(file, 'wx', 0o600);
     const stream = { clock: new SystemClock(), random: context.random, signal: new AbortController().signal };
     const copied = await copyZone(stream, primary, apex, descriptor).finally(() => closeSync(descriptor));
