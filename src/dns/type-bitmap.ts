@@ -2,19 +2,20 @@
 
 /** The type bitmap of record types, in any order and with repetitions (RFC 4034 §4.1.2). */
 export function encodeBitmap(codes: readonly number[]): Uint8Array {
-  const windows = new Map<number, Uint8Array>();
-  for (const code of [...codes].sort((a, b) => a - b)) {
-    const bits = windows.get(code >> 8) ?? new Uint8Array(32);
-    windows.set(code >> 8, bits);
-    bits[(code & 0xff) >> 3]! |= 0x80 >> (code & 7);
-  }
+  const sorted = [...codes].sort((a, b) => a - b);
   const out: number[] = [];
-  for (const [window, bits] of windows) {
-    let length = 32;
-    while (bits[length - 1] === 0) length--;
-    out.push(window, length, ...bits.subarray(0, length));
+  for (let i = 0; i < sorted.length; ) {
+    const window = sorted[i]! >> 8;
+    const bits = out.length + 2;
+    out.push(window, 0);
+    for (; i < sorted.length && sorted[i]! >> 8 === window; i++) {
+      const at = bits + ((sorted[i]! & 0xff) >> 3);
+      while (out.length <= at) out.push(0);
+      out[at]! |= 0x80 >> (sorted[i]! & 7);
+    }
+    out[bits - 1] = out.length - bits;
   }
-  return Uint8Array.from(out);
+  return new Uint8Array(out);
 }
 
 /** Record types of a valid bitmap in ascending order. */

@@ -81,7 +81,7 @@ function canonicalRdatas(type: number, rdatas: readonly Uint8Array[]): Uint8Arra
 /** An answer from a wildcard has more labels than were signed; they are replaced by `*` (RFC 4035 §5.3.2). */
 function ownerAsSigned(owner: Uint8Array, labels: number): Uint8Array {
   const lower = lowerName(owner);
+  if (labelCount(lower) <= labels) return lower;
   const own = labelsOf(lower);
-  if (own.length <= labels) return lower;
   return nameOfLabels([Uint8Array.of(0x2a), ...own.slice(own.length - labels)]);
 }

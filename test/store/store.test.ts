@@ -33,6 +33,7 @@ import {
   changesAfter,
   firstChange,
   lastChange,
+  rrsOfChange,
   touchedOwners,
 } from '../../src/store/log/changes.js';
 import { credentialPepper, findMeta, putMeta } from '../../src/store/meta.js';
@@ -468,6 +469,14 @@ t.test('the change log', async (t) => {
     touchedOwners(store, first).map((owner) => Buffer.from(owner).toString('latin1')),
     ['a\0', 'b\0'],
   );
+  for (const count of [0, 1, 7, 8, 9, 16, 23]) {
+    const many = Array.from({ length: count }, (_, i): ChangedRR => {
+      return { op: i % 2 === 0 ? 0 : 1, owner_key: Buffer.from(`n${i}\0`), type: 1, ttl: i, rdata: Buffer.of(i) };
+    });
+    const [row] = changesAfter(store, append('rrs', many) - 1, 1);
+    const listed = [0, 1].flatMap((op) => many.filter((rr) => rr.op === op));
+    t.same(rrsOfChange(store, row!), listed, `${count} records`);
+  }
 });
 
 t.test('a write-ahead log that is cut or removed is noticed', async (t) => {

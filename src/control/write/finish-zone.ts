@@ -39,6 +39,7 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   const owners = ownersAfter(store, touched, zone);
   if (!derived) reindexFlattened(store, row, zone, touched, owners);
   const signed = signZone(ctx, touched, row, zone, owners);
+  ctx.stock?.requireAllAtFirst();
   const difference = differenceOf(store, touched, zone, row, owners, signed?.difference);
   const dataRRs = difference ? [...difference.removed, ...difference.added] : [];
   if (isPresigned(zone) && !touched.signing.prepared) return finishFixed(ctx, now, touched, row, zone, difference);

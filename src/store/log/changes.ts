@@ -63,6 +63,19 @@ export const MOST_CHANGED_SIGNED_RRS = 8 * MOST_CHANGED_RRS;
 const KEPT_CHANGES = 200_000;
 const PRUNE_EVERY = 1000;
 
+/** Records that one statement inserts, which takes half the time of single ones. */
+const RRS_AT_ONCE = 8;
+
+type ChangedRow = [
+  change: number,
+  ord: number,
+  op: number,
+  ownerKey: Uint8Array,
+  type: number,
+  ttl: number,
+  rdata: Uint8Array,
+];
+
 const statements = perStore((store) => ({
   insert: store.prepare<
     [
@@ -84,9 +97,8 @@ const statements = perStore((store) => ({
        actor, request_id)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
-  insertRR: store.prepare<
-    [change: number, ord: number, op: number, ownerKey: Uint8Array, type: number, ttl: number, rdata: Uint8Array]
-  >('INSERT INTO change_rrs (change, ord, op, owner_key, type, ttl, rdata) VALUES (?, ?, ?, ?, ?, ?, ?)'),
+  insertRR: store.prepare<ChangedRow>(insertingRRs(1)),
+  insertMany: store.prepare<ChangedRow[number][]>(insertingRRs(RRS_AT_ONCE)),
   after: store.prepare<[seq: number, limit: number], ChangeRow>(
     'SELECT * FROM changes WHERE seq > ? ORDER BY seq LIMIT ?',
   ),
@@ -108,6 +120,11 @@ const statements = perStore((store) => ({
   pruneRRs: store.prepare<[seq: number]>('DELETE FROM change_rrs WHERE change <= ?'),
   prune: store.prepare<[seq: number]>('DELETE FROM changes WHERE seq <= ?'),
 }));
+
+function insertingRRs(count: number): string {
+  const rows = Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?)').join(', ');
+  return `INSERT INTO change_rrs (change, ord, op, owner_key, type, ttl, rdata) VALUES ${rows}`;
+}
 
 /** A SOA as it is served. */
 export interface SoaRR {
@@ -134,7 +151,7 @@ export interface NewChange {
 
 /** Appends a change and returns its number. Only the commit function calls it, inside its transaction. */
 export function appendChange(store: Store, change: NewChange): number {
-  const { insert, insertRR } = statements(store);
+  const { insert } = statements(store);
   const { soaFrom, soaTo } = change;
   const { lastInsertRowid: seq } = insert.run(
     change.atUs,
@@ -150,11 +167,21 @@ export function appendChange(store: Store, change: NewChange): number {
     change.actor,
     change.requestId,
   );
-  change.rrs.forEach((rr, ord) => {
-    insertRR.run(seq, ord, rr.op, rr.owner_key, rr.type, rr.ttl, rr.rdata);
-  });
+  insertRRs(store, seq, change.rrs);
   if (seq % PRUNE_EVERY === 0 && seq > KEPT_CHANGES) pruneChanges(store, seq - KEPT_CHANGES);
   return seq;
+}
+
+function insertRRs(store: Store, change: number, rrs: readonly ChangedRR[]): void {
+  const { insertRR, insertMany } = statements(store);
+  const rowOf = (rr: ChangedRR, ord: number): ChangedRow => {
+    return [change, ord, rr.op, rr.owner_key, rr.type, rr.ttl, rr.rdata];
+  };
+  const whole = rrs.length - (rrs.length % RRS_AT_ONCE);
+  for (let at = 0; at < whole; at += RRS_AT_ONCE) {
+    insertMany.run(...rrs.slice(at, at + RRS_AT_ONCE).flatMap((rr, i) => rowOf(rr, at + i)));
+  }
+  for (let at = whole; at < rrs.length; at++) insertRR.run(...rowOf(rrs[at]!, at));
 }
 
 /** Removes the changes up to this number. */

@@ -3,6 +3,8 @@ import t, { type Test } from 'tap';
 import { toHex } from '../../../src/base/bytes.js';
 import { editDnssec } from '../../../src/control/dnssec/delegation.js';
 import { signingJob } from '../../../src/control/dnssec/job.js';
+import { createStock } from '../../../src/control/dnssec/signing/stock.js';
+import type { SignerThreads } from '../../../src/control/dnssec/threads/signer-threads.js';
 import { importZone } from '../../../src/control/imports/zone.js';
 import { applyBatch } from '../../../src/control/records/batch.js';
 import { createRecord } from '../../../src/control/records/records.js';
@@ -10,6 +12,7 @@ import { unusedRecordsJobs } from '../../../src/control/records/unused-records.j
 import type { Context } from '../../../src/control/write/context.js';
 import { createZone } from '../../../src/control/zones/zones.js';
 import { Type } from '../../../src/dns/codes.js';
+import { generateKey, openKey, ZSK_FLAGS } from '../../../src/dnssec/signing-key.js';
 import type { JobContext } from '../../../src/jobs/kind.js';
 import { findDnssecZone } from '../../../src/store/dnssec/zones.js';
 import { changesAfter } from '../../../src/store/log/changes.js';
@@ -82,6 +85,26 @@ t.test('a large change is signed by threads before it is published; a small one 
   const addresses = servedRecords(world).filter(({ type }) => type === Type.a);
   t.equal(addresses.length, 751);
 });
+
+t.test(
+  'the first run of a write ends at the first zone that lacks signatures, later ones find out everything',
+  async (t) => {
+    const stock = createStock(0);
+    const { dnskey, pkcs8 } = generateKey(13, ZSK_FLAGS);
+    const order = { key: openKey(dnskey, pkcs8), octets: new Uint8Array(1) };
+    const want = (name: string): void => stock.want(name, { ...order, rrsig: new Uint8Array(100) });
+    stock.begin();
+    t.doesNotThrow(() => stock.requireAllAtFirst());
+    want('first');
+    t.throws(() => stock.requireAllAtFirst(), { message: 'signatures are to be made first' });
+    await stock.fill({ sign: async (orders) => orders.map(() => new Uint8Array(64)) } as SignerThreads);
+    stock.begin();
+    t.ok(stock.find('first'));
+    want('second');
+    t.doesNotThrow(() => stock.requireAllAtFirst());
+    t.throws(() => stock.requireAll(), { message: 'signatures are to be made first' });
+  },
+);
 
 t.test('a zone that is replaced is signed by threads, and never seen without signatures', async (t) => {
   const { ctx, made } = await startThreads(t);

@@ -26,6 +26,11 @@ export interface SignatureStock {
   begin(): void;
   /** Throws {@link SignaturesWanted} when the run lacked any. */
   requireAll(): void;
+  /**
+   * Throws the same in the first run, because all that it would still do is undone. Later runs go on, so that they find out
+   * everything else that is lacking.
+   */
+  requireAllAtFirst(): void;
   /** Lets threads make what the last run lacked. */
   fill(threads: SignerThreads): Promise<void>;
 }
@@ -48,6 +53,9 @@ export function createStock(mostMade = MOST_MADE): SignatureStock {
   let wanted = new Map<string, WantedSignature>();
   let count = 0;
   let fills = 0;
+  const requireAll = (): void => {
+    if (wanted.size > 0) throw new SignaturesWanted();
+  };
   return {
     find: (name) => made.get(name),
     keep: (name, rrsig) => void made.set(name, rrsig),
@@ -62,8 +70,9 @@ export function createStock(mostMade = MOST_MADE): SignatureStock {
       wanted = new Map();
       count = 0;
     },
-    requireAll() {
-      if (wanted.size > 0) throw new SignaturesWanted();
+    requireAll,
+    requireAllAtFirst() {
+      if (fills === 0) requireAll();
     },
     async fill(threads) {
       fills++;
