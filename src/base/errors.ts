@@ -83,8 +83,8 @@ export class UserError extends Error {
     message: string,
     /** What to do next, printed on its own line. */
     readonly remedy?: string,
-    /** 1: refused. 2: wrong usage. */
-    readonly exitCode: 1 | 2 = 1,
+    /** 1: refused. 2: wrong usage. 130: interrupted. */
+    readonly exitCode: 1 | 2 | 130 = 1,
   ) {
     super(message);
     this.name = 'UserError';

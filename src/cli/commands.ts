@@ -9,6 +9,8 @@ type AddCommand = (program: Command, context: CommandContext) => void;
 
 interface Listed {
   readonly description: string;
+  /** Not for people. */
+  readonly isHidden?: true;
   readonly load: () => Promise<AddCommand>;
 }
 
@@ -186,6 +188,14 @@ const COMMANDS: ReadonlyMap<string, Listed> = new Map([
     },
   ],
   [
+    'zone-names',
+    {
+      description: 'print names of zones, for the completion of shells',
+      isHidden: true,
+      load: async () => (await import('./operations/zone-names.js')).addZoneNamesCommand,
+    },
+  ],
+  [
     'version',
     {
       description: 'print the version',
@@ -213,9 +223,11 @@ export async function addCommands(program: Command, context: CommandContext, typ
   const name = nameOf(typed);
   const named = COMMANDS.get(name);
   if (named) return addCommand(program, context, name, named);
-  for (const [other, { description }] of COMMANDS) program.command(other).description(description);
+  for (const [other, { description, isHidden }] of COMMANDS) {
+    if (!isHidden) program.command(other).description(description);
+  }
 }
 
 async function addAllCommands(program: Command, context: CommandContext): Promise<void> {
-  for (const [name, listed] of COMMANDS) await addCommand(program, context, name, listed);
+  for (const [name, listed] of COMMANDS) if (!listed.isHidden) await addCommand(program, context, name, listed);
 }

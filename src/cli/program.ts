@@ -15,10 +15,10 @@ export interface CommandLine {
 }
 
 const EXIT_CODES = `
-Exit codes: 0 done, 1 refused, 2 wrong usage.
+Exit codes: 0 done, 1 refused, 2 wrong usage, 130 interrupted.
 Every command says more with --help.`;
 
-/** Runs one command line; resolves to the exit code: 0 done, 1 refused, 2 wrong usage. Rejects only on a bug. */
+/** Runs one command line; resolves to the exit code: 0 done, 1 refused, 2 wrong usage, 130 interrupted. Rejects only on a bug. */
 export async function runCommandLine(line: CommandLine): Promise<number> {
   const { stdout, stderr, environment } = line;
   const terminal = createTerminal({ stdout, stderr, environment });

@@ -35,8 +35,8 @@ export interface Terminal {
   json(value: unknown): void;
   /** A bar on standard error if that is a terminal; otherwise silent. */
   progress(): Progress;
-  /** What the program exits with; commands that found something wrong set it. */
-  exitCode: 0 | 1 | 2;
+  /** What the program exits with; commands that found something wrong, or were interrupted, set it. */
+  exitCode: 0 | 1 | 2 | 130;
 }
 
 export interface TerminalOptions {

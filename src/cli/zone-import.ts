@@ -1,16 +1,18 @@
 /** `zoneplane zone import`: zone files become zones, each of them whole or not at all. */
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { AppError, messageOf, UserError } from '../base/errors.js';
 import { formatIssue } from '../base/result.js';
 import type { SignaturesWish } from '../control/imports/signatures.js';
-import { type ImportProgress, type ImportResult, importZone } from '../control/imports/zone.js';
+import { type ImportInput, type ImportProgress, type ImportResult, importZone } from '../control/imports/zone.js';
 import type { Context } from '../control/write/context.js';
 import { explainStoreFailure } from '../roles/store-failure.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
 import { readSignaturesWish, type SignaturesOptions } from './dnssec/signatures-option.js';
+import { watchInterruption } from './interruption.js';
 import { addSettingOptions } from './settings.js';
 import type { Terminal } from './terminal.js';
 import { placeIssue, sourceOf } from './zone-check.js';
@@ -86,12 +88,12 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
       },
       options.init && !options.dryRun ? 'initialise' : 'refuse',
     );
-    const failures = outcomes.filter(({ result }) => !result?.imported).length;
-    terminal.exitCode = failures === 0 ? 0 : 1;
+    const imported = outcomes.filter(({ result }) => result?.imported).length;
+    if (terminal.exitCode === 0) terminal.exitCode = imported === targets.length ? 0 : 1;
     if (options.json) terminal.json(outcomes.map(viewOutcome));
     else if (targets.length > 1) {
       const done = options.dryRun ? 'would be imported' : 'imported';
-      terminal.print(`${targets.length - failures} of ${targets.length} zones ${done} into ${dataDir}`);
+      terminal.print(`${imported} of ${targets.length} zones ${done} into ${dataDir}`);
     }
   });
 }
@@ -135,7 +137,11 @@ async function importAll(
 ): Promise<Outcome[]> {
   const progress = terminal.progress();
   const outcomes: Outcome[] = [];
+  const { signal, stop } = watchInterruption(terminal);
   for (const [index, target] of targets.entries()) {
+    // A small file is read without a break, so a signal comes only now.
+    await setImmediate();
+    if (signal.aborted) break;
     const size = statSync(target.file, { throwIfNoEntry: false })?.size ?? 0;
     const step = ({ records, octets }: ImportProgress): void => {
       const shareOfFile = Math.min(1, octets / Math.max(1, size));
@@ -143,26 +149,35 @@ async function importAll(
       progress.step((index + shareOfFile) / targets.length, `${place}${target.file} (${records} records)`);
     };
     step({ records: 0, octets: 0 });
-    const outcome = await importOne(context, target, options, step);
+    const outcome = await importOne(context, target, options, { onProgress: step, signal });
     progress.end();
     report(outcome, options, terminal);
     outcomes.push(outcome);
   }
+  stop();
+  if (signal.aborted) complainInterrupted(targets.slice(outcomes.length), terminal);
   return outcomes;
+}
+
+/** `left`: what was not begun. */
+function complainInterrupted(left: readonly Target[], terminal: Terminal): void {
+  if (left.length === 0) return;
+  const more = left.length > 1 ? ` and ${left.length - 1} more files` : '';
+  terminal.complain(`interrupted: ${left[0]!.file}${more} not imported, nothing has changed there`);
 }
 
 async function importOne(
   context: Context,
   target: Target,
   { automaticSoa, signatures, replace, proxied, account }: ReportedOptions,
-  onProgress: (progress: ImportProgress) => void,
+  running: Pick<ImportInput, 'onProgress' | 'signal'>,
 ): Promise<Outcome> {
   const { origin } = target;
   const began = performance.now();
   try {
     const result = await importZone(context, {
       source: sourceOf(target.file),
-      onProgress,
+      ...running,
       ...(origin === undefined ? {} : { origin }),
       ...(automaticSoa ? { automaticSoa } : {}),
       signatures,

@@ -37,7 +37,7 @@ function addExport(zone: Command, { terminal, environment }: CommandContext): vo
   const command = zone
     .command('export')
     .description('print a zone; importing the output again gives the same zone')
-    .argument('[name]', 'name of the zone')
+    .argument('[zone]', 'name of the zone')
     .option('--format <format>', 'bind (RFC 1035 zone file) or json', 'bind')
     .option('--all', 'export every zone into its own file')
     .option('--directory <dir>', 'directory for the files of --all', '.')
@@ -190,7 +190,7 @@ function addDelete(zone: Command, { terminal, environment, isTerminal }: Command
   const remove = zone
     .command('delete')
     .description('delete a zone with all its records')
-    .argument('<name>', 'name of the zone')
+    .argument('<zone>', 'name of the zone')
     .option('--yes', 'do not ask on a terminal')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane zone delete example.com'));

@@ -1,5 +1,6 @@
 /** Messages between the processes of one `serve`, over the IPC channel of a forked Node process. */
 import type { ChildProcess } from 'node:child_process';
+import type { UserError } from '../base/errors.js';
 import type { MetricSample } from '../base/metrics.js';
 import type { LoadedSettings } from '../config/load.js';
 import type { Settings } from '../config/schema.js';
@@ -123,7 +124,7 @@ export type Notice =
       readonly kind: 'refused';
       readonly message: string;
       readonly remedy?: string;
-      readonly exitCode: 1 | 2;
+      readonly exitCode: UserError['exitCode'];
       /** Only the master key is missing or wrong. */
       readonly isLocked: boolean;
     }

@@ -12,8 +12,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { toHex } from '../../src/base/bytes.js';
+import { runCommandLine } from '../../src/cli/program.js';
 import { lastServingSettings } from '../../src/control/zones/serving-settings.js';
 import { Type } from '../../src/dns/codes.js';
 import { servedOwners } from '../../src/serving/owner.js';
@@ -23,7 +25,7 @@ import { putSignatures, signatureOctets } from '../../src/store/dnssec/signature
 import { openStore } from '../../src/store/driver.js';
 import { putMeta } from '../../src/store/meta.js';
 import { findZone } from '../../src/store/zones/zones.js';
-import { type Outcome, runCommand } from '../support/commands.js';
+import { type Outcome, PROGRAM, runCommand } from '../support/commands.js';
 
 const PROGRAMS = ['/usr/bin/dnssec-keygen', '/usr/bin/dnssec-signzone', '/usr/sbin/keymgr'];
 const absent = PROGRAMS.filter(
@@ -37,6 +39,24 @@ const ZONE = `$ORIGIN example.test.
 ns 600 A 192.0.2.1
 www 60 A 192.0.2.2
 `;
+
+/** Ctrl-C as soon as a command shows its progress. */
+async function interrupted(...parameters: readonly string[]): Promise<Outcome> {
+  let [out, err] = ['', ''];
+  const write = (text: string): void => {
+    if (err === '') process.emit('SIGINT');
+    err += text;
+  };
+  const stderr = Object.assign(new Writable(), { isTTY: true, columns: 80, write });
+  const code = await runCommandLine({
+    arguments: parameters,
+    program: PROGRAM,
+    environment: {},
+    stdout: { write: (text) => (out += text) },
+    stderr: stderr as never,
+  });
+  return { code, out, err };
+}
 
 interface World {
   readonly directory: string;
@@ -241,4 +261,9 @@ t.test('keys of BIND and Knot; BIND signs with ours', { skip }, async (t) => {
   const names = ours.map((name) => join(directory, 'ours', name.slice(0, -4)));
   shell('dnssec-signzone', '-o', 'example.test', '-f', join(directory, 'signed'), join(directory, 'to-sign'), ...names);
   t.match(await run('dnssec', 'verify', join(directory, 'signed')), { code: 0, out: /signed correctly/ });
+  t.match(await interrupted('dnssec', 'verify', join(directory, 'signed')), {
+    code: 130,
+    out: '',
+    err: /zoneplane: interrupted, nothing has changed\n$/,
+  });
 });

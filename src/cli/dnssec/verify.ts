@@ -1,4 +1,5 @@
 /** `zoneplane dnssec verify`: would a validating resolver believe a signed zone file? */
+import { setImmediate } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { SystemClock } from '../../base/clock.js';
 import { UserError } from '../../base/errors.js';
@@ -13,6 +14,7 @@ import type { PlacedRR } from '../../dnssec/signed-zone.js';
 import { type Verification, verifyZone } from '../../dnssec/verify.js';
 import { printTime } from '../../dnssec/verify-signatures.js';
 import { type CommandContext, example } from '../command.js';
+import { watchInterruption } from '../interruption.js';
 import type { Progress } from '../terminal.js';
 import { placeIssue } from '../zone-check.js';
 
@@ -46,11 +48,12 @@ export function addVerifyCommand(dnssec: Command, { terminal }: CommandContext):
         'zoneplane dnssec verify --at 2027-01-31T12:00:00Z a.signed',
       ),
     )
-    .action((file: string, { origin, at, json }: VerifyOptions) => {
+    .action(async (file: string, { origin, at, json }: VerifyOptions) => {
       const now = at === undefined ? Math.floor(new SystemClock().nowUs() / 1e6) : readTime(at);
       const progress = terminal.progress();
       const zone = readRecords(file, origin);
-      const verification = verify(zone, now, progress);
+      const { signal, stop } = watchInterruption(terminal);
+      const verification = await verify(zone, now, progress, signal).finally(stop);
       const issues = [...zone.issues, ...verification.findings.map(issueOfFinding)].map((issue) =>
         placeIssue(issue, file),
       );
@@ -101,13 +104,21 @@ function placed({ owner, type, ttl = 0, rdata, file, line }: ParsedRecord): Plac
   return { owner, type, ttl, rdata, file, line };
 }
 
-function verify({ apex, records }: ReadZoneFile, now: number, progress: Progress): Verification {
+async function verify(
+  { apex, records }: ReadZoneFile,
+  now: number,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Verification> {
   const steps = verifyZone(apex, records, now);
   try {
     for (;;) {
       const step = steps.next();
       if (step.done) return step.value;
       progress.step(step.value, printName(apex));
+      // Signals are heard between two steps.
+      await setImmediate();
+      signal.throwIfAborted();
     }
   } finally {
     progress.end();

@@ -53,6 +53,16 @@ function wordsAfter({ command }: Described): string[] {
   ];
 }
 
+/** Whether names of zones follow the path: one, or as many as somebody likes. */
+function takesZones({ command }: Described): 'no' | 'one' | 'many' {
+  const [first] = command.registeredArguments;
+  if (first?.name() === 'zone') return 'one';
+  return first?.name() === 'zones' ? 'many' : 'no';
+}
+
+/** Options whose value says where the zones are. */
+const PLACES = ['--data-dir', '--config'];
+
 /** Text between single quotes, for a shell of the Bourne family. */
 function quoteShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
@@ -63,24 +73,39 @@ function pathsOf(commands: readonly Described[]): string {
   return commands.map(({ path }) => `|${path.join(' ')}|`).join('');
 }
 
-/** The longest path of commands that the words before the cursor spell decides; files complete what is no option. */
+/**
+ * The longest path of commands that the words before the cursor spell decides; names of zones or files complete what is no
+ * option. Bash takes `=` for a word.
+ */
 function printBash(commands: readonly Described[]): string {
   const cases = commands.map((entry) => {
     // A command with others below it takes nothing else.
     const files = entry.command.commands.length > 0 ? '' : ' files=yes';
-    return `    '${entry.path.join(' ')}') words='${wordsAfter(entry).join(' ')}'${files} ;;`;
+    return `    '${entry.path.join(' ')}') words='${wordsAfter(entry).join(' ')}'${files} zones=${takesZones(entry)} ;;`;
   });
   return `# bash completion for zoneplane
 _zoneplane() {
-  local current=\${COMP_WORDS[COMP_CWORD]} place='' words='' files='' word known
+  local current=\${COMP_WORDS[COMP_CWORD]} place='' words='' files='' zones=no word known previous='' given=''
+  local -a where=()
   known='${pathsOf(commands)}'
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    [[ $word == '=' ]] && continue
     local longer="\${place:+$place }$word"
-    [[ $known == *"|$longer|"* ]] && place=$longer
+    if [[ $previous == ${PLACES[0]} || $previous == ${PLACES[1]} ]]; then where+=("$previous" "$word")
+    elif [[ $known == *"|$longer|"* ]]; then place=$longer given=''
+    elif [[ $word != -* && $previous != --* ]]; then given=yes
+    fi
+    previous=$word
   done
   case $place in
 ${cases.join('\n')}
   esac
+  [[ $current == '=' ]] && current=''
+  [[ $zones == one && -n $given || $previous == ${PLACES[0]} || $previous == ${PLACES[1]} ]] && zones=no
+  if [[ $current != -* && $zones != no ]]; then
+    words+=" $("\${COMP_WORDS[0]}" zone-names "\${where[@]}" -- "$current" 2>/dev/null)"
+    files=''
+  fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
   [[ $current == -* || -z $files ]] || COMPREPLY+=($(compgen -f -- "$current"))
 }
@@ -96,21 +121,32 @@ function printZsh(commands: readonly Described[]): string {
     const options = visibleOptions(command).flatMap(({ long, description }) =>
       long ? [describe(long, description)] : [],
     );
-    const files = below.length > 0 ? '' : ' files=yes';
-    return `    '${path.join(' ')}') commands=(${below.join(' ')}) options=(${options.join(' ')} '--help:print the help of the command')${files} ;;`;
+    const more = `${below.length > 0 ? '' : ' files=yes'} zones=${takesZones({ path, command })}`;
+    return `    '${path.join(' ')}') commands=(${below.join(' ')}) options=(${options.join(' ')} '--help:print the help of the command')${more} ;;`;
   });
   return `#compdef zoneplane
 _zoneplane() {
-  local place='' files='' word longer known
-  local -a commands options
+  local place='' files='' zones=no word longer known previous='' given=''
+  local -a commands options where names none
   known='${pathsOf(commands)}'
   for word in "\${(@)words[2,CURRENT-1]}"; do
     longer="\${place:+$place }$word"
-    [[ $known == *"|$longer|"* ]] && place=$longer
+    if [[ $previous == (${PLACES.join('|')}) ]]; then where+=("$previous" "$word")
+    elif [[ $word == (${PLACES.join('|')})=* ]]; then where+=("$word")
+    elif [[ $known == *"|$longer|"* ]]; then place=$longer given=''
+    elif [[ $word != -* && $previous != --* ]]; then given=yes
+    fi
+    previous=$word
   done
   case $place in
 ${cases.join('\n')}
   esac
+  [[ ( $zones == one && -n $given ) || $previous == (${PLACES.join('|')}) ]] && zones=no
+  if [[ $PREFIX != -* && $zones != no ]]; then
+    files=''
+    names=("\${(@f)$($words[1] zone-names $where -- "$PREFIX" 2>/dev/null)}")
+    _describe -t zones zone names none
+  fi
   _describe -t commands command commands
   [[ $PREFIX == -* ]] && _describe -o -t options option options
   [[ $PREFIX != -* && -n $files ]] && _files
@@ -126,7 +162,12 @@ function printFish(commands: readonly Described[]): string {
     const open = names === '' ? [] : [`not __fish_seen_subcommand_from ${names}`];
     const condition = [...seen, ...open].join('; and ');
     const when = condition === '' ? '' : ` -n '${condition}'`;
+    // The name of the program comes before the path.
+    const isNext = takesZones({ path, command }) === 'many' ? '-gt' : '-eq';
+    const next = `test (count (commandline -opc)) ${isNext} ${path.length + (isNext === '-eq' ? 1 : 0)}`;
+    const zones = `complete -c zoneplane -n '${[...seen, next].join('; and ')}' -f -a '(zoneplane zone-names -- (commandline -ct) 2>/dev/null)' -d zone`;
     return [
+      ...(takesZones({ path, command }) === 'no' ? [] : [zones]),
       ...command.commands.map(
         (child) => `complete -c zoneplane${when} -f -a ${child.name()} -d '${quoteFish(child.description())}'`,
       ),
@@ -161,7 +202,7 @@ ${sections.join('')}.SH FILES
 .I /etc/zoneplane/zoneplane.yaml
 Settings, unless another file is named.
 .SH EXIT STATUS
-0 done, 1 refused, 2 wrong usage.
+0 done, 1 refused, 2 wrong usage, 130 interrupted.
 `;
 }
 

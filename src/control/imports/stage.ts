@@ -118,7 +118,12 @@ export async function beginStaging(ctx: Context): Promise<Staging> {
 }
 
 /** Stores all records in parts, outside of a write. The caller uses the set, or calls {@link giveUp}. */
-export async function stageInParts(ctx: Context, order: ImportOrder, onProgress: OnProgress): Promise<Staged> {
+export async function stageInParts(
+  ctx: Context,
+  order: ImportOrder,
+  onProgress: OnProgress,
+  signal: AbortSignal | undefined,
+): Promise<Staged> {
   const staging = await beginStaging(ctx);
   const { set } = staging;
   const reading = isOnThread(order) ? readImportOnThread(order) : readImport(order);
@@ -130,6 +135,7 @@ export async function stageInParts(ctx: Context, order: ImportOrder, onProgress:
       count.records += await staging.store(rows);
       count.rows += rows.length;
       tell(onProgress, step.value);
+      signal?.throwIfAborted();
     }
     const end = step.value;
     const issues = [...end.issues];

@@ -45,6 +45,8 @@ export interface ImportInput {
   /** Default: the actor's first account. */
   readonly accountId?: string;
   readonly onProgress?: (progress: ImportProgress) => void;
+  /** Ends the import of a large file while it is read: nothing changes, and the reason is thrown. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ImportResult {
@@ -118,7 +120,8 @@ async function importAtOnce(ctx: Context, work: ImportWork): Promise<ImportResul
 /** Others can write while the records are stored; the zone gets them in one short write. */
 async function importInParts(ctx: Context, work: ImportWork): Promise<ImportResult> {
   await preparePlace(ctx, work);
-  const staged = await stageInParts(ctx, work.order, work.input.onProgress);
+  const { onProgress, signal } = work.input;
+  const staged = await stageInParts(ctx, work.order, onProgress, signal);
   let used = false;
   try {
     const value = await switchPlanned(ctx, work, staged);

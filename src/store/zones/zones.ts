@@ -160,6 +160,9 @@ export function nsTtlOfZone(zone: ZoneRow): number {
 }
 
 const statements = perStore((store) => ({
+  namesFrom: store.prepareTuples<[from: string, to: string, limit: number], [name: string]>(
+    'SELECT DISTINCT name FROM zones WHERE name >= ? AND name < ? ORDER BY name LIMIT ?',
+  ),
   bySeq: store.prepare<[seq: number], ZoneRow>('SELECT * FROM zones WHERE seq = ?'),
   byId: store.prepare<[id: Uint8Array], ZoneRow>('SELECT * FROM zones WHERE id = ?'),
   idsOfAccount: store.prepareTuples<[account: Uint8Array], [id: Uint8Array]>(
@@ -201,6 +204,14 @@ const statements = perStore((store) => ({
   ),
   remove: store.prepare<[seq: number]>('DELETE FROM zones WHERE seq = ?'),
 }));
+
+/** Names of zones that begin with a text in lower case, in the order of their octets. */
+export function zoneNamesFrom(store: Store, beginning: string, most: number): string[] {
+  // Names are ASCII.
+  return statements(store)
+    .namesFrom.all(beginning, `${beginning}\u007f`, most)
+    .map(([name]) => name);
+}
 
 export function findZone(store: Store, seq: number): ZoneRow | undefined {
   return statements(store).bySeq.get(seq);

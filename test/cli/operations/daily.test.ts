@@ -257,6 +257,51 @@ t.test('completion and the manual page come from the commands', async (t) => {
   t.match(await run('completion', 'csh'), { code: 2, err: /Allowed choices are bash, zsh, fish, man/ });
 });
 
+/** The environment of a shell in which the program is a command, on the data directory of these tests. */
+function shell(): NodeJS.ProcessEnv {
+  const programs = join(directory, 'programs');
+  mkdirSync(programs, { recursive: true });
+  writeFileSync(join(programs, 'zoneplane'), `#!/bin/sh\nexec ${process.execPath} ${PROGRAM} "$@"\n`, { mode: 0o755 });
+  return { ...process.env, PATH: `${programs}:${process.env['PATH']}`, ZONEPLANE_DATA_DIR: DATA };
+}
+
+/** Zones to complete, in the data directory of these tests and in another one, which is returned. */
+async function addCompleted(): Promise<string> {
+  const elsewhere = join(directory, 'elsewhere');
+  for (const name of ['complete-a.example', 'complete-b.example']) await run('zone', 'create', name, '--init');
+  await run('zone', 'create', 'complete-c.example', '--init', '--data-dir', elsewhere);
+  return elsewhere;
+}
+
+t.test('names of zones complete commands, as far as the user may read them', async (t) => {
+  const elsewhere = await addCompleted();
+  const script = join(directory, 'zones.bash');
+  writeFileSync(script, (await run('completion', 'bash')).out);
+  const complete = (...words: readonly string[]): string[] => {
+    const list = words.map((word) => `'${word}'`).join(' ');
+    const text = `source ${script}; COMP_WORDS=(${list}); COMP_CWORD=${words.length - 1}; _zoneplane; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = spawnSync('bash', ['-c', text], { encoding: 'utf8', cwd: directory, env: shell() });
+    t.equal(stderr, '');
+    return stdout.trim().split('\n');
+  };
+  const both = ['complete-a.example', 'complete-b.example'];
+  t.same(complete('zoneplane', 'record', 'list', 'compl'), both);
+  t.same(complete('zoneplane', 'record', 'list', '--json', 'Compl'), [''], 'shells compare as they are told');
+  t.same(complete('zoneplane', 'zone', 'delete', 'complete-b'), ['complete-b.example']);
+  t.same(complete('zoneplane', 'secondary', 'notify', 'complete-a.example', 'complete-b'), ['complete-b.example']);
+  t.same(complete('zoneplane', 'record', 'list', '--data-dir', elsewhere, 'compl'), ['complete-c.example']);
+  t.same(complete('zoneplane', 'record', 'list', '--data-dir', '=', elsewhere, 'compl'), ['complete-c.example']);
+  t.same(complete('zoneplane', 'record', 'list', 'complete-a.example', 'complete-'), [''], 'one is enough');
+  t.same(complete('zoneplane', 'zone', 'create', 'complete-'), [''], 'a new one');
+  const silent = { code: 0, out: '', err: '' };
+  t.match(await run('zone-names', 'none'), silent);
+  t.match(await run('zone-names', '--data-dir', join(directory, 'missing')), silent);
+  t.match(await run('zone-names', '--data-dir', '/proc/zoneplane'), silent);
+  t.match(await run('zone-names', '--config', join(directory, 'missing.yaml')), silent);
+  t.match(await run('zone-names', 'COMPLETE-A'), { code: 0, out: 'complete-a.example\n' });
+  t.notMatch((await run('--help')).out, /zone-names/);
+});
+
 t.test('completion in zsh', { skip: unless('/usr/bin/zsh') }, async (t) => {
   const script = join(directory, '_zoneplane');
   writeFileSync(script, (await run('completion', 'zsh')).out);
@@ -265,7 +310,7 @@ t.test('completion in zsh', { skip: unless('/usr/bin/zsh') }, async (t) => {
   const complete = (...words: readonly string[]): string[] => {
     const list = words.map((word) => `'${word}'`).join(' ');
     const text = `${stubs}; source ${script}; words=(${list}); CURRENT=${words.length}; PREFIX='${words.at(-1)}'; _zoneplane`;
-    const { stdout, stderr } = spawnSync('zsh', ['-fc', text], { encoding: 'utf8', cwd: directory });
+    const { stdout, stderr } = spawnSync('zsh', ['-fc', text], { encoding: 'utf8', cwd: directory, env: shell() });
     t.equal(stderr, '');
     return stdout.trim().split('\n');
   };
@@ -275,17 +320,31 @@ t.test('completion in zsh', { skip: unless('/usr/bin/zsh') }, async (t) => {
   const options = complete('zoneplane', 'zone', 'import', '--dry');
   t.match(options, new Set([/^--dry-run:read and check/]));
   t.ok(complete('zoneplane', 'zone', 'import', '--dry-run', 'ex').includes('files'));
+  const elsewhere = await addCompleted();
+  const names = (...words: readonly string[]): string[] =>
+    complete('zoneplane', ...words).filter((name) => /^complete-|^files$/.test(name));
+  t.same(names('record', 'list', 'compl'), ['complete-a.example', 'complete-b.example']);
+  t.same(names('record', 'list', '--data-dir', elsewhere, 'compl'), ['complete-c.example']);
+  t.same(names('record', 'list', 'complete-a.example', 'compl'), ['files']);
 });
 
 t.test('completion in fish', { skip: unless('/usr/bin/fish') }, async (t) => {
   const script = join(directory, 'zoneplane.fish');
   writeFileSync(script, (await run('completion', 'fish')).out);
   const complete = (line: string): string[] =>
-    spawnSync('fish', ['--no-config', '-c', `source ${script}; complete -C '${line}'`], { encoding: 'utf8' })
+    spawnSync('fish', ['--no-config', '-c', `source ${script}; complete -C '${line}'`], {
+      encoding: 'utf8',
+      env: shell(),
+    })
       .stdout.trim()
       .split('\n')
       .map((candidate) => candidate.split('\t')[0]!);
   t.same(complete('zoneplane restor'), ['restore']);
   t.same(complete('zoneplane record up'), ['update']);
   t.same(complete('zoneplane zone import --dry'), ['--dry-run']);
+  await addCompleted();
+  const zones = ['complete-a.example', 'complete-b.example'];
+  t.same(complete('zoneplane record list compl'), zones);
+  t.same(complete('zoneplane secondary notify complete-a.example compl'), zones);
+  t.same(complete('zoneplane record list complete-a.example compl'), ['']);
 });
