@@ -288,7 +288,7 @@ const OPERATIONS: readonly Operation[] = [
   { name: 'import by command', run: importInto('command.test', 0) },
   { name: 'replacement by command', prepare: importInto('replaced.test', 0), run: importInto('replaced.test', 1) },
   {
-    name: 'restore',
+    name: 'removal by restore',
     prepare: (place) => growZone(place, 'restored.test'),
     run: (place) => restoreFirst(place, 'restored.test'),
   },
@@ -301,14 +301,14 @@ const OPERATIONS: readonly Operation[] = [
     run: restoreNewest('returned.test'),
   },
   {
-    name: 'restore of a signed zone',
+    name: 'removal from a signed zone',
     async prepare(place) {
       await growZone(place, 'resigned.test');
       await sign(place, 'resigned.test');
     },
     run: (place) => restoreFirst(place, 'resigned.test'),
   },
-  { name: 'signed zone, return by restore', run: restoreNewest('resigned.test') },
+  { name: 'return to a signed zone', run: restoreNewest('resigned.test') },
   {
     name: 'deletion of a zone',
     prepare: importInto('deleted.test', 0),

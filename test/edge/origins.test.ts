@@ -1,4 +1,5 @@
 /** Between the edge and its origins: their certificates, HTTP/2, what comes before the response, and origins that misbehave. */
+import { spawn } from 'node:child_process';
 import { createHash, webcrypto } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectHttp2, constants, createSecureServer as createHttp2Server } from 'node:http2';
@@ -539,4 +540,55 @@ t.test('a status that HTTP does not have is an unknown error, whoever asks', asy
     t.equal(headers[':status'], 520, 'HTTP/2');
   }
   t.match(await world.raw(GET(HOST, '/599')), /^HTTP\/1\.1 599 [\s\S]*body/, 'the last one that there is');
+});
+
+function makeCertificateOf(name: string): ServerOptions {
+  const { certificate: cert, key } = makeCertificate([name]);
+  return { cert, key };
+}
+
+/** A port of a process that stands still, and whose queue of connections is full: the system drops what else comes. */
+async function startFull(t: Test): Promise<number> {
+  const program =
+    "const s = require('net').createServer(); s.listen(0, '127.0.0.1', 1, () => console.log(s.address().port))";
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => void child.kill('SIGKILL'));
+  const port = Number(String(await once(child.stdout, 'data')));
+  child.kill('SIGSTOP');
+  for (;;) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    t.teardown(() => socket.destroy());
+    const isFull = await Promise.race([once(socket, 'connect').then(() => false), sleep(1000).then(() => true)]);
+    if (isFull) return port;
+  }
+}
+
+t.test('origins that cannot be reached, or do not answer, have the codes of the vendor', async (t) => {
+  const full = await startFull(t);
+  const silent = await startTcp(t, (socket) => socket.resume());
+  const world = await startEdgeWorld(t, { originTimes: { connectMs: 1500, waitMs: 1500 } });
+  const id = await world.zone('example.org', full);
+  await proxy(world.ctx, id, 'silent', 'origin.example.org', silent);
+  // No host has the broadcast address, so there is no way to it.
+  await createRecord(world.ctx, id, { type: 'A', name: 'far', content: '127.255.255.255' });
+  await proxy(world.ctx, id, 'unreachable', 'far.example.org', 80);
+  const mute = createHttpsServer(makeCertificateOf(HOST), () => {});
+  t.teardown(() => mute.closeAllConnections());
+  await proxy(world.ctx, id, 'mute', 'origin.example.org', await listen(t, mute));
+  const codes = { www: 522, unreachable: 523 };
+  for (const [ssl, what, own] of [
+    ['flexible', 'an origin without TLS', { silent: 524 }],
+    // Without a handshake there is no connection.
+    ['full', 'an origin with TLS', { silent: 522, mute: 524 }],
+  ] as const) {
+    await editZoneSetting(world.ctx, id, 'ssl', ssl);
+    await world.heard();
+    for (const [name, code] of Object.entries({ ...codes, ...own })) {
+      const host = `${name}.example.org`;
+      for (const request of [GET(host), GET(host, '/file.js')]) {
+        const answer = await exchange(await world.tls(host), request);
+        t.match([statusOf(answer), answer], [code, `error code: ${code}`], `${name}, ${what}`);
+      }
+    }
+  }
 });
