@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 /** The program: command line in, exit code out. The only file that ends the process. */
 import { fileURLToPath } from 'node:url';
+import { messageOf } from './base/errors.js';
+import { explainFileFailure } from './base/file-failure.js';
 import { runtimeComplaint } from './base/runtime.js';
 
 const complaint = runtimeComplaint(process.version);
@@ -9,11 +11,14 @@ if (complaint !== undefined) {
   process.exit(1);
 }
 
-// A reader that has seen enough (`zone export … | head`) is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // A reader that has seen enough (`zone export … | head`) is no fault.
   if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  process.stderr.write(`zoneplane: ${messageOf(explainFileFailure(error, 'standard output'))}\n`);
+  process.exit(1);
 });
+// What is said there is lost; the exit code still tells.
+process.stderr.on('error', () => {});
 
 // Loaded only now: it loads native code, which crashes on a Node.js that is too old.
 const { runCommandLine } = await import('./cli/program.js');
@@ -25,4 +30,8 @@ const exitCode = await runCommandLine({
   stdout: process.stdout,
   stderr: process.stderr,
 });
+// A pipe takes what its reader has not read yet only bit by bit.
+for (const stream of [process.stdout, process.stderr]) {
+  await new Promise<void>((resolve) => stream.write('', () => resolve()));
+}
 process.exit(exitCode);

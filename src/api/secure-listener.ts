@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:https';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../base/clock.js';
-import { cutStalledConnections } from '../base/stalled-connections.js';
+import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
 import { answerClientError, MOST_CONNECTIONS, TIMEOUTS } from './connection.js';
 
 /** PEM: the chain, beginning with the end-entity certificate, and its key. */
@@ -32,6 +32,7 @@ export function createSecureListener(
   server.timeout = connectionTimeout;
   server.maxConnections = MOST_CONNECTIONS;
   server.on('clientError', answerClientError);
+  keepWhileAnswering(server);
   const cutStalled = cutStalledConnections(server, clock);
   return {
     server,

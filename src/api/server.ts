@@ -19,7 +19,7 @@ import type { z } from 'zod';
 import type { Clock } from '../base/clock.js';
 import type { CidrSet } from '../base/ip.js';
 import { makeId } from '../base/random.js';
-import { cutStalledConnections } from '../base/stalled-connections.js';
+import { cutStalledConnections, keepWhileAnswering } from '../base/stalled-connections.js';
 import type { ObjectStore } from '../bucket/object-store.js';
 import type { ContextBase } from '../control/write/context.js';
 import type { Propagation } from '../control/write/propagation.js';
@@ -161,6 +161,7 @@ export function buildApi(options: ApiOptions): FastifyInstance {
   app.server.maxConnections = MOST_CONNECTIONS;
   app.addHttpMethod('PROPFIND', { hasBody: true });
   app.setValidatorCompiler(checkRequest);
+  keepWhileAnswering(app.server);
   const cutStalled = cutStalledConnections(app.server, base.clock);
   app.addHook('preClose', async () => cutStalled());
   app.setSerializerCompiler(() => JSON.stringify);

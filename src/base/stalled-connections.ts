@@ -44,6 +44,19 @@ export function cutStalledConnections(server: Server | SecureServer, clock: Cloc
   };
 }
 
+/**
+ * Keeps connections whose answer takes longer to make than a connection may be idle: otherwise the client would never learn what
+ * became of its request.
+ */
+export function keepWhileAnswering(server: Server | SecureServer): void {
+  server.on('request', (request, response) => {
+    // Node closes the connection only if nobody listens.
+    response.on('timeout', (socket: Socket) => {
+      if (isClientsTurn(socket, request)) socket.destroy();
+    });
+  });
+}
+
 /** Whether the client has not sent its whole request, or does not read the answer. */
 function isClientsTurn(socket: Socket, request: IncomingMessage | undefined): boolean {
   return request === undefined || !request.complete || socket.writableLength > 0;

@@ -13,6 +13,7 @@ import {
 } from '../control/records/records.js';
 import type { Context } from '../control/write/context.js';
 import type { ZoneItem } from '../control/zones/item.js';
+import { typeByMnemonic } from '../dns/rr/registry.js';
 import { gather, limitOption, ttlOption, wholeNumber } from './arguments.js';
 import { type CommandContext, example } from './command.js';
 import { collectPages, DATA_SETTINGS, requireZoneNamed, withControl } from './control.js';
@@ -255,6 +256,9 @@ async function findRecords(
   type: string | undefined,
   limit?: number,
 ): Promise<RecordItem[]> {
+  if (type !== undefined && typeByMnemonic(type.toUpperCase()) === undefined) {
+    throw new UserError(`there is no record type ${type}`, 'Types are such as A, AAAA, CNAME, MX, TXT.', 2);
+  }
   const list = (page: number): ReturnType<typeof listRecords> =>
     listRecords(context, zone.id, {
       page,

@@ -12,7 +12,7 @@ import { explainStoreFailure } from '../roles/store-failure.js';
 import { type CommandContext, example } from './command.js';
 import { DATA_SETTINGS, withControl } from './control.js';
 import { readSignaturesWish, type SignaturesOptions } from './dnssec/signatures-option.js';
-import { watchInterruption } from './interruption.js';
+import { watchInterruption } from './operations/interruption.js';
 import { addSettingOptions } from './settings.js';
 import type { Terminal } from './terminal.js';
 import { placeIssue, sourceOf } from './zone-check.js';

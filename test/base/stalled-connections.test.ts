@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { sleep } from '../../src/base/clock.js';
-import { cutStalledConnections } from '../../src/base/stalled-connections.js';
+import { cutStalledConnections, keepWhileAnswering } from '../../src/base/stalled-connections.js';
 import { TestClock } from '../support/test-clock.js';
 import { until } from '../support/until.js';
 
@@ -30,6 +30,7 @@ async function startServer(t: Test) {
   });
   return {
     clock,
+    server,
     waiting,
     close(): { readonly closed: () => boolean } {
       let closed = false;
@@ -63,6 +64,31 @@ t.test('stalled clients are cut after a second', async (t) => {
   clock.advance(1000);
   await until(closed, 'and no longer');
 });
+
+t.test(
+  'an answer that takes longer than a connection may be idle arrives, and nobody waits for a client',
+  async (t) => {
+    const { server, send, waiting } = await startServer(t);
+    keepWhileAnswering(server);
+    server.timeout = 100;
+    const begun = once(server, 'connection') as Promise<[Socket]>;
+    const patient = await send('GET /waits HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
+    const [accepted] = await begun;
+    await once(accepted, 'timeout');
+    waiting[0]!.end('late');
+    t.match(String(await once(patient, 'data')), /late/);
+    for (const text of [
+      'GET /large HTTP/1.1\r\nhost: a\r\n\r\n',
+      'PUT /upload HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nbegin',
+    ]) {
+      const next = once(server, 'connection') as Promise<[Socket]>;
+      await send(text);
+      const [socket] = await next;
+      if (!socket.closed) await once(socket, 'close');
+      t.pass('closed');
+    }
+  },
+);
 
 t.test('clients that make progress or wait for us are not', async (t) => {
   const { clock, send, close, waiting } = await startServer(t);

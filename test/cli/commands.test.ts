@@ -1,5 +1,5 @@
 /** The commands as people type them: the real program on data directories of its own. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -271,6 +271,30 @@ t.test('Ctrl-C in an import: what is done stays, what is not done leaves nothing
   t.notOk(names.includes('large.example') || names.includes('last.example'));
 });
 
+t.test('a reader that is slow gets everything, and an output that cannot be written is told', async (t) => {
+  const lines = Array.from({ length: 20_000 }, (_, i) => `n${i} A 192.0.2.${i % 256}\n`);
+  const file = write('piped.example.zone', ZONE.replaceAll('example.com', 'piped.example') + lines.join(''));
+  t.equal((await run('zone', 'import', file, '--init')).code, 0);
+  const shell = (line: string): Outcome => {
+    const env = { ...process.env, ZONEPLANE_DATA_DIR: DATA, ZONEPLANE_RESOLVER_UPSTREAMS: '' };
+    const command = line.replaceAll('zoneplane', `${process.execPath} ${PROGRAM}`);
+    const { status, stdout, stderr } = spawnSync('bash', ['-c', `set -o pipefail; ${command}`], {
+      encoding: 'utf8',
+      env,
+    });
+    return { code: status ?? -1, out: stdout, err: stderr };
+  };
+  // A pipe holds 64 KiB; the reader begins when that is full.
+  const slow = '(sleep 3; wc -l)';
+  t.strictSame(shell(`zoneplane record list piped.example --type A | ${slow}`), { code: 0, out: '20003\n', err: '' });
+  t.match(shell(`zoneplane zone export piped.example | ${slow}`), { code: 0, out: /^200\d\d\n$/, err: '' });
+  t.strictSame(shell('zoneplane record list piped.example --json | head -1'), { code: 0, out: '[\n', err: '' });
+  const full = { code: 1, out: '', err: /^zoneplane: standard output cannot be used: no space is left \(ENOSPC\)\n$/ };
+  t.match(shell('zoneplane zone list > /dev/full'), full);
+  t.match(shell('zoneplane zone export piped.example > /dev/full'), full);
+  t.match(shell('zoneplane zone export absent.example 2> /dev/full'), { code: 1, out: '', err: '' });
+});
+
 t.test('check touches nothing', async (t) => {
   const good = write('fine.example.zone', ZONE.replaceAll('example.com', 'fine.example'));
   t.match(await run('zone', 'check', good), { code: 0 });
@@ -322,6 +346,10 @@ t.test('records', async (t) => {
   t.match(await run('record', 'list', 'example.com', '--name', 'nobody'), {
     code: 0,
     out: /There are no such records/,
+  });
+  t.match(await run('record', 'list', 'example.com', '--type', 'MXX'), {
+    code: 2,
+    err: /there is no record type MXX\n/,
   });
 
   t.match(await run('record', 'delete', 'example.com', found[0]!.id), {

@@ -14,7 +14,7 @@ import type { PlacedRR } from '../../dnssec/signed-zone.js';
 import { type Verification, verifyZone } from '../../dnssec/verify.js';
 import { printTime } from '../../dnssec/verify-signatures.js';
 import { type CommandContext, example } from '../command.js';
-import { watchInterruption } from '../interruption.js';
+import { watchInterruption } from '../operations/interruption.js';
 import type { Progress } from '../terminal.js';
 import { placeIssue } from '../zone-check.js';
 

@@ -1,6 +1,6 @@
 /** Ctrl-C while a command works: it gives up what it has begun, and says what is done and what is not. */
-import { UserError } from '../base/errors.js';
-import type { Terminal } from './terminal.js';
+import { UserError } from '../../base/errors.js';
+import type { Terminal } from '../terminal.js';
 
 /** As a shell reports a process that SIGINT ended. */
 const EXIT_CODE = 130;
