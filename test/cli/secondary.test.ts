@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import t from 'tap';
 import { type Outcome, runCommand } from '../support/commands.js';
 
@@ -30,4 +31,18 @@ t.test('zones are given to a server together, or none of them is', async (t) => 
     out: /^ns2 may transfer 2 zones; the key ns2\.transfer\. signs$/m,
   });
   t.strictSame(await zonesAt('ns2'), ['a.test', 'b.test', 'c.test']);
+});
+
+t.test('a peer without an address is not watched, and nothing is wrong with that', async (t) => {
+  const own = mkdtempSync(join(tmpdir(), 'zoneplane-lister-'));
+  t.teardown(() => rmSync(own, { recursive: true }));
+  const environment = { ZONEPLANE_DATA_DIR: join(own, 'data'), ZONEPLANE_RESOLVER_UPSTREAMS: '' };
+  await runCommand(environment, 'zone', 'create', 'a.test', '--init');
+  await runCommand(environment, 'secondary', 'add', 'lister', '--address', '192.0.2.2', '--zone', 'a.test');
+  t.match(await runCommand(environment, 'secondary', 'status'), { code: 1, out: /lister +a\.test +behind/ });
+  // As the API makes it for clients that only transfer.
+  const database = new Database(join(own, 'data', 'zoneplane.db'));
+  database.exec('UPDATE transfer_peers SET ip = NULL');
+  database.close();
+  t.match(await runCommand(environment, 'secondary', 'status'), { code: 0, out: /lister +a\.test +not watched/ });
 });

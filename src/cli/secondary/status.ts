@@ -15,7 +15,9 @@ interface StatusOptions {
 export function addStatusCommand(secondary: Command, { terminal, environment }: CommandContext): void {
   const status = secondary
     .command('status')
-    .description('say what each peer serves, and how far secondary zones are; exit 1 unless all are in sync')
+    .description(
+      'say what each peer serves, and how far secondary zones are; exit 1 unless all that are watched are in sync',
+    )
     .option('--account <id>', 'account of the zones (default: the oldest)')
     .option('--json', 'print JSON')
     .addHelpText('after', example('zoneplane secondary status', 'zoneplane secondary status --json'));
@@ -24,7 +26,8 @@ export function addStatusCommand(secondary: Command, { terminal, environment }: 
       const account = accountOf(context, options);
       return { rows: await fleetStatus(context, account), incoming: await incomingStatuses(context, account) };
     });
-    const isWell = rows.every(({ state }) => state === 'in sync') && incoming.every(({ state }) => state === 'current');
+    const isInSync = rows.every(({ state }) => state === 'in sync' || state === 'not watched');
+    const isWell = isInSync && incoming.every(({ state }) => state === 'current');
     terminal.exitCode = isWell ? 0 : 1;
     if (options.json) terminal.json([...rows.map(viewRow), ...incoming.map(viewIncoming)]);
     else {
